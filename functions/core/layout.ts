@@ -1,0 +1,48 @@
+/** Where everything lies in the data bucket. The only place that knows; nobody builds keys by hand. */
+
+export const PIPELINES_PREFIX = 'pipelines/';
+
+export const layout = {
+  pipeline: (name: string) => `${PIPELINES_PREFIX}${name}.yaml`,
+  incoming: (pipeline: string) => `${pipeline}/incoming/`,
+  source: (pipeline: string) => `${pipeline}/source/`,
+  /** Everything one run writes about itself. */
+  run: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/`,
+  plan: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/plan/`,
+  /** The array of Map items that `PackShards` reads. */
+  planItems: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/plan/items.json`,
+  report: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/report.json`,
+  /** All generations of the pipeline's dataset; one folder a generation, named as its run. */
+  dataset: (pipeline: string) => `${pipeline}/dataset/`,
+  generation: (pipeline: string, generation: string) => `${pipeline}/dataset/${generation}/`,
+  /** The shards themselves: nothing but shards lies here, so that it can be a training channel. */
+  shards: (pipeline: string, generation: string) => `${pipeline}/dataset/${generation}/shards/`,
+  manifest: (pipeline: string, generation: string) => `${pipeline}/dataset/${generation}/manifest.json`,
+  /** SageMaker keeps this in step with /opt/ml/checkpoints; every attempt of a run shares it. */
+  checkpoints: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/`,
+  /** Written by the agent on rank 0 into the checkpoint folder. */
+  progress: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/tidewheel-progress.json`,
+  models: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/models/`,
+  agent: (digest: string) => `agent/${digest}/`,
+} as const;
+
+/** `s3://bucket/key` for requests that name data by URI. */
+export const s3Uri = (bucket: string, key: string): string => `s3://${bucket}/${key}`;
+
+/** Digits that keep a listing of runs in order. */
+const BATCH_DIGITS = 6;
+
+/** A run is named by what it works on: the pipeline and the number of its batch. */
+export const runIdOf = (pipeline: string, batch: number): string =>
+  `${pipeline}-${String(batch).padStart(BATCH_DIGITS, '0')}`;
+
+/** The pipeline and batch of a run's name, or undefined when it is no such name. */
+export function parseRunId(runId: string): { pipeline: string; batch: number } | undefined {
+  const match = /^([a-z0-9][a-z0-9-]*)-(\d{6,})$/.exec(runId);
+  return match?.[1] && match[2] ? { pipeline: match[1], batch: Number(match[2]) } : undefined;
+}
+
+/** Which pipeline an arrival belongs to, or undefined when the key lies under no incoming prefix. */
+export function pipelineOfArrival(key: string): string | undefined {
+  return /^([a-z0-9][a-z0-9-]*)\/incoming\/./s.exec(key)?.[1];
+}

@@ -1,0 +1,127 @@
+/**
+ * What a user declares: where data arrives, how it is packed, what trains, on which compute, by when.
+ * One schema validates `pipelines/<name>.yaml`, the API's PUT body, and generates the editors' JSON Schema.
+ */
+import * as z from 'zod';
+
+/** Lower case, 1-32 characters: the name becomes part of keys, execution names and SageMaker job names (63). */
+export const pipelineName = z
+  .string()
+  .regex(/^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/, 'use 1 to 32 of a-z, 0-9 and inner hyphens')
+  .refine((name) => name !== 'pipelines' && name !== 'agent', 'this name is reserved, choose another');
+
+const seconds = (minimum: number, maximum: number) => z.number().int().min(minimum).max(maximum);
+
+export const settleSchema = z.strictObject({
+  quietSeconds: seconds(1, 86_400)
+    .default(60)
+    .describe('A batch is complete when nothing changed under incoming/ for this long.'),
+  maximumWaitSeconds: seconds(1, 7 * 86_400)
+    .default(3_600)
+    .describe('A batch is closed after this long even if objects keep arriving.'),
+  marker: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('An object with this name under incoming/ closes the batch at once, e.g. _SUCCESS.'),
+});
+
+export const packingSchema = z.strictObject({
+  format: z.enum(['webdataset']).default('webdataset').describe('The shard format.'),
+  shardMegabytes: z.number().min(1).max(5_000).default(256).describe('Target size of a shard in 10^6 bytes.'),
+  seed: z.number().int().min(0).max(2 ** 31 - 1).default(0).describe('Seed of the shuffle.'),
+  accept: z
+    .array(z.string().regex(/^\.[A-Za-z0-9.]{1,20}$/, 'write suffixes as .png'))
+    .min(1)
+    .optional()
+    .describe('Suffixes taken; anything else is rejected, with its reason in the manifest. Default: everything.'),
+  label: z
+    .enum(['parentFolder', 'none'])
+    .default('parentFolder')
+    .describe('Where a sample gets its label: the folder that holds it becomes the member <key>.cls.'),
+  whenDone: z
+    .enum(['keep', 'delete'])
+    .default('keep')
+    .describe('What becomes of the packed arrivals after the seal.'),
+});
+
+const hyperparameter = z.union([
+  z.string().max(2_000).refine((value) => !value.includes('\n'), 'a hyperparameter holds no newline'),
+  z.number(),
+  z.boolean(),
+]);
+
+export const trainingSchema = z.strictObject({
+  strategy: z.enum(['single', 'ddp']).describe('How processes cooperate in training.'),
+  source: z
+    .string()
+    .regex(/^(s3:\/\/[a-z0-9.-]{3,63}\/.+\/|[A-Za-z0-9._/-]+\/)$/, 'name an S3 prefix that ends with a slash')
+    .default('source/')
+    .describe("Prefix of the training code: s3://bucket/prefix/ or a prefix under the pipeline's own folder."),
+  entryPoint: z
+    .string()
+    .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}\.py$/, 'name a .py file inside the source')
+    .refine((path) => !path.includes('..'), 'leave out ".."')
+    .default('train.py'),
+  framework: z.enum(['pytorch']).default('pytorch'),
+  frameworkVersion: z.string().regex(/^\d+\.\d+(\.\d+)?$/).default('2.13'),
+  image: z.string().min(1).max(255).regex(/^\S+$/).optional().describe('A training image of your own.'),
+  hyperparameters: z
+    .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,99}$/, 'start with a letter'), hyperparameter)
+    .refine((all) => Object.keys(all).length <= 80, 'at most 80 hyperparameters')
+    .refine((all) => Object.keys(all).every((key) => !key.startsWith('sagemaker_')), 'sagemaker_ is reserved')
+    .default({}),
+  distribution: z
+    .enum(['FullyReplicated', 'ShardedByS3Key'])
+    .default('FullyReplicated')
+    .describe('Whether every host gets all shards or its share of them.'),
+});
+
+/** EC2 names; SageMaker's are the same behind `ml.`. */
+const instanceType = z.string().regex(/^[a-z0-9-]+\.[a-z0-9-]+$/, 'write EC2 names such as g5.xlarge');
+
+export const computeSchema = z.strictObject({
+  instanceTypes: z.array(instanceType).min(1).max(30).describe('Interchangeable types; three or more score best.'),
+  nodes: z.number().int().min(1).max(64).default(1),
+  market: z
+    .enum(['spot', 'on-demand', 'spot-then-on-demand'])
+    .default('spot-then-on-demand')
+    .describe('spot-then-on-demand changes to On-Demand when the deadline needs it.'),
+  volumeGigabytes: z.number().int().min(1).max(16_384).default(30),
+  vpc: z
+    .strictObject({
+      securityGroupIds: z.array(z.string().regex(/^sg-[0-9a-z]{1,29}$/)).min(1).max(5),
+      subnets: z
+        .array(z.strictObject({ id: z.string().regex(/^subnet-[0-9a-z]{1,25}$/), zoneId: z.string().regex(/^[a-z0-9-]+-az\d+$/) }))
+        .min(1)
+        .max(16),
+    })
+    .optional()
+    .describe('With a VPC a zone can be chosen: each attempt gets the one subnet of its zone.'),
+});
+
+export const limitsSchema = z.strictObject({
+  deadlineHours: z.number().positive().max(24 * 28).default(24).describe('From the close of the batch to the model.'),
+  maximumRunSeconds: seconds(60, 28 * 86_400).default(86_400).describe('Longest training time of one attempt.'),
+  budgetUsd: z.number().positive().optional().describe('No attempt starts that may pass this sum for the run.'),
+  attempts: z.number().int().min(1).max(1_000).default(50),
+});
+
+export const pipelineSchema = z.strictObject({
+  name: pipelineName,
+  settle: settleSchema.prefault({}),
+  packing: packingSchema.prefault({}),
+  training: trainingSchema,
+  compute: computeSchema,
+  limits: limitsSchema.prefault({}),
+  schedule: z
+    .string()
+    .regex(/^(rate|cron)\(.+\)$/, 'write rate(1 day) or cron(0 3 * * ? *)')
+    .optional()
+    .describe('Also start a run on this schedule (EventBridge Scheduler syntax, UTC).'),
+  trainWithoutNewData: z.boolean().default(false).describe('Let a scheduled run train although nothing arrived.'),
+});
+
+export type Pipeline = z.infer<typeof pipelineSchema>;
+export type PackingSettings = Pipeline['packing'];

@@ -1,0 +1,116 @@
+/** What is remembered of pipelines, runs and attempts. Times are ISO 8601 in UTC, durations seconds, money USD. */
+import type { Pipeline } from './pipeline.ts';
+
+/** pool = instance type x availability zone x market */
+export interface Pool {
+  /** EC2 name, without `ml.` */
+  readonly instanceType: string;
+  /** Zone id such as use1-az4, or undefined where SageMaker chooses (no VPC named). */
+  readonly zoneId?: string | undefined;
+  readonly market: 'spot' | 'on-demand';
+}
+
+export interface Topology {
+  readonly nodes: number;
+  readonly acceleratorsPerNode: number;
+}
+
+/** One row of the table that explains a placement. */
+export interface PoolAssessment {
+  readonly pool: Pool;
+  /** Spot placement score 1-10 for the whole gang; undefined when it could not be had. */
+  readonly score?: number | undefined;
+  /** Price of one node. */
+  readonly hourlyUsd: number;
+  readonly expectedCostUsd: number;
+  readonly expectedSeconds: number;
+  /** Why it is the chosen one, or why it lost. */
+  readonly verdict: string;
+}
+
+/** The choice of topology and pool for the next attempt, with the reasons. */
+export interface Placement {
+  readonly pool: Pool;
+  readonly topology: Topology;
+  readonly subnetId?: string | undefined;
+  /** On-Demand price of one node, for the counterfactual. */
+  readonly onDemandHourlyUsd: number;
+  readonly maximumRunSeconds: number;
+  /** Spot only: how long the job may wait for capacity and run, together. */
+  readonly maximumWaitSeconds?: number | undefined;
+  readonly reason: string;
+  readonly considered: readonly PoolAssessment[];
+  readonly decidedAt: string;
+}
+
+export type PlacementDecision =
+  | { readonly kind: 'launch'; readonly placement: Placement }
+  | { readonly kind: 'wait'; readonly seconds: number; readonly reason: string; readonly considered: readonly PoolAssessment[] }
+  | { readonly kind: 'giveUp'; readonly reason: string; readonly considered: readonly PoolAssessment[] };
+
+/** Work that a checkpoint proves done. Written by the agent, judged by the service. */
+export interface Progress {
+  readonly step: number;
+  readonly totalSteps: number;
+  /** Training seconds spent when the checkpoint was written, over all attempts. */
+  readonly trainingSeconds?: number | undefined;
+  readonly metrics?: Readonly<Record<string, number>> | undefined;
+  /** Folder of the complete checkpoint that proves it, relative to the checkpoint prefix. */
+  readonly checkpoint: string;
+  readonly updatedAt: string;
+}
+
+export type RunStatus = 'settling' | 'packing' | 'placing' | 'training' | 'succeeded' | 'failed' | 'empty';
+export const FINISHED: readonly RunStatus[] = ['succeeded', 'failed', 'empty'];
+
+export interface RunRecord {
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly batch: number;
+  readonly status: RunStatus;
+  readonly trigger: 'arrival' | 'schedule' | 'api';
+  /** 1 for the first execution of the state machine; reconcile counts on. */
+  readonly execution: number;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** The declaration as it was when the batch was closed: a run never changes under way. */
+  readonly declaration?: Pipeline | undefined;
+  readonly closedAt?: string | undefined;
+  readonly generation?: string | undefined;
+  /** Generations this run trains on, oldest first. */
+  readonly generations?: readonly string[] | undefined;
+  readonly failure?: string | undefined;
+  readonly modelUri?: string | undefined;
+}
+
+export type AttemptStatus = 'starting' | 'running' | 'done' | 'interrupted' | 'failed';
+
+export interface AttemptRecord {
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly attempt: number;
+  readonly jobName: string;
+  readonly placement: Placement;
+  readonly status: AttemptStatus;
+  readonly taskToken?: string | undefined;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly progressBefore?: Progress | undefined;
+  readonly progressAfter?: Progress | undefined;
+  /** Set when we took the job back from a pool that went bad. */
+  readonly takenBackAt?: string | undefined;
+  readonly outcome?: AttemptOutcome | undefined;
+}
+
+/** What DescribeTrainingJob says of a job that ended, in our words. */
+export interface AttemptOutcome {
+  readonly kind: 'completed' | 'interrupted' | 'capacity' | 'timeLimit' | 'serviceError' | 'userError' | 'stopped';
+  readonly message: string;
+  readonly startedAt?: string | undefined;
+  readonly endedAt?: string | undefined;
+  readonly trainingSeconds: number;
+  readonly billableSeconds: number;
+  /** In-place restarts of managed Spot that SageMaker did inside the job. */
+  readonly interruptions: number;
+  readonly modelUri?: string | undefined;
+}
