@@ -1,0 +1,35 @@
+/** The only place where control-plane SDK clients are made. Endpoints, region and credentials are the SDK's own business. */
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EC2Client } from '@aws-sdk/client-ec2';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { S3Client } from '@aws-sdk/client-s3';
+import { SageMakerClient } from '@aws-sdk/client-sagemaker';
+import { SchedulerClient } from '@aws-sdk/client-scheduler';
+import { SFNClient } from '@aws-sdk/client-sfn';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+
+/** One client a service and process, made when first asked for: a cold start pays only for what it uses. */
+const once = <T>(make: () => T): (() => T) => {
+  let made: T | undefined;
+  return () => (made ??= make());
+};
+
+/** SDK standard mode with one more try than the default 3: throttles of the control plane are short. */
+const retry = { maxAttempts: 4 } as const;
+
+export const clients = {
+  dynamo: once(() =>
+    DynamoDBDocumentClient.from(new DynamoDBClient(retry), { marshallOptions: { removeUndefinedValues: true } }),
+  ),
+  ec2: once(() => new EC2Client(retry)),
+  eventBridge: once(() => new EventBridgeClient(retry)),
+  s3: once(() => new S3Client({ ...retry, forcePathStyle: needsPathStyle() })),
+  sageMaker: once(() => new SageMakerClient(retry)),
+  scheduler: once(() => new SchedulerClient(retry)),
+  stepFunctions: once(() => new SFNClient(retry)),
+} as const;
+
+/** A named endpoint (an S3-compatible store, a VPC endpoint) has no wildcard DNS for bucket names. */
+function needsPathStyle(): boolean {
+  return (process.env['AWS_ENDPOINT_URL_S3'] ?? process.env['AWS_ENDPOINT_URL']) !== undefined;
+}

@@ -1,0 +1,36 @@
+/** The only reader of the environment: what serverless.yml gives each function, checked once, all problems together. */
+import * as z from 'zod';
+import { problemsOf } from '../core/declaration.ts';
+import { ConfigurationError } from '../core/errors.ts';
+
+const schemas = {
+  bucket: z.object({ TIDEWHEEL_BUCKET: z.string().min(3).max(63) }),
+  table: z.object({ TIDEWHEEL_TABLE: z.string().min(1) }),
+  stateMachine: z.object({ TIDEWHEEL_STATE_MACHINE_ARN: z.string().startsWith('arn:') }),
+  trainingRole: z.object({ TIDEWHEEL_TRAINING_ROLE_ARN: z.string().startsWith('arn:') }),
+  eventBus: z.object({ TIDEWHEEL_EVENT_BUS: z.string().min(1) }),
+  region: z.object({ AWS_REGION: z.string().min(1) }),
+  schedules: z.object({
+    TIDEWHEEL_SCHEDULE_GROUP: z.string().min(1),
+    TIDEWHEEL_SCHEDULE_ROLE_ARN: z.string().startsWith('arn:'),
+    TIDEWHEEL_ARRIVALS_QUEUE_ARN: z.string().startsWith('arn:'),
+  }),
+} as const;
+
+function read<T>(schema: z.ZodType<T>): T {
+  const result = schema.safeParse(process.env);
+  if (result.success) return result.data;
+  const problems = problemsOf(result.error).map(({ path, message }) => `${path}: ${message}`);
+  throw new ConfigurationError(`set these in the function's environment (serverless.yml): ${problems.join('; ')}`);
+}
+
+/** Each value is read when it is first asked for, so that a function needs only what it uses. */
+export const config = {
+  bucket: () => read(schemas.bucket).TIDEWHEEL_BUCKET,
+  table: () => read(schemas.table).TIDEWHEEL_TABLE,
+  stateMachineArn: () => read(schemas.stateMachine).TIDEWHEEL_STATE_MACHINE_ARN,
+  trainingRoleArn: () => read(schemas.trainingRole).TIDEWHEEL_TRAINING_ROLE_ARN,
+  eventBus: () => read(schemas.eventBus).TIDEWHEEL_EVENT_BUS,
+  region: () => read(schemas.region).AWS_REGION,
+  schedules: () => read(schemas.schedules),
+} as const;

@@ -1,0 +1,81 @@
+/** ObjectStore on S3, for the control plane's small objects. */
+import {
+  GetObjectCommand,
+  ListObjectsV2Command,
+  NoSuchKey,
+  PutObjectCommand,
+  type S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import type { ListedObject, ObjectStore, StoredText } from '../core/ports.ts';
+
+export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
+  const put = (key: string, text: string, condition: { IfNoneMatch?: string }) =>
+    s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: text, ...condition }));
+  return {
+    bucket,
+    readText: (key) => readText(s3, bucket, key),
+    writeText: async (key, text) => {
+      await put(key, text, {});
+    },
+    createText: async (key, text) => {
+      try {
+        await put(key, text, { IfNoneMatch: '*' });
+        return 'written';
+      } catch (error: unknown) {
+        // 412: it is there. 409 means that a racing write is not decided yet; that one is left to the caller's retry.
+        if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 412) return 'exists';
+        throw error;
+      }
+    },
+    list: (prefix) => list(s3, bucket, prefix),
+    listFolders: (prefix) => listFolders(s3, bucket, prefix),
+  };
+}
+
+async function readText(s3: S3Client, bucket: string, key: string): Promise<StoredText | undefined> {
+  try {
+    const { Body, ETag } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+    return { text: (await Body?.transformToString()) ?? '', etag: bare(ETag) };
+  } catch (error: unknown) {
+    if (error instanceof NoSuchKey) return undefined;
+    throw error;
+  }
+}
+
+async function* list(s3: S3Client, bucket: string, prefix: string): AsyncIterable<ListedObject> {
+  let token: string | undefined;
+  do {
+    const page = await s3.send(
+      new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ...(token && { ContinuationToken: token }) }),
+    );
+    for (const { Key, Size, ETag, LastModified } of page.Contents ?? []) {
+      if (Key !== undefined) {
+        yield { key: Key, size: Size ?? 0, etag: bare(ETag), lastModified: LastModified ?? new Date(0) };
+      }
+    }
+    token = page.NextContinuationToken;
+  } while (token);
+}
+
+async function listFolders(s3: S3Client, bucket: string, prefix: string): Promise<string[]> {
+  const folders: string[] = [];
+  let token: string | undefined;
+  do {
+    const page = await s3.send(
+      new ListObjectsV2Command({
+        Bucket: bucket,
+        Prefix: prefix,
+        Delimiter: '/',
+        ...(token && { ContinuationToken: token }),
+      }),
+    );
+    for (const { Prefix } of page.CommonPrefixes ?? []) {
+      if (Prefix !== undefined) folders.push(Prefix.slice(prefix.length, -1));
+    }
+    token = page.NextContinuationToken;
+  } while (token);
+  return folders;
+}
+
+const bare = (etag: string | undefined) => (etag ?? '').replaceAll('"', '');

@@ -1,0 +1,48 @@
+/** What is around every handler: logger, metrics, parsing, and errors whose class the state machine can act on. */
+import { Logger } from '@aws-lambda-powertools/logger';
+import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
+import { Metrics } from '@aws-lambda-powertools/metrics';
+import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
+import middy, { type MiddlewareObj } from '@middy/core';
+import type { Context } from 'aws-lambda';
+import type * as z from 'zod';
+import { problemsOf } from '../core/declaration.ts';
+import { InvalidInputError, TransientError } from '../core/errors.ts';
+import { isRetryableAwsError } from './aws-errors.ts';
+
+export const logger = new Logger({ serviceName: 'tidewheel' });
+export const metrics = new Metrics({ namespace: 'Tidewheel', serviceName: 'tidewheel' });
+
+/**
+ * @param name of the function, as its folder
+ * @param input schema of the event; an event of another shape is an InvalidInputError that names every problem
+ * @returns the wrapped handler, which is what the module exports
+ */
+export function onion<Input, Output>(
+  name: string,
+  input: z.ZodType<Input>,
+  handle: (input: Input, context: Context) => Promise<Output>,
+) {
+  return middy<unknown, Output>()
+    .use(injectLambdaContext(logger))
+    .use(logMetrics(metrics, { captureColdStartMetric: false }))
+    .use(errorClasses(name))
+    .handler(async (event: unknown, context: Context) => await handle(parse(name, input, event), context));
+}
+
+function parse<Input>(name: string, schema: z.ZodType<Input>, event: unknown): Input {
+  const result = schema.safeParse(event);
+  if (result.success) return result.data;
+  throw new InvalidInputError(name, problemsOf(result.error));
+}
+
+/** An AWS error that will pass becomes a TransientError, the one class that the state machine retries. */
+const errorClasses = (name: string): MiddlewareObj<unknown, unknown> => ({
+  onError: (request) => {
+    const { error } = request;
+    logger.error(`${name} failed`, { error: error instanceof Error ? error : new Error(String(error)) });
+    if (error instanceof Error && isRetryableAwsError(error)) {
+      request.error = new TransientError(`${name}: ${error.name}: ${error.message}`, { cause: error });
+    }
+  },
+});

@@ -1,0 +1,122 @@
+/** The few DynamoDB calls the store needs, over items `pk`/`sk` with two indexes. */
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import {
+  type DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  type QueryCommandInput,
+  TransactWriteCommand,
+  type TransactWriteCommandInput,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
+
+export interface Key {
+  readonly pk: string;
+  readonly sk: string;
+}
+
+export type Item = Record<string, unknown>;
+
+/** Sparse index of what is not finished: `open` is 'RUN' or 'ATTEMPT' and is removed at the end. */
+export const OPEN_INDEX = 'open';
+/** Lists: `listKey` groups (all pipelines, runs of a pipeline), `sk` orders. */
+export const LIST_INDEX = 'list';
+
+export interface StoredTable {
+  get(key: Key): Promise<Item | undefined>;
+  /** Writes unless an item of the key is there. */
+  create(item: Key & Item): Promise<'created' | 'exists'>;
+  put(item: Key & Item): Promise<void>;
+  /** Sets (or, for undefined, removes) attributes of an existing item and returns the whole; undefined if there is none. */
+  update(key: Key, change: Item): Promise<Item | undefined>;
+  query(input: Omit<QueryCommandInput, 'TableName'>, limit?: number): Promise<Item[]>;
+  transact(items: NonNullable<TransactWriteCommandInput['TransactItems']>): Promise<void>;
+  readonly name: string;
+}
+
+export function storedTable(dynamo: DynamoDBDocumentClient, name: string): StoredTable {
+  return {
+    name,
+    get: async (key) => (await dynamo.send(new GetCommand({ TableName: name, Key: { ...key }, ConsistentRead: true }))).Item,
+    create: async (item) =>
+      await unlessConditionFails(
+        async () => {
+          await dynamo.send(
+            new PutCommand({ TableName: name, Item: item, ConditionExpression: 'attribute_not_exists(pk)' }),
+          );
+          return 'created' as const;
+        },
+        () => 'exists' as const,
+      ),
+    put: async (item) => {
+      await dynamo.send(new PutCommand({ TableName: name, Item: item }));
+    },
+    update: async (key, change) =>
+      await unlessConditionFails(
+        async () => (await dynamo.send(new UpdateCommand({ TableName: name, Key: { ...key }, ...updateOf(change) }))).Attributes,
+        () => undefined,
+      ),
+    query: async (input, limit) => await queryAll(dynamo, { ...input, TableName: name }, limit),
+    transact: async (items) => {
+      await dynamo.send(new TransactWriteCommand({ TransactItems: items }));
+    },
+  };
+}
+
+/** SET for values, REMOVE for undefined; every name goes through a placeholder, so reserved words do no harm. */
+export function updateOf(change: Item) {
+  const names: Record<string, string> = {};
+  const values: Item = {};
+  const sets: string[] = [];
+  const removes: string[] = [];
+  Object.entries(change).forEach(([attribute, value], index) => {
+    names[`#a${index}`] = attribute;
+    if (value === undefined) removes.push(`#a${index}`);
+    else {
+      values[`:v${index}`] = value;
+      sets.push(`#a${index} = :v${index}`);
+    }
+  });
+  const expression = [sets.length && `SET ${sets.join(', ')}`, removes.length && `REMOVE ${removes.join(', ')}`];
+  return {
+    UpdateExpression: expression.filter(Boolean).join(' '),
+    ExpressionAttributeNames: names,
+    ...(sets.length > 0 && { ExpressionAttributeValues: values }),
+    ConditionExpression: 'attribute_exists(pk)',
+    ReturnValues: 'ALL_NEW' as const,
+  };
+}
+
+async function unlessConditionFails<T, U>(action: () => Promise<T>, otherwise: () => U): Promise<T | U> {
+  try {
+    return await action();
+  } catch (error: unknown) {
+    if (error instanceof ConditionalCheckFailedException) return otherwise();
+    throw error;
+  }
+}
+
+async function queryAll(dynamo: DynamoDBDocumentClient, input: QueryCommandInput, limit = Number.POSITIVE_INFINITY) {
+  const items: Item[] = [];
+  let start: QueryCommandInput['ExclusiveStartKey'];
+  do {
+    const page = await dynamo.send(
+      new QueryCommand({
+        ...input,
+        ...(start && { ExclusiveStartKey: start }),
+        ...(Number.isFinite(limit) && { Limit: limit - items.length }),
+      }),
+    );
+    items.push(...(page.Items ?? []));
+    start = page.LastEvaluatedKey;
+  } while (start && items.length < limit);
+  return items;
+}
+
+const INTERNAL = ['pk', 'sk', 'open', 'listKey'];
+
+/** An item without the table's own attributes. The table is written by this folder alone, hence the trusted type. */
+export function recordOf<T>(item: Item): T {
+  return Object.fromEntries(Object.entries(item).filter(([name]) => !INTERNAL.includes(name))) as T;
+}

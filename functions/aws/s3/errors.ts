@@ -1,0 +1,77 @@
+/** What can go wrong between us and S3. The class decides whether the same request is worth sending again. */
+
+export interface S3Failure {
+  readonly operation: string;
+  readonly key: string;
+  /** 0 when no response came. */
+  readonly status: number;
+  /** S3's own error code, or the network's. */
+  readonly code: string;
+  readonly requestId?: string | undefined;
+}
+
+const sentence = (failure: S3Failure, advice: string): string =>
+  `${failure.operation} of ${JSON.stringify(failure.key)} failed: ${failure.code}` +
+  (failure.status > 0 ? ` (HTTP ${failure.status})` : '') +
+  (failure.requestId ? `, request ${failure.requestId}` : '') +
+  `. ${advice}`;
+
+/** Any refusal or loss that S3's data path reports. */
+export class S3Error extends Error {
+  override readonly name: string = 'S3Error';
+  readonly failure: S3Failure;
+
+  constructor(failure: S3Failure, advice: string, options?: ErrorOptions) {
+    super(sentence(failure, advice), options);
+    this.failure = failure;
+  }
+}
+
+/** S3 asks for a slower pace (503 SlowDown, 429). */
+export class S3Throttled extends S3Error {
+  override readonly name = 'S3Throttled';
+  constructor(failure: S3Failure, options?: ErrorOptions) {
+    super(failure, 'S3 is throttling: the step can be run again.', options);
+  }
+}
+
+/** The network or the server failed in a way that another try may mend (500, reset, timeout, truncated or corrupted body). */
+export class S3Transient extends S3Error {
+  override readonly name = 'S3Transient';
+  constructor(failure: S3Failure, options?: ErrorOptions) {
+    super(failure, 'The step can be run again.', options);
+  }
+}
+
+/** The service's clock and ours differ, or the credentials ran out; the signer is mended before the next try. */
+export class S3SignatureStale extends S3Error {
+  override readonly name = 'S3SignatureStale';
+  constructor(failure: S3Failure, options?: ErrorOptions) {
+    super(failure, 'Check the clock of this machine and that its credentials are valid.', options);
+  }
+}
+
+/** S3 refused for good: permission, bucket, malformed request. */
+export class S3Refused extends S3Error {
+  override readonly name = 'S3Refused';
+  constructor(failure: S3Failure, options?: ErrorOptions) {
+    super(failure, 'Check the bucket, its policy and the permissions of this role.', options);
+  }
+}
+
+const THROTTLES = new Set(['SlowDown', 'Throttling', 'ThrottlingException', 'TooManyRequests', 'RequestLimitExceeded']);
+const STALE = new Set(['RequestTimeTooSkewed', 'RequestExpired', 'ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired']);
+/** Refusals by status 4xx which another try may still mend. */
+const TRANSIENT = new Set(['RequestTimeout', 'BadDigest', 'InternalError', 'ConditionalRequestConflict', 'OperationAborted', 'XAmzContentChecksumMismatch']);
+
+/** One classifier for all of S3's answers. https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html */
+export function classify(failure: S3Failure, options?: ErrorOptions): S3Error {
+  if (THROTTLES.has(failure.code) || failure.status === 429) return new S3Throttled(failure, options);
+  if (failure.status === 503) return new S3Throttled(failure, options);
+  if (STALE.has(failure.code)) return new S3SignatureStale(failure, options);
+  if (failure.status === 0 || failure.status >= 500 || TRANSIENT.has(failure.code)) return new S3Transient(failure, options);
+  return new S3Refused(failure, options);
+}
+
+export const isRetryable = (error: unknown): boolean =>
+  error instanceof S3Throttled || error instanceof S3Transient || error instanceof S3SignatureStale;

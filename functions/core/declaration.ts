@@ -1,0 +1,69 @@
+/** From the text of `pipelines/<name>.yaml` to a Pipeline, or to all of its problems at once. */
+import { parseDocument } from 'yaml';
+import * as z from 'zod';
+import { type Problem } from './errors.ts';
+import { type Pipeline, pipelineSchema } from './pipeline.ts';
+
+export type Declaration =
+  | { readonly valid: true; readonly pipeline: Pipeline }
+  | { readonly valid: false; readonly problems: readonly Problem[] };
+
+/** Longest declaration read; a pipeline is a page, not a data set. */
+const MAXIMUM_CHARACTERS = 100_000;
+
+/**
+ * @param name the name in the key or path, which the declaration must bear
+ * @param text YAML (so JSON too), untrusted
+ */
+export function readDeclaration(name: string, text: string): Declaration {
+  if (text.length > MAXIMUM_CHARACTERS) {
+    return refuse([{ path: '', message: `is ${text.length} characters long, keep it under ${MAXIMUM_CHARACTERS}` }]);
+  }
+  // maxAliasCount: a few lines of YAML aliases can otherwise grow to gigabytes.
+  const document = parseDocument(text, { uniqueKeys: true, prettyErrors: true });
+  if (document.errors.length > 0) {
+    return refuse(document.errors.map((error) => ({ path: '', message: `is not YAML: ${error.message}` })));
+  }
+  return checkDeclaration(name, toPlain(document));
+}
+
+/** The same for a body that is parsed already. */
+export function checkDeclaration(name: string, value: unknown): Declaration {
+  const result = pipelineSchema.safeParse(value);
+  const problems = result.success ? [] : problemsOf(result.error);
+  const declared = named(value);
+  if (declared !== undefined && declared !== name) {
+    problems.push({ path: 'name', message: `is "${declared}" but its key says "${name}", make them equal` });
+  }
+  return result.success && problems.length === 0 ? { valid: true, pipeline: result.data } : refuse(problems);
+}
+
+/** zod's issues as our problems: path, what is wrong, what was given. */
+export function problemsOf(error: z.ZodError): Problem[] {
+  return error.issues.map((issue) => ({ path: pathOf(issue.path), message: issue.message }));
+}
+
+function pathOf(path: readonly PropertyKey[]): string {
+  return path.reduce<string>(
+    (sofar, part) => (typeof part === 'number' ? `${sofar}[${part}]` : sofar ? `${sofar}.${String(part)}` : String(part)),
+    '',
+  );
+}
+
+function toPlain(document: ReturnType<typeof parseDocument>): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 20 });
+  } catch {
+    return undefined;
+  }
+}
+
+function named(value: unknown): string | undefined {
+  const name = typeof value === 'object' && value !== null && 'name' in value ? value.name : undefined;
+  return typeof name === 'string' ? name : undefined;
+}
+
+const refuse = (problems: readonly Problem[]): Declaration => ({ valid: false, problems });
+
+/** JSON Schema of a pipeline, for editors (docs/pipeline.schema.json). */
+export const pipelineJsonSchema = (): unknown => z.toJSONSchema(pipelineSchema, { io: 'input' });

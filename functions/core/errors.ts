@@ -1,0 +1,61 @@
+/**
+ * Every error that leaves a function. The class decides whether the state machine tries again:
+ * `statemachines/run.asl.json` names TransientError in its Retry blocks and nothing else of ours.
+ */
+
+abstract class TidewheelError extends Error {
+  abstract override readonly name: string;
+}
+
+/** The same call may succeed later: throttling, a network fault, a conflict with another writer. */
+export class TransientError extends TidewheelError {
+  override readonly name = 'TransientError';
+}
+
+export interface Problem {
+  /** Path of the field, e.g. compute.instanceTypes[0]. */
+  readonly path: string;
+  /** What is wrong and what to do. */
+  readonly message: string;
+}
+
+const render = (problems: readonly Problem[]) =>
+  problems.map(({ path, message }) => `${path || '(whole document)'}: ${message}`).join('; ');
+
+/** A pipeline's declaration cannot be used; holds every problem at once. */
+export class InvalidPipelineError extends TidewheelError {
+  override readonly name = 'InvalidPipelineError';
+  readonly problems: readonly Problem[];
+  constructor(pipeline: string, problems: readonly Problem[], options?: ErrorOptions) {
+    super(`pipeline "${pipeline}" is not valid: ${render(problems)}`, options);
+    this.problems = problems;
+  }
+}
+
+/** An event or request has not the shape that the function takes. */
+export class InvalidInputError extends TidewheelError {
+  override readonly name = 'InvalidInputError';
+  readonly problems: readonly Problem[];
+  constructor(functionName: string, problems: readonly Problem[], options?: ErrorOptions) {
+    super(`${functionName} cannot take this input: ${render(problems)}`, options);
+    this.problems = problems;
+  }
+}
+
+/** A run is named that is not on record. */
+export class RunNotFoundError extends TidewheelError {
+  override readonly name = 'RunNotFoundError';
+  constructor(runId: string, options?: ErrorOptions) {
+    super(`there is no run "${runId}"`, options);
+  }
+}
+
+/** AWS will not take this training job as declared; trying again changes nothing. */
+export class LaunchRefusedError extends TidewheelError {
+  override readonly name = 'LaunchRefusedError';
+}
+
+/** The environment of a function lacks what its template gives it. */
+export class ConfigurationError extends TidewheelError {
+  override readonly name = 'ConfigurationError';
+}
