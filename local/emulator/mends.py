@@ -1,0 +1,70 @@
+"""What MiniStack 1.5.33 does otherwise than AWS, mended from outside while it runs.
+
+test/integration/emulator/mends.test.ts starts MiniStack without these mends too: when it no longer shows a fault,
+that test fails and the mend can go.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from ministack.core import lambda_runtime
+from ministack.services import lambda_svc
+
+# The two places where MiniStack's Node worker reports a failed invocation.
+_SETTLED = 'status: "error", error: String(err.message || err), trace: err.stack || ""'
+_THROWN = 'status: "error", error: e.message, trace: e.stack'
+_NAME_OF = 'errorType: ({0} && typeof {0} === "object" && {0}.name) || typeof {0}'
+# Without this a worker outlives a MiniStack that was killed for as long as its event loop has something to do.
+_END_WITH_PARENT = '\nrl.on("close", () => process.exit(0));\n'
+
+
+class MendError(RuntimeError):
+    """This MiniStack no longer looks as the mend expects; compare local/emulator/requirements.lock."""
+
+
+def name_node_errors() -> None:
+    """Makes errorType the error's own name, as Lambda's Node runtime does, so that Retry and Catch by class match.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/nodejs-exceptions.html
+    """
+    script = lambda_runtime._NODEJS_WORKER_SCRIPT
+    for reported, variable in ((_SETTLED, "err"), (_THROWN, "e")):
+        if reported not in script:
+            raise MendError(f"MiniStack's Node worker changed: {reported!r} is not in it")
+        script = script.replace(reported, f"{reported}, {_NAME_OF.format(variable)}")
+    lambda_runtime._NODEJS_WORKER_SCRIPT = script + _END_WITH_PARENT
+    _pass_names_through()
+
+
+def _pass_names_through() -> None:
+    """The worker's answer and the invocation's result are made in one thread: a thread-local carries the name over."""
+    failed = threading.local()
+    invoke = lambda_runtime.Worker.invoke
+    execute = lambda_svc._execute_function_warm
+
+    def invoke_and_remember(self: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = invoke(self, *args, **kwargs)
+        failed.answer = answer if answer.get("status") == "error" else None
+        return answer
+
+    def execute_with_name(func: dict[str, Any], event: Any, request_id: str) -> dict[str, Any]:
+        failed.answer = None
+        result: dict[str, Any] = execute(func, event, request_id)
+        answer, body = failed.answer, result.get("body")
+        if result.get("error") and isinstance(body, dict) and answer:
+            if answer.get("errorType"):
+                body["errorType"] = answer["errorType"]
+                body["trace"] = str(answer.get("trace", "")).split("\n")
+            elif answer.get("error") == "Worker process died":
+                body["errorType"] = "Runtime.ExitError"
+        return result
+
+    lambda_runtime.Worker.invoke = invoke_and_remember
+    lambda_svc._execute_function_warm = execute_with_name
+
+
+def stop_workers() -> None:
+    """Ends every Lambda worker and removes its folder; MiniStack leaves both behind when it ends."""
+    lambda_runtime.reset()

@@ -1,0 +1,45 @@
+/** An emulator for one test file: a state folder and a port of its own, both gone when it is stopped. */
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { type EmulatorOptions, startEmulator } from '../../local/emulator/emulator.ts';
+
+export interface TestEmulator {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** The project's own Python, or the one that TIDEWHEEL_PYTHON names. */
+export function projectPython(): string {
+  const own = path.join(import.meta.dirname, '../../.venv/bin/python');
+  const python = process.env['TIDEWHEEL_PYTHON'] ?? own;
+  if (!existsSync(python)) throw new Error(`no Python at ${python}: run "npm run setup" once`);
+  return python;
+}
+
+/** What an AWS client needs to talk to it. */
+export const clientConfiguration = (url: string) => ({
+  endpoint: url,
+  region: 'us-east-1',
+  credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+});
+
+export async function startTestEmulator(
+  options: Omit<Partial<EmulatorOptions>, 'stateDirectory'> = {},
+): Promise<TestEmulator> {
+  const stateDirectory = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-test-'));
+  const emulator = await startEmulator({ pythonPath: projectPython(), ...options, stateDirectory }).catch(
+    async (error: unknown) => {
+      await rm(stateDirectory, { recursive: true, force: true });
+      throw error;
+    },
+  );
+  return {
+    url: emulator.url,
+    stop: async () => {
+      await emulator.stop();
+      await rm(stateDirectory, { recursive: true, force: true });
+    },
+  };
+}
