@@ -6,6 +6,8 @@ export const layout = {
   pipeline: (name: string) => `${PIPELINES_PREFIX}${name}.yaml`,
   incoming: (pipeline: string) => `${pipeline}/incoming/`,
   source: (pipeline: string) => `${pipeline}/source/`,
+  /** `training.source` of a declaration, when it is relative to the pipeline's own folder. */
+  sourceAt: (pipeline: string, source: string) => `${pipeline}/${source}`,
   /** Everything one run writes about itself. */
   run: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/`,
   plan: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/plan/`,
@@ -21,7 +23,10 @@ export const layout = {
   /** SageMaker keeps this in step with /opt/ml/checkpoints; every attempt of a run shares it. */
   checkpoints: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/`,
   /** Written by the agent on rank 0 into the checkpoint folder. */
-  progress: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/tidewheel-progress.json`,
+  progress: (pipeline: string, runId: string) =>
+    `${pipeline}/runs/${runId}/checkpoints/tidewheel-progress.json`,
+  /** Names the shards of several generations for SageMaker (S3DataType ManifestFile). */
+  trainManifest: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/train.manifest`,
   models: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/models/`,
   agent: (digest: string) => `agent/${digest}/`,
 } as const;
