@@ -1,9 +1,11 @@
-"""Starts MiniStack for Tidewheel: on 127.0.0.1, with a state folder of its own, mended, and ending with its parent.
+"""Starts MiniStack for Tidewheel: on 127.0.0.1, with a state folder of its own, mended, and
+ending with its parent.
 
 `python emulator.py --state DIR [--port N] [--port-fd FD] [--save-seconds S] [--with-parent]`
 
-The port (0 takes a free one) is written to FD as soon as it is known. With --with-parent the end of standard input,
-which also a killed parent causes, ends the emulator in good order: state saved, Lambda workers ended, folders removed.
+The port (0 takes a free one) is written to FD as soon as it is known. With --with-parent the end
+of standard input, which also a killed parent causes, ends the emulator in good order: state
+saved, Lambda workers ended, folders removed.
 """
 
 from __future__ import annotations
@@ -27,20 +29,36 @@ GRACE_SECONDS = 1
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--state", type=Path, required=True, help="folder for the state, used by one emulator at a time")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--state",
+        type=Path,
+        required=True,
+        help="folder for the state, used by one emulator at a time",
+    )
     parser.add_argument("--port", type=int, default=0, help="0 takes a free port")
     parser.add_argument("--port-fd", type=int, help="file descriptor that is told the port")
-    parser.add_argument("--save-seconds", type=float, default=3.0, help="what a kill -9 can lose; 0 saves at the end only")
+    parser.add_argument(
+        "--save-seconds",
+        type=float,
+        default=3.0,
+        help="what a kill -9 can lose; 0 saves at the end only",
+    )
+    parser.add_argument(
+        "--lock-seconds", type=float, default=20.0, help="how long to wait for a predecessor's end"
+    )
     parser.add_argument("--with-parent", action="store_true", help="end when standard input ends")
     return parser.parse_args(arguments)
 
 
-def lock(state: Path) -> int:
-    """Holds the folder until this process and its snapshot children have ended. flock forgets at kill -9."""
+def lock(state: Path, seconds: float) -> int:
+    """Holds the folder until this process and its snapshot children have ended. flock forgets at
+    kill -9."""
     state.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(state / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    waited_for = threading.Timer(20, _give_up, args=(state,))
+    waited_for = threading.Timer(seconds, _give_up, args=(state,))
     waited_for.daemon = True
     waited_for.start()
     fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -49,19 +67,28 @@ def lock(state: Path) -> int:
 
 
 def _give_up(state: Path) -> None:
-    print(f"another emulator uses {state}: stop it, or name another state folder", file=sys.stderr, flush=True)
+    print(
+        f"another emulator uses {state}: stop it, or name another state folder",
+        file=sys.stderr,
+        flush=True,
+    )
     os._exit(3)
 
 
 def temporary_folder(state: Path) -> Path:
     """A fresh folder for Lambda workers; removes the one that a killed predecessor left.
 
-    Not under `state`: inside the project Node would find the project's package.json and node_modules, Lambda has neither.
+    Not under `state`: inside the project Node would find the project's package.json and
+    node_modules, Lambda has neither.
     """
     note = state / "temporary"
     if note.exists():
         left = Path(note.read_text().strip())
-        if left.name.startswith(TEMPORARY_PREFIX) and left.is_dir() and left.stat().st_uid == os.getuid():
+        if (
+            left.name.startswith(TEMPORARY_PREFIX)
+            and left.is_dir()
+            and left.stat().st_uid == os.getuid()
+        ):
             shutil.rmtree(left, ignore_errors=True)
     folder = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX))
     note.write_text(str(folder))
@@ -74,7 +101,11 @@ def listen(port: int) -> socket.socket:
     try:
         listening.bind((HOST, port))
     except OSError as error:
-        print(f"port {port} on {HOST} cannot be had ({error.strerror}): choose another", file=sys.stderr, flush=True)
+        print(
+            f"port {port} on {HOST} cannot be had ({error.strerror}): choose another",
+            file=sys.stderr,
+            flush=True,
+        )
         raise SystemExit(4) from error
     return listening
 
@@ -88,7 +119,8 @@ def set_environment(state: Path, temporary: Path, port: int) -> None:
             "IOT_MTLS_ENABLED": "0",
             "SFTP_ENABLED": "0",
             "LAMBDA_EXECUTOR": "local",
-            # MiniStack removes what it takes for its own containers at start: leave the user's Docker alone.
+            # MiniStack removes what it takes for its own containers at start: leave the user's
+            # Docker alone.
             "DOCKER_HOST": "unix:///nonexistent/docker.sock",
             "PERSIST_STATE": "1",
             "STATE_DIR": str(state / "services"),
@@ -119,8 +151,9 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     # Only now: what MiniStack reads from the environment at import must be set.
     import hypercorn.asyncio
     import hypercorn.config
-    import mends
     from ministack.app import app
+
+    import mends
     from snapshots import Snapshots
 
     mends.name_node_errors()
@@ -130,9 +163,11 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked_to_stop.set)
     if options.with_parent:
-        threading.Thread(target=_await_end_of_input, args=(loop, asked_to_stop), daemon=True).start()
+        threading.Thread(
+            target=_await_end_of_input, args=(loop, asked_to_stop), daemon=True
+        ).start()
     if options.save_seconds > 0:
-        snapshots.keep(options.save_seconds, loop.call_soon_threadsafe)
+        snapshots.keep(options.save_seconds, loop)
 
     config = hypercorn.config.Config()
     config.bind = [f"fd://{listening.fileno()}"]
@@ -153,7 +188,7 @@ def _await_end_of_input(loop: asyncio.AbstractEventLoop, asked_to_stop: asyncio.
 def main(arguments: list[str]) -> None:
     options = parse(arguments)
     options.state = options.state.absolute()
-    lock_fd = lock(options.state)
+    lock_fd = lock(options.state, options.lock_seconds)
     listening = listen(options.port)
     port = listening.getsockname()[1]
     if options.port_fd is not None:

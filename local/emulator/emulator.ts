@@ -113,12 +113,9 @@ function emulatorEnvironment({
   };
 }
 
-async function awaitReady(child: ChildProcess, exited: Promise<void>, timeoutMs: number): Promise<number> {
-  const failed = new Promise<never>((_, reject) => {
-    child.once('error', (error) => reject(new Error(`the emulator could not be started: ${error.message}`)));
-    void exited.then(() =>
-      reject(new Error(`the emulator ended at its start (exit code ${child.exitCode})`)),
-    );
+async function awaitReady(child: ChildProcess, ended: Promise<string>, timeoutMs: number): Promise<number> {
+  const failed = ended.then((how) => {
+    throw new Error(`the emulator ${how}`);
   });
   const tooLate = sleep(timeoutMs, undefined, { ref: false }).then(() => {
     throw new Error(`the emulator was not ready after ${timeoutMs / 1_000} s`);

@@ -1,7 +1,7 @@
 """What MiniStack 1.5.33 does otherwise than AWS, mended from outside while it runs.
 
-test/integration/emulator/mends.test.ts starts MiniStack without these mends too: when it no longer shows a fault,
-that test fails and the mend can go.
+test/integration/emulator/mends.test.ts starts MiniStack without these mends too: when it no
+longer shows a fault, that test fails and the mend can go.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from ministack.services import lambda_svc
 _SETTLED = 'status: "error", error: String(err.message || err), trace: err.stack || ""'
 _THROWN = 'status: "error", error: e.message, trace: e.stack'
 _NAME_OF = 'errorType: ({0} && typeof {0} === "object" && {0}.name) || typeof {0}'
-# Without this a worker outlives a MiniStack that was killed for as long as its event loop has something to do.
+# Without this a worker outlives a MiniStack that was killed for as long as its event loop has
+# something to do.
 _END_WITH_PARENT = '\nrl.on("close", () => process.exit(0));\n'
 
 
 class MendError(RuntimeError):
-    """This MiniStack no longer looks as the mend expects; compare local/emulator/requirements.lock."""
+    """This MiniStack no longer looks as the mend expects; compare
+    local/emulator/requirements.lock."""
 
 
 def name_node_errors() -> None:
-    """Makes errorType the error's own name, as Lambda's Node runtime does, so that Retry and Catch by class match.
+    """Makes errorType the error's own name, as Lambda's Node runtime does, so that Retry and
+    Catch by class match.
 
     https://docs.aws.amazon.com/lambda/latest/dg/nodejs-exceptions.html
     """
@@ -39,7 +42,8 @@ def name_node_errors() -> None:
 
 
 def _pass_names_through() -> None:
-    """The worker's answer and the invocation's result are made in one thread: a thread-local carries the name over."""
+    """The worker's answer and the invocation's result are made in one thread: a thread-local
+    carries the name over."""
     failed = threading.local()
     invoke = lambda_runtime.Worker.invoke
     execute = lambda_svc._execute_function_warm
@@ -66,5 +70,6 @@ def _pass_names_through() -> None:
 
 
 def stop_workers() -> None:
-    """Ends every Lambda worker and removes its folder; MiniStack leaves both behind when it ends."""
+    """Ends every Lambda worker and removes its folder; MiniStack leaves both behind when it
+    ends."""
     lambda_runtime.reset()

@@ -1,13 +1,17 @@
-"""Saves MiniStack's state every few seconds, all services as of one instant; MiniStack itself saves only on SIGTERM.
+"""Saves MiniStack's state every few seconds, all services as of one instant; MiniStack itself
+saves only on SIGTERM.
 
-A snapshot is a folder of its own under `snapshots/`; the link `snapshots/current` is moved to it when it is complete,
-so a kill at any line leaves the older or the newer one. The work is done by a forked child, which sees the memory as
-it was at the fork: the server is held up for the fork only. S3 objects are written through by MiniStack at once and
-are therefore up to one interval newer than everything else. Written for kill -9, not for a power cut.
+A snapshot is a folder of its own under `snapshots/`; the link `snapshots/current` is moved to it
+when it is complete, so a kill at any line leaves the older or the newer one. The work is done by
+a forked child, which sees the memory as it was at the fork: the server is held up for the fork
+only. S3 objects are written through by MiniStack at once and are therefore up to one interval
+newer than everything else. Written for kill -9, not for a power cut.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import filecmp
 import logging
 import os
@@ -33,7 +37,8 @@ StateOf = Callable[[], Any]
 
 
 class Snapshots:
-    """`folder` is this emulator's alone: the caller holds the lock whose descriptor is `lock_fd`."""
+    """`folder` is this emulator's alone: the caller holds the lock whose descriptor is
+    `lock_fd`."""
 
     def __init__(self, folder: Path, lock_fd: int) -> None:
         self.folder = folder
@@ -47,7 +52,12 @@ class Snapshots:
         lambda_svc._prune_orphan_code_blobs = self._note_referenced
         self._load_state = persistence.load_state
         app.load_state = self.load
-        app.save_all = self.save
+        app.save_all = self.save_last
+        self._closing = False
+        self._child: int | None = None
+        self._forked = threading.Event()
+        self._no_child = threading.Event()
+        self._no_child.set()
 
     def _note_referenced(self, referenced: set[str]) -> None:
         self._referenced = set(referenced)
@@ -62,7 +72,8 @@ class Snapshots:
             persistence.STATE_DIR = usual
 
     def save(self, services: dict[str, StateOf]) -> None:
-        """Stands in for MiniStack's save_all: writes a complete snapshot and publishes it, or leaves the old one."""
+        """Stands in for MiniStack's save_all: writes a complete snapshot and publishes it, or
+        leaves the old one."""
         previous = self.current.resolve() if self.current.exists() else None
         fresh = self.folder / f"{time.time_ns():020d}"
         fresh.mkdir()
@@ -96,34 +107,47 @@ class Snapshots:
             if entry.is_dir() and not entry.is_symlink() and entry.name != fresh.name:
                 shutil.rmtree(entry, ignore_errors=True)
 
-    def keep(self, interval_seconds: float, call_on_loop: Callable[[Callable[[], None]], None]) -> None:
-        """Starts the thread that saves whenever something was asked of the server, or something runs, or now and then."""
+    def save_last(self, services: dict[str, StateOf]) -> None:
+        """The save at the end, on the loop. A child still at work would publish the older state."""
+        self._closing = True
+        if self._child is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._child, signal.SIGKILL)
+        self._no_child.wait(timeout=5)
+        self.save(services)
+
+    def keep(self, interval_seconds: float, loop: asyncio.AbstractEventLoop) -> None:
+        """Starts the thread that saves when something was asked of the server, or something runs,
+        or now and then."""
         threading.Thread(
-            target=self._keep, args=(interval_seconds, call_on_loop), daemon=True, name="tidewheel-snapshots"
+            target=self._keep, args=(interval_seconds, loop), daemon=True, name="snapshots"
         ).start()
 
-    def _keep(self, interval_seconds: float, call_on_loop: Callable[[Callable[[], None]], None]) -> None:
+    def _keep(self, interval_seconds: float, loop: asyncio.AbstractEventLoop) -> None:
         seen, rested = -1, 0.0
-        while True:
+        while not self._closing:
             time.sleep(interval_seconds)
             rested += interval_seconds
             if self.requests == seen and rested < LONGEST_REST_SECONDS and not _something_runs():
                 continue
             seen, rested = self.requests, 0.0
-            forked = threading.Event()
-            children: list[int] = []
-
-            def fork(children: list[int] = children, forked: threading.Event = forked) -> None:
-                try:
-                    children.append(self._fork())
-                finally:
-                    forked.set()
-
+            self._forked.clear()
             # On the loop no request is being handled at this moment, so none is caught half done.
-            call_on_loop(fork)
-            forked.wait()
-            for child in children:
-                _await_child(child)
+            loop.call_soon_threadsafe(self._fork_on_loop)
+            self._forked.wait()
+            if self._child is not None:
+                _await_child(self._child)
+                self._child = None
+            self._no_child.set()
+
+    def _fork_on_loop(self) -> None:
+        if not self._closing:
+            self._no_child.clear()
+            try:
+                self._child = self._fork()
+            except OSError as error:
+                logger.warning("no snapshot this time: %s", error)
+        self._forked.set()
 
     def _fork(self) -> int:
         with warnings.catch_warnings():
@@ -140,14 +164,15 @@ class Snapshots:
             logging.getLogger("persistence").setLevel(logging.WARNING)
             self.save(app._build_persistence_save_dict())
             status = 0
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             logger.error("no snapshot this time, the one before stays: %s", error)
         finally:
             os._exit(status)
 
 
 def _keep_what_is_equal(previous: Path, fresh: Path) -> None:
-    """Shares unchanged files with the snapshot before, and takes over those of services that had nothing to say."""
+    """Shares unchanged files with the snapshot before, and takes over those of services that had
+    nothing to say."""
     for old in previous.glob("*.json"):
         new = fresh / old.name
         if not new.exists():
@@ -162,7 +187,9 @@ def _something_runs() -> bool:
     try:
         from ministack.services import stepfunctions
 
-        return any(e.get("status") == "RUNNING" for e in list(stepfunctions._executions.all_values()))
+        return any(
+            e.get("status") == "RUNNING" for e in list(stepfunctions._executions.all_values())
+        )
     except RuntimeError:  # changed while it was being read: so something runs
         return True
 
@@ -174,7 +201,8 @@ def _close_all_but(kept: int) -> None:
 
 
 def _await_child(child: int) -> None:
-    """A lock that another thread held at the fork is never released in the child; such a child is given up."""
+    """A lock that another thread held at the fork is never released in the child; such a child is
+    given up."""
     deadline = time.monotonic() + CHILD_LIMIT_SECONDS
     while time.monotonic() < deadline:
         if os.waitpid(child, os.WNOHANG)[0]:
