@@ -24,6 +24,9 @@ export interface PoolAssessment {
   readonly hourlyUsd: number;
   readonly expectedCostUsd: number;
   readonly expectedSeconds: number;
+  /** Mean time until capacity comes, and from then until an interruption; undefined when not expected. */
+  readonly expectedWaitSeconds?: number | undefined;
+  readonly expectedUpSeconds?: number | undefined;
   /** Why it is the chosen one, or why it lost. */
   readonly verdict: string;
 }

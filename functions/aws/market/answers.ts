@@ -1,0 +1,48 @@
+/** Failures of the market's APIs as values, and answers kept for a while. */
+import type { Answer, MarketFailure } from '../../core/placement/port.ts';
+import type { Clock } from '../../core/ports.ts';
+
+const THROTTLES = new Set([
+  'RequestLimitExceeded',
+  'Throttling',
+  'ThrottlingException',
+  'TooManyRequestsException',
+]);
+const FORBIDDEN = new Set(['UnauthorizedOperation', 'AccessDenied', 'AccessDeniedException', 'AuthFailure']);
+
+/** https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/work-with-spot-placement-score.html: the limit is per 24 hours */
+function failureOf(error: Error): MarketFailure {
+  if (error.name === 'MaxConfigLimitExceeded') return 'configurationLimit';
+  if (THROTTLES.has(error.name)) return 'throttled';
+  return FORBIDDEN.has(error.name) ? 'notAuthorised' : 'unavailable';
+}
+
+const REMEDY: Readonly<Record<MarketFailure, string>> = {
+  configurationLimit: 'only questions asked before are answered today; use the same families and node counts',
+  throttled: 'asked again at the next placement',
+  notAuthorised: 'allow this function the call in its role',
+  unavailable: 'asked again at the next placement',
+};
+
+export async function answered<T>(ask: () => Promise<T>, notes: readonly string[] = []): Promise<Answer<T>> {
+  try {
+    return { kind: 'known', value: await ask(), notes };
+  } catch (error: unknown) {
+    const cause = error instanceof Error ? error : new Error(String(error));
+    const failure = failureOf(cause);
+    return { kind: 'unknown', failure, message: `${cause.name}: ${cause.message} (${REMEDY[failure]})` };
+  }
+}
+
+/** The same question within the time gets the same answer; a failure is not kept. */
+export function reuse<T>(clock: Clock, seconds: number) {
+  const kept = new Map<string, { readonly until: number; readonly answer: Answer<T> }>();
+  return async (question: string, ask: () => Promise<Answer<T>>): Promise<Answer<T>> => {
+    const now = clock.now().getTime();
+    const known = kept.get(question);
+    if (known && known.until > now) return known.answer;
+    const answer = await ask();
+    if (answer.kind === 'known') kept.set(question, { until: now + seconds * 1_000, answer });
+    return answer;
+  };
+}

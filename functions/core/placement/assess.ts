@@ -1,0 +1,107 @@
+/** What each pool would probably cost and when it would be done, the change to On-Demand at the end included. */
+import type { BeliefModel, Outlook, Sighting } from './beliefs.ts';
+import { outlookOf } from './beliefs.ts';
+import type { Candidate } from './pools.ts';
+import type { WorkEstimate } from './work.ts';
+
+export interface Assessed {
+  readonly candidate: Candidate;
+  readonly outlook: Outlook;
+  readonly expectedCostUsd: number;
+  readonly expectedSeconds: number;
+  /** The last refusals in a row that this very pool gave us, and when. */
+  readonly refusals: number;
+  readonly lastRefusalMilliseconds?: number | undefined;
+}
+
+export interface AssessInput {
+  readonly model: BeliefModel;
+  readonly sightings: readonly Sighting[];
+  readonly work: WorkEstimate;
+  readonly nodes: number;
+  /** Until an On-Demand attempt must have been started. */
+  readonly spotSeconds: number;
+  readonly nowMilliseconds: number;
+}
+
+export function assess(candidates: readonly Candidate[], input: AssessInput): readonly Assessed[] {
+  const onDemand = candidates.filter((each) => each.pool.market === 'on-demand');
+  const fallbackHourly = Math.min(...onDemand.map((each) => each.hourlyUsd));
+  return candidates.map((candidate) =>
+    candidate.pool.market === 'on-demand'
+      ? assessOnDemand(candidate, input)
+      : assessSpot(candidate, input, Number.isFinite(fallbackHourly) ? fallbackHourly : undefined),
+  );
+}
+
+const costUsd = (hourlyUsd: number, nodes: number, seconds: number): number =>
+  (hourlyUsd * nodes * seconds) / 3_600;
+
+/** On-Demand is taken to be there, unless it was refused lately: then as long again as it has been refusing. */
+function assessOnDemand(candidate: Candidate, input: AssessInput): Assessed {
+  const refused = refusalsOf(candidate, input.sightings);
+  const billed = input.work.workSeconds + input.work.restartSeconds;
+  const waitSeconds = refused.refusals === 0 ? 0 : backoffSeconds(refused.refusals);
+  return {
+    candidate,
+    outlook: {
+      belief: [],
+      chanceUp: refused.refusals === 0 ? 1 : 0.5,
+      waitSeconds,
+      upSeconds: Number.POSITIVE_INFINITY,
+    },
+    expectedCostUsd: costUsd(candidate.hourlyUsd, input.nodes, billed),
+    expectedSeconds: waitSeconds + billed,
+    ...refused,
+  };
+}
+
+/**
+ * Spells of capacity come one after the other; each pays a restart before it brings progress. If that takes longer than
+ * there is until the latest safe moment, the rest of the work is paid on demand.
+ */
+function assessSpot(candidate: Candidate, input: AssessInput, fallbackHourly: number | undefined): Assessed {
+  const { work, nodes, model } = input;
+  const outlook = outlookOf(model, candidate.pool, {
+    sightings: input.sightings,
+    score: candidate.score,
+    nowMilliseconds: input.nowMilliseconds,
+  });
+  const useful = Math.max(outlook.upSeconds - work.restartSeconds, outlook.upSeconds / 10);
+  const spells = Math.max(1, work.workSeconds / useful);
+  const billed = work.workSeconds + spells * work.restartSeconds;
+  const elapsed = outlook.waitSeconds + billed + (spells - 1) * model.waitAfterLossSeconds;
+  const spotUsd = costUsd(candidate.hourlyUsd, nodes, billed);
+  const share = fallbackHourly === undefined ? 1 : Math.min(1, Math.max(0, input.spotSeconds) / elapsed);
+  const restUsd = costUsd(fallbackHourly ?? 0, nodes, (1 - share) * work.workSeconds + work.restartSeconds);
+  const restSeconds = (1 - share) * work.workSeconds + work.restartSeconds;
+  return {
+    candidate,
+    outlook,
+    expectedCostUsd: share < 1 ? share * spotUsd + restUsd : spotUsd,
+    expectedSeconds: share < 1 ? share * elapsed + restSeconds : elapsed,
+    ...refusalsOf(candidate, input.sightings),
+  };
+}
+
+/** 1, 2, 4, ... minutes, a quarter of an hour at most. */
+export const backoffSeconds = (refusals: number): number => Math.min(900, 60 * 2 ** (refusals - 1));
+
+function refusalsOf(
+  { pool }: Candidate,
+  sightings: readonly Sighting[],
+): Pick<Assessed, 'refusals' | 'lastRefusalMilliseconds'> {
+  let refusals = 0;
+  let lastRefusalMilliseconds: number | undefined;
+  for (const sighting of sightings) {
+    const same =
+      sighting.market === pool.market &&
+      sighting.instanceType === pool.instanceType &&
+      sighting.zoneId === pool.zoneId;
+    if (!same) continue;
+    const refused = sighting.seen === 'refused';
+    refusals = refused ? refusals + 1 : 0;
+    lastRefusalMilliseconds = refused ? sighting.atMilliseconds : undefined;
+  }
+  return { refusals, lastRefusalMilliseconds };
+}

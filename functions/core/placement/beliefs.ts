@@ -1,0 +1,168 @@
+/**
+ * What is believed of each pool's capacity now: the fitted chain, told what our own attempts met there and what the
+ * placement score says. A pool that has just lost the job is believed to be down, and less so with every hour.
+ */
+import {
+  advance,
+  type Belief,
+  chanceUp,
+  longRun,
+  meanPassageHours,
+  observe,
+  type RegimeTable,
+  transition,
+} from '../policy/regimes.ts';
+import type { AttemptRecord, Pool } from '../records.ts';
+
+/** Something seen of capacity at a time. */
+export interface Sighting {
+  readonly atMilliseconds: number;
+  readonly instanceType: string;
+  readonly zoneId?: string | undefined;
+  readonly market: Pool['market'];
+  /** lost: we had it and it was taken away; refused: we asked and were not given it. */
+  readonly seen: 'up' | 'lost' | 'refused';
+}
+
+export interface Outlook {
+  readonly belief: Belief;
+  /** Chance that the gang can be had now. */
+  readonly chanceUp: number;
+  /** Mean seconds until it can be had. */
+  readonly waitSeconds: number;
+  /** Mean seconds until an interruption, once it is had. */
+  readonly upSeconds: number;
+}
+
+/** What an attempt tells of its pool: up from its start to its end, down when it was refused or interrupted. */
+export function sightingsOf(attempts: readonly AttemptRecord[]): readonly Sighting[] {
+  return attempts.flatMap((attempt) => {
+    const { instanceType, zoneId, market } = attempt.placement.pool;
+    const at = (time: string, seen: Sighting['seen']): Sighting => ({
+      atMilliseconds: Date.parse(time),
+      instanceType,
+      zoneId,
+      market,
+      seen,
+    });
+    const { outcome } = attempt;
+    if (!outcome) return [];
+    const end = outcome.endedAt ?? attempt.updatedAt;
+    const start = outcome.startedAt === undefined ? [] : [at(outcome.startedAt, 'up')];
+    if (outcome.kind === 'capacity') return [...start, at(end, 'refused')];
+    if (outcome.kind === 'interrupted') return [...start, at(end, 'lost')];
+    if (attempt.takenBackAt !== undefined) return [...start, at(end, start.length > 0 ? 'lost' : 'refused')];
+    return start.length === 0 ? [] : [...start, at(end, 'up')];
+  });
+}
+
+/** The chance of a score-10 gang being refused and of a score-1 gang being given; a stated assumption, not a fit. */
+const scoreLikelihood = (score: number): { readonly up: number; readonly down: number } => {
+  const share = Math.min(0.95, Math.max(0.05, (score - 0.5) / 10));
+  return { up: share, down: 1 - share };
+};
+
+/** How much news of another pool says of this one, 0 nothing to 1 everything. */
+function kinship(sighting: Sighting, pool: Pool): number {
+  if (sighting.market !== pool.market) return 0;
+  const sameType = sighting.instanceType === pool.instanceType;
+  if (sameType && sighting.zoneId === pool.zoneId) return 1;
+  const sameZone = sighting.zoneId !== undefined && sighting.zoneId === pool.zoneId;
+  const sameFamily = sighting.instanceType.split('.')[0] === pool.instanceType.split('.')[0];
+  return sameType || (sameZone && sameFamily) ? 0.3 : 0;
+}
+
+/** Times are rounded to this. */
+const STEP_SECONDS = 600;
+/** 2^13 steps are 57 days: after them nothing of a sighting is left, and longer gaps are cut there. */
+const DOUBLINGS = 13;
+
+export interface BeliefModel {
+  readonly table: RegimeTable;
+  readonly step: readonly (readonly number[])[];
+  /** step to the powers 1, 2, 4, ...: a month passes in a dozen products. */
+  readonly doublings: readonly (readonly (readonly number[])[])[];
+  readonly start: Belief;
+  readonly passage: ReturnType<typeof meanPassageHours>;
+  /** Mean seconds without capacity after a loss. */
+  readonly waitAfterLossSeconds: number;
+}
+
+export function beliefModel(table: RegimeTable): BeliefModel {
+  const start = longRun(table);
+  const passage = meanPassageHours(table);
+  const doublings = Array.from({ length: DOUBLINGS }, (_, k) =>
+    transition(table, (STEP_SECONDS / 3_600) * 2 ** k),
+  );
+  const half = start.length / 2;
+  const step = doublings[0] ?? [];
+  const justLost = observe(
+    advance(
+      start.map((share, j) => (j < half ? share : 0)),
+      step,
+    ),
+    0,
+    1,
+  );
+  return {
+    table,
+    step,
+    doublings,
+    start,
+    passage,
+    waitAfterLossSeconds: weigh(passage.toUp, justLost) * 3_600,
+  };
+}
+
+const weigh = (hours: readonly number[], shares: Belief): number =>
+  shares.reduce((sum, share, j) => sum + share * (hours[j] ?? 0), 0);
+
+export function outlookOf(
+  model: BeliefModel,
+  pool: Pool,
+  seen: {
+    readonly sightings: readonly Sighting[];
+    readonly score?: number | undefined;
+    readonly nowMilliseconds: number;
+  },
+): Outlook {
+  let belief: Belief = model.start;
+  let clock: number | undefined;
+  const related = seen.sightings
+    .map((sighting) => ({ sighting, weight: kinship(sighting, pool) }))
+    .filter(({ weight, sighting }) => weight > 0 && sighting.atMilliseconds <= seen.nowMilliseconds)
+    .toSorted((a, b) => a.sighting.atMilliseconds - b.sighting.atMilliseconds);
+  for (const { sighting, weight } of related) {
+    belief = pass(model, belief, clock === undefined ? 0 : sighting.atMilliseconds - clock);
+    clock = sighting.atMilliseconds;
+    const against = 1 - weight;
+    belief = sighting.seen === 'up' ? observe(belief, 1, against) : observe(belief, against, 1);
+  }
+  if (clock !== undefined) belief = pass(model, belief, seen.nowMilliseconds - clock);
+  if (seen.score !== undefined) {
+    const { up, down } = scoreLikelihood(seen.score);
+    belief = observe(belief, up, down);
+  }
+  return describe(model, belief);
+}
+
+function pass(model: BeliefModel, belief: Belief, milliseconds: number): Belief {
+  const steps = Math.min(2 ** DOUBLINGS - 1, Math.round(milliseconds / (STEP_SECONDS * 1_000)));
+  return model.doublings.reduce((now, matrix, k) => ((steps >> k) & 1 ? advance(now, matrix) : now), belief);
+}
+
+function describe(model: BeliefModel, belief: Belief): Outlook {
+  const half = belief.length / 2;
+  // Had a moment from now: in the regimes that lasted, or in those that capacity comes back in.
+  const once = observe(advance(belief, model.step), 1, 0);
+  return {
+    belief,
+    chanceUp: chanceUp(belief),
+    waitSeconds:
+      weigh(
+        model.passage.toUp,
+        belief.map((share, j) => (j < half ? 0 : share)),
+      ) * 3_600,
+    upSeconds: weigh(model.passage.toDown, once) * 3_600,
+  };
+}

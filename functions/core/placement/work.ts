@@ -1,0 +1,75 @@
+/** How much training is left, what a restart costs and what was spent: from attempts and checkpoints, else from priors. */
+import type { AttemptRecord, Placement, Progress } from '../records.ts';
+
+/** Provisioning, image and checkpoint load of a SageMaker job, until one has been measured. */
+export const DEFAULT_RESTART_SECONDS = 300;
+
+export interface WorkEstimate {
+  /** Training seconds still to do on the pipeline's own topology. */
+  readonly workSeconds: number;
+  /** measured: from a checkpoint; declared: the pipeline or its former runs say so; assumed: nobody knows yet. */
+  readonly basis: 'measured' | 'declared' | 'assumed';
+  /** Seconds from the start of billing to the first new progress, work lost at the last interruption included. */
+  readonly restartSeconds: number;
+}
+
+export interface WorkInput {
+  readonly attempts: readonly AttemptRecord[];
+  readonly progress?: Progress | undefined;
+  /** Training seconds of the whole run, as declared or as former runs of the pipeline took. */
+  readonly expectedSeconds?: number | undefined;
+  readonly maximumRunSeconds: number;
+  /** From the close of the batch to the deadline. */
+  readonly campaignSeconds: number;
+}
+
+export function estimateWork(input: WorkInput): WorkEstimate {
+  const restartSeconds = restartCost(input.attempts);
+  const { progress, expectedSeconds } = input;
+  const measured = progress && remainingFrom(progress);
+  if (measured !== undefined) return { workSeconds: measured, basis: 'measured', restartSeconds };
+  const share =
+    progress && progress.totalSteps > 0 ? 1 - Math.min(1, progress.step / progress.totalSteps) : 1;
+  if (expectedSeconds !== undefined)
+    return { workSeconds: expectedSeconds * share, basis: 'declared', restartSeconds };
+  // Nobody knows: half of the time there is, so that Spot is tried first and the first checkpoint settles it.
+  const assumed = Math.min(input.maximumRunSeconds, input.campaignSeconds / 2);
+  return { workSeconds: assumed * share, basis: 'assumed', restartSeconds };
+}
+
+function remainingFrom({ step, totalSteps, trainingSeconds }: Progress): number | undefined {
+  if (totalSteps > 0 && step >= totalSteps) return 0;
+  if (trainingSeconds === undefined || trainingSeconds <= 0 || step <= 0 || totalSteps <= 0) return undefined;
+  return (trainingSeconds / step) * (totalSteps - step);
+}
+
+/** Median over the attempts that trained of billed time that brought no progress; those of one machine's seconds too. */
+function restartCost(attempts: readonly AttemptRecord[]): number {
+  const losses = attempts.flatMap((attempt) => {
+    const spent = attempt.outcome?.trainingSeconds ?? 0;
+    const before = attempt.progressBefore?.trainingSeconds ?? 0;
+    const after = attempt.progressAfter?.trainingSeconds ?? before;
+    return spent > 0 && after > before ? [Math.max(0, spent - (after - before))] : [];
+  });
+  if (losses.length === 0) return DEFAULT_RESTART_SECONDS;
+  const sorted = losses.toSorted((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? DEFAULT_RESTART_SECONDS;
+}
+
+/** Price of one node in the chosen pool. */
+export function hourlyUsdOf(placement: Placement): number {
+  const { pool, considered } = placement;
+  const row = considered.find(
+    (each) =>
+      each.pool.instanceType === pool.instanceType &&
+      each.pool.zoneId === pool.zoneId &&
+      each.pool.market === pool.market,
+  );
+  return row?.hourlyUsd ?? placement.onDemandHourlyUsd;
+}
+
+export const spentUsd = (attempts: readonly AttemptRecord[]): number =>
+  attempts.reduce((sum, { placement, outcome }) => {
+    const hours = (outcome?.billableSeconds ?? 0) / 3_600;
+    return sum + hours * hourlyUsdOf(placement) * placement.topology.nodes;
+  }, 0);

@@ -1,0 +1,94 @@
+/**
+ * How Spot capacity comes and goes: a hidden chain of regimes, some with capacity and some without. Spells are far from
+ * memoryless (a pool that has been up for ten hours is lost ten times more rarely than a fresh one), and a few regimes
+ * of very different mean stays say just that. Only capacity is seen; the regime is a belief.
+ */
+import fitted from './regimes.json' with { type: 'json' };
+
+/** Rates per hour between regimes, rows from, columns to, diagonal 0; the first half have capacity. */
+export interface RegimeTable {
+  readonly name: string;
+  readonly ratesPerHour: readonly (readonly number[])[];
+}
+
+/** Probability of each regime; sums to 1. */
+export type Belief = readonly number[];
+
+export const fittedRegimes: RegimeTable = { name: fitted.name, ratesPerHour: fitted.ratesPerHour };
+
+/** The number of regimes with capacity. */
+export const upCount = (table: RegimeTable): number => table.ratesPerHour.length / 2;
+
+type Matrix = readonly (readonly number[])[];
+
+const multiply = (a: Matrix, b: Matrix): number[][] =>
+  a.map((row) => b.map((_, j) => row.reduce((sum, value, k) => sum + value * (b[k]?.[j] ?? 0), 0)));
+
+/** exp(rates x hours), by scaling and squaring: the chance of each regime after that time. */
+export function transition(table: RegimeTable, hours: number): number[][] {
+  const squarings = 10;
+  const scaled = table.ratesPerHour.map((row, i) => {
+    const leaving = row.reduce((sum, rate) => sum + rate, 0);
+    return row.map((rate, j) => ((i === j ? -leaving : rate) * hours) / 2 ** squarings);
+  });
+  let term: number[][] = scaled.map((row, i) => row.map((_, j) => (i === j ? 1 : 0)));
+  let result = term;
+  for (let k = 1; k < 12; k += 1) {
+    term = multiply(term, scaled).map((row) => row.map((value) => value / k));
+    result = result.map((row, i) => row.map((value, j) => value + (term[i]?.[j] ?? 0)));
+  }
+  for (let k = 0; k < squarings; k += 1) result = multiply(result, result);
+  return result;
+}
+
+/** One step of time: belief x transition. */
+export const advance = (belief: Belief, step: Matrix): number[] =>
+  belief.map((_, j) => belief.reduce((sum, share, i) => sum + share * (step[i]?.[j] ?? 0), 0));
+
+/** The long-run share of each regime: what is believed of a pool nobody has looked at. */
+export function longRun(table: RegimeTable): number[] {
+  let step = transition(table, 1);
+  for (let k = 0; k < 20; k += 1) step = multiply(step, step);
+  const uniform = table.ratesPerHour.map(() => 1 / table.ratesPerHour.length);
+  return normalise(advance(uniform, step));
+}
+
+/**
+ * Bayes: how likely what was seen is with capacity and without. Certain sight is (1, 0) or (0, 1); a placement score or
+ * news of a neighbouring pool is something in between.
+ */
+export function observe(belief: Belief, likelihoodUp: number, likelihoodDown: number): number[] {
+  const half = belief.length / 2;
+  const weighed = belief.map((share, j) => share * (j < half ? likelihoodUp : likelihoodDown));
+  const total = weighed.reduce((sum, share) => sum + share, 0);
+  if (total > 1e-12) return weighed.map((share) => share / total);
+  // What was seen was thought impossible: start again, evenly over the regimes that agree with it.
+  return normalise(belief.map((_, j) => (j < half ? likelihoodUp : likelihoodDown)));
+}
+
+export const chanceUp = (belief: Belief): number =>
+  belief.slice(0, belief.length / 2).reduce((sum, share) => sum + share, 0);
+
+/** Mean hours until capacity (0 for regimes that have it) and until its loss (0 for those without), by regime. */
+export function meanPassageHours(table: RegimeTable): { readonly toUp: number[]; readonly toDown: number[] } {
+  const half = upCount(table);
+  const within = (from: number, to: number): number[] => {
+    const hours = table.ratesPerHour.map(() => 0);
+    // Gauss-Seidel on h_i x leaving_i = 1 + sum over the same side of rate_ij x h_j; the side is always left in the end.
+    for (let sweep = 0; sweep < 500; sweep += 1) {
+      for (let i = from; i < to; i += 1) {
+        const row = table.ratesPerHour[i] ?? [];
+        const leaving = row.reduce((sum, rate) => sum + rate, 0);
+        const staying = row.slice(from, to).reduce((sum, rate, k) => sum + rate * (hours[from + k] ?? 0), 0);
+        hours[i] = leaving > 0 ? (1 + staying) / leaving : 1e6;
+      }
+    }
+    return hours;
+  };
+  return { toUp: within(half, 2 * half), toDown: within(0, half) };
+}
+
+function normalise(values: readonly number[]): number[] {
+  const total = values.reduce((sum, value) => sum + value, 0);
+  return values.map((value) => (total > 0 ? value / total : 1 / values.length));
+}

@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import { choosePlacement } from '../../../functions/core/placement/choose.ts';
+import type { PlacementInput } from '../../../functions/core/placement/situation.ts';
+import type { Placement, PlacementDecision, Pool } from '../../../functions/core/records.ts';
+import { attempt, CLOSED_AT, hoursLater, market, progress, question, spot, ZONES } from './fixtures.ts';
+
+function launched(decision: PlacementDecision): Placement {
+  if (decision.kind !== 'launch') throw new Error(`${decision.kind}: ${decision.reason}`);
+  return decision.placement;
+}
+const place = (change: Partial<PlacementInput> = {}): Placement =>
+  launched(choosePlacement(question(change)));
+const base = question();
+
+describe('with slack', () => {
+  it('takes Spot where the price is lowest', () => {
+    const cheap = market({
+      spotPrices: ZONES.flatMap((zoneId) => [spot('g5.xlarge', zoneId, zoneId === 'use1-az2' ? 0.2 : 0.4)]),
+    });
+    expect(place({ market: cheap }).pool).toEqual({
+      instanceType: 'g5.xlarge',
+      zoneId: 'use1-az2',
+      market: 'spot',
+    });
+  });
+
+  it('takes the zone with the best score where prices are equal', () => {
+    const scored = market({
+      scores: ZONES.map((zoneId) => ({ zoneId, score: zoneId === 'use1-az4' ? 9 : 3 })),
+    });
+    expect(place({ market: scored }).pool.zoneId).toBe('use1-az4');
+  });
+
+  it('names the single subnet of the chosen zone', () => {
+    const chosen = place();
+    expect(chosen.subnetId).toBe(`subnet-${chosen.pool.zoneId?.replaceAll('-', '')}`);
+  });
+
+  it('leaves the zone to SageMaker without a VPC, with the best zone as the score', () => {
+    const { vpc: _vpc, ...compute } = base.compute;
+    const scored = market({ scores: ZONES.map((zoneId, k) => ({ zoneId, score: 3 + k })) });
+    const chosen = place({ compute, market: scored });
+    expect(chosen.pool.zoneId).toBeUndefined();
+    expect(chosen.subnetId).toBeUndefined();
+    expect(chosen.considered[0]?.score).toBe(5);
+  });
+
+  it('goes elsewhere after an interruption, and back when hours have passed', () => {
+    const first = place();
+    const lost = attempt(1, first.pool, {
+      kind: 'interrupted',
+      startedAt: hoursLater(0.5),
+      endedAt: hoursLater(1),
+    });
+    const second = place({ attempts: [lost], now: hoursLater(1.01) });
+    expect(second.pool).not.toEqual(first.pool);
+    const lateLimits = { ...base.limits, deadlineHours: 400 };
+    const later = place({ attempts: [lost], now: hoursLater(300), limits: lateLimits });
+    expect(later.pool).toEqual(first.pool);
+  });
+
+  it('lets the whole rest of the time be waited for Spot and no wait be named on demand', () => {
+    const onSpot = place();
+    expect(onSpot.maximumWaitSeconds).toBeGreaterThanOrEqual(onSpot.maximumRunSeconds);
+    const dear = place({ compute: { ...base.compute, market: 'on-demand' } });
+    expect(dear.pool.market).toBe('on-demand');
+    expect(dear.maximumWaitSeconds).toBeUndefined();
+  });
+
+  it('waits when every pool has just refused, and says for how long', () => {
+    const pools: Pool[] = base.compute.instanceTypes.flatMap((instanceType) =>
+      ZONES.map((zoneId) => ({ instanceType, zoneId, market: 'spot' as const })),
+    );
+    const attempts = pools.map((pool, k) =>
+      attempt(k + 1, pool, { kind: 'capacity', endedAt: hoursLater(1) }),
+    );
+    const compute = { ...base.compute, market: 'spot' as const };
+    const decision = choosePlacement(question({ compute, attempts, now: hoursLater(1) }));
+    expect(decision).toMatchObject({ kind: 'wait', seconds: 60 });
+    expect(decision.kind === 'wait' && decision.considered).toHaveLength(6);
+  });
+});
+
+describe('without slack', () => {
+  it('changes to On-Demand at the latest safe moment, not before', () => {
+    const six = 6 * 3_600;
+    const restart = 300;
+    const margin = 900;
+    const latest = 24 - (six + 2 * restart + margin) / 3_600;
+    expect(place({ now: hoursLater(latest - 0.01) }).pool.market).toBe('spot');
+    expect(place({ now: hoursLater(latest + 0.01) }).pool.market).toBe('on-demand');
+  });
+
+  it('keeps alternatives when On-Demand itself is refused', () => {
+    const first = place({ now: hoursLater(18) });
+    const refused = attempt(1, first.pool, { kind: 'capacity', endedAt: hoursLater(18) });
+    const next = place({ now: hoursLater(18), attempts: [refused] });
+    expect(next.pool.market).toBe('on-demand');
+    expect(next.pool).not.toEqual(first.pool);
+  });
+
+  it('goes on with Spot where the pipeline allows nothing else, and says what that means', () => {
+    const chosen = place({ now: hoursLater(19), compute: { ...base.compute, market: 'spot' } });
+    expect(chosen.pool.market).toBe('spot');
+    expect(chosen.reason).toContain('can no longer be promised');
+  });
+
+  it('measures the work that is left by the checkpoint', () => {
+    const done = attempt(
+      1,
+      { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' },
+      { kind: 'interrupted', startedAt: hoursLater(1), endedAt: hoursLater(17), trainingSeconds: 57_600 },
+    );
+    const nearlyDone = place({ now: hoursLater(20), attempts: [done], progress: progress(95, 57_000) });
+    expect(nearlyDone.pool.market).toBe('spot');
+    const halfDone = choosePlacement(
+      question({ now: hoursLater(20), attempts: [done], progress: progress(10, 57_000) }),
+    );
+    expect(halfDone).toMatchObject({ kind: 'giveUp' });
+  });
+});
+
+describe('limits', () => {
+  it('gives up after the last attempt', () => {
+    const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' };
+    const attempts = [1, 2].map((n) => attempt(n, pool, { kind: 'interrupted', endedAt: hoursLater(1) }));
+    const decision = choosePlacement(question({ attempts, limits: { ...base.limits, attempts: 2 } }));
+    expect(decision).toMatchObject({ kind: 'giveUp', reason: expect.stringContaining('2 attempts') });
+  });
+
+  it('gives up when the deadline has passed', () => {
+    expect(choosePlacement(question({ now: hoursLater(24) })).kind).toBe('giveUp');
+  });
+
+  it('gives up when the budget does not last, and names the sums', () => {
+    const decision = choosePlacement(question({ limits: { ...base.limits, budgetUsd: 2 } }));
+    expect(decision).toMatchObject({ kind: 'giveUp', reason: expect.stringContaining('$2.00') });
+  });
+
+  it('lets SageMaker itself end an attempt that would pass the budget', () => {
+    const chosen = place({ limits: { ...base.limits, budgetUsd: 20 } });
+    const hourly = chosen.considered[0]?.hourlyUsd ?? 0;
+    expect((chosen.maximumRunSeconds / 3_600) * hourly * 2).toBeLessThanOrEqual(20);
+    expect(chosen.maximumRunSeconds).toBeGreaterThan(3_600);
+  });
+
+  it('leaves out what has no price, with the reason, and gives up when nothing is left', () => {
+    const compute = { ...base.compute, instanceTypes: ['g5.xlarge', 'x9.large'] };
+    const chosen = place({ compute });
+    expect(chosen.considered.find(({ pool }) => pool.instanceType === 'x9.large')?.verdict).toContain(
+      'no price',
+    );
+    const none = choosePlacement(question({ compute: { ...compute, instanceTypes: ['x9.large'] } }));
+    expect(none).toMatchObject({ kind: 'giveUp', reason: expect.stringContaining('no pool can be weighed') });
+  });
+});
+
+it('gives every pool a row with a verdict, and puts what the market did not say into the reason', () => {
+  const chosen = place({
+    market: market({ scores: [], notes: ['placement scores unknown (throttled): later'] }),
+  });
+  expect(chosen.considered).toHaveLength(2 * 3 * 2);
+  expect(chosen.considered.every(({ verdict }) => verdict.length > 0)).toBe(true);
+  expect(chosen.considered[0]?.verdict).toContain('chosen');
+  expect(chosen.reason).toContain('throttled');
+  expect(chosen.decidedAt).toBe(hoursLater(1));
+  expect(Date.parse(CLOSED_AT)).toBeLessThan(Date.parse(chosen.decidedAt));
+});
