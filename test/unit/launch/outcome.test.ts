@@ -1,0 +1,237 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isTerminal, outcomeOf, takeBackReason } from '../../../functions/core/launch/outcome.ts';
+import type { StatusTransition, TrainingJobDescription } from '../../../functions/core/launch/port.ts';
+
+const at = (seconds: number): Date => new Date(1_790_000_000_000 + seconds * 1_000);
+
+const went = (...statuses: string[]): StatusTransition[] =>
+  statuses.map((Status, index) => ({ Status, StartTime: at(index * 100), EndTime: at(index * 100 + 100) }));
+
+const job = (over: Partial<TrainingJobDescription>): TrainingJobDescription => ({
+  TrainingJobName: 'digits-000001-a1-abcdef',
+  TrainingJobStatus: 'InProgress',
+  SecondaryStatus: 'Training',
+  EnableManagedSpotTraining: true,
+  CreationTime: at(0),
+  SecondaryStatusTransitions: [],
+  ...over,
+});
+
+const started = {
+  TrainingStartTime: at(100),
+  TrainingEndTime: at(700),
+  TrainingTimeInSeconds: 600,
+  BillableTimeInSeconds: 200,
+};
+const failed = (FailureReason: string | undefined, over: Partial<TrainingJobDescription> = {}) =>
+  outcomeOf(job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason, ...over })).kind;
+const stopped = (SecondaryStatus: string, over: Partial<TrainingJobDescription> = {}) =>
+  outcomeOf(job({ TrainingJobStatus: 'Stopped', SecondaryStatus, ...over })).kind;
+
+describe('outcomeOf', () => {
+  it('reads a completed job with one interruption', () => {
+    const outcome = outcomeOf(
+      job({
+        ...started,
+        TrainingJobStatus: 'Completed',
+        SecondaryStatus: 'Completed',
+        SecondaryStatusTransitions: went(
+          'Starting',
+          'Downloading',
+          'Training',
+          'Interrupted',
+          'Starting',
+          'Training',
+          'Uploading',
+          'Completed',
+        ),
+        ModelArtifacts: { S3ModelArtifacts: 's3://b/model.tar.gz' },
+      }),
+    );
+    expect(outcome).toEqual({
+      kind: 'completed',
+      message: 'training completed',
+      startedAt: at(100).toISOString(),
+      endedAt: at(700).toISOString(),
+      trainingSeconds: 600,
+      billableSeconds: 200,
+      interruptions: 1,
+      modelUri: 's3://b/model.tar.gz',
+    });
+  });
+
+  it.each([
+    ['AlgorithmError: ExecuteUserScriptError:\nExitCode 1', 'userError'],
+    [
+      'AlgorithmError: the words CapacityError and InternalServerError in a script, exit code: 1',
+      'userError',
+    ],
+    ['ClientError: Artifact upload failed:no access', 'userError'],
+    ['Framework Error: cannot import', 'userError'],
+    ['InternalServerError: We encountered an internal error. Please try again.', 'serviceError'],
+    ['CapacityError: Unable to provision requested ML compute capacity.', 'capacity'],
+    ['internalservererror: in lower case', 'serviceError'],
+    ['SomethingNew: never seen', 'serviceError'],
+    ['', 'serviceError'],
+    [undefined, 'serviceError'],
+  ])('takes a failure with %j as %s', (reason, kind) => {
+    expect(failed(reason)).toBe(kind);
+  });
+
+  it('calls capacity that was had before an interruption', () => {
+    expect(failed('CapacityError: gone', started)).toBe('interrupted');
+  });
+
+  it('tells waiting in vain from losing capacity at the wait limit', () => {
+    expect(stopped('MaxWaitTimeExceeded')).toBe('capacity');
+    expect(stopped('MaxWaitTimeExceeded', started)).toBe('interrupted');
+    expect(stopped('MaxWaitTimeExceeded', { TrainingTimeInSeconds: 0 })).toBe('capacity');
+  });
+
+  it.each([
+    ['MaxRuntimeExceeded', 'timeLimit'],
+    ['Stopped', 'stopped'],
+    ['ANewSecondaryStatus', 'stopped'],
+  ])('takes Stopped with %s as %s', (secondary, kind) => {
+    expect(stopped(secondary, started)).toBe(kind);
+  });
+
+  it('gives zero seconds to a job that never started', () => {
+    const outcome = outcomeOf(job({ TrainingJobStatus: 'Stopped', SecondaryStatus: 'MaxWaitTimeExceeded' }));
+    expect(outcome).toMatchObject({ trainingSeconds: 0, billableSeconds: 0, startedAt: undefined });
+  });
+
+  it('overstates rather than hides what was paid for', () => {
+    const { BillableTimeInSeconds: _, TrainingTimeInSeconds: __, ...times } = started;
+    expect(
+      outcomeOf(job({ ...times, TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed' })),
+    ).toMatchObject({
+      trainingSeconds: 600,
+      billableSeconds: 600,
+    });
+  });
+
+  it('hands out no model of a job that did not complete', () => {
+    const ModelArtifacts = { S3ModelArtifacts: 's3://b/half.tar.gz' };
+    expect(
+      outcomeOf(job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', ModelArtifacts })).modelUri,
+    ).toBeUndefined();
+  });
+
+  it('has an answer for whatever SageMaker may say of an ended job', () => {
+    const text = fc.option(fc.string(), { nil: undefined });
+    const status = fc.constantFrom('Completed', 'Failed', 'Stopped', 'Deleting');
+    fc.assert(
+      fc.property(
+        status,
+        fc.string(),
+        text,
+        fc.array(fc.string()),
+        (TrainingJobStatus, SecondaryStatus, FailureReason, list) => {
+          const outcome = outcomeOf(
+            job({
+              TrainingJobStatus,
+              SecondaryStatus,
+              FailureReason,
+              SecondaryStatusTransitions: went(...list),
+            }),
+          );
+          expect(outcome.message.length).toBeGreaterThan(0);
+          expect(outcome.interruptions).toBe(list.filter((one) => one === 'Interrupted').length);
+        },
+      ),
+    );
+  });
+
+  it('refuses to judge a job that has not ended', () => {
+    expect(() => outcomeOf(job({}))).toThrow(/no outcome yet/);
+  });
+});
+
+describe('isTerminal', () => {
+  it.each([
+    ['InProgress', false],
+    ['Stopping', false],
+    ['AStatusOfTheFuture', false],
+    ['Completed', true],
+    ['Failed', true],
+    ['Stopped', true],
+    ['Deleting', true],
+  ])('says of %s: %s', (TrainingJobStatus, expected) => {
+    expect(isTerminal(job({ TrainingJobStatus }))).toBe(expected);
+  });
+});
+
+const open = (SecondaryStatus: string, ...history: string[]) =>
+  job({ SecondaryStatus, SecondaryStatusTransitions: went(...history, SecondaryStatus) });
+
+describe('takeBackReason', () => {
+  const patience = { patienceSeconds: 600 };
+  it('leaves a job alone that works', () => {
+    for (const status of ['Downloading', 'Training', 'Uploading', 'Restarting', 'Updating', 'SomethingNew']) {
+      expect(takeBackReason(open(status, 'Starting'), at(90_000), patience)).toBeUndefined();
+    }
+  });
+
+  it('takes an interrupted job at once', () => {
+    const lost = open('Interrupted', 'Starting', 'Training');
+    expect(takeBackReason(lost, at(200), patience)).toMatch(/taken away/);
+  });
+
+  it('takes a job that starts again where it was interrupted', () => {
+    const restarting = open('Starting', 'Starting', 'Training', 'Interrupted');
+    expect(takeBackReason(restarting, at(310), patience)).toMatch(/taken away/);
+  });
+
+  it('may leave the service some time to restart in place', () => {
+    const lost = open('Interrupted', 'Starting', 'Training');
+    const lenient = { ...patience, afterInterruptionSeconds: 60 };
+    expect(takeBackReason(lost, at(259), lenient)).toBeUndefined();
+    expect(takeBackReason(lost, at(260), lenient)).toBeDefined();
+  });
+
+  it.each(['Starting', 'Pending'])('takes a job that starves in %s when patience is over', (status) => {
+    expect(takeBackReason(open(status), at(599), patience)).toBeUndefined();
+    expect(takeBackReason(open(status), at(600), patience)).toMatch(/no capacity/);
+  });
+
+  it('counts the wait from the first of several waiting statuses', () => {
+    expect(takeBackReason(open('Pending', 'Starting'), at(600), patience)).toMatch(/600 s/);
+  });
+
+  it('counts from the creation when there are no transitions', () => {
+    expect(takeBackReason(job({ SecondaryStatus: 'Starting' }), at(600), patience)).toBeDefined();
+  });
+
+  it('forgives an interruption that was overcome', () => {
+    expect(
+      takeBackReason(
+        open('Training', 'Starting', 'Training', 'Interrupted', 'Starting'),
+        at(9_000),
+        patience,
+      ),
+    ).toBeUndefined();
+  });
+
+  it('leaves a job that ends to its end', () => {
+    expect(
+      takeBackReason(
+        job({ TrainingJobStatus: 'Stopping', SecondaryStatus: 'Interrupted' }),
+        at(9_000),
+        patience,
+      ),
+    ).toBeUndefined();
+    expect(
+      takeBackReason(
+        job({ TrainingJobStatus: 'Stopped', SecondaryStatus: 'Interrupted' }),
+        at(9_000),
+        patience,
+      ),
+    ).toBeUndefined();
+  });
+
+  it('is not misled by a clock that runs behind', () => {
+    expect(takeBackReason(open('Starting'), at(-50), patience)).toBeUndefined();
+  });
+});

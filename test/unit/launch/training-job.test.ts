@@ -1,0 +1,220 @@
+import { describe, expect, it } from 'vitest';
+import type { CreateTrainingJobRequest } from '../../../functions/core/launch/request.ts';
+import { buildTrainingJob, type TrainingJobInput } from '../../../functions/core/launch/training-job.ts';
+import { declaration, launch, placement } from './fixtures.ts';
+
+function request(input: TrainingJobInput): CreateTrainingJobRequest {
+  const job = buildTrainingJob(input);
+  if (job.kind !== 'request') throw new Error(JSON.stringify(job.problems));
+  return job.request;
+}
+
+function problems(input: TrainingJobInput): readonly string[] {
+  const job = buildTrainingJob(input);
+  return job.kind === 'problems' ? job.problems.map(({ path }) => path) : [];
+}
+
+const channel = (made: CreateTrainingJobRequest, name: string) =>
+  made.InputDataConfig.find(({ ChannelName }) => ChannelName === name)?.DataSource.S3DataSource;
+
+describe('buildTrainingJob', () => {
+  it('asks for managed Spot with a wait limit that covers the run', () => {
+    const made = request(launch());
+    expect(made.EnableManagedSpotTraining).toBe(true);
+    expect(made.StoppingCondition).toEqual({ MaxRuntimeInSeconds: 3_600, MaxWaitTimeInSeconds: 7_200 });
+    expect(made.Environment).toEqual({ TIDEWHEEL_SPOT: '1' });
+  });
+
+  it('leaves the wait limit out on demand', () => {
+    const made = request(
+      launch({ placement: placement({ pool: { instanceType: 'g5.xlarge', market: 'on-demand' } }) }),
+    );
+    expect(made.EnableManagedSpotTraining).toBe(false);
+    expect(made.StoppingCondition).toEqual({ MaxRuntimeInSeconds: 3_600 });
+    expect(made.Environment).toEqual({ TIDEWHEEL_SPOT: '0' });
+  });
+
+  it('gives every attempt of a run the same checkpoints and another name', () => {
+    const [first, second] = [request(launch()), request(launch({ attempt: 2 }))];
+    expect(second.CheckpointConfig).toEqual(first.CheckpointConfig);
+    expect(first.CheckpointConfig.S3Uri).toBe('s3://tw-data/digits/runs/digits-000001/checkpoints/');
+    expect(second.TrainingJobName).not.toBe(first.TrainingJobName);
+  });
+
+  it('makes the same request from the same input', () => {
+    expect(buildTrainingJob(launch())).toEqual(buildTrainingJob(launch()));
+  });
+
+  it('starts the agent from its own channel', () => {
+    const made = request(launch());
+    expect(made.AlgorithmSpecification.ContainerEntrypoint).toEqual(['python3', '/opt/ml/input/data/agent']);
+    expect(channel(made, 'agent')?.S3Uri).toBe('s3://tw-data/agent/0123abcd/');
+  });
+
+  it('encodes hyperparameters as the SageMaker SDK does', () => {
+    const training = { hyperparameters: { epochs: 3, rate: 0.1, amp: true, tag: 'a "b" é\u2028' } };
+    expect(request(launch({ declaration: declaration({ training }) })).HyperParameters).toMatchObject({
+      epochs: '3',
+      rate: '0.1',
+      amp: 'true',
+      tag: '"a \\"b\\" \\u00e9\\u2028"',
+      sagemaker_program: '"train.py"',
+      sagemaker_container_log_level: '20',
+      sagemaker_region: '"us-east-1"',
+      tidewheel_strategy: '"ddp"',
+      tidewheel_run_id: '"digits-000001"',
+      tidewheel_checkpoint_seconds: '30',
+    });
+  });
+
+  it('never sends an EBS size for types with disks of their own', () => {
+    expect(request(launch()).ResourceConfig).toEqual({ InstanceType: 'ml.g5.xlarge', InstanceCount: 2 });
+    const m5 = placement({ pool: { instanceType: 'm5.xlarge', market: 'spot' } });
+    expect(request(launch({ placement: m5 })).ResourceConfig.VolumeSizeInGB).toBe(30);
+  });
+
+  it('reads the source from the pipeline folder or from the URI as declared', () => {
+    expect(channel(request(launch()), 'code')?.S3Uri).toBe('s3://tw-data/digits/source/');
+    const own = declaration({ training: { source: 's3://elsewhere/v7/' } });
+    expect(channel(request(launch({ declaration: own })), 'code')?.S3Uri).toBe('s3://elsewhere/v7/');
+  });
+
+  it('shards the data over the hosts when declared so, and never the code', () => {
+    const made = request(
+      launch({ declaration: declaration({ training: { distribution: 'ShardedByS3Key' } }) }),
+    );
+    expect(channel(made, 'train')?.S3DataDistributionType).toBe('ShardedByS3Key');
+    expect(channel(made, 'code')?.S3DataDistributionType).toBe('FullyReplicated');
+    expect(channel(made, 'agent')?.S3DataDistributionType).toBe('FullyReplicated');
+  });
+
+  it('lists the shards of several generations in one manifest', () => {
+    const generations = [
+      { shardsPrefix: 'digits/dataset/digits-000001/shards/', shards: ['00000.tar', '00001.tar'] },
+      { shardsPrefix: 'digits/dataset/digits-000002/shards/', shards: ['00000.tar'] },
+    ];
+    const job = buildTrainingJob(launch({ runId: 'digits-000002', generations }));
+    if (job.kind !== 'request') throw new Error('no request');
+    const source = channel(job.request, 'train');
+    expect(source?.S3DataType).toBe('ManifestFile');
+    const [object] = job.objects;
+    expect(source?.S3Uri).toBe(`s3://tw-data/${object?.key}`);
+    expect(JSON.parse(object?.text ?? '')).toEqual([
+      { prefix: 's3://tw-data/digits/dataset/' },
+      'digits-000001/shards/00000.tar',
+      'digits-000001/shards/00001.tar',
+      'digits-000002/shards/00000.tar',
+    ]);
+  });
+
+  const vpc = {
+    securityGroupIds: ['sg-0a1b2c3d'],
+    subnets: [
+      { id: 'subnet-aaaa1111', zoneId: 'use1-az1' },
+      { id: 'subnet-bbbb2222', zoneId: 'use1-az4' },
+    ],
+  };
+  it('puts the job into the one subnet of its zone', () => {
+    const pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az4', market: 'spot' } as const;
+    const made = request(
+      launch({ declaration: declaration({ compute: { vpc } }), placement: placement({ pool }) }),
+    );
+    expect(made.VpcConfig).toEqual({ SecurityGroupIds: ['sg-0a1b2c3d'], Subnets: ['subnet-bbbb2222'] });
+  });
+
+  it('offers every subnet when the placement leaves the zone open', () => {
+    expect(request(launch({ declaration: declaration({ compute: { vpc } }) })).VpcConfig?.Subnets).toEqual([
+      'subnet-aaaa1111',
+      'subnet-bbbb2222',
+    ]);
+  });
+
+  it('refuses a zone that no declared subnet lies in', () => {
+    const pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az6', market: 'spot' } as const;
+    const input = launch({ declaration: declaration({ compute: { vpc } }), placement: placement({ pool }) });
+    expect(problems(input)).toEqual(['compute.vpc.subnets']);
+  });
+
+  it('prefers an image of the user', () => {
+    const own = declaration({ training: { image: '123456789012.dkr.ecr.us-east-1.amazonaws.com/mine:1' } });
+    expect(request(launch({ declaration: own })).AlgorithmSpecification.TrainingImage).toMatch(/mine:1$/);
+  });
+
+  it('reports every problem at once', () => {
+    const training = {
+      frameworkVersion: '1.2',
+      source: '../other/',
+      hyperparameters: { tidewheel_strategy: 'x', long: 'é'.repeat(500) },
+    };
+    const input = launch({
+      declaration: declaration({ training }),
+      placement: placement({ pool: { instanceType: 'c6a.xlarge', market: 'spot' }, maximumWaitSeconds: 60 }),
+      roleArn: 'nobody',
+      generations: [],
+    });
+    expect(new Set(problems(input))).toEqual(
+      new Set([
+        'compute.instanceTypes',
+        'training.frameworkVersion',
+        'training.source',
+        'training.hyperparameters.tidewheel_strategy',
+        'training.hyperparameters.long',
+        'placement.maximumWaitSeconds',
+        'roleArn',
+        'generations',
+      ]),
+    );
+  });
+
+  it('says which sizes of a family SageMaker trains on', () => {
+    const job = buildTrainingJob(
+      launch({ placement: placement({ pool: { instanceType: 'p5.2xlarge', market: 'spot' } }) }),
+    );
+    expect(job).toMatchObject({
+      kind: 'problems',
+      problems: [{ message: expect.stringContaining('p5.4xlarge, p5.48xlarge') }],
+    });
+  });
+
+  it('refuses Spot without a wait limit', () => {
+    expect(problems(launch({ placement: placement({ maximumWaitSeconds: undefined }) }))).toEqual([
+      'placement.maximumWaitSeconds',
+    ]);
+  });
+
+  it('refuses generations of another pipeline and unlisted shards', () => {
+    const foreign = launch({ generations: [{ shardsPrefix: 'other/dataset/x/shards/' }] });
+    expect(problems(foreign)).toEqual(['generations']);
+    const unlisted = launch({
+      generations: [
+        { shardsPrefix: 'digits/dataset/a/shards/', shards: ['0.tar'] },
+        { shardsPrefix: 'digits/dataset/b/shards/' },
+      ],
+    });
+    expect(problems(unlisted)).toEqual(['generations']);
+  });
+});
+
+const read = (name: string, line: string): string | undefined => {
+  const definitions = request(launch()).AlgorithmSpecification.MetricDefinitions;
+  return new RegExp(definitions.find(({ Name }) => Name === `tidewheel:${name}`)?.Regex ?? '(?!)').exec(
+    line,
+  )?.[1];
+};
+
+describe('the metric definitions', () => {
+  const line = 'tidewheel step=120 total=480 val_loss=9 loss=1.5e-04 accuracy=0.97';
+
+  it.each([
+    ['step', '120'],
+    ['total', '480'],
+    ['loss', '1.5e-04'],
+    ['accuracy', '0.97'],
+  ])('read %s from the line of the agent', (name, value) => {
+    expect(read(name, line)).toBe(value);
+  });
+
+  it('read nothing from the lines of the script', () => {
+    expect(read('loss', 'epoch 3 loss=0.5')).toBeUndefined();
+  });
+});
