@@ -19,7 +19,9 @@ const retry = { maxAttempts: 4 } as const;
 
 export const clients = {
   dynamo: once(() =>
-    DynamoDBDocumentClient.from(new DynamoDBClient(retry), { marshallOptions: { removeUndefinedValues: true } }),
+    DynamoDBDocumentClient.from(new DynamoDBClient(retry), {
+      marshallOptions: { removeUndefinedValues: true },
+    }),
   ),
   ec2: once(() => new EC2Client(retry)),
   eventBridge: once(() => new EventBridgeClient(retry)),

@@ -9,6 +9,7 @@ const schemas = {
   stateMachine: z.object({ TIDEWHEEL_STATE_MACHINE_ARN: z.string().startsWith('arn:') }),
   trainingRole: z.object({ TIDEWHEEL_TRAINING_ROLE_ARN: z.string().startsWith('arn:') }),
   eventBus: z.object({ TIDEWHEEL_EVENT_BUS: z.string().min(1) }),
+  codeFolder: z.object({ LAMBDA_TASK_ROOT: z.string().min(1) }),
   region: z.object({ AWS_REGION: z.string().min(1) }),
   schedules: z.object({
     TIDEWHEEL_SCHEDULE_GROUP: z.string().min(1),
@@ -21,7 +22,9 @@ function read<T>(schema: z.ZodType<T>): T {
   const result = schema.safeParse(process.env);
   if (result.success) return result.data;
   const problems = problemsOf(result.error).map(({ path, message }) => `${path}: ${message}`);
-  throw new ConfigurationError(`set these in the function's environment (serverless.yml): ${problems.join('; ')}`);
+  throw new ConfigurationError(
+    `set these in the function's environment (serverless.yml): ${problems.join('; ')}`,
+  );
 }
 
 /** Each value is read when it is first asked for, so that a function needs only what it uses. */
@@ -31,6 +34,7 @@ export const config = {
   stateMachineArn: () => read(schemas.stateMachine).TIDEWHEEL_STATE_MACHINE_ARN,
   trainingRoleArn: () => read(schemas.trainingRole).TIDEWHEEL_TRAINING_ROLE_ARN,
   eventBus: () => read(schemas.eventBus).TIDEWHEEL_EVENT_BUS,
+  codeFolder: () => read(schemas.codeFolder).LAMBDA_TASK_ROOT,
   region: () => read(schemas.region).AWS_REGION,
   schedules: () => read(schemas.schedules),
 } as const;

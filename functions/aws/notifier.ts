@@ -12,12 +12,18 @@ export function eventBridgeNotifier(eventBridge: EventBridgeClient, eventBusName
       const { FailedEntryCount, Entries } = await eventBridge.send(
         new PutEventsCommand({
           Entries: [
-            { EventBusName: eventBusName, Source: 'tidewheel', DetailType: type, Detail: JSON.stringify(detail) },
+            {
+              EventBusName: eventBusName,
+              Source: 'tidewheel',
+              DetailType: type,
+              Detail: JSON.stringify(detail),
+            },
           ],
         }),
       );
       // PutEvents answers 200 even when it took nothing.
-      if (FailedEntryCount) throw new TransientError(`PutEvents refused ${type}: ${Entries?.[0]?.ErrorMessage}`);
+      if (FailedEntryCount)
+        throw new TransientError(`PutEvents refused ${type}: ${Entries?.[0]?.ErrorMessage}`);
     },
   };
 }

@@ -47,7 +47,11 @@ async function* list(s3: S3Client, bucket: string, prefix: string): AsyncIterabl
   let token: string | undefined;
   do {
     const page = await s3.send(
-      new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ...(token && { ContinuationToken: token }) }),
+      new ListObjectsV2Command({
+        Bucket: bucket,
+        Prefix: prefix,
+        ...(token && { ContinuationToken: token }),
+      }),
     );
     for (const { Key, Size, ETag, LastModified } of page.Contents ?? []) {
       if (Key !== undefined) {

@@ -9,5 +9,10 @@ import { timelineMethods } from './run-store/timeline.ts';
 
 export function dynamoRunStore(dynamo: DynamoDBDocumentClient, tableName: string): RunStore {
   const table = storedTable(dynamo, tableName);
-  return { ...pipelineMethods(table), ...runMethods(table), ...attemptMethods(table), ...timelineMethods(table) };
+  return {
+    ...pipelineMethods(table),
+    ...runMethods(table),
+    ...attemptMethods(table),
+    ...timelineMethods(table),
+  };
 }

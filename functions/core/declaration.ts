@@ -17,7 +17,9 @@ const MAXIMUM_CHARACTERS = 100_000;
  */
 export function readDeclaration(name: string, text: string): Declaration {
   if (text.length > MAXIMUM_CHARACTERS) {
-    return refuse([{ path: '', message: `is ${text.length} characters long, keep it under ${MAXIMUM_CHARACTERS}` }]);
+    return refuse([
+      { path: '', message: `is ${text.length} characters long, keep it under ${MAXIMUM_CHARACTERS}` },
+    ]);
   }
   // maxAliasCount: a few lines of YAML aliases can otherwise grow to gigabytes.
   const document = parseDocument(text, { uniqueKeys: true, prettyErrors: true });
@@ -45,7 +47,8 @@ export function problemsOf(error: z.ZodError): Problem[] {
 
 function pathOf(path: readonly PropertyKey[]): string {
   return path.reduce<string>(
-    (sofar, part) => (typeof part === 'number' ? `${sofar}[${part}]` : sofar ? `${sofar}.${String(part)}` : String(part)),
+    (sofar, part) =>
+      typeof part === 'number' ? `${sofar}[${part}]` : sofar ? `${sofar}.${String(part)}` : String(part),
     '',
   );
 }

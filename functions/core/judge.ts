@@ -16,7 +16,8 @@ export const advanced = (before: Progress | undefined, after: Progress | undefin
 export function judge(attempts: readonly AttemptRecord[]): Judgement {
   const last = attempts.at(-1);
   const outcome = last?.outcome;
-  if (last === undefined || outcome === undefined) return { kind: 'failed', reason: 'the attempt left no outcome' };
+  if (last === undefined || outcome === undefined)
+    return { kind: 'failed', reason: 'the attempt left no outcome' };
   switch (outcome.kind) {
     case 'completed':
       return { kind: 'done', reason: 'training completed' };
@@ -41,7 +42,8 @@ function againUnlessFruitless(attempts: readonly AttemptRecord[], reason: string
   const started = attempts.filter((attempt) => (attempt.outcome?.trainingSeconds ?? 0) > 0);
   const recent = started.slice(-FRUITLESS_ATTEMPTS);
   const fruitless =
-    recent.length === FRUITLESS_ATTEMPTS && recent.every((attempt) => !advanced(attempt.progressBefore, attempt.progressAfter));
+    recent.length === FRUITLESS_ATTEMPTS &&
+    recent.every((attempt) => !advanced(attempt.progressBefore, attempt.progressAfter));
   if (!fruitless) return { kind: 'again', reason };
   return {
     kind: 'failed',

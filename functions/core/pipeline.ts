@@ -30,12 +30,20 @@ export const settleSchema = z.strictObject({
 export const packingSchema = z.strictObject({
   format: z.enum(['webdataset']).default('webdataset').describe('The shard format.'),
   shardMegabytes: z.number().min(1).max(5_000).default(256).describe('Target size of a shard in 10^6 bytes.'),
-  seed: z.number().int().min(0).max(2 ** 31 - 1).default(0).describe('Seed of the shuffle.'),
+  seed: z
+    .number()
+    .int()
+    .min(0)
+    .max(2 ** 31 - 1)
+    .default(0)
+    .describe('Seed of the shuffle.'),
   accept: z
     .array(z.string().regex(/^\.[A-Za-z0-9.]{1,20}$/, 'write suffixes as .png'))
     .min(1)
     .optional()
-    .describe('Suffixes taken; anything else is rejected, with its reason in the manifest. Default: everything.'),
+    .describe(
+      'Suffixes taken; anything else is rejected, with its reason in the manifest. Default: everything.',
+    ),
   label: z
     .enum(['parentFolder', 'none'])
     .default('parentFolder')
@@ -47,7 +55,10 @@ export const packingSchema = z.strictObject({
 });
 
 const hyperparameter = z.union([
-  z.string().max(2_000).refine((value) => !value.includes('\n'), 'a hyperparameter holds no newline'),
+  z
+    .string()
+    .max(2_000)
+    .refine((value) => !value.includes('\n'), 'a hyperparameter holds no newline'),
   z.number(),
   z.boolean(),
 ]);
@@ -58,14 +69,19 @@ export const trainingSchema = z.strictObject({
     .string()
     .regex(/^(s3:\/\/[a-z0-9.-]{3,63}\/.+\/|[A-Za-z0-9._/-]+\/)$/, 'name an S3 prefix that ends with a slash')
     .default('source/')
-    .describe("Prefix of the training code: s3://bucket/prefix/ or a prefix under the pipeline's own folder."),
+    .describe(
+      "Prefix of the training code: s3://bucket/prefix/ or a prefix under the pipeline's own folder.",
+    ),
   entryPoint: z
     .string()
     .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}\.py$/, 'name a .py file inside the source')
     .refine((path) => !path.includes('..'), 'leave out ".."')
     .default('train.py'),
   framework: z.enum(['pytorch']).default('pytorch'),
-  frameworkVersion: z.string().regex(/^\d+\.\d+(\.\d+)?$/).default('2.13'),
+  frameworkVersion: z
+    .string()
+    .regex(/^\d+\.\d+(\.\d+)?$/)
+    .default('2.13'),
   image: z.string().min(1).max(255).regex(/^\S+$/).optional().describe('A training image of your own.'),
   hyperparameters: z
     .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,99}$/, 'start with a letter'), hyperparameter)
@@ -82,7 +98,11 @@ export const trainingSchema = z.strictObject({
 const instanceType = z.string().regex(/^[a-z0-9-]+\.[a-z0-9-]+$/, 'write EC2 names such as g5.xlarge');
 
 export const computeSchema = z.strictObject({
-  instanceTypes: z.array(instanceType).min(1).max(30).describe('Interchangeable types; three or more score best.'),
+  instanceTypes: z
+    .array(instanceType)
+    .min(1)
+    .max(30)
+    .describe('Interchangeable types; three or more score best.'),
   nodes: z.number().int().min(1).max(64).default(1),
   market: z
     .enum(['spot', 'on-demand', 'spot-then-on-demand'])
@@ -91,9 +111,17 @@ export const computeSchema = z.strictObject({
   volumeGigabytes: z.number().int().min(1).max(16_384).default(30),
   vpc: z
     .strictObject({
-      securityGroupIds: z.array(z.string().regex(/^sg-[0-9a-z]{1,29}$/)).min(1).max(5),
+      securityGroupIds: z
+        .array(z.string().regex(/^sg-[0-9a-z]{1,29}$/))
+        .min(1)
+        .max(5),
       subnets: z
-        .array(z.strictObject({ id: z.string().regex(/^subnet-[0-9a-z]{1,25}$/), zoneId: z.string().regex(/^[a-z0-9-]+-az\d+$/) }))
+        .array(
+          z.strictObject({
+            id: z.string().regex(/^subnet-[0-9a-z]{1,25}$/),
+            zoneId: z.string().regex(/^[a-z0-9-]+-az\d+$/),
+          }),
+        )
         .min(1)
         .max(16),
     })
@@ -102,9 +130,20 @@ export const computeSchema = z.strictObject({
 });
 
 export const limitsSchema = z.strictObject({
-  deadlineHours: z.number().positive().max(24 * 28).default(24).describe('From the close of the batch to the model.'),
-  maximumRunSeconds: seconds(60, 28 * 86_400).default(86_400).describe('Longest training time of one attempt.'),
-  budgetUsd: z.number().positive().optional().describe('No attempt starts that may pass this sum for the run.'),
+  deadlineHours: z
+    .number()
+    .positive()
+    .max(24 * 28)
+    .default(24)
+    .describe('From the close of the batch to the model.'),
+  maximumRunSeconds: seconds(60, 28 * 86_400)
+    .default(86_400)
+    .describe('Longest training time of one attempt.'),
+  budgetUsd: z
+    .number()
+    .positive()
+    .optional()
+    .describe('No attempt starts that may pass this sum for the run.'),
   attempts: z.number().int().min(1).max(1_000).default(50),
 });
 
@@ -120,7 +159,10 @@ export const pipelineSchema = z.strictObject({
     .regex(/^(rate|cron)\(.+\)$/, 'write rate(1 day) or cron(0 3 * * ? *)')
     .optional()
     .describe('Also start a run on this schedule (EventBridge Scheduler syntax, UTC).'),
-  trainWithoutNewData: z.boolean().default(false).describe('Let a scheduled run train although nothing arrived.'),
+  trainWithoutNewData: z
+    .boolean()
+    .default(false)
+    .describe('Let a scheduled run train although nothing arrived.'),
 });
 
 export type Pipeline = z.infer<typeof pipelineSchema>;

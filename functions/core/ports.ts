@@ -43,13 +43,44 @@ export interface Executions {
 
 /** What the service tells others; see docs/events.md. */
 export type Notice =
-  | { readonly type: 'DatasetSealed'; readonly generation: string; readonly samples: number; readonly shards: number; readonly rejected: number }
-  | { readonly type: 'AttemptStarted'; readonly attempt: number; readonly jobName: string; readonly instanceType: string; readonly zoneId?: string | undefined; readonly market: string }
-  | { readonly type: 'AttemptInterrupted'; readonly attempt: number; readonly jobName: string; readonly reason: string; readonly step?: number | undefined }
-  | { readonly type: 'RunFinished'; readonly modelUri?: string | undefined; readonly costUsd: number; readonly onDemandUsd: number }
+  | {
+      readonly type: 'DatasetSealed';
+      readonly generation: string;
+      readonly samples: number;
+      readonly shards: number;
+      readonly rejected: number;
+    }
+  | {
+      readonly type: 'AttemptStarted';
+      readonly attempt: number;
+      readonly jobName: string;
+      readonly instanceType: string;
+      readonly zoneId?: string | undefined;
+      readonly market: string;
+    }
+  | {
+      readonly type: 'AttemptInterrupted';
+      readonly attempt: number;
+      readonly jobName: string;
+      readonly reason: string;
+      readonly step?: number | undefined;
+    }
+  | {
+      readonly type: 'RunFinished';
+      readonly modelUri?: string | undefined;
+      readonly costUsd: number;
+      readonly onDemandUsd: number;
+    }
   | { readonly type: 'RunFailed'; readonly reason: string };
 
 export interface Notifier {
   /** At least once; the same notice may come twice. */
   notify(run: { readonly runId: string; readonly pipeline: string }, notice: Notice): Promise<void>;
+}
+
+/** The pipelines' own schedules. */
+export interface Schedules {
+  /** Creates or replaces; at each time a run of the pipeline is started. */
+  put(pipeline: string, expression: string): Promise<void>;
+  remove(pipeline: string): Promise<void>;
 }

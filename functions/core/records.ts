@@ -48,7 +48,12 @@ export interface Placement {
 
 export type PlacementDecision =
   | { readonly kind: 'launch'; readonly placement: Placement }
-  | { readonly kind: 'wait'; readonly seconds: number; readonly reason: string; readonly considered: readonly PoolAssessment[] }
+  | {
+      readonly kind: 'wait';
+      readonly seconds: number;
+      readonly reason: string;
+      readonly considered: readonly PoolAssessment[];
+    }
   | { readonly kind: 'giveUp'; readonly reason: string; readonly considered: readonly PoolAssessment[] };
 
 /** Work that a checkpoint proves done. Written by the agent, judged by the service. */
@@ -107,7 +112,14 @@ export interface AttemptRecord {
 
 /** What DescribeTrainingJob says of a job that ended, in our words. */
 export interface AttemptOutcome {
-  readonly kind: 'completed' | 'interrupted' | 'capacity' | 'timeLimit' | 'serviceError' | 'userError' | 'stopped';
+  readonly kind:
+    | 'completed'
+    | 'interrupted'
+    | 'capacity'
+    | 'timeLimit'
+    | 'serviceError'
+    | 'userError'
+    | 'stopped';
   readonly message: string;
   readonly startedAt?: string | undefined;
   readonly endedAt?: string | undefined;

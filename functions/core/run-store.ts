@@ -12,7 +12,7 @@ export interface TimelineEntry {
   readonly text: string;
 }
 
-export type RunChange = Partial<Omit<RunRecord, 'runId' | 'pipeline' | 'batch' | 'createdAt' | 'trigger'>> & {
+export type RunChange = Partial<Omit<RunRecord, 'runId' | 'pipeline' | 'batch' | 'createdAt'>> & {
   readonly updatedAt: string;
 };
 export type AttemptChange = Partial<
@@ -29,8 +29,14 @@ export interface RunStore {
   getPipeline(name: string): Promise<PipelineRecord | undefined>;
   listPipelines(): Promise<PipelineRecord[]>;
   /** Creates the record if there is none (open batch = firstBatch) and returns the one that stands. */
-  ensurePipeline(name: string, first: { readonly firstBatch: number; readonly at: string }): Promise<PipelineRecord>;
-  setPipelineValidity(name: string, validity: Pick<PipelineRecord, 'valid' | 'problems' | 'updatedAt'>): Promise<void>;
+  ensurePipeline(
+    name: string,
+    first: { readonly firstBatch: number; readonly at: string },
+  ): Promise<PipelineRecord>;
+  setPipelineValidity(
+    name: string,
+    validity: Pick<PipelineRecord, 'valid' | 'problems' | 'updatedAt'>,
+  ): Promise<void>;
 
   createRun(run: RunRecord): Promise<'created' | 'exists'>;
   getRun(runId: string): Promise<RunRecord | undefined>;
@@ -42,7 +48,10 @@ export interface RunStore {
   /**
    * Pins the declaration on the run and opens the next batch, both or neither; a batch closed before stays as it was.
    */
-  closeBatch(run: { readonly runId: string; readonly pipeline: string; readonly batch: number }, close: { readonly at: string; readonly declaration?: Pipeline }): Promise<RunRecord>;
+  closeBatch(
+    run: { readonly runId: string; readonly pipeline: string; readonly batch: number },
+    close: { readonly at: string; readonly declaration?: Pipeline },
+  ): Promise<RunRecord>;
 
   createAttempt(attempt: AttemptRecord): Promise<'created' | 'exists'>;
   getAttempt(runId: string, attempt: number): Promise<AttemptRecord | undefined>;

@@ -18,18 +18,28 @@ export type SettleDecision =
   | { readonly kind: 'settled'; readonly reason: 'quiet' | 'marker' | 'maximumWait' }
   | { readonly kind: 'wait'; readonly seconds: number };
 
+export interface ObserveOptions {
+  readonly prefix: string;
+  readonly marker?: string | undefined;
+  /** A marker older than this belongs to the batch before: it is left lying, never deleted by us. */
+  readonly markerSince?: Date | undefined;
+  readonly now: Date;
+  readonly previous?: Observation | undefined;
+}
+
 /** Reads a listing once, in order, in constant memory. */
 export async function observe(
   listing: AsyncIterable<ListedObject>,
-  options: { readonly prefix: string; readonly marker?: string | undefined; readonly now: Date; readonly previous?: Observation | undefined },
+  options: ObserveOptions,
 ): Promise<Observation> {
   const hash = createHash('sha256');
   let objects = 0;
   let bytes = 0;
   let marker = false;
-  for await (const { key, size, etag } of listing) {
-    if (options.marker !== undefined && key === options.prefix + options.marker) marker = true;
-    else {
+  for await (const { key, size, etag, lastModified } of listing) {
+    if (options.marker !== undefined && key === options.prefix + options.marker) {
+      marker = options.markerSince === undefined || lastModified >= options.markerSince;
+    } else {
       objects += 1;
       bytes += size;
     }
@@ -37,7 +47,9 @@ export async function observe(
   }
   const fingerprint = hash.digest('hex').slice(0, 32);
   const unchangedSince =
-    options.previous?.fingerprint === fingerprint ? options.previous.unchangedSince : options.now.toISOString();
+    options.previous?.fingerprint === fingerprint
+      ? options.previous.unchangedSince
+      : options.now.toISOString();
   return { objects, bytes, fingerprint, marker, unchangedSince };
 }
 

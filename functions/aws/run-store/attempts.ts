@@ -31,7 +31,10 @@ export function attemptMethods(table: StoredTable): AttemptMethods {
     getAttempt,
     updateAttempt: async (runId, attempt, change) => {
       const ended = change.outcome !== undefined;
-      const item = await table.update(attemptKey(runId, attempt), { ...change, ...(ended && { open: undefined }) });
+      const item = await table.update(attemptKey(runId, attempt), {
+        ...change,
+        ...(ended && { open: undefined }),
+      });
       if (item === undefined) throw new RunNotFoundError(`${runId}, attempt ${attempt}`);
       return recordOf<AttemptRecord>(item);
     },

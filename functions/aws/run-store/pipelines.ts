@@ -29,7 +29,11 @@ export function pipelineMethods(
       return created === 'created' ? fresh : ((await get(name)) ?? fresh);
     },
     setPipelineValidity: async (name, { valid, problems, updatedAt }) => {
-      await table.update(pipelineKey(name), { valid, problems: problems?.length ? problems : undefined, updatedAt });
+      await table.update(pipelineKey(name), {
+        valid,
+        problems: problems?.length ? problems : undefined,
+        updatedAt,
+      });
     },
   };
 }

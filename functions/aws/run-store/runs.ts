@@ -3,12 +3,23 @@ import { RunNotFoundError } from '../../core/errors.ts';
 import { FINISHED, type RunRecord } from '../../core/records.ts';
 import type { RunStore } from '../../core/run-store.ts';
 import { pipelineKey } from './pipelines.ts';
-import { type Item, type Key, LIST_INDEX, OPEN_INDEX, recordOf, type StoredTable, updateOf } from './table.ts';
+import {
+  type Item,
+  type Key,
+  LIST_INDEX,
+  OPEN_INDEX,
+  recordOf,
+  type StoredTable,
+  updateOf,
+} from './table.ts';
 
 export const runKey = (runId: string): Key => ({ pk: `RUN#${runId}`, sk: 'RUN' });
 const listKeyOf = (pipeline: string) => `RUNS#${pipeline}`;
 
-type RunMethods = Pick<RunStore, 'createRun' | 'getRun' | 'updateRun' | 'listRuns' | 'listOpenRuns' | 'closeBatch'>;
+type RunMethods = Pick<
+  RunStore,
+  'createRun' | 'getRun' | 'updateRun' | 'listRuns' | 'listOpenRuns' | 'closeBatch'
+>;
 
 export function runMethods(table: StoredTable): RunMethods {
   const getRun = async (runId: string) => {
@@ -63,8 +74,15 @@ async function closeBatch(
   run: { readonly runId: string; readonly pipeline: string; readonly batch: number },
   close: Parameters<RunStore['closeBatch']>[1],
 ): Promise<void> {
-  const change = { closedAt: close.at, updatedAt: close.at, ...(close.declaration && { declaration: close.declaration }) };
-  const { ReturnValues: _, ...runUpdate } = updateOf({ ...change, ...(close.declaration && { status: 'packing' }) });
+  const change = {
+    closedAt: close.at,
+    updatedAt: close.at,
+    ...(close.declaration && { declaration: close.declaration }),
+  };
+  const { ReturnValues: _, ...runUpdate } = updateOf({
+    ...change,
+    ...(close.declaration && { status: 'packing' }),
+  });
   try {
     await table.transact([
       { Update: { TableName: table.name, Key: runKey(run.runId), ...runUpdate } },

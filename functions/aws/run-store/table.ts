@@ -38,7 +38,8 @@ export interface StoredTable {
 export function storedTable(dynamo: DynamoDBDocumentClient, name: string): StoredTable {
   return {
     name,
-    get: async (key) => (await dynamo.send(new GetCommand({ TableName: name, Key: { ...key }, ConsistentRead: true }))).Item,
+    get: async (key) =>
+      (await dynamo.send(new GetCommand({ TableName: name, Key: { ...key }, ConsistentRead: true }))).Item,
     create: async (item) =>
       await unlessConditionFails(
         async () => {
@@ -54,7 +55,9 @@ export function storedTable(dynamo: DynamoDBDocumentClient, name: string): Store
     },
     update: async (key, change) =>
       await unlessConditionFails(
-        async () => (await dynamo.send(new UpdateCommand({ TableName: name, Key: { ...key }, ...updateOf(change) }))).Attributes,
+        async () =>
+          (await dynamo.send(new UpdateCommand({ TableName: name, Key: { ...key }, ...updateOf(change) })))
+            .Attributes,
         () => undefined,
       ),
     query: async (input, limit) => await queryAll(dynamo, { ...input, TableName: name }, limit),
@@ -78,7 +81,10 @@ export function updateOf(change: Item) {
       sets.push(`#a${index} = :v${index}`);
     }
   });
-  const expression = [sets.length && `SET ${sets.join(', ')}`, removes.length && `REMOVE ${removes.join(', ')}`];
+  const expression = [
+    sets.length && `SET ${sets.join(', ')}`,
+    removes.length && `REMOVE ${removes.join(', ')}`,
+  ];
   return {
     UpdateExpression: expression.filter(Boolean).join(' '),
     ExpressionAttributeNames: names,
@@ -97,7 +103,11 @@ async function unlessConditionFails<T, U>(action: () => Promise<T>, otherwise: (
   }
 }
 
-async function queryAll(dynamo: DynamoDBDocumentClient, input: QueryCommandInput, limit = Number.POSITIVE_INFINITY) {
+async function queryAll(
+  dynamo: DynamoDBDocumentClient,
+  input: QueryCommandInput,
+  limit = Number.POSITIVE_INFINITY,
+) {
   const items: Item[] = [];
   let start: QueryCommandInput['ExclusiveStartKey'];
   do {

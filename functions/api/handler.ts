@@ -1,0 +1,27 @@
+import * as z from 'zod';
+import { onion } from '../aws/onion.ts';
+import { services } from '../aws/services.ts';
+import { answer } from '../core/api.ts';
+
+/** HTTP API payload format 2.0, as far as it is used. */
+const input = z.object({
+  routeKey: z.string(),
+  pathParameters: z.record(z.string(), z.string()).optional(),
+  queryStringParameters: z.record(z.string(), z.string()).optional(),
+  body: z.string().optional(),
+  isBase64Encoded: z.boolean().optional(),
+});
+
+export const handler = onion('api', input, async (event) => {
+  const { runs, store, executions, schedules, clock } = services;
+  const { status, body } = await answer(
+    { runs, store, executions, schedules, clock },
+    {
+      route: event.routeKey,
+      parameters: event.pathParameters ?? {},
+      query: event.queryStringParameters ?? {},
+      body: event.isBase64Encoded ? Buffer.from(event.body ?? '', 'base64').toString() : (event.body ?? ''),
+    },
+  );
+  return { statusCode: status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+});

@@ -1,0 +1,108 @@
+/** One look at a training job: what Describe says is recorded, and whoever waits is told. Safe to repeat at any time. */
+import { isTerminal, outcomeOf, shouldTakeBack } from './launch/outcome.ts';
+import type { TrainingService } from './launch/port.ts';
+import type { Clock, Executions, Notifier } from './ports.ts';
+import type { AttemptOutcome, AttemptRecord } from './records.ts';
+import type { RunStore } from './run-store.ts';
+
+export interface ObserveDeps {
+  readonly runs: RunStore;
+  readonly training: TrainingService;
+  readonly executions: Executions;
+  readonly notifier: Notifier;
+  readonly clock: Clock;
+}
+
+export type Observed =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'running' }
+  | { readonly kind: 'takenBack' }
+  | { readonly kind: 'ended'; readonly attempt: AttemptRecord };
+
+/** A Spot job that waits longer than this for capacity is worth more elsewhere. */
+const PATIENCE_SECONDS = 600;
+
+export async function observeAttempt(deps: ObserveDeps, attempt: AttemptRecord): Promise<Observed> {
+  if (attempt.outcome !== undefined) {
+    // Recorded before, but the one who recorded it may have died before telling: tell again.
+    await tell(deps, attempt);
+    return { kind: 'ended', attempt };
+  }
+  const job = await deps.training.describe(attempt.jobName);
+  if (job === undefined) return { kind: 'absent' };
+  const now = deps.clock.now();
+  if (isTerminal(job)) return { kind: 'ended', attempt: await end(deps, attempt, outcomeOf(job)) };
+
+  const updatedAt = now.toISOString();
+  if (attempt.takenBackAt === undefined && shouldTakeBack(job, now, { patienceSeconds: PATIENCE_SECONDS })) {
+    // Recorded before the stop: whoever sees the job stopped must know that it was us.
+    await deps.runs.updateAttempt(attempt.runId, attempt.attempt, { takenBackAt: updatedAt, updatedAt });
+    await deps.runs.addTimeline(attempt.runId, {
+      id: `taken-back-${attempt.attempt}`,
+      at: updatedAt,
+      kind: 'AttemptInterrupted',
+      text: `attempt ${attempt.attempt} lost its capacity in ${attempt.placement.pool.zoneId ?? 'its zone'}: taken back`,
+    });
+    await deps.training.stop(attempt.jobName);
+    return { kind: 'takenBack' };
+  }
+  if (attempt.takenBackAt !== undefined && job.TrainingJobStatus === 'InProgress') {
+    await deps.training.stop(attempt.jobName);
+    return { kind: 'takenBack' };
+  }
+  if (attempt.status === 'starting') {
+    await deps.runs.updateAttempt(attempt.runId, attempt.attempt, { status: 'running', updatedAt });
+  }
+  return { kind: 'running' };
+}
+
+async function end(
+  deps: ObserveDeps,
+  attempt: AttemptRecord,
+  outcome: AttemptOutcome,
+): Promise<AttemptRecord> {
+  const ended = await deps.runs.updateAttempt(attempt.runId, attempt.attempt, {
+    outcome,
+    status: statusOf(outcome, attempt),
+    updatedAt: deps.clock.now().toISOString(),
+  });
+  await tell(deps, ended);
+  return ended;
+}
+
+/** The timeline and the bus first, the waiting execution last: a crash before that is repaired by the next look. */
+async function tell(deps: ObserveDeps, attempt: AttemptRecord): Promise<void> {
+  const { outcome, runId, pipeline, jobName } = attempt;
+  if (outcome === undefined) return;
+  if (attempt.status === 'interrupted') {
+    await deps.notifier.notify(
+      { runId, pipeline },
+      { type: 'AttemptInterrupted', attempt: attempt.attempt, jobName, reason: outcome.message },
+    );
+  }
+  await deps.runs.addTimeline(runId, {
+    id: `ended-${attempt.attempt}`,
+    at: outcome.endedAt ?? attempt.updatedAt,
+    kind: 'AttemptEnded',
+    text: `attempt ${attempt.attempt}: ${attempt.status}${outcome.message ? ` (${outcome.message})` : ''}`,
+  });
+  if (attempt.taskToken !== undefined) {
+    await deps.executions.succeed(attempt.taskToken, { attempt: attempt.attempt, outcome: outcome.kind });
+  }
+}
+
+function statusOf(outcome: AttemptOutcome, attempt: AttemptRecord): AttemptRecord['status'] {
+  switch (outcome.kind) {
+    case 'completed':
+      return 'done';
+    case 'interrupted':
+    case 'capacity':
+      return 'interrupted';
+    case 'stopped':
+      return attempt.takenBackAt === undefined ? 'failed' : 'interrupted';
+    case 'timeLimit':
+    case 'serviceError':
+    case 'userError':
+      return 'failed';
+  }
+}

@@ -1,0 +1,122 @@
+/** Level-triggered repair: does what events and executions would have done, had none of them been lost. */
+import { executionName } from './batches.ts';
+import { layout } from './layout.ts';
+import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
+import type { ListedObject, ObjectStore } from './ports.ts';
+import { FINISHED, type RunRecord } from './records.ts';
+import { reportRun } from './report-run.ts';
+import { startExecution, wakeRun } from './wake.ts';
+
+export interface ReconcileDeps extends ObserveDeps {
+  readonly store: ObjectStore;
+}
+
+export interface Reconciled {
+  readonly attempts: number;
+  readonly resumed: readonly string[];
+  readonly woken: readonly string[];
+  /** What could not be looked at this time; the next time comes. */
+  readonly failures: readonly string[];
+}
+
+/** A run whose executions keep dying is given up; each of them has retried its states on its own before. */
+export const MAXIMUM_EXECUTIONS = 25;
+/** A run on record this long without an execution lost its start. */
+const START_GRACE_SECONDS = 30;
+
+/** @param sweep also list the incoming prefixes for arrivals whose event never came (dearer, so done less often) */
+export async function reconcile(
+  deps: ReconcileDeps,
+  options: { readonly sweep: boolean },
+): Promise<Reconciled> {
+  const failures: string[] = [];
+  const each = async <T>(items: readonly T[], name: (item: T) => string, act: (item: T) => Promise<void>) => {
+    for (const item of items) {
+      // One that cannot be mended must not keep the others from it.
+      await act(item).catch((error: unknown) => {
+        failures.push(`${name(item)}: ${error instanceof Error ? error.message : String(error)}`);
+      });
+    }
+  };
+  const attempts = await deps.runs.listOpenAttempts();
+  await each(
+    attempts,
+    ({ jobName }) => jobName,
+    async (attempt) => {
+      await observeAttempt(deps, attempt);
+    },
+  );
+  const resumed: string[] = [];
+  await each(
+    await deps.runs.listOpenRuns(),
+    ({ runId }) => runId,
+    async (run) => {
+      if (await resumeIfDropped(deps, run)) resumed.push(run.runId);
+    },
+  );
+  const woken: string[] = [];
+  if (options.sweep) {
+    await each(
+      await deps.runs.listPipelines(),
+      ({ name }) => name,
+      async ({ name, closedAt }) => {
+        if (!(await holdsNewer(deps.store.list(layout.incoming(name)), closedAt))) return;
+        const run = await wakeRun(deps, { pipeline: name, trigger: 'arrival' });
+        if (run.kind === 'started') woken.push(run.runId);
+      },
+    );
+  }
+  return { attempts: attempts.length, resumed, woken, failures };
+}
+
+/** Goes on with a run in its next execution although the present one still runs: it is about to end. */
+export async function handOver(
+  deps: ReconcileDeps,
+  input: { readonly runId: string; readonly from: string },
+): Promise<void> {
+  const run = await deps.runs.getRun(input.runId);
+  // Asked twice, the second finds that the run is no longer in the execution that hands it over.
+  if (run === undefined || executionName(run.runId, run.execution) !== input.from) return;
+  await nextExecution(deps, run);
+}
+
+async function resumeIfDropped(deps: ReconcileDeps, run: RunRecord): Promise<boolean> {
+  const ageSeconds = (deps.clock.now().getTime() - new Date(run.updatedAt).getTime()) / 1000;
+  if (FINISHED.includes(run.status) || ageSeconds < START_GRACE_SECONDS) return false;
+  const status = await deps.executions.status(executionName(run.runId, run.execution));
+  if (status === 'running') return false;
+  if (status === undefined) {
+    await startExecution(deps.executions, run);
+    return true;
+  }
+  if (run.execution >= MAXIMUM_EXECUTIONS) {
+    const reason = `${run.execution} executions of the run ended without an outcome; see their histories`;
+    await reportRun(deps, run.runId, { kind: 'failed', reason });
+    return false;
+  }
+  await nextExecution(deps, run);
+  return true;
+}
+
+/** The number is on record before the start: whoever comes second starts the same name, which starts once. */
+async function nextExecution(deps: ReconcileDeps, run: RunRecord): Promise<void> {
+  const execution = run.execution + 1;
+  const updatedAt = deps.clock.now().toISOString();
+  const next = await deps.runs.updateRun(run.runId, { execution, updatedAt });
+  await deps.runs.addTimeline(run.runId, {
+    id: `execution-${execution}`,
+    at: updatedAt,
+    kind: 'Resumed',
+    text: `the run goes on in execution ${execution}`,
+  });
+  await startExecution(deps.executions, next);
+}
+
+async function holdsNewer(
+  listing: AsyncIterable<ListedObject>,
+  closedAt: string | undefined,
+): Promise<boolean> {
+  const closed = closedAt === undefined ? Number.NEGATIVE_INFINITY : new Date(closedAt).getTime();
+  for await (const { lastModified } of listing) if (lastModified.getTime() > closed) return true;
+  return false;
+}

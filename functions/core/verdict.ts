@@ -1,0 +1,33 @@
+/** From what the state machine carries to the Report state to the run's verdict, in words a person can use. */
+import type { Verdict } from './report-run.ts';
+
+export interface Carried {
+  readonly judgement?: { readonly kind: string; readonly reason: string } | undefined;
+  readonly error?: { readonly Error: string; readonly Cause?: string | undefined } | undefined;
+}
+
+/** An error of a state outweighs whatever was judged before it. */
+export function verdictOf({ judgement, error }: Carried): Verdict {
+  if (error !== undefined) return { kind: 'failed', reason: errorText(error) };
+  switch (judgement?.kind) {
+    case 'done':
+    case 'empty':
+    case 'failed':
+      return { kind: judgement.kind, reason: judgement.reason };
+    default:
+      return { kind: 'failed', reason: 'the run ended without a judgement' };
+  }
+}
+
+/** Lambda's Cause is JSON with the message inside; the stack is for the log, not for the report. */
+function errorText({ Error: name, Cause: cause }: NonNullable<Carried['error']>): string {
+  try {
+    const parsed: unknown = JSON.parse(cause ?? '');
+    if (typeof parsed === 'object' && parsed !== null && 'errorMessage' in parsed) {
+      return `${name}: ${String(parsed.errorMessage)}`;
+    }
+  } catch {
+    // Not every service answers with JSON.
+  }
+  return cause ? `${name}: ${cause.slice(0, 1_000)}` : name;
+}

@@ -1,0 +1,29 @@
+import * as z from 'zod';
+import { config } from '../aws/config.ts';
+import { onion } from '../aws/onion.ts';
+import { services } from '../aws/services.ts';
+import { launchAttempt } from '../core/launch-attempt.ts';
+
+const input = z.object({
+  runId: z.string(),
+  attempt: z.number().int().min(1),
+  taskToken: z.string().min(1).max(2_048),
+});
+
+export const handler = onion('launch', input, async (launch) => {
+  const { runs, store, training, executions, notifier, clock, publishAgent } = services;
+  return await launchAttempt(
+    {
+      runs,
+      store,
+      training,
+      executions,
+      notifier,
+      clock,
+      publishAgent,
+      region: config.region(),
+      trainingRoleArn: config.trainingRoleArn(),
+    },
+    launch,
+  );
+});

@@ -1,0 +1,21 @@
+import * as z from 'zod';
+import { logger, onion } from '../aws/onion.ts';
+import { services } from '../aws/services.ts';
+import { handOver, reconcile } from '../core/reconcile.ts';
+
+const input = z.object({
+  sweep: z.boolean().optional(),
+  handOver: z.object({ runId: z.string(), from: z.string() }).optional(),
+});
+
+export const handler = onion('reconcile', input, async ({ sweep, handOver: run }) => {
+  const { runs, store, training, executions, notifier, clock } = services;
+  const deps = { runs, store, training, executions, notifier, clock };
+  if (run) {
+    await handOver(deps, run);
+    return { handedOver: run.runId };
+  }
+  const done = await reconcile(deps, { sweep: sweep ?? false });
+  if (done.failures.length > 0) logger.error('could not reconcile everything', { failures: done.failures });
+  return done;
+});

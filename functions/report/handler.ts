@@ -1,0 +1,18 @@
+import * as z from 'zod';
+import { onion } from '../aws/onion.ts';
+import { services } from '../aws/services.ts';
+import { reportRun } from '../core/report-run.ts';
+import { verdictOf } from '../core/verdict.ts';
+
+const input = z.object({
+  runId: z.string(),
+  judgement: z.object({ kind: z.string(), reason: z.string() }).optional(),
+  /** What a Catch of the state machine keeps of a failed state. */
+  error: z.object({ Error: z.string(), Cause: z.string().optional() }).optional(),
+});
+
+export const handler = onion('report', input, async ({ runId, judgement, error }) => {
+  const { runs, store, notifier, clock } = services;
+  const report = await reportRun({ runs, store, notifier, clock }, runId, verdictOf({ judgement, error }));
+  return { status: report.status, failure: report.failure ?? '' };
+});

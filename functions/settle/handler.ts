@@ -1,0 +1,19 @@
+import * as z from 'zod';
+import { onion } from '../aws/onion.ts';
+import { services } from '../aws/services.ts';
+import { settleRun } from '../core/settle-run.ts';
+
+const observation = z.object({
+  objects: z.number(),
+  bytes: z.number(),
+  fingerprint: z.string(),
+  marker: z.boolean(),
+  unchangedSince: z.string(),
+});
+
+const input = z.object({ runId: z.string(), observation: observation.nullish() });
+
+export const handler = onion('settle', input, async ({ runId, observation }) => {
+  const { runs, store, clock } = services;
+  return await settleRun({ runs, store, clock }, { runId, observation: observation ?? undefined });
+});
