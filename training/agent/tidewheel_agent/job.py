@@ -1,0 +1,246 @@
+"""The job as the platform describes it in `input/config`: read, decoded, checked."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from .settings import ConfigurationError, Settings
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+STRATEGIES = (
+    "single",
+    "ddp",
+    "ray",
+    "mpi",
+    "parameter-server",
+    "multi-worker-mirrored",
+    "data-service",
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """One instance group of a heterogeneous job (a homogeneous job has exactly one)."""
+
+    name: str
+    instance_type: str
+    hosts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training job as seen from one of its hosts."""
+
+    base: Path
+    hosts: tuple[str, ...]
+    current_host: str
+    current_group: str
+    current_instance_type: str
+    groups: tuple[Group, ...]
+    network_interface: str
+    hyperparameters: dict[str, Json]
+    """The user's: they reach the script."""
+    control: dict[str, Json]
+    """`sagemaker_*` and `tidewheel_*`: for the agent, withheld from the script's arguments."""
+    channels: dict[str, dict[str, Json]]
+    resource_config: dict[str, Json] = field(repr=False)
+    checkpoint_dir: Path | None
+    program: str
+    strategy: str
+    distribution_groups: tuple[str, ...]
+
+    @property
+    def distribution_hosts(self) -> tuple[str, ...]:
+        """Hosts that train together; the first is the master, its agent reports the progress."""
+        named = [
+            host for g in self.groups if g.name in self.distribution_groups for host in g.hosts
+        ]
+        return tuple(dict.fromkeys(named))
+
+    @property
+    def is_leader(self) -> bool:
+        return self.current_host == self.distribution_hosts[0]
+
+    @property
+    def code_dir(self) -> Path:
+        return self.base / "code"
+
+    @property
+    def code_channel(self) -> Path:
+        return self.base / "input" / "data" / "code"
+
+    @property
+    def run_id(self) -> str:
+        """Names the job to its own agents on other hosts; jobs on one machine must not mix."""
+        for key in ("sagemaker_job_name", "tidewheel_run_id"):
+            value = self.control.get(key)
+            if isinstance(value, str) and value:
+                return value
+        return "local"
+
+
+def decode_hyperparameter(text: str) -> Json:
+    """SDKs send JSON; a raw string (console, other clients) stays the string it is."""
+    try:
+        value: Json = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return text
+    # json reads 1e999 as infinity, which no one wrote.
+    return text if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _read_object(path: Path, problems: list[str]) -> dict[str, Json]:
+    if not path.exists():
+        return {}
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        problems.append(f"{path}: cannot be read as JSON ({error})")
+        return {}
+    if not isinstance(value, dict):
+        problems.append(f"{path}: expected an object, got {type(value).__name__}")
+        return {}
+    return value
+
+
+def _text(value: Json, default: str) -> str:
+    return value if isinstance(value, str) and value else default
+
+
+def _texts(value: Json) -> tuple[str, ...]:
+    return tuple(v for v in value if isinstance(v, str)) if isinstance(value, list) else ()
+
+
+def _groups(resource: dict[str, Json], hosts: tuple[str, ...], kind: str) -> tuple[Group, ...]:
+    listed = resource.get("instance_groups")
+    groups = tuple(
+        Group(
+            _text(entry.get("instance_group_name"), "homogeneousCluster"),
+            _text(entry.get("instance_type"), kind),
+            _texts(entry.get("hosts")),
+        )
+        for entry in (listed if isinstance(listed, list) else [])
+        if isinstance(entry, dict)
+    )
+    return groups or (Group("homogeneousCluster", kind, hosts),)
+
+
+def _hyperparameters(path: Path, problems: list[str]) -> tuple[dict[str, Json], dict[str, Json]]:
+    user: dict[str, Json] = {}
+    control: dict[str, Json] = {}
+    for key, raw in _read_object(path, problems).items():
+        value = decode_hyperparameter(raw) if isinstance(raw, str) else raw
+        if "\0" in key or "\0" in str(raw):
+            problems.append(f"hyperparameter {key!r}: take out the NUL character")
+        elif key.startswith(("sagemaker_", "tidewheel_")):
+            control[key] = value
+        else:
+            user[key] = value
+    return user, control
+
+
+def _program(control: dict[str, Json], problems: list[str]) -> str:
+    program = _text(control.get("sagemaker_program"), "")
+    if program == "":
+        problems.append("hyperparameter sagemaker_program is missing: name the script, train.py")
+    elif not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_./-]*", program) or ".." in program.split("/"):
+        problems.append(
+            f"hyperparameter sagemaker_program={program!r}: "
+            "give a path inside the source of letters, digits and ._-/"
+        )
+    return program
+
+
+def _strategy(control: dict[str, Json], problems: list[str]) -> str:
+    strategy = _text(control.get("tidewheel_strategy"), "")
+    if strategy == "" and control.get("sagemaker_torch_distributed_enabled") is True:
+        strategy = "ddp"
+    strategy = strategy or "single"
+    if strategy not in STRATEGIES:
+        known = ", ".join(STRATEGIES)
+        problems.append(f"hyperparameter tidewheel_strategy={strategy!r}: choose one of {known}")
+    return strategy
+
+
+def _distribution_groups(
+    control: dict[str, Json], groups: tuple[Group, ...], problems: list[str]
+) -> tuple[str, ...]:
+    named = _texts(control.get("sagemaker_distribution_instance_groups"))
+    known = [group.name for group in groups]
+    for name in named:
+        if name not in known:
+            problems.append(
+                f"hyperparameter sagemaker_distribution_instance_groups names {name!r}: "
+                f"the job's groups are {', '.join(known)}"
+            )
+    # Without the key every group belongs: strategies that know helper groups (ray, data-service)
+    # tell them apart themselves.
+    return named or tuple(known)
+
+
+def _checkpoint_dir(base: Path, problems: list[str]) -> Path | None:
+    path = base / "input" / "config" / "checkpointconfig.json"
+    if not path.exists():
+        return None
+    local = _text(_read_object(path, problems).get("LocalPath"), "/opt/ml/checkpoints")
+    inside = re.fullmatch(r"/opt/ml(/.*)?", local)
+    return Path(f"{base}{inside.group(1) or ''}") if inside else Path(local)
+
+
+def read_job(settings: Settings) -> Job:
+    """Reads the four config files; raises ConfigurationError with every problem at once."""
+    problems: list[str] = []
+    config = settings.base / "input" / "config"
+    if not config.is_dir():
+        raise ConfigurationError(
+            [f"{config} does not exist: set SAGEMAKER_BASE_DIR to the folder laid out as /opt/ml"]
+        )
+    resource = _read_object(config / "resourceconfig.json", problems)
+    hosts = _texts(resource.get("hosts")) or ("localhost",)
+    current = _text(resource.get("current_host"), hosts[0])
+    kind = _text(resource.get("current_instance_type"), "local")
+    groups = _groups(resource, hosts, kind)
+    if current not in hosts:
+        problems.append(f"resourceconfig.json: current_host {current!r} is not among its hosts")
+    user, control = _hyperparameters(config / "hyperparameters.json", problems)
+    channels = {
+        name: value if isinstance(value, dict) else {}
+        for name, value in _read_object(config / "inputdataconfig.json", problems).items()
+    }
+    job = Job(
+        base=settings.base,
+        hosts=hosts,
+        current_host=current,
+        current_group=_text(resource.get("current_group_name"), groups[0].name),
+        current_instance_type=kind,
+        groups=groups,
+        network_interface=_text(resource.get("network_interface_name"), "eth0"),
+        hyperparameters=user,
+        control=control,
+        channels=channels,
+        resource_config=resource,
+        checkpoint_dir=_checkpoint_dir(settings.base, problems),
+        program=_program(control, problems),
+        strategy=_strategy(control, problems),
+        distribution_groups=_distribution_groups(control, groups, problems),
+    )
+    if not job.distribution_hosts:
+        problems.append("resourceconfig.json: the groups that train have no hosts")
+    if settings.spot and job.checkpoint_dir is None:
+        problems.append(
+            "Spot is on and there is nowhere to save: give the job a CheckpointConfig, "
+            "or train On-Demand"
+        )
+    if problems:
+        raise ConfigurationError(problems)
+    return job

@@ -1,0 +1,197 @@
+"""The order of things: read the job, place the source, start the strategy, supervise, report."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import FrameType
+
+from .environment import sagemaker_environment, thread_environment
+from .events import say
+from .failure import LogTail, failure_text, write_failure
+from .hardware import gpu_count
+from .job import Job, read_job
+from .progress import LogProgress, ProgressReporter
+from .script import Script
+from .settings import ConfigurationError, Settings, cpu_count, settings_from
+from .source import install_requirements, place_source
+from .strategies import Host, Launch, plan
+from .supervisor import EXIT_STOPPED, End, StopRequest, Supervisor
+from .watchdog import Watchdog
+
+_FOR_SCRIPTS = Path(__file__).resolve().parent.parent / "for_scripts"
+_EXIT_CONFIGURATION = 1
+
+
+def main() -> int:
+    """Runs one host of a training job; returns the container's exit code."""
+    stop = StopRequest()
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        stop.set(signal.Signals(number).name)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, on_signal)
+    base = Path(os.environ.get("SAGEMAKER_BASE_DIR") or "/opt/ml")
+    try:
+        settings = settings_from(os.environ)
+        job = read_job(settings)
+        return _run(job, settings, stop)
+    except ConfigurationError as error:
+        for problem in error.problems:
+            say(f"cannot start: {problem}")
+        write_failure(base / "output", "Cannot start: " + "; ".join(error.problems) + "\n")
+        return _EXIT_CONFIGURATION
+
+
+def _run(job: Job, settings: Settings, stop: StopRequest) -> int:
+    host = Host(cpu_count(settings), gpu_count(settings))
+    say(
+        f"host {job.current_host} of {len(job.hosts)}, group {job.current_group}, "
+        f"{job.current_instance_type}, {host.cpus} CPUs, {host.gpus} GPUs, "
+        f"strategy {job.strategy}, script {job.program}"
+    )
+    for folder in ("model", "output/data", "code"):
+        (job.base / folder).mkdir(parents=True, exist_ok=True)
+    if job.checkpoint_dir is not None:
+        job.checkpoint_dir.mkdir(parents=True, exist_ok=True)
+    place_source(job)
+    launch = plan(job, settings, host)
+    work = Path(tempfile.mkdtemp(prefix="tidewheel-"))
+    try:
+        stop_file = work / "stop-soon"
+        environment = script_environment(job, settings, host, launch, stop_file, os.environ)
+        return _prepare_and_supervise(job, settings, stop, launch, environment)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def script_environment(
+    job: Job,
+    settings: Settings,
+    host: Host,
+    launch: Launch,
+    stop_file: Path,
+    inherited: Mapping[str, str],
+) -> dict[str, str]:
+    """Everything the script gets: what the platform set, the toolkit's variables, ours."""
+    path = [str(job.code_dir), str(_FOR_SCRIPTS)]
+    path += [p for p in (inherited.get("PYTHONPATH"),) if p]
+    defaults = {
+        **launch.environment,
+        **thread_environment(host.cpus, launch.processes, inherited),
+        "PYTHONUNBUFFERED": "1",
+    }
+    ours = {
+        **sagemaker_environment(job, host.cpus, host.gpus, inherited),
+        "PYTHONPATH": os.pathsep.join(path),
+        "TIDEWHEEL_STOP_FILE": str(stop_file),
+        "TIDEWHEEL_GRACE_SECONDS": f"{settings.grace_seconds:g}",
+    }
+    if job.checkpoint_dir is not None:
+        ours["TIDEWHEEL_CHECKPOINT_DIR"] = str(job.checkpoint_dir)
+    interval = job.control.get("tidewheel_checkpoint_seconds")
+    if isinstance(interval, (int, float)) and not isinstance(interval, bool) and interval > 0:
+        ours["TIDEWHEEL_CHECKPOINT_SECONDS"] = f"{interval:g}"
+    return {**defaults, **inherited, **ours}
+
+
+def _prepare_and_supervise(
+    job: Job,
+    settings: Settings,
+    stop: StopRequest,
+    launch: Launch,
+    environment: dict[str, str],
+) -> int:
+    tail = LogTail()
+    log = LogProgress()
+
+    def on_line(line: str) -> None:
+        tail.add(line)
+        log.read_line(line)
+
+    install_requirements(
+        job,
+        environment,
+        limit_seconds=settings.install_seconds,
+        stopped=stop.is_set,
+        on_line=tail.add,
+    )
+    _wait_for_peers(job, settings.peers_seconds, stop.is_set)
+    if stop.is_set():
+        say("told to leave before the script started")
+        return EXIT_STOPPED
+    progress = ProgressReporter(job.checkpoint_dir, leader=job.is_leader, log=log)
+    script = Script(
+        launch.argv,
+        environment=environment,
+        directory=job.code_dir,
+        on_line=on_line,
+        has_launcher=launch.has_launcher,
+    )
+    watchdog = Watchdog(script.token, script.pid)
+    progress.script_started(time.time())
+    supervisor = Supervisor(
+        script,
+        progress,
+        stop,
+        stop_file=Path(environment["TIDEWHEEL_STOP_FILE"]),
+        grace_seconds=settings.grace_seconds,
+        can_save=job.checkpoint_dir is not None,
+    )
+    try:
+        end = supervisor.run()
+    finally:
+        watchdog.dismiss()
+    return _report(job, end, tail)
+
+
+def _report(job: Job, end: End, tail: LogTail) -> int:
+    safe = f"step {end.newest.step} is safe" if end.newest else "no complete checkpoint"
+    if end.stopped:
+        how = "was ended" if end.killed else f"left with exit code {end.script_code}"
+        say(f"stopped: the script {how}; {safe}; exit code {end.exit_code}")
+    elif end.script_code != 0:
+        say(f"{job.program} failed with exit code {end.script_code}; {safe}")
+        text = failure_text(_failure_summary(job, end.script_code), tail)
+        write_failure(job.base / "output", text)
+    else:
+        say(f"{job.program} finished; {safe}")
+    return end.exit_code
+
+
+def _failure_summary(job: Job, code: int) -> str:
+    summary = f"{job.program} ended with exit code {code} on {job.current_host}"
+    if code == 137:
+        return f"{summary} (killed by SIGKILL: most often the host ran out of memory)"
+    if 128 < code < 160:
+        try:
+            return f"{summary} (signal {signal.Signals(code - 128).name})"
+        except ValueError:
+            return summary
+    return summary
+
+
+def _wait_for_peers(job: Job, limit_seconds: float, stopped: Callable[[], bool]) -> None:
+    """Names of the other hosts may take a while to resolve after the start of a cluster."""
+    deadline = time.monotonic() + limit_seconds
+    for host in job.hosts:
+        while not stopped():
+            try:
+                socket.getaddrinfo(host, None)
+                break
+            except OSError as error:
+                if time.monotonic() >= deadline:
+                    raise ConfigurationError(
+                        [
+                            f"host {host} does not resolve after {limit_seconds:g} s ({error}): "
+                            "look for a host that did not start"
+                        ]
+                    ) from error
+                time.sleep(1)

@@ -1,0 +1,137 @@
+"""Finding and signalling the processes of the script, wherever they have gone.
+
+Launchers start their workers in sessions of their own (torchrun does), so a process group is not
+enough: every process of the script inherits a variable with a token, and /proc is asked for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+TOKEN_VARIABLE = "TIDEWHEEL_SCRIPT_TOKEN"
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Process:
+    pid: int
+    parent: int
+    arguments: tuple[str, ...]
+    catches_sigterm: bool
+
+
+def script_processes(token: str, root: int) -> list[Process]:
+    """Living processes that carry the token, and living descendants of `root`."""
+    found: dict[int, Process] = {}
+    marked: set[int] = set()
+    needle = f"{TOKEN_VARIABLE}={token}".encode()
+    for entry in _PROC.iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        process = _read(entry)
+        if process is None:
+            continue
+        found[process.pid] = process
+        # Not ours to read (another user's), or gone meanwhile: then it is not the script's.
+        with contextlib.suppress(OSError):
+            if needle in (entry / "environ").read_bytes().split(b"\0"):
+                marked.add(process.pid)
+    ours = marked | _descendants(found.values(), root)
+    return [process for pid, process in sorted(found.items()) if pid in ours]
+
+
+def _descendants(processes: Iterable[Process], root: int) -> set[int]:
+    children: dict[int, list[int]] = {}
+    for process in processes:
+        children.setdefault(process.parent, []).append(process.pid)
+    ours: set[int] = set()
+    open_ends = [root]
+    while open_ends:
+        pid = open_ends.pop()
+        if pid not in ours:
+            ours.add(pid)
+            open_ends += children.get(pid, [])
+    return ours
+
+
+def _read(entry: Path) -> Process | None:
+    try:
+        fields = dict(
+            line.split(":\t", 1)
+            for line in (entry / "status").read_text(errors="replace").splitlines()
+            if ":\t" in line
+        )
+        command = (entry / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+        if fields["State"].startswith(("Z", "X")):
+            return None
+        caught = int(fields["SigCgt"], 16)
+        return Process(
+            pid=int(entry.name),
+            parent=int(fields["PPid"]),
+            arguments=tuple(os.fsdecode(part) for part in command),
+            catches_sigterm=bool(caught >> (signal.SIGTERM - 1) & 1),
+        )
+    except (OSError, KeyError, ValueError):
+        return None
+
+
+def listeners(processes: Iterable[Process], launcher: int | None) -> list[int]:
+    """Who is to hear SIGTERM so that the work is saved and nothing that saving needs is killed.
+
+    - The launcher does not: torchrun and mpiexec answer SIGTERM by tearing their ranks down.
+    - A process with a handler does.
+    - A helper of such a process does not (loader workers, compile workers): it would die of the
+      signal and take the save with it. Helpers are forks (same command line) or come from
+      Python's multiprocessing.
+    - A process without a handler does not: it would die with nothing saved.
+    """
+    by_pid = {process.pid: process for process in processes}
+
+    def is_helper(process: Process) -> bool:
+        parent = by_pid.get(process.parent)
+        seen = {process.pid}
+        while parent is not None and parent.pid not in seen:
+            if parent.catches_sigterm and parent.pid != launcher:
+                same = parent.arguments == process.arguments
+                return same or _is_multiprocessing(process.arguments)
+            seen.add(parent.pid)
+            parent = by_pid.get(parent.parent)
+        return False
+
+    return [
+        process.pid
+        for process in by_pid.values()
+        if process.catches_sigterm and process.pid != launcher and not is_helper(process)
+    ]
+
+
+def _is_multiprocessing(arguments: tuple[str, ...]) -> bool:
+    return any("multiprocessing." in part or "compile_worker" in part for part in arguments[1:4])
+
+
+def send(pids: Iterable[int], number: signal.Signals) -> list[int]:
+    """Signals each; returns those that were still there."""
+    reached = []
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+            reached.append(pid)
+    return reached
+
+
+def kill_all(token: str, root: int) -> int:
+    """SIGKILL to every process of the script until none is left; returns how many were killed."""
+    killed: set[int] = set()
+    for _ in range(20):
+        living = [process.pid for process in script_processes(token, root)]
+        if not living:
+            break
+        killed.update(send(living, signal.SIGKILL))
+        time.sleep(0.02)
+    return len(killed)

@@ -1,0 +1,127 @@
+"""Progress: work that a checkpoint proves done. The service judges attempts by this one file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .checkpoints import Checkpoint, newest_complete, numbers
+from .events import iso, iso_now, say
+
+PROGRESS_FILE = "tidewheel-progress.json"
+_LINE = re.compile(r"(?:^|\s)tidewheel ((?:[A-Za-z_][A-Za-z0-9_.-]{0,63}=\S{1,40}(?:\s+|$))+)")
+
+
+@dataclass
+class LogProgress:
+    """What the script's own lines say: `tidewheel step=120 total=480 loss=0.1234`."""
+
+    step: int | None = None
+    total: int | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
+
+    def read_line(self, line: str) -> None:
+        match = _LINE.search(line[:2000])
+        if not match:
+            return
+        for pair in match[1].split():
+            name, _, text = pair.partition("=")
+            try:
+                value = float(text)
+            except ValueError:
+                continue
+            if not math.isfinite(value):
+                continue
+            if name == "step":
+                self.step = int(value)
+            elif name == "total":
+                self.total = int(value)
+            else:
+                self.metrics[name] = value
+
+
+class ProgressReporter:
+    """Watches the checkpoint folder; on the leader writes the progress file after each new one."""
+
+    def __init__(self, folder: Path | None, *, leader: bool, log: LogProgress) -> None:
+        self._folder = folder
+        self._leader = leader
+        self._log = log
+        self._started_at: float | None = None
+        self._seconds_before, self._before_step = _read_before(folder)
+        self.newest: Checkpoint | None = newest_complete(folder) if folder else None
+        self._told: Checkpoint | None = None
+        if self.newest:
+            say(f"resumable from {self.newest.name}, step {self.newest.step}")
+
+    def script_started(self, unix_seconds: float) -> None:
+        self._started_at = unix_seconds
+
+    def look(self) -> Checkpoint | None:
+        """Looks for a newer complete checkpoint and tells of it; returns the newest known."""
+        if self._folder is None:
+            return None
+        newest = newest_complete(self._folder)
+        if newest is None or newest == self._told:
+            return self.newest
+        is_new = self.newest is None or newest.step != self.newest.step
+        self.newest = self._told = newest
+        if self._leader:
+            self._write(newest)
+        if is_new:
+            total = f" of {newest.total_steps}" if newest.total_steps else ""
+            say(f"checkpoint {newest.name} is complete: step {newest.step}{total} is safe")
+        return newest
+
+    def _training_seconds(self, checkpoint: Checkpoint) -> float:
+        if checkpoint.training_seconds is not None:
+            return checkpoint.training_seconds
+        if self._started_at is None or checkpoint.step == self._before_step:
+            return self._seconds_before
+        return self._seconds_before + max(0.0, checkpoint.saved_at - self._started_at)
+
+    def _write(self, checkpoint: Checkpoint) -> None:
+        assert self._folder is not None
+        document = {
+            "step": checkpoint.step,
+            # 0 stands for "nobody said".
+            "totalSteps": checkpoint.total_steps or self._log.total or 0,
+            "trainingSeconds": round(self._training_seconds(checkpoint), 3),
+            "metrics": {**self._log.metrics, **checkpoint.metrics},
+            "checkpoint": checkpoint.name,
+            "updatedAt": iso(checkpoint.saved_at) if checkpoint.saved_at else iso_now(),
+        }
+        write_whole(self._folder / PROGRESS_FILE, json.dumps(document, sort_keys=True) + "\n")
+
+
+def _read_before(folder: Path | None) -> tuple[float, int | None]:
+    """Seconds and step that earlier attempts reported."""
+    if folder is None:
+        return 0.0, None
+    try:
+        said = json.loads((folder / PROGRESS_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return 0.0, None
+    values = numbers(said)
+    step = values.get("step")
+    return max(0.0, values.get("trainingSeconds", 0.0)), None if step is None else int(step)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """A reader sees the old file or the new one, never a part; survives a crash of the host."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        say(f"cannot write {path.name}: {error}")
+        with contextlib.suppress(OSError):
+            temporary.unlink()

@@ -1,0 +1,85 @@
+"""What the service and the host tell the agent through `TIDEWHEEL_*` environment variables."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class ConfigurationError(Exception):
+    """The job cannot be started as it is described; carries every problem, each with its remedy."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything here has a default that is right on SageMaker."""
+
+    base: Path = Path("/opt/ml")
+    """SAGEMAKER_BASE_DIR: stands in for /opt/ml in every path."""
+    master_port: int = 7777
+    """TIDEWHEEL_MASTER_PORT: where the strategy meets; jobs on one machine need different ones."""
+    gang_port: int = 7778
+    """TIDEWHEEL_GANG_PORT: where the agents of a job talk; the master port + 1 unless told."""
+    grace_seconds: float = 110.0
+    """TIDEWHEEL_GRACE_SECONDS: from SIGTERM to leaving; SageMaker kills after 120."""
+    spot: bool = False
+    """TIDEWHEEL_SPOT=1: capacity may be taken away, so there must be somewhere to save."""
+    cpus: int | None = None
+    """TIDEWHEEL_CPUS: CPUs of this host, where several hosts share one machine."""
+    gpus: int | None = None
+    """TIDEWHEEL_GPUS: GPUs of this host; asked of nvidia-smi unless told."""
+    install_seconds: float = 900.0
+    """TIDEWHEEL_INSTALL_SECONDS: bound on installing the source's requirements, with retries."""
+    peers_seconds: float = 600.0
+    """TIDEWHEEL_PEERS_SECONDS: bound on waiting for the other hosts' names to resolve."""
+
+
+def settings_from(environment: Mapping[str, str]) -> Settings:
+    """Reads all settings; raises ConfigurationError that names every bad value."""
+    problems: list[str] = []
+
+    def number(name: str, default: float, least: float, most: float) -> float:
+        text = environment.get(name, "")
+        if text == "":
+            return default
+        if not re.fullmatch(r"\d{1,9}(\.\d{1,6})?", text) or not least <= float(text) <= most:
+            problems.append(f"{name}={text!r}: give a number from {least:g} to {most:g}")
+            return default
+        return float(text)
+
+    def count(name: str, least: int, most: int) -> int | None:
+        if environment.get(name, "") == "":
+            return None
+        return int(number(name, least, least, most))
+
+    master_port = int(number("TIDEWHEEL_MASTER_PORT", 7777, 1, 65_534))
+    settings = Settings(
+        base=Path(environment.get("SAGEMAKER_BASE_DIR") or "/opt/ml"),
+        master_port=master_port,
+        gang_port=int(number("TIDEWHEEL_GANG_PORT", master_port + 1, 1, 65_535)),
+        grace_seconds=number("TIDEWHEEL_GRACE_SECONDS", 110, 0, 86_400),
+        spot=environment.get("TIDEWHEEL_SPOT", "") in ("1", "true"),
+        cpus=count("TIDEWHEEL_CPUS", 1, 4096),
+        gpus=count("TIDEWHEEL_GPUS", 0, 64),
+        install_seconds=number("TIDEWHEEL_INSTALL_SECONDS", 900, 1, 86_400),
+        peers_seconds=number("TIDEWHEEL_PEERS_SECONDS", 600, 0, 86_400),
+    )
+    if problems:
+        raise ConfigurationError(problems)
+    return settings
+
+
+def cpu_count(settings: Settings) -> int:
+    """CPUs this process may use: the container's share, not the machine's."""
+    if settings.cpus is not None:
+        return settings.cpus
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1

@@ -1,0 +1,102 @@
+"""Brings the user's source into place and installs what it requires."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from .events import redact, say
+from .job import Job
+from .script import Script
+from .settings import ConfigurationError
+
+_INSTALL_ATTEMPTS = 3
+
+
+def place_source(job: Job) -> None:
+    """Copies the channel `code` to SM_MODULE_DIR; raises ConfigurationError without the script."""
+    if job.code_channel.is_dir():
+        shutil.copytree(job.code_channel, job.code_dir, dirs_exist_ok=True)
+    program = job.code_dir / job.program
+    if not program.is_file():
+        there = sorted(p.name for p in job.code_dir.glob("*"))[:20] if job.code_dir.is_dir() else []
+        raise ConfigurationError(
+            [
+                f"{job.program} is not in the source (found: {', '.join(there) or 'nothing'}): "
+                "put it under the source prefix or correct entryPoint"
+            ]
+        )
+
+
+def install_requirements(
+    job: Job,
+    environment: Mapping[str, str],
+    *,
+    limit_seconds: float,
+    stopped: Callable[[], bool],
+    on_line: Callable[[str], None],
+) -> None:
+    """pip install -r requirements.txt, a few times within the limit; ConfigurationError if not.
+
+    A private index is named by pip's own variables (PIP_INDEX_URL and the like), which pip reads
+    itself: no credential passes through an argument or the log.
+    """
+    requirements = job.code_dir / "requirements.txt"
+    if not _asks_for_anything(requirements):
+        return
+    argv = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
+    argv += ["--progress-bar", "off", "--retries", "5", "-r", str(requirements)]
+    deadline = time.monotonic() + limit_seconds
+    code: int | None = None
+    for attempt in range(1, _INSTALL_ATTEMPTS + 1):
+        say(f"installing requirements.txt (attempt {attempt} of {_INSTALL_ATTEMPTS})")
+        pip = Script(
+            argv,
+            environment={**environment, "PYTHONDONTWRITEBYTECODE": ""},
+            directory=job.code_dir,
+            on_line=on_line,
+            show=_without_index,
+        )
+        while code is None and not stopped() and time.monotonic() < deadline:
+            code = pip.wait(0.2)
+        pip.kill()
+        pip.drain()
+        if code == 0 or stopped():
+            return
+        if code is None:
+            raise ConfigurationError(
+                [
+                    f"requirements.txt was not installed within {limit_seconds:g} s: "
+                    "list fewer packages, use a nearer index, or bring an image of your own"
+                ]
+            )
+        code, waited = None, time.monotonic() + min(5.0 * attempt, 15.0)
+        while attempt < _INSTALL_ATTEMPTS and time.monotonic() < waited and not stopped():
+            time.sleep(0.2)
+    raise ConfigurationError(
+        [
+            f"requirements.txt cannot be installed ({_INSTALL_ATTEMPTS} attempts): see pip's lines "
+            "above; pip takes a private index from the variable PIP_INDEX_URL"
+        ]
+    )
+
+
+def _asks_for_anything(requirements: Path) -> bool:
+    try:
+        lines = requirements.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return False
+    return any(re.sub(r"(^|\s)#.*", "", line).strip() for line in lines)
+
+
+def _without_index(line: bytes) -> bytes | None:
+    """pip names its indexes, with user names in them: not in our log."""
+    text = os.fsdecode(line)
+    if text.startswith("Looking in indexes"):
+        return None
+    return os.fsencode(redact(text))

@@ -1,0 +1,88 @@
+"""Which program each strategy starts on this host."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .environment import script_arguments
+from .job import Job
+from .settings import ConfigurationError, Settings
+
+
+@dataclass(frozen=True)
+class Host:
+    """What this host has."""
+
+    cpus: int
+    gpus: int
+
+
+@dataclass(frozen=True)
+class Launch:
+    argv: list[str]
+    processes: int
+    """Computing processes on this host; they share the CPUs."""
+    environment: dict[str, str] = field(default_factory=dict)
+    has_launcher: bool = False
+    """The program only starts the script's processes and must not hear SIGTERM."""
+
+
+def plan(job: Job, settings: Settings, host: Host) -> Launch:
+    planner = _PLANNERS.get(job.strategy)
+    if planner is None:
+        raise ConfigurationError(
+            [f"strategy {job.strategy!r} is not in this agent: choose {', '.join(_PLANNERS)}"]
+        )
+    return planner(job, settings, host)
+
+
+def _script(job: Job) -> list[str]:
+    return [job.program, *script_arguments(job.hyperparameters)]
+
+
+def processes_per_host(job: Job, host: Host) -> int:
+    """As told, else one per GPU, else one."""
+    for key in ("tidewheel_processes_per_host", "sagemaker_mpi_num_of_processes_per_host"):
+        told = job.control.get(key)
+        if isinstance(told, int) and not isinstance(told, bool) and told > 0:
+            return told
+    return max(1, host.gpus)
+
+
+def _single(job: Job, settings: Settings, host: Host) -> Launch:
+    return Launch([sys.executable, "-u", *_script(job)], processes=1)
+
+
+def _ddp(job: Job, settings: Settings, host: Host) -> Launch:
+    """torchrun with static rendezvous: rank order is host order, the same on every attempt."""
+    hosts = job.distribution_hosts
+    processes = processes_per_host(job, host)
+    argv = [sys.executable, "-m", "torch.distributed.run"]
+    argv += [f"--nnodes={len(hosts)}", f"--nproc-per-node={processes}"]
+    # One node also rendezvous on our port: two jobs on one machine must not meet.
+    argv += [
+        f"--node-rank={hosts.index(job.current_host)}",
+        f"--master-addr={hosts[0]}",
+        f"--master-port={settings.master_port}",
+    ]
+    environment = {
+        "MASTER_ADDR": hosts[0],
+        "MASTER_PORT": str(settings.master_port),
+        "NCCL_DEBUG": "WARN",
+        **_interface(job),
+    }
+    return Launch([*argv, *_script(job)], processes, environment, has_launcher=True)
+
+
+def _interface(job: Job) -> dict[str, str]:
+    """Names the network interface to the transports; a name that is not there would stop them."""
+    name = job.network_interface
+    if "/" in name or not Path("/sys/class/net", name).exists():
+        return {}
+    return {"GLOO_SOCKET_IFNAME": name, "NCCL_SOCKET_IFNAME": name}
+
+
+_PLANNERS: dict[str, Callable[[Job, Settings, Host], Launch]] = {"single": _single, "ddp": _ddp}

@@ -1,0 +1,133 @@
+"""Runs the script to its end and keeps the Spot contract on the way."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from .checkpoints import Checkpoint
+from .events import iso, say
+from .progress import ProgressReporter, write_whole
+from .script import Script
+
+_TICK_SECONDS = 0.2
+_LOOK_SECONDS = 1.0
+_KILL_NOTICE_SECONDS = 3.0
+EXIT_STOPPED = 143
+"""128 + SIGTERM: what any container without a handler says when it is stopped, so the platform
+knows it as a stop. 0 would say that the training is finished, 1 that the script is at fault."""
+
+
+class StopRequest:
+    """Set by the signal handler or by another host; read by the loop."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self.reason = ""
+        self.at = 0.0
+
+    def set(self, reason: str) -> None:
+        if not self._event.is_set():
+            self.reason, self.at = reason, time.time()
+            self._event.set()
+
+    def is_set(self) -> bool:
+        return self._event.is_set()
+
+
+@dataclass(frozen=True)
+class End:
+    """How the script ended."""
+
+    script_code: int
+    stopped: bool
+    """We were told to leave before it ended."""
+    newest: Checkpoint | None
+    killed: bool = False
+    """It was still there when the grace was over."""
+
+    @property
+    def exit_code(self) -> int:
+        """The script's own code; 143 after a stop, unless the training is provably finished."""
+        if not self.stopped:
+            return self.script_code
+        total = self.newest.total_steps if self.newest else None
+        finished = total is not None and self.newest is not None and self.newest.step >= total
+        return 0 if finished and self.script_code == 0 else EXIT_STOPPED
+
+
+class Supervisor:
+    def __init__(
+        self,
+        script: Script,
+        progress: ProgressReporter,
+        stop: StopRequest,
+        *,
+        stop_file: Path,
+        grace_seconds: float,
+        can_save: bool,
+    ) -> None:
+        self._script = script
+        self._progress = progress
+        self._stop = stop
+        self._stop_file = stop_file
+        self._grace_seconds = grace_seconds
+        self._can_save = can_save
+        self._deadline: float | None = None
+        self._next_look = 0.0
+        self._killed = False
+
+    def run(self) -> End:
+        while (code := self._script.wait(_TICK_SECONDS)) is None:
+            if self._stop.is_set():
+                self._keep_contract()
+            if time.monotonic() >= self._next_look:
+                self._progress.look()
+                self._next_look = time.monotonic() + _LOOK_SECONDS
+        # Whatever the script left behind would hold the container, and train on unseen.
+        self._script.kill()
+        self._script.drain()
+        newest = self._progress.look()
+        return End(code, self._stop.is_set(), newest, self._killed)
+
+    def _keep_contract(self) -> None:
+        if self._deadline is None:
+            self._deadline = self._begin()
+        for pid in self._script.forward_sigterm():
+            say(f"SIGTERM passed on to process {pid}")
+        if time.time() >= self._deadline:
+            say("the grace is over and the script is still there: killing it")
+            self._end_script(0.0)
+        elif not self._script.was_heard and self._has_nothing_to_wait_for():
+            self._end_script(_KILL_NOTICE_SECONDS)
+
+    def _begin(self) -> float:
+        deadline = self._stop.at + self._grace_seconds
+        document = {
+            "reason": self._stop.reason,
+            "requestedAt": iso(self._stop.at),
+            "deadline": iso(deadline),
+            "deadlineUnixSeconds": round(deadline, 3),
+            "graceSeconds": self._grace_seconds,
+        }
+        write_whole(self._stop_file, json.dumps(document) + "\n")
+        say(f"{self._stop.reason}: the script has {self._grace_seconds:g} s to save and leave")
+        return deadline
+
+    def _has_nothing_to_wait_for(self) -> bool:
+        """A script that listens to nothing is let run to its next checkpoint, then ended."""
+        if not self._can_save:
+            say("the script has no SIGTERM handler and the job no checkpoint folder: ending it")
+            return True
+        newest = self._progress.look()
+        if newest is not None and newest.saved_at > self._stop.at:
+            say(f"the script has no SIGTERM handler; {newest.name} is new and complete: ending it")
+            return True
+        return False
+
+    def _end_script(self, notice_seconds: float) -> None:
+        self._killed = True
+        self._script.kill(notice_seconds)
