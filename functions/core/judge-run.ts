@@ -2,6 +2,7 @@
 import { RunNotFoundError } from './errors.ts';
 import { judge } from './judge.ts';
 import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
+import { attemptTimeoutSeconds } from './placement/attempt-timeout.ts';
 import type { ObjectStore } from './ports.ts';
 import { readProgress } from './progress.ts';
 import type { AttemptRecord, RunRecord } from './records.ts';
@@ -26,8 +27,6 @@ export interface JudgeInput {
 /** A loop of an attempt writes about 30 events; an execution ends at 25,000. */
 export const ATTEMPTS_PER_EXECUTION = 300;
 const STOP_PAUSE_SECONDS = 15;
-/** What a waiting execution allows beyond the job's own limits before it asks for itself. */
-export const GRACE_SECONDS = 1_800;
 
 export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<NextStep> {
   const run = await deps.runs.getRun(input.runId);
@@ -62,9 +61,9 @@ async function setStatus(deps: JudgeDeps, run: RunRecord, status: RunRecord['sta
 /** An attempt without an end: an execution before this one left it, or nobody told its end in time. */
 async function openAttempt(deps: JudgeDeps, last: AttemptRecord, timedOut: boolean): Promise<NextStep> {
   if (!timedOut)
-    return { kind: 'relaunch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last) };
+    return { kind: 'relaunch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
   if ((await deps.training.stop(last.jobName)) === 'notFound') {
-    return { kind: 'relaunch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last) };
+    return { kind: 'relaunch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
   }
   return {
     kind: 'wait',
@@ -72,9 +71,6 @@ async function openAttempt(deps: JudgeDeps, last: AttemptRecord, timedOut: boole
     reason: `${last.jobName} ran out of time and is being stopped`,
   };
 }
-
-export const attemptTimeoutSeconds = ({ placement }: Pick<AttemptRecord, 'placement'>): number =>
-  (placement.maximumWaitSeconds ?? placement.maximumRunSeconds) + GRACE_SECONDS;
 
 /** Reads what the bucket proves once the job has ended, and keeps it with the attempt. */
 async function withProgress(

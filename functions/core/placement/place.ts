@@ -3,6 +3,7 @@ import { RunNotFoundError } from '../errors.ts';
 import type { Clock } from '../ports.ts';
 import type { PlacementDecision, Progress } from '../records.ts';
 import type { RunStore } from '../run-store.ts';
+import { attemptTimeoutSeconds } from './attempt-timeout.ts';
 import { choosePlacement } from './choose.ts';
 import type { MarketSource } from './port.ts';
 import { readMarket } from './read-market.ts';
@@ -14,7 +15,12 @@ export interface PlaceDeps {
 }
 
 export type PlaceResult =
-  | { readonly kind: 'launch'; readonly attempt: number }
+  | {
+      readonly kind: 'launch';
+      readonly attempt: number;
+      /** How long the state machine waits for the attempt's end before it asks for itself. */
+      readonly timeoutSeconds: number;
+    }
   | { readonly kind: 'wait'; readonly seconds: number }
   | { readonly kind: 'giveUp'; readonly reason: string };
 
@@ -26,7 +32,9 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
   if (!declaration) return { kind: 'giveUp', reason: 'the run was never closed: it has no declaration' };
   const attempts = await deps.runs.listAttempts(runId);
   const last = attempts.at(-1);
-  if (last && last.outcome === undefined) return { kind: 'launch', attempt: last.attempt };
+  if (last && last.outcome === undefined) {
+    return { kind: 'launch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
+  }
   const { compute, limits } = declaration;
   const market = await readMarket(deps.market, {
     instanceTypes: compute.instanceTypes,
@@ -58,7 +66,7 @@ const newestProgress = (
 function resultOf(attempt: number, decision: PlacementDecision): PlaceResult {
   switch (decision.kind) {
     case 'launch':
-      return { kind: 'launch', attempt };
+      return { kind: 'launch', attempt, timeoutSeconds: attemptTimeoutSeconds(decision.placement) };
     case 'wait':
       return { kind: 'wait', seconds: decision.seconds };
     case 'giveUp':
