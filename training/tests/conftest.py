@@ -84,7 +84,7 @@ def write_shards(folder: Path, shards: int, generation: str = "digits-000001") -
         with tarfile.open(target / f"{number:06d}.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
             for index, row in list(enumerate(rows))[number::shards]:
                 key = f"{row[64]}/{index:04d}"
-                image = Image.frombytes("L", (8, 8), bytes(min(255, v * 16) for v in row[:64]))
+                image = Image.frombytes("L", (8, 8), bytes(round(v * 255 / 16) for v in row[:64]))
                 buffer = io.BytesIO()
                 image.save(buffer, "PNG")
                 for suffix, content in (("cls", str(row[64]).encode()), ("png", buffer.getvalue())):
