@@ -1,0 +1,160 @@
+/** Launches that cover what a pipeline can declare and a placement can choose, each with a name that says what it is. */
+import type { TrainingJobInput } from '../../functions/core/launch/training-job.ts';
+import type { Pipeline } from '../../functions/core/pipeline.ts';
+import type { Pool } from '../../functions/core/records.ts';
+import { declaration, launch, placement } from '../unit/launch/fixtures.ts';
+
+const MARKETS = ['spot', 'on-demand'] as const;
+/** CPU on EBS, CPU with NVMe, one GPU, many GPUs, the largest, and a GPU type that needs EBS. */
+const TYPES = ['m5.xlarge', 'r5d.4xlarge', 'g5.xlarge', 'g6e.12xlarge', 'p5.48xlarge', 'p3.8xlarge'] as const;
+const NODES = [1, 2, 16] as const;
+const VERSIONS = ['2.8', '2.10.0', '2.13'] as const;
+const REGIONS = ['us-east-1', 'eu-south-2', 'cn-north-1'] as const;
+
+const vpc = {
+  securityGroupIds: ['sg-0a1b2c3d4e5f60718'],
+  subnets: [
+    { id: 'subnet-0a1b2c3d4e5f60718', zoneId: 'use1-az4' },
+    { id: 'subnet-1a1b2c3d4e5f60718', zoneId: 'use1-az6' },
+  ],
+};
+
+const shardsOf = (generation: string, count: number) => ({
+  shardsPrefix: `digits/dataset/${generation}/shards/`,
+  shards: Array.from({ length: count }, (_, index) => `${String(index).padStart(5, '0')}.tar`),
+});
+
+interface Choice {
+  readonly market: Pool['market'];
+  readonly instanceType: string;
+  readonly nodes: number;
+  readonly zoneId?: string;
+  readonly compute?: Record<string, unknown>;
+  readonly training?: Record<string, unknown>;
+  readonly over?: Partial<TrainingJobInput>;
+}
+
+function made({ market, instanceType, nodes, zoneId, compute, training, over }: Choice): TrainingJobInput {
+  const declared: Pipeline = declaration({
+    training: { strategy: nodes === 1 ? 'single' : 'ddp', ...training },
+    compute: { instanceTypes: [instanceType], nodes, ...compute },
+  });
+  return launch({
+    declaration: declared,
+    placement: placement({
+      pool: { instanceType, market, ...(zoneId === undefined ? {} : { zoneId }) },
+      topology: { nodes, acceleratorsPerNode: 1 },
+      maximumWaitSeconds: market === 'spot' ? 7_200 : undefined,
+    }),
+    ...over,
+  });
+}
+
+const base = { market: 'spot', instanceType: 'g5.xlarge', nodes: 2 } as const;
+
+/** Every market on every type with every number of nodes. */
+const grid: [string, TrainingJobInput][] = MARKETS.flatMap((market) =>
+  TYPES.flatMap((instanceType) =>
+    NODES.map((nodes): [string, TrainingJobInput] => [
+      `${nodes} x ${instanceType} ${market}`,
+      made({ market, instanceType, nodes, over: { region: 'eu-west-1' } }),
+    ]),
+  ),
+);
+
+const images: [string, TrainingJobInput][] = VERSIONS.flatMap((frameworkVersion) =>
+  REGIONS.flatMap((region) =>
+    (['c7i.4xlarge', 'g5.xlarge'] as const).map((instanceType): [string, TrainingJobInput] => [
+      `PyTorch ${frameworkVersion} on ${instanceType} in ${region}`,
+      made({ ...base, instanceType, training: { frameworkVersion }, over: { region } }),
+    ]),
+  ),
+);
+
+const long = 'p'.repeat(32);
+const single: [string, TrainingJobInput][] = [
+  ['one zone of a VPC', made({ ...base, zoneId: 'use1-az6', compute: { vpc } })],
+  ['any zone of a VPC', made({ ...base, compute: { vpc } })],
+  ['shards divided over the hosts', made({ ...base, training: { distribution: 'ShardedByS3Key' } })],
+  [
+    'a source elsewhere',
+    made({ ...base, training: { source: 's3://other-bucket/code/v7/', entryPoint: 'src/main.py' } }),
+  ],
+  [
+    'an image of the user',
+    made({
+      ...base,
+      training: { image: '123456789012.dkr.ecr.us-east-1.amazonaws.com/mine@sha256:' + 'a'.repeat(64) },
+    }),
+  ],
+  [
+    'three generations',
+    made({
+      ...base,
+      over: {
+        runId: 'digits-000003',
+        generations: ['digits-000001', 'digits-000002', 'digits-000003'].map((name) => shardsOf(name, 3)),
+      },
+    }),
+  ],
+  [
+    'four hundred generations',
+    made({
+      ...base,
+      over: { generations: Array.from({ length: 400 }, (_, index) => shardsOf(`digits-${index}`, 2)) },
+    }),
+  ],
+  ['the thousandth attempt', made({ ...base, over: { attempt: 1_000 } })],
+  [
+    'the longest name',
+    launch({
+      runId: `${long}-999999`,
+      declaration: declaration({ name: long }),
+      generations: [{ shardsPrefix: `${long}/dataset/${long}-999999/shards/` }],
+    }),
+  ],
+  ['no checkpoint interval', made({ ...base, over: { checkpointSeconds: undefined } })],
+  [
+    'wait equal to run',
+    { ...made(base), placement: placement({ maximumRunSeconds: 7_200, maximumWaitSeconds: 7_200 }) },
+  ],
+  [
+    '28 days',
+    { ...made(base), placement: placement({ maximumRunSeconds: 2_419_200, maximumWaitSeconds: 2_419_200 }) },
+  ],
+  [
+    'a role in a path',
+    made({ ...base, over: { roleArn: 'arn:aws-cn:iam::123456789012:role/service-role/x@y' } }),
+  ],
+  [
+    '80 hyperparameters',
+    made({
+      ...base,
+      training: {
+        hyperparameters: Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`p${index}`, index])),
+      },
+    }),
+  ],
+  [
+    'hostile hyperparameters',
+    made({
+      ...base,
+      training: {
+        hyperparameters: {
+          a: '"; rm -rf / #',
+          b: '$(id) `id` \\',
+          c: '\u2028\u0085é🎈\t',
+          d: '--x=y',
+          e: '',
+        },
+      },
+    }),
+  ],
+  ['the longest value', made({ ...base, training: { hyperparameters: { a: 'x'.repeat(2_000) } } })],
+];
+
+export const CONFIGURATIONS: readonly (readonly [string, TrainingJobInput])[] = [
+  ...grid,
+  ...images,
+  ...single,
+];

@@ -1,0 +1,106 @@
+import { TrainingInstanceType } from '@aws-sdk/client-sagemaker';
+import { describe, expect, it } from 'vitest';
+import type { CreateTrainingJobRequest } from '../../functions/core/launch/request.ts';
+import { requestProblems } from '../../functions/core/launch/request-problems.ts';
+import { buildTrainingJob, type TrainingJobInput } from '../../functions/core/launch/training-job.ts';
+import { TRAINING_TYPES } from '../../functions/core/launch/training-types.ts';
+import { launch } from '../unit/launch/fixtures.ts';
+import { CONFIGURATIONS } from './configurations.ts';
+import { broken } from './request-rules.ts';
+import { enumOf, loadModel, violations } from './service-model.ts';
+
+const sagemaker = loadModel('sagemaker/2017-07-24');
+
+function requestOf(input: TrainingJobInput): CreateTrainingJobRequest {
+  const job = buildTrainingJob(input);
+  if (job.kind !== 'request') throw new Error(JSON.stringify(job.problems));
+  return job.request;
+}
+
+describe('every request that a launch makes', () => {
+  it('is tried in forty configurations at least, all different', () => {
+    const bodies = new Set(CONFIGURATIONS.map(([, input]) => JSON.stringify(requestOf(input))));
+    expect(bodies.size).toBe(CONFIGURATIONS.length);
+    expect(bodies.size).toBeGreaterThanOrEqual(40);
+  });
+
+  it.each(CONFIGURATIONS)('is valid for %s', (_, input) => {
+    const request = requestOf(input);
+    expect(violations(sagemaker, 'CreateTrainingJob', request)).toEqual([]);
+    expect(broken(request)).toEqual([]);
+  });
+});
+
+describe('the rules between fields', () => {
+  const good = requestOf(launch());
+  const group = (name: string) =>
+    ({ InstanceGroupName: name, InstanceType: 'ml.g5.xlarge', InstanceCount: 1 }) as const;
+  const [first, ...others] = good.InputDataConfig;
+  if (first === undefined) throw new Error('the fixture has no channel');
+  const routed = {
+    ...first,
+    DataSource: { S3DataSource: { ...first.DataSource.S3DataSource, InstanceGroupNames: ['gpu'] } },
+  };
+
+  const mistakes: [string, RegExp, Partial<CreateTrainingJobRequest>][] = [
+    ['Spot without a wait limit', /wait limit/, { StoppingCondition: { MaxRuntimeInSeconds: 60 } }],
+    [
+      'a wait below the run time',
+      /wait limit/,
+      { StoppingCondition: { MaxRuntimeInSeconds: 60, MaxWaitTimeInSeconds: 59 } },
+    ],
+    ['a wait limit on demand', /wait limit/, { EnableManagedSpotTraining: false }],
+    [
+      'a run of 29 days',
+      /28 days/,
+      { StoppingCondition: { MaxRuntimeInSeconds: 29 * 86_400, MaxWaitTimeInSeconds: 29 * 86_400 } },
+    ],
+    [
+      'groups beside a type',
+      /never both/,
+      { ResourceConfig: { ...good.ResourceConfig, InstanceGroups: [group('gpu')] } },
+    ],
+    [
+      'six groups',
+      /at most five/,
+      { ResourceConfig: { InstanceGroups: ['a', 'b', 'c', 'd', 'e', 'f'].map(group) } },
+    ],
+    [
+      'two groups of one name',
+      /different names/,
+      { ResourceConfig: { InstanceGroups: ['a', 'a'].map(group) } },
+    ],
+    [
+      'a channel of a group among others',
+      /all channels/,
+      { ResourceConfig: { InstanceGroups: [group('gpu')] }, InputDataConfig: [routed, ...others] },
+    ],
+    ['a channel of an unknown group', /all channels/, { InputDataConfig: [routed] }],
+    ['more channels than there may be', /20/, { InputDataConfig: Array.from({ length: 21 }, () => first) }],
+  ];
+
+  it.each(mistakes.slice(0, -1))('see %s', (_, rule, change) => {
+    expect(broken({ ...good, ...change }).join('; ')).toMatch(rule);
+  });
+
+  it.each(mistakes)('have the launch itself refuse %s', (_, __, change) => {
+    expect(requestProblems({ ...good, ...change })).not.toEqual([]);
+  });
+
+  it('find nothing wrong with a good request', () => {
+    expect(broken(good)).toEqual([]);
+    expect(requestProblems(good)).toEqual([]);
+  });
+});
+
+describe('the table of training types', () => {
+  it('holds exactly the types of the SDK', () => {
+    expect([...TRAINING_TYPES].toSorted()).toEqual(Object.values(TrainingInstanceType).toSorted());
+  });
+
+  it('holds no type that the service model lacks', () => {
+    // The model may know newer types than the SDK that this project is built with: those are refused until it is updated.
+    const theirs: ReadonlySet<string> = new Set(enumOf(sagemaker, 'TrainingInstanceType'));
+    expect(TRAINING_TYPES.filter((type) => !theirs.has(type))).toEqual([]);
+  });
+});
