@@ -1,0 +1,47 @@
+/**
+ * What the API answers when it refuses. `name` is the error's name on the wire.
+ * Names and texts are those seen from SageMaker; where no text is known the message says what to change.
+ */
+export class RequestRefused extends Error {
+  readonly statusCode: number;
+
+  constructor(name: string, message: string, statusCode = 400) {
+    super(message);
+    this.name = name;
+    this.statusCode = statusCode;
+  }
+}
+
+export const validationException = (message: string): RequestRefused =>
+  new RequestRefused('ValidationException', message);
+
+/**
+ * SageMaker's model names ResourceNotFound here, but the service answers so:
+ * https://github.com/boto/boto3/issues/2808
+ */
+export const jobNotFound = (): RequestRefused => validationException('Requested resource not found.');
+
+export const resourceInUse = (arn: string): RequestRefused =>
+  new RequestRefused(
+    'ResourceInUse',
+    `Training job names must be unique within an AWS account and region, and a training job with this name already exists (${arn})`,
+  );
+
+export const resourceLimitExceeded = (message: string): RequestRefused =>
+  new RequestRefused('ResourceLimitExceeded', message);
+
+/** A job that ends as Failed; the message becomes its FailureReason. */
+export class JobFailure extends Error {
+  constructor(
+    kind: 'ClientError' | 'AlgorithmError' | 'CapacityError' | 'InternalServerError',
+    text: string,
+    cause?: unknown,
+  ) {
+    super(`${kind}: ${text}`.slice(0, 1024), { cause });
+    this.name = 'JobFailure';
+  }
+}
+
+/** The text of anything that was thrown. */
+export const messageOf = (thrown: unknown): string =>
+  thrown instanceof Error ? thrown.message : String(thrown);

@@ -1,0 +1,197 @@
+/** All hosts of a job for one stay on capacity: their folders, programs, logs and checkpoints. */
+import { mkdir, open, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
+import { fillChannels } from './channels.ts';
+import { type CheckpointSync, makeCheckpointSync } from './checkpoints.ts';
+import type { Clients } from './clients.ts';
+import { after } from './concurrency.ts';
+import {
+  checkpointDirectory,
+  commandOf,
+  environmentOf,
+  type Host,
+  inputDataConfig,
+  resourceConfig,
+} from './container.ts';
+import { type HostExit, type HostProcess, startHost } from './host-process.ts';
+import { openLogStream } from './job-logs.ts';
+import { readLines } from './lines.ts';
+import type { Settings } from './options.ts';
+
+export interface GangContext {
+  readonly settings: Settings;
+  readonly clients: Clients;
+  readonly request: CreateTrainingJobRequest;
+  readonly jobArn: string;
+  readonly hosts: readonly Host[];
+  readonly masterPort: number;
+  readonly scratchDirectory: string;
+  readonly onCheckpointSynced: () => void;
+  readonly onLine: (line: string) => void;
+}
+
+export type GangOutcome =
+  | { readonly kind: 'completed' }
+  | { readonly kind: 'failed'; readonly host: Host; readonly exit: HostExit };
+
+export interface Gang {
+  readonly hosts: readonly Host[];
+  /** Makes the folders and fills them: configuration, channels, checkpoints. */
+  prepare(signal: AbortSignal): Promise<void>;
+  /** Starts every host. Settles when all have ended well, or with the first that has not. */
+  run(): Promise<GangOutcome>;
+  /** SIGTERM to all, SIGKILL after the grace time; settles when nothing is left of any. */
+  stop(graceSeconds: number): Promise<void>;
+  /** After the end of all hosts: the last of the checkpoints and the logs. */
+  finish(): Promise<void>;
+}
+
+interface RunningHost {
+  readonly host: Host;
+  readonly process: HostProcess;
+  /** All output was read and delivered. */
+  readonly drained: Promise<void>;
+}
+
+export function makeGang(context: GangContext): Gang {
+  return new LocalGang(context);
+}
+
+class LocalGang implements Gang {
+  readonly #context: GangContext;
+  readonly #syncs: readonly CheckpointSync[];
+  #running: readonly RunningHost[] = [];
+
+  constructor(context: GangContext) {
+    this.#context = context;
+    this.#syncs = context.hosts.flatMap((host) => {
+      const directory = checkpointDirectory(context.request, host);
+      const s3Uri = context.request.CheckpointConfig?.S3Uri;
+      if (directory === undefined || s3Uri === undefined) return [];
+      return [
+        makeCheckpointSync({
+          s3: context.clients.s3,
+          s3Uri,
+          directory,
+          stagingDirectory: join(context.scratchDirectory, host.name),
+          onSynced: context.onCheckpointSynced,
+          log: context.settings.log,
+        }),
+      ];
+    });
+  }
+
+  get hosts(): readonly Host[] {
+    return this.#context.hosts;
+  }
+
+  async prepare(signal: AbortSignal): Promise<void> {
+    const { clients, hosts, request, settings, scratchDirectory } = this.#context;
+    await mkdir(scratchDirectory, { recursive: true });
+    for (const host of hosts) await makeHostFolders(request, hosts, host);
+    const { fileSystemsDirectory } = settings;
+    await fillChannels({ s3: clients.s3, request, hosts, fileSystemsDirectory, signal });
+    for (const sync of this.#syncs) await sync.restore(signal);
+  }
+
+  async run(): Promise<GangOutcome> {
+    const epoch = Math.floor(Date.now() / 1000);
+    this.#running = this.#context.hosts.map((host) => this.#startHost(host, epoch));
+    for (const sync of this.#syncs) sync.follow(this.#context.settings.checkpointSyncSeconds);
+    const firstFailure = Promise.withResolvers<GangOutcome>();
+    const ends = this.#running.map(async ({ host, process }) => {
+      const exit = await process.exited;
+      if (exit.exitCode !== 0) firstFailure.resolve({ kind: 'failed', host, exit });
+    });
+    const allEnded = Promise.all(ends).then((): GangOutcome => ({ kind: 'completed' }));
+    return await Promise.race([firstFailure.promise, allEnded]);
+  }
+
+  #startHost(host: Host, epoch: number): RunningHost {
+    const { clients, jobArn, masterPort, onLine, request, settings } = this.#context;
+    const process = startHost(settings.pythonPath, {
+      command: commandOf(request, host),
+      environment: environmentOf(request, host, {
+        jobArn,
+        region: settings.region,
+        awsEndpointUrl: settings.awsEndpointUrl,
+        credentials: settings.credentials,
+        path: hostPath(settings.pythonPath),
+        masterPort,
+      }),
+      directory: host.root,
+    });
+    const stream = openLogStream(
+      clients.logs,
+      `${request.TrainingJobName ?? ''}/${host.name}-${epoch}`,
+      settings.log,
+    );
+    const take = (line: string): void => {
+      stream.write(line);
+      onLine(line);
+    };
+    const drained = Promise.all([readLines(process.stdout, take), readLines(process.stderr, take)]).then(() =>
+      stream.close(),
+    );
+    return { host, process, drained };
+  }
+
+  async stop(graceSeconds: number): Promise<void> {
+    const kill = (): void => this.#running.forEach(({ process }) => process.kill());
+    for (const { process } of this.#running) process.terminate();
+    const cancel = after(graceSeconds * 1000, kill);
+    await Promise.all(this.#running.map(({ process }) => process.exited));
+    cancel();
+  }
+
+  async finish(): Promise<void> {
+    await Promise.all(this.#syncs.map((sync) => sync.finish()));
+    await Promise.all(this.#running.map(({ drained }) => drained));
+  }
+}
+
+const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+const hostPath = (pythonPath: string): string => `${dirname(pythonPath)}:${SYSTEM_PATH}`;
+
+/** An empty host: what an earlier stay has left there is gone, as on a new instance. */
+async function makeHostFolders(
+  request: CreateTrainingJobRequest,
+  hosts: readonly Host[],
+  host: Host,
+): Promise<void> {
+  await rm(host.root, { recursive: true, force: true });
+  const inBase = ['input/config', 'input/data', 'model', 'output/data', 'code'].map((folder) =>
+    join(host.base, folder),
+  );
+  for (const folder of [...inBase, join(host.root, 'tmp'), join(host.root, 'root')])
+    await mkdir(folder, { recursive: true });
+  const checkpoints = checkpointDirectory(request, host);
+  const configs: Record<string, unknown> = {
+    resourceconfig: resourceConfig(hosts, host),
+    hyperparameters: request.HyperParameters ?? {},
+    inputdataconfig: inputDataConfig(request, host),
+    ...(checkpoints ? { checkpointconfig: { LocalPath: checkpoints } } : {}),
+  };
+  for (const [name, content] of Object.entries(configs)) {
+    await writeFile(join(host.base, 'input', 'config', `${name}.json`), JSON.stringify(content));
+  }
+}
+
+const FAILURE_CHARACTERS = 1024;
+
+/** The first characters of output/failure, or nothing. */
+export async function failureText(host: Host): Promise<string> {
+  let file;
+  try {
+    file = await open(join(host.base, 'output', 'failure'));
+    // UTF-8 needs four bytes for a character at most; a hostile file may be of any size.
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(FAILURE_CHARACTERS * 4));
+    return [...buffer.subarray(0, bytesRead).toString('utf8')].slice(0, FAILURE_CHARACTERS).join('').trim();
+  } catch {
+    return '';
+  } finally {
+    await file?.close();
+  }
+}

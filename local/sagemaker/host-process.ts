@@ -1,0 +1,113 @@
+/** One host's program as a process tree that cannot outlive this server. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+export interface HostExit {
+  /** 128 and the signal's number for a program that a signal ended, as docker counts it. */
+  readonly exitCode: number;
+  readonly signal: string | undefined;
+  /** Why the program could not be started at all. */
+  readonly refusal: string | undefined;
+}
+
+export interface HostUsage {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+}
+
+export interface HostProcess {
+  /** Settles when nothing of the host is left and all its output was read; never rejects. */
+  readonly exited: Promise<HostExit>;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  onUsage(listener: (usage: HostUsage) => void): void;
+  /** SIGTERM to the program's first process. */
+  terminate(): void;
+  /** SIGKILL to everything. */
+  kill(): void;
+}
+
+export interface HostProgram {
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly directory: string;
+}
+
+const SUPERVISOR = fileURLToPath(new URL('host-supervisor.py', import.meta.url));
+const SUPERVISOR_LOST = 137;
+
+type Report = {
+  readonly started?: number;
+  readonly refused?: string;
+  readonly usage?: HostUsage;
+  readonly exit?: { readonly code: number; readonly signal: string | null };
+};
+
+export function startHost(pythonPath: string, program: HostProgram): HostProcess {
+  // -I and -S: nothing from the environment or site-packages takes part. Detached: Ctrl-C in the terminal is for
+  // the server alone, which then ends its hosts in order.
+  const child = spawn(pythonPath, ['-I', '-S', SUPERVISOR], {
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    env: {},
+    detached: true,
+  });
+  const { stdin, stdout, stderr } = child;
+  const control = (line: string): void => {
+    if (stdin.writable) stdin.write(`${line}\n`);
+  };
+  // A supervisor that has just ended breaks the pipe; its exit says the rest.
+  stdin.on('error', () => {});
+  control(JSON.stringify(program));
+  const listeners: ((usage: HostUsage) => void)[] = [];
+  return {
+    exited: watch(child, (usage) => listeners.forEach((listener) => listener(usage))),
+    stdout,
+    stderr,
+    onUsage: (listener) => listeners.push(listener),
+    terminate: () => control('TERM'),
+    kill: () => control('KILL'),
+  };
+}
+
+function watch(child: ChildProcess, onUsage: (usage: HostUsage) => void): Promise<HostExit> {
+  const { promise, resolve } = Promise.withResolvers<HostExit>();
+  let leader: number | undefined;
+  let refusal: string | undefined;
+  let exit: Report['exit'];
+  const reports = child.stdio[3];
+  if (reports && 'setEncoding' in reports) {
+    createInterface({ input: reports }).on('line', (line) => {
+      const report = parseReport(line);
+      leader = report.started ?? leader;
+      refusal = report.refused ?? refusal;
+      exit = report.exit ?? exit;
+      if (report.usage) onUsage(report.usage);
+    });
+  }
+  child.on('error', (error) => {
+    resolve({
+      exitCode: 127,
+      signal: undefined,
+      refusal: `the supervisor could not be started: ${error.message}`,
+    });
+  });
+  child.on('close', () => {
+    // Somebody killed the supervisor itself: what it guarded goes too.
+    if (!exit && leader !== undefined) killGroup(leader);
+    resolve({ exitCode: exit?.code ?? SUPERVISOR_LOST, signal: exit?.signal ?? undefined, refusal });
+  });
+  return promise;
+}
+
+/** The supervisor writes whole lines of its own making. */
+const parseReport = (line: string): Report => JSON.parse(line) as Report;
+
+function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch {
+    // It is gone already.
+  }
+}

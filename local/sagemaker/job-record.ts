@@ -1,0 +1,131 @@
+/** What is kept of a training job, and how its status moves. Pure; times are epoch milliseconds. */
+import type { CreateTrainingJobRequest, SecondaryStatus, TrainingJobStatus } from '@aws-sdk/client-sagemaker';
+
+export interface StatusTransition {
+  readonly status: SecondaryStatus;
+  readonly startedAt: number;
+  readonly endedAt?: number | undefined;
+  readonly message?: string | undefined;
+}
+
+export interface FinalMetric {
+  readonly name: string;
+  readonly value: number;
+  readonly at: number;
+}
+
+export interface JobRecord {
+  readonly name: string;
+  readonly arn: string;
+  /** As it was sent, without Tags. */
+  readonly request: CreateTrainingJobRequest;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly createdAt: number;
+  readonly modifiedAt: number;
+  readonly status: TrainingJobStatus;
+  readonly secondaryStatus: SecondaryStatus;
+  readonly transitions: readonly StatusTransition[];
+  readonly failureReason?: string | undefined;
+  readonly trainingStartedAt?: number | undefined;
+  readonly trainingEndedAt?: number | undefined;
+  /** Seconds (scaled) with capacity held, over all restarts; the phase under way is not in it. */
+  readonly trainingSeconds: number;
+  /** The same in On-Demand seconds: Spot seconds count as their share of the On-Demand price. */
+  readonly billableSeconds: number;
+  /** Set while capacity is held. */
+  readonly phase?: { readonly startedAt: number; readonly billingRate: number } | undefined;
+  readonly modelUri?: string | undefined;
+  readonly metrics: readonly FinalMetric[];
+}
+
+export interface StatusChange {
+  readonly status: TrainingJobStatus;
+  readonly secondaryStatus: SecondaryStatus;
+  readonly message?: string | undefined;
+}
+
+const ENDED: readonly TrainingJobStatus[] = ['Completed', 'Failed', 'Stopped'];
+
+export const hasEnded = (record: Pick<JobRecord, 'status'>): boolean => ENDED.includes(record.status);
+
+/** Moves to another status: closes the open transition and opens the next; only a new message keeps the transition. */
+export function withStatus(record: JobRecord, change: StatusChange, now: number): JobRecord {
+  const last = record.transitions.at(-1);
+  const isSame = last?.status === change.secondaryStatus && record.status === change.status;
+  const transitions = isSame
+    ? [...record.transitions.slice(0, -1), { ...last, message: change.message ?? last.message }]
+    : [
+        ...record.transitions.slice(0, -1),
+        ...(last ? [{ ...last, endedAt: now }] : []),
+        {
+          status: change.secondaryStatus,
+          startedAt: now,
+          ...(ENDED.includes(change.status) ? { endedAt: now } : {}),
+          message: change.message,
+        },
+      ];
+  return {
+    ...record,
+    status: change.status,
+    secondaryStatus: change.secondaryStatus,
+    transitions,
+    modifiedAt: now,
+  };
+}
+
+/** Capacity is held from now on. billingRate: what a second costs as a share of an On-Demand second. */
+export const withPhaseStarted = (record: JobRecord, billingRate: number, now: number): JobRecord => ({
+  ...record,
+  trainingStartedAt: record.trainingStartedAt ?? now,
+  phase: { startedAt: now, billingRate },
+});
+
+/** Capacity was given back; its seconds are added up. */
+export function withPhaseEnded(record: JobRecord, timeScale: number, now: number): JobRecord {
+  if (!record.phase) return record;
+  const { trainingSeconds, billableSeconds } = secondsUntil(record, timeScale, now);
+  return { ...record, phase: undefined, trainingSeconds, billableSeconds };
+}
+
+/** Training and billable seconds up to now, the phase under way included. */
+export function secondsUntil(
+  record: JobRecord,
+  timeScale: number,
+  now: number,
+): { readonly trainingSeconds: number; readonly billableSeconds: number } {
+  const { trainingSeconds, billableSeconds, phase } = record;
+  if (!phase) return { trainingSeconds, billableSeconds };
+  const seconds = (Math.max(0, now - phase.startedAt) / 1000) * timeScale;
+  return {
+    trainingSeconds: trainingSeconds + seconds,
+    billableSeconds: billableSeconds + seconds * phase.billingRate,
+  };
+}
+
+/** The instance groups of a request; a homogeneous job has one, with the name that SageMaker gives it. */
+export function groupsOf(
+  request: CreateTrainingJobRequest,
+): readonly { readonly name: string; readonly instanceType: string; readonly count: number }[] {
+  const config = request.ResourceConfig;
+  if (config?.InstanceGroups?.length) {
+    return config.InstanceGroups.map((group) => ({
+      name: group.InstanceGroupName ?? '',
+      instanceType: group.InstanceType ?? '',
+      count: group.InstanceCount ?? 0,
+    }));
+  }
+  const preferred = config?.InstancePreferences?.[0];
+  return [
+    {
+      name: 'homogeneousCluster',
+      instanceType: config?.InstanceType ?? preferred?.InstanceType ?? '',
+      count: config?.InstanceCount ?? preferred?.InstanceCount ?? 0,
+    },
+  ];
+}
+
+export const marketOf = (request: CreateTrainingJobRequest): 'spot' | 'on-demand' =>
+  request.EnableManagedSpotTraining ? 'spot' : 'on-demand';
+
+/** EC2's name of a SageMaker instance type. */
+export const ec2Name = (instanceType: string): string => instanceType.replace(/^ml\./, '');

@@ -1,0 +1,74 @@
+/** The jobs on disk: one JSON file each, replaced as a whole, so that Describe and List survive a restart. */
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf } from './errors.ts';
+import type { JobRecord } from './job-record.ts';
+
+export interface JobStore {
+  directoryOf(name: string): string;
+  /** What cannot be read is left where it is and reported. */
+  load(log: (line: string) => void): Promise<readonly JobRecord[]>;
+  save(record: JobRecord): Promise<void>;
+  remove(name: string): Promise<void>;
+}
+
+const RECORD_FILE = 'job.json';
+
+export async function openJobStore(stateDirectory: string): Promise<JobStore> {
+  const jobs = join(stateDirectory, 'jobs');
+  await mkdir(jobs, { recursive: true });
+  // One write after another for a job: a late old state must not replace a newer one.
+  const tails = new Map<string, Promise<void>>();
+  const directoryOf = (name: string): string => join(jobs, name);
+  return {
+    directoryOf,
+    load: (log) => loadAll(jobs, log),
+    save: (record) => {
+      const next = (tails.get(record.name) ?? Promise.resolve()).then(
+        () => writeRecord(directoryOf(record.name), record),
+        () => writeRecord(directoryOf(record.name), record),
+      );
+      tails.set(record.name, next);
+      return next;
+    },
+    remove: async (name) => {
+      await tails.get(name)?.catch(() => {});
+      tails.delete(name);
+      await rm(directoryOf(name), { recursive: true, force: true });
+    },
+  };
+}
+
+async function loadAll(jobs: string, log: (line: string) => void): Promise<readonly JobRecord[]> {
+  const records: JobRecord[] = [];
+  for (const name of (await readdir(jobs)).toSorted()) {
+    try {
+      const record: unknown = JSON.parse(await readFile(join(jobs, name, RECORD_FILE), 'utf8'));
+      if (isRecord(record) && record.name === name) records.push(record);
+      else log(`${join(jobs, name)} holds no training job and is left alone`);
+    } catch (error) {
+      log(`${join(jobs, name)} cannot be read and is left alone: ${messageOf(error)}`);
+    }
+  }
+  return records;
+}
+
+const isRecord = (value: unknown): value is JobRecord =>
+  typeof value === 'object' &&
+  value !== null &&
+  'name' in value &&
+  'request' in value &&
+  'transitions' in value;
+
+async function writeRecord(directory: string, record: JobRecord): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  const temporary = join(directory, `.${RECORD_FILE}.new`);
+  const file = await open(temporary, 'w');
+  try {
+    await file.writeFile(`${JSON.stringify(record, null, 1)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, join(directory, RECORD_FILE));
+}

@@ -1,0 +1,193 @@
+/** The API's operations: a checked body in, the answer's body out. */
+import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
+import { type Structure, violationMessage, violations } from './constraints.ts';
+import { MAXIMUM_HOSTS } from './container.ts';
+import { describeJob, summariseJob } from './describe.ts';
+import { jobNotFound, RequestRefused, validationException } from './errors.ts';
+import { groupsOf, hasEnded } from './job-record.ts';
+import { type ListInput, listJobs } from './list-jobs.ts';
+import type { JobRegistry } from './registry.ts';
+import { brokenRules, type LocalAbilities } from './rules.ts';
+import * as shapes from './shapes.ts';
+import type { TrainingJob } from './training-job.ts';
+
+export type Answer = Readonly<Record<string, unknown>>;
+
+export interface OperationContext {
+  readonly registry: JobRegistry;
+  readonly abilities: LocalAbilities;
+  readonly timeScale: number;
+}
+
+interface Operation {
+  readonly input: Structure;
+  run(body: unknown, context: OperationContext): Promise<Answer>;
+}
+
+/** The body has been checked against `input` before `run` sees it: that is what makes its type known. */
+const operation = <Input>(
+  input: Structure,
+  run: (body: Input, context: OperationContext) => Answer | Promise<Answer>,
+): Operation => ({ input, run: async (body, context) => await run(body as Input, context) });
+
+interface Named {
+  readonly TrainingJobName: string;
+}
+interface OfResource {
+  readonly ResourceArn: string;
+}
+
+const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
+  ['CreateTrainingJob', operation(shapes.createTrainingJobInput, createTrainingJob)],
+  ['DescribeTrainingJob', operation(shapes.namedJobInput, describeTrainingJob)],
+  ['StopTrainingJob', operation(shapes.namedJobInput, stopTrainingJob)],
+  ['DeleteTrainingJob', operation(shapes.namedJobInput, deleteTrainingJob)],
+  ['UpdateTrainingJob', operation(shapes.updateTrainingJobInput, updateTrainingJob)],
+  ['ListTrainingJobs', operation(shapes.listTrainingJobsInput, listTrainingJobs)],
+  ['AddTags', operation(shapes.addTagsInput, addTags)],
+  ['ListTags', operation(shapes.listTagsInput, listTags)],
+  ['DeleteTags', operation(shapes.deleteTagsInput, deleteTags)],
+]);
+
+/** Throws a RequestRefused for whatever SageMaker would refuse. */
+export async function runOperation(name: string, body: unknown, context: OperationContext): Promise<Answer> {
+  const found = OPERATIONS.get(name);
+  if (!found) {
+    throw new RequestRefused(
+      'UnknownOperationException',
+      `The local SageMaker has no operation ${JSON.stringify(name.slice(0, 100))}; it has ${[...OPERATIONS.keys()].join(', ')}`,
+    );
+  }
+  const problem = violationMessage(violations(body, found.input, ''));
+  if (problem !== undefined) throw validationException(problem);
+  return await found.run(withoutNulls(body), context);
+}
+
+/** In this protocol a null member is an absent one. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => member !== null)
+      .map(([name, member]) => [name, withoutNulls(member)]),
+  );
+}
+
+async function createTrainingJob(
+  request: CreateTrainingJobRequest,
+  context: OperationContext,
+): Promise<Answer> {
+  const problems = brokenRules(request, context.abilities);
+  const hosts = groupsOf(request).reduce((sum, group) => sum + group.count, 0);
+  if (hosts > MAXIMUM_HOSTS)
+    problems.push(`The local SageMaker runs ${MAXIMUM_HOSTS} hosts a job at most, not ${hosts}`);
+  if (problems.length > 0) throw validationException(problems.join('; '));
+  const record = await context.registry.create(request);
+  return { TrainingJobArn: record.arn };
+}
+
+function jobOf(name: string, { registry }: OperationContext): TrainingJob {
+  const job = registry.find(name);
+  if (!job) throw jobNotFound();
+  return job;
+}
+
+function describeTrainingJob({ TrainingJobName }: Named, context: OperationContext): Answer {
+  return describeJob(jobOf(TrainingJobName, context).record, context.timeScale, Date.now());
+}
+
+async function stopTrainingJob({ TrainingJobName }: Named, context: OperationContext): Promise<Answer> {
+  const job = jobOf(TrainingJobName, context);
+  if (hasEnded(job.record)) {
+    throw validationException(
+      `The request was rejected because the training job is in status ${job.record.status}.`,
+    );
+  }
+  await job.stop();
+  return {};
+}
+
+async function deleteTrainingJob({ TrainingJobName }: Named, context: OperationContext): Promise<Answer> {
+  const { record } = jobOf(TrainingJobName, context);
+  if (!hasEnded(record)) {
+    throw new RequestRefused(
+      'ResourceInUse',
+      `Training job ${record.arn} is in status ${record.status}, stop it first`,
+    );
+  }
+  await context.registry.remove(TrainingJobName);
+  return {};
+}
+
+async function updateTrainingJob(
+  body: Named & Pick<CreateTrainingJobRequest, 'ProfilerConfig' | 'RemoteDebugConfig'>,
+  context: OperationContext,
+): Promise<Answer> {
+  const job = jobOf(body.TrainingJobName, context);
+  if (hasEnded(job.record)) {
+    throw validationException(
+      `The request was rejected because the training job is in status ${job.record.status}.`,
+    );
+  }
+  const { TrainingJobName: _name, ...changes } = body;
+  await job.amend((record) => {
+    const { ResourceConfig } = record.request;
+    const merged =
+      'ResourceConfig' in changes ? { ...ResourceConfig, ...Object(changes.ResourceConfig) } : ResourceConfig;
+    return {
+      ...record,
+      request: { ...record.request, ...changes, ResourceConfig: merged },
+      modifiedAt: Date.now(),
+    };
+  });
+  return { TrainingJobArn: job.record.arn };
+}
+
+function listTrainingJobs(input: ListInput, { registry }: OperationContext): Answer {
+  const page = listJobs(registry.records(), input);
+  if (!page) throw validationException('Invalid pagination token: use the NextToken of the page before');
+  return {
+    TrainingJobSummaries: page.records.map(summariseJob),
+    ...(page.nextToken === undefined ? {} : { NextToken: page.nextToken }),
+  };
+}
+
+function jobOfArn({ ResourceArn }: OfResource, { registry }: OperationContext): TrainingJob {
+  const job = registry.findByArn(ResourceArn);
+  if (!job) throw new RequestRefused('ResourceNotFound', `There is no training job ${ResourceArn}`);
+  return job;
+}
+
+const MAXIMUM_TAGS = 50;
+
+const tagList = (tags: Readonly<Record<string, string>>): readonly { Key: string; Value: string }[] =>
+  Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
+
+async function addTags(
+  body: OfResource & { readonly Tags: readonly { Key: string; Value: string }[] },
+  context: OperationContext,
+): Promise<Answer> {
+  const job = jobOfArn(body, context);
+  const tags = { ...job.record.tags, ...Object.fromEntries(body.Tags.map(({ Key, Value }) => [Key, Value])) };
+  if (Object.keys(tags).length > MAXIMUM_TAGS) {
+    throw validationException(`A training job has ${MAXIMUM_TAGS} tags at most, remove some first`);
+  }
+  await job.amend((record) => ({ ...record, tags }));
+  return { Tags: tagList(tags) };
+}
+
+/** All on one page: a job has 50 at most, and a page holds 50 at least. */
+function listTags(body: OfResource, context: OperationContext): Answer {
+  return { Tags: tagList(jobOfArn(body, context).record.tags) };
+}
+
+async function deleteTags(
+  body: OfResource & { readonly TagKeys: readonly string[] },
+  context: OperationContext,
+): Promise<Answer> {
+  const job = jobOfArn(body, context);
+  const kept = Object.entries(job.record.tags).filter(([key]) => !body.TagKeys.includes(key));
+  await job.amend((record) => ({ ...record, tags: Object.fromEntries(kept) }));
+  return {};
+}

@@ -1,0 +1,56 @@
+/** A SageMaker for one machine: speaks AWS's protocol and really runs the training jobs. */
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { makeAddressBook } from './addresses.ts';
+import { destroyClients, makeClients } from './clients.ts';
+import { makeEventSender } from './events.ts';
+import { makeHttpServer } from './http.ts';
+import { openJobStore } from './job-store.ts';
+import { runOperation } from './operations.ts';
+import { type LocalSageMakerOptions, settingsOf } from './options.ts';
+import { openRegistry } from './registry.ts';
+
+export type { LocalSageMakerOptions } from './options.ts';
+
+export interface LocalSageMaker {
+  /** For AWS_ENDPOINT_URL_SAGEMAKER. */
+  readonly url: string;
+  /** Ends all hosts (after a few seconds to save), then the server. Jobs under way are Failed at the next start. */
+  close(): Promise<void>;
+}
+
+export async function startLocalSageMaker(options: LocalSageMakerOptions): Promise<LocalSageMaker> {
+  const given = settingsOf(options);
+  const settings = { ...given, stateDirectory: resolve(given.stateDirectory) };
+  await mkdir(settings.stateDirectory, { recursive: true });
+  const clients = makeClients(settings);
+  const services = {
+    settings,
+    clients,
+    store: await openJobStore(settings.stateDirectory),
+    events: makeEventSender(clients.events, settings.log),
+    addresses: makeAddressBook(Math.random),
+  };
+  const registry = await openRegistry(services);
+  const context = {
+    registry,
+    abilities: { canServeFileSystems: settings.fileSystemsDirectory !== undefined },
+    timeScale: settings.timeScale,
+  };
+  const server = makeHttpServer((operation, body) => runOperation(operation, body, context), settings.log);
+  server.listen(settings.port, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : settings.port;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await registry.close();
+      await services.events.flush();
+      destroyClients(clients);
+    },
+  };
+}
