@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { onion } from '../aws/onion.ts';
-import { services } from '../aws/services.ts';
+import { clock, executions, runs, schedules, store } from '../aws/services.ts';
 import { answer } from '../core/api.ts';
 
 /** HTTP API payload format 2.0, as far as it is used. */
@@ -13,9 +13,8 @@ const input = z.object({
 });
 
 export const handler = onion('api', input, async (event) => {
-  const { runs, store, executions, schedules, clock } = services;
   const { status, body } = await answer(
-    { runs, store, executions, schedules, clock },
+    { runs: runs(), store: store(), executions: executions(), schedules: schedules(), clock },
     {
       route: event.routeKey,
       parameters: event.pathParameters ?? {},

@@ -17,19 +17,18 @@ const once = <T>(make: () => T): (() => T) => {
 /** SDK standard mode with one more try than the default 3: throttles of the control plane are short. */
 const retry = { maxAttempts: 4 } as const;
 
-export const clients = {
-  dynamo: once(() =>
-    DynamoDBDocumentClient.from(new DynamoDBClient(retry), {
-      marshallOptions: { removeUndefinedValues: true },
-    }),
-  ),
-  ec2: once(() => new EC2Client(retry)),
-  eventBridge: once(() => new EventBridgeClient(retry)),
-  s3: once(() => new S3Client({ ...retry, forcePathStyle: needsPathStyle() })),
-  sageMaker: once(() => new SageMakerClient(retry)),
-  scheduler: once(() => new SchedulerClient(retry)),
-  stepFunctions: once(() => new SFNClient(retry)),
-} as const;
+// Exports of their own, marked pure: a bundle holds only the clients that its function uses.
+export const dynamo = /* @__PURE__ */ once(() =>
+  DynamoDBDocumentClient.from(new DynamoDBClient(retry), {
+    marshallOptions: { removeUndefinedValues: true },
+  }),
+);
+export const ec2 = /* @__PURE__ */ once(() => new EC2Client(retry));
+export const eventBridge = /* @__PURE__ */ once(() => new EventBridgeClient(retry));
+export const s3 = /* @__PURE__ */ once(() => new S3Client({ ...retry, forcePathStyle: needsPathStyle() }));
+export const sageMaker = /* @__PURE__ */ once(() => new SageMakerClient(retry));
+export const scheduler = /* @__PURE__ */ once(() => new SchedulerClient(retry));
+export const stepFunctions = /* @__PURE__ */ once(() => new SFNClient(retry));
 
 /** A named endpoint (an S3-compatible store, a VPC endpoint) has no wildcard DNS for bucket names. */
 function needsPathStyle(): boolean {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { config } from '../aws/config.ts';
 import { onion } from '../aws/onion.ts';
-import { services } from '../aws/services.ts';
+import { clock, executions, notifier, publishAgent, runs, store, training } from '../aws/services.ts';
 import { launchAttempt } from '../core/launch-attempt.ts';
 
 const input = z.object({
@@ -11,16 +11,15 @@ const input = z.object({
 });
 
 export const handler = onion('launch', input, async (launch) => {
-  const { runs, store, training, executions, notifier, clock, publishAgent } = services;
   return await launchAttempt(
     {
-      runs,
-      store,
-      training,
-      executions,
-      notifier,
+      runs: runs(),
+      store: store(),
+      training: training(),
+      executions: executions(),
+      notifier: notifier(),
       clock,
-      publishAgent,
+      publishAgent: publishAgent(),
       region: config.region(),
       trainingRoleArn: config.trainingRoleArn(),
     },

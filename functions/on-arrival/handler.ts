@@ -1,13 +1,15 @@
 import * as z from 'zod';
 import { logger, onion } from '../aws/onion.ts';
-import { services } from '../aws/services.ts';
+import { clock, executions, runs, schedules, store } from '../aws/services.ts';
 import { takeArrivals } from '../core/take-arrivals.ts';
 
 const input = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
 
 export const handler = onion('on-arrival', input, async ({ Records }) => {
-  const { runs, store, executions, schedules, clock } = services;
-  const { failed, notes } = await takeArrivals({ runs, store, executions, schedules, clock }, Records);
+  const { failed, notes } = await takeArrivals(
+    { runs: runs(), store: store(), executions: executions(), schedules: schedules(), clock },
+    Records,
+  );
   logger.info('arrivals', { messages: Records.length, notes, failed });
   return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
 });

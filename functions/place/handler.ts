@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { clients } from '../aws/clients.ts';
+import * as clients from '../aws/clients.ts';
 import { config } from '../aws/config.ts';
 import { ec2Market } from '../aws/market.ts';
 import { onion } from '../aws/onion.ts';

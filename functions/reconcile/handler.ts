@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { logger, onion } from '../aws/onion.ts';
-import { services } from '../aws/services.ts';
+import { clock, executions, notifier, runs, store, training } from '../aws/services.ts';
 import { handOver, reconcile } from '../core/reconcile.ts';
 
 const input = z.object({
@@ -9,8 +9,14 @@ const input = z.object({
 });
 
 export const handler = onion('reconcile', input, async ({ sweep, handOver: run }) => {
-  const { runs, store, training, executions, notifier, clock } = services;
-  const deps = { runs, store, training, executions, notifier, clock };
+  const deps = {
+    runs: runs(),
+    store: store(),
+    training: training(),
+    executions: executions(),
+    notifier: notifier(),
+    clock,
+  };
   if (run) {
     await handOver(deps, run);
     return { handedOver: run.runId };

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { onion } from '../aws/onion.ts';
-import { services } from '../aws/services.ts';
+import { clock, notifier, runs, store } from '../aws/services.ts';
 import { reportRun } from '../core/report-run.ts';
 import { verdictOf } from '../core/verdict.ts';
 
@@ -12,7 +12,10 @@ const input = z.object({
 });
 
 export const handler = onion('report', input, async ({ runId, judgement, error }) => {
-  const { runs, store, notifier, clock } = services;
-  const report = await reportRun({ runs, store, notifier, clock }, runId, verdictOf({ judgement, error }));
+  const report = await reportRun(
+    { runs: runs(), store: store(), notifier: notifier(), clock },
+    runId,
+    verdictOf({ judgement, error }),
+  );
   return { status: report.status, failure: report.failure ?? '' };
 });

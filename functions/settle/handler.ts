@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { onion } from '../aws/onion.ts';
-import { services } from '../aws/services.ts';
+import { clock, runs, store } from '../aws/services.ts';
 import { settleRun } from '../core/settle-run.ts';
 
 const observation = z.object({
@@ -14,6 +14,8 @@ const observation = z.object({
 const input = z.object({ runId: z.string(), observation: observation.nullish() });
 
 export const handler = onion('settle', input, async ({ runId, observation }) => {
-  const { runs, store, clock } = services;
-  return await settleRun({ runs, store, clock }, { runId, observation: observation ?? undefined });
+  return await settleRun(
+    { runs: runs(), store: store(), clock },
+    { runId, observation: observation ?? undefined },
+  );
 });

@@ -1,0 +1,77 @@
+/** `osls deploy`, exactly as to AWS, into the local region; skipped when nothing that goes into it has changed. */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type Endpoints, environmentFor, findStack, type LocalClients, type Stack } from './aws.ts';
+
+export class DeployError extends Error {
+  override readonly name = 'DeployError';
+}
+
+export interface DeployOptions {
+  readonly projectFolder: string;
+  readonly stateDirectory: string;
+  readonly endpoints: Endpoints;
+  readonly clients: LocalClients;
+}
+
+/** What the template and the bundles are made of. */
+const INGREDIENTS = ['serverless.yml', 'serverless', 'statemachines', 'functions', 'training/agent', 'package-lock.json'];
+
+/** @returns the stack, and whether it had to be deployed */
+export async function deploy(options: DeployOptions): Promise<{ readonly stack: Stack; readonly deployed: boolean }> {
+  const stamp = join(options.stateDirectory, 'deployed');
+  const wanted = await digest(options.projectFolder);
+  const last = await readFile(stamp, 'utf8').catch(() => '');
+  const present = await findStack(options.clients.cloudFormation);
+  if (present !== undefined && last === wanted) return { stack: present, deployed: false };
+  await runOsls(options);
+  const stack = await findStack(options.clients.cloudFormation);
+  if (stack === undefined) throw new DeployError('osls deploy ended well but the stack has not its outputs');
+  await writeFile(stamp, wanted);
+  return { stack, deployed: true };
+}
+
+async function runOsls({ projectFolder, stateDirectory, endpoints }: DeployOptions): Promise<void> {
+  const log = join(stateDirectory, 'logs', 'deploy.log');
+  await mkdir(dirname(log), { recursive: true });
+  const child = spawn(process.execPath, [join(projectFolder, 'node_modules/osls/bin/serverless.js'), 'deploy'], {
+    cwd: projectFolder,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environmentFor(endpoints), CI: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  const text = Buffer.concat(output).toString();
+  await appendFile(log, text);
+  if (code !== 0) throw new DeployError(`osls deploy failed (its whole output: ${log}):\n${text.slice(-2_000)}`);
+}
+
+/** Content of every file that a deployment depends on. */
+async function digest(projectFolder: string): Promise<string> {
+  const hash = createHash('sha256');
+  for (const ingredient of INGREDIENTS) {
+    for (const path of await filesOf(join(projectFolder, ingredient))) {
+      hash.update(path.slice(projectFolder.length)).update(await readFile(path));
+    }
+  }
+  return hash.digest('hex');
+}
+
+async function filesOf(path: string): Promise<string[]> {
+  try {
+    const entries = await readdir(path, { recursive: true, withFileTypes: true });
+    return entries
+      .filter((entry) => entry.isFile() && !entry.name.endsWith('.pyc'))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .sort();
+  } catch (error: unknown) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOTDIR') return [path];
+    throw error;
+  }
+}

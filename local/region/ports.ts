@@ -1,0 +1,60 @@
+/** Ports of the region: chosen once and kept, because deployed functions and a user's shell know them. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+
+export interface Ports {
+  readonly aws: number;
+  readonly sageMaker: number;
+  readonly ec2: number;
+}
+
+/** LocalStack's and MiniStack's usual port first: documentation and tools expect it. */
+const PREFERRED: Ports = { aws: 4566, sageMaker: 4567, ec2: 4568 };
+
+/** The ports of last time if they are free, else the usual ones, else any that are. */
+export async function choosePorts(stateDirectory: string): Promise<Ports> {
+  const file = join(stateDirectory, 'ports.json');
+  const ports = await firstFree([await readPorts(file), PREFERRED]);
+  await mkdir(stateDirectory, { recursive: true });
+  await writeFile(file, `${JSON.stringify(ports)}\n`);
+  return ports;
+}
+
+async function firstFree(candidates: readonly (Ports | undefined)[]): Promise<Ports> {
+  for (const ports of candidates) {
+    if (ports === undefined) continue;
+    const free = await Promise.all(Object.values(ports).map(async (port) => (await tryPort(Number(port))) !== undefined));
+    if (free.every(Boolean)) return ports;
+  }
+  const [aws = 0, sageMaker = 0, ec2 = 0] = await Promise.all([tryPort(0), tryPort(0), tryPort(0)]);
+  return { aws, sageMaker, ec2 };
+}
+
+async function readPorts(file: string): Promise<Ports | undefined> {
+  try {
+    const value: unknown = JSON.parse(await readFile(file, 'utf8'));
+    return isPorts(value) ? value : undefined;
+  } catch {
+    // Not there yet, or cut off by a kill: choose anew.
+    return undefined;
+  }
+}
+
+const isPorts = (value: unknown): value is Ports =>
+  typeof value === 'object' &&
+  value !== null &&
+  ['aws', 'sageMaker', 'ec2'].every((name) => Number.isInteger((value as Record<string, unknown>)[name]));
+
+/** The port when it can be had on the loopback address, else undefined. */
+function tryPort(port: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(undefined));
+    server.listen(port, '127.0.0.1', () => {
+      const address = server.address();
+      const got = typeof address === 'object' && address !== null ? address.port : undefined;
+      server.close(() => resolve(got));
+    });
+  });
+}
