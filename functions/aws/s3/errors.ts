@@ -59,17 +59,37 @@ export class S3Refused extends S3Error {
   }
 }
 
-const THROTTLES = new Set(['SlowDown', 'Throttling', 'ThrottlingException', 'TooManyRequests', 'RequestLimitExceeded']);
-const STALE = new Set(['RequestTimeTooSkewed', 'RequestExpired', 'ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired']);
+const THROTTLES = new Set([
+  'SlowDown',
+  'Throttling',
+  'ThrottlingException',
+  'TooManyRequests',
+  'RequestLimitExceeded',
+]);
+const STALE = new Set([
+  'RequestTimeTooSkewed',
+  'RequestExpired',
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'TokenRefreshRequired',
+]);
 /** Refusals by status 4xx which another try may still mend. */
-const TRANSIENT = new Set(['RequestTimeout', 'BadDigest', 'InternalError', 'ConditionalRequestConflict', 'OperationAborted', 'XAmzContentChecksumMismatch']);
+const TRANSIENT = new Set([
+  'RequestTimeout',
+  'BadDigest',
+  'InternalError',
+  'ConditionalRequestConflict',
+  'OperationAborted',
+  'XAmzContentChecksumMismatch',
+]);
 
 /** One classifier for all of S3's answers. https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html */
 export function classify(failure: S3Failure, options?: ErrorOptions): S3Error {
   if (THROTTLES.has(failure.code) || failure.status === 429) return new S3Throttled(failure, options);
   if (failure.status === 503) return new S3Throttled(failure, options);
   if (STALE.has(failure.code)) return new S3SignatureStale(failure, options);
-  if (failure.status === 0 || failure.status >= 500 || TRANSIENT.has(failure.code)) return new S3Transient(failure, options);
+  if (failure.status === 0 || failure.status >= 500 || TRANSIENT.has(failure.code))
+    return new S3Transient(failure, options);
   return new S3Refused(failure, options);
 }
 

@@ -1,0 +1,213 @@
+/** The packing port over S3: see functions/core/packing/port.ts for what each call promises. */
+import type {
+  BlobStore,
+  GetOptions,
+  GetResult,
+  HeadResult,
+  ListOptions,
+  ListPage,
+  PutOptions,
+  PutResult,
+  Upload,
+  UploadedPart,
+} from '../../core/packing/port.ts';
+import { crc32Of } from './checksum.ts';
+import { classify } from './errors.ts';
+import type { Requester } from './requester.ts';
+import type { Answer } from './transport.ts';
+import { completeUploadXml, elementText, parseError, parseListing } from './xml.ts';
+
+const bodyText = (answer: Answer): string => Buffer.concat(answer.chunks).toString('utf8');
+
+function headerOf(answer: Answer, name: string): string {
+  const value = answer.headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? '';
+}
+
+const etagOf = (answer: Answer): string => headerOf(answer, 'etag').replaceAll('"', '');
+
+function listQuery(prefix: string, options: ListOptions): [string, string][] {
+  const query: [string, string][] = [
+    ['encoding-type', 'url'],
+    ['list-type', '2'],
+    ['max-keys', String(options.maximum ?? 1_000)],
+    ['prefix', prefix],
+  ];
+  if (options.next !== undefined) query.push(['continuation-token', options.next]);
+  if (options.delimiter !== undefined) query.push(['delimiter', options.delimiter]);
+  if (options.startAfter !== undefined) query.push(['start-after', options.startAfter]);
+  return query.sort((a, b) => (a[0] < b[0] ? -1 : 1));
+}
+
+function conditionOf(options: PutOptions): string[] {
+  const headers: string[] = [];
+  if (options.contentType !== undefined) headers.push('content-type', options.contentType);
+  if (options.only === 'absent') headers.push('if-none-match', '*');
+  else if (options.only !== undefined) headers.push('if-match', `"${options.only.etag}"`);
+  return headers;
+}
+
+export class S3BlobStore implements BlobStore {
+  readonly bucket: string;
+  readonly #requester: Requester;
+
+  constructor(bucket: string, requester: Requester) {
+    this.bucket = bucket;
+    this.#requester = requester;
+  }
+
+  async listPage(prefix: string, options: ListOptions = {}): Promise<ListPage> {
+    const answer = await this.#requester.send({
+      operation: 'ListObjectsV2',
+      method: 'GET',
+      key: '',
+      query: listQuery(prefix, options),
+      accept: [200],
+    });
+    const serverTime = Date.parse(headerOf(answer, 'date'));
+    return {
+      ...parseListing(bodyText(answer)),
+      serverTime: Number.isNaN(serverTime) ? undefined : serverTime,
+    };
+  }
+
+  async get(key: string, options: GetOptions = {}): Promise<GetResult> {
+    const { ifMatch, range } = options;
+    const headers: string[] = [];
+    if (ifMatch !== undefined) headers.push('if-match', `"${ifMatch}"`);
+    if (range !== undefined)
+      headers.push('range', `bytes=${range.offset}-${range.offset + range.length - 1}`);
+    const whole = range === undefined;
+    const answer = await this.#requester.send({
+      operation: 'GetObject',
+      method: 'GET',
+      key,
+      headers,
+      amzHeaders: whole ? [['x-amz-checksum-mode', 'ENABLED']] : [],
+      accept: whole ? [200, 404, 412] : [206, 404, 412],
+      verify: whole,
+    });
+    if (answer.status === 412) return { kind: 'changed' };
+    if (answer.status === 404) return this.#absent(key, answer);
+    if (range !== undefined && answer.size !== range.length) return { kind: 'changed' };
+    return { kind: 'found', chunks: answer.chunks, size: answer.size, etag: etagOf(answer) };
+  }
+
+  /** A missing bucket is a failure, a missing key an answer. */
+  #absent(key: string, answer: Answer): GetResult {
+    const { code } = parseError(bodyText(answer));
+    if (code === 'NoSuchBucket') throw classify({ operation: 'GetObject', key, status: 404, code });
+    return { kind: 'missing' };
+  }
+
+  async head(key: string): Promise<HeadResult | undefined> {
+    const answer = await this.#requester.send({
+      operation: 'HeadObject',
+      method: 'HEAD',
+      key,
+      amzHeaders: [['x-amz-checksum-mode', 'ENABLED']],
+      accept: [200, 404],
+    });
+    if (answer.status === 404) return undefined;
+    const crc = headerOf(answer, 'x-amz-checksum-crc32');
+    const whole = crc !== '' && headerOf(answer, 'x-amz-checksum-type') !== 'COMPOSITE' && !crc.includes('-');
+    const crc32 = whole ? Buffer.from(crc, 'base64').toString('hex') : undefined;
+    return { size: Number(headerOf(answer, 'content-length')), etag: etagOf(answer), crc32 };
+  }
+
+  async put(key: string, body: Uint8Array, options: PutOptions = {}): Promise<PutResult> {
+    const conditional = options.only !== undefined;
+    const answer = await this.#requester.send({
+      operation: 'PutObject',
+      method: 'PUT',
+      key,
+      body,
+      headers: conditionOf(options),
+      amzHeaders: [['x-amz-checksum-crc32', crc32Of(body)]],
+      accept: conditional ? [200, 404, 412] : [200],
+    });
+    return answer.status === 200 ? { kind: 'written', etag: etagOf(answer) } : { kind: 'refused' };
+  }
+
+  async delete(key: string, ifMatch?: string): Promise<'deleted' | 'changed'> {
+    const answer = await this.#requester.send({
+      operation: 'DeleteObject',
+      method: 'DELETE',
+      key,
+      headers: ifMatch === undefined ? [] : ['if-match', `"${ifMatch}"`],
+      accept: [200, 204, 404, 412],
+    });
+    return answer.status === 412 ? 'changed' : 'deleted';
+  }
+
+  async createUpload(key: string): Promise<Upload> {
+    const answer = await this.#requester.send({
+      operation: 'CreateMultipartUpload',
+      method: 'POST',
+      key,
+      query: [['uploads', '']],
+      amzHeaders: [
+        ['x-amz-checksum-algorithm', 'CRC32'],
+        ['x-amz-checksum-type', 'FULL_OBJECT'],
+      ],
+      accept: [200],
+    });
+    const id = elementText(bodyText(answer), 'UploadId');
+    if (id === undefined)
+      throw classify({ operation: 'CreateMultipartUpload', key, status: 0, code: 'NoUploadId' });
+    return { key, id };
+  }
+
+  async uploadPart(upload: Upload, number: number, body: Uint8Array): Promise<UploadedPart> {
+    const crc32 = crc32Of(body);
+    const answer = await this.#requester.send({
+      operation: 'UploadPart',
+      method: 'PUT',
+      key: upload.key,
+      query: [
+        ['partNumber', String(number)],
+        ['uploadId', upload.id],
+      ],
+      body,
+      amzHeaders: [['x-amz-checksum-crc32', crc32]],
+      accept: [200],
+    });
+    return { etag: etagOf(answer), crc32 };
+  }
+
+  /** S3 may answer 200 and still say in the body that it failed. */
+  async completeUpload(
+    upload: Upload,
+    parts: readonly UploadedPart[],
+  ): Promise<{ readonly etag: string } | 'gone'> {
+    const answer = await this.#requester.send({
+      operation: 'CompleteMultipartUpload',
+      method: 'POST',
+      key: upload.key,
+      query: [['uploadId', upload.id]],
+      body: Buffer.from(completeUploadXml(parts)),
+      headers: ['content-type', 'application/xml'],
+      accept: [200, 404],
+    });
+    const xml = bodyText(answer);
+    const { code } = parseError(xml);
+    const failure = { operation: 'CompleteMultipartUpload', key: upload.key, code };
+    if (answer.status === 404) {
+      if (code === 'NoSuchUpload') return 'gone';
+      throw classify({ ...failure, status: 404 });
+    }
+    const etag = elementText(xml, 'ETag');
+    if (etag === undefined) throw classify({ ...failure, status: 500, code: code || 'IncompleteAnswer' });
+    return { etag: etag.replaceAll('"', '') };
+  }
+
+  async abortUpload(upload: Upload): Promise<void> {
+    await this.#requester.send({
+      operation: 'AbortMultipartUpload',
+      method: 'DELETE',
+      key: upload.key,
+      query: [['uploadId', upload.id]],
+      accept: [200, 204, 404],
+    });
+  }
+}

@@ -1,0 +1,38 @@
+/** What the three packing steps share: the bucket's data path, the run's declaration, and errors that the state machine knows. */
+import { ConfigurationError, RunNotFoundError, TransientError } from '../../core/errors.ts';
+import type { BlobStore } from '../../core/packing/port.ts';
+import type { PackingSettings, Pipeline } from '../../core/pipeline.ts';
+import { dynamo } from '../clients.ts';
+import { config } from '../config.ts';
+import { dynamoRunStore } from '../run-store.ts';
+import { isRetryable } from './errors.ts';
+import { type OpenStore, openBlobStore } from './open-store.ts';
+
+export interface PackingContext {
+  readonly store: BlobStore;
+  readonly packing: PackingSettings;
+  readonly settleMarker: Pipeline['settle']['marker'];
+}
+
+/** One a process: sockets and credentials outlive an invocation. */
+let opened: Promise<OpenStore> | undefined;
+
+/** Runs one packing step with the settings pinned on the run; passing troubles of S3 become TransientError. */
+export async function withPacking<T>(
+  runId: string,
+  step: (context: PackingContext) => Promise<T>,
+): Promise<T> {
+  const run = await dynamoRunStore(dynamo(), config.table()).getRun(runId);
+  if (run === undefined) throw new RunNotFoundError(runId);
+  const { declaration } = run;
+  if (declaration === undefined)
+    throw new ConfigurationError(`${runId} has no declaration: its batch is not closed yet`);
+  opened ??= openBlobStore({ bucket: config.bucket() });
+  const { store } = await opened;
+  try {
+    return await step({ store, packing: declaration.packing, settleMarker: declaration.settle.marker });
+  } catch (error: unknown) {
+    if (!isRetryable(error) || !(error instanceof Error)) throw error;
+    throw new TransientError(error.message, { cause: error });
+  }
+}

@@ -1,0 +1,150 @@
+/** Signs, sends, checks and retries single requests; mends the clock and the credentials on the way. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIntact } from './checksum.ts';
+import { type BucketAddress } from './endpoint.ts';
+import { classify, S3SignatureStale } from './errors.ts';
+import { DEFAULT_RETRY, type RetryPolicy, withRetries } from './retry.ts';
+import { encodeKey, encodeValue, type S3Credentials, Signer } from './sigv4.ts';
+import type { Answer, Exchange, Transport } from './transport.ts';
+import { parseError } from './xml.ts';
+
+/** Everything that is not a rule: passed in, so that tests hold the clock and the dice. */
+export interface World {
+  /** Milliseconds since 1970. */
+  now(): number;
+  random(): number;
+  sleep(milliseconds: number): Promise<void>;
+}
+
+export interface RequesterOptions {
+  readonly address: BucketAddress;
+  readonly region: string;
+  /** Asked again when the service says that what we have ran out; may cache. */
+  readonly credentials: (refresh: boolean) => Promise<S3Credentials>;
+  readonly transport: Transport;
+  readonly world: World;
+  readonly retry?: RetryPolicy | undefined;
+  /** Told of every failed try, for pacing. */
+  readonly onFailure?: ((error: unknown) => void) | undefined;
+}
+
+export interface S3Request {
+  readonly operation: string;
+  readonly method: Exchange['method'];
+  readonly key: string;
+  /** Sorted by name. */
+  readonly query?: readonly (readonly [string, string])[];
+  readonly amzHeaders?: readonly (readonly [string, string])[];
+  /** Names and values in turn; sent unsigned. */
+  readonly headers?: readonly string[];
+  readonly body?: Uint8Array | undefined;
+  /** Statuses that are answers rather than failures. */
+  readonly accept: readonly number[];
+  readonly signal?: AbortSignal | undefined;
+  /** Compare the body with the checksum that S3 sends. */
+  readonly verify?: boolean;
+}
+
+const text = (answer: Answer): string => Buffer.concat(answer.chunks).toString('utf8');
+const header = (headers: IncomingHttpHeaders, name: string): string | undefined => {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+};
+
+const networkCode = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'NetworkError';
+
+/** What is wrong with a body that came with a good status, if anything. */
+function damageOf(request: S3Request, answer: Answer): string | undefined {
+  const announced = header(answer.headers, 'content-length');
+  if (request.method !== 'HEAD' && announced !== undefined && Number(announced) !== answer.size)
+    return 'TruncatedBody';
+  return request.verify && !isIntact(answer.headers, answer.chunks) ? 'ChecksumMismatch' : undefined;
+}
+
+/** A skew beyond this makes S3 refuse (15 minutes); smaller ones are left alone. */
+const SKEW_WORTH_MENDING_MILLISECONDS = 60_000;
+
+export class Requester {
+  readonly #options: RequesterOptions;
+  readonly #signer: Signer;
+  #skewMilliseconds = 0;
+  #staleCredentials = false;
+
+  constructor(options: RequesterOptions) {
+    this.#options = options;
+    this.#signer = new Signer(options.region);
+  }
+
+  /** Sends until an accepted status comes; throws the classified error otherwise. */
+  send(request: S3Request): Promise<Answer> {
+    const { retry, world, onFailure } = this.#options;
+    return withRetries(
+      () => this.#once(request),
+      retry ?? DEFAULT_RETRY,
+      world,
+      onFailure ? { onFailure } : {},
+    );
+  }
+
+  async #once(request: S3Request): Promise<Answer> {
+    const signedAt = this.#options.world.now() + this.#skewMilliseconds;
+    const exchange = await this.#exchange(request, signedAt);
+    let answer: Answer;
+    try {
+      answer = await this.#options.transport.send(exchange);
+    } catch (error: unknown) {
+      const failure = { operation: request.operation, key: request.key, status: 0 };
+      throw classify({ ...failure, code: networkCode(error) }, { cause: error });
+    }
+    return this.#judge(request, answer, signedAt);
+  }
+
+  async #exchange(request: S3Request, signedAt: number): Promise<Exchange> {
+    const { address, credentials } = this.#options;
+    const refresh = this.#staleCredentials;
+    this.#staleCredentials = false;
+    const secret = await credentials(refresh);
+    const path = `${address.basePath}/${encodeKey(request.key)}`;
+    const query = (request.query ?? [])
+      .map(([name, value]) => `${encodeValue(name)}=${encodeValue(value)}`)
+      .join('&');
+    const headers = this.#signer.sign(
+      { method: request.method, path, query, host: address.host, amzHeaders: request.amzHeaders ?? [] },
+      secret,
+      signedAt,
+    );
+    if (request.headers !== undefined) headers.push(...request.headers);
+    return {
+      method: request.method,
+      path: query === '' ? path : `${path}?${query}`,
+      headers,
+      body: request.body,
+      signal: request.signal,
+    };
+  }
+
+  #judge(request: S3Request, answer: Answer, signedAt: number): Answer {
+    const failure = { operation: request.operation, key: request.key, status: answer.status };
+    if (request.accept.includes(answer.status)) {
+      const damage = damageOf(request, answer);
+      if (damage !== undefined) throw classify({ ...failure, status: 0, code: damage });
+      return answer;
+    }
+    const said = request.method === 'HEAD' ? undefined : parseError(text(answer));
+    const code = said?.code || `HTTP${answer.status}`;
+    const whole = { ...failure, code, requestId: header(answer.headers, 'x-amz-request-id') };
+    const skewed = answer.status === 403 && this.#mendClock(answer, said?.serverTime, signedAt);
+    const error = skewed ? new S3SignatureStale(whole) : classify(whole);
+    if (error instanceof S3SignatureStale) this.#staleCredentials = true;
+    throw error;
+  }
+
+  /** Takes the service's clock for ours when the request was signed far from it. True when it was. */
+  #mendClock(answer: Answer, serverTime: string | undefined, signedAt: number): boolean {
+    const theirs = Date.parse(serverTime ?? header(answer.headers, 'date') ?? '');
+    if (Number.isNaN(theirs) || Math.abs(theirs - signedAt) < SKEW_WORTH_MENDING_MILLISECONDS) return false;
+    this.#skewMilliseconds = theirs - this.#options.world.now();
+    return true;
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * The proof of the seal. Plan, records and member lists are compared sample by sample: everything planned is in
+ * exactly one shard, rejected with a reason, or left to the next generation; and nothing else is in a shard.
+ */
+import { createHash, hash } from 'node:crypto';
+import type { Places } from './places.ts';
+import { type BlobStore, joinChunks } from './port.ts';
+import {
+  arrivalLine,
+  type Exclusion,
+  type Manifest,
+  type MemberLine,
+  type Plan,
+  type Rejection,
+  type SealedLine,
+  type ShardRecord,
+} from './records.ts';
+import { compress, decompress, linesOf } from './spool.ts';
+
+export interface Books {
+  readonly at: Places;
+  readonly plan: Plan;
+  readonly records: readonly ShardRecord[];
+}
+
+export interface Accounts {
+  readonly arrivals: Manifest['arrivals'];
+  readonly rejections: Manifest['rejections'];
+}
+
+/** The books do not balance: a defect or a damaged bucket, never mended by another try. */
+export class AccountsDifferError extends Error {
+  override readonly name = 'AccountsDifferError';
+  constructor(runId: string, difference: string) {
+    super(
+      `${runId} cannot be sealed: ${difference}. Nothing is deleted; remove the run's plan folder and pack again`,
+    );
+  }
+}
+
+const MOST_EXAMPLES = 100;
+
+/** An order-free digest of keys and ETags: equal sums mean equal multisets. */
+class KeySum {
+  #sum = 0n;
+  count = 0;
+
+  add(key: string, etag: string): void {
+    const digest = createHash('sha256').update(key).update('\0').update(etag).digest();
+    this.#sum = (this.#sum + digest.readBigUInt64LE(0) + (digest.readBigUInt64LE(8) << 64n)) & MASK;
+    this.count += 1;
+  }
+
+  equals(other: KeySum): boolean {
+    return this.count === other.count && this.#sum === other.#sum;
+  }
+}
+const MASK = (1n << 128n) - 1n;
+
+export async function accountArrivals(store: BlobStore, books: Books): Promise<Accounts> {
+  const packed = new KeySum();
+  const shardOf = await readMembers(store, books, packed);
+  const exclusions = new Map<number, Exclusion>();
+  for (const record of books.records) for (const one of record.exclusions) exclusions.set(one.sample, one);
+  const writer = new ArrivalsWriter(store, books.at);
+  const planned = new KeySum();
+  for (let part = 0; part < books.plan.arrivalParts; part += 1) {
+    for (const line of linesOf(await readLines(store, books.at.planArrivals(books.plan.digest, part)))) {
+      const [key, size, etag, sample] = arrivalLine.parse(JSON.parse(line));
+      if (typeof sample === 'string') await writer.rejected([key, etag, size, sample]);
+      else {
+        const exclusion = exclusions.get(sample);
+        if (exclusion === undefined) {
+          planned.add(key, etag);
+          await writer.packed([key, etag, size, shardOf[sample] ?? NOWHERE]);
+        } else await settleExcluded(writer, exclusion, [key, etag, size]);
+      }
+    }
+  }
+  if (!planned.equals(packed)) {
+    throw new AccountsDifferError(
+      books.plan.runId,
+      `${planned.count} objects should be in shards, ${packed.count} are, or others`,
+    );
+  }
+  return writer.finish(books.plan.objects);
+}
+
+const NOWHERE = 0xffff_ffff;
+
+async function settleExcluded(
+  writer: ArrivalsWriter,
+  exclusion: Exclusion,
+  [key, etag, size]: [string, string, number],
+): Promise<void> {
+  const reason = exclusion.members.find((member) => member.key === key)?.reason;
+  if (exclusion.outcome === 'left') writer.left += 1;
+  else if (reason === undefined || reason === 'changed' || reason === 'deleted' || reason === 'sampleLeft') {
+    throw new AccountsDifferError(key, 'a rejected sample names no reason for this member');
+  } else await writer.rejected([key, etag, size, reason]);
+}
+
+async function readLines(store: BlobStore, key: string): Promise<string> {
+  const found = await store.get(key);
+  if (found.kind !== 'found') throw new AccountsDifferError(key, 'this list is gone');
+  return decompress(joinChunks(found.chunks));
+}
+
+/** Shard of every packed sample; a sample that is in two is found here. */
+async function readMembers(store: BlobStore, books: Books, packed: KeySum): Promise<Uint32Array> {
+  const shardOf = new Uint32Array(books.plan.samples).fill(NOWHERE);
+  for (const record of books.records) {
+    const text = await readLines(store, `${books.at.generation}${record.memberList.key}`);
+    if (hash('sha256', text) !== record.memberList.sha256) {
+      throw new AccountsDifferError(record.key, 'the member list is not the one that was packed');
+    }
+    for (const line of linesOf(text)) {
+      const member: MemberLine = JSON.parse(line);
+      const other = shardOf[member.sample];
+      if (other !== NOWHERE && other !== record.shard) {
+        throw new AccountsDifferError(
+          books.plan.runId,
+          `sample ${member.sample} is in shards ${other} and ${record.shard}`,
+        );
+      }
+      shardOf[member.sample] = record.shard;
+      if (member.key !== undefined) packed.add(member.key, member.etag ?? '');
+    }
+  }
+  return shardOf;
+}
+
+const LINES_IN_PART = 100_000;
+
+/** Writes the sorted list of what this generation has dealt with, part by part. */
+class ArrivalsWriter {
+  readonly #store: BlobStore;
+  readonly #at: Places;
+  readonly #parts: Manifest['arrivals']['parts'] = [];
+  readonly #byReason: Record<string, number> = {};
+  readonly #examples: { key: string; reason: string }[] = [];
+  #lines: SealedLine[] = [];
+  #packed = 0;
+  #rejected = 0;
+  left = 0;
+
+  constructor(store: BlobStore, at: Places) {
+    this.#store = store;
+    this.#at = at;
+  }
+
+  async packed(line: SealedLine): Promise<void> {
+    if (line[3] === NOWHERE)
+      throw new AccountsDifferError(line[0], 'this arrival is in no shard and has no reason');
+    this.#packed += 1;
+    await this.#add(line);
+  }
+
+  async rejected(line: [string, string, number, Rejection]): Promise<void> {
+    this.#rejected += 1;
+    this.#byReason[line[3]] = (this.#byReason[line[3]] ?? 0) + 1;
+    if (this.#examples.length < MOST_EXAMPLES) this.#examples.push({ key: line[0], reason: line[3] });
+    await this.#add(line);
+  }
+
+  async finish(objects: number): Promise<Accounts> {
+    await this.#flush();
+    const [packed, rejected, left] = [this.#packed, this.#rejected, this.left];
+    if (packed + rejected + left !== objects) {
+      throw new AccountsDifferError(
+        this.#at.generation,
+        `${objects} planned, but ${packed} packed + ${rejected} rejected + ${left} left`,
+      );
+    }
+    return {
+      arrivals: { objects, packed, rejected, left, parts: this.#parts },
+      rejections: { byReason: this.#byReason, examples: this.#examples },
+    };
+  }
+
+  async #add(line: SealedLine): Promise<void> {
+    this.#lines.push(line);
+    if (this.#lines.length >= LINES_IN_PART) await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    const first = this.#lines[0];
+    const last = this.#lines[this.#lines.length - 1];
+    if (first === undefined || last === undefined) return;
+    const text = this.#lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+    const list = this.#at.arrivals(this.#parts.length);
+    await this.#store.put(`${this.#at.generation}${list}`, compress(text), {
+      contentType: 'application/gzip',
+    });
+    this.#parts.push({
+      list,
+      sha256: hash('sha256', text),
+      lines: this.#lines.length,
+      first: first[0],
+      last: last[0],
+    });
+    this.#lines = [];
+  }
+}

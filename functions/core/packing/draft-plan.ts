@@ -1,0 +1,100 @@
+/** One pass over the listing: what is new, what is refused at once, which keys form one sample. Memory is the compressed lines. */
+import { createHash } from 'node:crypto';
+import { memberStem, memberSuffix, splitKey } from './names.ts';
+import type { ListedBlob } from './port.ts';
+import type { ArrivalLine, Rejection } from './records.ts';
+import { SampleGrouper } from './sampling.ts';
+import { LineSpool } from './spool.ts';
+import { tarMemberBytes } from './tar.ts';
+
+/** Numbers by index, grown by doubling. */
+class Growing {
+  #values: Float64Array = new Float64Array(1_024);
+
+  add(index: number, amount: number): void {
+    if (index >= this.#values.length) {
+      const larger = new Float64Array(Math.max(this.#values.length * 2, index + 1));
+      larger.set(this.#values);
+      this.#values = larger;
+    }
+    this.#values[index] = (this.#values[index] ?? 0) + amount;
+  }
+
+  at(index: number): number {
+    return this.#values[index] ?? 0;
+  }
+}
+
+export interface AcceptRules {
+  readonly incoming: string;
+  readonly accept: readonly string[] | undefined;
+}
+
+/** An object of this size cannot be packed inside a Lambda's 15 minutes. */
+export const LARGEST_OBJECT_BYTES = 40e9;
+
+function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection | undefined {
+  if (key.endsWith('/') && object.size === 0) return 'folderPlaceholder';
+  const lower = key.toLowerCase();
+  if (rules.accept !== undefined && !rules.accept.some((suffix) => lower.endsWith(suffix.toLowerCase()))) {
+    return 'suffixNotAccepted';
+  }
+  return object.size > LARGEST_OBJECT_BYTES ? 'tooLarge' : undefined;
+}
+
+/** Collects arrivals in the listing's order. */
+export class DraftPlan {
+  readonly arrivals = new LineSpool();
+  readonly #rules: AcceptRules;
+  readonly #grouper = new SampleGrouper();
+  readonly #bytes = new Growing();
+  readonly #objects = new Growing();
+  readonly #digest = createHash('sha256');
+  objects = 0;
+  bytes = 0;
+  rejected = 0;
+
+  constructor(rules: AcceptRules) {
+    this.#rules = rules;
+  }
+
+  get samples(): number {
+    return this.#grouper.count;
+  }
+
+  bytesOf(ordinal: number): number {
+    return this.#bytes.at(ordinal);
+  }
+
+  objectsOf(ordinal: number): number {
+    return this.#objects.at(ordinal);
+  }
+
+  add(object: ListedBlob): void {
+    const key = object.key.slice(this.#rules.incoming.length);
+    const line = JSON.stringify(this.#place(key, object));
+    this.arrivals.add(line);
+    this.#digest.update(line);
+    this.objects += 1;
+    this.bytes += object.size;
+  }
+
+  /** Names the lists: the same arrivals under the same settings make the same plan. */
+  digest(settings: string): string {
+    return this.#digest.copy().update(settings).digest('hex').slice(0, 24);
+  }
+
+  #place(key: string, object: ListedBlob): ArrivalLine {
+    const reason = refusal(key, object, this.#rules);
+    if (reason !== undefined) {
+      this.rejected += 1;
+      return [object.key, object.size, object.etag, reason];
+    }
+    const { ordinal, alone } = this.#grouper.place(key);
+    const { stem, suffix } = splitKey(key);
+    const name = `${memberStem(stem, alone ? key : undefined)}.${memberSuffix(suffix)}`;
+    this.#bytes.add(ordinal, tarMemberBytes(name, object.size));
+    this.#objects.add(ordinal, 1);
+    return [object.key, object.size, object.etag, ordinal, alone ? 1 : 0];
+  }
+}

@@ -1,0 +1,63 @@
+/** Deals the sorted arrivals to the items' lists, a window of items at a time so that memory stays bounded. */
+import { type ArrivalLine, arrivalLine } from './records.ts';
+import type { Dealing } from './sharding.ts';
+import { compress, type LineSpool } from './spool.ts';
+
+/** Text of the lists held at once, in characters. */
+const WINDOW_CHARACTERS = 64e6;
+
+interface Placed {
+  readonly shard: number;
+  readonly slot: number;
+  readonly text: string;
+}
+
+const byPlace = (a: Placed, b: Placed): number => a.shard - b.shard || a.slot - b.slot;
+
+function itemOfShard(itemShards: readonly number[]): Uint32Array {
+  const items = new Uint32Array(itemShards[itemShards.length - 1] ?? 0);
+  for (let item = 0; item < itemShards.length - 1; item += 1)
+    items.fill(item, itemShards[item], itemShards[item + 1]);
+  return items;
+}
+
+const parseLine = (line: string): ArrivalLine => arrivalLine.parse(JSON.parse(line));
+
+/** The spool is our own, of this process: its lines need no proof. */
+function placed(line: string, dealing: Dealing): Placed | undefined {
+  const [key, size, etag, ordinal, alone] = parseLine(line);
+  if (typeof ordinal === 'string' || ordinal === undefined) return undefined;
+  const shard = dealing.shardOf[ordinal] ?? 0;
+  const slot = dealing.slotOf[ordinal] ?? 0;
+  return { shard, slot, text: JSON.stringify([shard, slot, ordinal, key, size, etag, alone]) };
+}
+
+export interface ItemList {
+  readonly item: number;
+  readonly bytes: Buffer;
+}
+
+/** Every item's list, compressed, in the order of items. Reads the arrivals once per window. */
+export function* itemLists(
+  arrivals: LineSpool,
+  dealing: Dealing,
+  windowCharacters = WINDOW_CHARACTERS,
+): Generator<ItemList> {
+  const items = dealing.itemShards.length - 1;
+  if (items <= 0) return;
+  const itemOf = itemOfShard(dealing.itemShards);
+  const windows = Math.max(1, Math.ceil(arrivals.characters / windowCharacters));
+  const perWindow = Math.ceil(items / windows);
+  for (let first = 0; first < items; first += perWindow) {
+    const end = Math.min(items, first + perWindow);
+    const lists: Placed[][] = Array.from({ length: end - first }, () => []);
+    for (const line of arrivals.read()) {
+      const one = placed(line, dealing);
+      if (one !== undefined) lists[(itemOf[one.shard] ?? 0) - first]?.push(one);
+    }
+    for (const [index, list] of lists.entries()) {
+      const text = list.sort(byPlace).map((one) => one.text);
+      yield { item: first + index, bytes: compress(`${text.join('\n')}\n`) };
+    }
+  }
+}

@@ -1,0 +1,54 @@
+/** Whether what was read of a sample may be packed. A sample is taken or left as a whole. */
+import type { GetResult } from './port.ts';
+import type { Exclusion, PlannedMember, PlannedSample, Rejection } from './records.ts';
+import { isImage, promisedImage, SNIFF_BYTES } from './sniff.ts';
+
+type Reason = Exclusion['members'][number]['reason'];
+
+/** The first bytes of what was read. */
+export function headOf(chunks: readonly Uint8Array[]): Uint8Array {
+  const [first] = chunks;
+  if (first === undefined) return new Uint8Array();
+  return first.length >= SNIFF_BYTES || chunks.length === 1 ? first : Buffer.concat(chunks);
+}
+
+/** Whether the pipeline takes images, so that a file with an image's suffix must be one. */
+export const takesImages = (accept: readonly string[] | undefined): boolean =>
+  accept?.some((suffix) => promisedImage(suffix) !== undefined) ?? false;
+
+/** What the store says of one member. */
+function reasonOf(
+  member: PlannedMember,
+  read: GetResult,
+  sniff: boolean,
+): 'changed' | 'deleted' | Rejection | undefined {
+  if (read.kind === 'missing') return 'deleted';
+  if (read.kind === 'changed') return 'changed';
+  const format = sniff ? promisedImage(member.key) : undefined;
+  if (format === undefined || isImage(format, headOf(read.chunks))) return undefined;
+  return 'notTheImageItsNameSays';
+}
+
+/** Undefined when all of it may be packed. `reads` holds, for each member, what its first piece gave. */
+export function judgeSample(
+  sample: PlannedSample,
+  reads: readonly GetResult[],
+  sniff: boolean,
+): Exclusion | undefined {
+  let worst: 'rejected' | 'left' | undefined;
+  const reasons: (Reason | undefined)[] = [];
+  for (const [index, member] of sample.members.entries()) {
+    const read = reads[index];
+    const reason = read === undefined ? undefined : reasonOf(member, read, sniff);
+    reasons.push(reason);
+    if (reason === 'changed' || reason === 'deleted') worst = 'left';
+    else if (reason !== undefined) worst ??= 'rejected';
+  }
+  if (worst === undefined) return undefined;
+  const other: Reason = worst === 'left' ? 'sampleLeft' : 'sampleIncomplete';
+  return {
+    sample: sample.ordinal,
+    outcome: worst,
+    members: sample.members.map(({ key }, index) => ({ key, reason: reasons[index] ?? other })),
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * Names of members inside a shard. Any S3 key becomes a relative path that every reader takes: ordinary keys keep
+ * their name, all others get a cleaned one with a digest of the original, so that two keys never meet in one name.
+ * The manifest holds the original beside the name.
+ */
+import { hash } from 'node:crypto';
+
+export interface SplitKey {
+  /** Directories and base name, without the suffix. */
+  readonly stem: string;
+  /** Without its leading dot, empty when there is none. */
+  readonly suffix: string;
+}
+
+/** An inner part of a double suffix such as `seg` in `a.seg.png`; numbers and dates belong to the stem. */
+const INNER_PART = /^[A-Za-z_][A-Za-z0-9_-]{0,15}$/;
+
+/**
+ * Splits a key (incoming prefix stripped) into sample and suffix: at the first dot of the base name after which
+ * everything reads as a suffix. `a/b.seg.png` gives `a/b` and `seg.png`; `frame.0001.jpg` gives `frame.0001` and `jpg`.
+ */
+export function splitKey(key: string): SplitKey {
+  const start = key.lastIndexOf('/') + 1;
+  let dot = key.lastIndexOf('.');
+  if (dot <= start) return { stem: key, suffix: '' };
+  for (;;) {
+    const previous = key.lastIndexOf('.', dot - 1);
+    if (previous <= start || !INNER_PART.test(key.slice(previous + 1, dot))) break;
+    dot = previous;
+  }
+  return { stem: key.slice(0, dot), suffix: key.slice(dot + 1) };
+}
+
+/** Ordinary segments: visible characters, no dot in the base name, nothing that shells, tars or Windows read differently. */
+const ODD = /[\p{C}\p{Zl}\p{Zp}\\~:*?"<>|%]/gu;
+const LONGEST_NAME_BYTES = 200;
+const DIGEST_DIGITS = 24;
+
+const digestOf = (text: string): string => hash('sha256', text).slice(0, DIGEST_DIGITS);
+
+function cleanSegment(segment: string, last: boolean): string {
+  let clean = segment.replace(ODD, '_');
+  if (last) clean = clean.replaceAll('.', '_');
+  if (/^\.+$/.test(clean) || clean === '') return '_';
+  /** WebDataset skips members whose path has a segment like `__this__`; a leading blank or dot hides files. */
+  if (/^__.*__$/s.test(clean)) clean = `x${clean}`;
+  return clean.replace(/^[.\s]/, '_').replace(/\s$/, '_');
+}
+
+function shorten(text: string): string {
+  if (Buffer.byteLength(text) <= LONGEST_NAME_BYTES) return text;
+  return Buffer.from(text)
+    .subarray(0, LONGEST_NAME_BYTES)
+    .toString('utf8')
+    .replace(/\uFFFD+$/u, '')
+    .replace(/[/\s]+$/, '_');
+}
+
+const isFlat = (text: string): boolean =>
+  /^[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)*$/.test(text) &&
+  !text.includes('__') &&
+  text.length <= LONGEST_NAME_BYTES;
+
+/**
+ * The stem as written. `identity` tells apart samples of one stem (two suffixes that fold into one): pass the whole
+ * key for a member that must stand alone.
+ */
+export function memberStem(stem: string, identity?: string): string {
+  if (identity === undefined && isFlat(stem)) return stem;
+  const segments = stem.split('/');
+  const clean = shorten(
+    segments.map((segment, index) => cleanSegment(segment, index === segments.length - 1)).join('/'),
+  );
+  if (identity === undefined && clean === stem) return stem;
+  return `${clean}~${digestOf(identity ?? stem)}`;
+}
+
+const PLAIN_SUFFIX = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
+const LONGEST_SUFFIX = 60;
+
+/** Readers fold the case of suffixes, and indexes split at blanks: so lower case, and a digest for what does not fit. */
+export function memberSuffix(suffix: string): string {
+  const lower = suffix.toLowerCase();
+  if (lower === '') return 'bin';
+  if (PLAIN_SUFFIX.test(lower) && lower.length <= LONGEST_SUFFIX) return lower;
+  const clean = lower
+    .replace(/[^a-z0-9_.-]/g, '_')
+    .slice(0, LONGEST_SUFFIX)
+    .replace(/^\.+|\.+$/g, '')
+    .replace(/\.{2,}/g, '.');
+  return `${clean === '' ? 'x' : clean}-${digestOf(suffix)}`;
+}
+
+/** The folder that holds the sample, or undefined for a key right under incoming/. */
+export function parentFolder(key: string): string | undefined {
+  const end = key.lastIndexOf('/');
+  if (end <= 0) return undefined;
+  const folder = key.slice(key.lastIndexOf('/', end - 1) + 1, end);
+  return folder === '' ? undefined : folder;
+}

@@ -1,0 +1,102 @@
+/** PackShards: the shards of one Map item. What is finished already is skipped. */
+import { hash } from 'node:crypto';
+import { layout } from '../layout.ts';
+import type { PackingSettings } from '../pipeline.ts';
+import { decideShard, finishedShard } from './decide-shard.ts';
+import { DEFAULT_WINDOW, type WindowLimits } from './fetch-window.ts';
+import { buildShard, type PackDeps } from './pack-shard.ts';
+import { places } from './places.ts';
+import { type BlobStore, joinChunks } from './port.ts';
+import type { ListLine, PlanItem, PlannedMember, PlannedSample, ShardRecord } from './records.ts';
+import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from './shard-upload.ts';
+import { compress, decompress, linesOf } from './spool.ts';
+
+export interface PackItemDeps {
+  readonly store: BlobStore;
+  readonly window?: WindowLimits;
+  readonly upload?: UploadLimits;
+}
+
+export interface PackItemInput {
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly packing: PackingSettings;
+  readonly item: PlanItem;
+}
+
+export interface PackItemResult {
+  readonly item: number;
+  readonly shards: number;
+  /** Shards that were found finished. */
+  readonly skipped: number;
+}
+
+export async function packItem(deps: PackItemDeps, input: PackItemInput): Promise<PackItemResult> {
+  const at = places(input.pipeline, input.runId);
+  const list = await readList(deps.store, at.planList(input.item.plan, input.item.item));
+  const pack: PackDeps = {
+    store: deps.store,
+    buffers: new PartBuffers(deps.upload ?? DEFAULT_UPLOAD),
+    window: deps.window ?? DEFAULT_WINDOW,
+  };
+  let skipped = 0;
+  for (const [shard, samples] of list) {
+    const recordKey = at.shardRecord(input.item.plan, shard);
+    if ((await finishedShard(deps.store, recordKey)) !== undefined) skipped += 1;
+    else await packOne(pack, input, { shard, samples, recordKey });
+  }
+  return { item: input.item.item, shards: list.size, skipped };
+}
+
+interface OneShard {
+  readonly shard: number;
+  readonly samples: readonly PlannedSample[];
+  readonly recordKey: string;
+}
+
+async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Promise<ShardRecord> {
+  const at = places(input.pipeline, input.runId);
+  const name = at.shardName(one.shard, 'tar');
+  const key = `${at.shards}${name}`;
+  const incoming = layout.incoming(input.pipeline);
+  const built = await buildShard(deps, { key, incoming, packing: input.packing, samples: one.samples });
+  const text = built.lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  const sha256 = hash('sha256', text);
+  const list = at.memberList(one.shard, sha256);
+  await deps.store.put(`${at.generation}${list}`, compress(text), { contentType: 'application/gzip' });
+  return decideShard(deps.store, one.recordKey, {
+    version: 1,
+    shard: one.shard,
+    name,
+    key,
+    bytes: built.bytes,
+    crc32: built.crc32,
+    samples: built.samples,
+    members: built.lines.length,
+    upload: { id: built.upload.id, parts: built.parts.map((part) => ({ ...part })) },
+    memberList: { key: list, sha256 },
+    exclusions: [...built.exclusions],
+  });
+}
+
+/** Samples by shard, in order. The lists are ours and named by the plan's digest: a damaged one fails to parse. */
+async function readList(store: BlobStore, key: string): Promise<Map<number, PlannedSample[]>> {
+  const found = await store.get(key);
+  if (found.kind !== 'found')
+    throw new Error(`the plan's list ${key} is gone; remove the run's plan folder to plan again`);
+  const shards = new Map<number, PlannedSample[]>();
+  let last: { ordinal: number; members: PlannedMember[] } | undefined;
+  for (const line of linesOf(decompress(joinChunks(found.chunks)))) {
+    const [shard, , ordinal, memberKey, size, etag, alone]: ListLine = JSON.parse(line);
+    const member = { key: memberKey, size, etag, alone: alone === 1 };
+    if (last?.ordinal === ordinal) {
+      last.members.push(member);
+      continue;
+    }
+    last = { ordinal, members: [member] };
+    const samples = shards.get(shard);
+    if (samples === undefined) shards.set(shard, [last]);
+    else samples.push(last);
+  }
+  return shards;
+}

@@ -1,0 +1,24 @@
+/** Where packing keeps its own objects, below what layout.ts names. */
+import { layout } from '../layout.ts';
+
+const digits = (number: number): string => String(number).padStart(6, '0');
+
+export const places = (pipeline: string, runId: string) => {
+  const plan = layout.plan(pipeline, runId);
+  const generation = layout.generation(pipeline, runId);
+  return {
+    planCommit: `${plan}plan.json`,
+    planItems: layout.planItems(pipeline, runId),
+    planArrivals: (digest: string, part: number) => `${plan}${digest}/arrivals-${digits(part)}.jsonl.gz`,
+    planList: (digest: string, item: number) => `${plan}${digest}/item-${digits(item)}.jsonl.gz`,
+    shardRecord: (digest: string, shard: number) => `${plan}${digest}/done-${digits(shard)}.json`,
+    shardName: (shard: number, suffix: string) => `shard-${digits(shard)}.${suffix}`,
+    shards: layout.shards(pipeline, runId),
+    generation,
+    memberList: (shard: number, digest: string) =>
+      `members/shard-${digits(shard)}-${digest.slice(0, 12)}.jsonl.gz`,
+    arrivals: (part: number) => `arrivals/part-${digits(part)}.jsonl.gz`,
+    manifest: layout.manifest(pipeline, runId),
+  };
+};
+export type Places = ReturnType<typeof places>;

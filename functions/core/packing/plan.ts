@@ -1,0 +1,132 @@
+/** PlanShards: one immutable plan a run, whoever makes it and however often. */
+import { layout } from '../layout.ts';
+import type { PackingSettings } from '../pipeline.ts';
+import { DraftPlan } from './draft-plan.ts';
+import { itemLists } from './item-lists.ts';
+import { places } from './places.ts';
+import { type BlobStore, listPages, readText } from './port.ts';
+import { type Plan, planSchema } from './records.ts';
+import { listGenerations, sealedFilter } from './sealed-arrivals.ts';
+import { dealSamples } from './sharding.ts';
+
+export interface PlanDeps {
+  readonly store: BlobStore;
+  /** Used only when the store tells no time. */
+  readonly now: () => Date;
+}
+
+export interface PlanInput {
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly packing: PackingSettings;
+  /** Name of the object that closes a batch; it is no data. */
+  readonly settleMarker?: string | undefined;
+}
+
+export interface PlanResult {
+  readonly status: 'planned' | 'nothingNew';
+  /** Map items at layout.planItems(). */
+  readonly items: number;
+  readonly objects: number;
+  readonly bytes: number;
+  /** ISO 8601: arrivals before this are in the plan. */
+  readonly listedAt: string;
+}
+
+/** Returns the run's plan, making it when there is none. Of two planners at once one wins and both return its plan. */
+export async function planShards(deps: PlanDeps, input: PlanInput): Promise<PlanResult> {
+  const committed = (await readPlan(deps.store, input)) ?? (await makePlan(deps, input));
+  await writeItems(deps.store, committed);
+  return resultOf(committed);
+}
+
+/** The committed plan of a run, or undefined. */
+export async function readPlan(
+  store: BlobStore,
+  run: { pipeline: string; runId: string },
+): Promise<Plan | undefined> {
+  const text = await readText(store, places(run.pipeline, run.runId).planCommit);
+  return text === undefined ? undefined : planSchema.parse(JSON.parse(text));
+}
+
+const resultOf = (plan: Plan): PlanResult => ({
+  status: plan.objects === 0 ? 'nothingNew' : 'planned',
+  items: plan.itemShards.length - 1,
+  objects: plan.objects,
+  bytes: plan.bytes,
+  listedAt: plan.listedAt,
+});
+
+async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
+  const { draft, listedAt } = await draftPlan(deps, input);
+  const dealing = dealSamples(
+    {
+      count: draft.samples,
+      bytesOf: (sample) => draft.bytesOf(sample),
+      objectsOf: (sample) => draft.objectsOf(sample),
+    },
+    { shardBytes: input.packing.shardMegabytes * 1e6, seed: `${input.packing.seed}/${input.runId}` },
+  );
+  const digest = draft.digest(JSON.stringify(input.packing));
+  const at = places(input.pipeline, input.runId);
+  const parts = draft.arrivals.parts();
+  for (const [part, bytes] of parts.entries()) await deps.store.put(at.planArrivals(digest, part), bytes);
+  for (const { item, bytes } of itemLists(draft.arrivals, dealing))
+    await deps.store.put(at.planList(digest, item), bytes);
+  const plan: Plan = {
+    version: 1,
+    pipeline: input.pipeline,
+    runId: input.runId,
+    digest,
+    listedAt,
+    shards: dealing.shards,
+    samples: draft.samples,
+    objects: draft.objects,
+    bytes: draft.bytes,
+    rejected: draft.rejected,
+    arrivalParts: parts.length,
+    itemShards: [...dealing.itemShards],
+  };
+  return commit(deps.store, plan);
+}
+
+/** Writes the plan unless another planner was faster; returns the one that counts. */
+async function commit(store: BlobStore, plan: Plan): Promise<Plan> {
+  const key = places(plan.pipeline, plan.runId).planCommit;
+  const put = await store.put(key, Buffer.from(JSON.stringify(plan)), {
+    only: 'absent',
+    contentType: 'application/json',
+  });
+  if (put.kind === 'written') return plan;
+  const winner = await readPlan(store, plan);
+  if (winner === undefined)
+    throw new Error(`the plan ${key} was removed while it was made; run the step again`);
+  return winner;
+}
+
+async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<{ draft: DraftPlan; listedAt: string }> {
+  const incoming = layout.incoming(input.pipeline);
+  const draft = new DraftPlan({ incoming, accept: input.packing.accept });
+  const isSealed = sealedFilter(deps.store, await listGenerations(deps.store, input.pipeline));
+  const marker = input.settleMarker === undefined ? undefined : `${incoming}${input.settleMarker}`;
+  let listedAt: string | undefined;
+  for await (const page of listPages(deps.store, incoming)) {
+    listedAt ??= (page.serverTime === undefined ? deps.now() : new Date(page.serverTime)).toISOString();
+    for (const object of page.objects) {
+      if (object.key === marker || object.key === incoming) continue;
+      if (!(await isSealed(object.key, object.etag))) draft.add(object);
+    }
+  }
+  return { draft, listedAt: listedAt ?? deps.now().toISOString() };
+}
+
+/** What the distributed Map reads. Derived from the committed plan, so writing it again changes nothing. */
+async function writeItems(store: BlobStore, plan: Plan): Promise<void> {
+  const items = Array.from({ length: plan.itemShards.length - 1 }, (_, item) => ({
+    item,
+    plan: plan.digest,
+  }));
+  await store.put(places(plan.pipeline, plan.runId).planItems, Buffer.from(JSON.stringify(items)), {
+    contentType: 'application/json',
+  });
+}

@@ -1,0 +1,161 @@
+/** What packing writes about itself, line by line and object by object. Shapes are parsed when read: the bucket is not trusted. */
+import * as z from 'zod';
+
+/** Why an arrival is in no shard. `left` ones are taken up by the next generation, the others are done with. */
+export const REJECTIONS = [
+  'suffixNotAccepted',
+  'folderPlaceholder',
+  'notTheImageItsNameSays',
+  'sampleIncomplete',
+  'tooLarge',
+] as const;
+export type Rejection = (typeof REJECTIONS)[number];
+export const rejectionSchema = z.enum(REJECTIONS);
+
+/** A line of a plan's arrivals: key, bytes, ETag, then the sample's number and whether it stands alone, or the rejection. */
+export const arrivalLine = z.union([
+  z.tuple([z.string(), z.number(), z.string(), z.number(), z.union([z.literal(0), z.literal(1)])]),
+  z.tuple([z.string(), z.number(), z.string(), rejectionSchema]),
+]);
+export type ArrivalLine = z.infer<typeof arrivalLine>;
+
+/** A line of an item's list: shard, slot in the shard, sample number, key, bytes, ETag, stands alone. */
+export type ListLine = readonly [number, number, number, string, number, string, 0 | 1];
+
+export interface PlannedMember {
+  readonly key: string;
+  readonly size: number;
+  readonly etag: string;
+  readonly alone: boolean;
+}
+
+export interface PlannedSample {
+  readonly ordinal: number;
+  readonly members: readonly PlannedMember[];
+}
+
+/** The committed plan of a run: the only thing that says which draft of the lists counts. */
+export const planSchema = z.object({
+  version: z.literal(1),
+  pipeline: z.string(),
+  runId: z.string(),
+  /** Names the folder of the lists. */
+  digest: z.string(),
+  listedAt: z.string(),
+  shards: z.number().int(),
+  samples: z.number().int(),
+  objects: z.number().int(),
+  bytes: z.number().int(),
+  rejected: z.number().int(),
+  /** Compressed parts of the sorted arrivals. */
+  arrivalParts: z.number().int(),
+  /** First shard of each item and, last, the number of shards. */
+  itemShards: z.array(z.number().int()),
+});
+export type Plan = z.infer<typeof planSchema>;
+
+export const itemSchema = z.strictObject({ item: z.number().int(), plan: z.string() });
+export type PlanItem = z.infer<typeof itemSchema>;
+
+/** A line of a shard's member list, in the shard's order. */
+export interface MemberLine {
+  /** Path inside the shard. */
+  readonly name: string;
+  /** Source; absent for members that packing made (a label). */
+  readonly key?: string;
+  readonly etag?: string;
+  readonly size: number;
+  /** First byte of the data in the shard. */
+  readonly offset: number;
+  readonly sha256: string;
+  /** Number of the sample in the plan. */
+  readonly sample: number;
+  readonly made?: 'label';
+}
+
+/** A sample that the plan put into the shard and that is not in it. */
+export const exclusionSchema = z.object({
+  sample: z.number().int(),
+  outcome: z.enum(['rejected', 'left']),
+  members: z.array(
+    z.object({
+      key: z.string(),
+      reason: z.union([rejectionSchema, z.literal('changed'), z.literal('deleted'), z.literal('sampleLeft')]),
+    }),
+  ),
+});
+export type Exclusion = z.infer<typeof exclusionSchema>;
+
+/** The decision on one shard: whoever finishes the upload, it is these bytes. */
+export const shardRecordSchema = z.object({
+  version: z.literal(1),
+  shard: z.number().int(),
+  name: z.string(),
+  key: z.string(),
+  bytes: z.number().int(),
+  crc32: z.string(),
+  samples: z.number().int(),
+  members: z.number().int(),
+  upload: z
+    .object({ id: z.string(), parts: z.array(z.object({ etag: z.string(), crc32: z.string() })) })
+    .optional(),
+  memberList: z.object({ key: z.string(), sha256: z.string() }),
+  exclusions: z.array(exclusionSchema),
+});
+export type ShardRecord = z.infer<typeof shardRecordSchema>;
+
+export const sealedShardSchema = z.object({
+  name: z.string(),
+  bytes: z.number().int(),
+  crc32: z.string(),
+  etag: z.string(),
+  samples: z.number().int(),
+  members: z.number().int(),
+  memberList: z.string(),
+  memberListSha256: z.string(),
+});
+
+/** manifest.json of a generation. References are relative to the generation's folder. */
+export const manifestSchema = z.object({
+  version: z.literal(1),
+  pipeline: z.string(),
+  generation: z.string(),
+  format: z.string(),
+  seed: z.number().int(),
+  plan: z.string(),
+  listedAt: z.string(),
+  samples: z.number().int(),
+  members: z.number().int(),
+  bytes: z.number().int(),
+  shards: z.array(sealedShardSchema),
+  arrivals: z.object({
+    objects: z.number().int(),
+    packed: z.number().int(),
+    rejected: z.number().int(),
+    left: z.number().int(),
+    /** Sorted lists of everything this generation has dealt with: packed or rejected. */
+    parts: z.array(
+      z.object({
+        list: z.string(),
+        sha256: z.string(),
+        lines: z.number().int(),
+        first: z.string(),
+        last: z.string(),
+      }),
+    ),
+  }),
+  rejections: z.object({
+    byReason: z.record(z.string(), z.number().int()),
+    examples: z.array(z.object({ key: z.string(), reason: z.string() })),
+  }),
+});
+export type Manifest = z.infer<typeof manifestSchema>;
+
+/** A line of a generation's arrivals: key, ETag, bytes, and the shard's number or the rejection. */
+export const sealedLine = z.tuple([
+  z.string(),
+  z.string(),
+  z.number(),
+  z.union([z.number(), rejectionSchema]),
+]);
+export type SealedLine = z.infer<typeof sealedLine>;

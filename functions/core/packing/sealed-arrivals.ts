@@ -1,0 +1,86 @@
+/** What earlier generations have dealt with, streamed in the listing's order beside the listing itself. */
+import { layout } from '../layout.ts';
+import { compareKeys } from './order.ts';
+import { type BlobStore, joinChunks, listPages, readText } from './port.ts';
+import { type Manifest, manifestSchema, sealedLine } from './records.ts';
+import { decompress, linesOf } from './spool.ts';
+
+/** Every sealed generation of the pipeline, oldest first. A folder without a manifest is none. */
+export async function listGenerations(store: BlobStore, pipeline: string): Promise<Manifest[]> {
+  const manifests: Manifest[] = [];
+  for await (const page of listPages(store, layout.dataset(pipeline), { delimiter: '/' })) {
+    for (const folder of page.prefixes) {
+      const generation = folder.slice(layout.dataset(pipeline).length, -1);
+      const text = await readText(store, layout.manifest(pipeline, generation));
+      if (text !== undefined) manifests.push(manifestSchema.parse(JSON.parse(text)));
+    }
+  }
+  return manifests;
+}
+
+type Part = Manifest['arrivals']['parts'][number];
+
+/** Walks one generation's sorted arrivals, opening a part only when the walk reaches it. */
+class GenerationCursor {
+  readonly #store: BlobStore;
+  readonly #folder: string;
+  readonly #parts: readonly Part[];
+  #part = 0;
+  #lines: Iterator<string> | undefined;
+  #key = '';
+  #etag = '';
+
+  constructor(store: BlobStore, manifest: Manifest) {
+    this.#store = store;
+    this.#folder = layout.generation(manifest.pipeline, manifest.generation);
+    this.#parts = manifest.arrivals.parts;
+  }
+
+  /** Whether the generation holds this key with this ETag. Keys must be asked for in order. */
+  async holds(key: string, etag: string): Promise<boolean> {
+    let part = this.#parts[this.#part];
+    while (part !== undefined && compareKeys(part.last, key) < 0) part = this.#skip();
+    if (part === undefined || compareKeys(key, part.first) < 0) return false;
+    if (this.#lines === undefined) await this.#open(part);
+    while (this.#lines !== undefined && compareKeys(this.#key, key) < 0) this.#step();
+    return this.#key === key && this.#etag === etag;
+  }
+
+  #skip(): Part | undefined {
+    this.#part += 1;
+    this.#lines = undefined;
+    this.#key = '';
+    return this.#parts[this.#part];
+  }
+
+  async #open(part: Part): Promise<void> {
+    const found = await this.#store.get(`${this.#folder}${part.list}`);
+    if (found.kind !== 'found')
+      throw new Error(`the sealed list ${this.#folder}${part.list} is gone; restore it before the next run`);
+    this.#lines = linesOf(decompress(joinChunks(found.chunks)));
+    this.#step();
+  }
+
+  #step(): void {
+    const next = this.#lines?.next();
+    if (next === undefined || next.done === true) {
+      this.#lines = undefined;
+      return;
+    }
+    [this.#key, this.#etag] = sealedLine.parse(JSON.parse(next.value));
+  }
+}
+
+/** A filter for a sorted listing: true for what some generation holds already. */
+export function sealedFilter(
+  store: BlobStore,
+  manifests: readonly Manifest[],
+): (key: string, etag: string) => Promise<boolean> {
+  const cursors = manifests
+    .filter(({ arrivals }) => arrivals.parts.length > 0)
+    .map((manifest) => new GenerationCursor(store, manifest));
+  return async (key, etag) => {
+    for (const cursor of cursors) if (await cursor.holds(key, etag)) return true;
+    return false;
+  };
+}

@@ -1,0 +1,131 @@
+/** Bytes of one shard on their way to the store: a few part buffers, filled in turn and sent while the next one fills. */
+import { crc32 } from 'node:zlib';
+import type { BlobStore, Upload, UploadedPart } from './port.ts';
+
+export interface UploadLimits {
+  /** At least 5 MiB, S3's least part. */
+  readonly partBytes: number;
+  /** Parts on the wire at once; one more is being filled. */
+  readonly parallelParts: number;
+}
+
+export const DEFAULT_UPLOAD: UploadLimits = { partBytes: 16 * 1024 * 1024, parallelParts: 2 };
+
+export interface UploadedShard {
+  readonly upload: Upload;
+  readonly parts: readonly UploadedPart[];
+  readonly bytes: number;
+  /** CRC-32 of the whole shard, 8 hexadecimal digits. */
+  readonly crc32: string;
+}
+
+/** Reused between shards: the buffers are the largest memory that packing holds. */
+export class PartBuffers {
+  readonly #free: Buffer[] = [];
+  readonly limits: UploadLimits;
+
+  constructor(limits: UploadLimits = DEFAULT_UPLOAD) {
+    this.limits = limits;
+  }
+
+  take(): Buffer {
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.limits.partBytes);
+  }
+
+  giveBack(buffer: Buffer): void {
+    this.#free.push(buffer);
+  }
+}
+
+/** Writes are synchronous until a part is full; `ready()` waits for a free buffer. Nothing is visible before it is completed. */
+export class ShardUpload {
+  readonly #store: BlobStore;
+  readonly #upload: Upload;
+  readonly #buffers: PartBuffers;
+  readonly #parts: UploadedPart[] = [];
+  readonly #sending = new Set<Promise<void>>();
+  #failure: Error | undefined;
+  #buffer: Buffer;
+  #filled = 0;
+  #position = 0;
+  #crc = 0;
+  #number = 0;
+
+  constructor(store: BlobStore, upload: Upload, buffers: PartBuffers) {
+    this.#store = store;
+    this.#upload = upload;
+    this.#buffers = buffers;
+    this.#buffer = buffers.take();
+  }
+
+  /** Bytes written so far. */
+  get position(): number {
+    return this.#position;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    let from = 0;
+    while (from < bytes.length) {
+      const fits = Math.min(bytes.length - from, this.#buffer.length - this.#filled);
+      this.#buffer.set(fits === bytes.length ? bytes : bytes.subarray(from, from + fits), this.#filled);
+      this.#filled += fits;
+      from += fits;
+      if (this.#filled === this.#buffer.length) await this.#send();
+    }
+    this.#position += bytes.length;
+  }
+
+  /** True when `length` more bytes fit without sending, so that `writeNow` may be used. */
+  fits(length: number): boolean {
+    return this.#filled + length < this.#buffer.length;
+  }
+
+  /** For bytes that fit. */
+  writeNow(bytes: Uint8Array): void {
+    this.#buffer.set(bytes, this.#filled);
+    this.#filled += bytes.length;
+    this.#position += bytes.length;
+  }
+
+  async finish(): Promise<UploadedShard> {
+    if (this.#filled > 0 || this.#number === 0) await this.#send();
+    this.#buffers.giveBack(this.#buffer);
+    await Promise.all(this.#sending);
+    if (this.#failure !== undefined) throw this.#failure;
+    const crc = this.#crc.toString(16).padStart(8, '0');
+    return { upload: this.#upload, parts: this.#parts, bytes: this.#position, crc32: crc };
+  }
+
+  /** Waits for what is on the wire and drops the upload. */
+  async abandon(): Promise<void> {
+    this.#buffers.giveBack(this.#buffer);
+    await Promise.all(this.#sending);
+    await this.#store.abortUpload(this.#upload);
+  }
+
+  async #send(): Promise<void> {
+    const buffer = this.#buffer;
+    const body = buffer.subarray(0, this.#filled);
+    this.#crc = crc32(body, this.#crc);
+    this.#number += 1;
+    const number = this.#number;
+    const sending = this.#sendPart(number, body).finally(() => {
+      this.#buffers.giveBack(buffer);
+      this.#sending.delete(sending);
+    });
+    this.#sending.add(sending);
+    while (this.#sending.size >= this.#buffers.limits.parallelParts) await Promise.race(this.#sending);
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#buffer = this.#buffers.take();
+    this.#filled = 0;
+  }
+
+  async #sendPart(number: number, body: Uint8Array): Promise<void> {
+    try {
+      this.#parts[number - 1] = await this.#store.uploadPart(this.#upload, number, body);
+    } catch (error: unknown) {
+      this.#failure ??=
+        error instanceof Error ? error : new Error('a part could not be sent', { cause: error });
+    }
+  }
+}

@@ -1,0 +1,29 @@
+/** Whether bytes are the image that their name says, by their first few. */
+
+/** Enough to know every format below. */
+export const SNIFF_BYTES = 16;
+
+const startsWith = (bytes: Uint8Array, expected: readonly number[], at = 0): boolean =>
+  bytes.length >= at + expected.length && expected.every((value, index) => bytes[at + index] === value);
+
+const ascii = (text: string): number[] => Array.from(text, (character) => character.charCodeAt(0));
+
+const MAGIC: Readonly<Record<string, (bytes: Uint8Array) => boolean>> = {
+  png: (bytes) => startsWith(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+  jpg: (bytes) => startsWith(bytes, [0xff, 0xd8, 0xff]),
+  gif: (bytes) => startsWith(bytes, ascii('GIF87a')) || startsWith(bytes, ascii('GIF89a')),
+  webp: (bytes) => startsWith(bytes, ascii('RIFF')) && startsWith(bytes, ascii('WEBP'), 8),
+  bmp: (bytes) => startsWith(bytes, ascii('BM')),
+};
+
+const ALIASES: Readonly<Record<string, string>> = { jpeg: 'jpg', jpe: 'jpg', jfif: 'jpg' };
+
+/** The format that a suffix promises, or undefined when it promises no image that we know. */
+export function promisedImage(suffix: string): string | undefined {
+  const last = suffix.slice(suffix.lastIndexOf('.') + 1).toLowerCase();
+  const name = ALIASES[last] ?? last;
+  return name in MAGIC ? name : undefined;
+}
+
+/** True for bytes that begin as an image of that format does. */
+export const isImage = (format: string, head: Uint8Array): boolean => MAGIC[format]?.(head) ?? false;

@@ -1,0 +1,61 @@
+/** Lines kept compressed: two million arrivals fit into a Lambda's memory and are read back any number of times. */
+import { gunzipSync, gzipSync } from 'node:zlib';
+
+const CHUNK_BYTES = 4 * 1024 * 1024;
+
+/** Gzip without a time stamp and at one level: the same lines give the same bytes. */
+export const compress = (text: string): Buffer => gzipSync(text, { level: 6 });
+export const decompress = (bytes: Uint8Array): string => gunzipSync(bytes).toString('utf8');
+
+/** Lines in the order they were added. */
+export class LineSpool {
+  readonly #parts: Buffer[] = [];
+  #pending: string[] = [];
+  #pendingLength = 0;
+  #lines = 0;
+  #characters = 0;
+
+  /** Length of all lines together. */
+  get characters(): number {
+    return this.#characters;
+  }
+
+  get lines(): number {
+    return this.#lines;
+  }
+
+  add(line: string): void {
+    this.#pending.push(line);
+    this.#lines += 1;
+    this.#pendingLength += line.length + 1;
+    this.#characters += line.length + 1;
+    if (this.#pendingLength >= CHUNK_BYTES) this.#flush();
+  }
+
+  /** The compressed parts, each a whole number of lines. */
+  parts(): readonly Buffer[] {
+    this.#flush();
+    return this.#parts;
+  }
+
+  *read(): Generator<string> {
+    for (const part of this.parts()) yield* linesOf(decompress(part));
+  }
+
+  #flush(): void {
+    if (this.#pending.length === 0) return;
+    this.#parts.push(compress(`${this.#pending.join('\n')}\n`));
+    this.#pending = [];
+    this.#pendingLength = 0;
+  }
+}
+
+/** Lines of a text that ends with a newline. */
+export function* linesOf(text: string): Generator<string> {
+  for (let start = 0; start < text.length; ) {
+    const end = text.indexOf('\n', start);
+    if (end < 0) throw new SyntaxError('a list of lines does not end with a newline: it was cut off');
+    yield text.slice(start, end);
+    start = end + 1;
+  }
+}

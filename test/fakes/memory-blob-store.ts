@@ -1,0 +1,156 @@
+/** The packing port in memory, with S3's rules for conditions, order and multipart uploads. */
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { compareKeys } from '../../functions/core/packing/order.ts';
+import type {
+  BlobStore,
+  GetOptions,
+  GetResult,
+  HeadResult,
+  ListedBlob,
+  ListOptions,
+  ListPage,
+  PutOptions,
+  PutResult,
+  Upload,
+  UploadedPart,
+} from '../../functions/core/packing/port.ts';
+
+interface Held {
+  readonly body: Uint8Array;
+  readonly etag: string;
+}
+
+export class MemoryBlobStore implements BlobStore {
+  readonly bucket = 'memory';
+  readonly objects = new Map<string, Held>();
+  readonly uploads = new Map<string, { key: string; parts: Map<number, Uint8Array> }>();
+  pageSize = 1_000;
+  #uploadNumber = 0;
+
+  seed(key: string, body: Uint8Array | string): void {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    this.objects.set(key, { body: bytes, etag: createHash('md5').update(bytes).digest('hex') });
+  }
+
+  body(key: string): Buffer {
+    const held = this.objects.get(key);
+    if (held === undefined) throw new Error(`no object ${key}`);
+    return Buffer.from(held.body);
+  }
+
+  keys(prefix = ''): string[] {
+    return [...this.objects.keys()].filter((key) => key.startsWith(prefix)).sort(compareKeys);
+  }
+
+  listPage(prefix: string, options: ListOptions = {}): Promise<ListPage> {
+    const after = options.next ?? options.startAfter ?? '';
+    const objects: ListedBlob[] = [];
+    const prefixes: string[] = [];
+    let last = '';
+    for (const key of this.keys(prefix)) {
+      if (compareKeys(key, after) <= 0 || (options.delimiter && key.startsWith(after) && after.endsWith('/')))
+        continue;
+      const end = options.delimiter === undefined ? -1 : key.indexOf(options.delimiter, prefix.length);
+      const folder = end < 0 ? undefined : key.slice(0, end + 1);
+      if (folder !== undefined && prefixes.includes(folder)) continue;
+      if (objects.length + prefixes.length >= Math.min(this.pageSize, options.maximum ?? 1_000)) {
+        return Promise.resolve({ objects, prefixes, next: last });
+      }
+      last = folder ?? key;
+      if (folder !== undefined) prefixes.push(folder);
+      else objects.push(this.#listed(key));
+    }
+    return Promise.resolve({ objects, prefixes, next: undefined });
+  }
+
+  #listed(key: string): ListedBlob {
+    const held = this.objects.get(key);
+    return {
+      key,
+      size: held?.body.length ?? 0,
+      etag: held?.etag ?? '',
+      lastModified: '2026-01-01T00:00:00.000Z',
+    };
+  }
+
+  get(key: string, options: GetOptions = {}): Promise<GetResult> {
+    const held = this.objects.get(key);
+    if (held === undefined) return Promise.resolve({ kind: 'missing' });
+    if (options.ifMatch !== undefined && options.ifMatch !== held.etag)
+      return Promise.resolve({ kind: 'changed' });
+    const { range } = options;
+    const body =
+      range === undefined ? held.body : held.body.subarray(range.offset, range.offset + range.length);
+    return Promise.resolve({
+      kind: 'found',
+      chunks: body.length === 0 ? [] : [body],
+      size: body.length,
+      etag: held.etag,
+    });
+  }
+
+  head(key: string): Promise<HeadResult | undefined> {
+    const held = this.objects.get(key);
+    if (held === undefined) return Promise.resolve(undefined);
+    const sum = crc32(held.body).toString(16).padStart(8, '0');
+    return Promise.resolve({ size: held.body.length, etag: held.etag, crc32: sum });
+  }
+
+  put(key: string, body: Uint8Array, options: PutOptions = {}): Promise<PutResult> {
+    const held = this.objects.get(key);
+    if (options.only === 'absent' && held !== undefined) return Promise.resolve({ kind: 'refused' });
+    if (typeof options.only === 'object' && options.only.etag !== held?.etag)
+      return Promise.resolve({ kind: 'refused' });
+    this.seed(key, Buffer.from(body));
+    return Promise.resolve({ kind: 'written', etag: this.objects.get(key)?.etag ?? '' });
+  }
+
+  delete(key: string, ifMatch?: string): Promise<'deleted' | 'changed'> {
+    const held = this.objects.get(key);
+    if (ifMatch !== undefined && held !== undefined && held.etag !== ifMatch)
+      return Promise.resolve('changed');
+    this.objects.delete(key);
+    return Promise.resolve('deleted');
+  }
+
+  createUpload(key: string): Promise<Upload> {
+    this.#uploadNumber += 1;
+    const id = `upload-${this.#uploadNumber}`;
+    this.uploads.set(id, { key, parts: new Map() });
+    return Promise.resolve({ key, id });
+  }
+
+  uploadPart(upload: Upload, number: number, body: Uint8Array): Promise<UploadedPart> {
+    const open = this.uploads.get(upload.id);
+    if (open === undefined) return Promise.reject(new Error('NoSuchUpload'));
+    const copy = Buffer.from(body);
+    open.parts.set(number, copy);
+    return Promise.resolve({
+      etag: createHash('md5').update(copy).digest('hex'),
+      crc32: String(crc32(copy)),
+    });
+  }
+
+  completeUpload(
+    upload: Upload,
+    parts: readonly UploadedPart[],
+  ): Promise<{ readonly etag: string } | 'gone'> {
+    const open = this.uploads.get(upload.id);
+    if (open === undefined) return Promise.resolve('gone');
+    const bodies = parts.map((part, index) => {
+      const body = open.parts.get(index + 1);
+      if (body === undefined || createHash('md5').update(body).digest('hex') !== part.etag)
+        throw new Error('InvalidPart');
+      return body;
+    });
+    this.uploads.delete(upload.id);
+    this.seed(upload.key, Buffer.concat(bodies));
+    return Promise.resolve({ etag: this.objects.get(upload.key)?.etag ?? '' });
+  }
+
+  abortUpload(upload: Upload): Promise<void> {
+    this.uploads.delete(upload.id);
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,197 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { layout } from '../../../functions/core/layout.ts';
+import { planShards } from '../../../functions/core/packing/plan.ts';
+import { sealDataset } from '../../../functions/core/packing/seal.ts';
+import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
+import {
+  memberLines,
+  now,
+  PIPELINE,
+  packAll,
+  planAndPack,
+  RUN,
+  readTar,
+  settings,
+  unpack,
+} from './whole-way.ts';
+
+const incoming = layout.incoming(PIPELINE);
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
+
+function filled(count: number): MemoryBlobStore {
+  const store = new MemoryBlobStore();
+  for (let index = 0; index < count; index += 1) {
+    store.seed(`${incoming}${index % 10}/${index}.png`, Buffer.concat([PNG, Buffer.from(String(index))]));
+  }
+  return store;
+}
+
+describe('packing into WebDataset shards', () => {
+  it('puts every arrival into a shard with its folder as label', async () => {
+    const store = filled(50);
+    const result = await packAll(store, settings());
+    expect(result).toMatchObject({ status: 'sealed', generation: RUN, shards: 1, samples: 50, rejected: 0 });
+    const [shard] = store.keys(layout.shards(PIPELINE, RUN));
+    const members = await readTar(store.body(shard ?? ''));
+    expect(members).toHaveLength(100);
+    const label = members.find(({ name }) => name === '7/17.cls');
+    expect(label?.body.toString()).toBe('7');
+    expect((await unpack(store)).size).toBe(50);
+  });
+
+  it('gives the same bytes again in a fresh bucket', async () => {
+    const [a, b] = [filled(40), filled(40)];
+    await packAll(a, settings());
+    await packAll(b, settings());
+    for (const key of a.keys(layout.generation(PIPELINE, RUN))) expect(b.body(key)).toEqual(a.body(key));
+  });
+
+  it('rejects what is no image and what has another suffix, and goes on', async () => {
+    const store = filled(5);
+    store.seed(`${incoming}3/fake.png`, 'this is text');
+    store.seed(`${incoming}3/notes.txt`, 'text');
+    const result = await packAll(store, settings({ accept: ['.png'] }));
+    expect(result).toMatchObject({ status: 'sealed', samples: 5, rejected: 2 });
+    const manifest: unknown = JSON.parse(store.body(layout.manifest(PIPELINE, RUN)).toString());
+    expect(manifest).toMatchObject({
+      rejections: { byReason: { notTheImageItsNameSays: 1, suffixNotAccepted: 1 } },
+    });
+  });
+
+  it('plans only what no sealed generation holds', async () => {
+    const store = filled(20);
+    await packAll(store, settings());
+    store.seed(`${incoming}new.png`, PNG);
+    store.seed(`${incoming}3/3.png`, 'changed since');
+    const result = await packAll(store, settings(), 'digits-000002');
+    expect(result).toMatchObject({ samples: 2 });
+    expect([...(await unpack(store, 'digits-000002')).keys()].sort()).toEqual([
+      `${incoming}3/3.png`,
+      `${incoming}new.png`,
+    ]);
+    const third = await planShards(
+      { store, now },
+      { runId: 'digits-000003', pipeline: PIPELINE, packing: settings() },
+    );
+    expect(third).toMatchObject({ status: 'nothingNew', items: 0, objects: 0 });
+  });
+
+  it('keeps to the first plan whatever arrives later', async () => {
+    const store = filled(10);
+    const input = { runId: RUN, pipeline: PIPELINE, packing: settings() };
+    const first = await planShards({ store, now }, input);
+    store.seed(`${incoming}late.png`, PNG);
+    expect(await planShards({ store, now }, input)).toEqual(first);
+  });
+
+  it('leaves a sample that changed or vanished after the plan to the next generation', async () => {
+    const store = filled(10);
+    await planShards({ store, now }, { runId: RUN, pipeline: PIPELINE, packing: settings() });
+    store.seed(`${incoming}1/1.png`, 'changed');
+    store.objects.delete(`${incoming}2/2.png`);
+    const result = await packAll(store, settings());
+    expect(result).toMatchObject({ status: 'sealed', samples: 8, rejected: 0 });
+    const next = await packAll(store, settings(), 'digits-000002');
+    expect(next.samples).toBe(1);
+  });
+
+  it('keeps the members of a sample together in one shard', async () => {
+    const store = new MemoryBlobStore();
+    for (let index = 0; index < 60; index += 1) {
+      for (const suffix of ['jpg', 'json', 'seg.png'])
+        store.seed(`${incoming}${index}.${suffix}`, 'x'.repeat(30_000));
+    }
+    await packAll(store, settings({ shardMegabytes: 1 }));
+    const shards = store.keys(layout.shards(PIPELINE, RUN));
+    expect(shards.length).toBeGreaterThan(4);
+    for (const shard of shards) {
+      const names = (await readTar(store.body(shard))).map(({ name }) => name);
+      for (let at = 0; at < names.length; at += 3) {
+        const stem = names[at]?.split('.')[0];
+        expect(names.slice(at, at + 3)).toEqual([`${stem}.jpg`, `${stem}.json`, `${stem}.seg.png`]);
+      }
+    }
+  });
+
+  it('seals once and says so the second time', async () => {
+    const store = filled(3);
+    await packAll(store, settings());
+    const again = await sealDataset({ store }, { runId: RUN, pipeline: PIPELINE, packing: settings() });
+    expect(again.status).toBe('alreadySealed');
+  });
+
+  it('does not seal while a shard is missing', async () => {
+    const store = filled(3);
+    await planShards({ store, now }, { runId: RUN, pipeline: PIPELINE, packing: settings() });
+    await expect(
+      sealDataset({ store }, { runId: RUN, pipeline: PIPELINE, packing: settings() }),
+    ).rejects.toThrow(/not packed/);
+    expect(store.objects.has(layout.manifest(PIPELINE, RUN))).toBe(false);
+  });
+
+  it('deletes the packed sources after the seal, never a newer version', async () => {
+    const store = filled(3);
+    const packing = settings({ whenDone: 'delete' });
+    await planAndPack(store, packing);
+    store.seed(`${incoming}1/1.png`, 'newer');
+    await sealDataset({ store }, { runId: RUN, pipeline: PIPELINE, packing });
+    expect(store.keys(incoming)).toEqual([`${incoming}1/1.png`]);
+  });
+
+  it('has nothing to train on when all is rejected', async () => {
+    const store = new MemoryBlobStore();
+    store.seed(`${incoming}a.txt`, 'x');
+    const result = await packAll(store, settings({ accept: ['.png'] }));
+    expect(result).toMatchObject({ status: 'nothingToTrain', shards: 0, rejected: 1 });
+  });
+
+  it('is the identity for any keys and sizes', async () => {
+    const piece = fc.constantFrom(
+      'a',
+      'b',
+      'A',
+      'é',
+      '..',
+      '.',
+      ' ',
+      '+',
+      '%',
+      '"',
+      '\n',
+      '😀',
+      '\u202e',
+      '__x__',
+      'png',
+      '~',
+    );
+    const key = fc
+      .array(fc.oneof(piece, fc.constantFrom('/', '.', '/', '.')), { minLength: 1, maxLength: 12 })
+      .map((all) => all.join(''));
+    const objects = fc.uniqueArray(fc.tuple(key, fc.integer({ min: 0, max: 5_000 })), {
+      selector: ([one]) => one,
+      maxLength: 25,
+    });
+    await fc.assert(
+      fc.asyncProperty(objects, async (all) => {
+        const store = new MemoryBlobStore();
+        const expected = new Map<string, string>();
+        for (const [name, size] of all) {
+          if (name.endsWith('/') && size === 0) continue;
+          const body = 'z'.repeat(size);
+          store.seed(`${incoming}${name}`, body);
+          expected.set(`${incoming}${name}`, body);
+        }
+        await packAll(store, settings({ shardMegabytes: 0.01 }));
+        const actual = await unpack(store);
+        expect(new Set(actual.keys())).toEqual(new Set(expected.keys()));
+        for (const [name, body] of actual) expect(body.toString()).toBe(expected.get(name));
+        for (const line of memberLines(store)) {
+          expect(line.name).not.toMatch(/^\/|(^|\/)\.\.?(\/|$)|[\n\u202e]/);
+          expect(line.name.slice(line.name.lastIndexOf('/') + 1)).toMatch(/^[^.]+\.[^/]+$/);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+});

@@ -1,0 +1,83 @@
+/** Plan, pack and seal over the in-memory store, and what is then in the shards. */
+import { Readable } from 'node:stream';
+import tar from 'tar-stream';
+import { layout } from '../../../functions/core/layout.ts';
+import { packItem } from '../../../functions/core/packing/pack-item.ts';
+import { planShards } from '../../../functions/core/packing/plan.ts';
+import type { BlobStore } from '../../../functions/core/packing/port.ts';
+import { itemSchema, type MemberLine } from '../../../functions/core/packing/records.ts';
+import { type SealResult, sealDataset } from '../../../functions/core/packing/seal.ts';
+import { decompress, linesOf } from '../../../functions/core/packing/spool.ts';
+import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline.ts';
+import type { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
+
+export const PIPELINE = 'digits';
+export const RUN = 'digits-000001';
+export const settings = (changes: Partial<PackingSettings> = {}): PackingSettings => ({
+  ...packingSchema.parse({}),
+  ...changes,
+});
+export const now = () => new Date('2026-11-21T00:00:00Z');
+/** Small enough that every path through the buffers is taken by small data. */
+export const SMALL = {
+  window: { parallel: 4, bytes: 4_096, pieceBytes: 1_000 },
+  upload: { partBytes: 2_000, parallelParts: 2 },
+};
+
+export async function planAndPack(store: BlobStore, packing: PackingSettings, runId = RUN): Promise<void> {
+  await planShards({ store, now }, { runId, pipeline: PIPELINE, packing });
+  const found = await store.get(layout.planItems(PIPELINE, runId));
+  if (found.kind !== 'found') throw new Error('no items');
+  const items = itemSchema.array().parse(JSON.parse(Buffer.concat(found.chunks).toString()));
+  for (const item of items) await packItem({ store, ...SMALL }, { runId, pipeline: PIPELINE, packing, item });
+}
+
+export async function packAll(store: BlobStore, packing: PackingSettings, runId = RUN): Promise<SealResult> {
+  await planAndPack(store, packing, runId);
+  return sealDataset({ store }, { runId, pipeline: PIPELINE, packing });
+}
+
+export interface TarMember {
+  readonly name: string;
+  readonly body: Buffer;
+}
+
+/** Members of a tar by an independent reader. */
+export async function readTar(bytes: Uint8Array): Promise<TarMember[]> {
+  const members: TarMember[] = [];
+  const extract = tar.extract();
+  Readable.from([Buffer.from(bytes)]).pipe(extract);
+  for await (const entry of extract) {
+    const chunks: Buffer[] = [];
+    for await (const chunk of entry) chunks.push(chunk as Buffer);
+    members.push({ name: entry.header.name, body: Buffer.concat(chunks) });
+  }
+  return members;
+}
+
+/** Every member line of a generation. */
+export function memberLines(store: MemoryBlobStore, runId = RUN): MemberLine[] {
+  const lines: MemberLine[] = [];
+  for (const key of store.keys(`${layout.generation(PIPELINE, runId)}members/`)) {
+    for (const line of linesOf(decompress(store.body(key)))) lines.push(JSON.parse(line) as MemberLine);
+  }
+  return lines;
+}
+
+/** Original key to bytes, as the shards and member lists tell it. */
+export async function unpack(store: MemoryBlobStore, runId = RUN): Promise<Map<string, Buffer>> {
+  const bodies = new Map<string, Buffer>();
+  for (const key of store.keys(layout.shards(PIPELINE, runId))) {
+    for (const member of await readTar(store.body(key))) {
+      if (bodies.has(member.name)) throw new Error(`two members are called ${member.name}`);
+      bodies.set(member.name, member.body);
+    }
+  }
+  const sources = new Map<string, Buffer>();
+  for (const line of memberLines(store, runId)) {
+    const body = bodies.get(line.name);
+    if (body === undefined) throw new Error(`${line.name} is listed but in no shard`);
+    if (line.key !== undefined) sources.set(line.key, body);
+  }
+  return sources;
+}
