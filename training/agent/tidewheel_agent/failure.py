@@ -36,12 +36,21 @@ class LogTail:
     def traceback(self) -> list[str]:
         """The traceback that tells the cause: the first that is no echo of another's death."""
         blocks = _traceback_blocks([_PREFIX.sub("", line) for line in self._lines])
-        causes = [block for block in blocks if not any(echo in block[-1] for echo in _ECHOES)]
+        causes = [block for block in blocks if not _is_echo(block)]
         chosen = causes or blocks
         return chosen[0] if chosen else []
 
+    def tells_own_cause(self) -> bool:
+        """False when all it tells of is another process's death, or nothing at all."""
+        traceback = self.traceback()
+        return bool(traceback) and not _is_echo(traceback)
+
     def last_lines(self, count: int) -> list[str]:
         return [line for line in self._lines if line.strip()][-count:]
+
+
+def _is_echo(traceback: list[str]) -> bool:
+    return any(echo in traceback[-1] for echo in _ECHOES)
 
 
 def _traceback_blocks(lines: list[str]) -> list[list[str]]:

@@ -9,12 +9,14 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
 from .environment import sagemaker_environment, thread_environment
 from .events import say
 from .failure import LogTail, failure_text, write_failure
+from .gang import Gang
 from .hardware import gpu_count
 from .job import Job, read_job
 from .progress import LogProgress, ProgressReporter
@@ -26,7 +28,15 @@ from .supervisor import EXIT_STOPPED, End, StopRequest, Supervisor
 from .watchdog import Watchdog
 
 _FOR_SCRIPTS = Path(__file__).resolve().parent.parent / "for_scripts"
-_EXIT_CONFIGURATION = 1
+EXIT_CONFIGURATION = 1
+_NEWS_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    exit_code: int
+    failure: str = ""
+    """Text of the failure file; empty when the script is not at fault."""
 
 
 def main() -> int:
@@ -42,15 +52,43 @@ def main() -> int:
     try:
         settings = settings_from(os.environ)
         job = read_job(settings)
-        return _run(job, settings, stop)
+        outcome = _run_in_gang(job, settings, stop)
     except ConfigurationError as error:
-        for problem in error.problems:
-            say(f"cannot start: {problem}")
-        write_failure(base / "output", "Cannot start: " + "; ".join(error.problems) + "\n")
-        return _EXIT_CONFIGURATION
+        outcome = _cannot_start(error)
+    if outcome.failure:
+        write_failure(base / "output", outcome.failure)
+    return outcome.exit_code
 
 
-def _run(job: Job, settings: Settings, stop: StopRequest) -> int:
+def _cannot_start(error: ConfigurationError) -> Outcome:
+    for problem in error.problems:
+        say(f"cannot start: {problem}")
+    return Outcome(EXIT_CONFIGURATION, "Cannot start: " + "; ".join(error.problems) + "\n")
+
+
+def _run_in_gang(job: Job, settings: Settings, stop: StopRequest) -> Outcome:
+    """Whatever happens to this host, the others are told."""
+    gang = Gang(
+        job.run_id,
+        job.hosts,
+        job.current_host,
+        job.distribution_hosts[0],
+        port=settings.gang_port,
+        silence_seconds=settings.silence_seconds,
+        on_stop=stop.set,
+    )
+    gang.start()
+    stop.on_set(gang.tell_stop)
+    try:
+        outcome = _run(job, settings, stop, gang)
+    except ConfigurationError as error:
+        outcome = _cannot_start(error)
+    gang.tell_ended(outcome.exit_code, outcome.failure)
+    gang.close()
+    return outcome
+
+
+def _run(job: Job, settings: Settings, stop: StopRequest, gang: Gang) -> Outcome:
     host = Host(cpu_count(settings), gpu_count(settings))
     say(
         f"host {job.current_host} of {len(job.hosts)}, group {job.current_group}, "
@@ -65,9 +103,10 @@ def _run(job: Job, settings: Settings, stop: StopRequest) -> int:
     launch = plan(job, settings, host)
     work = Path(tempfile.mkdtemp(prefix="tidewheel-"))
     try:
-        stop_file = work / "stop-soon"
-        environment = script_environment(job, settings, host, launch, stop_file, os.environ)
-        return _prepare_and_supervise(job, settings, stop, launch, environment)
+        environment = script_environment(
+            job, settings, host, launch, work / "stop-soon", os.environ
+        )
+        return _prepare_and_supervise(job, settings, stop, gang, launch, environment)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -106,9 +145,10 @@ def _prepare_and_supervise(
     job: Job,
     settings: Settings,
     stop: StopRequest,
+    gang: Gang,
     launch: Launch,
     environment: dict[str, str],
-) -> int:
+) -> Outcome:
     tail = LogTail()
     log = LogProgress()
 
@@ -125,8 +165,9 @@ def _prepare_and_supervise(
     )
     _wait_for_peers(job, settings.peers_seconds, stop.is_set)
     if stop.is_set():
+        stop.acknowledge()
         say("told to leave before the script started")
-        return EXIT_STOPPED
+        return Outcome(EXIT_STOPPED)
     progress = ProgressReporter(job.checkpoint_dir, leader=job.is_leader, log=log)
     script = Script(
         launch.argv,
@@ -141,6 +182,7 @@ def _prepare_and_supervise(
         script,
         progress,
         stop,
+        gang.view,
         stop_file=Path(environment["TIDEWHEEL_STOP_FILE"]),
         grace_seconds=settings.grace_seconds,
         can_save=job.checkpoint_dir is not None,
@@ -149,21 +191,47 @@ def _prepare_and_supervise(
         end = supervisor.run()
     finally:
         watchdog.dismiss()
-    return _report(job, end, tail)
+    return judge(job, _with_late_news(end, tail, gang), tail)
 
 
-def _report(job: Job, end: End, tail: LogTail) -> int:
-    safe = f"step {end.newest.step} is safe" if end.newest else "no complete checkpoint"
+def _with_late_news(end: End, tail: LogTail, gang: Gang) -> End:
+    """A script that died of another host's death may be quicker than the news of that death."""
+    if end.stopped or end.script_code == 0 or gang.is_alone or tail.tells_own_cause():
+        return end
+    until = time.monotonic() + _NEWS_SECONDS
+    while time.monotonic() < until and not (gang.view.trouble or gang.view.stop_reason):
+        time.sleep(0.1)
+    return replace(end, trouble=gang.view.trouble, stopped=bool(gang.view.stop_reason))
+
+
+def judge(job: Job, end: End, tail: LogTail) -> Outcome:
+    """The exit code and the failure text that tell the truth about this end."""
+    safe = _what_is_safe(job, end)
     if end.stopped:
         how = "was ended" if end.killed else f"left with exit code {end.script_code}"
         say(f"stopped: the script {how}; {safe}; exit code {end.exit_code}")
-    elif end.script_code != 0:
-        say(f"{job.program} failed with exit code {end.script_code}; {safe}")
-        text = failure_text(_failure_summary(job, end.script_code), tail)
-        write_failure(job.base / "output", text)
-    else:
+        return Outcome(end.exit_code)
+    if end.script_code == 0 and not end.killed:
         say(f"{job.program} finished; {safe}")
-    return end.exit_code
+        return Outcome(0)
+    trouble = None if tail.tells_own_cause() and not end.killed else end.trouble
+    if trouble is not None and trouble.is_lost:
+        text = f"Interrupted: host {trouble.host} was lost; {safe}. The script is not at fault.\n"
+        say(text.strip())
+        return Outcome(EXIT_STOPPED, text)
+    if trouble is not None:
+        say(f"ended because host {trouble.host} failed; {safe}")
+        return Outcome(trouble.code or 1, trouble.text or f"Host {trouble.host} failed first.\n")
+    say(f"{job.program} failed with exit code {end.script_code}; {safe}")
+    text = failure_text(_failure_summary(job, end.script_code), tail)
+    return Outcome(end.script_code, text)
+
+
+def _what_is_safe(job: Job, end: End) -> str:
+    if end.newest:
+        return f"step {end.newest.step} is safe"
+    # Elsewhere the checkpoint is the leader's to write.
+    return "no complete checkpoint" if job.is_leader else f"see {job.distribution_hosts[0]}"
 
 
 def _failure_summary(job: Job, code: int) -> str:

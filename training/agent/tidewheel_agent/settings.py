@@ -27,6 +27,8 @@ class Settings:
     """TIDEWHEEL_MASTER_PORT: where the strategy meets; jobs on one machine need different ones."""
     gang_port: int = 7778
     """TIDEWHEEL_GANG_PORT: where the agents of a job talk; the master port + 1 unless told."""
+    silence_seconds: float = 60.0
+    """TIDEWHEEL_SILENCE_SECONDS: after this long without a word a host counts as lost."""
     grace_seconds: float = 110.0
     """TIDEWHEEL_GRACE_SECONDS: from SIGTERM to leaving; SageMaker kills after 120."""
     spot: bool = False
@@ -64,6 +66,7 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
         base=Path(environment.get("SAGEMAKER_BASE_DIR") or "/opt/ml"),
         master_port=master_port,
         gang_port=int(number("TIDEWHEEL_GANG_PORT", master_port + 1, 1, 65_535)),
+        silence_seconds=number("TIDEWHEEL_SILENCE_SECONDS", 60, 1, 86_400),
         grace_seconds=number("TIDEWHEEL_GRACE_SECONDS", 110, 0, 86_400),
         spot=environment.get("TIDEWHEEL_SPOT", "") in ("1", "true"),
         cpus=count("TIDEWHEEL_CPUS", 1, 4096),

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from .checkpoints import Checkpoint
 from .events import iso, say
+from .gang import GangView, Trouble
 from .progress import ProgressReporter, write_whole
 from .script import Script
 
 _TICK_SECONDS = 0.2
 _LOOK_SECONDS = 1.0
 _KILL_NOTICE_SECONDS = 3.0
+_PEER_PATIENCE_SECONDS = 10.0
+"""What a script gets to notice by itself that another host is gone, and to say so."""
 EXIT_STOPPED = 143
 """128 + SIGTERM: what any container without a handler says when it is stopped, so the platform
 knows it as a stop. 0 would say that the training is finished, 1 that the script is at fault."""
@@ -25,17 +28,28 @@ class StopRequest:
     """Set by the signal handler or by another host; read by the loop."""
 
     def __init__(self) -> None:
-        self._event = threading.Event()
+        self._set = False
         self.reason = ""
         self.at = 0.0
+        self._listener: Callable[[str], None] | None = None
 
     def set(self, reason: str) -> None:
-        if not self._event.is_set():
+        """The first reason counts. Takes no lock: it may run inside a signal handler."""
+        if not self._set:
             self.reason, self.at = reason, time.time()
-            self._event.set()
+            self._set = True
+
+    def on_set(self, listener: Callable[[str], None]) -> None:
+        self._listener = listener
+
+    def acknowledge(self) -> None:
+        """Tells the listener, once, from the loop."""
+        if self._listener is not None:
+            listener, self._listener = self._listener, None
+            listener(self.reason)
 
     def is_set(self) -> bool:
-        return self._event.is_set()
+        return self._set
 
 
 @dataclass(frozen=True)
@@ -47,7 +61,9 @@ class End:
     """We were told to leave before it ended."""
     newest: Checkpoint | None
     killed: bool = False
-    """It was still there when the grace was over."""
+    """We had to end it."""
+    trouble: Trouble | None = None
+    """Another host failed or vanished before this one ended."""
 
     @property
     def exit_code(self) -> int:
@@ -65,6 +81,7 @@ class Supervisor:
         script: Script,
         progress: ProgressReporter,
         stop: StopRequest,
+        gang: GangView,
         *,
         stop_file: Path,
         grace_seconds: float,
@@ -73,6 +90,8 @@ class Supervisor:
         self._script = script
         self._progress = progress
         self._stop = stop
+        self._gang = gang
+        self._trouble_since: float | None = None
         self._stop_file = stop_file
         self._grace_seconds = grace_seconds
         self._can_save = can_save
@@ -84,6 +103,8 @@ class Supervisor:
         while (code := self._script.wait(_TICK_SECONDS)) is None:
             if self._stop.is_set():
                 self._keep_contract()
+            elif self._gang.trouble:
+                self._follow(self._gang.trouble)
             if time.monotonic() >= self._next_look:
                 self._progress.look()
                 self._next_look = time.monotonic() + _LOOK_SECONDS
@@ -91,7 +112,7 @@ class Supervisor:
         self._script.kill()
         self._script.drain()
         newest = self._progress.look()
-        return End(code, self._stop.is_set(), newest, self._killed)
+        return End(code, self._stop.is_set(), newest, self._killed, self._gang.trouble)
 
     def _keep_contract(self) -> None:
         if self._deadline is None:
@@ -104,7 +125,18 @@ class Supervisor:
         elif not self._script.was_heard and self._has_nothing_to_wait_for():
             self._end_script(_KILL_NOTICE_SECONDS)
 
+    def _follow(self, trouble: Trouble) -> None:
+        """Without one of its hosts the gang cannot go on: ends soon instead of hanging."""
+        if self._trouble_since is None:
+            self._trouble_since = time.monotonic()
+            how = "is lost" if trouble.is_lost else f"failed with exit code {trouble.code}"
+            say(f"host {trouble.host} {how}: the script has {_PEER_PATIENCE_SECONDS:g} s to end")
+        elif time.monotonic() - self._trouble_since >= _PEER_PATIENCE_SECONDS:
+            say("ending the script, which still waits for the lost host")
+            self._end_script(_KILL_NOTICE_SECONDS)
+
     def _begin(self) -> float:
+        self._stop.acknowledge()
         deadline = self._stop.at + self._grace_seconds
         document = {
             "reason": self._stop.reason,

@@ -1,0 +1,324 @@
+"""What the agents of one job tell each other: told to leave, ended, still there.
+
+Frameworks notice a lost peer late (a hung collective may wait half an hour) and never pass a stop
+on. A star of plain TCP connections does both in seconds: every agent connects to the leader's,
+which repeats to all what one of them says. The gang is a help, not a condition: where a connection
+cannot be made, training goes on without it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .events import say
+from .failure import REASON_CHARACTERS
+
+_BEAT_SECONDS = 2.0
+_RETRY_SECONDS = 1.0
+_TICK_SECONDS = 0.1
+_LONGEST_MESSAGE = 16 * 1024
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """The first host of the gang that failed or vanished."""
+
+    host: str
+    code: int | None
+    """Its exit code; None when it went silent without a word."""
+    text: str = ""
+    """Its failure text."""
+
+    @property
+    def is_lost(self) -> bool:
+        return self.code is None
+
+
+@dataclass
+class GangView:
+    """What is known of the others; fed by messages, pure."""
+
+    trouble: Trouble | None = None
+    stop_reason: str = ""
+    ended: dict[str, int] = field(default_factory=dict)
+    """Exit codes of the hosts that ended."""
+
+    def take(self, host: str, message: dict[str, object]) -> None:
+        said = message.get("say")
+        if said == "stop" and not self.stop_reason:
+            self.stop_reason = f"host {host} was told to leave ({_short(message.get('reason'))})"
+        elif said == "ended":
+            code = message.get("code")
+            self.ended[host] = code if isinstance(code, int) else 1
+            # After a stop everyone leaves in the way it can; that is no trouble.
+            if self.ended[host] != 0 and not self.stop_reason and self.trouble is None:
+                text = message.get("text")
+                self.trouble = Trouble(
+                    host, self.ended[host], text[:2048] if isinstance(text, str) else ""
+                )
+
+    def lose(self, host: str) -> None:
+        """The connection to a host broke although it has not ended."""
+        if host not in self.ended and not self.stop_reason and self.trouble is None:
+            self.trouble = Trouble(host, None)
+
+
+def _short(value: object) -> str:
+    return "".join(c for c in str(value)[:80] if c.isprintable())
+
+
+class _Line:
+    """One connection: messages are lines of JSON."""
+
+    def __init__(self, connection: socket.socket, host: str = "") -> None:
+        connection.setblocking(False)
+        self.connection = connection
+        self.host = host
+        """Who is at the other end; empty until it has said hello."""
+        self.heard_at = time.monotonic()
+        self._unread = b""
+        self._unsent = b""
+
+    def put(self, message: dict[str, object]) -> None:
+        self._unsent += json.dumps(message).encode() + b"\n"
+
+    def flush(self) -> bool:
+        """False when the line is broken."""
+        try:
+            while self._unsent:
+                self._unsent = self._unsent[self.connection.send(self._unsent) :]
+        except (BlockingIOError, InterruptedError):
+            return len(self._unsent) < 64 * _LONGEST_MESSAGE
+        except OSError:
+            return False
+        return True
+
+    def read(self) -> list[dict[str, object]] | None:
+        """Whole messages; None when the line is broken or speaks another language."""
+        try:
+            chunk = self.connection.recv(65536)
+        except (BlockingIOError, InterruptedError):
+            return []
+        except OSError:
+            return None
+        if not chunk:
+            return None
+        self.heard_at = time.monotonic()
+        *lines, self._unread = (self._unread + chunk).split(b"\n")
+        if len(self._unread) > _LONGEST_MESSAGE:
+            return None
+        try:
+            messages = [json.loads(line) for line in lines]
+        except (ValueError, RecursionError):
+            return None
+        return messages if all(isinstance(m, dict) for m in messages) else None
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.connection.close()
+
+
+class Gang:
+    """Runs on a thread of its own; `view` and `tell` may be used from any thread."""
+
+    def __init__(
+        self,
+        job_id: str,
+        hosts: tuple[str, ...],
+        current: str,
+        leader: str,
+        *,
+        port: int,
+        silence_seconds: float,
+        on_stop: Callable[[str], None],
+    ) -> None:
+        self._job_id = job_id
+        self._hosts = hosts
+        self._current = current
+        self._leader = leader
+        self._port = port
+        self._silence_seconds = silence_seconds
+        self._on_stop = on_stop
+        self.view = GangView()
+        self._lock = threading.Lock()
+        self._outbox: list[dict[str, object]] = []
+        self._history: list[dict[str, object]] = []
+        self._lines: list[_Line] = []
+        self._selector = selectors.DefaultSelector()
+        self._server: socket.socket | None = None
+        self._closing = threading.Event()
+        self._next_try = self._next_beat = 0.0
+        self._thread = threading.Thread(target=self._run, daemon=True, name="gang")
+        self.is_alone = len(hosts) < 2
+
+    def start(self) -> None:
+        if not self.is_alone:
+            self._thread.start()
+
+    def tell_stop(self, reason: str) -> None:
+        self.view.stop_reason = self.view.stop_reason or reason
+        self._tell({"say": "stop", "reason": reason})
+
+    def tell_ended(self, code: int, text: str = "") -> None:
+        self._tell({"say": "ended", "code": code, "text": text[:REASON_CHARACTERS]})
+
+    def close(self) -> None:
+        """Says what is still unsaid, within two seconds."""
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join(2.0)
+
+    def _tell(self, message: dict[str, object]) -> None:
+        with self._lock:
+            self._outbox.append({"host": self._current, **message})
+
+    def _run(self) -> None:
+        try:
+            if self._current == self._leader:
+                self._listen()
+            while not self._closing.is_set():
+                self._turn()
+            self._turn()
+        except Exception as error:  # the gang must never take the training down
+            say(f"the agents can no longer talk to each other: {error!r}")
+        finally:
+            for line in self._lines:
+                line.close()
+            if self._server is not None:
+                self._server.close()
+
+    def _listen(self) -> None:
+        try:
+            family, kind, protocol, _, address = socket.getaddrinfo(
+                self._current, self._port, type=socket.SOCK_STREAM
+            )[0]
+            server = socket.socket(family, kind, protocol)
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            server.bind(address)
+            server.listen(len(self._hosts) + 8)
+            server.setblocking(False)
+        except OSError as error:
+            say(
+                f"agents cannot meet at {self._current}:{self._port} ({error}); "
+                "going on without: set TIDEWHEEL_GANG_PORT to a free port"
+            )
+            return
+        self._server = server
+        self._selector.register(server, selectors.EVENT_READ, None)
+
+    def _turn(self) -> None:
+        if self._current != self._leader and not self._lines:
+            self._connect()
+        for key, _ in self._selector.select(_TICK_SECONDS):
+            if key.data is None:
+                self._accept()
+            else:
+                self._hear(key.data)
+        with self._lock:
+            outbox, self._outbox = self._outbox, []
+        for message in outbox:
+            self._repeat(message, None)
+        now = time.monotonic()
+        if now >= self._next_beat:
+            self._next_beat = now + _BEAT_SECONDS
+            self._repeat({"say": "beat", "host": self._current}, None)
+        for line in list(self._lines):
+            if not line.flush() or now - line.heard_at > self._silence_seconds:
+                self._drop(line)
+
+    def _connect(self) -> None:
+        now = time.monotonic()
+        # A leader that ended or vanished is not waited for.
+        if now < self._next_try or self._leader in self.view.ended or self.view.trouble:
+            time.sleep(_TICK_SECONDS)
+            return
+        self._next_try = now + _RETRY_SECONDS
+        try:
+            connection = socket.create_connection((self._leader, self._port), timeout=2.0)
+        except OSError:
+            return
+        # Connecting a socket to its own port on one machine succeeds now and then.
+        if connection.getsockname() == connection.getpeername():
+            connection.close()
+            return
+        line = _Line(connection, self._leader)
+        line.put({"say": "hello", "host": self._current, "job": self._job_id})
+        for message in self._history:
+            line.put(message)
+        self._add(line)
+
+    def _accept(self) -> None:
+        assert self._server is not None
+        with contextlib.suppress(OSError):
+            connection, _ = self._server.accept()
+            if len(self._lines) > 2 * len(self._hosts) + 8:
+                connection.close()
+                return
+            self._add(_Line(connection))
+
+    def _add(self, line: _Line) -> None:
+        self._lines.append(line)
+        self._selector.register(line.connection, selectors.EVENT_READ, line)
+
+    def _drop(self, line: _Line) -> None:
+        self._lines.remove(line)
+        self._selector.unregister(line.connection)
+        line.close()
+        if line.host and not any(other.host == line.host for other in self._lines):
+            self.view.lose(line.host)
+            self._repeat({"say": "lost", "host": line.host}, line)
+
+    def _hear(self, line: _Line) -> None:
+        messages = line.read()
+        if messages is None:
+            self._drop(line)
+            return
+        for message in messages:
+            if not self._take(line, message):
+                line.host = ""
+                self._drop(line)
+                return
+
+    def _take(self, line: _Line, message: dict[str, object]) -> bool:
+        """False when the other end does not belong to this job."""
+        host = message.get("host")
+        if not isinstance(host, str) or host not in self._hosts:
+            return False
+        if not line.host:
+            if message.get("say") != "hello" or message.get("job") != self._job_id:
+                return False
+            line.host = host
+            for earlier in self._history:
+                line.put(earlier)
+            return True
+        is_own_word = self._current != self._leader or host == line.host
+        if (
+            message.get("say") in ("stop", "ended", "lost")
+            and host != self._current
+            and is_own_word
+        ):
+            was_told = bool(self.view.stop_reason)
+            if message["say"] == "lost":
+                self.view.lose(host)
+            else:
+                self.view.take(host, message)
+            if self.view.stop_reason and not was_told:
+                self._on_stop(self.view.stop_reason)
+            if self._current == self._leader:
+                self._repeat(message, line)
+        return True
+
+    def _repeat(self, message: dict[str, object], source: _Line | None) -> None:
+        """To everyone connected but the source; who connects later hears it then."""
+        if message["say"] != "beat":
+            self._history.append(message)
+        for line in self._lines:
+            if line is not source and line.host:
+                line.put(message)

@@ -1,0 +1,123 @@
+"""Several hosts of one job on this machine: each a base folder, an agent and an address."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from conftest import AGENT
+
+
+def free_ports() -> tuple[int, int]:
+    """Two ports that nobody listens on now."""
+    with socket.socket() as one, socket.socket() as two:
+        one.bind(("", 0))
+        two.bind(("", 0))
+        return int(one.getsockname()[1]), int(two.getsockname()[1])
+
+
+def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.05)
+
+
+def processes_below(base: Path) -> list[int]:
+    """Every living process whose environment names this host's folder."""
+    needle = f"SAGEMAKER_BASE_DIR={base}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                alive = "State:\tZ" not in (entry / "status").read_text(errors="replace")
+                if alive and needle in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+    return found
+
+
+class Cluster:
+    """Started agents, in the order of the bases; the first is the leader."""
+
+    def __init__(self, bases: list[Path], **environment: str) -> None:
+        master, gang = free_ports()
+        self.bases = bases
+        self.agents = []
+        for base in bases:
+            log = (base / "log").open("ab")
+            self.agents.append(
+                subprocess.Popen(
+                    [sys.executable, str(AGENT)],
+                    env={
+                        **os.environ,
+                        "SAGEMAKER_BASE_DIR": str(base),
+                        "TIDEWHEEL_MASTER_PORT": str(master),
+                        "TIDEWHEEL_GANG_PORT": str(gang),
+                        "TIDEWHEEL_CPUS": "1",
+                        "TIDEWHEEL_GPUS": "0",
+                        **environment,
+                    },
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                )
+            )
+            log.close()
+
+    def wait(self, seconds: float = 90) -> list[int]:
+        """Exit codes of the agents."""
+        deadline = time.monotonic() + seconds
+        return [agent.wait(max(0.1, deadline - time.monotonic())) for agent in self.agents]
+
+    def log(self, host: int = 0) -> str:
+        return (self.bases[host] / "log").read_text(errors="replace")
+
+    def progress(self, host: int = 0) -> dict[str, Any]:
+        path = self.bases[host] / "checkpoints" / "tidewheel-progress.json"
+        try:
+            said: dict[str, Any] = json.loads(path.read_text())
+        except FileNotFoundError:
+            return {"step": 0}
+        return said
+
+    def await_step(self, step: int, seconds: float = 90) -> None:
+        def reached() -> bool:
+            assert all(agent.poll() is None for agent in self.agents), self.log()
+            return bool(self.progress()["step"] >= step)
+
+        wait_until(reached, seconds, f"step {step}")
+
+    def signal_all(self, number: signal.Signals) -> None:
+        for agent in self.agents:
+            agent.send_signal(number)
+
+    def lose_host(self, host: int) -> None:
+        """The machine is gone: nothing on it gets to say a word."""
+        for pid in processes_below(self.bases[host]):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        for host, _ in enumerate(self.bases):
+            self.lose_host(host)
+        for agent in self.agents:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                agent.wait(5)
+
+
+@contextlib.contextmanager
+def running(bases: list[Path], **environment: str) -> Iterator[Cluster]:
+    """No process outlives the test, however it ends."""
+    cluster = Cluster(bases, **environment)
+    try:
+        yield cluster
+    finally:
+        cluster.close()

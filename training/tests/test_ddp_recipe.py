@@ -1,0 +1,154 @@
+"""The ddp recipe under the agent, with real torchrun on two hosts, interrupted in every way."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cluster import processes_below, running, wait_until
+from conftest import RECIPE, make_host
+
+HOSTS = ("127.0.0.2", "127.0.0.3")
+pytestmark = pytest.mark.slow
+MakeHosts = Callable[..., list[Path]]
+
+
+@pytest.fixture
+def make_hosts(tmp_path: Path, digit_shards: Path) -> MakeHosts:
+    def make(attempt: str, saved: Path | None = None, **more: object) -> list[Path]:
+        bases = [
+            make_host(
+                tmp_path / attempt / host,
+                host=host,
+                hosts=HOSTS,
+                hyperparameters={
+                    "sagemaker_program": "train.py",
+                    "sagemaker_job_name": attempt,
+                    "tidewheel_strategy": "ddp",
+                    "epochs": 12,
+                    "checkpoint_steps": 20,
+                    **more,
+                },
+                source=RECIPE,
+                channels={"train": digit_shards},
+            )
+            for host in HOSTS
+        ]
+        for base in bases if saved else []:
+            # As S3 does: every host of the next job gets all that was saved.
+            shutil.copytree(saved or base, base / "checkpoints", dirs_exist_ok=True)
+        return bases
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory, digit_shards: Path) -> Path:
+    """The folder of the leader of a run that nothing happened to."""
+    root = tmp_path_factory.mktemp("uninterrupted")
+    bases = [
+        make_host(
+            root / host,
+            host=host,
+            hosts=HOSTS,
+            hyperparameters={
+                "sagemaker_program": "train.py",
+                "sagemaker_job_name": "whole",
+                "tidewheel_strategy": "ddp",
+                "epochs": 12,
+                "checkpoint_steps": 20,
+            },
+            source=RECIPE,
+            channels={"train": digit_shards},
+        )
+        for host in HOSTS
+    ]
+    with running(bases, TIDEWHEEL_SPOT="1") as cluster:
+        assert cluster.wait() == [0, 0], cluster.log()
+    return bases[0]
+
+
+def model_of(base: Path) -> bytes:
+    return (base / "model" / "model.pt").read_bytes()
+
+
+def test_uninterrupted_run_recognises_the_digits(uninterrupted: Path) -> None:
+    metrics = json.loads((uninterrupted / "model" / "metrics.json").read_text())
+    assert metrics["accuracy"] >= 0.97
+    assert metrics["step"] == metrics["totalSteps"] == 264
+    progress = json.loads((uninterrupted / "checkpoints" / "tidewheel-progress.json").read_text())
+    assert progress["step"] == progress["totalSteps"] == 264
+    assert progress["checkpoint"] == "step-00000264"
+    assert progress["metrics"]["accuracy"] == metrics["accuracy"]
+
+
+def test_warned_run_saves_leaves_and_goes_on_to_the_same_bits(
+    make_hosts: MakeHosts, uninterrupted: Path
+) -> None:
+    first = make_hosts("first")
+    with running(first) as cluster:
+        cluster.await_step(40)
+        cluster.signal_all(signal.SIGTERM)
+        assert cluster.wait(30) == [143, 143], cluster.log()
+        saved = cluster.progress()
+        assert "told to stop: saved step" in cluster.log()
+        assert f"step {saved['step']} is safe; exit code 143" in cluster.log()
+    assert 40 <= saved["step"] < 264
+    assert not (first[0] / "output" / "failure").exists()
+    assert [processes_below(base) for base in first] == [[], []]
+
+    second = make_hosts("second", first[0] / "checkpoints")
+    with running(second) as cluster:
+        assert cluster.wait() == [0, 0], cluster.log()
+        assert f"resumed at step {saved['step']} of 264" in cluster.log()
+        assert cluster.progress()["trainingSeconds"] > saved["trainingSeconds"]
+    assert model_of(second[0]) == model_of(uninterrupted)
+
+
+def test_stop_of_one_host_is_a_stop_of_all(make_hosts: MakeHosts) -> None:
+    with running(make_hosts("one")) as cluster:
+        cluster.await_step(20)
+        cluster.agents[1].send_signal(signal.SIGTERM)
+        assert cluster.wait(30) == [143, 143], cluster.log()
+        assert "told to stop: saved step" in cluster.log()
+        assert "host 127.0.0.3 was told to leave (SIGTERM)" in cluster.log()
+
+
+@pytest.mark.parametrize("lost", [0, 1], ids=["leader", "member"])
+def test_lost_host_ends_the_others_and_the_next_attempt_reaches_the_same_bits(
+    make_hosts: MakeHosts, uninterrupted: Path, lost: int
+) -> None:
+    first = make_hosts("first")
+    with running(first) as cluster:
+        cluster.await_step(40)
+        cluster.lose_host(lost)
+        survivor = 1 - lost
+        assert cluster.agents[survivor].wait(30) == 143, cluster.log(survivor)
+        failure = (first[survivor] / "output" / "failure").read_text()
+    assert failure.startswith(f"Interrupted: host {HOSTS[lost]} was lost")
+    assert processes_below(first[survivor]) == []
+
+    second = make_hosts("second", first[0] / "checkpoints")
+    with running(second) as cluster:
+        assert cluster.wait() == [0, 0], cluster.log()
+        assert "resumed at step " in cluster.log()
+    assert model_of(second[0]) == model_of(uninterrupted)
+
+
+def test_ranks_do_not_outlive_a_killed_agent(make_hosts: MakeHosts) -> None:
+    bases = make_hosts("orphans")
+    with running(bases) as cluster:
+        cluster.await_step(20)
+        assert len(processes_below(bases[0])) >= 3
+        cluster.signal_all(signal.SIGKILL)
+        cluster.wait(5)
+        wait_until(
+            lambda: not processes_below(bases[0]) and not processes_below(bases[1]),
+            10,
+            "ranks are gone",
+        )
