@@ -1,0 +1,82 @@
+/**
+ * `npm start`, `npm test`, `npm run check`, `npm run setup`: each first does the set-up it needs, then its work.
+ * Plain JavaScript for Node 20 and newer; what follows the set-up runs on the Node 24 that it installed.
+ */
+import path from 'node:path';
+import { SetupError } from './setup/fail.mjs';
+import { places } from './setup/places.mjs';
+
+const USAGE = `usage: node local/bootstrap.mjs COMMAND
+
+  start [OPTIONS]       set up, then run Tidewheel on this machine (start --help)
+  test [PART...] [--with-check]
+                        set up, then run all tests, or those parts: unit contract python integration e2e
+  check                 set up, then check format, lint and types
+  format                put in order what a program can
+  setup [--develop]     set up only; --develop adds what tests and checks need
+`;
+
+const COMMANDS = { start, test, check, format, setup: onlySetUp };
+
+async function main([name = '', ...args]) {
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (!command || (name !== 'start' && args.includes('--help'))) {
+    process.stdout.write(USAGE);
+    return command || name === '--help' ? 0 : 2;
+  }
+  process.chdir(places.root);
+  return await command(args);
+}
+
+// Imported late: an old Node must get the message about itself, not a stack trace from a module it cannot load.
+const prepare = async (options) => (await import('./setup/set-up.mjs')).setUp(options);
+
+async function start(args) {
+  await prepare({ develop: false });
+  const { runInForeground } = await import('./setup/program.mjs');
+  return await runInForeground([places.node, path.join(places.root, 'local', 'start.ts'), ...args], {
+    ipc: true,
+  });
+}
+
+async function test(args) {
+  const { closingLine, PARTS, runTests } = await import('./setup/tests.mjs');
+  const parts = args.filter((arg) => arg !== '--with-check');
+  const unknown = parts.filter((part) => !PARTS.includes(part));
+  if (unknown.length > 0)
+    throw new SetupError(`unknown: ${unknown.join(', ')}; the parts are ${PARTS.join(', ')}`);
+  await prepare({ develop: true });
+  const checks = args.includes('--with-check')
+    ? await (await import('./setup/checks.mjs')).runChecks()
+    : undefined;
+  const counts = await runTests(parts.length > 0 ? parts : PARTS);
+  counts.passed += checks?.passed ?? 0;
+  counts.failed += checks?.failed ?? 0;
+  process.stdout.write(`\n${closingLine(counts)}\n`);
+  return counts.failed > 0 || counts.passed === 0 ? 1 : 0;
+}
+
+async function check() {
+  await prepare({ develop: true });
+  const { failed } = await (await import('./setup/checks.mjs')).runChecks();
+  return failed > 0 ? 1 : 0;
+}
+
+async function format() {
+  await prepare({ develop: true });
+  return await (await import('./setup/checks.mjs')).formatAll();
+}
+
+async function onlySetUp(args) {
+  await prepare({ develop: args.includes('--develop') });
+  process.stderr.write('Everything is in place: npm start\n');
+  return 0;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof SetupError)) throw error;
+  process.stderr.write(`\n${error.message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,49 @@
+/** Runs the project's own programs with its Node 24 and its Python first on PATH. */
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { places } from './places.mjs';
+
+export const projectEnvironment = (extra = {}) => ({
+  ...process.env,
+  PATH: [path.join(places.nodeModules, '.bin'), path.dirname(places.venvPython), process.env.PATH ?? ''].join(
+    path.delimiter,
+  ),
+  ...extra,
+});
+
+/**
+ * Runs it with our terminal, passes signals on, and resolves with its exit code once it has ended.
+ * The child's IPC channel closes when we die, even by SIGKILL: 'disconnect' tells it.
+ */
+export function runInForeground([program, ...args], { cwd = places.root, env = {}, ipc = false } = {}) {
+  return new Promise((resolve, reject) => {
+    const stdio = ipc ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit';
+    const child = spawn(program, args, { cwd, env: projectEnvironment(env), stdio });
+    // From the terminal Ctrl-C reaches the child by itself: we only must not go before it.
+    const wait = () => undefined;
+    const pass = (signal) => child.kill(signal);
+    process.on('SIGINT', wait);
+    for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, pass);
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      process.off('SIGINT', wait);
+      for (const name of ['SIGTERM', 'SIGHUP']) process.off(name, pass);
+      resolve(code ?? (signal === 'SIGINT' ? 130 : 1));
+    });
+  });
+}
+
+/** Runs it quietly and resolves with its exit code, output and duration. */
+export function runQuietly([program, ...args], { cwd = places.root } = {}) {
+  const started = Date.now();
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { cwd, env: projectEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    const take = (chunk) => (output += chunk);
+    child.stdout.on('data', take);
+    child.stderr.on('data', take);
+    const done = (code, text) => resolve({ code, output: text, seconds: (Date.now() - started) / 1_000 });
+    child.on('error', (error) => done(1, error.message));
+    child.on('close', (code) => done(code ?? 1, output));
+  });
+}

@@ -1,0 +1,89 @@
+/** Runs every kind of test and counts what really ran, from the runners' own result files. */
+import { mkdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { textOf } from './command.mjs';
+import { places } from './places.mjs';
+import { runInForeground } from './program.mjs';
+
+/** In this order: what fails fast comes first. */
+export const PARTS = ['unit', 'contract', 'python', 'integration', 'e2e'];
+
+/**
+ * @param {string[]} parts some of PARTS
+ * @returns {Promise<{ passed: number, failed: number, skipped: number }>}
+ */
+export async function runTests(parts) {
+  const sum = { passed: 0, failed: 0, skipped: 0 };
+  mkdirSync(places.results, { recursive: true });
+  for (const part of parts) {
+    process.stdout.write(`\n── ${part} ──\n`);
+    const counts = part === 'python' ? await runPytest() : await runVitest(part);
+    if (counts.passed + counts.failed + counts.skipped === 0) {
+      process.stdout.write(`No ${part} test ran: that counts as a failure.\n`);
+      counts.failed = 1;
+    }
+    for (const key of Object.keys(sum)) sum[key] += counts[key];
+  }
+  return sum;
+}
+
+async function runVitest(part) {
+  const file = freshFile(`vitest-${part}.json`);
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const code = await runInForeground([
+    places.node,
+    vitest(),
+    'run',
+    '--project',
+    part,
+    '--passWithNoTests',
+    ...reporters,
+  ]);
+  return countVitest(textOf(file), code);
+}
+
+const vitest = () => path.join(places.nodeModules, 'vitest', 'vitest.mjs');
+
+async function runPytest() {
+  const file = freshFile('pytest.xml');
+  const code = await runInForeground([places.venvPython, '-m', 'pytest', '-q', `--junitxml=${file}`], {
+    cwd: path.join(places.root, 'training'),
+  });
+  return countJunit(textOf(file), code);
+}
+
+function freshFile(name) {
+  const file = path.join(places.results, name);
+  rmSync(file, { force: true });
+  return file;
+}
+
+/** A test file that could not be loaded has no tests in it and still is a failure; so is an error outside of any test. */
+export function countVitest(text, exitCode) {
+  if (text === undefined) return { passed: 0, failed: 1, skipped: 0 };
+  const report = JSON.parse(text);
+  const unloaded = report.testResults.filter(
+    (file) => file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed'),
+  ).length;
+  const failed = report.numFailedTests + unloaded;
+  return {
+    passed: report.numPassedTests,
+    failed: exitCode !== 0 && failed === 0 ? 1 : failed,
+    skipped: report.numPendingTests + (report.numTodoTests ?? 0),
+  };
+}
+
+export function countJunit(text, exitCode) {
+  const suite = /<testsuite\b[^>]*>/.exec(text ?? '')?.[0];
+  if (!suite) return { passed: 0, failed: 1, skipped: 0 };
+  const count = (name) => Number(new RegExp(`\\b${name}="(\\d+)"`).exec(suite)?.[1] ?? 0);
+  const failed = count('failures') + count('errors');
+  const skipped = count('skipped');
+  // pytest's 5 means that there was no test; anything else without a failed test is an error of its own.
+  const unexplained = failed === 0 && exitCode !== 0 && exitCode !== 5 ? 1 : 0;
+  return { passed: count('tests') - failed - skipped, failed: failed + unexplained, skipped };
+}
+
+/** The one line that says it all. */
+export const closingLine = ({ passed, failed, skipped }) =>
+  `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
