@@ -34,7 +34,7 @@ const prepare = async (options) => (await import('./setup/set-up.mjs')).setUp(op
 async function start(args) {
   await prepare({ develop: false });
   const { runInForeground } = await import('./setup/program.mjs');
-  return await runInForeground([places.node, path.join(places.root, 'local', 'start.ts'), ...args], {
+  return runInForeground([places.node, path.join(places.root, 'local', 'start.ts'), ...args], {
     ipc: true,
   });
 }
@@ -64,7 +64,7 @@ async function check() {
 
 async function format() {
   await prepare({ develop: true });
-  return await (await import('./setup/checks.mjs')).formatAll();
+  return (await import('./setup/checks.mjs')).formatAll();
 }
 
 async function onlySetUp(args) {

@@ -20,13 +20,12 @@ export function runInForeground([program, ...args], { cwd = places.root, env = {
     const stdio = ipc ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit';
     const child = spawn(program, args, { cwd, env: projectEnvironment(env), stdio });
     // From the terminal Ctrl-C reaches the child by itself: we only must not go before it.
-    const wait = () => undefined;
     const pass = (signal) => child.kill(signal);
-    process.on('SIGINT', wait);
+    process.on('SIGINT', ignore);
     for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, pass);
     child.on('error', reject);
     child.on('close', (code, signal) => {
-      process.off('SIGINT', wait);
+      process.off('SIGINT', ignore);
       for (const name of ['SIGTERM', 'SIGHUP']) process.off(name, pass);
       resolve(code ?? (signal === 'SIGINT' ? 130 : 1));
     });
@@ -47,3 +46,5 @@ export function runQuietly([program, ...args], { cwd = places.root } = {}) {
     child.on('close', (code) => done(code ?? 1, output));
   });
 }
+
+function ignore() {}

@@ -13,15 +13,13 @@ export async function setUp({ develop }) {
   const isCurrent = () => nodePackagesAreCurrent() && groups.every(pythonIsCurrent);
   if (isCurrent()) return;
   mkdirSync(places.logs, { recursive: true });
-  const waiting = (holder) =>
-    process.stderr.write(`Another set-up (process ${holder}) is at work here; waiting for it …\n`);
   await withLock(
     places.lock,
     async () => {
       // The one we waited for may have done it all.
       if (!isCurrent()) await install(groups);
     },
-    waiting,
+    sayThatWeWait,
   );
 }
 
@@ -41,4 +39,8 @@ async function install(groups) {
       group === 'run' ? 'Python packages (PyTorch, emulator)' : 'Python packages for tests and checks';
     await step(title, (progress) => installPython(group, machine, progress));
   }
+}
+
+function sayThatWeWait(holder) {
+  process.stderr.write(`Another set-up (process ${holder}) is at work here; waiting for it …\n`);
 }
