@@ -31,10 +31,11 @@ describe('every request that a launch makes', () => {
   });
 });
 
+const group = (name: string) =>
+  ({ InstanceGroupName: name, InstanceType: 'ml.g5.xlarge', InstanceCount: 1 }) as const;
+
 describe('the rules between fields', () => {
   const good = requestOf(launch());
-  const group = (name: string) =>
-    ({ InstanceGroupName: name, InstanceType: 'ml.g5.xlarge', InstanceCount: 1 }) as const;
   const [first, ...others] = good.InputDataConfig;
   if (first === undefined) throw new Error('the fixture has no channel');
   const routed = {

@@ -108,29 +108,28 @@ function check(walk: Walk, shapeName: string, value: unknown, path: string): voi
 
 const NUMBERS: ReadonlySet<string> = new Set(['integer', 'long', 'float', 'double']);
 
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isFiniteNumber = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value);
+
+const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  structure: isObject,
+  map: isObject,
+  list: Array.isArray,
+  string: (value) => typeof value === 'string',
+  boolean: (value) => typeof value === 'boolean',
+  integer: Number.isInteger,
+  long: Number.isInteger,
+  float: isFiniteNumber,
+  double: isFiniteNumber,
+  timestamp: (value) => value instanceof Date,
+  blob: (value) => value instanceof Uint8Array,
+};
+
 function hasType(type: string, value: unknown): boolean {
-  switch (type) {
-    case 'structure':
-    case 'map':
-      return typeof value === 'object' && value !== null && !Array.isArray(value);
-    case 'list':
-      return Array.isArray(value);
-    case 'string':
-    case 'boolean':
-      return typeof value === type;
-    case 'integer':
-    case 'long':
-      return Number.isInteger(value);
-    case 'float':
-    case 'double':
-      return typeof value === 'number' && Number.isFinite(value);
-    case 'timestamp':
-      return value instanceof Date;
-    case 'blob':
-      return value instanceof Uint8Array;
-    default:
-      throw new Error(`the model has the type ${type}, which this check does not know`);
-  }
+  const test = TYPES[type];
+  if (test === undefined) throw new Error(`the model has the type ${type}, which this check does not know`);
+  return test(value);
 }
 
 function checkRange({ found }: Walk, { min, max, type }: Shape, value: unknown, path: string): void {

@@ -1,0 +1,90 @@
+/**
+ * The CloudFormation template as `osls package` writes it, made without AWS and with credentials that open nothing. Kept
+ * in the temporary folder by the content of everything that goes into it: several test files share one packaging.
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+export interface Resource {
+  readonly Type: string;
+  readonly Properties: Readonly<Record<string, unknown>>;
+  readonly DeletionPolicy?: string;
+}
+
+export interface Template {
+  readonly Resources: Readonly<Record<string, Resource>>;
+  readonly Outputs?: Readonly<Record<string, unknown>>;
+}
+
+export interface Packaged {
+  /** Folder of the template and of a zip for each function. */
+  readonly folder: string;
+  readonly templateFile: string;
+  readonly template: Template;
+}
+
+/** What decides the package; the lock stands for node_modules. */
+const SOURCES = [
+  'serverless.yml',
+  'serverless',
+  'statemachines',
+  'functions',
+  'training/agent',
+  'package-lock.json',
+];
+const run = promisify(execFile);
+
+export async function packaged(): Promise<Packaged> {
+  const kept = join(tmpdir(), 'tidewheel-packages');
+  const folder = join(kept, digestOf(SOURCES));
+  mkdirSync(kept, { recursive: true });
+  if (!exists(folder)) await packageInto(folder, kept);
+  const templateFile = join(folder, 'cloudformation-template-update-stack.json');
+  return { folder, templateFile, template: JSON.parse(readFileSync(templateFile, 'utf8')) as Template };
+}
+
+/** Renamed when whole, so that another test process never sees half a package. */
+async function packageInto(folder: string, kept: string): Promise<void> {
+  const fresh = mkdtempSync(join(kept, 'making-'));
+  const { AWS_PROFILE: _, AWS_ENDPOINT_URL: __, ...environment } = process.env;
+  await run(join('node_modules', '.bin', 'osls'), ['package', '--package', fresh], {
+    env: {
+      ...environment,
+      AWS_ACCESS_KEY_ID: 'none',
+      AWS_SECRET_ACCESS_KEY: 'none',
+      AWS_REGION: 'us-east-1',
+      SLS_TELEMETRY_DISABLED: '1',
+      SLS_NOTIFICATIONS_MODE: 'off',
+    },
+  });
+  try {
+    renameSync(fresh, folder);
+  } catch (error) {
+    rmSync(fresh, { recursive: true });
+    if (!exists(folder)) throw error;
+  }
+}
+
+function digestOf(paths: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const path of paths.flatMap(filesUnder).toSorted())
+    hash.update(path).update('\0').update(readFileSync(path));
+  return hash.digest('hex').slice(0, 24);
+}
+
+function filesUnder(path: string): string[] {
+  if (!statSync(path).isDirectory()) return [path];
+  return readdirSync(path)
+    .filter((name) => !name.startsWith('__pycache__'))
+    .flatMap((name) => filesUnder(join(path, name)));
+}
+
+const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+
+/** Logical ids and properties of all resources of a type. */
+export const ofType = (template: Template, type: string): [string, Resource][] =>
+  Object.entries(template.Resources).filter(([, resource]) => resource.Type === type);

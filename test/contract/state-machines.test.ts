@@ -1,0 +1,162 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import aslValidator from 'asl-validator';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import * as errors from '../../functions/core/errors.ts';
+
+interface Rule {
+  readonly ErrorEquals?: readonly string[];
+}
+
+interface State {
+  readonly Type: string;
+  readonly Comment?: string;
+  readonly Resource?: string;
+  readonly TimeoutSeconds?: number;
+  readonly TimeoutSecondsPath?: string;
+  readonly Parameters?: { readonly FunctionName?: string };
+  readonly Retry?: readonly (Rule & { readonly JitterStrategy?: string; readonly MaxAttempts?: number })[];
+  readonly Catch?: readonly Rule[];
+  readonly ItemProcessor?: Machine;
+  readonly Branches?: readonly Machine[];
+}
+
+interface Machine {
+  readonly Comment?: string;
+  readonly States: Readonly<Record<string, State>>;
+}
+
+const FOLDER = 'statemachines';
+const files = readdirSync(FOLDER).filter((name) => name.endsWith('.asl.json'));
+
+const machineOf = (file: string): Machine => JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as Machine;
+
+/** Every state, those inside a Map or Parallel too. */
+const statesOf = ({ States }: Machine): [string, State][] =>
+  Object.entries(States).flatMap(([name, state]) => [
+    [name, state] as [string, State],
+    ...[state.ItemProcessor, ...(state.Branches ?? [])].flatMap((inner) =>
+      inner === undefined ? [] : statesOf(inner),
+    ),
+  ]);
+
+const tasksOf = (machine: Machine) => statesOf(machine).filter(([, { Type }]) => Type === 'Task');
+
+/** AWS's own error names, which need no class of ours. */
+const OF_AWS = /^(States\.|Lambda\.|Sandbox\.)/;
+
+/** The folder of a function that a placeholder such as ${PackShardsArn} stands for. */
+const folderOf = (placeholder: string): string =>
+  placeholder
+    .replace(/^\$\{(.+)Arn\}$/, '$1')
+    .replaceAll(/([a-z])([A-Z])/g, '$1-$2')
+    .toLowerCase();
+
+const functions = parse(readFileSync('serverless/functions.yml', 'utf8'), { logLevel: 'silent' }) as Readonly<
+  Record<string, { readonly timeout?: number }>
+>;
+
+const retried = ({ Retry = [] }: State): string[] => Retry.flatMap(({ ErrorEquals = [] }) => ErrorEquals);
+
+it('finds the state machines', () => {
+  expect(files).toContain('run.asl.json');
+});
+
+describe.each(files)('%s', (file) => {
+  const machine = machineOf(file);
+  /** Names of the tasks that a rule does not hold for. */
+  const offenders = (holds: (task: State) => boolean): string[] =>
+    tasksOf(machine).flatMap(([name, task]) => (holds(task) ? [] : [name]));
+
+  it('has tasks to be checked', () => {
+    expect(tasksOf(machine).length).toBeGreaterThan(0);
+  });
+
+  it('passes asl-validator', () => {
+    const text = readFileSync(join(FOLDER, file), 'utf8').replaceAll(
+      /\$\{\w+Arn\}/g,
+      'arn:aws:lambda:us-east-1:123456789012:function:x',
+    );
+    expect(aslValidator(JSON.parse(text))).toMatchObject({ isValid: true, errors: [] });
+  });
+
+  it('says of every state what it is for', () => {
+    expect(machine.Comment).toBeTruthy();
+    expect(
+      statesOf(machine)
+        .filter(([, { Comment }]) => !Comment)
+        .map(([name]) => name),
+    ).toEqual([]);
+  });
+
+  it('bounds every task in time', () => {
+    expect(
+      offenders((task) => task.TimeoutSeconds !== undefined || task.TimeoutSecondsPath !== undefined),
+    ).toEqual([]);
+  });
+
+  it('lets every task outlive its function', () => {
+    const cutShort = offenders(({ Resource = '', TimeoutSeconds }) => {
+      const timeout = functions[folderOf(Resource)]?.timeout;
+      return timeout === undefined || TimeoutSeconds === undefined || TimeoutSeconds > timeout;
+    });
+    expect(cutShort).toEqual([]);
+  });
+
+  it('tries every task again when our error or AWS says that it may pass', () => {
+    const expected = ['TransientError', 'Lambda.TooManyRequestsException', 'Lambda.ServiceException'];
+    expect(offenders((task) => expected.every((name) => retried(task).includes(name)))).toEqual([]);
+  });
+
+  it('never tries again whatever happened', () => {
+    expect(
+      offenders(
+        (task) => !retried(task).some((name) => name === 'States.ALL' || name === 'States.TaskFailed'),
+      ),
+    ).toEqual([]);
+  });
+
+  it('tries again with jitter and comes to an end', () => {
+    const endless = offenders(({ Retry = [] }) =>
+      Retry.every(({ JitterStrategy, MaxAttempts }) => JitterStrategy === 'FULL' && (MaxAttempts ?? 3) > 0),
+    );
+    expect(endless).toEqual([]);
+  });
+
+  it('names only errors that there are', () => {
+    const ours = new Set(Object.keys(errors));
+    const named = statesOf(machine).flatMap(([, { Retry = [], Catch = [] }]) =>
+      [...Retry, ...Catch].flatMap(({ ErrorEquals = [] }) => ErrorEquals),
+    );
+    expect(named.filter((name) => !OF_AWS.test(name) && !ours.has(name))).toEqual([]);
+  });
+
+  it('calls a function of this project in every task', () => {
+    const lost = offenders((task) => {
+      const called = task.Parameters?.FunctionName ?? task.Resource ?? '';
+      return /^\$\{\w+Arn\}$/.test(called) && existsSync(join('functions', folderOf(called), 'handler.ts'));
+    });
+    expect(lost).toEqual([]);
+  });
+});
+
+describe('the classes that Retry and Catch name', () => {
+  const made = [
+    new errors.TransientError('x'),
+    new errors.InvalidPipelineError('p', []),
+    new errors.InvalidInputError('f', []),
+    new errors.RunNotFoundError('r'),
+    new errors.LaunchRefusedError('x'),
+    new errors.ConfigurationError('x'),
+  ];
+
+  it.each(made)('carry their own name, which is what Step Functions compares: $name', (error) => {
+    expect(error.name).toBe(error.constructor.name);
+  });
+
+  it('are all looked at here', () => {
+    const classes = Object.entries(errors).filter(([, value]) => typeof value === 'function');
+    expect(classes.map(([name]) => name).toSorted()).toEqual(made.map(({ name }) => name).toSorted());
+  });
+});

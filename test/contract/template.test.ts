@@ -1,0 +1,225 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { resolve } from './intrinsics.ts';
+import { ofType, type Packaged, packaged, type Resource } from './packaged.ts';
+
+const run = promisify(execFile);
+const CFN_LINT = join('.venv', process.platform === 'win32' ? 'Scripts' : 'bin', 'cfn-lint');
+
+let made: Packaged;
+beforeAll(async () => {
+  made = await packaged();
+}, 120_000);
+
+const get = (value: unknown, ...path: string[]): unknown =>
+  path.reduce<unknown>(
+    (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
+    value,
+  );
+
+const all = (type: string): [string, Resource][] => {
+  const found = ofType(made.template, type);
+  if (found.length === 0) throw new Error(`the template holds no ${type}`);
+  return found;
+};
+
+/** The resources that a rule does not hold for: the list is to be empty, and names them where it is not. */
+const offenders = (entries: [string, Resource][], holds: (resource: Resource) => boolean): string[] =>
+  entries.filter(([, resource]) => !holds(resource)).map(([id]) => id);
+
+const functionName = ({ Properties }: Resource): string =>
+  String(Properties['FunctionName']).replace(/^tidewheel-dev-/, '');
+const list = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
+const property = (id: unknown, ...path: string[]): unknown =>
+  get(made.template.Resources[String(id)], 'Properties', ...path);
+
+describe('the packaged template', () => {
+  it('passes cfn-lint', async () => {
+    // W3005: osls writes DependsOn beside the reference that implies it.
+    const { stdout } = await run(CFN_LINT, [
+      '--ignore-checks',
+      'W3005',
+      '--format',
+      'parseable',
+      made.templateFile,
+    ]).catch((error: unknown) => ({
+      stdout: `${String(get(error, 'message'))}\n${String(get(error, 'stdout'))}`,
+    }));
+    expect(stdout.trim().split('\n').filter(Boolean)).toEqual([]);
+  });
+
+  it('holds a function for every folder with a handler, and no other', () => {
+    const folders = readdirSync('functions').filter(
+      (name) => statSync(join('functions', name, 'handler.ts'), { throwIfNoEntry: false }) !== undefined,
+    );
+    const names = all('AWS::Lambda::Function').map(([, resource]) => functionName(resource));
+    expect(names.toSorted()).toEqual(folders.toSorted());
+  });
+
+  it('points every function at the handler of its own folder', () => {
+    const elsewhere = offenders(
+      all('AWS::Lambda::Function'),
+      (resource) => resource.Properties['Handler'] === `functions/${functionName(resource)}/handler.handler`,
+    );
+    expect(elsewhere).toEqual([]);
+  });
+
+  it('runs every function on Node 24 with a bounded time', () => {
+    const odd = offenders(
+      all('AWS::Lambda::Function'),
+      ({ Properties }) => Properties['Runtime'] === 'nodejs24.x' && Number(Properties['Timeout']) <= 900,
+    );
+    expect(odd).toEqual([]);
+  });
+
+  it('keeps every bundle far below the limit of Lambda', () => {
+    const zips = readdirSync(made.folder).filter((name) => name.endsWith('.zip'));
+    expect(zips.length).toBe(all('AWS::Lambda::Function').length);
+    expect(zips.filter((zip) => statSync(join(made.folder, zip)).size > 10_000_000)).toEqual([]);
+  });
+
+  it('writes no secret into an environment', () => {
+    const secretive = offenders(all('AWS::Lambda::Function'), ({ Properties }) =>
+      Object.keys(get(Properties, 'Environment', 'Variables') ?? {}).every(
+        (name) => !/SECRET|PASSWORD|TOKEN|ACCESS_KEY/.test(name),
+      ),
+    );
+    expect(secretive).toEqual([]);
+  });
+});
+
+/** osls brings a bucket of its own for deployments. */
+const buckets = (): [string, Resource][] =>
+  all('AWS::S3::Bucket').filter(([id]) => id !== 'ServerlessDeploymentBucket');
+
+describe('the stores', () => {
+  it('are private buckets', () => {
+    const switches = ['BlockPublicAcls', 'BlockPublicPolicy', 'IgnorePublicAcls', 'RestrictPublicBuckets'];
+    const open = offenders(buckets(), ({ Properties }) =>
+      switches.every((name) => get(Properties, 'PublicAccessBlockConfiguration', name) === true),
+    );
+    expect(open).toEqual([]);
+  });
+
+  it('are encrypted buckets whose events reach EventBridge', () => {
+    const lacking = offenders(
+      buckets(),
+      ({ Properties }) =>
+        get(Properties, 'BucketEncryption', 'ServerSideEncryptionConfiguration') !== undefined &&
+        get(Properties, 'NotificationConfiguration', 'EventBridgeConfiguration', 'EventBridgeEnabled') ===
+          true,
+    );
+    expect(lacking).toEqual([]);
+  });
+
+  it('survive the removal of the stack', () => {
+    const kept = [...buckets(), ...all('AWS::DynamoDB::Table')];
+    expect(offenders(kept, ({ DeletionPolicy }) => DeletionPolicy === 'Retain')).toEqual([]);
+  });
+
+  it('refuse whoever comes without TLS', () => {
+    const closed = all('AWS::S3::BucketPolicy')
+      .filter(([, { Properties }]) =>
+        list(resolve(made.template, get(Properties, 'PolicyDocument', 'Statement'))).some(
+          (statement) =>
+            get(statement, 'Effect') === 'Deny' &&
+            get(statement, 'Principal') === '*' &&
+            get(statement, 'Action') === 's3:*' &&
+            get(statement, 'Condition', 'Bool', 'aws:SecureTransport') === 'false',
+        ),
+      )
+      .map(([, { Properties }]) => get(Properties, 'Bucket', 'Ref'));
+    expect(closed).toEqual(expect.arrayContaining(buckets().map(([id]) => id)));
+  });
+
+  it('encrypt every table and can set it back to a moment before', () => {
+    const weak = offenders(
+      all('AWS::DynamoDB::Table'),
+      ({ Properties }) =>
+        get(Properties, 'SSESpecification', 'SSEEnabled') === true &&
+        get(Properties, 'PointInTimeRecoverySpecification', 'PointInTimeRecoveryEnabled') === true,
+    );
+    expect(weak).toEqual([]);
+  });
+
+  it('encrypt every queue', () => {
+    const plain = offenders(
+      all('AWS::SQS::Queue'),
+      ({ Properties }) =>
+        Properties['SqsManagedSseEnabled'] === true || Properties['KmsMasterKeyId'] !== undefined,
+    );
+    expect(plain).toEqual([]);
+  });
+});
+
+const mappings = () => all('AWS::Lambda::EventSourceMapping');
+const queueOf = ({ Properties }: Resource): unknown => get(Properties, 'EventSourceArn', 'Fn::GetAtt', '0');
+
+describe('events', () => {
+  it('stay hidden six times as long as the function that reads them may take', () => {
+    const short = offenders(mappings(), (mapping) => {
+      const reader = get(mapping.Properties, 'FunctionName', 'Fn::GetAtt', '0');
+      return (
+        Number(property(queueOf(mapping), 'VisibilityTimeout')) >= 6 * Number(property(reader, 'Timeout'))
+      );
+    });
+    expect(short).toEqual([]);
+  });
+
+  it('fail one by one, not as a batch', () => {
+    expect(
+      offenders(
+        mappings(),
+        ({ Properties }) => get(Properties, 'FunctionResponseTypes', '0') === 'ReportBatchItemFailures',
+      ),
+    ).toEqual([]);
+  });
+
+  it('end in a queue that keeps them for 14 days when nobody can handle them', () => {
+    const lost = offenders(mappings(), (mapping) => {
+      const letters = get(
+        property(queueOf(mapping), 'RedrivePolicy'),
+        'deadLetterTargetArn',
+        'Fn::GetAtt',
+        '0',
+      );
+      return property(letters, 'MessageRetentionPeriod') === 14 * 86_400;
+    });
+    expect(lost).toEqual([]);
+  });
+
+  it('have a dead-letter queue at every target that a pattern feeds', () => {
+    // A schedule that is missed is made up for by the next one, so those need none.
+    const patterns = all('AWS::Events::Rule').filter(
+      ([, { Properties }]) => Properties['EventPattern'] !== undefined,
+    );
+    expect(patterns.length).toBeGreaterThan(0);
+    const bare = offenders(patterns, ({ Properties }) =>
+      list(Properties['Targets']).every((target) => get(target, 'DeadLetterConfig', 'Arn') !== undefined),
+    );
+    expect(bare).toEqual([]);
+  });
+});
+
+describe('the HTTP API', () => {
+  it('lets nobody in who does not sign', () => {
+    expect(
+      offenders(
+        all('AWS::ApiGatewayV2::Route'),
+        ({ Properties }) => Properties['AuthorizationType'] === 'AWS_IAM',
+      ),
+    ).toEqual([]);
+  });
+
+  it('answers within the time that API Gateway waits', () => {
+    expect(
+      offenders(
+        all('AWS::ApiGatewayV2::Integration'),
+        ({ Properties }) => Number(Properties['TimeoutInMillis']) <= 30_000,
+      ),
+    ).toEqual([]);
+  });
+});
