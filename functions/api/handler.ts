@@ -6,9 +6,9 @@ import { answer } from '../core/api.ts';
 /** HTTP API payload format 2.0, as far as it is used. */
 const input = z.object({
   routeKey: z.string(),
-  pathParameters: z.record(z.string(), z.string()).optional(),
-  queryStringParameters: z.record(z.string(), z.string()).optional(),
-  body: z.string().optional(),
+  pathParameters: z.record(z.string(), z.string()).nullish(),
+  queryStringParameters: z.record(z.string(), z.string()).nullish(),
+  body: z.string().nullish(),
   isBase64Encoded: z.boolean().optional(),
 });
 
