@@ -7,9 +7,20 @@ Contract: SageMaker training toolkit, `environment.py` and `mapping.py`
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 
 from .job import Job, Json
+
+_WELL_KNOWN = (
+    "sagemaker_program",
+    "sagemaker_submit_directory",
+    "sagemaker_container_log_level",
+    "sagemaker_job_name",
+    "sagemaker_region",
+    "sagemaker_s3_output",
+)
+_LONGEST_VARIABLE = 128 * 1024
 
 
 def script_arguments(hyperparameters: Mapping[str, Json]) -> list[str]:
@@ -43,65 +54,97 @@ def sagemaker_environment(
     job: Job, cpus: int, gpus: int, inherited: Mapping[str, str]
 ) -> dict[str, str]:
     """All SM_* variables of the toolkit for this host."""
-    base = job.base
+    channels = {name: str(job.base / "input" / "data" / name) for name in job.channels}
+    framework: dict[str, Json] = {
+        key: value for key, value in job.control.items() if key not in _WELL_KNOWN
+    }
+    common = {
+        **_job_values(job),
+        **_folder_values(job),
+        "framework_module": inherited.get("SAGEMAKER_TRAINING_MODULE") or None,
+        "num_cpus": cpus,
+        "num_gpus": gpus,
+        "num_neurons": 0,
+    }
+    variables: dict[str, Json] = {
+        **common,
+        "hps": job.hyperparameters,
+        "framework_params": framework,
+        "channels": list(sorted(job.channels)),
+        "user_args": list(script_arguments(job.hyperparameters)),
+    }
+    master = job.distribution_hosts[0]
+    everything: dict[str, Json] = {
+        **common,
+        "hyperparameters": job.hyperparameters,
+        "additional_framework_parameters": framework,
+        "channel_input_dirs": dict(channels),
+        "distribution_hosts": list(job.distribution_hosts),
+        "master_hostname": master,
+        "is_master": job.current_host == master,
+        "job_name": inherited.get("TRAINING_JOB_NAME") or None,
+        "is_modelparallel_enabled": None,
+        "is_smddprun_installed": False,
+        "is_smddpmprun_installed": False,
+        "topology": job.resource_config.get("topology", []),
+    }
+    environment = {f"SM_{key.upper()}": _variable(value) for key, value in variables.items()}
+    environment["SM_TRAINING_ENV"] = _variable(everything)
+    environment |= {f"SM_CHANNEL_{name.upper()}": path for name, path in channels.items()}
+    for name, value in job.hyperparameters.items():
+        environment[f"SM_HP_{name.upper()}"] = _variable(value)
+    environment["CURRENT_HOST"] = job.current_host
+    environment["SAGEMAKER_JOB_NAME"] = _variable(job.control.get("sagemaker_job_name"))
+    environment["SAGEMAKER_REGION"] = _variable(job.control.get("sagemaker_region"))
+    return {name: value for name, value in environment.items() if _can_be_set(name, value)}
+
+
+def _can_be_set(name: str, value: str) -> bool:
+    """Linux takes no "=" in a name and no variable of 128 KiB; all values are arguments too."""
+    return "=" not in name and len(os.fsencode(f"{name}={value}")) < _LONGEST_VARIABLE
+
+
+def _job_values(job: Job) -> dict[str, Json]:
     groups = [group.name for group in job.groups]
     current = next((g for g in job.groups if g.name == job.current_group), job.groups[0])
-    channels = {name: str(base / "input" / "data" / name) for name in job.channels}
-    arguments = script_arguments(job.hyperparameters)
-    module = job.program.removesuffix(".py").replace("/", ".")
-    groups_dict: dict[str, Json] = {
-        group.name: {
-            "instance_group_name": group.name,
-            "instance_type": group.instance_type,
-            "hosts": list(group.hosts),
-        }
-        for group in job.groups
-    }
-    values: dict[str, Json] = {
+    return {
         "hosts": list(job.hosts),
         "current_host": job.current_host,
         "current_instance_type": job.current_instance_type,
         "current_instance_group": job.current_group,
         "current_instance_group_hosts": list(current.hosts),
         "instance_groups": list(groups),
-        "instance_groups_dict": groups_dict,
+        "instance_groups_dict": {
+            group.name: {
+                "instance_group_name": group.name,
+                "instance_type": group.instance_type,
+                "hosts": list(group.hosts),
+            }
+            for group in job.groups
+        },
         "distribution_instance_groups": list(job.distribution_groups),
         "is_hetero": len(groups) > 1,
         "network_interface_name": job.network_interface,
-        "hps": job.hyperparameters,
         "user_entry_point": job.program,
-        "framework_params": job.control,
+        "module_name": job.program.removesuffix(".py").replace("/", "."),
         "resource_config": job.resource_config,
         "input_data_config": dict(job.channels),
-        "channels": list(sorted(job.channels)),
-        "module_name": module,
-        "module_dir": str(job.code_dir),
         "log_level": job.control.get("sagemaker_container_log_level", 20),
-        "framework_module": inherited.get("SAGEMAKER_TRAINING_MODULE", ""),
+    }
+
+
+def _folder_values(job: Job) -> dict[str, Json]:
+    base = job.base
+    return {
+        # The toolkit puts the S3 address of the source here; ours is where it lies.
+        "module_dir": str(job.code_dir),
         "input_dir": str(base / "input"),
         "input_config_dir": str(base / "input" / "config"),
         "output_dir": str(base / "output"),
         "output_data_dir": str(base / "output" / "data"),
         "output_intermediate_dir": str(base / "output" / "intermediate"),
         "model_dir": str(base / "model"),
-        "num_cpus": cpus,
-        "num_gpus": gpus,
-        "num_neurons": 0,
-        "user_args": list(arguments),
     }
-    environment = {f"SM_{key.upper()}": _variable(value) for key, value in values.items()}
-    environment["SM_TRAINING_ENV"] = _variable({**values, "channel_input_dirs": dict(channels)})
-    named = {f"SM_CHANNEL_{name.upper()}": path for name, path in channels.items()}
-    named |= {f"SM_HP_{k.upper()}": _variable(v) for k, v in job.hyperparameters.items()}
-    # A name with "=" cannot be a variable; the value still arrives as an argument and in SM_HPS.
-    environment |= {name: value for name, value in named.items() if "=" not in name}
-    environment["CURRENT_HOST"] = job.current_host
-    for variable, key in (
-        ("SAGEMAKER_JOB_NAME", "sagemaker_job_name"),
-        ("SAGEMAKER_REGION", "sagemaker_region"),
-    ):
-        environment[variable] = _variable(job.control.get(key))
-    return environment
 
 
 def thread_environment(cpus: int, processes: int, inherited: Mapping[str, str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -140,13 +141,30 @@ def _hyperparameters(path: Path, problems: list[str]) -> tuple[dict[str, Json], 
     control: dict[str, Json] = {}
     for key, raw in _read_object(path, problems).items():
         value = decode_hyperparameter(raw) if isinstance(raw, str) else raw
-        if "\0" in key or "\0" in str(raw):
-            problems.append(f"hyperparameter {key!r}: take out the NUL character")
+        if not _can_be_passed(key) or not _can_be_passed(value):
+            problems.append(
+                f"hyperparameter {key!r}: take out the NUL character or the lone surrogate, "
+                "which no program can be given"
+            )
         elif key.startswith(("sagemaker_", "tidewheel_")):
             control[key] = value
         else:
             user[key] = value
     return user, control
+
+
+def _can_be_passed(value: Json) -> bool:
+    """Whether the operating system takes it as an argument."""
+    if isinstance(value, dict):
+        return all(_can_be_passed(key) and _can_be_passed(item) for key, item in value.items())
+    if isinstance(value, list):
+        return all(_can_be_passed(item) for item in value)
+    if not isinstance(value, str):
+        return True
+    try:
+        return b"\0" not in os.fsencode(value)
+    except UnicodeEncodeError:
+        return False
 
 
 def _program(control: dict[str, Json], problems: list[str]) -> str:

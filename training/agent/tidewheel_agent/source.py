@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -21,7 +22,8 @@ _INSTALL_ATTEMPTS = 3
 def place_source(job: Job) -> None:
     """Copies the channel `code` to SM_MODULE_DIR; raises ConfigurationError without the script."""
     if job.code_channel.is_dir():
-        shutil.copytree(job.code_channel, job.code_dir, dirs_exist_ok=True)
+        caches = shutil.ignore_patterns("__pycache__", ".git", ".*_cache")
+        shutil.copytree(job.code_channel, job.code_dir, dirs_exist_ok=True, ignore=caches)
     program = job.code_dir / job.program
     if not program.is_file():
         there = sorted(p.name for p in job.code_dir.glob("*"))[:20] if job.code_dir.is_dir() else []
@@ -49,15 +51,14 @@ def install_requirements(
     requirements = job.code_dir / "requirements.txt"
     if not _asks_for_anything(requirements):
         return
-    argv = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
-    argv += ["--progress-bar", "off", "--retries", "5", "-r", str(requirements)]
+    argv = [*_installer(environment), "-r", str(requirements)]
     deadline = time.monotonic() + limit_seconds
     code: int | None = None
     for attempt in range(1, _INSTALL_ATTEMPTS + 1):
         say(f"installing requirements.txt (attempt {attempt} of {_INSTALL_ATTEMPTS})")
         pip = Script(
             argv,
-            environment={**environment, "PYTHONDONTWRITEBYTECODE": ""},
+            environment={**environment, **_uv_indexes(environment)},
             directory=job.code_dir,
             on_line=on_line,
             show=_without_index,
@@ -84,6 +85,25 @@ def install_requirements(
             "above; pip takes a private index from the variable PIP_INDEX_URL"
         ]
     )
+
+
+def _installer(environment: Mapping[str, str]) -> list[str]:
+    """pip of this interpreter; uv where an environment was made without pip."""
+    uv = shutil.which(
+        "uv", path=f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', os.defpath)}"
+    )
+    if importlib.util.find_spec("pip") is None and uv is not None:
+        return [uv, "pip", "install", "--python", sys.executable, "--no-progress"]
+    pip = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
+    return [*pip, "--progress-bar", "off", "--retries", "5"]
+
+
+def _uv_indexes(environment: Mapping[str, str]) -> dict[str, str]:
+    """uv has names of its own for what pip's variables say."""
+    pairs = (("PIP_INDEX_URL", "UV_DEFAULT_INDEX"), ("PIP_EXTRA_INDEX_URL", "UV_INDEX"))
+    return {
+        uv: environment[pip] for pip, uv in pairs if pip in environment and uv not in environment
+    }
 
 
 def _asks_for_anything(requirements: Path) -> bool:

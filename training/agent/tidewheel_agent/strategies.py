@@ -58,7 +58,7 @@ def _single(job: Job, settings: Settings, host: Host) -> Launch:
 
 def _ddp(job: Job, settings: Settings, host: Host) -> Launch:
     """torchrun with static rendezvous: rank order is host order, the same on every attempt."""
-    hosts = job.distribution_hosts
+    hosts = _training_hosts(job)
     processes = processes_per_host(job, host)
     argv = [sys.executable, "-m", "torch.distributed.run"]
     argv += [f"--nnodes={len(hosts)}", f"--nproc-per-node={processes}"]
@@ -75,6 +75,18 @@ def _ddp(job: Job, settings: Settings, host: Host) -> Launch:
         **_interface(job),
     }
     return Launch([*argv, *_script(job)], processes, environment, has_launcher=True)
+
+
+def _training_hosts(job: Job) -> tuple[str, ...]:
+    """Hosts of the groups that train; helper groups have to be told from them."""
+    if len(job.groups) > 1 and "sagemaker_distribution_instance_groups" not in job.control:
+        raise ConfigurationError(
+            [
+                f"strategy {job.strategy} on several instance groups: name those that train in "
+                "the hyperparameter sagemaker_distribution_instance_groups, a JSON list"
+            ]
+        )
+    return job.distribution_hosts
 
 
 def _interface(job: Job) -> dict[str, str]:
