@@ -38,7 +38,7 @@ export async function makeEnvironment({ python, uv }, progress) {
   rmSync(places.venv, { recursive: true, force: true });
   rmSync(places.stamps, { recursive: true, force: true });
   if (uv) {
-    const command = ['uv', 'venv', '--no-config', '--python', python.path, places.venv];
+    const command = ['uv', 'venv', '--python', python.path, places.venv];
     await run(command, NETWORK, { progress, env: { UV_PYTHON_DOWNLOADS: 'never' } });
     return;
   }
@@ -56,12 +56,16 @@ async function isUsable() {
 /** @param {'run' | 'develop'} group */
 export async function installPython(group, { uv }, progress) {
   mkdirSync(places.stamps, { recursive: true });
-  if (existsSync(unfinished())) await removeBroken(progress);
+  const cutShort = existsSync(unfinished());
+  if (cutShort) await removeBroken(progress);
   writeFileSync(unfinished(), '');
   const installer = uv ? 'uv' : await ownUv(progress);
   const files = pythonLocks[group].flatMap((file) => ['-r', file]);
   if (installer) await installByUv(installer, files, { progress, cpu: group === 'run' });
   else await installByPip(files, progress);
+  // The installers compile what they install, not what was there already.
+  if (cutShort)
+    await attempt([places.venvPython, '-m', 'compileall', '-q', '-j', '0', places.venv], { progress });
   writeFileSync(stampOf(group), contentOf(group));
   rmSync(unfinished());
 }
@@ -75,16 +79,7 @@ async function ownUv(progress) {
 }
 
 async function installByUv(uv, files, { progress, cpu }) {
-  const command = [
-    uv,
-    'pip',
-    'install',
-    '--no-config',
-    '--python',
-    places.venvPython,
-    '--compile-bytecode',
-    ...files,
-  ];
+  const command = [uv, 'pip', 'install', '--python', places.venvPython, '--compile-bytecode', ...files];
   // PyTorch for the CPU is 200 MB instead of 3 GB, but lies in an index of its own that not every network reaches.
   if (cpu && (await attempt([...command, '--torch-backend=cpu'], { progress, env: QUICK_TRY })).ok) return;
   await run(command, NETWORK, { progress });
