@@ -7,7 +7,7 @@ export interface AddressBook {
   takeSlot(): number;
   /** A port that nobody listens on, outside the range that outgoing connections take theirs from. */
   takePort(): Promise<number>;
-  release(slot: number, port: number | undefined): void;
+  release(slot: number | undefined, port: number | undefined): void;
 }
 
 const FIRST_PORT = 20_000;
@@ -36,7 +36,7 @@ export function makeAddressBook(random: () => number): AddressBook {
       throw new Error(`found no free port between ${FIRST_PORT} and ${LAST_PORT}`);
     },
     release: (slot, port) => {
-      slots.delete(slot);
+      if (slot !== undefined) slots.delete(slot);
       if (port !== undefined) ports.delete(port);
     },
   };

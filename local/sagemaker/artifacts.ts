@@ -8,6 +8,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import tar from 'tar-stream';
 import { eachLimited } from './concurrency.ts';
 import type { Host } from './container.ts';
+import { JobFailure, messageOf } from './errors.ts';
 import { joinKey, parseS3Uri, type S3Location, uploadFile } from './objects.ts';
 
 export interface ArtifactContext {
@@ -39,11 +40,25 @@ export function artifactUri(
   return compression === 'GZIP' ? `${folder}${kind}.tar.gz` : `${folder}${kind}/`;
 }
 
-/** Uploads the merged folder of all hosts; its URI, or undefined when there was nothing and nothing was uploaded. */
-export async function uploadArtifact(
+/** The URIs of what was uploaded; throws a JobFailure. */
+export async function uploadArtifacts(
   context: ArtifactContext,
-  kind: ArtifactKind,
-): Promise<string | undefined> {
+  kinds: readonly ArtifactKind[],
+): Promise<Partial<Record<ArtifactKind, string>>> {
+  try {
+    const uris: Partial<Record<ArtifactKind, string>> = {};
+    for (const kind of kinds) {
+      const uri = await uploadArtifact(context, kind);
+      if (uri !== undefined) uris[kind] = uri;
+    }
+    return uris;
+  } catch (error) {
+    throw new JobFailure('ClientError', `Artifact upload failed: ${messageOf(error)}`, error);
+  }
+}
+
+/** Uploads the merged folder of all hosts; its URI, or undefined when there was nothing and nothing was uploaded. */
+async function uploadArtifact(context: ArtifactContext, kind: ArtifactKind): Promise<string | undefined> {
   const files = await mergedFiles(context.hosts, FOLDERS[kind]);
   if (files.size === 0 && kind === 'output') return undefined;
   const uri = artifactUri(context.outputPath, context.jobName, kind, context.compression);

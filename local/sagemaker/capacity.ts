@@ -1,5 +1,36 @@
 /** Waits for a job's capacity: all of its instances at once, in one zone. */
+import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
 import type { CapacityLease, CapacityMarket, CapacityRequest } from '../market/port.ts';
+import { ec2Name, groupsOf, marketOf } from './job-record.ts';
+
+export const capacityRequest = (
+  owner: string,
+  request: CreateTrainingJobRequest,
+  zoneIds: readonly string[] | undefined,
+): CapacityRequest => ({
+  owner,
+  groups: groupsOf(request).map((group) => ({
+    instanceType: ec2Name(group.instanceType),
+    count: group.count,
+  })),
+  zoneIds,
+  market: marketOf(request),
+});
+
+/** What a second of the job costs as a share of an On-Demand second, by instance. */
+export function billingRate(
+  request: CreateTrainingJobRequest,
+  zoneId: string,
+  spotDiscount: (instanceType: string, zoneId: string) => number,
+): number {
+  if (marketOf(request) === 'on-demand') return 1;
+  const groups = groupsOf(request);
+  const total = groups.reduce((sum, group) => sum + group.count, 0);
+  return groups.reduce(
+    (sum, group) => sum + (group.count / total) * spotDiscount(ec2Name(group.instanceType), zoneId),
+    0,
+  );
+}
 
 /** undefined when the signal came first. onStarved: called once, when there is none at the first try. */
 export function waitForCapacity(
@@ -13,10 +44,10 @@ export function waitForCapacity(
   if (first) return Promise.resolve(first);
   const { promise, resolve, reject } = Promise.withResolvers<CapacityLease | undefined>();
   let isSettled = false;
-  let unsubscribe = (): void => {};
+  let unsubscribe: (() => void) | undefined;
   const stop = (): void => {
     isSettled = true;
-    unsubscribe();
+    unsubscribe?.();
     signal.removeEventListener('abort', giveUp);
   };
   const giveUp = (): void => {

@@ -47,29 +47,29 @@ export function planFiles(
     });
 }
 
+const badManifest = (why: string, cause?: unknown): JobFailure =>
+  new JobFailure('ClientError', `Data download failed: the manifest file ${why}`, cause);
+
 /** Keys that a manifest names: `[{"prefix": "s3://bucket/x/"}, "a", "b"]`. */
 export function keysOfManifest(text: string): {
   readonly bucket: string;
   readonly prefix: string;
   readonly keys: readonly string[];
 } {
-  const refuse = (why: string, cause?: unknown): never => {
-    throw new JobFailure('ClientError', `Data download failed: the manifest file ${why}`, cause);
-  };
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
   } catch (error) {
-    return refuse(`is no JSON: ${messageOf(error)}`, error);
+    throw badManifest(`is no JSON: ${messageOf(error)}`, error);
   }
-  if (!Array.isArray(parsed)) return refuse('must be a JSON list');
+  if (!Array.isArray(parsed)) throw badManifest('must be a JSON list');
   const [head, ...rest]: unknown[] = parsed;
   if (typeof head !== 'object' || head === null || !('prefix' in head) || typeof head.prefix !== 'string') {
-    return refuse('must begin with {"prefix": "s3://bucket/..."}');
+    throw badManifest('must begin with {"prefix": "s3://bucket/..."}');
   }
   const names = rest.filter((name) => typeof name === 'string');
   if (names.length !== rest.length || names.length === 0)
-    return refuse('must name its objects as strings, at least one');
+    throw badManifest('must name its objects as strings, at least one');
   const { bucket, key: prefix } = parseS3Uri(head.prefix);
   return { bucket, prefix, keys: names.map((name) => `${prefix}${name}`) };
 }

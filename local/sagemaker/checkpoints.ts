@@ -97,7 +97,7 @@ class FolderSync implements CheckpointSync {
   }
 
   async pass(): Promise<boolean> {
-    return await this.#carry(BigInt(Date.now()) * 1_000_000n - CLOCK_TICK_NS);
+    return this.#carry(BigInt(Date.now()) * 1_000_000n - CLOCK_TICK_NS);
   }
 
   async finish(): Promise<void> {

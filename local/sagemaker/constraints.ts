@@ -37,6 +37,19 @@ export function violations(value: unknown, constraint: Constraint, path: string)
     case 'boolean':
       return typeof value === 'boolean' ? [] : [wrongType(value, path, 'a boolean')];
     case 'list':
+    case 'map':
+    case 'structure':
+      return containerViolations(value, constraint, path);
+  }
+}
+
+function containerViolations(
+  value: unknown,
+  constraint: Constraint & { kind: 'list' | 'map' | 'structure' },
+  path: string,
+): string[] {
+  switch (constraint.kind) {
+    case 'list':
       return Array.isArray(value)
         ? listViolations(value, constraint, path)
         : [wrongType(value, path, 'a list')];
@@ -56,7 +69,7 @@ function stringViolations(
 ): string[] {
   if (typeof value !== 'string') return [wrongType(value, path, 'a string')];
   const place = `Value '${shortened(value)}' at '${path}'`;
-  const lengths = rangeViolations([...value].length, constraint, place, 'have length');
+  const lengths = rangeViolations(characters(value), constraint, place, 'have length');
   const { pattern, values } = constraint;
   // SageMaker's patterns must match the whole value.
   const isMatching = !pattern || new RegExp(`^(?:${pattern.source})$`, pattern.flags).test(value);
@@ -126,6 +139,9 @@ function rangeViolations(size: number, { min, max }: Range, place: string, what:
 
 const wrongType = (value: unknown, path: string, wanted: string): string =>
   `Value of type ${value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value} at '${path}' failed to satisfy constraint: Member must be ${wanted}`;
+
+/** Code points, as AWS counts. */
+const characters = (text: string): number => Array.from(text).length;
 
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

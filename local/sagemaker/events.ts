@@ -19,16 +19,24 @@ export function makeEventSender(client: EventBridgeClient, log: (line: string) =
   const tails = new Map<string, Promise<void>>();
   return {
     send: (record) => {
-      const tail = (tails.get(record.name) ?? Promise.resolve()).then(() => deliver(client, record, log));
+      const tail = inTurn(tails.get(record.name), () => deliver(client, record, log));
       tails.set(record.name, tail);
-      void tail.then(() => {
-        if (tails.get(record.name) === tail) tails.delete(record.name);
-      });
+      void forget(tails, record.name, tail);
     },
     flush: async () => {
       await Promise.all(tails.values());
     },
   };
+}
+
+async function inTurn(before: Promise<void> | undefined, work: () => Promise<void>): Promise<void> {
+  await before;
+  await work();
+}
+
+async function forget(tails: Map<string, Promise<void>>, name: string, tail: Promise<void>): Promise<void> {
+  await tail;
+  if (tails.get(name) === tail) tails.delete(name);
 }
 
 async function deliver(

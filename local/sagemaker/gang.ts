@@ -14,9 +14,11 @@ import {
   inputDataConfig,
   resourceConfig,
 } from './container.ts';
+import { JobFailure } from './errors.ts';
 import { type HostExit, type HostProcess, startHost } from './host-process.ts';
 import { openLogStream } from './job-logs.ts';
 import { readLines } from './lines.ts';
+import type { JobMetrics } from './metrics.ts';
 import type { Settings } from './options.ts';
 
 export interface GangContext {
@@ -28,7 +30,7 @@ export interface GangContext {
   readonly masterPort: number;
   readonly scratchDirectory: string;
   readonly onCheckpointSynced: () => void;
-  readonly onLine: (line: string) => void;
+  readonly metrics: JobMetrics;
 }
 
 export type GangOutcome =
@@ -37,6 +39,7 @@ export type GangOutcome =
 
 export interface Gang {
   readonly hosts: readonly Host[];
+  readonly metrics: JobMetrics;
   /** Makes the folders and fills them: configuration, channels, checkpoints. */
   prepare(signal: AbortSignal): Promise<void>;
   /** Starts every host. Settles when all have ended well, or with the first that has not. */
@@ -86,6 +89,10 @@ class LocalGang implements Gang {
     return this.#context.hosts;
   }
 
+  get metrics(): JobMetrics {
+    return this.#context.metrics;
+  }
+
   async prepare(signal: AbortSignal): Promise<void> {
     const { clients, hosts, request, settings, scratchDirectory } = this.#context;
     await mkdir(scratchDirectory, { recursive: true });
@@ -105,11 +112,11 @@ class LocalGang implements Gang {
       if (exit.exitCode !== 0) firstFailure.resolve({ kind: 'failed', host, exit });
     });
     const allEnded = Promise.all(ends).then((): GangOutcome => ({ kind: 'completed' }));
-    return await Promise.race([firstFailure.promise, allEnded]);
+    return Promise.race([firstFailure.promise, allEnded]);
   }
 
   #startHost(host: Host, epoch: number): RunningHost {
-    const { clients, jobArn, masterPort, onLine, request, settings } = this.#context;
+    const { clients, jobArn, masterPort, metrics, request, settings } = this.#context;
     const process = startHost(settings.pythonPath, {
       command: commandOf(request, host),
       environment: environmentOf(request, host, {
@@ -129,8 +136,9 @@ class LocalGang implements Gang {
     );
     const take = (line: string): void => {
       stream.write(line);
-      onLine(line);
+      metrics.line(line);
     };
+    process.onUsage((usage) => metrics.usage(host.name, usage));
     const drained = Promise.all([readLines(process.stdout, take), readLines(process.stderr, take)]).then(() =>
       stream.close(),
     );
@@ -148,6 +156,7 @@ class LocalGang implements Gang {
   async finish(): Promise<void> {
     await Promise.all(this.#syncs.map((sync) => sync.finish()));
     await Promise.all(this.#running.map(({ drained }) => drained));
+    await this.#context.metrics.close();
   }
 }
 
@@ -182,16 +191,26 @@ async function makeHostFolders(
 const FAILURE_CHARACTERS = 1024;
 
 /** The first characters of output/failure, or nothing. */
-export async function failureText(host: Host): Promise<string> {
+async function failureText(host: Host): Promise<string> {
   let file;
   try {
     file = await open(join(host.base, 'output', 'failure'));
     // UTF-8 needs four bytes for a character at most; a hostile file may be of any size.
     const { buffer, bytesRead } = await file.read(Buffer.alloc(FAILURE_CHARACTERS * 4));
-    return [...buffer.subarray(0, bytesRead).toString('utf8')].slice(0, FAILURE_CHARACTERS).join('').trim();
+    return buffer.subarray(0, bytesRead).toString('utf8').slice(0, FAILURE_CHARACTERS).trim();
   } catch {
     return '';
   } finally {
     await file?.close();
   }
+}
+
+/** What a host that ended badly makes of the job. */
+export async function failureOf({ exit, host }: GangOutcome & { kind: 'failed' }): Promise<JobFailure> {
+  const text = exit.refusal
+    ? `the program could not be started: ${exit.refusal}. Name one that is there in ContainerEntrypoint`
+    : await failureText(host);
+  const suffix = `, exit code: ${exit.exitCode}`;
+  const room = FAILURE_CHARACTERS - 'AlgorithmError: '.length - suffix.length;
+  return new JobFailure('AlgorithmError', `${text.slice(0, room)}${suffix}`);
 }

@@ -1,15 +1,18 @@
 """Runs one host's program and makes sure that nothing of it outlives the host.
 
-Started by the local SageMaker with pipes: standard input carries one line of JSON ({"command", "environment",
-"directory"}) and then the lines TERM and KILL; its end means that the server is gone, and then everything dies.
-File descriptor 3 carries lines of JSON back: {"started": pid}, {"usage": {...}}, {"exit": {"code", "signal"}} or
-{"refused": why}. Standard output and error belong to the program.
+Started by the local SageMaker with pipes. Standard input carries one line of JSON ({"command",
+"environment", "directory"}) and then the lines TERM and KILL; its end means that the server is
+gone, and then everything dies. File descriptor 3 carries lines of JSON back: {"started": pid},
+{"usage": {...}}, {"exit": {"code", "signal"}} or {"refused": why}. Standard output and error
+belong to the program.
 
-Dependency-free; Python 3.10 or newer; Linux for the full promise, elsewhere the process group is what is killed.
+Dependency-free; Python 3.10 or newer. Linux for the full promise; elsewhere the program's process
+group is what is killed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -42,17 +45,14 @@ class Outcome(TypedDict):
 
 def prctl(option: int, value: int) -> None:
     """Linux only; a machine without it goes without the promise."""
-    try:
+    with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-    except (AttributeError, OSError):
-        pass
 
 
 def report(message: dict[str, object]) -> None:
-    try:
+    # When the server is gone, the end of standard input says the same.
+    with contextlib.suppress(OSError):
         os.write(REPORT_FD, (json.dumps(message) + "\n").encode())
-    except OSError:
-        pass  # The server is gone; the end of standard input says the same.
 
 
 def run_program(spec: Spec, refusal_fd: int) -> NoReturn:
@@ -90,7 +90,7 @@ def start(spec: Spec) -> tuple[int, str]:
 
 
 def processes() -> dict[int, tuple[int, float, int]]:
-    """Every process: parent, CPU seconds of itself, resident bytes. Empty where there is no /proc."""
+    """Every process: parent, CPU seconds of itself, resident bytes. Empty without /proc."""
     ticks = os.sysconf("SC_CLK_TCK")
     page = os.sysconf("SC_PAGE_SIZE")
     found: dict[int, tuple[int, float, int]] = {}
@@ -162,7 +162,7 @@ class Supervisor:
                 self.outcome = outcome_of(status)
 
     def kill_everything(self) -> None:
-        """Until nothing is left: orphans are ours (subreaper), so none gets away by leaving its group."""
+        """Until nothing is left: orphans are ours (subreaper), so leaving the group saves none."""
         send(self.leader, signal.SIGKILL, group=True)
         while self.reap():
             for pid in descendants(processes()) or [self.leader]:

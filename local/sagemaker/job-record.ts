@@ -107,21 +107,19 @@ export function groupsOf(
   request: CreateTrainingJobRequest,
 ): readonly { readonly name: string; readonly instanceType: string; readonly count: number }[] {
   const config = request.ResourceConfig;
-  if (config?.InstanceGroups?.length) {
-    return config.InstanceGroups.map((group) => ({
-      name: group.InstanceGroupName ?? '',
-      instanceType: group.InstanceType ?? '',
-      count: group.InstanceCount ?? 0,
-    }));
+  if (!config) return [];
+  if (config.InstanceGroups?.length) {
+    return config.InstanceGroups.map(
+      ({ InstanceGroupName: name = '', InstanceType: type = '', InstanceCount: count = 0 }) => ({
+        name,
+        instanceType: type,
+        count,
+      }),
+    );
   }
-  const preferred = config?.InstancePreferences?.[0];
-  return [
-    {
-      name: 'homogeneousCluster',
-      instanceType: config?.InstanceType ?? preferred?.InstanceType ?? '',
-      count: config?.InstanceCount ?? preferred?.InstanceCount ?? 0,
-    },
-  ];
+  // Of a list of preferences the first is taken: this server's market is asked for one type at a time.
+  const { InstanceType, InstanceCount } = { ...config, ...config.InstancePreferences?.[0] };
+  return [{ name: 'homogeneousCluster', instanceType: InstanceType ?? '', count: InstanceCount ?? 0 }];
 }
 
 export const marketOf = (request: CreateTrainingJobRequest): 'spot' | 'on-demand' =>

@@ -45,8 +45,6 @@ export function listJobs(all: readonly JobRecord[], input: ListInput): ListPage 
 }
 
 function isWanted(record: JobRecord, input: ListInput): boolean {
-  const isBetween = (time: number, after: number | undefined, before: number | undefined): boolean =>
-    (after === undefined || time > after * 1000) && (before === undefined || time < before * 1000);
   return (
     isBetween(record.createdAt, input.CreationTimeAfter, input.CreationTimeBefore) &&
     isBetween(record.modifiedAt, input.LastModifiedTimeAfter, input.LastModifiedTimeBefore) &&
@@ -58,6 +56,9 @@ function isWanted(record: JobRecord, input: ListInput): boolean {
       record.request.ResourceConfig?.TrainingPlanArn === input.TrainingPlanArnEquals)
   );
 }
+
+const isBetween = (time: number, after: number | undefined, before: number | undefined): boolean =>
+  (after === undefined || time > after * 1000) && (before === undefined || time < before * 1000);
 
 type Position = readonly [string, string];
 

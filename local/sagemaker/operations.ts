@@ -25,10 +25,11 @@ interface Operation {
 }
 
 /** The body has been checked against `input` before `run` sees it: that is what makes its type known. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 const operation = <Input>(
   input: Structure,
   run: (body: Input, context: OperationContext) => Answer | Promise<Answer>,
-): Operation => ({ input, run: async (body, context) => await run(body as Input, context) });
+): Operation => ({ input, run: async (body, context) => run(body as Input, context) });
 
 interface Named {
   readonly TrainingJobName: string;
@@ -60,7 +61,7 @@ export async function runOperation(name: string, body: unknown, context: Operati
   }
   const problem = violationMessage(violations(body, found.input, ''));
   if (problem !== undefined) throw validationException(problem);
-  return await found.run(withoutNulls(body), context);
+  return found.run(withoutNulls(body), context);
 }
 
 /** In this protocol a null member is an absent one. */

@@ -142,24 +142,33 @@ function oneChannelRules(channel: Channel, request: CreateTrainingJobRequest): s
   const name = channel.ChannelName ?? '';
   const mode = channel.InputMode ?? request.AlgorithmSpecification?.TrainingInputMode;
   const sources = [s3, fileSystem, dataset].filter((source) => source !== undefined).length;
+  const place = `Channel '${name}'`;
   return [
-    ...(sources === 1 ? [] : [`Channel '${name}' needs exactly one data source, it has ${sources}`]),
-    ...(s3?.S3DataType === 'AugmentedManifestFile' && mode !== 'Pipe'
-      ? [`Channel '${name}': AugmentedManifestFile is only supported with InputMode Pipe`]
-      : []),
+    ...(sources === 1 ? [] : [`${place} needs exactly one data source, it has ${sources}`]),
+    ...(mode === 'Pipe'
+      ? []
+      : pipeOnly(channel).map((what) => `${place}: ${what} is only supported with InputMode Pipe`)),
     ...(s3 && s3.S3DataType !== 'S3Prefix' && mode === 'FastFile'
-      ? [`Channel '${name}': FastFile is only supported with S3DataType S3Prefix`]
+      ? [`${place}: FastFile is only supported with S3DataType S3Prefix`]
       : []),
-    ...(mode !== 'Pipe' && channel.CompressionType === 'Gzip'
-      ? [`Channel '${name}': CompressionType Gzip is only supported with InputMode Pipe`]
+    ...(fileSystem ? fileSystemRules(mode, request).map((problem) => `${place}: ${problem}`) : []),
+  ];
+}
+
+function fileSystemRules(mode: string | undefined, request: CreateTrainingJobRequest): string[] {
+  return [
+    ...(mode === 'File' ? [] : ['file systems are only supported with InputMode File']),
+    ...(request.VpcConfig ? [] : ['file systems need a VpcConfig']),
+  ];
+}
+
+function pipeOnly(channel: Channel): string[] {
+  return [
+    ...(channel.DataSource?.S3DataSource?.S3DataType === 'AugmentedManifestFile'
+      ? ['AugmentedManifestFile']
       : []),
-    ...(mode !== 'Pipe' && channel.RecordWrapperType === 'RecordIO'
-      ? [`Channel '${name}': RecordWrapperType RecordIO is only supported with InputMode Pipe`]
-      : []),
-    ...(fileSystem && mode !== 'File'
-      ? [`Channel '${name}': file systems are only supported with InputMode File`]
-      : []),
-    ...(fileSystem && !request.VpcConfig ? [`Channel '${name}': file systems need a VpcConfig`] : []),
+    ...(channel.CompressionType === 'Gzip' ? ['CompressionType Gzip'] : []),
+    ...(channel.RecordWrapperType === 'RecordIO' ? ['RecordWrapperType RecordIO'] : []),
   ];
 }
 

@@ -7,6 +7,7 @@ import { destroyClients, makeClients } from './clients.ts';
 import { makeEventSender } from './events.ts';
 import { makeHttpServer } from './http.ts';
 import { openJobStore } from './job-store.ts';
+import { makeLineScanner } from './metrics.ts';
 import { runOperation } from './operations.ts';
 import { type LocalSageMakerOptions, settingsOf } from './options.ts';
 import { openRegistry } from './registry.ts';
@@ -31,6 +32,7 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
     store: await openJobStore(settings.stateDirectory),
     events: makeEventSender(clients.events, settings.log),
     addresses: makeAddressBook(Math.random),
+    scanner: makeLineScanner(),
   };
   const registry = await openRegistry(services);
   const context = {
@@ -50,6 +52,7 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
       server.closeAllConnections();
       await registry.close();
       await services.events.flush();
+      await services.scanner.close();
       destroyClients(clients);
     },
   };

@@ -1,251 +1,22 @@
 /** Constraints of the operations' inputs, as in AWS's service model of SageMaker 2017-07-24. */
-import { TrainingInstanceType } from '@aws-sdk/client-sagemaker';
-import type { Constraint, Structure } from './constraints.ts';
+import type { Constraint } from './constraints.ts';
+import {
+  integer,
+  jobName,
+  line,
+  list,
+  oneOf,
+  planArn,
+  profilerConfig,
+  remoteDebugConfig,
+  ruleConfigurations,
+  structure,
+  tagKey,
+  tags,
+  text,
+} from './primitives.ts';
 
-const text = (max: number, pattern?: RegExp, min = 0): Constraint => ({
-  kind: 'string',
-  min,
-  max,
-  ...(pattern ? { pattern } : {}),
-});
-const oneOf = (...values: readonly string[]): Constraint => ({ kind: 'string', values });
-const integer = (min?: number, max?: number): Constraint => ({
-  kind: 'integer',
-  ...(min === undefined ? {} : { min }),
-  ...(max === undefined ? {} : { max }),
-});
-const boolean: Constraint = { kind: 'boolean' };
-const list = (of: Constraint, max: number, min = 0): Constraint => ({ kind: 'list', of, max, min });
-const map = (key: Constraint, value: Constraint, max: number): Constraint => ({
-  kind: 'map',
-  key,
-  value,
-  max,
-});
-const structure = (members: Record<string, Constraint>, ...required: string[]): Structure => ({
-  kind: 'structure',
-  members,
-  required,
-});
-
-const line = /.*/;
-const s3Uri = text(1024, /(https|s3):\/\/([^/]+)\/?(.*)/);
-const inputMode = oneOf('Pipe', 'File', 'FastFile');
-// The service adds types faster than this table could follow: the newest SDK's list is the table.
-const instanceType: Constraint = { kind: 'string', values: Object.values(TrainingInstanceType) };
-const planArn = text(2048, /arn:aws[a-z-]*:sagemaker:[a-z0-9-]*:[0-9]{12}:training-plan\/.*/, 50);
-const kmsKey = text(2048, /[a-zA-Z0-9:/_-]*/);
-const groupName = text(64, /.+/, 1);
-export const jobName = text(63, /[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}/, 1);
-const tagText = /[\p{L}\p{Z}\p{N}_.:/=+\-@]*/u;
-const tags = list(structure({ Key: text(128, tagText, 1), Value: text(256, tagText) }, 'Key', 'Value'), 50);
-
-const algorithmSpecification = structure(
-  {
-    TrainingImage: text(255, line),
-    AlgorithmName: text(
-      170,
-      /(arn:aws[a-z-]*:sagemaker:[a-z0-9-]*:[0-9]{12}:[a-z-]*\/)?([a-zA-Z0-9]([a-zA-Z0-9-]){0,62})(?<!-)/,
-      1,
-    ),
-    TrainingInputMode: inputMode,
-    MetricDefinitions: list(
-      structure({ Name: text(255, /.+/, 1), Regex: text(500, /.+/, 1) }, 'Name', 'Regex'),
-      40,
-    ),
-    EnableSageMakerMetricsTimeSeries: boolean,
-    ContainerEntrypoint: list(text(256, line), 100, 1),
-    ContainerArguments: list(text(256, line), 100, 1),
-    TrainingImageConfig: structure(
-      {
-        TrainingRepositoryAccessMode: oneOf('Platform', 'Vpc'),
-        TrainingRepositoryAuthConfig: structure(
-          {
-            TrainingRepositoryCredentialsProviderArn: text(
-              2048,
-              /arn:[a-zA-Z0-9-]+:lambda:[a-zA-Z0-9-]+:[0-9]{12}:function:.*/,
-              1,
-            ),
-          },
-          'TrainingRepositoryCredentialsProviderArn',
-        ),
-      },
-      'TrainingRepositoryAccessMode',
-    ),
-  },
-  'TrainingInputMode',
-);
-
-const s3DataSource = structure(
-  {
-    S3DataType: oneOf('ManifestFile', 'S3Prefix', 'AugmentedManifestFile', 'Converse'),
-    S3Uri: s3Uri,
-    S3DataDistributionType: oneOf('FullyReplicated', 'ShardedByS3Key'),
-    AttributeNames: list(text(256, /.+/, 1), 16),
-    InstanceGroupNames: list(groupName, 5),
-    ModelAccessConfig: structure({ AcceptEula: boolean }, 'AcceptEula'),
-    HubAccessConfig: structure({ HubContentArn: text(255, line) }, 'HubContentArn'),
-  },
-  'S3DataType',
-  'S3Uri',
-);
-
-const fileSystemDataSource = structure(
-  {
-    FileSystemId: text(21, /fs-[0-9a-f]{8,}/, 11),
-    FileSystemAccessMode: oneOf('rw', 'ro'),
-    FileSystemType: oneOf('EFS', 'FSxLustre'),
-    DirectoryPath: text(4096, line),
-  },
-  'FileSystemId',
-  'FileSystemAccessMode',
-  'FileSystemType',
-  'DirectoryPath',
-);
-
-const channel = structure(
-  {
-    ChannelName: text(64, /[A-Za-z0-9.\-_]+/, 1),
-    DataSource: structure({
-      S3DataSource: s3DataSource,
-      FileSystemDataSource: fileSystemDataSource,
-      DatasetSource: structure({ DatasetArn: text(2048) }, 'DatasetArn'),
-    }),
-    ContentType: text(256, line),
-    CompressionType: oneOf('None', 'Gzip'),
-    RecordWrapperType: oneOf('None', 'RecordIO'),
-    InputMode: inputMode,
-    ShuffleConfig: structure({ Seed: integer() }, 'Seed'),
-  },
-  'ChannelName',
-  'DataSource',
-);
-
-const resourceConfig = structure({
-  InstanceType: instanceType,
-  InstanceCount: integer(0),
-  VolumeSizeInGB: integer(0),
-  VolumeKmsKeyId: kmsKey,
-  KeepAlivePeriodInSeconds: integer(0, 21_600),
-  InstanceGroups: list(
-    structure(
-      { InstanceGroupName: groupName, InstanceType: instanceType, InstanceCount: integer(0) },
-      'InstanceGroupName',
-      'InstanceType',
-      'InstanceCount',
-    ),
-    5,
-  ),
-  TrainingPlanArn: planArn,
-  InstancePlacementConfig: structure({
-    EnableMultipleJobs: boolean,
-    PlacementSpecifications: list(
-      structure({ UltraServerId: text(256), InstanceCount: integer(0) }, 'InstanceCount'),
-      10,
-    ),
-  }),
-  InstancePreferences: list(
-    structure(
-      { InstanceType: instanceType, InstanceCount: integer(0), TrainingPlanArns: list(planArn, 1, 1) },
-      'InstanceType',
-    ),
-    5,
-    1,
-  ),
-  SelectedInstanceType: instanceType,
-  SelectedInstanceCount: integer(0),
-});
-
-const parameters = (max: number): Constraint => map(text(256, line, 1), text(256, line), max);
-/** Debugger's and Profiler's rules: taken and given back by Describe, never run here. */
-const ruleConfigurations = list(
-  structure(
-    {
-      RuleConfigurationName: text(256, line, 1),
-      LocalPath: text(4096, line),
-      S3OutputPath: s3Uri,
-      RuleEvaluatorImage: text(255, line),
-      InstanceType: text(64),
-      VolumeSizeInGB: integer(0),
-      RuleParameters: parameters(100),
-    },
-    'RuleConfigurationName',
-    'RuleEvaluatorImage',
-  ),
-  20,
-);
-const profilerConfig = structure({
-  S3OutputPath: s3Uri,
-  ProfilingIntervalInMilliseconds: integer(),
-  ProfilingParameters: parameters(20),
-  DisableProfiler: boolean,
-});
-const debugHookConfig = structure(
-  {
-    LocalPath: text(4096, line),
-    S3OutputPath: s3Uri,
-    HookParameters: parameters(20),
-    CollectionConfigurations: list(
-      structure({ CollectionName: text(256, line, 1), CollectionParameters: parameters(20) }),
-      20,
-    ),
-  },
-  'S3OutputPath',
-);
-const experimentName = text(120, /[a-zA-Z0-9](-*[a-zA-Z0-9]){0,119}/, 1);
-const remoteDebugConfig = structure({ EnableRemoteDebug: boolean });
-
-export const createTrainingJobInput = structure(
-  {
-    TrainingJobName: jobName,
-    HyperParameters: map(text(256, line), text(2500, line), 100),
-    AlgorithmSpecification: algorithmSpecification,
-    RoleArn: text(2048, /arn:aws[a-z-]*:iam::\d{12}:role\/?[a-zA-Z_0-9+=,.@\-_/]+/, 20),
-    InputDataConfig: list(channel, 20, 1),
-    OutputDataConfig: structure(
-      { S3OutputPath: s3Uri, KmsKeyId: kmsKey, CompressionType: oneOf('GZIP', 'NONE') },
-      'S3OutputPath',
-    ),
-    ResourceConfig: resourceConfig,
-    VpcConfig: structure(
-      {
-        SecurityGroupIds: list(text(32, /[-0-9a-zA-Z]+/), 5, 1),
-        Subnets: list(text(32, /[-0-9a-zA-Z]+/), 16, 1),
-      },
-      'SecurityGroupIds',
-      'Subnets',
-    ),
-    StoppingCondition: structure({
-      MaxRuntimeInSeconds: integer(1),
-      MaxWaitTimeInSeconds: integer(1),
-      MaxPendingTimeInSeconds: integer(1_800, 2_419_200),
-    }),
-    Tags: tags,
-    EnableNetworkIsolation: boolean,
-    EnableInterContainerTrafficEncryption: boolean,
-    EnableManagedSpotTraining: boolean,
-    CheckpointConfig: structure({ S3Uri: s3Uri, LocalPath: text(4096, line) }, 'S3Uri'),
-    DebugHookConfig: debugHookConfig,
-    DebugRuleConfigurations: ruleConfigurations,
-    TensorBoardOutputConfig: structure({ LocalPath: text(4096, line), S3OutputPath: s3Uri }, 'S3OutputPath'),
-    ExperimentConfig: structure({
-      ExperimentName: experimentName,
-      TrialName: experimentName,
-      TrialComponentDisplayName: experimentName,
-      RunName: experimentName,
-    }),
-    ProfilerConfig: profilerConfig,
-    ProfilerRuleConfigurations: ruleConfigurations,
-    Environment: map(text(512, /[a-zA-Z_][a-zA-Z0-9_]*/), text(512, /[\S\s]*/), 100),
-    RetryStrategy: structure({ MaximumRetryAttempts: integer(1, 30) }, 'MaximumRetryAttempts'),
-    RemoteDebugConfig: remoteDebugConfig,
-    InfraCheckConfig: structure({ EnableInfraCheck: boolean }),
-    SessionChainingConfig: structure({ EnableSessionTagChaining: boolean }),
-  },
-  'TrainingJobName',
-  'RoleArn',
-  'OutputDataConfig',
-);
+export { createTrainingJobInput } from './create-shape.ts';
 
 export const namedJobInput = structure({ TrainingJobName: jobName }, 'TrainingJobName');
 
@@ -283,7 +54,7 @@ export const listTagsInput = structure(
   'ResourceArn',
 );
 export const deleteTagsInput = structure(
-  { ResourceArn: resourceArn, TagKeys: list(text(128, tagText, 1), 50, 1) },
+  { ResourceArn: resourceArn, TagKeys: list(tagKey, 50, 1) },
   'ResourceArn',
   'TagKeys',
 );

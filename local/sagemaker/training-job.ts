@@ -1,50 +1,27 @@
 /** The life of one training job, from waiting for capacity to its end, through interruptions. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SecondaryStatus, TrainingJobStatus } from '@aws-sdk/client-sagemaker';
 import type { CapacityLease } from '../market/port.ts';
 import type { AddressBook } from './addresses.ts';
-import { uploadArtifact } from './artifacts.ts';
-import { waitForCapacity } from './capacity.ts';
-import type { Clients } from './clients.ts';
-import { after } from './concurrency.ts';
-import { planHosts } from './container.ts';
+import { type ArtifactKind, uploadArtifacts } from './artifacts.ts';
+import { billingRate, capacityRequest, waitForCapacity } from './capacity.ts';
+import { EndingSwitch, STOPPED_AS } from './endings.ts';
 import { JobFailure, messageOf } from './errors.ts';
-import type { EventSender } from './events.ts';
-import { failureText, type Gang, type GangOutcome, makeGang } from './gang.ts';
+import { failureOf, type Gang, type GangOutcome } from './gang.ts';
 import {
-  ec2Name,
   groupsOf,
-  hasEnded,
   type JobRecord,
   marketOf,
   secondsUntil,
   withPhaseEnded,
   withPhaseStarted,
-  withStatus,
 } from './job-record.ts';
-import type { JobStore } from './job-store.ts';
-import type { Settings } from './options.ts';
+import { JobState, type StateServices } from './job-state.ts';
+import { openStay, type StayServices } from './stay.ts';
 
-export interface JobServices {
-  readonly settings: Settings;
-  readonly clients: Clients;
-  readonly store: JobStore;
-  readonly events: EventSender;
+export interface JobServices extends StateServices, StayServices {
   readonly addresses: AddressBook;
 }
-
-/** Why a job ends before its program does. */
-type Ending = 'stopped' | 'maxRuntime' | 'maxWait' | 'maxPending' | 'noCapacity' | 'serverCloses';
-
-const ENDINGS: Readonly<
-  Record<Exclude<Ending, 'noCapacity' | 'serverCloses'>, readonly [SecondaryStatus, string]>
-> = {
-  stopped: ['Stopped', 'Training job stopped'],
-  maxPending: ['Stopped', 'Training job stopped: MaxPendingTimeInSeconds passed without capacity'],
-  maxRuntime: ['MaxRuntimeExceeded', 'Training job runtime exceeded MaxRuntimeInSeconds provided'],
-  maxWait: ['MaxWaitTimeExceeded', 'Training job exceeded MaxWaitTimeInSeconds provided'],
-};
 
 const NO_CAPACITY =
   'Unable to provision requested ML compute capacity. Please retry using a different ML instance type.';
@@ -54,31 +31,33 @@ const ON_DEMAND_PATIENCE_SECONDS = 900;
 /** Peers of a failed host are of no more use; what they may still save they save in this time. */
 const PEER_GRACE_SECONDS = 10;
 const CLOSE_GRACE_SECONDS = 5;
+const DAY_SECONDS = 86_400;
 const ACCELERATED = /^ml\.(p|g|trn)\d/;
 
 export class TrainingJob {
   readonly #services: JobServices;
   readonly #zoneIds: readonly string[] | undefined;
-  readonly #ending = new AbortController();
-  #record: JobRecord;
-  #timers: (() => void)[] = [];
+  readonly #state: JobState;
+  readonly #endings: EndingSwitch;
   #done: Promise<void> = Promise.resolve();
 
   /** zoneIds: those of the job's subnets; undefined when it names none. */
   constructor(record: JobRecord, zoneIds: readonly string[] | undefined, services: JobServices) {
-    this.#record = record;
     this.#zoneIds = zoneIds;
     this.#services = services;
+    this.#state = new JobState(record, services);
+    this.#endings = new EndingSwitch(services.settings.timeScale, async (ending) => {
+      if (ending !== 'noCapacity') await this.#showStopping();
+    });
   }
 
   get record(): JobRecord {
-    return this.#record;
+    return this.#state.record;
   }
 
   /** Replaces what the API may change of a job without changing its course. */
-  async amend(change: (record: JobRecord) => JobRecord): Promise<void> {
-    this.#record = change(this.#record);
-    await this.#services.store.save(this.#record);
+  amend(change: (record: JobRecord) => JobRecord): Promise<void> {
+    return this.#state.amend(change);
   }
 
   start(): void {
@@ -87,50 +66,37 @@ export class TrainingJob {
 
   /** StopTrainingJob of a job that has not ended; asking twice is asking once. */
   async stop(): Promise<void> {
-    if (this.#ending.signal.aborted) return;
-    await this.#change('Stopping', 'Stopping', 'Stopping the training job');
-    this.#ending.abort('stopped' satisfies Ending);
+    if (this.#endings.ending !== undefined) return;
+    await this.#showStopping();
+    this.#endings.end('stopped');
   }
 
   /** The server goes: hosts are stopped and checkpoints saved, the record stays as one that was running. */
   async close(): Promise<void> {
-    this.#ending.abort('serverCloses' satisfies Ending);
+    this.#endings.end('serverCloses');
     await this.#done;
   }
 
+  #showStopping(): Promise<void> {
+    return this.#state.change('Stopping', 'Stopping', 'Stopping the training job');
+  }
+
   async #run(): Promise<void> {
+    const { request } = this.record;
     try {
-      await this.#change('InProgress', 'Starting', 'Starting the training job.');
-      this.#startLimits();
-      while (await this.#stay());
+      await this.#state.change('InProgress', 'Starting', 'Starting the training job.');
+      // MaxWait counts waiting and running together.
+      if (marketOf(request) === 'spot')
+        this.#endings.limit('maxWait', request.StoppingCondition?.MaxWaitTimeInSeconds);
+      while (await this.#stay()) {
+        await this.#state.change('InProgress', 'Starting', 'Launching requested ML instances.');
+      }
     } catch (error) {
       await this.#fail(error);
     } finally {
-      for (const cancel of this.#timers) cancel();
+      this.#endings.cancelLimits();
       if (!this.#services.settings.keepHostFolders) await this.#removeFolders();
     }
-  }
-
-  #limit(ending: Ending, seconds: number | undefined): () => void {
-    if (seconds === undefined) return () => {};
-    const cancel = after(
-      (seconds / this.#services.settings.timeScale) * 1000,
-      () => void this.#endEarly(ending),
-    );
-    this.#timers.push(cancel);
-    return cancel;
-  }
-
-  async #endEarly(ending: Ending): Promise<void> {
-    if (this.#ending.signal.aborted) return;
-    if (ending !== 'noCapacity') await this.#change('Stopping', 'Stopping', 'Stopping the training job');
-    this.#ending.abort(ending);
-  }
-
-  /** MaxWait counts waiting and running together. */
-  #startLimits(): void {
-    const condition = this.#record.request.StoppingCondition;
-    if (marketOf(this.#record.request) === 'spot') this.#limit('maxWait', condition?.MaxWaitTimeInSeconds);
   }
 
   /** One stay on capacity; true when it was interrupted and another is due. */
@@ -141,11 +107,12 @@ export class TrainingJob {
       return false;
     }
     const { addresses } = this.#services;
-    const slot = addresses.takeSlot();
+    let slot: number | undefined;
     let port: number | undefined;
     try {
+      slot = addresses.takeSlot();
       port = await addresses.takePort();
-      return await this.#useCapacity(lease, this.#makeGang(lease, slot, port));
+      return await this.#useCapacity(lease, slot, port);
     } finally {
       addresses.release(slot, port);
       lease.release();
@@ -153,80 +120,75 @@ export class TrainingJob {
   }
 
   async #acquire(): Promise<CapacityLease | undefined> {
-    const { request, name } = this.#record;
-    const market = marketOf(request);
-    const groups = groupsOf(request);
-    const pends = market === 'on-demand' && groups.some((group) => ACCELERATED.test(group.instanceType));
-    let cancelPatience = (): void => {};
+    const { request, name } = this.record;
+    const pends =
+      marketOf(request) === 'on-demand' &&
+      groupsOf(request).some((group) => ACCELERATED.test(group.instanceType));
+    const cancels: (() => void)[] = [];
     const onStarved = (): void => {
-      void this.#change('InProgress', pends ? 'Pending' : 'Starting', STARVED);
+      void this.#state.change('InProgress', pends ? 'Pending' : 'Starting', STARVED);
       if (pends)
-        cancelPatience = this.#limit('maxPending', request.StoppingCondition?.MaxPendingTimeInSeconds);
-      else if (market === 'on-demand') cancelPatience = this.#limit('noCapacity', ON_DEMAND_PATIENCE_SECONDS);
+        cancels.push(this.#endings.limit('maxPending', request.StoppingCondition?.MaxPendingTimeInSeconds));
+      else if (marketOf(request) === 'on-demand') {
+        cancels.push(this.#endings.limit('noCapacity', ON_DEMAND_PATIENCE_SECONDS));
+      }
     };
+    const wanted = capacityRequest(name, request, this.#zoneIds);
     const lease = await waitForCapacity(
       this.#services.settings.market,
-      {
-        owner: name,
-        groups: groups.map((group) => ({ instanceType: ec2Name(group.instanceType), count: group.count })),
-        zoneIds: this.#zoneIds,
-        market,
-      },
-      this.#ending.signal,
+      wanted,
+      this.#endings.signal,
       onStarved,
     );
-    cancelPatience();
+    for (const cancel of cancels) cancel();
     return lease;
   }
 
-  #makeGang(lease: CapacityLease, slot: number, masterPort: number): Gang {
-    const { clients, settings } = this.#services;
-    const { request, arn } = this.#record;
-    return makeGang({
-      settings,
-      clients,
-      request,
-      jobArn: arn,
-      hosts: planHosts(request, this.#directory, slot),
+  async #useCapacity(lease: CapacityLease, slot: number, masterPort: number): Promise<boolean> {
+    const { settings } = this.#services;
+    const { gang, reclaim, noticeSeconds } = openStay(this.#services, this.record, lease, {
+      slot,
       masterPort,
-      scratchDirectory: join(this.#directory, 'scratch'),
-      onCheckpointSynced: () => lease.checkpointSynced(),
-      onLine: () => {},
     });
-  }
-
-  async #useCapacity(lease: CapacityLease, gang: Gang): Promise<boolean> {
-    const reclaim = new AbortController();
-    lease.onReclaim((notice) => reclaim.abort(notice.graceSeconds));
-    const cut = AbortSignal.any([reclaim.signal, this.#ending.signal]);
-    this.#record = withPhaseStarted(this.#record, this.#billingRate(lease.zoneId), Date.now());
-    const spent = secondsUntil(this.#record, this.#services.settings.timeScale, Date.now()).trainingSeconds;
-    const runtime = this.#record.request.StoppingCondition?.MaxRuntimeInSeconds ?? 86_400;
-    const cancelRuntime = this.#limit('maxRuntime', Math.max(0, runtime - spent));
+    this.#state.update((record) =>
+      withPhaseStarted(record, billingRate(record.request, lease.zoneId, settings.spotDiscount), Date.now()),
+    );
+    const cancelRuntime = this.#limitRuntime();
     try {
-      const outcome = await this.#prepareAndRun(gang, cut);
-      if (outcome) {
-        cancelRuntime();
-        await this.#conclude(outcome, gang);
-        return false;
-      }
-      if (this.#ending.signal.aborted) {
-        await this.#finishEarly(gang);
-        return false;
-      }
-      await this.#interrupt(gang, Number(reclaim.signal.reason));
-      return true;
+      return await this.#runGang(gang, reclaim, noticeSeconds);
     } finally {
       cancelRuntime();
       // Whatever went wrong on the way: no process stays.
       await gang.stop(0);
-      this.#record = withPhaseEnded(this.#record, this.#services.settings.timeScale, Date.now());
+      await gang.metrics.close();
+      this.#state.update((record) => withPhaseEnded(record, settings.timeScale, Date.now()));
     }
+  }
+
+  /** Time on capacity before an interruption counts: whether SageMaker counts so is not documented. */
+  #limitRuntime(): () => void {
+    const { trainingSeconds } = secondsUntil(this.record, this.#services.settings.timeScale, Date.now());
+    const runtime = this.record.request.StoppingCondition?.MaxRuntimeInSeconds ?? DAY_SECONDS;
+    return this.#endings.limit('maxRuntime', Math.max(0, runtime - trainingSeconds));
+  }
+
+  async #runGang(gang: Gang, reclaim: AbortSignal, noticeSeconds: () => number): Promise<boolean> {
+    const outcome = await this.#prepareAndRun(gang, AbortSignal.any([reclaim, this.#endings.signal]));
+    if (outcome) {
+      await this.#conclude(outcome, gang);
+      return false;
+    }
+    if (this.#endings.ending !== undefined) {
+      await this.#finishEarly(gang);
+      return false;
+    }
+    await this.#interrupt(gang, noticeSeconds());
+    return true;
   }
 
   /** undefined when something cut it short. */
   async #prepareAndRun(gang: Gang, cut: AbortSignal): Promise<GangOutcome | undefined> {
-    await this.#change('InProgress', 'Downloading', 'Downloading input data');
+    await this.#state.change('InProgress', 'Downloading', 'Downloading input data');
     try {
       await gang.prepare(cut);
     } catch (error) {
@@ -234,123 +196,85 @@ export class TrainingJob {
       throw error;
     }
     if (cut.aborted) return undefined;
-    await this.#change('InProgress', 'Training', 'Training image download completed. Training in progress.');
+    await this.#state.change(
+      'InProgress',
+      'Training',
+      'Training image download completed. Training in progress.',
+    );
     const { promise: isCut, resolve } = Promise.withResolvers<undefined>();
     cut.addEventListener('abort', () => resolve(undefined), { once: true });
-    if (cut.aborted) resolve(undefined);
-    return await Promise.race([gang.run(), isCut]);
+    if (cut.aborted) return undefined;
+    return Promise.race([gang.run(), isCut]);
   }
 
   async #interrupt(gang: Gang, graceSeconds: number): Promise<void> {
-    await this.#change('InProgress', 'Interrupted', 'Training job interrupted');
-    await gang.stop(Math.min(graceSeconds, this.#services.settings.graceSeconds));
+    await this.#state.change('InProgress', 'Interrupted', 'Training job interrupted');
+    await gang.stop(graceSeconds);
     await gang.finish();
-    this.#record = withPhaseEnded(this.#record, this.#services.settings.timeScale, Date.now());
-    await this.#change('InProgress', 'Starting', 'Launching requested ML instances.');
   }
 
   /** The program ended by itself. */
   async #conclude(outcome: GangOutcome, gang: Gang): Promise<void> {
     await gang.stop(outcome.kind === 'failed' ? PEER_GRACE_SECONDS : 0);
     await gang.finish();
-    await this.#change('InProgress', 'Uploading', 'Uploading generated training model');
+    this.#keepMetrics(gang);
+    await this.#state.change('InProgress', 'Uploading', 'Uploading generated training model');
     await this.#upload(outcome.kind === 'completed' ? ['model', 'output'] : ['output'], gang);
     if (outcome.kind === 'failed') throw await failureOf(outcome);
-    await this.#end('Completed', 'Completed', 'Training job completed');
+    await this.#state.end('Completed', 'Completed', 'Training job completed');
   }
 
   /** Stopped by a client or a limit, with or without hosts. */
   async #finishEarly(gang: Gang | undefined): Promise<void> {
-    const ending = this.#ending.signal.reason as Ending;
+    const ending = this.#endings.ending ?? 'stopped';
     if (ending === 'noCapacity') throw new JobFailure('CapacityError', NO_CAPACITY);
     const { graceSeconds } = this.#services.settings;
     if (gang) {
       await gang.stop(ending === 'serverCloses' ? Math.min(CLOSE_GRACE_SECONDS, graceSeconds) : graceSeconds);
       await gang.finish();
+      this.#keepMetrics(gang);
     }
     if (ending === 'serverCloses') return;
     if (gang) {
-      await this.#change('Stopping', 'Uploading', 'Uploading generated training model');
+      await this.#state.change('Stopping', 'Uploading', 'Uploading generated training model');
       await this.#upload(['model', 'output'], gang);
     }
-    await this.#end('Stopped', ...ENDINGS[ending]);
+    await this.#state.end('Stopped', ...STOPPED_AS[ending]);
   }
 
-  async #upload(kinds: readonly ('model' | 'output')[], gang: Gang): Promise<void> {
-    const { OutputDataConfig: output } = this.#record.request;
-    try {
-      for (const kind of kinds) {
-        const uri = await uploadArtifact(
-          {
-            s3: this.#services.clients.s3,
-            jobName: this.#record.name,
-            outputPath: output?.S3OutputPath ?? '',
-            compression: output?.CompressionType ?? 'GZIP',
-            hosts: gang.hosts,
-            scratchDirectory: join(this.#directory, 'scratch'),
-          },
-          kind,
-        );
-        if (kind === 'model') this.#record = { ...this.#record, modelUri: uri };
-      }
-    } catch (error) {
-      throw new JobFailure('ClientError', `Artifact upload failed: ${messageOf(error)}`, error);
-    }
+  #keepMetrics(gang: Gang): void {
+    this.#state.update((record) => ({ ...record, metrics: gang.metrics.latest() }));
+  }
+
+  async #upload(kinds: readonly ArtifactKind[], gang: Gang): Promise<void> {
+    const { OutputDataConfig: output } = this.record.request;
+    const uris = await uploadArtifacts(
+      {
+        s3: this.#services.clients.s3,
+        jobName: this.record.name,
+        outputPath: output?.S3OutputPath ?? '',
+        compression: output?.CompressionType ?? 'GZIP',
+        hosts: gang.hosts,
+        scratchDirectory: join(this.#directory, 'scratch'),
+      },
+      kinds,
+    );
+    this.#state.update((record) => ({ ...record, modelUri: uris.model }));
   }
 
   async #fail(error: unknown): Promise<void> {
-    if (this.#ending.signal.reason === ('serverCloses' satisfies Ending)) return;
+    if (this.#endings.ending === 'serverCloses') return;
     const failure =
       error instanceof JobFailure
         ? error
         : new JobFailure('InternalServerError', 'We encountered an internal error. Please try again.', error);
-    if (failure !== error) this.#services.settings.log(`${this.#record.name}: ${messageOf(error)}`);
-    this.#record = { ...this.#record, failureReason: failure.message };
-    await this.#end('Failed', 'Failed', 'Training job failed');
-  }
-
-  async #end(status: TrainingJobStatus, secondaryStatus: SecondaryStatus, message: string): Promise<void> {
-    const now = Date.now();
-    const record = withPhaseEnded(this.#record, this.#services.settings.timeScale, now);
-    const hasTrained = record.trainingStartedAt !== undefined;
-    this.#record = { ...record, ...(hasTrained ? { trainingEndedAt: now } : {}) };
-    await this.#change(status, secondaryStatus, message);
-  }
-
-  /** Kept first, told afterwards. */
-  async #change(status: TrainingJobStatus, secondaryStatus: SecondaryStatus, message: string): Promise<void> {
-    // A stop that came meanwhile is not taken back by what was under way.
-    const isStopping = this.#record.status === 'Stopping' && status === 'InProgress';
-    const change = { status: isStopping ? 'Stopping' : status, secondaryStatus, message } as const;
-    if (isStopping && secondaryStatus !== 'Uploading') return;
-    this.#record = withStatus(this.#record, change, Date.now());
-    const { store, events, settings } = this.#services;
-    const { record } = this;
-    settings.log(
-      `${record.name} ${record.status}/${record.secondaryStatus}${record.failureReason ? `: ${record.failureReason}` : ''}`,
-    );
-    try {
-      await store.save(record);
-    } catch (error) {
-      settings.log(`${record.name} could not be saved: ${messageOf(error)}`);
-    }
-    events.send(record);
-  }
-
-  #billingRate(zoneId: string): number {
-    const { request } = this.#record;
-    if (marketOf(request) === 'on-demand') return 1;
-    const groups = groupsOf(request);
-    const total = groups.reduce((sum, group) => sum + group.count, 0);
-    const { spotDiscount } = this.#services.settings;
-    return groups.reduce(
-      (sum, group) => sum + (group.count / total) * spotDiscount(ec2Name(group.instanceType), zoneId),
-      0,
-    );
+    if (failure !== error) this.#services.settings.log(`${this.record.name}: ${messageOf(error)}`);
+    this.#state.update((record) => ({ ...record, failureReason: failure.message }));
+    await this.#state.end('Failed', 'Failed', 'Training job failed');
   }
 
   get #directory(): string {
-    return this.#services.store.directoryOf(this.#record.name);
+    return this.#services.store.directoryOf(this.record.name);
   }
 
   async #removeFolders(): Promise<void> {
@@ -359,15 +283,3 @@ export class TrainingJob {
     }
   }
 }
-
-async function failureOf(outcome: GangOutcome & { kind: 'failed' }): Promise<JobFailure> {
-  const { exit, host } = outcome;
-  const text = exit.refusal
-    ? `the program could not be started: ${exit.refusal}. Name one that is there in ContainerEntrypoint`
-    : await failureText(host);
-  const suffix = `, exit code: ${exit.exitCode}`;
-  const room = 1024 - 'AlgorithmError: '.length - suffix.length;
-  return new JobFailure('AlgorithmError', `${text.slice(0, room)}${suffix}`);
-}
-
-export const isOver = (job: TrainingJob): boolean => hasEnded(job.record);

@@ -61,7 +61,7 @@ export class HandMarket implements CapacityMarket {
 
   open(): void {
     this.isOpen = true;
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of Array.from(this.#listeners)) listener();
   }
 
   reclaim(graceSeconds: number): void {
