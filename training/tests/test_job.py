@@ -92,6 +92,7 @@ def test_names_every_problem_at_once(tmp_path: Path) -> None:
             "tidewheel_strategy": "magic",
             "sagemaker_distribution_instance_groups": ["gpu"],
             "name": "a\0b",
+            "other": [{"k": "\ud800"}],
         },
         checkpoints=False,
     )
