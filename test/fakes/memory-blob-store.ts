@@ -45,20 +45,18 @@ export class MemoryBlobStore implements BlobStore {
 
   listPage(prefix: string, options: ListOptions = {}): Promise<ListPage> {
     const after = options.next ?? options.startAfter ?? '';
+    const limit = Math.min(this.pageSize, options.maximum ?? 1_000);
     const objects: ListedBlob[] = [];
     const prefixes: string[] = [];
     let last = '';
     for (const key of this.keys(prefix)) {
-      if (compareKeys(key, after) <= 0 || (options.delimiter && key.startsWith(after) && after.endsWith('/')))
-        continue;
       const end = options.delimiter === undefined ? -1 : key.indexOf(options.delimiter, prefix.length);
-      const folder = end < 0 ? undefined : key.slice(0, end + 1);
-      if (folder !== undefined && prefixes.includes(folder)) continue;
-      if (objects.length + prefixes.length >= Math.min(this.pageSize, options.maximum ?? 1_000)) {
+      const entry = end < 0 ? key : key.slice(0, end + 1);
+      if (compareKeys(entry, after) <= 0 || entry === last) continue;
+      if (objects.length + prefixes.length >= limit)
         return Promise.resolve({ objects, prefixes, next: last });
-      }
-      last = folder ?? key;
-      if (folder !== undefined) prefixes.push(folder);
+      last = entry;
+      if (end >= 0) prefixes.push(entry);
       else objects.push(this.#listed(key));
     }
     return Promise.resolve({ objects, prefixes, next: undefined });

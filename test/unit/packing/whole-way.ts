@@ -5,7 +5,7 @@ import { layout } from '../../../functions/core/layout.ts';
 import { packItem } from '../../../functions/core/packing/pack-item.ts';
 import { planShards } from '../../../functions/core/packing/plan.ts';
 import type { BlobStore } from '../../../functions/core/packing/port.ts';
-import { itemSchema, type MemberLine } from '../../../functions/core/packing/records.ts';
+import { itemSchema, type MemberLine, manifestSchema } from '../../../functions/core/packing/records.ts';
 import { type SealResult, sealDataset } from '../../../functions/core/packing/seal.ts';
 import { decompress, linesOf } from '../../../functions/core/packing/spool.ts';
 import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline.ts';
@@ -55,13 +55,15 @@ export async function readTar(bytes: Uint8Array): Promise<TarMember[]> {
   return members;
 }
 
-/** Every member line of a generation. */
+/** Every member line of a sealed generation. */
 export function memberLines(store: MemoryBlobStore, runId = RUN): MemberLine[] {
-  const lines: MemberLine[] = [];
-  for (const key of store.keys(`${layout.generation(PIPELINE, runId)}members/`)) {
-    for (const line of linesOf(decompress(store.body(key)))) lines.push(JSON.parse(line) as MemberLine);
-  }
-  return lines;
+  if (!store.objects.has(layout.manifest(PIPELINE, runId))) return [];
+  const manifest = manifestSchema.parse(JSON.parse(store.body(layout.manifest(PIPELINE, runId)).toString()));
+  return manifest.shards.flatMap(({ memberList }) =>
+    [...linesOf(decompress(store.body(`${layout.generation(PIPELINE, runId)}${memberList}`)))].map(
+      (line): MemberLine => JSON.parse(line),
+    ),
+  );
 }
 
 /** Original key to bytes, as the shards and member lists tell it. */

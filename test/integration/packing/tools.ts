@@ -1,0 +1,65 @@
+/** Python tools that only these tests need, installed once into a virtual environment of their own. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const ROOT = path.join(import.meta.dirname, '../../..');
+
+/** @returns the environment's folder; made on the first call and again when the requirements change */
+export async function pythonTools(requirements: string): Promise<string> {
+  const file = path.join(import.meta.dirname, requirements);
+  const digest = createHash('sha256')
+    .update(await readFile(file))
+    .digest('hex')
+    .slice(0, 12);
+  const folder = path.join(ROOT, '.tidewheel', 'tools', `${path.basename(requirements, '.txt')}-${digest}`);
+  const done = path.join(folder, 'complete');
+  if (existsSync(done)) return folder;
+  await mkdir(path.dirname(folder), { recursive: true });
+  await run('python3', ['-m', 'venv', folder]);
+  await run(path.join(folder, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', '-r', file], {
+    timeout: 600_000,
+  });
+  await writeFile(done, '');
+  return folder;
+}
+
+export interface RunningServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** moto's S3 on a port that the system chooses. */
+export async function startMoto(): Promise<RunningServer> {
+  const folder = await pythonTools('requirements.txt');
+  const child = spawn(path.join(folder, 'bin/moto_server'), ['-H', '127.0.0.1', '-p', '0'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const url = await announcedUrl(child);
+  return {
+    url,
+    stop: async () => {
+      child.kill('SIGKILL');
+      await new Promise((resolve) => child.once('exit', resolve));
+    },
+  };
+}
+
+async function announcedUrl(child: ChildProcess): Promise<string> {
+  let said = '';
+  const collect = (chunk: Buffer) => (said += chunk.toString());
+  child.stdout?.on('data', collect);
+  child.stderr?.on('data', collect);
+  for (let tries = 0; tries < 600; tries += 1) {
+    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0];
+    if (url !== undefined && !url.endsWith(':0')) return url;
+    if (child.exitCode !== null) throw new Error(`the server ended at once: ${said}`);
+    await sleep(50);
+  }
+  throw new Error(`the server did not say where it listens: ${said}`);
+}

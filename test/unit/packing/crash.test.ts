@@ -1,0 +1,93 @@
+/** Any call may fail at any point, before or after it took effect; any step may run twice, or twice at once. */
+import { describe, expect, it } from 'vitest';
+import { layout } from '../../../functions/core/layout.ts';
+import { seededRandom } from '../../../functions/core/packing/order.ts';
+import type { BlobStore } from '../../../functions/core/packing/port.ts';
+import type { PackingSettings } from '../../../functions/core/pipeline.ts';
+import { faultyStore, Killed } from '../../fakes/faulty-blob-store.ts';
+import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
+import { PIPELINE, packAll, RUN, settings, unpack } from './whole-way.ts';
+
+const incoming = layout.incoming(PIPELINE);
+/** A few in CI; set TIDEWHEEL_SEEDS to try hundreds. */
+const SEEDS = Number(process.env['TIDEWHEEL_SEEDS'] ?? 25);
+
+function filled(count = 24): MemoryBlobStore {
+  const store = new MemoryBlobStore();
+  const next = seededRandom('sizes');
+  for (let index = 0; index < count; index += 1) {
+    store.seed(`${incoming}${index % 3}/${index}.jpg`, Buffer.alloc(next() % 3_000, index));
+    store.seed(`${incoming}${index % 3}/${index}.json`, JSON.stringify({ index }));
+  }
+  return store;
+}
+
+const sealedBytes = (store: MemoryBlobStore): Map<string, string> =>
+  new Map(
+    store.keys(layout.generation(PIPELINE, RUN)).map((key) => [key, store.body(key).toString('base64')]),
+  );
+
+/** Starts over after every failure, as the state machine does; returns how often it had to. */
+async function persist(store: MemoryBlobStore, packing: PackingSettings, seed: string): Promise<number> {
+  for (let attempt = 0; attempt < 400; attempt += 1) {
+    const faulty: BlobStore = faultyStore(store, `${seed}/${attempt}`, attempt < 60 ? 0.05 : 0.005);
+    try {
+      await packAll(faulty, packing);
+      return attempt;
+    } catch (error: unknown) {
+      if (!(error instanceof Killed)) throw error;
+    }
+  }
+  throw new Error('it never came through');
+}
+
+describe('killed at seeded points', () => {
+  const packing = settings({ shardMegabytes: 0.02 });
+
+  it('ends with the same sealed bytes', async () => {
+    const calm = filled();
+    await packAll(calm, packing);
+    const expected = sealedBytes(calm);
+    let restarts = 0;
+    for (let seed = 0; seed < SEEDS; seed += 1) {
+      const store = filled();
+      restarts += await persist(store, packing, `calm ${seed}`);
+      expect(sealedBytes(store)).toEqual(expected);
+    }
+    expect(restarts).toBeGreaterThan(SEEDS);
+  }, 60_000);
+
+  it('ends with one sealed generation when two work at once', async () => {
+    const calm = filled();
+    await packAll(calm, packing);
+    for (let seed = 0; seed < SEEDS; seed += 1) {
+      const store = filled();
+      await Promise.all([persist(store, packing, `left ${seed}`), persist(store, packing, `right ${seed}`)]);
+      expect(sealedBytes(store)).toEqual(sealedBytes(calm));
+    }
+  }, 60_000);
+
+  it('loses and doubles nothing while sources change and vanish under way', async () => {
+    for (let seed = 0; seed < SEEDS; seed += 1) {
+      const store = filled();
+      const next = seededRandom(`changes ${seed}`);
+      const meddle = async (): Promise<void> => {
+        for (let change = 0; change < 6; change += 1) {
+          for (let turn = next() % 200; turn > 0; turn -= 1) await Promise.resolve();
+          const key = `${incoming}${next() % 3}/${next() % 24}.jpg`;
+          if (next() % 2 === 0) store.objects.delete(key);
+          else store.seed(key, `changed ${change}`);
+        }
+      };
+      await Promise.all([
+        persist(store, packing, `one ${seed}`),
+        persist(store, packing, `two ${seed}`),
+        meddle(),
+      ]);
+      await packAll(store, packing, 'digits-000002');
+      const both = [...(await unpack(store)), ...(await unpack(store, 'digits-000002'))];
+      const held = new Map(both);
+      for (const key of store.keys(incoming)) expect(held.get(key)).toEqual(store.body(key));
+    }
+  }, 60_000);
+});
