@@ -1,0 +1,445 @@
+/**
+ * The part of S3 that packing uses, answered from memory by bare Node HTTP: fast enough not to be what is measured.
+ * Objects are made up from their number, so that millions need no memory. Pages, conditions, ranges, multipart
+ * uploads and checksums are as on S3; signatures are not checked.
+ */
+import { createHash } from 'node:crypto';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { crc32 } from 'node:zlib';
+
+interface Stored {
+  readonly body: Buffer;
+  readonly etag: string;
+}
+
+/** Objects that exist without being stored, in sorted order. */
+export interface Corpus {
+  readonly count: number;
+  keyAt(index: number): string;
+  /** Number of the object, or undefined. */
+  indexOf(key: string): number | undefined;
+  sizeAt(index: number): number;
+}
+
+export interface Faults {
+  /** What to do to the n-th request; undefined lets it pass. */
+  decide(request: { method: string; path: string }): Fault | undefined;
+}
+export type Fault = 'slowDown' | 'internalError' | 'reset' | 'truncate' | 'corrupt' | 'stall';
+
+export interface MemoryS3Options {
+  readonly corpus?: Corpus;
+  readonly faults?: Faults;
+  /** Added to every answer. */
+  readonly latencyMilliseconds?: number;
+}
+
+export interface MemoryS3 {
+  readonly url: string;
+  readonly port: number;
+  /** Requests by kind, since the start. */
+  readonly requests: Map<string, number>;
+  readonly objects: Map<string, Stored>;
+  bytesOut: number;
+  stop(): Promise<void>;
+}
+
+const LARGEST_PATTERN = 8 * 1024 * 1024;
+const pattern = Buffer.alloc(LARGEST_PATTERN * 2);
+for (let index = 0, state = 1; index < pattern.length; index += 4) {
+  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+  pattern.writeUInt32LE(state, index);
+}
+
+/** Bytes of a made-up object: a window into noise, told apart by its place. */
+export function corpusBody(index: number, size: number): Buffer {
+  const start = (index * 64) % LARGEST_PATTERN;
+  return pattern.subarray(start, start + size);
+}
+
+export const corpusEtag = (index: number): string => createHash('md5').update(String(index)).digest('hex');
+
+const xmlEscape = (text: string): string => encodeURIComponent(text).replaceAll('%2F', '/');
+
+export async function startMemoryS3(options: MemoryS3Options = {}): Promise<MemoryS3> {
+  const objects = new Map<string, Stored>();
+  const uploads = new Map<string, Map<number, Buffer>>();
+  const requests = new Map<string, number>();
+  const state: MemoryS3 = { url: '', port: 0, requests, objects, bytesOut: 0, stop: async () => {} };
+  const service = new Service({ objects, uploads, state, options });
+  const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
+    service.receive(request, response),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return Object.assign(state, {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
+}
+
+interface Parts {
+  readonly objects: Map<string, Stored>;
+  readonly uploads: Map<string, Map<number, Buffer>>;
+  readonly state: MemoryS3;
+  readonly options: MemoryS3Options;
+}
+
+interface Call {
+  readonly method: string;
+  readonly key: string;
+  readonly query: URLSearchParams;
+  readonly headers: http.IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
+  readonly body?: Buffer | string;
+}
+
+const failure = (status: number, code: string): Reply => ({
+  status,
+  body: `<Error><Code>${code}</Code><Message>${code}</Message></Error>`,
+});
+
+class Service {
+  readonly #parts: Parts;
+  #uploadNumber = 0;
+  #sortedKeys: string[] | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  receive(request: http.IncomingMessage, response: http.ServerResponse): void {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const latency = this.#parts.options.latencyMilliseconds ?? 0;
+      const body = chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
+      if (latency > 0) setTimeout(() => this.#serve(request, response, body), latency);
+      else this.#serve(request, response, body);
+    });
+  }
+
+  #serve(request: http.IncomingMessage, response: http.ServerResponse, body: Buffer): void {
+    const target = request.url ?? '/';
+    const mark = target.indexOf('?');
+    const path = mark < 0 ? target : target.slice(0, mark);
+    const slash = path.indexOf('/', 1);
+    const key = slash < 0 ? '' : decodeURIComponent(path.slice(slash + 1));
+    const query = new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
+    const method = request.method ?? 'GET';
+    const fault = this.#parts.options.faults?.decide({ method, path: target });
+    if (fault === 'slowDown') return this.#send(response, method, failure(503, 'SlowDown'));
+    if (fault === 'reset') return void request.socket.destroy();
+    const reply = this.#answer({ method, key, query, headers: request.headers, body });
+    if (fault === 'internalError') return this.#send(response, method, failure(500, 'InternalError'));
+    if (fault === 'stall') return;
+    if (fault === 'truncate' || fault === 'corrupt') return this.#spoil(response, reply, fault);
+    this.#send(response, method, reply);
+  }
+
+  /** The call has had its effect; only the answer is damaged. */
+  #spoil(response: http.ServerResponse, reply: Reply, fault: 'truncate' | 'corrupt'): void {
+    const body = Buffer.from(reply.body ?? '');
+    const headers = { ...reply.headers, 'content-length': String(body.length) };
+    response.writeHead(reply.status, headers);
+    if (fault === 'corrupt' && body.length > 0) {
+      body[0] = (body[0] ?? 0) ^ 0xff;
+      response.end(body);
+    } else {
+      response.write(body.subarray(0, Math.floor(body.length / 2)), () => response.socket?.destroy());
+    }
+  }
+
+  #send(response: http.ServerResponse, method: string, reply: Reply): void {
+    const length = typeof reply.body === 'string' ? Buffer.byteLength(reply.body) : (reply.body?.length ?? 0);
+    const headers = { 'content-length': String(length), ...reply.headers };
+    this.#parts.state.bytesOut += length;
+    response.writeHead(reply.status, headers);
+    response.end(method === 'HEAD' ? undefined : reply.body);
+  }
+
+  #count(kind: string): void {
+    const { requests } = this.#parts.state;
+    requests.set(kind, (requests.get(kind) ?? 0) + 1);
+  }
+
+  #answer(call: Call): Reply {
+    const kind = this.#kindOf(call);
+    this.#count(kind);
+    switch (kind) {
+      case 'list':
+        return this.#list(call);
+      case 'get':
+        return this.#get(call);
+      case 'head':
+        return this.#head(call);
+      case 'put':
+        return this.#put(call);
+      case 'delete':
+        return this.#delete(call);
+      case 'createUpload':
+        return this.#createUpload(call);
+      case 'uploadPart':
+        return this.#uploadPart(call);
+      case 'completeUpload':
+        return this.#completeUpload(call);
+      case 'abortUpload':
+        return { status: this.#parts.uploads.delete(call.query.get('uploadId') ?? '') ? 204 : 404 };
+      default:
+        return failure(501, 'NotImplemented');
+    }
+  }
+
+  #kindOf({ method, key, query }: Call): string {
+    const upload = query.has('uploadId');
+    if (method === 'GET') return key === '' ? 'list' : 'get';
+    if (method === 'HEAD') return 'head';
+    if (method === 'PUT') return key === '' ? 'createBucket' : upload ? 'uploadPart' : 'put';
+    if (method === 'DELETE') return upload ? 'abortUpload' : 'delete';
+    if (method === 'POST') return query.has('uploads') ? 'createUpload' : upload ? 'completeUpload' : 'other';
+    return 'other';
+  }
+
+  #find(key: string): Stored | undefined {
+    const stored = this.#parts.objects.get(key);
+    if (stored !== undefined) return stored;
+    const { corpus } = this.#parts.options;
+    const index = corpus?.indexOf(key);
+    if (corpus === undefined || index === undefined) return undefined;
+    return { body: corpusBody(index, corpus.sizeAt(index)), etag: corpusEtag(index) };
+  }
+
+  #get({ key, headers }: Call): Reply {
+    const found = this.#find(key);
+    if (found === undefined) return failure(404, 'NoSuchKey');
+    const wanted = headers['if-match'];
+    if (wanted !== undefined && wanted !== `"${found.etag}"`) return failure(412, 'PreconditionFailed');
+    const range = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '');
+    const etag = `"${found.etag}"`;
+    if (range !== null) {
+      const body = found.body.subarray(Number(range[1]), Number(range[2]) + 1);
+      const last = Number(range[1]) + body.length - 1;
+      return {
+        status: 206,
+        headers: { etag, 'content-range': `bytes ${range[1]}-${last}/${found.body.length}` },
+        body,
+      };
+    }
+    return { status: 200, headers: { etag, ...this.#checksum(headers, found.body) }, body: found.body };
+  }
+
+  #checksum(headers: http.IncomingHttpHeaders, body: Buffer): Record<string, string> {
+    if (headers['x-amz-checksum-mode'] !== 'ENABLED') return {};
+    const sum = Buffer.alloc(4);
+    sum.writeUInt32BE(crc32(body));
+    return { 'x-amz-checksum-crc32': sum.toString('base64') };
+  }
+
+  #head({ key, headers }: Call): Reply {
+    const found = this.#find(key);
+    if (found === undefined) return { status: 404 };
+    const length = String(found.body.length);
+    return {
+      status: 200,
+      headers: { etag: `"${found.etag}"`, 'content-length': length, ...this.#checksum(headers, found.body) },
+    };
+  }
+
+  #put({ key, headers, body }: Call): Reply {
+    const found = this.#find(key);
+    if (headers['if-none-match'] === '*' && found !== undefined) return failure(412, 'PreconditionFailed');
+    const wanted = headers['if-match'];
+    if (wanted !== undefined && wanted !== `"${found?.etag}"`) return failure(412, 'PreconditionFailed');
+    const sum = headers['x-amz-checksum-crc32'];
+    if (typeof sum === 'string' && Buffer.from(sum, 'base64').readUInt32BE() !== crc32(body))
+      return failure(400, 'BadDigest');
+    return { status: 200, headers: { etag: `"${this.#store(key, body)}"` } };
+  }
+
+  #store(key: string, body: Buffer): string {
+    const etag = createHash('md5').update(body).digest('hex');
+    if (!this.#parts.objects.has(key)) this.#sortedKeys = undefined;
+    this.#parts.objects.set(key, { body, etag });
+    return etag;
+  }
+
+  #delete({ key, headers }: Call): Reply {
+    const wanted = headers['if-match'];
+    const found = this.#find(key);
+    if (wanted !== undefined && found !== undefined && wanted !== `"${found.etag}"`)
+      return failure(412, 'PreconditionFailed');
+    this.#parts.objects.delete(key);
+    this.#sortedKeys = undefined;
+    return { status: 204 };
+  }
+
+  #createUpload(_call: Call): Reply {
+    this.#uploadNumber += 1;
+    const id = `upload-${this.#uploadNumber}`;
+    this.#parts.uploads.set(id, new Map());
+    return {
+      status: 200,
+      body: `<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
+    };
+  }
+
+  #uploadPart({ query, body, headers }: Call): Reply {
+    const parts = this.#parts.uploads.get(query.get('uploadId') ?? '');
+    if (parts === undefined) return failure(404, 'NoSuchUpload');
+    const sum = headers['x-amz-checksum-crc32'];
+    if (typeof sum === 'string' && Buffer.from(sum, 'base64').readUInt32BE() !== crc32(body))
+      return failure(400, 'BadDigest');
+    parts.set(Number(query.get('partNumber')), body);
+    return { status: 200, headers: { etag: `"${createHash('md5').update(body).digest('hex')}"` } };
+  }
+
+  #completeUpload({ key, query }: Call): Reply {
+    const id = query.get('uploadId') ?? '';
+    const parts = this.#parts.uploads.get(id);
+    if (parts === undefined) return failure(404, 'NoSuchUpload');
+    const inOrder = [...parts.entries()].sort(([a], [b]) => a - b).map(([, body]) => body);
+    if (inOrder.slice(0, -1).some(({ length }) => length < 5 * 1024 * 1024))
+      return failure(400, 'EntityTooSmall');
+    this.#parts.uploads.delete(id);
+    const etag = this.#store(key, Buffer.concat(inOrder));
+    return {
+      status: 200,
+      body: `<CompleteMultipartUploadResult><ETag>&quot;${etag}&quot;</ETag></CompleteMultipartUploadResult>`,
+    };
+  }
+
+  #list({ query }: Call): Reply {
+    const prefix = query.get('prefix') ?? '';
+    const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
+    const limit = Math.min(1_000, Number(query.get('max-keys') ?? 1_000));
+    const delimiter = query.get('delimiter');
+    const page = delimiter === null ? this.#page({ prefix, after, limit }) : this.#folders(prefix, delimiter);
+    return { status: 200, headers: { date: new Date().toUTCString() }, body: listingXml(page) };
+  }
+
+  /** Corpus keys and stored keys do not share prefixes here, so one of the two answers. */
+  #page({ prefix, after, limit }: { prefix: string; after: string; limit: number }): Page {
+    const { corpus } = this.#parts.options;
+    if (corpus !== undefined && corpus.count > 0 && corpus.keyAt(0).startsWith(prefix)) {
+      const first = lowerBound(corpus.count, (index) => corpus.keyAt(index) > after);
+      const end = Math.min(corpus.count, first + limit);
+      const entries: Entry[] = [];
+      for (let index = first; index < end; index += 1) {
+        entries.push({ key: corpus.keyAt(index), size: corpus.sizeAt(index), etag: corpusEtag(index) });
+      }
+      return { entries, folders: [], next: end < corpus.count ? entries.at(-1)?.key : undefined };
+    }
+    const keys = this.#keys();
+    const first = lowerBound(
+      keys.length,
+      (index) => (keys[index] ?? '') > after && (keys[index] ?? '') >= prefix,
+    );
+    const entries: Entry[] = [];
+    for (let index = first; index < keys.length && entries.length <= limit; index += 1) {
+      const key = keys[index] ?? '';
+      if (!key.startsWith(prefix)) break;
+      const stored = this.#parts.objects.get(key);
+      entries.push({ key, size: stored?.body.length ?? 0, etag: stored?.etag ?? '' });
+    }
+    const cut = entries.length > limit;
+    return { entries: entries.slice(0, limit), folders: [], next: cut ? entries[limit - 1]?.key : undefined };
+  }
+
+  #folders(prefix: string, delimiter: string): Page {
+    const folders = new Set<string>();
+    const entries: Entry[] = [];
+    for (const key of this.#keys()) {
+      if (!key.startsWith(prefix)) continue;
+      const end = key.indexOf(delimiter, prefix.length);
+      if (end >= 0) folders.add(key.slice(0, end + 1));
+      else
+        entries.push({
+          key,
+          size: this.#parts.objects.get(key)?.body.length ?? 0,
+          etag: this.#parts.objects.get(key)?.etag ?? '',
+        });
+    }
+    return { entries, folders: [...folders], next: undefined };
+  }
+
+  #keys(): string[] {
+    this.#sortedKeys ??= [...this.#parts.objects.keys()].sort((a, b) =>
+      Buffer.compare(Buffer.from(a), Buffer.from(b)),
+    );
+    return this.#sortedKeys;
+  }
+}
+
+interface Entry {
+  readonly key: string;
+  readonly size: number;
+  readonly etag: string;
+}
+
+interface Page {
+  readonly entries: readonly Entry[];
+  readonly folders: readonly string[];
+  readonly next: string | undefined;
+}
+
+function lowerBound(count: number, isAfter: (index: number) => boolean): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isAfter(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+const STAMP = '2026-11-21T00:00:00.000Z';
+
+function listingXml({ entries, folders, next }: Page): string {
+  const contents = entries.map(
+    ({ key, size, etag }) =>
+      `<Contents><Key>${xmlEscape(key)}</Key><LastModified>${STAMP}</LastModified><ETag>&quot;${etag}&quot;</ETag>` +
+      `<Size>${size}</Size><StorageClass>STANDARD</StorageClass></Contents>`,
+  );
+  const prefixes = folders.map(
+    (folder) => `<CommonPrefixes><Prefix>${xmlEscape(folder)}</Prefix></CommonPrefixes>`,
+  );
+  const more =
+    next === undefined
+      ? ''
+      : `<NextContinuationToken>${next.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</NextContinuationToken>`;
+  return (
+    `<?xml version="1.0" encoding="UTF-8"?><ListBucketResult><EncodingType>url</EncodingType>` +
+    `<IsTruncated>${next !== undefined}</IsTruncated>${more}${contents.join('')}${prefixes.join('')}</ListBucketResult>`
+  );
+}
+
+/** Keys of equal form: `<prefix>d<folder>/<number>.<suffix>`, sorted because the numbers are padded. */
+export function regularCorpus(options: {
+  prefix: string;
+  count: number;
+  size: (index: number) => number;
+  suffix: string;
+}): Corpus {
+  const form = new RegExp(`^${options.prefix}d(\\d{4})/(\\d{9})\\.${options.suffix}$`);
+  return {
+    count: options.count,
+    keyAt: (index) =>
+      `${options.prefix}d${String(Math.floor(index / 1_000) % 10_000).padStart(4, '0')}/${String(index).padStart(9, '0')}.${options.suffix}`,
+    indexOf: (key) => {
+      const index = Number(form.exec(key)?.[2] ?? Number.NaN);
+      return index < options.count ? index : undefined;
+    },
+    sizeAt: options.size,
+  };
+}

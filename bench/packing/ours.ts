@@ -1,0 +1,41 @@
+/** Packs one pipeline's arrivals with our engine, in a process of its own, and prints what it took as JSON. */
+import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
+import { layout } from '../../functions/core/layout.ts';
+import { packItem } from '../../functions/core/packing/pack-item.ts';
+import { planShards } from '../../functions/core/packing/plan.ts';
+import { readText } from '../../functions/core/packing/port.ts';
+import { itemSchema } from '../../functions/core/packing/records.ts';
+import { sealDataset } from '../../functions/core/packing/seal.ts';
+import { packingSchema } from '../../functions/core/pipeline.ts';
+
+const [bucket = 'bench', pipeline = 'bench', runId = 'bench-000001', upTo = 'seal'] = process.argv.slice(2);
+const packing = packingSchema.parse({ label: 'none' });
+await using opened = await openBlobStore({
+  bucket,
+  region: 'us-east-1',
+  credentials: () => Promise.resolve({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
+});
+const { store } = opened;
+const started = process.hrtime.bigint();
+const cpuStart = process.cpuUsage();
+const cpu: Record<string, number> = {};
+const mark = (step: string): void => {
+  const { user, system } = process.cpuUsage(cpuStart);
+  cpu[step] = (user + system) / 1e6;
+};
+const plan = await planShards({ store, now: () => new Date() }, { runId, pipeline, packing });
+mark('plan');
+if (upTo !== 'plan') {
+  const items = itemSchema
+    .array()
+    .parse(JSON.parse((await readText(store, layout.planItems(pipeline, runId))) ?? '[]'));
+  for (const item of items) await packItem({ store }, { runId, pipeline, packing, item });
+  mark('pack');
+  await sealDataset({ store }, { runId, pipeline, packing });
+  mark('seal');
+}
+const seconds = Number(process.hrtime.bigint() - started) / 1e9;
+const peakBytes = process.resourceUsage().maxRSS * 1024;
+console.log(
+  JSON.stringify({ objects: plan.objects, bytes: plan.bytes, seconds, cpuSeconds: cpu, peakBytes }),
+);
