@@ -1,0 +1,357 @@
+"""The agent as a whole, with real scripts and real signals, without any framework."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster import Cluster, processes_below, running, wait_until
+from conftest import make_host
+
+HostOf = Callable[..., Path]
+
+READY = "print('ready', flush=True)"
+SAVE = """
+import json, os, pathlib
+def save(step, total=100):
+    folder = pathlib.Path(os.environ["TIDEWHEEL_CHECKPOINT_DIR"], f"step-{step:08d}")
+    folder.mkdir()
+    (folder / "state").write_text("saved")
+    marker = {"step": step, "totalSteps": total, "files": {"state": {"bytes": 5}}}
+    (folder / "COMPLETE.json").write_text(json.dumps(marker))
+"""
+SAVES_ON_SIGTERM = f"""
+import signal, sys, time
+{SAVE}
+def leave(number, frame):
+    save(7)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, leave)
+{READY}
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def host_of(tmp_path: Path) -> HostOf:
+    def make(script: str, *, checkpoints: bool = True, **hyperparameters: Any) -> Path:  # noqa: ANN401
+        source = tmp_path / "source"
+        source.mkdir()
+        (source / "train.py").write_text(script)
+        return make_host(
+            tmp_path / "ml",
+            hyperparameters={"sagemaker_program": "train.py", **hyperparameters},
+            checkpoints=checkpoints,
+            source=source,
+        )
+
+    return make
+
+
+def run(base: Path, **environment: str) -> tuple[int, str]:
+    with running([base], **environment) as cluster:
+        return cluster.wait(30)[0], cluster.log()
+
+
+def await_line(cluster: Cluster, text: str) -> None:
+    wait_until(lambda: text in cluster.log(), 15, f"{text!r} in the log")
+
+
+def failure_of(base: Path) -> str:
+    path = base / "output" / "failure"
+    return path.read_text() if path.exists() else ""
+
+
+def test_keeps_the_scripts_exit_code_and_tells_why(host_of: HostOf) -> None:
+    base = host_of(
+        "import sys\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    import traceback\n"
+        "    traceback.print_exc()\n    sys.exit(42)"
+    )
+    code, _ = run(base)
+    assert code == 42
+    assert failure_of(base).startswith(
+        "train.py ended with exit code 42 on 127.0.0.1: ZeroDivisionError: division by zero\n"
+    )
+
+
+def test_leaves_a_failure_file_of_the_script_alone(host_of: HostOf) -> None:
+    base = host_of(
+        "import os, pathlib, sys\n"
+        "pathlib.Path(os.environ['SM_OUTPUT_DIR'], 'failure').write_text('mine')\n"
+        "sys.exit(3)"
+    )
+    assert run(base)[0] == 3
+    assert failure_of(base) == "mine"
+
+
+def test_a_crash_has_the_code_that_a_shell_would_show(host_of: HostOf) -> None:
+    base = host_of("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)")
+    assert run(base)[0] == 139
+    assert "signal SIGSEGV" in failure_of(base)
+
+
+def test_success_leaves_no_failure_file(host_of: HostOf) -> None:
+    base = host_of("print('fine')")
+    code, log = run(base)
+    assert code == 0
+    assert "fine" in log
+    assert failure_of(base) == ""
+
+
+def test_hostile_hyperparameters_arrive_as_they_are(host_of: HostOf, tmp_path: Path) -> None:
+    trap = tmp_path / "sprung"
+    values = {
+        "a": f"; touch {trap}",
+        "b": f"$(touch {trap})",
+        "c": f"`touch {trap}`",
+        "d": f"x\ntouch {trap}",
+        "e": "--epochs=9 'quoted\" \\",
+        f"f;touch {trap}": "in the name",
+        "PATH": "/nowhere",
+        "ünï": "✓",
+    }
+    base = host_of("import json, sys\nprint('ARGV', json.dumps(sys.argv[1:]))", **values)
+    code, log = run(base)
+    assert code == 0, log
+    line = next(line for line in log.splitlines() if line.startswith("ARGV "))
+    expected: list[str] = []
+    for name in sorted(values):
+        expected += [f"--{name}" if len(name) > 1 else f"-{name}", values[name]]
+    assert json.loads(line[5:]) == expected
+    assert not trap.exists()
+
+
+def test_problems_are_told_in_log_and_failure_file(host_of: HostOf) -> None:
+    base = host_of("", checkpoints=False, tidewheel_strategy="magic")
+    code, log = run(base, TIDEWHEEL_SPOT="1")
+    assert code == 1
+    for text in (log, failure_of(base)):
+        assert "nowhere to save" in text
+        assert "choose one of single, ddp" in text
+
+
+def test_a_missing_script_is_told_with_what_is_there(host_of: HostOf) -> None:
+    base = host_of("", sagemaker_region="x")
+    config = base / "input/config/hyperparameters.json"
+    config.write_text('{"sagemaker_program": "\\"main.py\\""}')
+    assert run(base)[0] == 1
+    assert "main.py is not in the source (found: train.py)" in failure_of(base)
+
+
+def test_sigterm_reaches_the_script_and_the_save_is_waited_for(host_of: HostOf) -> None:
+    base = host_of(SAVES_ON_SIGTERM)
+    with running([base]) as cluster:
+        await_line(cluster, "ready")
+        cluster.signal_all(signal.SIGTERM)
+        assert cluster.wait(15) == [143], cluster.log()
+        assert "checkpoint step-00000007 is complete: step 7 of 100 is safe" in cluster.log()
+        assert cluster.progress()["step"] == 7
+    assert failure_of(base) == ""
+
+
+def test_a_finished_training_is_finished_even_when_told_to_stop(host_of: HostOf) -> None:
+    base = host_of(SAVES_ON_SIGTERM.replace("save(7)", "save(100)"))
+    with running([base]) as cluster:
+        await_line(cluster, "ready")
+        cluster.signal_all(signal.SIGTERM)
+        assert cluster.wait(15) == [0], cluster.log()
+
+
+def test_stop_file_names_the_deadline(host_of: HostOf) -> None:
+    base = host_of(f"""
+import os, pathlib, time
+import tidewheel
+assert not tidewheel.stop_soon() and tidewheel.stop_deadline() is None
+{READY}
+while not tidewheel.stop_soon():
+    time.sleep(0.01)
+time.sleep(0.5)
+print("SECONDS", tidewheel.stop_deadline() - time.time())
+print("FILE", pathlib.Path(os.environ["TIDEWHEEL_STOP_FILE"]).read_text())
+""")
+    with running([base], TIDEWHEEL_GRACE_SECONDS="30") as cluster:
+        await_line(cluster, "ready")
+        cluster.signal_all(signal.SIGTERM)
+        assert cluster.wait(15) == [143], cluster.log()
+        lines = cluster.log().splitlines()
+    seconds = float(next(line for line in lines if line.startswith("SECONDS"))[8:])
+    assert 20 < seconds < 30
+    said = json.loads(next(line for line in lines if line.startswith("FILE"))[5:])
+    assert said["reason"] == "SIGTERM"
+    assert said["graceSeconds"] == 30
+    assert set(said) == {
+        "reason",
+        "requestedAt",
+        "deadline",
+        "deadlineUnixSeconds",
+        "graceSeconds",
+    }
+
+
+def test_a_script_that_will_not_leave_is_killed_when_the_grace_is_over(host_of: HostOf) -> None:
+    base = host_of(f"""
+import signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, lambda *_: print("no", flush=True))
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+{READY}
+while True:
+    time.sleep(1)
+""")
+    with running([base], TIDEWHEEL_GRACE_SECONDS="1") as cluster:
+        await_line(cluster, "ready")
+        cluster.signal_all(signal.SIGTERM)
+        assert cluster.wait(15) == [143], cluster.log()
+        assert cluster.log().count("no\n") == 1
+    assert processes_below(base) == []
+
+
+def test_a_script_without_a_handler_gets_to_its_next_checkpoint(host_of: HostOf) -> None:
+    base = host_of(f"""
+import time
+{SAVE}
+{READY}
+for step in range(1, 100):
+    time.sleep(2)
+    save(step)
+""")
+    with running([base]) as cluster:
+        await_line(cluster, "ready")
+        cluster.signal_all(signal.SIGTERM)
+        assert cluster.wait(15) == [143], cluster.log()
+        assert cluster.progress()["step"] == 1
+        assert "has no SIGTERM handler; step-00000001 is new and complete" in cluster.log()
+
+
+def test_a_script_with_nothing_to_save_is_ended_at_once(host_of: HostOf) -> None:
+    base = host_of(f"import time\n{READY}\ntime.sleep(60)", checkpoints=False)
+    with running([base]) as cluster:
+        await_line(cluster, "ready")
+        cluster.signal_all(signal.SIGTERM)
+        assert cluster.wait(10) == [143], cluster.log()
+    assert failure_of(base) == ""
+
+
+def test_sigterm_reaches_a_program_behind_a_wrapper_and_spares_its_workers(host_of: HostOf) -> None:
+    base = host_of(f"""
+import subprocess, sys
+inner = '''{SAVES_ON_SIGTERM.replace(READY, "")}'''.replace(
+    "time.sleep(60)",
+    "import multiprocessing\\n"
+    "worker = multiprocessing.get_context('fork').Process(target=time.sleep, args=(60,))\\n"
+    "worker.daemon = True\\n"
+    "worker.start()\\n"
+    "print('ready', flush=True)\\n"
+    "time.sleep(60)",
+)
+sys.exit(subprocess.run([sys.executable, "-c", inner]).returncode)
+""")
+    with running([base]) as cluster:
+        await_line(cluster, "ready")
+        cluster.signal_all(signal.SIGTERM)
+        assert cluster.wait(15) == [143], cluster.log()
+        assert cluster.log().count("SIGTERM passed on") == 1
+        assert cluster.progress()["step"] == 7
+
+
+def test_script_does_not_outlive_a_killed_agent(host_of: HostOf) -> None:
+    base = host_of(
+        "import subprocess, sys, time\n"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'],"
+        f" start_new_session=True)\n{READY}\ntime.sleep(60)"
+    )
+    with running([base]) as cluster:
+        await_line(cluster, "ready")
+        assert len(processes_below(base)) >= 2
+        cluster.signal_all(signal.SIGKILL)
+        wait_until(lambda: processes_below(base) == [], 10, "the script is gone")
+
+
+def test_what_the_script_leaves_running_ends_with_it(host_of: HostOf) -> None:
+    base = host_of(
+        "import subprocess, sys\n"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'],"
+        " start_new_session=True)"
+    )
+    assert run(base)[0] == 0
+    assert processes_below(base) == []
+
+
+def test_progress_lines_become_metrics_of_the_next_checkpoint(host_of: HostOf) -> None:
+    base = host_of(
+        f"import tidewheel\n{SAVE}\n"
+        "tidewheel.progress(9, 100, loss=0.5, accuracy=0.9)\nsave(9, None)"
+    )
+    with running([base]) as cluster:
+        assert cluster.wait(15) == [0], cluster.log()
+        assert "tidewheel step=9 total=100 loss=0.5 accuracy=0.9" in cluster.log()
+        progress = cluster.progress()
+    assert (progress["step"], progress["totalSteps"]) == (9, 100)
+    assert progress["metrics"] == {"loss": 0.5, "accuracy": 0.9}
+
+
+def wheel(folder: Path) -> Path:
+    """A tiny package, so that no index is needed."""
+    path = folder / "tidetest-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("tidetest.py", "VALUE = 41\n")
+        info = "tidetest-1.0.dist-info"
+        archive.writestr(
+            f"{info}/METADATA", "Metadata-Version: 2.1\nName: tidetest\nVersion: 1.0\n"
+        )
+        archive.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{info}/RECORD", "")
+    return path
+
+
+def test_requirements_are_installed_before_the_script_starts(
+    host_of: HostOf, tmp_path: Path
+) -> None:
+    base = host_of("import tidetest\nprint('VALUE', tidetest.VALUE)")
+    (tmp_path / "source" / "requirements.txt").write_text(f"# ours\n{wheel(tmp_path)}\n")
+    # Beside the environment of these tests, not into it.
+    target = str(tmp_path / "installed")
+    code, log = run(base, PIP_TARGET=target, PIP_NO_INDEX="1", PYTHONPATH=target)
+    assert code == 0, log
+    assert "VALUE 41" in log
+
+
+def test_requirements_that_cannot_be_had_are_told_without_credentials(
+    host_of: HostOf, tmp_path: Path
+) -> None:
+    base = host_of("print('never')")
+    (tmp_path / "source" / "requirements.txt").write_text("tidetest-that-does-not-exist==9\n")
+    code, log = run(
+        base,
+        PIP_INDEX_URL="http://someone:secret@127.0.0.1:9/simple",
+        PIP_RETRIES="0",
+        TIDEWHEEL_INSTALL_SECONDS="6",
+    )
+    assert code == 1
+    assert "requirements.txt" in failure_of(base)
+    for text in (log, failure_of(base)):
+        assert "secret" not in text and "someone" not in text
+        assert "never" not in text
+
+
+def test_a_stop_during_the_installation_is_obeyed(host_of: HostOf, tmp_path: Path) -> None:
+    base = host_of("print('never')")
+    (tmp_path / "source" / "requirements.txt").write_text("tidetest-that-does-not-exist==9\n")
+    with running([base], PIP_INDEX_URL="http://127.0.0.1:9/simple") as cluster:
+        await_line(cluster, "installing requirements.txt")
+        cluster.signal_all(signal.SIGTERM)
+        assert cluster.wait(10) == [143], cluster.log()
+        assert "never" not in cluster.log()
+    assert failure_of(base) == ""
+
+
+def test_python_of_the_agent_runs_the_script(host_of: HostOf) -> None:
+    assert sys.executable in run(host_of("import sys\nprint(sys.executable)"))[1]
