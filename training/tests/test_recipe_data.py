@@ -1,0 +1,234 @@
+"""The ddp recipe's data path and checkpoints, without processes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from batches import Batches, Share, indices_of
+from checkpoints import Saved, load_newest, save, unpack
+from config import Config
+from conftest import write_shards
+from shards import ImageReader, fingerprint, is_held_out, read_index
+
+
+def write_tar(path: Path, members: list[tuple[str, bytes]]) -> None:
+    with tarfile.open(path, "w") as tar:
+        for name, content in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    samples=st.integers(8, 300),
+    ranks=st.sampled_from([1, 2, 3, 4, 8]),
+    step=st.integers(0, 200),
+    seed=st.integers(0, 2**31 - 1),
+)
+def test_every_world_size_computes_the_same_batch(
+    samples: int, ranks: int, step: int, seed: int
+) -> None:
+    batch = 24
+    per_epoch = samples // batch
+    if per_epoch == 0:
+        return
+
+    def of(rank: int, size: int) -> list[int]:
+        share = Share(rank=rank, ranks=size, batch_size=batch)
+        return indices_of(step, samples=samples, per_epoch=per_epoch, seed=seed, share=share)
+
+    shares = [of(rank, ranks) for rank in range(ranks)]
+    assert {len(share) for share in shares} == {batch // ranks}
+    assert [index for share in shares for index in share] == of(0, 1)
+
+
+def test_an_epoch_sees_no_sample_twice_and_epochs_differ() -> None:
+    share = Share(rank=0, ranks=1, batch_size=10)
+    orders = [
+        [
+            i
+            for s in range(10)
+            for i in indices_of(epoch * 10 + s, samples=105, per_epoch=10, seed=3, share=share)
+        ]
+        for epoch in range(2)
+    ]
+    assert all(len(set(order)) == 100 for order in orders)
+    assert orders[0] != orders[1]
+
+
+@pytest.mark.parametrize("stop_at", [1, 22, 23, 40])
+def test_a_resumed_stream_is_the_rest_of_the_whole_one(digit_shards: Path, stop_at: int) -> None:
+    samples = read_index(digit_shards)
+    labels = sorted({sample.label for sample in samples})
+    reader = ImageReader(samples[0], 64)
+    batches = Batches(samples[:500], labels, reader, 22, 5, Share(rank=1, ranks=2, batch_size=22))
+    whole = list(batches.from_step(0, 44))
+    parts = [*batches.from_step(0, stop_at), *batches.from_step(stop_at, 44)]
+    assert [step for step, _, _ in parts] == [step for step, _, _ in whole] == list(range(1, 45))
+    for (_, images, targets), (_, same_images, same_targets) in zip(parts, whole, strict=True):
+        assert torch.equal(images, same_images)
+        assert torch.equal(targets, same_targets)
+
+
+def test_reads_all_generations_at_any_depth(tmp_path: Path) -> None:
+    write_shards(tmp_path, 3, "digits-000001")
+    write_shards(tmp_path / "deeper", 2, "digits-000002")
+    samples = read_index(tmp_path)
+    assert len(samples) == 2 * 1797
+    assert [s.shard for s in samples] == sorted(s.shard for s in samples)
+    assert len({s.label for s in samples}) == 10
+
+
+def test_cached_and_uncached_images_are_the_same(digit_shards: Path) -> None:
+    samples = read_index(digit_shards)[:50]
+    cached, uncached = ImageReader(samples[0], 64), ImageReader(samples[0], 0)
+    for sample in samples:
+        image = cached.read(sample)
+        assert image.shape == (1, 8, 8)
+        assert 0.5 < float(image.max()) <= 1.0
+        assert torch.equal(image, uncached.read(sample))
+        assert torch.equal(image, cached.read(sample))
+
+
+def test_odd_members_are_left_out(tmp_path: Path, digit_shards: Path) -> None:
+    first = read_index(digit_shards)[0]
+    with first.shard.open("rb") as file:
+        file.seek(first.offset)
+        png = file.read(first.size)
+    write_tar(
+        tmp_path / "a.tar",
+        [
+            ("README", b"no suffix"),
+            ("x/lonely.png", png),
+            ("x/unlabelled.jpg", png),
+            ("x/whole.CLS", b" 7\n"),
+            ("x/whole.PNG", png),
+            ("x/label-only.cls", b"1"),
+            ("x/img.with.dots.png", png),
+            ("x/img.with.dots.cls", b"3"),
+        ],
+    )
+    assert [(s.key, s.label) for s in read_index(tmp_path)] == [("x/whole", "7")]
+
+
+def test_no_samples_is_an_error_that_says_what_is_expected(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no samples in 0 shards below .*<key>\.cls"):
+        read_index(tmp_path)
+
+
+def test_a_key_stays_on_its_side_when_data_is_added(tmp_path: Path) -> None:
+    keys = [f"{n % 10}/{n:04d}" for n in range(5000)]
+    share = sum(is_held_out(key, 20) for key in keys) / len(keys)
+    assert 0.18 < share < 0.22
+    assert all(is_held_out(key, 30) for key in keys if is_held_out(key, 20))
+
+
+def test_fingerprint_changes_with_any_label(digit_shards: Path) -> None:
+    samples = read_index(digit_shards)
+    assert fingerprint(samples) == fingerprint(read_index(digit_shards))
+    assert fingerprint(samples) != fingerprint(samples[:-1])
+    assert fingerprint(samples) != fingerprint(samples[::-1])
+
+
+def saved_at(step: int) -> Saved:
+    return Saved(step=step, total_steps=100, training_seconds=1.5, metrics={"loss": 0.5})
+
+
+def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
+    save(tmp_path, saved_at(40), {"model": torch.arange(5.0)}, keep=2)
+    found = load_newest(tmp_path)
+    assert found is not None
+    assert found[0] == saved_at(40)
+    assert torch.equal(unpack(found[1])["model"], torch.arange(5.0))
+    assert sorted(p.name for p in (tmp_path / "step-00000040").iterdir()) == [
+        "COMPLETE.json",
+        "state.pt",
+    ]
+
+
+def test_the_last_two_are_kept(tmp_path: Path) -> None:
+    for step in (10, 20, 30, 40):
+        save(tmp_path, saved_at(step), {"step": step}, keep=2)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["step-00000030", "step-00000040"]
+
+
+@pytest.mark.parametrize("damage", ["no marker", "cut", "flipped", "no state", "bad marker"])
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path, damage: str) -> None:
+    for step in (10, 20):
+        save(tmp_path, saved_at(step), {"step": step}, keep=2)
+    state, marker = (tmp_path / "step-00000020" / name for name in ("state.pt", "COMPLETE.json"))
+    content = state.read_bytes()
+    match damage:
+        case "no marker":
+            marker.unlink()
+        case "cut":
+            state.write_bytes(content[:-1])
+        case "flipped":
+            state.write_bytes(content[:50] + bytes([content[50] ^ 1]) + content[51:])
+        case "no state":
+            state.unlink()
+        case _:
+            marker.write_text(json.dumps([1]))
+    found = load_newest(tmp_path)
+    assert found is not None and found[0].step == 10
+
+
+@pytest.mark.parametrize("moment", range(8))
+def test_a_crash_at_any_moment_of_saving_leaves_a_whole_checkpoint(
+    tmp_path: Path, moment: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Crashes at the n-th call that changes the disk."""
+    for step in (10, 20):
+        save(tmp_path, saved_at(step), {"step": step}, keep=2)
+    calls = 0
+
+    class CrashError(Exception):
+        pass
+
+    def crashing(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: object, **kwargs: object) -> object:
+            nonlocal calls
+            calls += 1
+            if calls > moment:
+                raise CrashError
+            return real(*args, **kwargs)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", crashing(os.fsync))
+        patch.setattr(Path, "replace", crashing(Path.replace))
+        patch.setattr(Path, "unlink", crashing(Path.unlink))
+        patch.setattr(shutil, "rmtree", crashing(shutil.rmtree))
+        with pytest.raises(CrashError):
+            save(tmp_path, saved_at(30), {"step": 30}, keep=2)
+    found = load_newest(tmp_path)
+    assert found is not None and found[0].step in (20, 30)
+    assert unpack(found[1]) == {"step": found[0].step}
+    save(tmp_path, saved_at(30), {"step": 30}, keep=2)
+    again = load_newest(tmp_path)
+    assert again is not None and again[0].step == 30
+
+
+def test_all_bad_settings_are_named_at_once() -> None:
+    with pytest.raises(ValueError, match=r"epochs=0.*dropout=2"):
+        Config(epochs=0, dropout=2)
+
+
+def test_an_unknown_setting_is_refused() -> None:
+    with pytest.raises(SystemExit):
+        Config.from_arguments(["--epoch", "3"])
+    assert Config.from_arguments(["--epochs", "3"]).epochs == 3
