@@ -157,6 +157,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     from snapshots import Snapshots
 
     mends.name_node_errors()
+    mends.admit_events_of_services_beside()
     snapshots = Snapshots(options.state / "snapshots", lock_fd)
     loop = asyncio.get_running_loop()
     asked_to_stop = asyncio.Event()

@@ -10,7 +10,7 @@ import threading
 from typing import Any
 
 from ministack.core import lambda_runtime
-from ministack.services import lambda_svc
+from ministack.services import eventbridge, lambda_svc
 
 # The two places where MiniStack's Node worker reports a failed invocation.
 _SETTLED = 'status: "error", error: String(err.message || err), trace: err.stack || ""'
@@ -67,6 +67,28 @@ def _pass_names_through() -> None:
 
     lambda_runtime.Worker.invoke = invoke_and_remember
     lambda_svc._execute_function_warm = execute_with_name
+
+
+# Services that stand beside the emulator in the local region, and send events as AWS's own do.
+_BESIDE = frozenset({"aws.sagemaker", "aws.ec2"})
+
+
+def admit_events_of_services_beside() -> None:
+    """Lets local/sagemaker and local/market publish under their services' names.
+
+    On AWS nobody but the service itself can: PutEvents refuses every source that begins with
+    `aws.`, as MiniStack does, and goes on doing for all other sources.
+    """
+    put_events = eventbridge._put_events
+
+    def admit(data: dict[str, Any], allow_aws_source: bool = False) -> Any:
+        entries = data.get("Entries")
+        sources = {e.get("Source") for e in entries} if isinstance(entries, list) else set()
+        return put_events(
+            data, allow_aws_source=allow_aws_source or (len(sources) > 0 and sources <= _BESIDE)
+        )
+
+    eventbridge._put_events = admit
 
 
 def stop_workers() -> None:
