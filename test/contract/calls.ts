@@ -1,0 +1,245 @@
+/**
+ * What each function calls on AWS, read from the domain function it serves and the adapters below it, and what it must
+ * never be able to do. Both are tried on the role that the template gives it.
+ */
+import { layout } from '../../functions/core/layout.ts';
+import { ACCOUNT, REGION } from './intrinsics.ts';
+import type { Call } from './roles.ts';
+
+const BUCKET = 'arn:aws:s3:::tw-databucket';
+const TABLE = `arn:aws:dynamodb:${REGION}:${ACCOUNT}:table/tw-table`;
+const RUN = 'digits-000001';
+const MACHINE = `arn:aws:states:${REGION}:${ACCOUNT}:stateMachine:tidewheel-dev-run`;
+const regional = (service: string, rest: string): string => `arn:aws:${service}:${REGION}:${ACCOUNT}:${rest}`;
+const role = (name: string): string => `arn:aws:iam::${ACCOUNT}:role/${name}`;
+
+const object = (action: string, key: string): Call => ({ action, resource: `${BUCKET}/${key}` });
+const read = (key: string): Call => object('s3:GetObject', key);
+const write = (key: string): Call => object('s3:PutObject', key);
+const list = (prefix: string): Call => ({
+  action: 's3:ListBucket',
+  resource: BUCKET,
+  context: { 's3:prefix': prefix },
+});
+/** S3 answers 404 for an absent object only to whoever may list the bucket; that question names no prefix. */
+const learnsOfAbsence: Call = { action: 's3:ListBucket', resource: BUCKET };
+
+const items = (...names: ('Get' | 'Put' | 'Update')[]): Call[] =>
+  names.map((name) => ({ action: `dynamodb:${name}Item`, resource: TABLE }));
+const query: Call = { action: 'dynamodb:Query', resource: TABLE };
+const index = (name: string): Call => ({ action: 'dynamodb:Query', resource: `${TABLE}/index/${name}` });
+
+const job = (action: string): Call => ({
+  action: `sagemaker:${action}`,
+  resource: regional('sagemaker', `training-job/${RUN}-a1-abcdef`),
+});
+const consume = (queue: string): Call[] =>
+  ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'].map((name) => ({
+    action: `sqs:${name}`,
+    resource: regional('sqs', queue),
+  }));
+const start: Call = { action: 'states:StartExecution', resource: MACHINE };
+const look: Call = {
+  action: 'states:DescribeExecution',
+  resource: regional('states', `execution:tidewheel-dev-run:${RUN}`),
+};
+/** IAM knows no resource for it; the token itself is what cannot be guessed. */
+const answer: Call = { action: 'states:SendTaskSuccess', resource: '*' };
+const notify: Call = {
+  action: 'events:PutEvents',
+  resource: regional('events', 'event-bus/default'),
+  // One request carries many events, so the key holds a list: a policy needs ForAllValues.
+  context: { 'events:source': ['tidewheel'] },
+};
+const passRole = (name: string, service: string): Call => ({
+  action: 'iam:PassRole',
+  resource: role(name),
+  context: { 'iam:PassedToService': service },
+});
+const log = (name: string): Call => ({
+  action: 'logs:PutLogEvents',
+  resource: regional('logs', `log-group:/aws/lambda/tidewheel-dev-${name}:log-stream:2026/11/21/x`),
+});
+const ec2 = (action: string): Call => ({ action: `ec2:${action}`, resource: '*' });
+const schedules: Call[] = [
+  ...['CreateSchedule', 'UpdateSchedule', 'DeleteSchedule'].map((name) => ({
+    action: `scheduler:${name}`,
+    resource: regional('scheduler', 'schedule/tidewheel-dev/digits'),
+  })),
+  passRole('tw-schedulerole', 'scheduler.amazonaws.com'),
+];
+
+/** Progress is a note and the marker of the checkpoint that it names; either may be missing. */
+const progress: Call[] = [
+  read(layout.progress('digits', RUN)),
+  read(`${layout.checkpoints('digits', RUN)}step-10/COMPLETE`),
+  list(`${layout.checkpoints('digits', RUN)}step-10`),
+  learnsOfAbsence,
+];
+/** What observing an attempt may come to: the record, the timeline, a stop, an answer to the waiting state. */
+const observe: Call[] = [
+  ...items('Get', 'Put', 'Update'),
+  query,
+  job('DescribeTrainingJob'),
+  job('StopTrainingJob'),
+  answer,
+  notify,
+];
+/** A declaration is looked up, the pipeline's record made if it is new, its schedule set, a run opened. */
+const wake: Call[] = [
+  ...items('Get', 'Put', 'Update'),
+  read(layout.pipeline('digits')),
+  read(layout.report('digits', RUN)),
+  list('digits/runs/'),
+  list(layout.incoming('digits')),
+  learnsOfAbsence,
+  start,
+  look,
+];
+
+const generation = layout.generation('digits', RUN);
+const plan = layout.plan('digits', RUN);
+
+export const CALLS: Readonly<Record<string, readonly Call[]>> = {
+  'on-arrival': [log('on-arrival'), ...consume('tw-arrivalsqueue'), ...wake, ...schedules],
+  settle: [
+    log('settle'),
+    ...items('Get', 'Put', 'Update'),
+    list(layout.incoming('digits')),
+    read(layout.pipeline('digits')),
+    learnsOfAbsence,
+  ],
+  'plan-shards': [
+    log('plan-shards'),
+    ...items('Get'),
+    list(layout.incoming('digits')),
+    read(`${plan}plan.json`),
+    read(layout.manifest('digits', RUN)),
+    ...['plan.json', 'items.json', 'abc/arrivals-000000.jsonl.gz'].map((name) => write(plan + name)),
+    learnsOfAbsence,
+  ],
+  'pack-shards': [
+    log('pack-shards'),
+    ...items('Get'),
+    read(`${layout.incoming('digits')}7/0001.png`),
+    read(`${plan}abc/item-000000.jsonl.gz`),
+    read(`${plan}abc/done-000000.json`),
+    write(`${plan}abc/done-000000.json`),
+    ...['PutObject', 'AbortMultipartUpload'].map((name) =>
+      object(`s3:${name}`, `${layout.shards('digits', RUN)}shard-000000.tar`),
+    ),
+    read(`${layout.shards('digits', RUN)}shard-000000.tar`),
+    write(`${generation}members/shard-000000-abc.jsonl.gz`),
+    learnsOfAbsence,
+  ],
+  'seal-dataset': [
+    log('seal-dataset'),
+    ...items('Get'),
+    read(`${plan}abc/done-000000.json`),
+    read(`${generation}members/shard-000000-abc.jsonl.gz`),
+    read(`${layout.shards('digits', RUN)}shard-000000.tar`),
+    write(`${generation}arrivals/part-000000.jsonl.gz`),
+    write(layout.manifest('digits', RUN)),
+    read(layout.manifest('digits', RUN)),
+    list(plan),
+    object('s3:DeleteObject', `${layout.incoming('digits')}7/0001.png`),
+    learnsOfAbsence,
+  ],
+  place: [
+    log('place'),
+    ...items('Get', 'Put'),
+    query,
+    ...['GetSpotPlacementScores', 'DescribeSpotPriceHistory', 'DescribeAvailabilityZones'].map(ec2),
+  ],
+  launch: [
+    log('launch'),
+    ...observe,
+    ...progress,
+    list(layout.dataset('digits')),
+    list(layout.shards('digits', RUN)),
+    read(layout.manifest('digits', RUN)),
+    write(layout.trainManifest('digits', RUN)),
+    write(`${layout.agent('0123')}__main__.py`),
+    job('CreateTrainingJob'),
+    job('AddTags'),
+    passRole('tw-trainingrole', 'sagemaker.amazonaws.com'),
+  ],
+  judge: [log('judge'), ...observe, ...progress],
+  report: [
+    log('report'),
+    ...items('Get', 'Put', 'Update'),
+    query,
+    write(layout.report('digits', RUN)),
+    notify,
+  ],
+  'on-training-event': [log('on-training-event'), ...consume('tw-trainingeventsqueue'), ...observe],
+  reconcile: [
+    log('reconcile'),
+    ...observe,
+    ...wake,
+    index('open'),
+    index('list'),
+    write(layout.report('digits', RUN)),
+  ],
+  api: [log('api'), ...wake, ...schedules, query, index('list'), write(layout.pipeline('digits'))],
+};
+
+/** What the containers do: SageMaker reads and writes with this role, and so does the user's script. */
+export const TRAINING_CALLS: readonly Call[] = [
+  list(layout.shards('digits', RUN)),
+  list(layout.source('digits')),
+  list(layout.agent('0123')),
+  list(layout.checkpoints('digits', RUN)),
+  read(`${layout.shards('digits', RUN)}shard-000000.tar`),
+  read(`${layout.source('digits')}train.py`),
+  read(`${layout.agent('0123')}__main__.py`),
+  read(layout.trainManifest('digits', RUN)),
+  ...['GetObject', 'PutObject', 'DeleteObject'].map((name) =>
+    object(`s3:${name}`, `${layout.checkpoints('digits', RUN)}step-10/state.pt`),
+  ),
+  write(`${layout.models('digits', RUN)}job/output/model.tar.gz`),
+  {
+    action: 'logs:PutLogEvents',
+    resource: regional('logs', 'log-group:/aws/sagemaker/TrainingJobs:log-stream:x/algo-1'),
+  },
+  {
+    action: 'cloudwatch:PutMetricData',
+    resource: '*',
+    context: { 'cloudwatch:namespace': '/aws/sagemaker/TrainingJobs' },
+  },
+  { action: 'ecr:GetAuthorizationToken', resource: '*' },
+  { action: 'ecr:BatchGetImage', resource: `arn:aws:ecr:${REGION}:763104351884:repository/pytorch` },
+];
+
+/** What no role of ours may do. */
+export const FORBIDDEN: readonly Call[] = [
+  {
+    action: 'events:PutEvents',
+    resource: regional('events', 'event-bus/default'),
+    context: { 'events:source': ['tidewheel', 'aws.s3'] },
+  },
+  { action: 's3:DeleteBucket', resource: BUCKET },
+  { action: 's3:PutBucketPolicy', resource: BUCKET },
+  write(`${layout.incoming('digits')}7/0001.png`),
+  object('s3:DeleteObject', layout.manifest('digits', RUN)),
+  object('s3:DeleteObject', `${layout.shards('digits', RUN)}shard-000000.tar`),
+  { action: 's3:GetObject', resource: 'arn:aws:s3:::somebody-elses-bucket/digits/dataset/x' },
+  { action: 'dynamodb:DeleteTable', resource: TABLE },
+  { action: 'dynamodb:DeleteItem', resource: TABLE },
+  { action: 'states:StartExecution', resource: regional('states', 'stateMachine:another') },
+  { action: 'lambda:UpdateFunctionCode', resource: regional('lambda', 'function:tidewheel-dev-launch') },
+  { action: 'iam:CreateRole', resource: role('tw-new') },
+  passRole('tw-trainingrole', 'ec2.amazonaws.com'),
+  passRole('Administrator', 'sagemaker.amazonaws.com'),
+  { action: 'ec2:RunInstances', resource: regional('ec2', 'instance/*') },
+];
+
+/** Calls that belong to one function alone. */
+export const RESERVED: readonly (readonly [owner: string, Call])[] = [
+  ['launch', job('CreateTrainingJob')],
+  ['launch', passRole('tw-trainingrole', 'sagemaker.amazonaws.com')],
+  ['seal-dataset', write(layout.manifest('digits', RUN))],
+  ['seal-dataset', object('s3:DeleteObject', `${layout.incoming('digits')}7/0001.png`)],
+  ['api', write(layout.pipeline('digits'))],
+  ['place', ec2('GetSpotPlacementScores')],
+];

@@ -1,0 +1,116 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CALLS, FORBIDDEN, RESERVED, TRAINING_CALLS } from './calls.ts';
+import { resolve } from './intrinsics.ts';
+import { ofType, type Packaged, packaged } from './packaged.ts';
+import { type Call, isAllowed, type Role, rolesOf } from './roles.ts';
+
+let made: Packaged;
+let roles: Role[];
+/** The role that the template gives a function, by the function's folder. */
+let roleOfFunction: Map<string, string>;
+
+beforeAll(async () => {
+  made = await packaged();
+  roles = rolesOf(made.template);
+  roleOfFunction = new Map(
+    ofType(made.template, 'AWS::Lambda::Function').map(([, { Properties }]) => [
+      String(Properties['FunctionName']).replace(/^tidewheel-dev-/, ''),
+      String(resolve(made.template, Properties['Role'])),
+    ]),
+  );
+}, 120_000);
+
+const roleOf = (name: string): Role => {
+  const role = roles.find(({ arn, id }) => arn === roleOfFunction.get(name) || id === name);
+  if (role === undefined) throw new Error(`the template holds no role for ${name}`);
+  return role;
+};
+
+/** The calls of a list for which the answer is not the expected one; the list is to be empty. */
+async function surprises(
+  role: Role,
+  calls: readonly Call[],
+  expected: 'allowed' | 'denied',
+): Promise<string[]> {
+  const answers = await Promise.all(
+    calls.map(async (call) => ({ call, allowed: await isAllowed(role, call) })),
+  );
+  return answers
+    .filter(({ allowed }) => allowed !== (expected === 'allowed'))
+    .map(
+      ({ call }) =>
+        `${call.action} on ${call.resource}${call.context === undefined ? '' : ` with ${JSON.stringify(call.context)}`}`,
+    );
+}
+
+const asList = (value: string | readonly string[]): readonly string[] =>
+  typeof value === 'string' ? [value] : value;
+
+describe('every function', () => {
+  it('is looked at here', () => {
+    expect([...roleOfFunction.keys()].toSorted()).toEqual(Object.keys(CALLS).toSorted());
+  });
+
+  it('has a role of its own', () => {
+    expect(new Set(roleOfFunction.values()).size).toBe(roleOfFunction.size);
+  });
+
+  it.each(Object.entries(CALLS))('%s may do what it does', async (name, calls) => {
+    expect(await surprises(roleOf(name), calls, 'allowed')).toEqual([]);
+  });
+
+  it.each(Object.keys(CALLS))('%s may do no harm', async (name) => {
+    expect(await surprises(roleOf(name), FORBIDDEN, 'denied')).toEqual([]);
+  });
+
+  it.each(Object.keys(CALLS))('%s may not do the work of another', async (name) => {
+    const others = RESERVED.filter(([owner]) => owner !== name).map(([, call]) => call);
+    expect(await surprises(roleOf(name), others, 'denied')).toEqual([]);
+  });
+});
+
+describe('the training role', () => {
+  it('lets a job read its data, save and log', async () => {
+    expect(await surprises(roleOf('TrainingRole'), TRAINING_CALLS, 'allowed')).toEqual([]);
+  });
+
+  it('lets a script do no harm', async () => {
+    const others = RESERVED.map(([, call]) => call);
+    expect(await surprises(roleOf('TrainingRole'), [...FORBIDDEN, ...others], 'denied')).toEqual([]);
+  });
+});
+
+describe('every role', () => {
+  it('names its actions one by one', () => {
+    const broad = roles.flatMap(({ id, statements }) =>
+      statements.flatMap(({ Action }) =>
+        asList(Action)
+          .filter((action) => action.includes('*'))
+          .map((action) => `${id}: ${action}`),
+      ),
+    );
+    expect(broad).toEqual([]);
+  });
+
+  it('names its resources, but where AWS knows none', () => {
+    /** Actions that take no resource, so that IAM demands "*". */
+    const unbound =
+      /^(ec2:(Describe\w+|GetSpotPlacementScores|CreateNetworkInterface|DeleteNetworkInterface|CreateNetworkInterfacePermission|DeleteNetworkInterfacePermission)|ecr:GetAuthorizationToken|cloudwatch:PutMetricData|states:SendTaskSuccess)$/;
+    const broad = roles.flatMap(({ id, statements }) =>
+      statements
+        .filter(({ Resource }) => asList(Resource).includes('*'))
+        .flatMap(({ Action }) =>
+          asList(Action)
+            .filter((action) => !unbound.test(action))
+            .map((action) => `${id}: ${action}`),
+        ),
+    );
+    expect(broad).toEqual([]);
+  });
+
+  it('allows only: nothing is denied that a later statement would have to work around', () => {
+    expect(roles.flatMap(({ statements }) => statements.filter(({ Effect }) => Effect !== 'Allow'))).toEqual(
+      [],
+    );
+  });
+});
