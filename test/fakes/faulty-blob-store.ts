@@ -24,7 +24,7 @@ export function faultyStore(store: BlobStore, seed: string, rate: number): BlobS
     put: (key, body, options) => fail(() => store.put(key, body, options)),
     delete: (key, etag) => fail(() => store.delete(key, etag)),
     createUpload: (key) => fail(() => store.createUpload(key)),
-    uploadPart: (upload, number, body) => fail(() => store.uploadPart(upload, number, body)),
+    uploadPart: (upload, part, body) => fail(() => store.uploadPart(upload, part, body)),
     completeUpload: (upload, parts) => fail(() => store.completeUpload(upload, parts)),
     abortUpload: (upload) => fail(() => store.abortUpload(upload)),
   };

@@ -119,11 +119,12 @@ export class MemoryBlobStore implements BlobStore {
     return Promise.resolve({ key, id });
   }
 
-  uploadPart(upload: Upload, number: number, body: Uint8Array): Promise<UploadedPart> {
+  uploadPart(upload: Upload, part: { number: number; crc: number }, body: Uint8Array): Promise<UploadedPart> {
     const open = this.uploads.get(upload.id);
     if (open === undefined) return Promise.reject(new Error('NoSuchUpload'));
     const copy = Buffer.from(body);
-    open.parts.set(number, copy);
+    if (crc32(copy) !== part.crc) return Promise.reject(new Error('BadDigest'));
+    open.parts.set(part.number, copy);
     return Promise.resolve({
       etag: createHash('md5').update(copy).digest('hex'),
       crc32: String(crc32(copy)),

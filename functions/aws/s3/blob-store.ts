@@ -11,7 +11,7 @@ import type {
   Upload,
   UploadedPart,
 } from '../../core/packing/port.ts';
-import { crc32Of } from './checksum.ts';
+import { crc32Base64, crc32Of } from './checksum.ts';
 import { classify } from './errors.ts';
 import type { Requester } from './requester.ts';
 import type { Answer } from './transport.ts';
@@ -46,6 +46,8 @@ function conditionOf(options: PutOptions): string[] {
   else if (options.only !== undefined) headers.push('if-match', `"${options.only.etag}"`);
   return headers;
 }
+
+type PartHead = Parameters<BlobStore['uploadPart']>[1];
 
 export class S3BlobStore implements BlobStore {
   readonly bucket: string;
@@ -158,14 +160,14 @@ export class S3BlobStore implements BlobStore {
     return { key, id };
   }
 
-  async uploadPart(upload: Upload, number: number, body: Uint8Array): Promise<UploadedPart> {
-    const crc32 = crc32Of(body);
+  async uploadPart(upload: Upload, part: PartHead, body: Uint8Array): Promise<UploadedPart> {
+    const crc32 = crc32Base64(part.crc);
     const answer = await this.#requester.send({
       operation: 'UploadPart',
       method: 'PUT',
       key: upload.key,
       query: [
-        ['partNumber', String(number)],
+        ['partNumber', String(part.number)],
         ['uploadId', upload.id],
       ],
       body,

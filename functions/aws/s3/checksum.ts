@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { crc32 } from 'node:zlib';
 
-function crc32Base64(value: number): string {
+/** A CRC-32 as S3's headers hold it. */
+export function crc32Base64(value: number): string {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value >>> 0);
   return bytes.toString('base64');

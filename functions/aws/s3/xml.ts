@@ -13,13 +13,18 @@ export function unescapeXml(text: string): string {
   });
 }
 
-/** Text of the first element of that name at or after `from`, or undefined. */
-export function elementText(xml: string, name: string, from = 0): string | undefined {
+function rawText(xml: string, name: string, from = 0): string | undefined {
   const open = xml.indexOf(`<${name}>`, from);
   if (open < 0) return undefined;
   const start = open + name.length + 2;
   const end = xml.indexOf(`</${name}>`, start);
-  return end < 0 ? undefined : unescapeXml(xml.slice(start, end));
+  return end < 0 ? undefined : xml.slice(start, end);
+}
+
+/** Text of the first element of that name at or after `from`, or undefined. */
+export function elementText(xml: string, name: string, from = 0): string | undefined {
+  const raw = rawText(xml, name, from);
+  return raw === undefined ? undefined : unescapeXml(raw);
 }
 
 /** Keys come url-encoded (`encoding-type=url`): XML 1.0 cannot carry all of their characters. A space comes as `+` or %20. */
@@ -28,10 +33,15 @@ function decodeKey(text: string): string {
   return decodeURIComponent(text.replaceAll('+', '%20'));
 }
 
+/** `&quot;abc&quot;`, `"abc"` or `abc` */
+const bareEtag = (text: string): string =>
+  text.startsWith('&quot;') ? text.slice(6, -6) : unescapeXml(text).replaceAll('"', '');
+
 function parseEntry(entry: string, decode: (text: string) => string): ListedBlob {
   const key = elementText(entry, 'Key');
   const size = Number(elementText(entry, 'Size'));
-  const etag = elementText(entry, 'ETag')?.replaceAll('"', '');
+  const rawEtag = rawText(entry, 'ETag');
+  const etag = rawEtag === undefined ? undefined : bareEtag(rawEtag);
   if (key === undefined || etag === undefined || !Number.isSafeInteger(size)) {
     throw new SyntaxError(`a listing names an object without key, size or ETag: ${entry.slice(0, 300)}`);
   }

@@ -2,7 +2,7 @@
  * The proof of the seal. Plan, records and member lists are compared sample by sample: everything planned is in
  * exactly one shard, rejected with a reason, or left to the next generation; and nothing else is in a shard.
  */
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Places } from './places.ts';
 import { type BlobStore, joinChunks } from './port.ts';
 import {
@@ -46,7 +46,7 @@ class KeySum {
   count = 0;
 
   add(key: string, etag: string): void {
-    const digest = createHash('sha256').update(key).update('\0').update(etag).digest();
+    const digest = hash('sha256', `${key}\0${etag}`, 'buffer');
     this.#sum = (this.#sum + digest.readBigUInt64LE(0) + (digest.readBigUInt64LE(8) << 64n)) & MASK;
     this.count += 1;
   }

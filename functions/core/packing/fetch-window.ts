@@ -33,6 +33,10 @@ export function piecesOf(member: PlannedMember, pieceBytes: number): Piece[] {
   return pieces;
 }
 
+/** What a small answer costs beside its bytes: socket buffers and bookkeeping. */
+const PIECE_OVERHEAD_BYTES = 16 * 1024;
+const weightOf = (length: number): number => length + PIECE_OVERHEAD_BYTES;
+
 type Settled = { readonly result: GetResult } | { readonly error: unknown };
 
 /** Pieces come out in the order in which the members went in. */
@@ -42,7 +46,7 @@ export class FetchWindow {
   readonly #source: Iterator<Piece>;
   /** Started and not yet taken, oldest first; `#head` is the next to take. */
   #started: (Promise<Settled> | undefined)[] = [];
-  #lengths: number[] = [];
+  #weights: number[] = [];
   #head = 0;
   #waiting: Piece | undefined;
   #inFlight = 0;
@@ -61,7 +65,7 @@ export class FetchWindow {
     const settled = this.#started[this.#head];
     if (settled === undefined) throw new Error('a piece was asked for that was never planned');
     const outcome = await settled;
-    this.#held -= this.#lengths[this.#head] ?? 0;
+    this.#held -= this.#weights[this.#head] ?? 0;
     this.#started[this.#head] = undefined;
     this.#head += 1;
     this.#compact();
@@ -79,7 +83,7 @@ export class FetchWindow {
   #compact(): void {
     if (this.#head < 4_096) return;
     this.#started = this.#started.slice(this.#head);
-    this.#lengths = this.#lengths.slice(this.#head);
+    this.#weights = this.#weights.slice(this.#head);
     this.#head = 0;
   }
 
@@ -88,7 +92,7 @@ export class FetchWindow {
       const piece = this.#waiting ?? this.#take();
       if (piece === undefined) return;
       this.#waiting = piece;
-      if (this.#held > 0 && this.#held + piece.length > this.#limits.bytes) return;
+      if (this.#held > 0 && this.#held + weightOf(piece.length) > this.#limits.bytes) return;
       this.#waiting = undefined;
       this.#start(piece);
     }
@@ -101,9 +105,9 @@ export class FetchWindow {
 
   #start({ member, offset, length }: Piece): void {
     this.#inFlight += 1;
-    this.#held += length;
+    this.#held += weightOf(length);
     const range = length === member.size ? {} : { range: { offset, length } };
-    this.#lengths.push(length);
+    this.#weights.push(weightOf(length));
     this.#started.push(
       this.#store.get(member.key, { ifMatch: member.etag, ...range }).then(
         (result) => this.#settle({ result }),

@@ -1,5 +1,5 @@
 /** Deals the sorted arrivals to the items' lists, a window of items at a time so that memory stays bounded. */
-import { type ArrivalLine, arrivalLine } from './records.ts';
+import type { ArrivalLine } from './records.ts';
 import type { Dealing } from './sharding.ts';
 import { compress, type LineSpool } from './spool.ts';
 
@@ -21,11 +21,10 @@ function itemOfShard(itemShards: readonly number[]): Uint32Array {
   return items;
 }
 
-const parseLine = (line: string): ArrivalLine => arrivalLine.parse(JSON.parse(line));
-
 /** The spool is our own, of this process: its lines need no proof. */
 function placed(line: string, dealing: Dealing): Placed | undefined {
-  const [key, size, etag, ordinal, alone] = parseLine(line);
+  const arrival: ArrivalLine = JSON.parse(line);
+  const [key, size, etag, ordinal, alone] = arrival;
   if (typeof ordinal === 'string' || ordinal === undefined) return undefined;
   const shard = dealing.shardOf[ordinal] ?? 0;
   const slot = dealing.slotOf[ordinal] ?? 0;

@@ -116,7 +116,8 @@ class ShardBuilder {
       const chunks = part.kind === 'made' ? [part.bytes] : found(reads.get(part.member)).chunks;
       const offset = await this.#header(part);
       for (const chunk of chunks) await this.#upload.write(chunk);
-      this.#line(sample, part, { offset, sha256: digestOf(chunks) });
+      const written = this.#upload.recent(sizeOf(part));
+      this.#line(sample, part, { offset, sha256: digestOf(written === undefined ? chunks : [written]) });
       await this.#pad(part);
     }
     this.#samples += 1;

@@ -114,7 +114,7 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<{ draft: Dra
     listedAt ??= (page.serverTime === undefined ? deps.now() : new Date(page.serverTime)).toISOString();
     for (const object of page.objects) {
       if (object.key === marker || object.key === incoming) continue;
-      if (!(await isSealed(object.key, object.etag))) draft.add(object);
+      if (isSealed === undefined || !(await isSealed(object.key, object.etag))) draft.add(object);
     }
   }
   return { draft, listedAt: listedAt ?? deps.now().toISOString() };

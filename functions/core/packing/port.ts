@@ -81,8 +81,12 @@ export interface BlobStore {
   /** `changed` when an ETag was named and another version is there; a missing object counts as deleted. */
   delete(key: string, ifMatch?: string): Promise<'deleted' | 'changed'>;
   createUpload(key: string): Promise<Upload>;
-  /** Numbers start at 1. */
-  uploadPart(upload: Upload, number: number, body: Uint8Array): Promise<UploadedPart>;
+  /** Numbers start at 1; `crc` is the CRC-32 of the body, which the store checks. */
+  uploadPart(
+    upload: Upload,
+    part: { readonly number: number; readonly crc: number },
+    body: Uint8Array,
+  ): Promise<UploadedPart>;
   /** `gone` when there is no such upload any more (finished by another, or aborted). */
   completeUpload(upload: Upload, parts: readonly UploadedPart[]): Promise<{ readonly etag: string } | 'gone'>;
   abortUpload(upload: Upload): Promise<void>;

@@ -71,14 +71,15 @@ class GenerationCursor {
   }
 }
 
+/** Asked in the listing's order; undefined when nothing is sealed yet. */
+export type SealedFilter = (key: string, etag: string) => Promise<boolean>;
+
 /** A filter for a sorted listing: true for what some generation holds already. */
-export function sealedFilter(
-  store: BlobStore,
-  manifests: readonly Manifest[],
-): (key: string, etag: string) => Promise<boolean> {
+export function sealedFilter(store: BlobStore, manifests: readonly Manifest[]): SealedFilter | undefined {
   const cursors = manifests
     .filter(({ arrivals }) => arrivals.parts.length > 0)
     .map((manifest) => new GenerationCursor(store, manifest));
+  if (cursors.length === 0) return undefined;
   return async (key, etag) => {
     for (const cursor of cursors) if (await cursor.holds(key, etag)) return true;
     return false;

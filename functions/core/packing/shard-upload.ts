@@ -1,5 +1,6 @@
 /** Bytes of one shard on their way to the store: a few part buffers, filled in turn and sent while the next one fills. */
 import { crc32 } from 'node:zlib';
+import { combineCrc32 } from './crc-combine.ts';
 import type { BlobStore, Upload, UploadedPart } from './port.ts';
 
 export interface UploadLimits {
@@ -75,16 +76,9 @@ export class ShardUpload {
     this.#position += bytes.length;
   }
 
-  /** True when `length` more bytes fit without sending, so that `writeNow` may be used. */
-  fits(length: number): boolean {
-    return this.#filled + length < this.#buffer.length;
-  }
-
-  /** For bytes that fit. */
-  writeNow(bytes: Uint8Array): void {
-    this.#buffer.set(bytes, this.#filled);
-    this.#filled += bytes.length;
-    this.#position += bytes.length;
+  /** The last `length` bytes written, while they still lie together in the part being filled. */
+  recent(length: number): Uint8Array | undefined {
+    return length <= this.#filled ? this.#buffer.subarray(this.#filled - length, this.#filled) : undefined;
   }
 
   async finish(): Promise<UploadedShard> {
@@ -106,10 +100,10 @@ export class ShardUpload {
   async #send(): Promise<void> {
     const buffer = this.#buffer;
     const body = buffer.subarray(0, this.#filled);
-    this.#crc = crc32(body, this.#crc);
+    const crc = crc32(body);
+    this.#crc = combineCrc32(this.#crc, crc, body.length);
     this.#number += 1;
-    const number = this.#number;
-    const sending = this.#sendPart(number, body).finally(() => {
+    const sending = this.#sendPart({ number: this.#number, crc }, body).finally(() => {
       this.#buffers.giveBack(buffer);
       this.#sending.delete(sending);
     });
@@ -120,9 +114,9 @@ export class ShardUpload {
     this.#filled = 0;
   }
 
-  async #sendPart(number: number, body: Uint8Array): Promise<void> {
+  async #sendPart(part: { number: number; crc: number }, body: Uint8Array): Promise<void> {
     try {
-      this.#parts[number - 1] = await this.#store.uploadPart(this.#upload, number, body);
+      this.#parts[part.number - 1] = await this.#store.uploadPart(this.#upload, part, body);
     } catch (error: unknown) {
       this.#failure ??=
         error instanceof Error ? error : new Error('a part could not be sent', { cause: error });

@@ -3,8 +3,8 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
-/** Gzip without a time stamp and at one level: the same lines give the same bytes. */
-export const compress = (text: string): Buffer => gzipSync(text, { level: 6 });
+/** Gzip without a time stamp and at one level: the same lines give the same bytes. Level 1 takes a third of level 6's time. */
+export const compress = (text: string): Buffer => gzipSync(text, { level: 1 });
 export const decompress = (bytes: Uint8Array): string => gunzipSync(bytes).toString('utf8');
 
 /** Lines in the order they were added. */

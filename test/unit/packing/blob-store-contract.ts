@@ -1,6 +1,8 @@
 /** What every BlobStore promises: run for the fake in the unit tests, for real servers in the integration tests. */
+
+import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { type BlobStore, joinChunks, listPages } from '../../../functions/core/packing/port.ts';
+import { type BlobStore, joinChunks, listPages, type Upload } from '../../../functions/core/packing/port.ts';
 
 /** Keys that break careless clients; each must come back from a listing, and be readable, as it is. */
 export const HOSTILE_KEYS: readonly string[] = [
@@ -47,6 +49,9 @@ async function keysUnder(store: BlobStore, prefix: string, maximum = 1_000): Pro
     keys.push(...page.objects.map(({ key }) => key));
   return keys;
 }
+
+const sendPart = (store: BlobStore, upload: Upload, number: number, body: Buffer) =>
+  store.uploadPart(upload, { number, crc: crc32(body) }, body);
 
 export function describesBlobStore(options: ContractOptions): void {
   const { open, hostileKeys = HOSTILE_KEYS } = options;
@@ -130,8 +135,8 @@ export function describesBlobStore(options: ContractOptions): void {
     const upload = await store.createUpload('multi');
     const large = Buffer.alloc(5 * 1024 * 1024, 'a');
     const parts = [
-      await store.uploadPart(upload, 1, large),
-      await store.uploadPart(upload, 2, Buffer.from('end')),
+      await sendPart(store, upload, 1, large),
+      await sendPart(store, upload, 2, Buffer.from('end')),
     ];
     expect(await store.head('multi')).toBeUndefined();
     expect(await store.completeUpload(upload, parts)).toHaveProperty('etag');
@@ -143,7 +148,7 @@ export function describesBlobStore(options: ContractOptions): void {
   it('drops an aborted upload', async () => {
     const store = open();
     const upload = await store.createUpload('dropped');
-    const part = await store.uploadPart(upload, 1, Buffer.from('x'));
+    const part = await sendPart(store, upload, 1, Buffer.from('x'));
     await store.abortUpload(upload);
     await store.abortUpload(upload);
     expect(await store.head('dropped')).toBeUndefined();
