@@ -94,6 +94,9 @@ export const trainingSchema = z.strictObject({
     .describe('Whether every host gets all shards or its share of them.'),
 });
 
+/** The instance group that trains, in a job with helpers. */
+export const TRAINING_GROUP = 'train';
+
 /** EC2 names; SageMaker's are the same behind `ml.`. */
 const instanceType = z.string().regex(/^[a-z0-9-]+\.[a-z0-9-]+$/, 'write EC2 names such as g5.xlarge');
 
@@ -104,6 +107,32 @@ export const computeSchema = z.strictObject({
     .max(30)
     .describe('Interchangeable types; three or more score best.'),
   nodes: z.number().int().min(1).max(64).default(1),
+  helpers: z
+    .array(
+      z.strictObject({
+        name: z
+          .string()
+          .regex(/^[a-z][a-z0-9-]{0,30}$/, 'use 1 to 31 of a-z, 0-9 and hyphens')
+          .refine(
+            (name) => name !== TRAINING_GROUP,
+            `${TRAINING_GROUP} is the group that trains, choose another`,
+          ),
+        instanceType,
+        nodes: z.number().int().min(1).max(64),
+      }),
+    )
+    .min(1)
+    .max(4)
+    .refine(
+      (groups) => new Set(groups.map(({ name }) => name)).size === groups.length,
+      'give each group a name of its own',
+    )
+    .optional()
+    .describe('Groups of CPU nodes beside the nodes that train, for strategies that preprocess there.'),
+  spotWithHelpers: z
+    .boolean()
+    .optional()
+    .describe('Try managed Spot with helper groups. AWS does not say whether it takes both together.'),
   market: z
     .enum(['spot', 'on-demand', 'spot-then-on-demand'])
     .default('spot-then-on-demand')

@@ -71,6 +71,25 @@ const images: [string, TrainingJobInput][] = VERSIONS.flatMap((frameworkVersion)
   ),
 );
 
+/** Helper groups, on demand as on Spot where the pipeline dares it. */
+const helpers = [
+  { name: 'prepare', instanceType: 'c7i.4xlarge', nodes: 4 },
+  { name: 'cache-1', instanceType: 'r5d.4xlarge', nodes: 1 },
+];
+const grouped: [string, TrainingJobInput][] = MARKETS.flatMap((market) =>
+  (['g5.xlarge', 'p3.8xlarge'] as const).flatMap((instanceType) =>
+    [1, 2].map((groups): [string, TrainingJobInput] => [
+      `${instanceType} ${market} with ${groups} helper groups`,
+      made({
+        ...base,
+        market,
+        instanceType,
+        compute: { helpers: helpers.slice(0, groups), spotWithHelpers: true },
+      }),
+    ]),
+  ),
+);
+
 const long = 'p'.repeat(32);
 const single: [string, TrainingJobInput][] = [
   ['one zone of a VPC', made({ ...base, zoneId: 'use1-az6', compute: { vpc } })],
@@ -156,5 +175,6 @@ const single: [string, TrainingJobInput][] = [
 export const CONFIGURATIONS: readonly (readonly [string, TrainingJobInput])[] = [
   ...grid,
   ...images,
+  ...grouped,
   ...single,
 ];

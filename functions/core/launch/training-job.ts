@@ -50,7 +50,7 @@ const AGENT_PATH = '/opt/ml/input/data/agent';
 const LOG_LEVEL_INFO = 20;
 
 export function buildTrainingJob(input: TrainingJobInput): TrainingJob {
-  const problems: Problem[] = [...hyperparameterNameProblems(input.declaration)];
+  const problems: Problem[] = [...hyperparameterNameProblems(input.declaration), ...helperProblems(input)];
   /** Keeps every problem and goes on with a stand-in, so that all are found at once. */
   const take = <T extends object>(answer: T | { readonly problem: Problem }, standIn: T): T => {
     if (!('problem' in answer)) return answer;
@@ -69,13 +69,14 @@ export function buildTrainingJob(input: TrainingJobInput): TrainingJob {
     sourceUri,
     inputMode: 'File',
     distribution: input.declaration.training.distribution,
+    groups: resources.groups,
   } as const;
   problems.push(...generationProblems(channelsInput).map((message) => ({ path: 'generations', message })));
   const { channels, objects } = channelsOf(channelsInput);
   const request: CreateTrainingJobRequest = {
     ...identity(input),
     AlgorithmSpecification: algorithm(image),
-    HyperParameters: hyperparametersOf(input),
+    HyperParameters: hyperparametersOf(input, resources.groups),
     InputDataConfig: channels,
     ResourceConfig: resources.config,
     ...vpc,
@@ -134,7 +135,7 @@ function stopping({ pool, maximumRunSeconds, maximumWaitSeconds }: Placement) {
   };
 }
 
-function hyperparametersOf(input: TrainingJobInput): Record<string, string> {
+function hyperparametersOf(input: TrainingJobInput, groups: Resources['groups']): Record<string, string> {
   const { training } = input.declaration;
   return encodeHyperparameters({
     ...training.hyperparameters,
@@ -144,6 +145,8 @@ function hyperparametersOf(input: TrainingJobInput): Record<string, string> {
     sagemaker_container_log_level: LOG_LEVEL_INFO,
     tidewheel_strategy: training.strategy,
     tidewheel_run_id: input.runId,
+    // Without it the container takes its own group for the one that trains, and every group starts a cluster.
+    ...(groups === undefined ? {} : { sagemaker_distribution_instance_groups: groups.slice(0, 1) }),
     ...(input.checkpointSeconds === undefined
       ? {}
       : { tidewheel_checkpoint_seconds: input.checkpointSeconds }),
@@ -173,6 +176,15 @@ function imageOf(
         ? 'training.image'
         : `training.${answer.field}`;
   return { problem: { path, message: answer.message } };
+}
+
+/** Neither a document nor a report says whether SageMaker takes managed Spot together with instance groups. */
+function helperProblems({ declaration: { compute }, placement }: TrainingJobInput): Problem[] {
+  const { helpers, spotWithHelpers } = compute;
+  if (helpers === undefined || placement.pool.market !== 'spot' || spotWithHelpers) return [];
+  const message =
+    'AWS does not say whether managed Spot works with helper groups: set compute.market to on-demand, or try it with compute.spotWithHelpers: true';
+  return [{ path: 'compute.helpers', message }];
 }
 
 /** `s3://bucket/prefix/` as it stands, anything else under the pipeline's own folder. */

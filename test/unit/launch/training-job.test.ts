@@ -202,6 +202,51 @@ const read = (name: string, line: string): string | undefined => {
   )?.[1];
 };
 
+describe('a job with helper groups', () => {
+  const helpers = [{ name: 'prepare', instanceType: 'c7i.4xlarge', nodes: 3 }];
+  const onDemand = placement({ pool: { instanceType: 'g5.xlarge', market: 'on-demand' } });
+  const made = request(launch({ declaration: declaration({ compute: { helpers } }), placement: onDemand }));
+
+  it('names no type for the whole job', () => {
+    expect(made.ResourceConfig).toEqual({
+      InstanceGroups: [
+        { InstanceGroupName: 'train', InstanceType: 'ml.g5.xlarge', InstanceCount: 2 },
+        { InstanceGroupName: 'prepare', InstanceType: 'ml.c7i.4xlarge', InstanceCount: 3 },
+      ],
+      VolumeSizeInGB: 30,
+    });
+  });
+
+  it('routes every channel to every group', () => {
+    expect(made.InputDataConfig.map(({ DataSource }) => DataSource.S3DataSource.InstanceGroupNames)).toEqual([
+      ['train', 'prepare'],
+      ['train', 'prepare'],
+      ['train', 'prepare'],
+    ]);
+  });
+
+  it('tells the container which group trains', () => {
+    expect(made.HyperParameters['sagemaker_distribution_instance_groups']).toBe('["train"]');
+  });
+
+  it('takes the image of the nodes that train', () => {
+    expect(made.AlgorithmSpecification.TrainingImage).toMatch(/cu133/);
+  });
+
+  it('does not dare Spot unasked', () => {
+    const spot = (compute: Record<string, unknown>) =>
+      launch({ declaration: declaration({ compute: { helpers, ...compute } }) });
+    expect(problems(spot({}))).toEqual(['compute.helpers']);
+    expect(problems(spot({ spotWithHelpers: true }))).toEqual([]);
+  });
+
+  it('names the helper whose type SageMaker does not know', () => {
+    const wrong = [...helpers, { name: 'cache', instanceType: 'i4i.large', nodes: 1 }];
+    const input = launch({ declaration: declaration({ compute: { helpers: wrong } }), placement: onDemand });
+    expect(problems(input)).toEqual(['compute.helpers[1].instanceType']);
+  });
+});
+
 describe('the metric definitions', () => {
   const line = 'tidewheel step=120 total=480 val_loss=9 loss=1.5e-04 accuracy=0.97';
 
