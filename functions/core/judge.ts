@@ -24,9 +24,7 @@ export function judge(attempts: readonly AttemptRecord[]): Judgement {
     case 'userError':
       return { kind: 'failed', reason: `the training script failed: ${outcome.message}` };
     case 'stopped':
-      return last.takenBackAt === undefined
-        ? { kind: 'failed', reason: 'the training job was stopped from outside' }
-        : againUnlessFruitless(attempts, 'taken back from a pool that went bad');
+      return { kind: 'failed', reason: 'the training job was stopped from outside' };
     case 'timeLimit':
       return advanced(last.progressBefore, last.progressAfter)
         ? { kind: 'again', reason: 'the attempt reached its time limit with progress saved' }

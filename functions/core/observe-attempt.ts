@@ -31,7 +31,8 @@ export async function observeAttempt(deps: ObserveDeps, attempt: AttemptRecord):
   const job = await deps.training.describe(attempt.jobName);
   if (job === undefined) return { kind: 'absent' };
   const now = deps.clock.now();
-  if (isTerminal(job)) return { kind: 'ended', attempt: await end(deps, attempt, outcomeOf(job)) };
+  if (isTerminal(job))
+    return { kind: 'ended', attempt: await end(deps, attempt, lossOf(attempt, outcomeOf(job))) };
 
   const updatedAt = now.toISOString();
   if (attempt.takenBackAt === undefined && shouldTakeBack(job, now, { patienceSeconds: PATIENCE_SECONDS })) {
@@ -56,6 +57,13 @@ export async function observeAttempt(deps: ObserveDeps, attempt: AttemptRecord):
   return { kind: 'running' };
 }
 
+/** A job that we stopped because its pool went bad did not fail: it lost its capacity, or never had any. */
+function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptOutcome {
+  if (attempt.takenBackAt === undefined || outcome.kind !== 'stopped') return outcome;
+  const kind = outcome.trainingSeconds > 0 ? 'interrupted' : 'capacity';
+  return { ...outcome, kind, message: 'capacity was taken away; the job was taken back to go on elsewhere' };
+}
+
 async function end(
   deps: ObserveDeps,
   attempt: AttemptRecord,
@@ -63,7 +71,7 @@ async function end(
 ): Promise<AttemptRecord> {
   const ended = await deps.runs.updateAttempt(attempt.runId, attempt.attempt, {
     outcome,
-    status: statusOf(outcome, attempt),
+    status: statusOf(outcome),
     updatedAt: deps.clock.now().toISOString(),
   });
   await tell(deps, ended);
@@ -91,7 +99,7 @@ async function tell(deps: ObserveDeps, attempt: AttemptRecord): Promise<void> {
   }
 }
 
-function statusOf(outcome: AttemptOutcome, attempt: AttemptRecord): AttemptRecord['status'] {
+function statusOf(outcome: AttemptOutcome): AttemptRecord['status'] {
   switch (outcome.kind) {
     case 'completed':
       return 'done';
@@ -99,7 +107,6 @@ function statusOf(outcome: AttemptOutcome, attempt: AttemptRecord): AttemptRecor
     case 'capacity':
       return 'interrupted';
     case 'stopped':
-      return attempt.takenBackAt === undefined ? 'failed' : 'interrupted';
     case 'timeLimit':
     case 'serviceError':
     case 'userError':

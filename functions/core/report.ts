@@ -89,7 +89,7 @@ function reportAttempt(attempt: AttemptRecord, outcome: AttemptOutcome): Attempt
     jobName: attempt.jobName,
     pool: placement.pool,
     nodes: placement.topology.nodes,
-    outcome: attempt.takenBackAt !== undefined && outcome.kind === 'stopped' ? 'interrupted' : outcome.kind,
+    outcome: outcome.kind,
     message: outcome.message,
     fromStep: attempt.progressBefore?.step ?? 0,
     toStep: attempt.progressAfter?.step ?? attempt.progressBefore?.step ?? 0,
