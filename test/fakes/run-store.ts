@@ -1,0 +1,204 @@
+/** The service's memory without a database: the same conditions, and values that no caller shares. */
+import type { PipelineRecord } from '../../functions/core/batches.ts';
+import { RunNotFoundError } from '../../functions/core/errors.ts';
+import {
+  type AttemptRecord,
+  FINISHED,
+  type PlacementDecision,
+  type RunRecord,
+} from '../../functions/core/records.ts';
+import type { RunStore, TimelineEntry } from '../../functions/core/run-store.ts';
+
+/** What a database does to a record: it is copied, and what is undefined is not there. */
+function stored<T>(value: T): T {
+  const copy: T = JSON.parse(JSON.stringify(value));
+  return copy;
+}
+
+interface Tables {
+  readonly pipelines: Map<string, PipelineRecord>;
+  readonly runs: Map<string, RunRecord>;
+  readonly attempts: Map<string, AttemptRecord>;
+  readonly placements: Map<string, Map<number, PlacementDecision>>;
+  readonly timeline: Map<string, Map<string, TimelineEntry>>;
+  /** Keys of the sparse index: left at the end, never entered again. */
+  readonly openRuns: Set<string>;
+  readonly openAttempts: Set<string>;
+}
+
+export interface MemoryRunStore extends RunStore {
+  /** Everything is lost, as when the table is deleted. */
+  lose(): void;
+}
+
+export function memoryRunStore(): MemoryRunStore {
+  const tables: Tables = {
+    pipelines: new Map(),
+    runs: new Map(),
+    attempts: new Map(),
+    placements: new Map(),
+    timeline: new Map(),
+    openRuns: new Set(),
+    openAttempts: new Set(),
+  };
+  return {
+    ...pipelineMethods(tables),
+    ...runMethods(tables),
+    ...attemptMethods(tables),
+    ...timelineMethods(tables),
+    lose: () => {
+      for (const table of Object.values(tables)) table.clear();
+    },
+  } satisfies MemoryRunStore;
+}
+
+/** Whole at once: nothing else runs between the read and the write. */
+const answer = <T>(act: () => T): Promise<T> => new Promise((resolve) => resolve(stored(act())));
+const nothing = <T>(value: T | undefined): Promise<T | undefined> =>
+  Promise.resolve(value === undefined ? undefined : stored(value));
+
+/** Sets what is given and removes what is given as undefined. */
+const changed = <T extends object>(record: T, change: Partial<T>): T => stored({ ...record, ...change });
+
+type PipelineMethods = Pick<
+  RunStore,
+  'getPipeline' | 'listPipelines' | 'ensurePipeline' | 'setPipelineValidity'
+>;
+
+function pipelineMethods({ pipelines }: Tables): PipelineMethods {
+  return {
+    getPipeline: (name) => nothing(pipelines.get(name)),
+    listPipelines: () => answer(() => [...pipelines.values()].sort((a, b) => (a.name < b.name ? -1 : 1))),
+    ensurePipeline: (name, { firstBatch, at }) =>
+      answer(() => {
+        const known = pipelines.get(name);
+        if (known !== undefined) return known;
+        const fresh: PipelineRecord = { name, openBatch: firstBatch, valid: true, updatedAt: at };
+        pipelines.set(name, fresh);
+        return fresh;
+      }),
+    setPipelineValidity: async (name, { valid, problems, updatedAt }) => {
+      const known = pipelines.get(name);
+      const change = { valid, problems: problems?.length ? problems : undefined, updatedAt };
+      if (known !== undefined) pipelines.set(name, changed(known, change));
+      await Promise.resolve();
+    },
+  };
+}
+
+type RunMethods = Pick<
+  RunStore,
+  'createRun' | 'getRun' | 'updateRun' | 'listRuns' | 'listOpenRuns' | 'closeBatch'
+>;
+
+function runMethods({ runs, openRuns, pipelines }: Tables): RunMethods {
+  const known = (runId: string): RunRecord => {
+    const run = runs.get(runId);
+    if (run === undefined) throw new RunNotFoundError(runId);
+    return run;
+  };
+  return {
+    createRun: (run) =>
+      answer(() => {
+        if (runs.has(run.runId)) return 'exists';
+        runs.set(run.runId, stored(run));
+        openRuns.add(run.runId);
+        return 'created';
+      }),
+    getRun: (runId) => nothing(runs.get(runId)),
+    updateRun: (runId, change) =>
+      answer(() => {
+        const run = changed(known(runId), change);
+        runs.set(runId, run);
+        if (change.status !== undefined && FINISHED.includes(change.status)) openRuns.delete(runId);
+        return run;
+      }),
+    listRuns: (pipeline, limit) =>
+      answer(() =>
+        [...runs.values()]
+          .filter((run) => run.pipeline === pipeline)
+          .sort((a, b) => b.batch - a.batch)
+          .slice(0, limit),
+      ),
+    listOpenRuns: () => answer(() => [...openRuns].map(known)),
+    closeBatch: ({ runId, pipeline: name, batch }, { at, declaration }) =>
+      answer(() => {
+        const run = known(runId);
+        const pipeline = pipelines.get(name);
+        if (pipeline?.openBatch !== batch) return run;
+        pipelines.set(name, changed(pipeline, { openBatch: batch + 1, closedAt: at, updatedAt: at }));
+        const pinned = declaration && { declaration, status: 'packing' as const };
+        const closed = changed(run, { closedAt: at, updatedAt: at, ...pinned });
+        runs.set(runId, closed);
+        return closed;
+      }),
+  };
+}
+
+const keyOf = (runId: string, attempt: number) => `${runId} ${attempt}`;
+
+type AttemptMethods = Pick<
+  RunStore,
+  'createAttempt' | 'getAttempt' | 'updateAttempt' | 'listAttempts' | 'findAttemptByJob' | 'listOpenAttempts'
+>;
+
+function attemptMethods({ attempts, openAttempts }: Tables): AttemptMethods {
+  return {
+    createAttempt: (attempt) =>
+      answer(() => {
+        const key = keyOf(attempt.runId, attempt.attempt);
+        if (attempts.has(key)) return 'exists';
+        attempts.set(key, stored(attempt));
+        openAttempts.add(key);
+        return 'created';
+      }),
+    getAttempt: (runId, attempt) => nothing(attempts.get(keyOf(runId, attempt))),
+    updateAttempt: (runId, attempt, change) =>
+      answer(() => {
+        const key = keyOf(runId, attempt);
+        const known = attempts.get(key);
+        if (known === undefined) throw new RunNotFoundError(`${runId}, attempt ${attempt}`);
+        attempts.set(key, changed(known, change));
+        if (change.outcome !== undefined) openAttempts.delete(key);
+        return attempts.get(key) ?? known;
+      }),
+    listAttempts: (runId) =>
+      answer(() =>
+        [...attempts.values()].filter((each) => each.runId === runId).sort((a, b) => a.attempt - b.attempt),
+      ),
+    findAttemptByJob: (jobName) => nothing([...attempts.values()].find((each) => each.jobName === jobName)),
+    listOpenAttempts: () => answer(() => [...openAttempts].flatMap((key) => attempts.get(key) ?? [])),
+  };
+}
+
+function under<K, V>(map: Map<string, Map<K, V>>, runId: string): Map<K, V> {
+  const known = map.get(runId) ?? new Map<K, V>();
+  map.set(runId, known);
+  return known;
+}
+
+type TimelineMethods = Pick<RunStore, 'putPlacement' | 'listPlacements' | 'addTimeline' | 'listTimeline'>;
+
+function timelineMethods({ placements, timeline }: Tables): TimelineMethods {
+  return {
+    putPlacement: async (runId, attempt, decision) => {
+      under(placements, runId).set(attempt, stored(decision));
+      await Promise.resolve();
+    },
+    listPlacements: (runId) =>
+      answer(() =>
+        [...under(placements, runId)]
+          .map(([attempt, decision]) => ({ attempt, decision }))
+          .sort((a, b) => a.attempt - b.attempt),
+      ),
+    addTimeline: async (runId, entry) => {
+      const entries = under(timeline, runId);
+      if (!entries.has(entry.id)) entries.set(entry.id, stored(entry));
+      await Promise.resolve();
+    },
+    listTimeline: (runId) =>
+      answer(() =>
+        [...under(timeline, runId).values()].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)),
+      ),
+  };
+}

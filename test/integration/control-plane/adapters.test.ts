@@ -1,0 +1,57 @@
+/** The adapters on the emulator keep the contracts that the fakes keep (test/unit/core/fakes.test.ts). */
+import { CreateActivityCommand, GetActivityTaskCommand, SFNClient } from '@aws-sdk/client-sfn';
+import { afterAll, beforeAll } from 'vitest';
+import type { ObjectStore } from '../../../functions/core/ports.ts';
+import type { RunStore } from '../../../functions/core/run-store.ts';
+import { type ExecutionsGround, executionsContract } from '../../suites/executions.ts';
+import { objectStoreContract } from '../../suites/object-store.ts';
+import { runStoreContract } from '../../suites/run-store.ts';
+import { type SchedulesGround, schedulesContract } from '../../suites/schedules.ts';
+import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
+import { makeExecutions, makeObjectStore, makeRunStore, makeSchedules } from './ground.ts';
+
+interface Ground {
+  readonly objects: ObjectStore;
+  readonly runs: RunStore;
+  readonly schedules: SchedulesGround;
+  readonly executions: ExecutionsGround;
+}
+
+let emulator: TestEmulator | undefined;
+let ground: Ground | undefined;
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  const { url } = emulator;
+  ground = {
+    objects: await makeObjectStore(url, 'contract-bucket'),
+    runs: await makeRunStore(url, 'contract-table'),
+    schedules: await makeSchedules(url),
+    executions: await makeTokens(url),
+  };
+}, 60_000);
+
+afterAll(async () => {
+  await emulator?.stop();
+}, 60_000);
+
+async function makeTokens(url: string): Promise<ExecutionsGround> {
+  const sfn = new SFNClient(clientConfiguration(url));
+  const { activityArn } = await sfn.send(new CreateActivityCommand({ name: 'answers' }));
+  if (activityArn === undefined) throw new Error('the emulator made no activity');
+  return makeExecutions(url, activityArn, async () => {
+    const { taskToken } = await sfn.send(new GetActivityTaskCommand({ activityArn, workerName: 'contract' }));
+    if (taskToken === undefined) throw new Error('no execution waits');
+    return taskToken;
+  });
+}
+
+function standing(): Ground {
+  if (ground === undefined) throw new Error('the emulator did not start');
+  return ground;
+}
+
+runStoreContract('DynamoDB', () => Promise.resolve(standing().runs));
+objectStoreContract('S3', () => Promise.resolve(standing().objects));
+schedulesContract('EventBridge Scheduler', () => Promise.resolve(standing().schedules));
+executionsContract('Step Functions', () => Promise.resolve(standing().executions));
