@@ -111,7 +111,7 @@ export async function listChannel(
 async function readText(s3: S3Client, location: S3Location, signal?: AbortSignal): Promise<string> {
   const body = await openObject(s3, location, signal);
   const chunks = await body.toArray();
-  return Buffer.concat(chunks.map((chunk: Uint8Array) => chunk)).toString('utf8');
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 export interface ChannelContext {

@@ -2,7 +2,7 @@
 import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
-import { fillChannels } from './channels.ts';
+import { fillChannels, hostsOf, modeOf } from './channels.ts';
 import { type CheckpointSync, makeCheckpointSync } from './checkpoints.ts';
 import type { Clients } from './clients.ts';
 import { after } from './concurrency.ts';
@@ -20,6 +20,7 @@ import { openLogStream } from './job-logs.ts';
 import { readLines } from './lines.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { Settings } from './options.ts';
+import { makePipeFeeder, type PipeFeeder } from './pipes.ts';
 
 export interface GangContext {
   readonly settings: Settings;
@@ -64,6 +65,7 @@ export function makeGang(context: GangContext): Gang {
 class LocalGang implements Gang {
   readonly #context: GangContext;
   readonly #syncs: readonly CheckpointSync[];
+  #feeders: readonly PipeFeeder[] = [];
   #running: readonly RunningHost[] = [];
 
   constructor(context: GangContext) {
@@ -99,6 +101,8 @@ class LocalGang implements Gang {
     for (const host of hosts) await makeHostFolders(request, hosts, host);
     const { fileSystemsDirectory } = settings;
     await fillChannels({ s3: clients.s3, request, hosts, fileSystemsDirectory, signal });
+    this.#feeders = makeFeeders(this.#context);
+    for (const feeder of this.#feeders) await feeder.prepare();
     for (const sync of this.#syncs) await sync.restore(signal);
   }
 
@@ -112,7 +116,11 @@ class LocalGang implements Gang {
       if (exit.exitCode !== 0) firstFailure.resolve({ kind: 'failed', host, exit });
     });
     const allEnded = Promise.all(ends).then((): GangOutcome => ({ kind: 'completed' }));
-    return Promise.race([firstFailure.promise, allEnded]);
+    return Promise.race([
+      firstFailure.promise,
+      allEnded,
+      ...this.#feeders.map((feeder) => brokenPipe(feeder)),
+    ]);
   }
 
   #startHost(host: Host, epoch: number): RunningHost {
@@ -151,6 +159,7 @@ class LocalGang implements Gang {
     const cancel = after(graceSeconds * 1000, kill);
     await Promise.all(this.#running.map(({ process }) => process.exited));
     cancel();
+    for (const feeder of this.#feeders) feeder.stop();
   }
 
   async finish(): Promise<void> {
@@ -158,6 +167,21 @@ class LocalGang implements Gang {
     await Promise.all(this.#running.map(({ drained }) => drained));
     await this.#context.metrics.close();
   }
+}
+
+function makeFeeders({ clients, hosts, request }: GangContext): PipeFeeder[] {
+  return (request.InputDataConfig ?? [])
+    .filter((channel) => modeOf(request, channel) === 'Pipe')
+    .flatMap((channel) => {
+      const receiving = hostsOf({ request, hosts }, channel);
+      return receiving.map((host) => makePipeFeeder({ s3: clients.s3, channel, host, hosts: receiving }));
+    });
+}
+
+/** Never settles unless the feeder fails: then its host waits for data that will not come. */
+async function brokenPipe(feeder: PipeFeeder): Promise<never> {
+  await feeder.run();
+  return new Promise<never>(() => {});
 }
 
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';

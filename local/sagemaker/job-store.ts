@@ -9,6 +9,8 @@ export interface JobStore {
   /** What cannot be read is left where it is and reported. */
   load(log: (line: string) => void): Promise<readonly JobRecord[]>;
   save(record: JobRecord): Promise<void>;
+  /** What the hosts had on disk. */
+  removeHosts(name: string): Promise<void>;
   remove(name: string): Promise<void>;
 }
 
@@ -30,6 +32,11 @@ export async function openJobStore(stateDirectory: string): Promise<JobStore> {
       );
       tails.set(record.name, next);
       return next;
+    },
+    removeHosts: async (name) => {
+      for (const folder of ['hosts', 'scratch']) {
+        await rm(join(directoryOf(name), folder), { recursive: true, force: true }).catch(() => {});
+      }
     },
     remove: async (name) => {
       await tails.get(name)?.catch(() => {});

@@ -1,6 +1,6 @@
 /** Objects in S3 as files: listing, and copies both ways. */
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -84,11 +84,13 @@ export async function downloadObject(
   await pipeline(body, createWriteStream(file), signal ? { signal } : {});
 }
 
+/** A stream cannot be sent a second time when a request fails, bytes can. */
+const LARGEST_BUFFER_BYTES = 16 * 1024 * 1024;
+
 export async function uploadFile(s3: S3Client, file: string, { bucket, key }: S3Location): Promise<void> {
   const { size } = await stat(file);
-  await s3.send(
-    new PutObjectCommand({ Bucket: bucket, Key: key, Body: createReadStream(file), ContentLength: size }),
-  );
+  const Body = size <= LARGEST_BUFFER_BYTES ? await readFile(file) : createReadStream(file);
+  await s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body, ContentLength: size }));
 }
 
 export async function deleteObject(s3: S3Client, { bucket, key }: S3Location): Promise<void> {

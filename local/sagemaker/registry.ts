@@ -51,6 +51,7 @@ class DiskRegistry implements JobRegistry {
         ...(hasTrained ? { trainingEndedAt: now } : {}),
       };
       await store.save(current);
+      await store.removeHosts(record.name);
       events.send(current);
     }
     this.#jobs.set(record.name, new TrainingJob(current, undefined, this.#services));

@@ -11,6 +11,7 @@ import { makeLineScanner } from './metrics.ts';
 import { runOperation } from './operations.ts';
 import { type LocalSageMakerOptions, settingsOf } from './options.ts';
 import { openRegistry } from './registry.ts';
+import { lockState } from './state-lock.ts';
 
 export type { LocalSageMakerOptions } from './options.ts';
 
@@ -25,6 +26,7 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
   const given = settingsOf(options);
   const settings = { ...given, stateDirectory: resolve(given.stateDirectory) };
   await mkdir(settings.stateDirectory, { recursive: true });
+  const unlockState = await lockState(settings.stateDirectory);
   const clients = makeClients(settings);
   const services = {
     settings,
@@ -42,7 +44,12 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
   };
   const server = makeHttpServer((operation, body) => runOperation(operation, body, context), settings.log);
   server.listen(settings.port, '127.0.0.1');
-  await once(server, 'listening');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    unlockState();
+    throw error;
+  }
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : settings.port;
   return {
@@ -54,6 +61,7 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
       await services.events.flush();
       await services.scanner.close();
       destroyClients(clients);
+      unlockState();
     },
   };
 }

@@ -1,5 +1,4 @@
 /** The life of one training job, from waiting for capacity to its end, through interruptions. */
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CapacityLease } from '../market/port.ts';
 import type { AddressBook } from './addresses.ts';
@@ -95,7 +94,7 @@ export class TrainingJob {
       await this.#fail(error);
     } finally {
       this.#endings.cancelLimits();
-      if (!this.#services.settings.keepHostFolders) await this.#removeFolders();
+      if (!this.#services.settings.keepHostFolders) await this.#services.store.removeHosts(this.record.name);
     }
   }
 
@@ -275,11 +274,5 @@ export class TrainingJob {
 
   get #directory(): string {
     return this.#services.store.directoryOf(this.record.name);
-  }
-
-  async #removeFolders(): Promise<void> {
-    for (const folder of ['hosts', 'scratch']) {
-      await rm(join(this.#directory, folder), { recursive: true, force: true }).catch(() => {});
-    }
   }
 }

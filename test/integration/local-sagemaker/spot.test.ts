@@ -86,7 +86,9 @@ test('a reclaimed job is saved by SIGTERM, starts again in place and resumes', a
   ground.market.reclaim(5);
   const starved = await ground.until(
     name,
-    (job) => job.SecondaryStatus === 'Starting' && job.SecondaryStatusTransitions?.at(-1)?.StatusMessage?.includes('Insufficient') === true,
+    (job) =>
+      job.SecondaryStatus === 'Starting' &&
+      job.SecondaryStatusTransitions?.at(-1)?.StatusMessage?.includes('Insufficient') === true,
   );
   expect(ground.market.leasesHeld).toBe(0);
   expect(starved.TrainingJobStatus).toBe('InProgress');
@@ -153,7 +155,14 @@ test('a job that runs too long is stopped, and its model is kept', async () => {
   expect(job).toMatchObject({ TrainingJobStatus: 'Stopped', SecondaryStatus: 'MaxRuntimeExceeded' });
   expect(await ground.keys('too-long/')).toContain('too-long/left-on-term');
   expect(await ground.keys(`models/${name}/`)).toEqual([`models/${name}/output/model.tar.gz`]);
-  expect(statuses(job)).toEqual(['Starting', 'Downloading', 'Training', 'Stopping', 'Uploading', 'MaxRuntimeExceeded']);
+  expect(statuses(job)).toEqual([
+    'Starting',
+    'Downloading',
+    'Training',
+    'Stopping',
+    'Uploading',
+    'MaxRuntimeExceeded',
+  ]);
 });
 
 test('a program that ignores SIGTERM is killed at the end of the grace time', async () => {
