@@ -1,0 +1,145 @@
+/**
+ * The whole of it, through AWS clients only: real images dropped into the bucket become a model, across an interruption.
+ * Nothing here knows how the region is made; the same calls go to AWS.
+ */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AttemptReport, RunReport } from '../../functions/core/report.ts';
+import { demoDeclaration, dropDigits, uploadSource } from '../../local/demo/demo.ts';
+import { type ApiClient, apiClient } from '../../local/region/api-client.ts';
+import { environmentFor } from '../../local/region/aws.ts';
+import { defaultVpc } from '../../local/region/subnets.ts';
+import { finishedRun, PROJECT_FOLDER, PYTHON, startTestRegion, type TestRegion } from './region.ts';
+
+const run = promisify(execFile);
+
+let test: TestRegion;
+let api: ApiClient;
+let report: RunReport;
+
+beforeAll(async () => {
+  test = await startTestRegion();
+  const { clients, endpoints, stack } = test.region;
+  api = apiClient(endpoints, stack);
+  const target = { s3: clients.s3, bucket: stack.bucket, projectFolder: PROJECT_FOLDER };
+  await uploadSource(target);
+  const declaration = await demoDeclaration(PROJECT_FOLDER, await defaultVpc(clients.ec2));
+  expect(await api.call('PUT', '/pipelines/digits', declaration)).toMatchObject({ status: 200 });
+  await dropDigits(target, () => undefined);
+  report = await finishedRun(api, 'digits-000001');
+}, 540_000);
+
+afterAll(async () => {
+  await test.stop();
+});
+
+/** An unmodified AWS client of another language, told only where the region is. */
+async function boto3(script: string): Promise<unknown> {
+  const { endpoints } = test.region;
+  const { stdout } = await run(PYTHON, ['-c', `import boto3, json\n${script}`], {
+    env: { PATH: process.env['PATH'], ...environmentFor(endpoints) },
+  });
+  return JSON.parse(stdout);
+}
+
+describe('a drop of digits', () => {
+  it('ends as a model that reads at least 97 % of the held-out digits', async () => {
+    expect(report).toMatchObject({ status: 'succeeded', deadline: { met: true } });
+    expect(report.metrics['accuracy']).toBeGreaterThanOrEqual(0.97);
+    const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)\/(.+)$/.exec(report.modelUri ?? '') ?? [];
+    const model = await test.region.clients.s3.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
+    expect(model.ContentLength).toBeGreaterThan(1_000);
+  });
+
+  it('loses an attempt to an interruption and resumes elsewhere from a step that is not zero', () => {
+    const [first, second] = report.attempts as [AttemptReport, AttemptReport];
+    expect(report.attempts.length).toBeGreaterThanOrEqual(2);
+    expect(report.interruptions).toBeGreaterThanOrEqual(1);
+    expect(first.outcome).toBe('interrupted');
+    expect(second.fromStep).toBeGreaterThan(0);
+    expect(second.fromStep).toBe(first.toStep);
+    expect(second.pool.zoneId).not.toBe(first.pool.zoneId);
+  });
+
+  it('costs less than on demand, over all attempts', () => {
+    const paid = report.attempts.reduce((total, { costUsd }) => total + costUsd, 0);
+    expect(report.costUsd).toBeCloseTo(paid, 9);
+    expect(report.costUsd).toBeLessThan(report.onDemandUsd);
+  });
+
+  it('packs every image and rejects, with its reason, the file that is none', async () => {
+    const { clients, stack } = test.region;
+    const Key = 'digits/dataset/digits-000001/manifest.json';
+    const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));
+    const manifest: unknown = JSON.parse((await Body?.transformToString()) ?? '');
+    expect(JSON.stringify(manifest)).toMatch(/notes\.txt|rejected/);
+    expect(manifest).toMatchObject({ samples: 1_797 });
+  });
+
+  it('is one run, though every image was an event', async () => {
+    const { body } = await api.call('GET', '/pipelines/digits/runs');
+    expect(body).toMatchObject({ runs: [{ runId: 'digits-000001', status: 'succeeded', execution: 1 }] });
+  });
+
+  it('keeps the placement of every attempt with its table', async () => {
+    const { body } = await api.call('GET', '/runs/digits-000001');
+    expect(body).toMatchObject({ placements: [{ attempt: 1 }, { attempt: 2 }] });
+    expect(JSON.stringify(body)).not.toContain('taskToken');
+  });
+});
+
+describe('an unmodified boto3', () => {
+  it('lists and describes the training jobs', async () => {
+    const jobs = await boto3(`
+sm = boto3.client('sagemaker')
+names = [j['TrainingJobName'] for j in sm.list_training_jobs(SortBy='CreationTime', SortOrder='Ascending')['TrainingJobSummaries']]
+last = sm.describe_training_job(TrainingJobName=names[-1])
+print(json.dumps({'names': names, 'status': last['TrainingJobStatus'], 'spot': last['EnableManagedSpotTraining'], 'billable': last['BillableTimeInSeconds']}))`);
+    expect(jobs).toMatchObject({ names: report.attempts.map(({ jobName }) => jobName), status: 'Completed', spot: true });
+  });
+});
+
+describe('the API', () => {
+  it('refuses a call without a signature', async () => {
+    expect((await api.callUnsigned('GET', '/pipelines')).status).toBe(403);
+  });
+
+  it('answers a bad declaration with every problem at once', async () => {
+    const reply = await api.call('PUT', '/pipelines/digits', 'name: digits\ncompute: {nodes: 0, colour: red}\n');
+    expect(reply.status).toBe(400);
+    const text = JSON.stringify(reply.body);
+    for (const path of ['compute.nodes', 'compute', 'training']) expect(text).toContain(`"path":"${path}"`);
+  });
+});
+
+describe('a second drop', () => {
+  it('packs only what is new and trains on both generations', async () => {
+    const { clients, stack } = test.region;
+    await boto3(`
+import base64
+s3 = boto3.client('s3')
+png = s3.get_object(Bucket='${stack.bucket}', Key='digits/incoming/' + sorted(o['Key'] for o in s3.list_objects_v2(Bucket='${stack.bucket}', Prefix='digits/incoming/')['Contents'])[0][len('digits/incoming/'):])['Body'].read()
+for n in range(40):
+    s3.put_object(Bucket='${stack.bucket}', Key=f'digits/incoming/7/second-{n}.png', Body=png)
+print(json.dumps(len(png)))`);
+    const second = await finishedRun(api, 'digits-000002');
+    expect(second).toMatchObject({ status: 'succeeded', generations: ['digits-000001', 'digits-000002'] });
+    const Key = 'digits/dataset/digits-000002/manifest.json';
+    const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));
+    expect(JSON.parse((await Body?.transformToString()) ?? '')).toMatchObject({ samples: 40 });
+  }, 400_000);
+});
+
+describe('a declaration that cannot be used', () => {
+  it('fails its run with the problems as the reason and keeps the data for the next', async () => {
+    const { clients, stack } = test.region;
+    const put = (Key: string, Body: string) => clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body }));
+    await put('pipelines/broken.yaml', 'name: broken\nsettle: {quietSeconds: 1}\n');
+    await put('broken/incoming/a.txt', 'data');
+    const failed = await finishedRun(api, 'broken-000001');
+    expect(failed).toMatchObject({ status: 'failed' });
+    expect(failed.failure).toMatch(/training/);
+  }, 120_000);
+});
