@@ -1,0 +1,136 @@
+/**
+ * What is the same about a training job wherever it runs, on SageMaker or on instances of one's own: its name, its
+ * hyperparameters, its channels, where it saves and what it leaves.
+ */
+import type { Problem } from '../errors.ts';
+import { layout, s3Uri } from '../layout.ts';
+import type { Pipeline } from '../pipeline.ts';
+import type { Placement } from '../records.ts';
+import { channelsOf, type GenerationShards, generationProblems, type PreparedObject } from './channels.ts';
+import { encodeHyperparameters } from './hyperparameters.ts';
+import { jobNameOf, jobSaltOf } from './job-name.ts';
+import type { CreateTrainingJobRequest, InputMode } from './request.ts';
+
+export interface TrainingJobInput {
+  readonly runId: string;
+  readonly attempt: number;
+  readonly declaration: Pipeline;
+  readonly placement: Placement;
+  readonly bucket: string;
+  readonly region: string;
+  /** The role that the job runs under; the caller needs iam:PassRole for it. */
+  readonly roleArn: string;
+  /** Key prefix of the agent's files, `layout.agent(digest)`. */
+  readonly agentPrefix: string;
+  /** Generations to train on, oldest first. */
+  readonly generations: readonly GenerationShards[];
+  /** How often to save, as the policy computed it; the agent tells the script. */
+  readonly checkpointSeconds?: number | undefined;
+}
+
+export const CHECKPOINT_PATH = '/opt/ml/checkpoints';
+/** A folder with a __main__.py, which Python runs as a program. */
+export const AGENT_PATH = '/opt/ml/input/data/agent';
+/** Python's logging.INFO, as SageMaker's SDK sends it. */
+const LOG_LEVEL_INFO = 20;
+
+export type JobParts = Pick<
+  CreateTrainingJobRequest,
+  | 'TrainingJobName'
+  | 'OutputDataConfig'
+  | 'CheckpointConfig'
+  | 'Tags'
+  | 'HyperParameters'
+  | 'InputDataConfig'
+  | 'Environment'
+>;
+
+export interface JobPartsResult {
+  readonly parts: JobParts;
+  /** To be written to the bucket before the job starts. */
+  readonly objects: readonly PreparedObject[];
+  readonly problems: readonly Problem[];
+}
+
+/** @param groups names of all instance groups, the one that trains first; undefined for one kind of nodes */
+export function jobParts(
+  input: TrainingJobInput,
+  inputMode: InputMode,
+  groups?: readonly string[],
+): JobPartsResult {
+  const { declaration, bucket } = input;
+  const channelsInput = {
+    ...input,
+    pipeline: declaration.name,
+    sourceUri: sourceUriOf(input),
+    inputMode,
+    distribution: declaration.training.distribution,
+    groups,
+  };
+  const { channels, objects } = channelsOf(channelsInput);
+  return {
+    parts: {
+      TrainingJobName: jobNameOf(input.runId, input.attempt, jobSaltOf(bucket)),
+      OutputDataConfig: { S3OutputPath: s3Uri(bucket, layout.models(declaration.name, input.runId)) },
+      CheckpointConfig: {
+        S3Uri: s3Uri(bucket, layout.checkpoints(declaration.name, input.runId)),
+        LocalPath: CHECKPOINT_PATH,
+      },
+      Tags: tagsOf(input),
+      HyperParameters: hyperparametersOf(input, groups),
+      InputDataConfig: channels,
+      Environment: { TIDEWHEEL_SPOT: input.placement.pool.market === 'spot' ? '1' : '0' },
+    },
+    objects,
+    problems: [
+      ...reservedNameProblems(declaration),
+      ...sourceProblems(declaration),
+      ...generationProblems(channelsInput).map((message) => ({ path: 'generations', message })),
+    ],
+  };
+}
+
+const tagsOf = ({ declaration, runId, attempt }: TrainingJobInput) => [
+  { Key: 'tidewheel:pipeline', Value: declaration.name },
+  { Key: 'tidewheel:run', Value: runId },
+  { Key: 'tidewheel:attempt', Value: String(attempt) },
+];
+
+function hyperparametersOf(
+  input: TrainingJobInput,
+  groups: readonly string[] | undefined,
+): Record<string, string> {
+  const { training } = input.declaration;
+  const { checkpointSeconds } = input;
+  return encodeHyperparameters({
+    ...training.hyperparameters,
+    sagemaker_program: training.entryPoint,
+    sagemaker_job_name: jobNameOf(input.runId, input.attempt, jobSaltOf(input.bucket)),
+    sagemaker_region: input.region,
+    sagemaker_container_log_level: LOG_LEVEL_INFO,
+    tidewheel_strategy: training.strategy,
+    tidewheel_run_id: input.runId,
+    // Without it the container takes its own group for the one that trains, and every group starts a cluster.
+    ...(groups === undefined ? {} : { sagemaker_distribution_instance_groups: groups.slice(0, 1) }),
+    ...(checkpointSeconds === undefined ? {} : { tidewheel_checkpoint_seconds: checkpointSeconds }),
+  });
+}
+
+const reservedNameProblems = ({ training }: Pipeline): Problem[] =>
+  Object.keys(training.hyperparameters)
+    .filter((name) => /^(sagemaker_|tidewheel_)/.test(name))
+    .map((name) => ({
+      path: `training.hyperparameters.${name}`,
+      message: 'this name is reserved, choose another',
+    }));
+
+/** `s3://bucket/prefix/` as it stands, anything else under the pipeline's own folder. */
+const sourceUriOf = ({ bucket, declaration: { name, training } }: TrainingJobInput): string =>
+  training.source.startsWith('s3://')
+    ? training.source
+    : s3Uri(bucket, layout.sourceAt(name, training.source));
+
+function sourceProblems({ training: { source } }: Pipeline): Problem[] {
+  if (!source.split('/').some((part) => part === '..' || part === '.')) return [];
+  return [{ path: 'training.source', message: `"${source}" must be a plain prefix, leave out "." and ".."` }];
+}
