@@ -23,7 +23,7 @@ import time
 from typing import NoReturn, TypedDict, cast
 
 REPORT_FD = 3
-SAMPLE_SECONDS = 5.0
+SAMPLE_SECONDS = 2.0
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 NOT_FOUND = 127
