@@ -18,27 +18,33 @@ pytestmark = pytest.mark.slow
 MakeHosts = Callable[..., list[Path]]
 
 
+def hosts_below(root: Path, shards: Path, hosts: tuple[str, ...], **more: object) -> list[Path]:
+    return [
+        make_host(
+            root / host,
+            host=host,
+            hosts=hosts,
+            hyperparameters={
+                "sagemaker_program": "train.py",
+                "sagemaker_job_name": root.name,
+                "tidewheel_strategy": "ddp",
+                "epochs": 8,
+                "checkpoint_steps": 20,
+                **more,
+            },
+            source=RECIPE,
+            channels={"train": shards},
+        )
+        for host in hosts
+    ]
+
+
 @pytest.fixture
 def make_hosts(tmp_path: Path, digit_shards: Path) -> MakeHosts:
-    def make(attempt: str, saved: Path | None = None, **more: object) -> list[Path]:
-        bases = [
-            make_host(
-                tmp_path / attempt / host,
-                host=host,
-                hosts=HOSTS,
-                hyperparameters={
-                    "sagemaker_program": "train.py",
-                    "sagemaker_job_name": attempt,
-                    "tidewheel_strategy": "ddp",
-                    "epochs": 12,
-                    "checkpoint_steps": 20,
-                    **more,
-                },
-                source=RECIPE,
-                channels={"train": digit_shards},
-            )
-            for host in HOSTS
-        ]
+    def make(
+        attempt: str, saved: Path | None = None, hosts: tuple[str, ...] = HOSTS, **more: object
+    ) -> list[Path]:
+        bases = hosts_below(tmp_path / attempt, digit_shards, hosts, **more)
         for base in bases if saved else []:
             # As S3 does: every host of the next job gets all that was saved.
             shutil.copytree(saved or base, base / "checkpoints", dirs_exist_ok=True)
@@ -50,24 +56,7 @@ def make_hosts(tmp_path: Path, digit_shards: Path) -> MakeHosts:
 @pytest.fixture(scope="session")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory, digit_shards: Path) -> Path:
     """The folder of the leader of a run that nothing happened to."""
-    root = tmp_path_factory.mktemp("uninterrupted")
-    bases = [
-        make_host(
-            root / host,
-            host=host,
-            hosts=HOSTS,
-            hyperparameters={
-                "sagemaker_program": "train.py",
-                "sagemaker_job_name": "whole",
-                "tidewheel_strategy": "ddp",
-                "epochs": 12,
-                "checkpoint_steps": 20,
-            },
-            source=RECIPE,
-            channels={"train": digit_shards},
-        )
-        for host in HOSTS
-    ]
+    bases = hosts_below(tmp_path_factory.mktemp("uninterrupted"), digit_shards, HOSTS)
     with running(bases, TIDEWHEEL_SPOT="1") as cluster:
         assert cluster.wait() == [0, 0], cluster.log()
     return bases[0]
@@ -80,10 +69,10 @@ def model_of(base: Path) -> bytes:
 def test_uninterrupted_run_recognises_the_digits(uninterrupted: Path) -> None:
     metrics = json.loads((uninterrupted / "model" / "metrics.json").read_text())
     assert metrics["accuracy"] >= 0.97
-    assert metrics["step"] == metrics["totalSteps"] == 264
+    assert metrics["step"] == metrics["totalSteps"] == 176
     progress = json.loads((uninterrupted / "checkpoints" / "tidewheel-progress.json").read_text())
-    assert progress["step"] == progress["totalSteps"] == 264
-    assert progress["checkpoint"] == "step-00000264"
+    assert progress["step"] == progress["totalSteps"] == 176
+    assert progress["checkpoint"] == "step-00000176"
     assert progress["metrics"]["accuracy"] == metrics["accuracy"]
 
 
@@ -98,14 +87,14 @@ def test_warned_run_saves_leaves_and_goes_on_to_the_same_bits(
         saved = cluster.progress()
         assert "told to stop: saved step" in cluster.log()
         assert f"step {saved['step']} is safe; exit code 143" in cluster.log()
-    assert 40 <= saved["step"] < 264
+    assert 40 <= saved["step"] < 176
     assert not (first[0] / "output" / "failure").exists()
     assert [processes_below(base) for base in first] == [[], []]
 
     second = make_hosts("second", first[0] / "checkpoints")
     with running(second) as cluster:
         assert cluster.wait() == [0, 0], cluster.log()
-        assert f"resumed at step {saved['step']} of 264" in cluster.log()
+        assert f"resumed at step {saved['step']} of 176" in cluster.log()
         assert cluster.progress()["trainingSeconds"] > saved["trainingSeconds"]
     assert model_of(second[0]) == model_of(uninterrupted)
 
@@ -152,3 +141,31 @@ def test_ranks_do_not_outlive_a_killed_agent(make_hosts: MakeHosts) -> None:
             10,
             "ranks are gone",
         )
+
+
+def test_a_checkpoint_of_another_training_is_refused(
+    make_hosts: MakeHosts, uninterrupted: Path
+) -> None:
+    bases = make_hosts("longer", uninterrupted / "checkpoints", HOSTS[:1], epochs=13)
+    with running(bases) as cluster:
+        assert cluster.wait(60) == [1], cluster.log()
+    failure = (bases[0] / "output" / "failure").read_text()
+    assert "belongs to other data or another length of training" in failure
+
+
+def test_a_run_goes_on_with_another_number_of_hosts(
+    make_hosts: MakeHosts, uninterrupted: Path
+) -> None:
+    """The same steps on the same samples, but not the same bits."""
+    first = make_hosts("two")
+    with running(first) as cluster:
+        cluster.await_step(40)
+        cluster.signal_all(signal.SIGTERM)
+        assert cluster.wait(30) == [143, 143], cluster.log()
+    second = make_hosts("one", first[0] / "checkpoints", HOSTS[:1])
+    with running(second) as cluster:
+        assert cluster.wait() == [0], cluster.log()
+        assert "2 ranks before, 1 now: not equal to the bit" in cluster.log()
+    metrics = json.loads((second[0] / "model" / "metrics.json").read_text())
+    assert metrics["step"] == 176
+    assert metrics["accuracy"] >= 0.97

@@ -186,7 +186,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path, damage
     assert found is not None and found[0].step == 10
 
 
-@pytest.mark.parametrize("moment", range(8))
+@pytest.mark.parametrize("moment", range(9))
 def test_a_crash_at_any_moment_of_saving_leaves_a_whole_checkpoint(
     tmp_path: Path, moment: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
