@@ -1,0 +1,30 @@
+/**
+ * New GetSpotPlacementScores configurations are limited in 24 hours; one asked in that time may be asked again.
+ * AWS names neither the number nor exactly what makes a configuration: here it is everything that is asked but paging.
+ */
+import { Ec2Error } from './errors.ts';
+
+export interface ConfigurationLimit {
+  /** @throws Ec2Error MaxConfigLimitExceeded */
+  count(configuration: string, nowSeconds: number): void;
+}
+
+const DAY_SECONDS = 86_400;
+
+export function configurationLimit(most: number): ConfigurationLimit {
+  const firstAsked = new Map<string, number>();
+  return {
+    count: (configuration, nowSeconds) => {
+      for (const [known, at] of firstAsked) if (at <= nowSeconds - DAY_SECONDS) firstAsked.delete(known);
+      if (firstAsked.has(configuration)) return;
+      if (firstAsked.size >= most) {
+        throw new Ec2Error(
+          'MaxConfigLimitExceeded',
+          "You've exceeded your maximum allowed Spot placement configurations. You can retry configurations that you " +
+            'used within the last 24 hours, or wait for 24 hours before specifying a new configuration.',
+        );
+      }
+      firstAsked.set(configuration, nowSeconds);
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/** Pages a list: the token holds where to go on and what must not change on the way, such as the moment of the question. */
+import { Ec2Error } from './errors.ts';
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly nextToken: string | undefined;
+}
+
+export interface Position {
+  readonly offset: number;
+  /** Milliseconds since 1970 at which the first page was asked. */
+  readonly askedMs: number;
+}
+
+export function positionOf(token: string | undefined, nowMs: number): Position {
+  if (!token) return { offset: 0, askedMs: nowMs };
+  const [offset, askedMs] = Buffer.from(token, 'base64url').toString().split('.').map(Number);
+  if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(askedMs)) {
+    throw new Ec2Error('InvalidNextToken', 'The NextToken is not one of this server.');
+  }
+  return { offset: offset ?? 0, askedMs: askedMs ?? nowMs };
+}
+
+export function pageOf<Item>(items: readonly Item[], position: Position, size: number): Page<Item> {
+  const end = position.offset + size;
+  const isLast = end >= items.length;
+  return {
+    items: items.slice(position.offset, end),
+    nextToken: isLast ? undefined : Buffer.from(`${end}.${position.askedMs}`).toString('base64url'),
+  };
+}

@@ -1,0 +1,168 @@
+/** Answers EC2's Query protocol for what the market knows; every other action goes on to the emulator unchanged. */
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import http from 'node:http';
+import { Ec2Error } from './errors.ts';
+import { describeInstanceTypes } from './instance-types.ts';
+import { passOn } from './pass-on.ts';
+import { getSpotPlacementScores } from './placement-scores.ts';
+import { describeSpotPriceHistory } from './price-history.ts';
+import { readQuery } from './query.ts';
+import type { Answer, Asked, MarketState } from './service.ts';
+import { errorXml, responseXml } from './xml.ts';
+import { describeAvailabilityZones, describeInstanceTypeOfferings } from './zones.ts';
+
+export interface Ec2ServerOptions {
+  readonly port: number;
+  /** Where every other action is answered; without it they are refused. */
+  readonly awsEndpointUrl?: string | undefined;
+  /** For requests that are not signed. */
+  readonly region: string;
+  readonly market: MarketState;
+  readonly log: (line: string) => void;
+}
+
+export interface Ec2Server {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+const ACTIONS: Readonly<Record<string, (asked: Asked) => Answer>> = {
+  GetSpotPlacementScores: getSpotPlacementScores,
+  DescribeSpotPriceHistory: describeSpotPriceHistory,
+  DescribeInstanceTypes: describeInstanceTypes,
+  DescribeAvailabilityZones: describeAvailabilityZones,
+  DescribeInstanceTypeOfferings: describeInstanceTypeOfferings,
+};
+
+/** EC2's own requests are far smaller; user data is at most 16 KB. */
+const LARGEST_BODY_BYTES = 1_048_576;
+
+export async function startEc2Server(options: Ec2ServerOptions): Promise<Ec2Server> {
+  const server = http.createServer((request, response) => {
+    answer(request, response, options).catch((error: unknown) => {
+      options.log(`EC2 request failed: ${error instanceof Error ? error.message : String(error)}`);
+      if (response.headersSent) response.destroy();
+      else sendError(response, new Ec2Error('InternalError', 'An internal error has occurred', 500));
+    });
+  });
+  server.listen(options.port, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : options.port,
+    close: async () => {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function answer(
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+  options: Ec2ServerOptions,
+): Promise<void> {
+  const body = await bodyOf(request);
+  if (!body) {
+    sendError(response, new Ec2Error('RequestEntityTooLarge', 'The request is too large.', 413));
+    return;
+  }
+  const parameters = parametersOf(request, body);
+  const name = parameters.get('Action') ?? '';
+  const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
+  if (!action) {
+    await refuseOrPassOn(name, { request, response, body, options });
+    return;
+  }
+  try {
+    const query = readQuery(parameters);
+    const region = regionOf(request) ?? options.region;
+    const answered = action({ query, region, nowMs: Date.now(), market: options.market });
+    if (query.isTrue('DryRun')) {
+      throw new Ec2Error('DryRunOperation', 'Request would have succeeded, but DryRun flag is set.', 412);
+    }
+    const requestId = randomUUID();
+    send(response, { status: 200, requestId, xml: responseXml(name, requestId, answered) });
+  } catch (error) {
+    if (!(error instanceof Ec2Error)) throw error;
+    sendError(response, error);
+  }
+}
+
+async function refuseOrPassOn(
+  action: string,
+  exchange: {
+    readonly request: http.IncomingMessage;
+    readonly response: http.ServerResponse;
+    readonly body: Buffer;
+    readonly options: Ec2ServerOptions;
+  },
+): Promise<void> {
+  const { request, response, body, options } = exchange;
+  if (options.awsEndpointUrl === undefined) {
+    sendError(
+      response,
+      new Ec2Error('InvalidAction', `The action ${action} is not valid for this endpoint.`),
+    );
+    return;
+  }
+  try {
+    await passOn(request, body, response, options.awsEndpointUrl);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    options.log(`EC2 ${action} could not be passed on to ${options.awsEndpointUrl}: ${reason}`);
+    if (response.headersSent) response.destroy();
+    else
+      sendError(
+        response,
+        new Ec2Error('Unavailable', 'The server is overloaded and cannot handle the request.', 503),
+      );
+  }
+}
+
+async function bodyOf(request: http.IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    const bytes = Buffer.from(chunk);
+    size += bytes.length;
+    // The rest is read and dropped, so that the answer reaches a client that is still sending.
+    if (size <= LARGEST_BODY_BYTES) chunks.push(bytes);
+  }
+  return size <= LARGEST_BODY_BYTES ? Buffer.concat(chunks) : undefined;
+}
+
+/** POST carries them in the body, GET in the address; both are allowed together. */
+function parametersOf(request: http.IncomingMessage, body: Buffer): URLSearchParams {
+  const parameters = new URL(request.url ?? '/', 'http://127.0.0.1').searchParams;
+  for (const [name, value] of new URLSearchParams(body.toString())) parameters.append(name, value);
+  return parameters;
+}
+
+/** A client signs for the region whose endpoint it believes to talk to. */
+const regionOf = (request: http.IncomingMessage): string | undefined =>
+  /Credential=[^/]+\/\d{8}\/([a-z0-9-]+)\/ec2\/aws4_request/.exec(request.headers.authorization ?? '')?.[1];
+
+interface Reply {
+  readonly status: number;
+  readonly requestId: string;
+  readonly xml: string;
+}
+
+function send(response: http.ServerResponse, { status, requestId, xml }: Reply): void {
+  response.writeHead(status, {
+    'content-type': 'text/xml;charset=UTF-8',
+    'content-length': Buffer.byteLength(xml),
+    'x-amzn-requestid': requestId,
+  });
+  response.end(xml);
+}
+
+function sendError(response: http.ServerResponse, error: Ec2Error): void {
+  const requestId = randomUUID();
+  send(response, { status: error.status, requestId, xml: errorXml(error.code, error.message, requestId) });
+}

@@ -1,0 +1,66 @@
+/** Capacity as it was once measured: a trace for each zone, in the format of the published Spot traces. */
+import { readFileSync } from 'node:fs';
+import * as z from 'zod';
+import type { SpotPool } from '../world.ts';
+import { type CapacityPlan, type MarketSecond, PLENTY } from './plan.ts';
+
+/** `{"metadata":{"gap_seconds":300},"data":[instances to be had per tick]}` */
+export const traceSchema = z.object({
+  metadata: z.object({ gap_seconds: z.number().positive() }),
+  data: z.array(z.number().int().min(0)).min(1),
+});
+
+export type Trace = z.infer<typeof traceSchema>;
+
+export interface TraceScript {
+  readonly kind: 'trace';
+  /** Zone id to trace. Zones without one never have Spot capacity. */
+  readonly zones: Readonly<Record<string, Trace>>;
+  /** Tick of the traces at which the market starts. Default 0. */
+  readonly startTick?: number;
+}
+
+/** After its last tick a trace begins again. Every instance type of the zone has the zone's count. */
+export function tracePlan({ zones, startTick = 0 }: TraceScript): CapacityPlan {
+  const tickOf = (trace: Trace, at: MarketSecond): number =>
+    startTick + Math.floor(at / trace.metadata.gap_seconds);
+
+  return {
+    capacityAt: ({ zoneId }: SpotPool, at) => {
+      const trace = zones[zoneId];
+      if (at < 0) return PLENTY;
+      return trace ? valueAt(trace, tickOf(trace, at)) : 0;
+    },
+    nextChange: ({ zoneId }, at) => {
+      const trace = zones[zoneId];
+      if (at < 0) return 0;
+      if (!trace) return undefined;
+      const tick = tickOf(trace, at);
+      const value = valueAt(trace, tick);
+      // A trace in which nothing changes is looked through once, not for ever.
+      for (let step = 1; step <= trace.data.length; step += 1) {
+        if (valueAt(trace, tick + step) !== value)
+          return (tick + step - startTick) * trace.metadata.gap_seconds;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** Reads a trace file; a file of another shape is refused with what is wrong in it. */
+export function readTrace(file: string): Trace {
+  const text = readFileSync(file, 'utf8');
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch (error) {
+    throw new TypeError(`${file} is no JSON: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+  const parsed = traceSchema.safeParse(content);
+  if (!parsed.success) throw new TypeError(`${file} is no Spot trace:\n${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+const valueAt = (trace: Trace, tick: number): number => trace.data[tick % trace.data.length] ?? 0;
