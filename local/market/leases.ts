@@ -1,5 +1,5 @@
 /** Gives capacity to whole gangs or not at all, and takes it back when a pool falls below what is leased of it. */
-import { countsOf, type Held, makeLedger } from './ledger.ts';
+import { countsOf, type Held, type Ledger, makeLedger } from './ledger.ts';
 import type { MarketTime } from './market-time.ts';
 import type { CapacityLease, CapacityMarket, CapacityRequest } from './port.ts';
 import type { CapacityPlan } from './scripts/plan.ts';
@@ -46,19 +46,12 @@ export function makeLeases(deps: LeaseDeps): Leases {
     callOff = changes.length > 0 ? time.at(Math.min(...changes), lookAgain) : undefined;
   };
 
-  const lease = (held: Held): CapacityLease => ({
-    zoneId: held.zoneId,
-    onReclaim: (listener) => {
-      held.listener = listener;
-      tell(held, deps);
-    },
-    checkpointSynced: () => {
-      if (ledger.has(held) && plan.checkpointSynced?.(held, time.now())) schedule();
-    },
-    release: () => {
-      if (ledger.remove(held)) lookAgain();
-    },
-  });
+  const refuse = (zones: readonly ZoneOffer[]): undefined => {
+    for (const pool of zones.flatMap(({ pools }) => pools)) {
+      wanted.set(`${pool.instanceType} ${pool.zoneId}`, pool);
+    }
+    schedule();
+  };
 
   const acquire = (request: CapacityRequest): CapacityLease | undefined => {
     const counts = countsOf(request);
@@ -67,24 +60,12 @@ export function makeLeases(deps: LeaseDeps): Leases {
     if (request.market === 'on-demand') return onDemandLease(zoneIds);
     const zones = zoneIds.map((zoneId) => zoneOffer(zoneId, counts, ledger.free, deps.priceOf));
     const zoneId = chooseZone(zones);
-    if (zoneId === undefined) {
-      for (const { pools } of zones)
-        for (const pool of pools) wanted.set(`${pool.instanceType} ${pool.zoneId}`, pool);
-      schedule();
-      return undefined;
-    }
-    const held: Held = {
-      owner: request.owner,
-      zoneId: chosen.zoneId,
-      counts,
-      reclaim: 'no',
-      listener: undefined,
-    };
+    if (zoneId === undefined) return refuse(zones);
+    const held: Held = { owner: request.owner, zoneId, counts, reclaim: 'no', listener: undefined };
     ledger.add(held);
-    const what = [...counts].map(([type, count]) => `${count} x ${type}`).join(', ');
-    log(`${request.owner} gets Spot capacity in ${chosen.zoneId}: ${what}`);
+    log(`${request.owner} gets Spot capacity in ${zoneId}: ${inWords(counts)}`);
     schedule();
-    return lease(held);
+    return leaseOf(held, { ledger, deps, schedule, lookAgain });
   };
 
   const onCapacity = (listener: () => void): (() => void) => {
@@ -94,6 +75,32 @@ export function makeLeases(deps: LeaseDeps): Leases {
   };
 
   return { acquire, onCapacity, freeAt: ledger.free, close: () => callOff?.() };
+}
+
+/** The owner's end of a lease. */
+function leaseOf(
+  held: Held,
+  market: {
+    readonly ledger: Ledger;
+    readonly deps: LeaseDeps;
+    readonly schedule: () => void;
+    readonly lookAgain: () => void;
+  },
+): CapacityLease {
+  const { ledger, deps } = market;
+  return {
+    zoneId: held.zoneId,
+    onReclaim: (listener) => {
+      held.listener = listener;
+      tell(held, deps);
+    },
+    checkpointSynced: () => {
+      if (ledger.has(held) && deps.plan.checkpointSynced?.(held, deps.time.now())) market.schedule();
+    },
+    release: () => {
+      if (ledger.remove(held)) market.lookAgain();
+    },
+  };
 }
 
 interface ZoneOffer {

@@ -17,10 +17,9 @@ export function marketScriptOf(text: string, region: string = REGIONS[0]): Marke
 
 function read(text: string, region: string): MarketScript | undefined {
   const [, kind, value] = /^(calm|demo|seed|trace)(?::(.+))?$/s.exec(text) ?? [];
-  const seed = /^\d{1,9}$/.test(value ?? '') ? Number(value) : undefined;
   if (kind === 'trace' && value) return { kind, zones: readTraces(value, region) };
-  if (kind === 'seed' && seed !== undefined) return { kind, seed };
-  if (kind === 'demo' && seed !== undefined) return { kind, seed };
+  if ((kind === 'seed' || kind === 'demo') && /^\d{1,9}$/.test(value ?? ''))
+    return { kind, seed: Number(value) };
   return (kind === 'demo' || kind === 'calm') && value === undefined ? { kind } : undefined;
 }
 
