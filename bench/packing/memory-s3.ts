@@ -7,19 +7,13 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
+import { type Corpus, type Entry, listingXml, type Page, type PageRequest, pageOf } from './listing.ts';
+
+export { type Corpus, regularCorpus } from './listing.ts';
 
 interface Stored {
   readonly body: Buffer;
   readonly etag: string;
-}
-
-/** Objects that exist without being stored, in sorted order. */
-export interface Corpus {
-  readonly count: number;
-  keyAt(index: number): string;
-  /** Number of the object, or undefined. */
-  indexOf(key: string): number | undefined;
-  sizeAt(index: number): number;
 }
 
 export interface Faults {
@@ -33,6 +27,8 @@ export interface MemoryS3Options {
   readonly faults?: Faults;
   /** Added to every answer. */
   readonly latencyMilliseconds?: number;
+  /** The Date that answers name; default: now. */
+  readonly date?: string;
 }
 
 export interface MemoryS3 {
@@ -59,8 +55,6 @@ export function corpusBody(index: number, size: number): Buffer {
 }
 
 export const corpusEtag = (index: number): string => createHash('md5').update(String(index)).digest('hex');
-
-const xmlEscape = (text: string): string => encodeURIComponent(text).replaceAll('%2F', '/');
 
 export async function startMemoryS3(options: MemoryS3Options = {}): Promise<MemoryS3> {
   const objects = new Map<string, Stored>();
@@ -137,10 +131,15 @@ class Service {
     const key = slash < 0 ? '' : decodeURIComponent(path.slice(slash + 1));
     const query = new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
     const method = request.method ?? 'GET';
+    this.#reply({ method, key, query, headers: request.headers, body }, response, target);
+  }
+
+  #reply(call: Call, response: http.ServerResponse, target: string): void {
+    const { method } = call;
     const fault = this.#parts.options.faults?.decide({ method, path: target });
     if (fault === 'slowDown') return this.#send(response, method, failure(503, 'SlowDown'));
-    if (fault === 'reset') return void request.socket.destroy();
-    const reply = this.#answer({ method, key, query, headers: request.headers, body });
+    if (fault === 'reset') return void response.socket?.destroy();
+    const reply = this.#answer(call);
     if (fault === 'internalError') return this.#send(response, method, failure(500, 'InternalError'));
     if (fault === 'stall') return;
     if (fault === 'truncate' || fault === 'corrupt') return this.#spoil(response, reply, fault);
@@ -324,35 +323,32 @@ class Service {
     const limit = Math.min(1_000, Number(query.get('max-keys') ?? 1_000));
     const delimiter = query.get('delimiter');
     const page = delimiter === null ? this.#page({ prefix, after, limit }) : this.#folders(prefix, delimiter);
-    return { status: 200, headers: { date: new Date().toUTCString() }, body: listingXml(page) };
+    return {
+      status: 200,
+      headers: { date: this.#parts.options.date ?? new Date().toUTCString() },
+      body: listingXml(page),
+    };
   }
 
   /** Corpus keys and stored keys do not share prefixes here, so one of the two answers. */
-  #page({ prefix, after, limit }: { prefix: string; after: string; limit: number }): Page {
+  #page(request: PageRequest): Page {
     const { corpus } = this.#parts.options;
-    if (corpus !== undefined && corpus.count > 0 && corpus.keyAt(0).startsWith(prefix)) {
-      const first = lowerBound(corpus.count, (index) => corpus.keyAt(index) > after);
-      const end = Math.min(corpus.count, first + limit);
-      const entries: Entry[] = [];
-      for (let index = first; index < end; index += 1) {
-        entries.push({ key: corpus.keyAt(index), size: corpus.sizeAt(index), etag: corpusEtag(index) });
-      }
-      return { entries, folders: [], next: end < corpus.count ? entries.at(-1)?.key : undefined };
+    if (corpus !== undefined && corpus.count > 0 && corpus.keyAt(0).startsWith(request.prefix)) {
+      const entryAt = (index: number): Entry => ({
+        key: corpus.keyAt(index),
+        size: corpus.sizeAt(index),
+        etag: corpusEtag(index),
+      });
+      return pageOf({ count: corpus.count, entryAt }, request);
     }
     const keys = this.#keys();
-    const first = lowerBound(
-      keys.length,
-      (index) => (keys[index] ?? '') > after && (keys[index] ?? '') >= prefix,
-    );
-    const entries: Entry[] = [];
-    for (let index = first; index < keys.length && entries.length <= limit; index += 1) {
-      const key = keys[index] ?? '';
-      if (!key.startsWith(prefix)) break;
-      const stored = this.#parts.objects.get(key);
-      entries.push({ key, size: stored?.body.length ?? 0, etag: stored?.etag ?? '' });
-    }
-    const cut = entries.length > limit;
-    return { entries: entries.slice(0, limit), folders: [], next: cut ? entries[limit - 1]?.key : undefined };
+    const entryAt = (index: number): Entry => this.#entry(keys[index] ?? '');
+    return pageOf({ count: keys.length, entryAt }, request);
+  }
+
+  #entry(key: string): Entry {
+    const stored = this.#parts.objects.get(key);
+    return { key, size: stored?.body.length ?? 0, etag: stored?.etag ?? '' };
   }
 
   #folders(prefix: string, delimiter: string): Page {
@@ -362,12 +358,7 @@ class Service {
       if (!key.startsWith(prefix)) continue;
       const end = key.indexOf(delimiter, prefix.length);
       if (end >= 0) folders.add(key.slice(0, end + 1));
-      else
-        entries.push({
-          key,
-          size: this.#parts.objects.get(key)?.body.length ?? 0,
-          etag: this.#parts.objects.get(key)?.etag ?? '',
-        });
+      else entries.push(this.#entry(key));
     }
     return { entries, folders: [...folders], next: undefined };
   }
@@ -378,68 +369,4 @@ class Service {
     );
     return this.#sortedKeys;
   }
-}
-
-interface Entry {
-  readonly key: string;
-  readonly size: number;
-  readonly etag: string;
-}
-
-interface Page {
-  readonly entries: readonly Entry[];
-  readonly folders: readonly string[];
-  readonly next: string | undefined;
-}
-
-function lowerBound(count: number, isAfter: (index: number) => boolean): number {
-  let low = 0;
-  let high = count;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (isAfter(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
-const STAMP = '2026-11-21T00:00:00.000Z';
-
-function listingXml({ entries, folders, next }: Page): string {
-  const contents = entries.map(
-    ({ key, size, etag }) =>
-      `<Contents><Key>${xmlEscape(key)}</Key><LastModified>${STAMP}</LastModified><ETag>&quot;${etag}&quot;</ETag>` +
-      `<Size>${size}</Size><StorageClass>STANDARD</StorageClass></Contents>`,
-  );
-  const prefixes = folders.map(
-    (folder) => `<CommonPrefixes><Prefix>${xmlEscape(folder)}</Prefix></CommonPrefixes>`,
-  );
-  const more =
-    next === undefined
-      ? ''
-      : `<NextContinuationToken>${next.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</NextContinuationToken>`;
-  return (
-    `<?xml version="1.0" encoding="UTF-8"?><ListBucketResult><EncodingType>url</EncodingType>` +
-    `<IsTruncated>${next !== undefined}</IsTruncated>${more}${contents.join('')}${prefixes.join('')}</ListBucketResult>`
-  );
-}
-
-/** Keys of equal form: `<prefix>d<folder>/<number>.<suffix>`, sorted because the numbers are padded. */
-export function regularCorpus(options: {
-  prefix: string;
-  count: number;
-  size: (index: number) => number;
-  suffix: string;
-}): Corpus {
-  const form = new RegExp(`^${options.prefix}d(\\d{4})/(\\d{9})\\.${options.suffix}$`);
-  return {
-    count: options.count,
-    keyAt: (index) =>
-      `${options.prefix}d${String(Math.floor(index / 1_000) % 10_000).padStart(4, '0')}/${String(index).padStart(9, '0')}.${options.suffix}`,
-    indexOf: (key) => {
-      const index = Number(form.exec(key)?.[2] ?? Number.NaN);
-      return index < options.count ? index : undefined;
-    },
-    sizeAt: options.size,
-  };
 }
