@@ -13,18 +13,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
+from .counters import Counters, MachineCounters, ProcessCounters
 from .environment import sagemaker_environment, thread_environment
 from .events import say
 from .failure import LogTail, failure_text, write_failure
 from .gang import Gang
 from .hardware import gpu_count
 from .job import Job, read_job
+from .nvml import open_gpus
 from .progress import LogProgress, ProgressReporter
 from .script import Script
 from .settings import ConfigurationError, Settings, cpu_count, settings_from
 from .source import install_requirements, place_source
 from .strategies import Host, Launch, plan
 from .supervisor import EXIT_STOPPED, End, StopRequest, Supervisor
+from .usage import UsageRecorder
+from .watch import CheckpointWatch
 from .watchdog import Watchdog
 
 _FOR_SCRIPTS = Path(__file__).resolve().parent.parent / "for_scripts"
@@ -135,10 +139,18 @@ def script_environment(
     }
     if job.checkpoint_dir is not None:
         ours["TIDEWHEEL_CHECKPOINT_DIR"] = str(job.checkpoint_dir)
-    interval = job.control.get("tidewheel_checkpoint_seconds")
-    if isinstance(interval, (int, float)) and not isinstance(interval, bool) and interval > 0:
+    interval = checkpoint_seconds(job)
+    if interval is not None:
         ours["TIDEWHEEL_CHECKPOINT_SECONDS"] = f"{interval:g}"
     return {**defaults, **inherited, **ours}
+
+
+def checkpoint_seconds(job: Job) -> float | None:
+    """The interval between checkpoints that the service computed, if it did."""
+    interval = job.control.get("tidewheel_checkpoint_seconds")
+    if isinstance(interval, (int, float)) and not isinstance(interval, bool) and interval > 0:
+        return float(interval)
+    return None
 
 
 def _prepare_and_supervise(
@@ -177,12 +189,19 @@ def _prepare_and_supervise(
         has_launcher=launch.has_launcher,
     )
     watchdog = Watchdog(script.token, script.pid)
-    progress.script_started(time.time())
+    started = time.time()
+    progress.script_started(started)
+    usage = _record_usage(job, settings, script)
+    watch = None
+    # Only the leader's folder gets new checkpoints; elsewhere nothing new is no stall.
+    if job.checkpoint_dir is not None and job.is_leader:
+        watch = CheckpointWatch(started, checkpoint_seconds(job))
     supervisor = Supervisor(
         script,
         progress,
         stop,
         gang.view,
+        watch,
         stop_file=Path(environment["TIDEWHEEL_STOP_FILE"]),
         grace_seconds=settings.grace_seconds,
         can_save=job.checkpoint_dir is not None,
@@ -191,7 +210,19 @@ def _prepare_and_supervise(
         end = supervisor.run()
     finally:
         watchdog.dismiss()
+        usage.close(lambda: {"checkpoints": watch.document() if watch else None})
     return judge(job, _with_late_news(end, tail, gang), tail)
+
+
+def _record_usage(job: Job, settings: Settings, script: Script) -> UsageRecorder:
+    shares_machine = settings.cpus is not None
+    counters: Counters = (
+        ProcessCounters(script.processes) if shares_machine else MachineCounters(open_gpus())
+    )
+    folder = job.base / "output" / "data"
+    usage = UsageRecorder(counters, folder, job.current_host, cpu_count(settings))
+    usage.start()
+    return usage
 
 
 def _with_late_news(end: End, tail: LogTail, gang: Gang) -> End:

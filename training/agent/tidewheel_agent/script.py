@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from .events import write_line
-from .processes import TOKEN_VARIABLE, kill_all, listeners, script_processes, send
+from .processes import TOKEN_VARIABLE, Process, kill_all, listeners, script_processes, send
 
 _LONGEST_LINE = 64 * 1024
 
@@ -94,11 +94,15 @@ class Script:
         """Lets the last lines arrive; processes that were left behind may hold the pipe open."""
         self._reader.join(seconds)
 
+    def processes(self) -> list[Process]:
+        """Everything that runs for the script now."""
+        return script_processes(self.token, self.pid)
+
     def forward_sigterm(self) -> list[int]:
         """SIGTERM to each process that saves on it, once each; to be called again and again,
         since a script may install its handler late. Returns whom it reached this time."""
         launcher = self.pid if self._has_launcher else None
-        targets = listeners(script_processes(self.token, self.pid), launcher)
+        targets = listeners(self.processes(), launcher)
         reached = send([pid for pid in targets if pid not in self._heard], signal.SIGTERM)
         self._heard.update(reached)
         return reached
@@ -110,9 +114,9 @@ class Script:
     def kill(self, notice_seconds: float = 0.0) -> None:
         """Ends every process of the script; with a notice, SIGTERM to all comes first."""
         if notice_seconds > 0:
-            send([p.pid for p in script_processes(self.token, self.pid)], signal.SIGTERM)
+            send([p.pid for p in self.processes()], signal.SIGTERM)
             deadline = time.monotonic() + notice_seconds
-            while time.monotonic() < deadline and script_processes(self.token, self.pid):
+            while time.monotonic() < deadline and self.processes():
                 time.sleep(0.1)
         kill_all(self.token, self.pid)
         self.wait(5)

@@ -13,6 +13,7 @@ from .events import iso, say
 from .gang import GangView, Trouble
 from .progress import ProgressReporter, write_whole
 from .script import Script
+from .watch import CheckpointWatch
 
 _TICK_SECONDS = 0.2
 _LOOK_SECONDS = 1.0
@@ -82,6 +83,7 @@ class Supervisor:
         progress: ProgressReporter,
         stop: StopRequest,
         gang: GangView,
+        watch: CheckpointWatch | None,
         *,
         stop_file: Path,
         grace_seconds: float,
@@ -91,6 +93,7 @@ class Supervisor:
         self._progress = progress
         self._stop = stop
         self._gang = gang
+        self._watch = watch
         self._trouble_since: float | None = None
         self._stop_file = stop_file
         self._grace_seconds = grace_seconds
@@ -106,7 +109,9 @@ class Supervisor:
             elif self._gang.trouble:
                 self._follow(self._gang.trouble)
             if time.monotonic() >= self._next_look:
-                self._progress.look()
+                newest = self._progress.look()
+                for line in self._watch.observe(time.time(), newest) if self._watch else []:
+                    say(line)
                 self._next_look = time.monotonic() + _LOOK_SECONDS
         # Whatever the script left behind would hold the container, and train on unseen.
         self._script.kill()
