@@ -18,8 +18,12 @@ export interface MarketDeps {
   readonly clock: Clock;
 }
 
-/** A placement score is a hint of the moment; five minutes later it may be asked again. */
-const SCORE_SECONDS = 300;
+/**
+ * A placement score is a hint of the moment: one from before a loss would send the next attempt back to where the last
+ * was lost. Asking an identical configuration again counts against no limit.
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
+ */
+const SCORE_SECONDS = 15;
 const PRICE_SECONDS = 60;
 const ZONE_SECONDS = 86_400;
 

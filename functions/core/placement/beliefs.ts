@@ -62,6 +62,11 @@ const scoreLikelihood = (score: number): { readonly up: number; readonly down: n
   return { up: share, down: 1 - share };
 };
 
+/** Stated assumptions, not fits. */
+const SAME_FAMILY_AND_ZONE = 0.7;
+const SAME_ZONE = 0.5;
+const SAME_TYPE = 0.3;
+
 /** How much news of another pool says of this one, 0 nothing to 1 everything. */
 function kinship(sighting: Sighting, pool: Pool): number {
   if (sighting.market !== pool.market) return 0;
@@ -69,7 +74,9 @@ function kinship(sighting: Sighting, pool: Pool): number {
   if (sameType && sighting.zoneId === pool.zoneId) return 1;
   const sameZone = sighting.zoneId !== undefined && sighting.zoneId === pool.zoneId;
   const sameFamily = sighting.instanceType.split('.')[0] === pool.instanceType.split('.')[0];
-  return sameType || (sameZone && sameFamily) ? 0.3 : 0;
+  // What takes a type's capacity in a zone takes it from its neighbours' hosts too; another zone's hosts are others.
+  if (sameZone) return sameFamily ? SAME_FAMILY_AND_ZONE : SAME_ZONE;
+  return sameType ? SAME_TYPE : 0;
 }
 
 /** Times are rounded to this. */
