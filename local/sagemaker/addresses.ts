@@ -5,18 +5,21 @@ import { MAXIMUM_SLOTS } from './container.ts';
 export interface AddressBook {
   /** Number of a free address range. */
   takeSlot(): number;
-  /** A port that nobody listens on, outside the range that outgoing connections take theirs from. */
-  takePort(): Promise<number>;
-  release(slot: number | undefined, port: number | undefined): void;
+  /** The first of PORTS_PER_JOB ports that nobody listens on, outside the range that outgoing connections take theirs from. */
+  takePorts(): Promise<number>;
+  release(slot: number | undefined, firstPort: number | undefined): void;
 }
 
+/** Strategies need some beside the master's own. */
+export const PORTS_PER_JOB = 10;
 const FIRST_PORT = 20_000;
 const LAST_PORT = 32_000;
+const BLOCKS = (LAST_PORT - FIRST_PORT) / PORTS_PER_JOB;
 
 /** random: in [0, 1); two servers on one machine must not walk through the ports in step. */
 export function makeAddressBook(random: () => number): AddressBook {
   const slots = new Set<number>();
-  const ports = new Set<number>();
+  const taken = new Set<number>();
   return {
     takeSlot: () => {
       for (let slot = 0; slot < MAXIMUM_SLOTS; slot += 1) {
@@ -26,18 +29,21 @@ export function makeAddressBook(random: () => number): AddressBook {
       }
       throw new Error(`all ${MAXIMUM_SLOTS} address ranges are in use, stop some training jobs`);
     },
-    takePort: async () => {
+    takePorts: async () => {
       for (let attempt = 0; attempt < 1_000; attempt += 1) {
-        const port = FIRST_PORT + Math.floor(random() * (LAST_PORT - FIRST_PORT));
-        if (ports.has(port) || !(await isFree(port))) continue;
-        ports.add(port);
-        return port;
+        const first = FIRST_PORT + Math.floor(random() * BLOCKS) * PORTS_PER_JOB;
+        if (taken.has(first)) continue;
+        // Before the check, so that another job that asks meanwhile looks elsewhere.
+        taken.add(first);
+        const block = Array.from({ length: PORTS_PER_JOB }, (_, index) => first + index);
+        if ((await Promise.all(block.map(isFree))).every(Boolean)) return first;
+        taken.delete(first);
       }
-      throw new Error(`found no free port between ${FIRST_PORT} and ${LAST_PORT}`);
+      throw new Error(`found no ${PORTS_PER_JOB} free ports between ${FIRST_PORT} and ${LAST_PORT}`);
     },
-    release: (slot, port) => {
+    release: (slot, firstPort) => {
       if (slot !== undefined) slots.delete(slot);
-      if (port !== undefined) ports.delete(port);
+      if (firstPort !== undefined) taken.delete(firstPort);
     },
   };
 }

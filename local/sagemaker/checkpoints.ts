@@ -54,6 +54,7 @@ class FolderSync implements CheckpointSync {
   readonly #prefix: S3Location;
   readonly #synced = new Map<string, SeenFile>();
   #missed: ReadonlySet<string> = new Set();
+  #isRestored = false;
   #isFollowing = false;
   #running: Promise<unknown> = Promise.resolve();
   #wake = new AbortController();
@@ -78,6 +79,7 @@ class FolderSync implements CheckpointSync {
       await downloadObject(s3, { bucket: this.#prefix.bucket, key }, target, signal);
       this.#synced.set(path, seen(path, await stat(target, { bigint: true })));
     });
+    this.#isRestored = true;
   }
 
   follow(seconds: number): void {
@@ -104,6 +106,8 @@ class FolderSync implements CheckpointSync {
     this.#isFollowing = false;
     this.#wake.abort();
     await this.#running;
+    // A download that was cut short leaves torn files, which must not replace the whole ones in S3.
+    if (!this.#isRestored) return;
     for (let attempt = 1; attempt <= FINISH_ATTEMPTS; attempt += 1) {
       try {
         await this.#carry(undefined);

@@ -121,6 +121,7 @@ export interface HostSurroundings {
   readonly awsEndpointUrl: string;
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
   readonly path: string;
+  /** The first of the ports that are the job's own (addresses.ts). */
   readonly masterPort: number;
 }
 

@@ -110,7 +110,7 @@ export class TrainingJob {
     let port: number | undefined;
     try {
       slot = addresses.takeSlot();
-      port = await addresses.takePort();
+      port = await addresses.takePorts();
       return await this.#useCapacity(lease, slot, port);
     } finally {
       addresses.release(slot, port);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { DescribeLogStreamsCommand, GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { StopTrainingJobCommand } from '@aws-sdk/client-sagemaker';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -185,4 +186,58 @@ time.sleep(600)
   expect(ground.market.leasesHeld).toBe(0);
   await ground.sageMaker.send(new StopTrainingJobCommand({ TrainingJobName: name }));
   expect((await ground.ended(name)).TrainingJobStatus).toBe('Stopped');
+});
+
+test('whatever moment one looks, a marker in S3 has its whole data beside it', async () => {
+  const name = await ground.create({
+    ...spotJob(1),
+    ...withCheckpoints('whole'),
+    script: `
+import hashlib, os, pathlib, shutil, time
+folder = pathlib.Path(os.environ['SAGEMAKER_BASE_DIR']) / 'checkpoints'
+end = time.monotonic() + 6
+step = 0
+while time.monotonic() < end:
+    step += 1
+    sums = []
+    for part in range(4):
+        data = os.urandom(1 + (step * 7919 + part) % 300_000)
+        (folder / f'step-{step:04d}').mkdir(exist_ok=True)
+        (folder / f'step-{step:04d}/part-{part}').write_bytes(data)
+        sums.append(hashlib.sha256(data).hexdigest())
+    (folder / 'latest.tmp').write_text(f'{step:04d} ' + ' '.join(sums))
+    os.replace(folder / 'latest.tmp', folder / 'latest')
+    time.sleep(0.04)
+    if step > 20:
+        shutil.rmtree(folder / f'step-{step - 20:04d}')
+`,
+  });
+  await ground.until(name, ({ SecondaryStatus }) => SecondaryStatus === 'Training');
+  let looks = 0;
+  while ((await ground.describe(name)).SecondaryStatus === 'Training') {
+    const marker = await ground.get('whole/latest').catch(() => undefined);
+    if (!marker) continue;
+    const [step, ...sums] = marker.toString().split(' ');
+    for (const [part, sum] of sums.entries()) {
+      const data = await ground.get(`whole/step-${step ?? ''}/part-${part}`);
+      expect(createHash('sha256').update(data).digest('hex')).toBe(sum);
+    }
+    looks += 1;
+  }
+  expect(looks).toBeGreaterThan(20);
+  expect((await ground.ended(name)).TrainingJobStatus).toBe('Completed');
+  const steps = new Set((await ground.keys('whole/step-')).map((key) => key.split('/')[1]));
+  expect(steps.size).toBe(20);
+});
+
+test('a stop while checkpoints come down leaves S3 as it was', async () => {
+  const big = 'x'.repeat(1_000_000);
+  for (let index = 0; index < 60; index += 1) await ground.put(`cut/file-${index}`, big);
+  const before = await ground.keys('cut/');
+  const name = await ground.create({ ...spotJob(1), ...withCheckpoints('cut') });
+  await ground.until(name, ({ SecondaryStatus }) => SecondaryStatus === 'Downloading');
+  await ground.sageMaker.send(new StopTrainingJobCommand({ TrainingJobName: name }));
+  expect((await ground.ended(name)).TrainingJobStatus).toBe('Stopped');
+  expect(await ground.keys('cut/')).toEqual(before);
+  for (const key of before) expect((await ground.get(key)).length).toBe(big.length);
 });
