@@ -19,6 +19,7 @@ const HELP = `Runs training jobs on this machine behind SageMaker's API.
   --time-scale N         seconds of a job in one real second                        default 1
   --file-systems DIR     folder that holds file systems as <fs-id>/<path>           default none
   --keep-host-folders    leave what the hosts had on disk                           default removed
+  --mount-opt-ml         hosts see their folder as the real /opt/ml (Linux)         default no
   --help
 
 Capacity is unlimited here and never taken back; \`npm start\` runs it with a Spot market.
@@ -48,6 +49,7 @@ async function main(): Promise<void> {
       'time-scale': { type: 'string', default: '1' },
       'file-systems': { type: 'string' },
       'keep-host-folders': { type: 'boolean', default: false },
+      'mount-opt-ml': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -71,6 +73,7 @@ async function main(): Promise<void> {
     subnetZone: async () => 'use1-az1',
     graceSeconds: Number(values.grace),
     timeScale: Number(values['time-scale']),
+    mountOptMl: values['mount-opt-ml'],
     keepHostFolders: values['keep-host-folders'],
     log: (line) => console.log(line),
     ...(fileSystemsDirectory === undefined ? {} : { fileSystemsDirectory }),

@@ -136,6 +136,7 @@ class LocalGang implements Gang {
         masterPort,
       }),
       directory: host.root,
+      optMl: settings.mountOptMl ? host.base : null,
     });
     const stream = openLogStream(
       clients.logs,

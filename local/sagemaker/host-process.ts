@@ -33,6 +33,8 @@ export interface HostProgram {
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly directory: string;
+  /** What the program sees as /opt/ml; null: there is no such folder for it. */
+  readonly optMl: string | null;
 }
 
 const SUPERVISOR = fileURLToPath(new URL('host-supervisor.py', import.meta.url));
@@ -46,9 +48,9 @@ type Report = {
 };
 
 export function startHost(pythonPath: string, program: HostProgram): HostProcess {
-  // -I and -S: nothing from the environment or site-packages takes part. Detached: Ctrl-C in the terminal is for
-  // the server alone, which then ends its hosts in order.
-  const child = spawn(pythonPath, ['-I', '-S', SUPERVISOR], {
+  // Nothing from the environment or site-packages takes part, and nothing is written beside the sources. Detached:
+  // Ctrl-C in the terminal is for the server alone, which then ends its hosts in order.
+  const child = spawn(pythonPath, ['-E', '-s', '-S', '-B', SUPERVISOR], {
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     env: {},
     detached: true,

@@ -1,10 +1,10 @@
 """Runs one host's program and makes sure that nothing of it outlives the host.
 
 Started by the local SageMaker with pipes. Standard input carries one line of JSON ({"command",
-"environment", "directory"}) and then the lines TERM and KILL; its end means that the server is
-gone, and then everything dies. File descriptor 3 carries lines of JSON back: {"started": pid},
-{"usage": {...}}, {"exit": {"code", "signal"}} or {"refused": why}. Standard output and error
-belong to the program.
+"environment", "directory", "optMl"}) and then the lines TERM and KILL; its end means that the
+server is gone, and then everything dies. File descriptor 3 carries lines of JSON back:
+{"started": pid}, {"usage": {...}}, {"exit": {"code", "signal"}} or {"refused": why}. Standard
+output and error belong to the program.
 
 Dependency-free; Python 3.10 or newer. Linux for the full promise; elsewhere the program's process
 group is what is killed.
@@ -22,6 +22,8 @@ import sys
 import time
 from typing import NoReturn, TypedDict, cast
 
+import opt_ml
+
 REPORT_FD = 3
 SAMPLE_SECONDS = 2.0
 PR_SET_PDEATHSIG = 1
@@ -36,6 +38,7 @@ class Spec(TypedDict):
     command: list[str]
     environment: dict[str, str]
     directory: str
+    optMl: str | None
 
 
 class Outcome(TypedDict):
@@ -59,6 +62,9 @@ def run_program(spec: Spec, refusal_fd: int) -> NoReturn:
     """In the child: becomes the program, in a process group of its own."""
     try:
         os.setsid()
+        if spec["optMl"]:
+            # First, because a change of rights takes the next line's promise back.
+            opt_ml.show(spec["optMl"], spec["environment"]["TMPDIR"])
         # The program's first process dies with this supervisor, even after a kill -9.
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.set_wakeup_fd(-1)

@@ -32,6 +32,11 @@ export interface LocalSageMakerOptions {
   readonly instanceQuota?: (instanceType: string, market: 'spot' | 'on-demand') => number;
   /** Keeps what the hosts had on disk after the job ended, for a look; default: removed. */
   readonly keepHostFolders?: boolean;
+  /**
+   * Shows each host its folder as the real /opt/ml, for programs that have that path written into them. Linux where
+   * unprivileged user namespaces are allowed; elsewhere hosts fail to start with it. Default: not shown.
+   */
+  readonly mountOptMl?: boolean;
   /** For the emulator and the scripts; it knows no real ones. Default: account id and `local`. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
 }
@@ -52,6 +57,7 @@ export function settingsOf(options: LocalSageMakerOptions): Settings {
     spotDiscount: () => 1,
     instanceQuota: () => 1_000,
     keepHostFolders: false,
+    mountOptMl: false,
     fileSystemsDirectory: undefined,
     credentials: { accessKeyId: options.accountId, secretAccessKey: 'local' },
     ...options,

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -345,4 +346,28 @@ for epoch in range(3):
   expect(lines).toHaveLength(2);
   for (const line of lines) expect(line).toMatch(/^[abcd]{4} 1200004$/);
   expect(new Set(lines.map((line) => line.slice(0, 4))).size).toBe(2);
+});
+
+/** Containers and hardened systems forbid it; there the option says so and nothing else is lost. */
+const canMount = spawnSync('unshare', ['--user', '--mount', 'true']).status === 0;
+
+test.skipIf(!canMount)('a program may have the container’s own paths written into it', async () => {
+  const mounted = await layGround(emulator.url, { mountOptMl: true });
+  try {
+    const name = await mounted.create({
+      script: `
+import os, pathlib
+assert pathlib.Path('/opt/ml/input/config/resourceconfig.json').exists()
+assert os.path.samefile('/opt/ml', os.environ['SAGEMAKER_BASE_DIR'])
+pathlib.Path('/opt/ml/model/mark').write_text('here')
+print(os.getuid(), sorted(os.listdir('/opt')))
+`,
+      OutputDataConfig: { S3OutputPath: `s3://${mounted.bucket}/models`, CompressionType: 'NONE' },
+    });
+    const job = await mounted.ended(name);
+    expect(job.FailureReason).toBeUndefined();
+    expect((await mounted.get(`models/${name}/output/model/mark`)).toString()).toBe('here');
+  } finally {
+    await mounted.close();
+  }
 });

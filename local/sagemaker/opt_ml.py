@@ -1,0 +1,81 @@
+"""Shows a host's folder as /opt/ml to the calling process and its children, and to nobody else.
+
+Linux only, without root: a user and a mount namespace of the process's own. For programs that have
+the container's paths written into them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWUSER = 0x10000000
+MS_BIND = 0x1000
+MS_REC = 0x4000
+MS_PRIVATE = 0x40000
+OPT = Path("/opt")
+OPT_ML = OPT / "ml"
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def _mount(source: str, target: str, kind: str, flags: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    arguments = (source.encode(), target.encode(), kind.encode(), flags, None)
+    _check(libc.mount(*arguments), f"mount {target}")
+
+
+def _own_namespaces() -> None:
+    user, group = os.getuid(), os.getgid()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if user == 0 and libc.unshare(CLONE_NEWNS) == 0:
+        return
+    _check(libc.unshare(CLONE_NEWUSER | CLONE_NEWNS), "unshare")
+    # The same user inside as outside: files keep their owner.
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+    Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+
+
+def _bind(source: Path, target: Path) -> None:
+    _mount(str(source), str(target), "", MS_BIND | MS_REC)
+
+
+def _rebuild_opt(old: Path) -> None:
+    """A new /opt in memory with everything of the old one and room for `ml`: no right to write
+    to the real one is needed."""
+    _bind(OPT, old)
+    _mount("tmpfs", str(OPT), "tmpfs", 0)
+    for entry in old.iterdir():
+        target = OPT / entry.name
+        if entry.is_symlink():
+            target.symlink_to(entry.readlink())
+        elif entry.is_dir():
+            target.mkdir()
+            _bind(entry, target)
+        elif entry.is_file():
+            target.touch()
+            _bind(entry, target)
+    OPT_ML.mkdir()
+
+
+def show(base: str, scratch: str) -> None:
+    """base: the folder to be seen as /opt/ml. scratch: an existing folder of the caller's.
+    Raises OSError."""
+    _own_namespaces()
+    _mount("none", "/", "", MS_REC | MS_PRIVATE)
+    folder = Path(base).resolve()
+    if not OPT_ML.is_dir():
+        # `base` may itself lie below /opt, and is then seen through the old one.
+        old = Path(scratch) / "opt"
+        old.mkdir(exist_ok=True)
+        _rebuild_opt(old)
+        if folder.is_relative_to(OPT):
+            folder = old / folder.relative_to(OPT)
+    _bind(folder, OPT_ML)
