@@ -177,7 +177,7 @@ function byName(error: object): AwsErrorClass | undefined {
     const known = BY_NAME.get(name);
     if (known !== undefined) return known;
     if (name.endsWith('.NotFound')) return 'notFound';
-    if (/\.(Duplicate|InUse)$/.test(name)) return 'conflict';
+    if (/\.(Duplicate|InUse|AlreadyExistsException)$/.test(name)) return 'conflict';
     if (/^Invalid[A-Z][A-Za-z]*\.(Malformed|Unsupported|Range)$/.test(name)) return 'validation';
   }
   return undefined;

@@ -27,6 +27,9 @@ export const layout = {
     `${pipeline}/runs/${runId}/checkpoints/tidewheel-progress.json`,
   /** Names the shards of several generations for SageMaker (S3DataType ManifestFile). */
   trainManifest: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/train.manifest`,
+  /** What one attempt on EC2 knows and says: job.json, and a file per host under hosts/. */
+  attempt: (pipeline: string, runId: string, attempt: number) =>
+    `${pipeline}/runs/${runId}/attempts/${attempt}/`,
   models: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/models/`,
   agent: (digest: string) => `agent/${digest}/`,
 } as const;

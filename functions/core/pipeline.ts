@@ -28,7 +28,10 @@ export const settleSchema = z.strictObject({
 });
 
 export const packingSchema = z.strictObject({
-  format: z.enum(['webdataset']).default('webdataset').describe('The shard format.'),
+  format: z
+    .enum(['webdataset', 'tfrecord', 'recordio', 'mds', 'lines', 'records'])
+    .default('webdataset')
+    .describe('The shard format; docs/datasets.md compares them.'),
   shardMegabytes: z.number().min(1).max(5_000).default(256).describe('Target size of a shard in 10^6 bytes.'),
   seed: z
     .number()
@@ -48,6 +51,41 @@ export const packingSchema = z.strictObject({
     .enum(['parentFolder', 'none'])
     .default('parentFolder')
     .describe('Where a sample gets its label: the folder that holds it becomes the member <key>.cls.'),
+  labelType: z
+    .enum(['text', 'integer'])
+    .default('text')
+    .describe('integer: tfrecord and mds hold the label as an int64, and other labels are rejected.'),
+  shuffle: z
+    .boolean()
+    .default(true)
+    .describe('Shuffle all samples of a generation by the seed; false keeps the order of keys.'),
+  shardsMultipleOf: z
+    .number()
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(1)
+    .describe('Make the number of shards a multiple of this, so that hosts and workers share them evenly.'),
+  remainder: z
+    .enum(['ragged', 'even', 'drop'])
+    .default('ragged')
+    .describe(
+      'Shards of unequal sample counts: leave them, repeat samples to fill them, or leave samples for later.',
+    ),
+  lines: z
+    .strictObject({
+      kind: z.enum(['text', 'jsonl', 'csv', 'libsvm']).default('text'),
+      header: z
+        .enum(['none', 'perShard', 'drop'])
+        .default('none')
+        .describe('CSV sources with a header line: keep it once in each shard, or leave it out.'),
+    })
+    .prefault({})
+    .describe('Only for the format lines.'),
+  records: z
+    .strictObject({ kind: z.enum(['tfrecord', 'recordio']).default('tfrecord') })
+    .prefault({})
+    .describe('Only for the format records: what the arrivals are.'),
   whenDone: z
     .enum(['keep', 'delete'])
     .default('keep')
@@ -137,6 +175,40 @@ export const computeSchema = z.strictObject({
     .enum(['spot', 'on-demand', 'spot-then-on-demand'])
     .default('spot-then-on-demand')
     .describe('spot-then-on-demand changes to On-Demand when the deadline needs it.'),
+  launcher: z
+    .enum(['sagemaker', 'ec2'])
+    .optional()
+    .describe('Where the job runs: sagemaker (the default), or ec2 for instances of your own account.'),
+  ec2: z
+    .strictObject({
+      image: z
+        .string()
+        .regex(
+          /^(ami-[0-9a-f]{8,17}|resolve:ssm:[A-Za-z0-9_./:-]{1,500})$/,
+          'write ami-… or resolve:ssm:/path/of/a/parameter',
+        )
+        .describe("A machine image with the AWS CLI and the framework, e.g. AWS's Deep Learning AMI."),
+      instanceProfile: z
+        .string()
+        .regex(
+          /^arn:aws[a-z-]*:iam::\d{12}:instance-profile\/[\w+=,.@/-]{1,500}$/,
+          'write the ARN of an instance profile',
+        )
+        .describe(
+          'May read the data, write checkpoints and models; the training role of the template as a profile.',
+        ),
+      python: z
+        .string()
+        .regex(/^[A-Za-z0-9_./-]{1,200}$/, 'write the path of a program')
+        .default('python3')
+        .describe('The Python that has the framework, e.g. /opt/pytorch/bin/python3.'),
+      rootDevice: z
+        .string()
+        .regex(/^\/dev\/[a-z0-9]{2,20}$/, 'write a device such as /dev/xvda')
+        .default('/dev/xvda')
+        .describe("The image's root device: /dev/xvda on Amazon Linux, /dev/sda1 on Ubuntu."),
+    })
+    .optional(),
   volumeGigabytes: z.number().int().min(1).max(16_384).default(30),
   vpc: z
     .strictObject({

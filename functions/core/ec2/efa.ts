@@ -1,0 +1,68 @@
+/**
+ * Elastic Fabric Adapter: which types have it, and the network interfaces that a host of a gang needs for it.
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html
+ */
+import type { NetworkInterfaceRequest } from './request.ts';
+
+/**
+ * Network cards of the types with EFA, one EFA each (EC2 DescribeInstanceTypes, August 2026).
+ * A type that is not here is launched with one plain interface, which always works.
+ */
+const NETWORK_CARDS: Readonly<Record<string, number>> = {
+  'c5n.9xlarge': 1,
+  'c5n.18xlarge': 1,
+  'g4dn.8xlarge': 1,
+  'g4dn.12xlarge': 1,
+  'g4dn.16xlarge': 1,
+  'g4dn.metal': 1,
+  'g5.8xlarge': 1,
+  'g5.12xlarge': 1,
+  'g5.16xlarge': 1,
+  'g5.24xlarge': 1,
+  'g5.48xlarge': 1,
+  'g6.8xlarge': 1,
+  'g6.12xlarge': 1,
+  'g6.16xlarge': 1,
+  'g6.24xlarge': 1,
+  'g6.48xlarge': 1,
+  'g6e.8xlarge': 1,
+  'g6e.12xlarge': 1,
+  'g6e.16xlarge': 1,
+  'g6e.24xlarge': 2,
+  'g6e.48xlarge': 4,
+  'p3dn.24xlarge': 1,
+  'p4d.24xlarge': 4,
+  'p4de.24xlarge': 4,
+  'p5.4xlarge': 1,
+  'p5.48xlarge': 32,
+  'p5en.48xlarge': 16,
+  'trn1.32xlarge': 8,
+};
+
+/** 0 when the type has no EFA (or is not known to have it). */
+export const efaCards = (instanceType: string): number =>
+  Object.hasOwn(NETWORK_CARDS, instanceType) ? (NETWORK_CARDS[instanceType] ?? 0) : 0;
+
+export interface InterfacesInput {
+  readonly instanceType: string;
+  readonly nodes: number;
+  readonly subnetId: string;
+  readonly securityGroupIds: readonly string[];
+}
+
+/**
+ * One host alone needs no EFA. In a gang, card 0 carries IP and EFA, every further card EFA alone: it takes no address
+ * from the subnet (32 of them on a p5.48xlarge). The primary interface is device 0 of card 0, the others device 1.
+ */
+export function networkInterfaces(input: InterfacesInput): NetworkInterfaceRequest[] {
+  const { instanceType, nodes, subnetId, securityGroupIds } = input;
+  const common = { SubnetId: subnetId, Groups: [...securityGroupIds], DeleteOnTermination: true };
+  const cards = nodes > 1 ? efaCards(instanceType) : 0;
+  if (cards === 0) return [{ ...common, DeviceIndex: 0, NetworkCardIndex: 0, InterfaceType: 'interface' }];
+  return Array.from({ length: cards }, (_, card) => ({
+    ...common,
+    DeviceIndex: card === 0 ? 0 : 1,
+    NetworkCardIndex: card,
+    InterfaceType: card === 0 ? 'efa' : 'efa-only',
+  }));
+}

@@ -1,0 +1,157 @@
+/**
+ * A fleet told as DescribeTrainingJob tells a job, so that one set of rules judges attempts wherever they ran. EC2 knows
+ * an instance for about an hour after its end; what the hosts wrote into the bucket stays.
+ */
+import type { StatusTransition, TrainingJobDescription } from '../launch/port.ts';
+import type { HostReport } from './job-document.ts';
+
+export interface FleetInstance {
+  readonly instanceId: string;
+  /** pending, running, shutting-down, terminated, stopping, stopped */
+  readonly state: string;
+  readonly launchedAt: Date;
+  /** Such as Server.SpotInstanceTermination. */
+  readonly reasonCode?: string | undefined;
+}
+
+export interface FleetView {
+  readonly jobName: string;
+  readonly nodes: number;
+  readonly managedSpot: boolean;
+  readonly priceRatio: number;
+  readonly instances: readonly FleetInstance[];
+  readonly reports: readonly HostReport[];
+  /** When we asked the hosts to stop, if we did. */
+  readonly stopAskedAt?: Date | undefined;
+  readonly now: Date;
+}
+
+/** Time for a host to save, upload and leave after it was asked; then it is ended. */
+export const STOP_GRACE_SECONDS = 180;
+const MILLISECONDS = 1_000;
+
+/** undefined when nothing was ever launched, as far as EC2 and the bucket know */
+export function describeFleet(view: FleetView): TrainingJobDescription | undefined {
+  if (view.instances.length === 0 && view.reports.length === 0) return undefined;
+  const verdict = isAlive(view) ? living(view) : ended(view);
+  const times = timesOf(view);
+  return {
+    TrainingJobName: view.jobName,
+    EnableManagedSpotTraining: view.managedSpot,
+    CreationTime: times.createdAt,
+    TrainingStartTime: times.startedAt,
+    TrainingEndTime: isAlive(view) ? undefined : times.endedAt,
+    TrainingTimeInSeconds: times.seconds,
+    BillableTimeInSeconds: times.seconds === undefined ? undefined : times.seconds * view.priceRatio,
+    SecondaryStatusTransitions: transitions(view, times, verdict.SecondaryStatus),
+    ModelArtifacts: {
+      S3ModelArtifacts: view.reports.find(({ modelUri }) => modelUri !== undefined)?.modelUri,
+    },
+    ...verdict,
+  };
+}
+
+type Verdict = Pick<TrainingJobDescription, 'TrainingJobStatus' | 'SecondaryStatus' | 'FailureReason'>;
+
+const GONE: ReadonlySet<string> = new Set(['shutting-down', 'terminated', 'stopping', 'stopped']);
+
+/** An instance that EC2 has forgotten is gone; one that its own report says has ended is as good as gone. */
+const isAlive = ({ instances, reports }: FleetView): boolean =>
+  instances.some(
+    ({ instanceId, state }) =>
+      !GONE.has(state) && !reports.some((report) => report.instanceId === instanceId && report.endedAt),
+  );
+
+/** Hosts that EC2 took back: by EC2's own reason, or by the notice that the host saw. */
+export const takenHosts = ({ instances, reports }: FleetView): string[] => [
+  ...new Set([
+    ...instances
+      .filter(({ reasonCode = '' }) => reasonCode.startsWith('Server.Spot'))
+      .map(({ instanceId }) => instanceId),
+    ...reports.filter(({ stoppedBy }) => stoppedBy === 'spot').map(({ instanceId }) => instanceId),
+  ]),
+];
+
+function living(view: FleetView): Verdict {
+  const { stopAskedAt, now } = view;
+  if (stopAskedAt !== undefined) {
+    const waited = (now.getTime() - stopAskedAt.getTime()) / MILLISECONDS;
+    // After the grace it counts as running again, so that whoever stops jobs stops it again, and then for good.
+    return {
+      TrainingJobStatus: waited < STOP_GRACE_SECONDS ? 'Stopping' : 'InProgress',
+      SecondaryStatus: 'Stopping',
+    };
+  }
+  if (takenHosts(view).length > 0) return { TrainingJobStatus: 'InProgress', SecondaryStatus: 'Interrupted' };
+  return {
+    TrainingJobStatus: 'InProgress',
+    SecondaryStatus: view.reports.length > 0 ? 'Training' : 'Starting',
+  };
+}
+
+function ended(view: FleetView): Verdict {
+  const { reports, nodes } = view;
+  const well = reports.filter(({ exitCode, stoppedBy }) => exitCode === 0 && stoppedBy === undefined);
+  if (well.length >= nodes) return { TrainingJobStatus: 'Completed', SecondaryStatus: 'Completed' };
+  const taken = takenHosts(view);
+  if (taken.length > 0) return failed(`CapacityError: EC2 took back ${taken.join(', ')}`);
+  if (reports.some(({ stoppedBy }) => stoppedBy === 'timeLimit')) {
+    return { TrainingJobStatus: 'Stopped', SecondaryStatus: 'MaxRuntimeExceeded' };
+  }
+  if (view.stopAskedAt !== undefined || reports.some(({ stoppedBy }) => stoppedBy === 'stop')) {
+    return { TrainingJobStatus: 'Stopped', SecondaryStatus: 'Stopped' };
+  }
+  return failed(failureOf(view));
+}
+
+const failed = (FailureReason: string): Verdict => ({
+  TrainingJobStatus: 'Failed',
+  SecondaryStatus: 'Failed',
+  FailureReason,
+});
+
+function failureOf({ reports, instances, nodes }: FleetView): string {
+  const bad =
+    reports.find(({ exitCode = 0, failure }) => exitCode !== 0 && failure) ??
+    reports.find(({ exitCode = 0 }) => exitCode !== 0);
+  if (bad !== undefined)
+    return `AlgorithmError: ${bad.failure ?? ''} (exit code ${bad.exitCode} on ${bad.instanceId})`;
+  if (instances.some(({ reasonCode }) => reasonCode === 'Server.InsufficientInstanceCapacity')) {
+    return 'CapacityError: EC2 could not start a host';
+  }
+  const spoke = reports.filter(({ endedAt }) => endedAt !== undefined).length;
+  return `InternalServerError: ${nodes - spoke} of ${nodes} hosts ended without a word`;
+}
+
+interface Times {
+  readonly createdAt: Date;
+  readonly startedAt?: Date | undefined;
+  readonly endedAt: Date;
+  readonly seconds?: number | undefined;
+}
+
+function timesOf(view: FleetView): Times {
+  const starts = view.reports.map(({ startedAt }) => Date.parse(startedAt));
+  const launches = view.instances.map(({ launchedAt }) => launchedAt.getTime());
+  const ends = view.reports.flatMap(({ endedAt }) => (endedAt === undefined ? [] : [Date.parse(endedAt)]));
+  const first = starts.length === 0 ? undefined : Math.min(...starts);
+  // A host that ended without a word ended at the latest now: the cost may be overstated, never hidden.
+  const last = ends.length >= view.nodes ? Math.max(...ends) : view.now.getTime();
+  return {
+    createdAt: new Date(Math.min(...launches, ...starts)),
+    startedAt: first === undefined ? undefined : new Date(first),
+    endedAt: new Date(last),
+    seconds: first === undefined ? undefined : Math.max(0, (last - first) / MILLISECONDS),
+  };
+}
+
+function transitions(view: FleetView, times: Times, last: string): StatusTransition[] {
+  const starting = { Status: 'Starting', StartTime: times.createdAt, EndTime: times.startedAt };
+  if (times.startedAt === undefined) return [starting];
+  const training = { Status: 'Training', StartTime: times.startedAt };
+  const interrupted =
+    takenHosts(view).length > 0 ? [{ Status: 'Interrupted', StartTime: times.endedAt }] : [];
+  const rest =
+    last === 'Training' || last === 'Interrupted' ? [] : [{ Status: last, StartTime: times.endedAt }];
+  return [starting, training, ...interrupted, ...rest];
+}

@@ -1,0 +1,116 @@
+import { _InstanceType } from '@aws-sdk/client-ec2';
+import { describe, expect, it } from 'vitest';
+import { efaCards } from '../../functions/core/ec2/efa.ts';
+import { type Choice, planOf } from '../unit/ec2/fixtures.ts';
+import { loadModel, violations } from './service-model.ts';
+
+const ec2 = loadModel('ec2/2016-11-15');
+
+const TYPES = [
+  'c7i.4xlarge',
+  'm5.xlarge',
+  'g5.xlarge',
+  'g5.48xlarge',
+  'g6e.48xlarge',
+  'p4d.24xlarge',
+  'p5.48xlarge',
+  'p5en.48xlarge',
+  'trn1.32xlarge',
+];
+const IMAGES = [
+  'ami-0123456789abcdef0',
+  'resolve:ssm:/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-al2023/latest/ami-id',
+];
+
+const CHOICES: [string, Choice][] = TYPES.flatMap((instanceType) =>
+  [1, 2, 8].flatMap((nodes) =>
+    (['spot', 'on-demand'] as const).map((market): [string, Choice] => [
+      `${nodes} x ${instanceType} ${market}`,
+      { instanceType, nodes, market },
+    ]),
+  ),
+);
+
+const named: [string, Choice][] = IMAGES.map((image) => [
+  `the image ${image}`,
+  {
+    compute: {
+      ec2: {
+        image,
+        instanceProfile: 'arn:aws:iam::123456789012:instance-profile/a/b',
+        rootDevice: '/dev/sda1',
+      },
+    },
+  },
+]);
+
+describe('every request for a fleet', () => {
+  it.each([...CHOICES, ...named])('is valid for %s', (_, choice) => {
+    const plan = planOf(choice);
+    expect(violations(ec2, 'CreateFleet', plan.fleet)).toEqual([]);
+    expect(violations(ec2, 'CreateLaunchTemplate', plan.launchTemplate)).toEqual([]);
+    expect(
+      plan.placementGroup === undefined ? [] : violations(ec2, 'CreatePlacementGroup', plan.placementGroup),
+    ).toEqual([]);
+  });
+
+  it.each(CHOICES)('keeps the rules between fields for %s', (_, choice) => {
+    const { fleet, launchTemplate, placementGroup } = planOf(choice);
+    const data = launchTemplate.LaunchTemplateData;
+    const options = fleet.SpotOptions ?? fleet.OnDemandOptions;
+    // All or nothing is only for instant fleets, and only with one of the two flags.
+    expect(fleet.Type).toBe('instant');
+    expect(options?.SingleAvailabilityZone || options?.SingleInstanceType).toBe(true);
+    expect(options?.MinTargetCapacity).toBe(fleet.TargetCapacitySpecification.TotalTargetCapacity);
+    // The options of the market that is asked for, and of no other.
+    expect(fleet.SpotOptions !== undefined).toBe(
+      fleet.TargetCapacitySpecification.DefaultTargetCapacityType === 'spot',
+    );
+    // The template that is launched is the one that is made, in a group that is made.
+    expect(fleet.LaunchTemplateConfigs[0]?.LaunchTemplateSpecification.LaunchTemplateName).toBe(
+      launchTemplate.LaunchTemplateName,
+    );
+    expect(data.Placement?.GroupName).toBe(placementGroup?.GroupName);
+    // Subnet and security groups stand with the interfaces, so they may not stand beside them.
+    expect(
+      'SecurityGroupIds' in data || 'SubnetId' in (fleet.LaunchTemplateConfigs[0]?.Overrides[0] ?? {}),
+    ).toBe(false);
+    expect(new Set(data.NetworkInterfaces.map(({ SubnetId }) => SubnetId)).size).toBe(1);
+    // One primary interface, which carries IP; a card holds one EFA.
+    const primary = data.NetworkInterfaces.filter(({ DeviceIndex }) => DeviceIndex === 0);
+    expect(
+      primary.map(({ NetworkCardIndex, InterfaceType }) => [NetworkCardIndex, InterfaceType === 'efa-only']),
+    ).toEqual([[0, false]]);
+    expect(new Set(data.NetworkInterfaces.map(({ NetworkCardIndex }) => NetworkCardIndex)).size).toBe(
+      data.NetworkInterfaces.length,
+    );
+    // Tokens are 64 characters at most, user data 16 KB.
+    expect(fleet.ClientToken.length).toBeLessThanOrEqual(64);
+    expect(Buffer.from(data.UserData, 'base64').length).toBeLessThanOrEqual(16_384);
+  });
+});
+
+describe('the table of network cards', () => {
+  it('names only types that EC2 has', () => {
+    const types: readonly string[] = Object.values(_InstanceType);
+    expect(types.filter((type) => efaCards(type) > 0).length).toBeGreaterThan(20);
+    expect(TYPES.filter((type) => !types.includes(type))).toEqual([]);
+  });
+});
+
+const rules = (request: unknown): string[] =>
+  violations(ec2, 'CreateFleet', request).map(({ rule, path }) => `${rule} ${path}`);
+
+describe('the check against the model of EC2', () => {
+  it('finds seeded mistakes', () => {
+    const { fleet } = planOf();
+    expect(rules({ ...fleet, Type: 'now' })).toEqual(['enum Type']);
+    expect(rules({ ...fleet, MinTargetCapacity: 1 })).toEqual(['unknown MinTargetCapacity']);
+    expect(rules({ ...fleet, TargetCapacitySpecification: {} })).toEqual([
+      'required TargetCapacitySpecification.TotalTargetCapacity',
+    ]);
+    expect(
+      rules({ ...fleet, LaunchTemplateConfigs: [{ Overrides: [{ InstanceType: 'ml.g5.xlarge' }] }] }),
+    ).toEqual(['enum LaunchTemplateConfigs[0].Overrides[0].InstanceType']);
+  });
+});
