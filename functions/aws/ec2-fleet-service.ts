@@ -47,6 +47,8 @@ async function launch({ ec2, store }: FleetDeps, plan: FleetPlan): Promise<Creat
   const type = override?.InstanceType;
   if (!isInstanceType(type)) return { kind: 'invalid', message: `EC2 has no instance type "${type}"` };
   try {
+    // The token finds a fleet of a moment ago, the tag one of yesterday: EC2 does not keep tokens for ever.
+    if ((await instancesOf(ec2, plan.name)).length > 0) return { kind: 'alreadyExists' };
     for (const { key, text } of plan.objects) await store.writeText(key, text);
     if (plan.placementGroup !== undefined) {
       await unlessThere(ec2.send(new CreatePlacementGroupCommand(plan.placementGroup)));

@@ -1,0 +1,151 @@
+/** The EC2 launcher against the emulator's EC2 and S3: real requests, real answers, instances without machines. */
+import {
+  DescribeInstancesCommand,
+  DescribeLaunchTemplatesCommand,
+  DescribePlacementGroupsCommand,
+  EC2Client,
+} from '@aws-sdk/client-ec2';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeFleetService } from '../../../functions/aws/ec2-fleet-service.ts';
+import { s3ObjectStore } from '../../../functions/aws/object-store.ts';
+import type { FleetPlan } from '../../../functions/core/ec2/fleet.ts';
+import { STOP_GRACE_SECONDS } from '../../../functions/core/ec2/fleet-state.ts';
+import type { HostReport } from '../../../functions/core/ec2/job-document.ts';
+import { outcomeOf } from '../../../functions/core/launch/outcome.ts';
+import type { ObjectStore } from '../../../functions/core/ports.ts';
+import { planOf } from '../../unit/ec2/fixtures.ts';
+import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
+
+const BUCKET = 'tw-data';
+let emulator: TestEmulator;
+let ec2: EC2Client;
+let store: ObjectStore;
+let now = new Date('2026-11-21T04:00:00Z');
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  ec2 = new EC2Client(clientConfiguration(emulator.url));
+  const s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true });
+  await s3.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  store = s3ObjectStore(s3, BUCKET);
+});
+
+afterAll(async () => {
+  await emulator.stop();
+});
+
+const service = () => makeFleetService({ ec2, store, clock: { now: () => now } });
+
+async function instancesOf(plan: FleetPlan) {
+  const { Reservations = [] } = await ec2.send(
+    new DescribeInstancesCommand({ Filters: [{ Name: 'tag:tidewheel:job', Values: [plan.name] }] }),
+  );
+  return Reservations.flatMap(({ Instances = [] }) => Instances);
+}
+
+/** What a host does at its end. */
+async function report(plan: FleetPlan, instanceId: string, over: Partial<HostReport> = {}): Promise<void> {
+  const folder = plan.objects.at(-1)?.key.replace(/job\.json$/, '') ?? '';
+  const said: HostReport = { instanceId, startedAt: '2026-11-21T04:00:10Z', ...over };
+  await store.writeText(`${folder}hosts/${instanceId}.json`, JSON.stringify(said));
+}
+
+/** Every test has an attempt of its own. */
+let attempts = 0;
+const freshPlan = (): FleetPlan =>
+  planOf({ instanceType: 'c5.xlarge', nodes: 2, over: { attempt: ++attempts } });
+
+describe('the fleet service', () => {
+  it('launches the gang, once', async () => {
+    const plan = freshPlan();
+    expect(await service().launch(plan)).toMatchObject({ kind: 'created' });
+    expect(await service().launch(plan)).toEqual({ kind: 'alreadyExists' });
+    const instances = await instancesOf(plan);
+    expect(instances.map(({ InstanceType }) => InstanceType)).toEqual(['c5.xlarge', 'c5.xlarge']);
+    expect(await service().describe(plan.name)).toMatchObject({
+      TrainingJobStatus: 'InProgress',
+      SecondaryStatus: 'Starting',
+    });
+  });
+
+  it('goes on after a launch that died between any two calls', async () => {
+    const plan = freshPlan();
+    const dying = (calls: number): EC2Client => {
+      const client = new EC2Client(clientConfiguration(emulator.url));
+      let left = calls;
+      client.middlewareStack.add(
+        (next) => (args) => (left-- > 0 ? next(args) : Promise.reject(new Error('the function died'))),
+        { step: 'initialize' },
+      );
+      return client;
+    };
+    for (const calls of [0, 1, 2, 3]) {
+      await expect(
+        makeFleetService({ ec2: dying(calls), store, clock: { now: () => now } }).launch(plan),
+      ).rejects.toThrow('died');
+    }
+    expect(await service().launch(plan)).toMatchObject({ kind: 'created' });
+    expect(await instancesOf(plan)).toHaveLength(2);
+  });
+
+  it('follows hosts to their end', async () => {
+    const plan = freshPlan();
+    await service().launch(plan);
+    const ids = (await instancesOf(plan)).flatMap(({ InstanceId }) => InstanceId ?? []);
+    for (const id of ids) await report(plan, id);
+    expect(await service().describe(plan.name)).toMatchObject({ SecondaryStatus: 'Training' });
+    for (const id of ids) await report(plan, id, { endedAt: '2026-11-21T04:10:10Z', exitCode: 0 });
+    const job = await service().describe(plan.name);
+    expect(job && outcomeOf(job)).toMatchObject({ kind: 'completed', trainingSeconds: 600 });
+  });
+
+  it('takes half a report for none', async () => {
+    const plan = freshPlan();
+    await service().launch(plan);
+    await store.writeText(
+      `${plan.objects.at(-1)?.key.replace(/job\.json$/, '')}hosts/i-1.json`,
+      '{"instanceId": "i-',
+    );
+    expect(await service().describe(plan.name)).toMatchObject({ SecondaryStatus: 'Starting' });
+  });
+
+  it('asks hosts to stop first and ends them when the grace is over', async () => {
+    const plan = freshPlan();
+    await service().launch(plan);
+    expect(await service().stop(plan.name)).toBe('stopping');
+    expect(await service().describe(plan.name)).toMatchObject({ TrainingJobStatus: 'Stopping' });
+    now = new Date(now.getTime() + STOP_GRACE_SECONDS * 1_000);
+    expect(await service().describe(plan.name)).toMatchObject({ TrainingJobStatus: 'InProgress' });
+    expect(await service().stop(plan.name)).toBe('stopping');
+    const job = await service().describe(plan.name);
+    expect(job && outcomeOf(job).kind).toBe('stopped');
+    expect(await service().stop(plan.name)).toBe('alreadyEnded');
+  });
+
+  it('knows no job that is not ours', async () => {
+    for (const name of ['somebody-elses-job', 'digits-000009-a1-ffffff', freshPlan().name]) {
+      expect(await service().describe(name)).toBeUndefined();
+      expect(await service().stop(name)).toBe('notFound');
+    }
+  });
+
+  it('refuses a type that EC2 does not have, before it makes anything', async () => {
+    const plan = planOf({ instanceType: 'h9.xlarge', nodes: 1, over: { attempt: ++attempts } });
+    expect(await service().launch(plan)).toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('h9.xlarge'),
+    });
+  });
+
+  it('leaves nothing behind after release, and may be asked twice', async () => {
+    const plan = freshPlan();
+    await service().launch(plan);
+    await service().release(plan.name);
+    await service().release(plan.name);
+    const { LaunchTemplates = [] } = await ec2.send(new DescribeLaunchTemplatesCommand({}));
+    expect(LaunchTemplates.filter(({ LaunchTemplateName }) => LaunchTemplateName === plan.name)).toEqual([]);
+    const { PlacementGroups = [] } = await ec2.send(new DescribePlacementGroupsCommand({}));
+    expect(PlacementGroups.filter(({ GroupName }) => GroupName === plan.name)).toEqual([]);
+  });
+});
