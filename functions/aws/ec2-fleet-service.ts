@@ -209,14 +209,18 @@ async function release(ec2: EC2Client, jobName: string): Promise<void> {
   await unlessGone(ec2.send(new DeletePlacementGroupCommand({ GroupName: jobName })));
 }
 
-const GONE_ALREADY =
-  /^(InvalidLaunchTemplateName\.NotFoundException|InvalidPlacementGroup\.(Unknown|InUse))$/;
+/** EC2's words for a placement group that is not there, or that ending instances still use. */
+const NO_GROUP_OR_IN_USE: ReadonlySet<string> = new Set([
+  'InvalidPlacementGroup.Unknown',
+  'InvalidPlacementGroup.InUse',
+]);
 
 async function unlessGone(call: Promise<unknown>): Promise<void> {
   try {
     await call;
   } catch (error) {
-    if (error instanceof Error && GONE_ALREADY.test(error.name)) return;
+    if (awsErrorClass(error) === 'notFound') return;
+    if (error instanceof Error && NO_GROUP_OR_IN_USE.has(error.name)) return;
     rethrow('remove a launch template or placement group', error);
   }
 }

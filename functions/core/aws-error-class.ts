@@ -176,7 +176,7 @@ function byName(error: object): AwsErrorClass | undefined {
     if (typeof name !== 'string') continue;
     const known = BY_NAME.get(name);
     if (known !== undefined) return known;
-    if (name.endsWith('.NotFound')) return 'notFound';
+    if (/\.NotFound(Exception)?$/.test(name)) return 'notFound';
     if (/\.(Duplicate|InUse|AlreadyExistsException)$/.test(name)) return 'conflict';
     if (/^Invalid[A-Z][A-Za-z]*\.(Malformed|Unsupported|Range)$/.test(name)) return 'validation';
   }

@@ -56,6 +56,17 @@ let attempts = 0;
 const freshPlan = (): FleetPlan =>
   planOf({ instanceType: 'c5.xlarge', nodes: 2, over: { attempt: ++attempts } });
 
+/** A client whose function dies after so many calls. */
+const dying = (calls: number): EC2Client => {
+  const client = new EC2Client(clientConfiguration(emulator.url));
+  let left = calls;
+  client.middlewareStack.add(
+    (next) => (args) => (left-- > 0 ? next(args) : Promise.reject(new Error('the function died'))),
+    { step: 'initialize' },
+  );
+  return client;
+};
+
 describe('the fleet service', () => {
   it('launches the gang, once', async () => {
     const plan = freshPlan();
@@ -71,15 +82,6 @@ describe('the fleet service', () => {
 
   it('goes on after a launch that died between any two calls', async () => {
     const plan = freshPlan();
-    const dying = (calls: number): EC2Client => {
-      const client = new EC2Client(clientConfiguration(emulator.url));
-      let left = calls;
-      client.middlewareStack.add(
-        (next) => (args) => (left-- > 0 ? next(args) : Promise.reject(new Error('the function died'))),
-        { step: 'initialize' },
-      );
-      return client;
-    };
     for (const calls of [0, 1, 2, 3]) {
       await expect(
         makeFleetService({ ec2: dying(calls), store, clock: { now: () => now } }).launch(plan),

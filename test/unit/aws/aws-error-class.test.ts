@@ -24,6 +24,8 @@ describe('awsErrorClass', () => {
     ['CredentialsProviderError', 'credentials'],
     ['ResourceNotFound', 'notFound'],
     ['InvalidSubnetID.NotFound', 'notFound'],
+    ['InvalidLaunchTemplateId.NotFoundException', 'notFound'],
+    ['InvalidLaunchTemplateName.AlreadyExistsException', 'conflict'],
     ['ResourceInUse', 'conflict'],
     ['InvalidGroup.Duplicate', 'conflict'],
     ['ConditionalCheckFailedException', 'conflict'],
