@@ -21,8 +21,15 @@ import {
   text,
 } from './primitives.ts';
 
-// The service adds types faster than this table could follow: the newest SDK's list is the table.
-const instanceType: Constraint = { kind: 'string', values: Object.values(TrainingInstanceType) };
+/** Newer than the pinned SDK's list. */
+const flexSizes = ['xlarge', '2xlarge', '4xlarge', '8xlarge', '12xlarge', '16xlarge'];
+const flexTypes = ['m7i', 'c7i', 'm8i', 'c8i', 'r8i'].flatMap((family) =>
+  [...(family.startsWith('c') ? [] : ['large']), ...flexSizes].map((size) => `ml.${family}-flex.${size}`),
+);
+const instanceType: Constraint = {
+  kind: 'string',
+  values: [...Object.values(TrainingInstanceType), ...flexTypes],
+};
 const kmsKey = text(2048, /[a-zA-Z0-9:/_-]*/);
 const groupName = text(64, /.+/, 1);
 const algorithmSpecification = structure(
@@ -88,13 +95,18 @@ const fileSystemDataSource = structure(
   'DirectoryPath',
 );
 
+const datasetArn = text(
+  2048,
+  /(arn:[a-z0-9-.]{1,63}:sagemaker:\w+(?:-\w+)+:(\d{12}|aws):hub-content\/)[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}\/DataSet\/[a-zA-Z0-9](-*[a-zA-Z0-9]){0,63}(\/\d{1,4}.\d{1,4}.\d{1,4})?/,
+);
+
 const channel = structure(
   {
     ChannelName: text(64, /[A-Za-z0-9.\-_]+/, 1),
     DataSource: structure({
       S3DataSource: s3DataSource,
       FileSystemDataSource: fileSystemDataSource,
-      DatasetSource: structure({ DatasetArn: text(2048) }, 'DatasetArn'),
+      DatasetSource: structure({ DatasetArn: datasetArn }, 'DatasetArn'),
     }),
     ContentType: text(256, line),
     CompressionType: oneOf('None', 'Gzip'),

@@ -45,7 +45,8 @@ export const ruleConfigurations = list(
       LocalPath: text(4096, line),
       S3OutputPath: s3Uri,
       RuleEvaluatorImage: text(255, line),
-      InstanceType: text(64),
+      // A processing type: another list, and nothing here depends on it.
+      InstanceType: { kind: 'string' },
       VolumeSizeInGB: integer(0),
       RuleParameters: parameters(100),
     },

@@ -47,7 +47,7 @@ export const listTrainingJobsInput = structure({
   TrainingPlanArnEquals: planArn,
 });
 
-const resourceArn = text(256, /arn:.*/);
+const resourceArn = text(256, /arn:aws[a-z-]*:sagemaker:[a-z0-9-]*:[0-9]{12}:.+/);
 export const addTagsInput = structure({ ResourceArn: resourceArn, Tags: tags }, 'ResourceArn', 'Tags');
 export const listTagsInput = structure(
   { ResourceArn: resourceArn, NextToken: text(8192, line), MaxResults: integer(50) },
