@@ -27,7 +27,12 @@ export function apiClient(endpoints: Endpoints, stack: Stack): ApiClient {
     const text = await reply.body.text();
     return { status: reply.statusCode, body: parse(text) };
   };
-  const signer = new SignatureV4({ service: 'execute-api', region: REGION, credentials: CREDENTIALS, sha256: Sha256 });
+  const signer = new SignatureV4({
+    service: 'execute-api',
+    region: REGION,
+    credentials: CREDENTIALS,
+    sha256: Sha256,
+  });
   return {
     call: async (method, path, body) => {
       const [pathname = '/', search = ''] = path.split('?');

@@ -67,7 +67,9 @@ export async function findStack(cloudFormation: CloudFormationClient): Promise<S
   const table = outputs.get('TableName');
   const apiUrl = outputs.get('ApiUrl') ?? outputs.get('HttpApiUrl');
   const stateMachineArn = outputs.get('RunStateMachineArn');
-  return bucket && table && apiUrl && stateMachineArn ? { bucket, table, apiUrl, stateMachineArn } : undefined;
+  return bucket && table && apiUrl && stateMachineArn
+    ? { bucket, table, apiUrl, stateMachineArn }
+    : undefined;
 }
 
 async function stackOutputs(cloudFormation: CloudFormationClient): Promise<Map<string, string>> {
@@ -75,7 +77,9 @@ async function stackOutputs(cloudFormation: CloudFormationClient): Promise<Map<s
     const { Stacks } = await cloudFormation.send(new DescribeStacksCommand({ StackName: STACK_NAME }));
     const stack = Stacks?.[0];
     if (!/^(CREATE|UPDATE)_COMPLETE$/.test(stack?.StackStatus ?? '')) return new Map();
-    return new Map((stack?.Outputs ?? []).map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]));
+    return new Map(
+      (stack?.Outputs ?? []).map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]),
+    );
   } catch (error: unknown) {
     // CloudFormation answers ValidationError for a stack that is not there.
     if (error instanceof Error && error.name === 'ValidationError') return new Map();

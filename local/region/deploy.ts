@@ -1,7 +1,7 @@
 /** `osls deploy`, exactly as to AWS, into the local region; skipped when nothing that goes into it has changed. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Endpoints, environmentFor, findStack, type LocalClients, type Stack } from './aws.ts';
 
@@ -17,10 +17,19 @@ export interface DeployOptions {
 }
 
 /** What the template and the bundles are made of. */
-const INGREDIENTS = ['serverless.yml', 'serverless', 'statemachines', 'functions', 'training/agent', 'package-lock.json'];
+const INGREDIENTS = [
+  'serverless.yml',
+  'serverless',
+  'statemachines',
+  'functions',
+  'training/agent',
+  'package-lock.json',
+];
 
 /** @returns the stack, and whether it had to be deployed */
-export async function deploy(options: DeployOptions): Promise<{ readonly stack: Stack; readonly deployed: boolean }> {
+export async function deploy(
+  options: DeployOptions,
+): Promise<{ readonly stack: Stack; readonly deployed: boolean }> {
   const stamp = join(options.stateDirectory, 'deployed');
   const wanted = await digest(options.projectFolder);
   const last = await readFile(stamp, 'utf8').catch(() => '');
@@ -33,14 +42,36 @@ export async function deploy(options: DeployOptions): Promise<{ readonly stack: 
   return { stack, deployed: true };
 }
 
-async function runOsls({ projectFolder, stateDirectory, endpoints }: DeployOptions): Promise<void> {
+/** Longest that packaging and deploying may take; they hang if a file vanishes under the bundler. */
+const LIMIT_MILLISECONDS = 300_000;
+
+/** Packaged into a folder of this process, then deployed from it: two starts in one clone do not meet. */
+async function runOsls(options: DeployOptions): Promise<void> {
+  const build = join('.esbuild', String(process.pid));
+  const artifacts = join(options.projectFolder, build, 'package');
+  try {
+    await osls(options, ['package', '--package', artifacts], build);
+    await osls(options, ['deploy', '--package', artifacts], build);
+  } finally {
+    await rm(join(options.projectFolder, build), { recursive: true, force: true });
+  }
+}
+
+async function osls(options: DeployOptions, args: readonly string[], build: string): Promise<void> {
+  const { projectFolder, stateDirectory, endpoints } = options;
   const log = join(stateDirectory, 'logs', 'deploy.log');
   await mkdir(dirname(log), { recursive: true });
-  const child = spawn(process.execPath, [join(projectFolder, 'node_modules/osls/bin/serverless.js'), 'deploy'], {
-    cwd: projectFolder,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environmentFor(endpoints), CI: '1' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const environment = { ...environmentFor(endpoints), CI: '1', TIDEWHEEL_BUILD_FOLDER: build };
+  const child = spawn(
+    process.execPath,
+    [join(projectFolder, 'node_modules/osls/bin/serverless.js'), ...args],
+    {
+      cwd: projectFolder,
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: LIMIT_MILLISECONDS,
+    },
+  );
   const output: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk));
   const code = await new Promise<number | null>((resolve, reject) => {
@@ -49,7 +80,9 @@ async function runOsls({ projectFolder, stateDirectory, endpoints }: DeployOptio
   });
   const text = Buffer.concat(output).toString();
   await appendFile(log, text);
-  if (code !== 0) throw new DeployError(`osls deploy failed (its whole output: ${log}):\n${text.slice(-2_000)}`);
+  if (code === 0) return;
+  const how = code === null ? `did not end within ${LIMIT_MILLISECONDS / 1_000} s` : 'failed';
+  throw new DeployError(`osls ${args[0]} ${how} (its whole output: ${log}):\n${text.slice(-2_000)}`);
 }
 
 /** Content of every file that a deployment depends on. */

@@ -24,7 +24,9 @@ export async function choosePorts(stateDirectory: string): Promise<Ports> {
 async function firstFree(candidates: readonly (Ports | undefined)[]): Promise<Ports> {
   for (const ports of candidates) {
     if (ports === undefined) continue;
-    const free = await Promise.all(Object.values(ports).map(async (port) => (await tryPort(Number(port))) !== undefined));
+    const free = await Promise.all(
+      Object.values(ports).map(async (port) => (await tryPort(Number(port))) !== undefined),
+    );
     if (free.every(Boolean)) return ports;
   }
   const [aws = 0, sageMaker = 0, ec2 = 0] = await Promise.all([tryPort(0), tryPort(0), tryPort(0)]);

@@ -3,7 +3,15 @@ import { join } from 'node:path';
 import { type Emulator, startEmulator } from '../emulator/emulator.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../market/market.ts';
 import { startLocalSageMaker } from '../sagemaker/server.ts';
-import { ACCOUNT_ID, type Endpoints, environmentFor, type LocalClients, localClients, REGION, type Stack } from './aws.ts';
+import {
+  ACCOUNT_ID,
+  type Endpoints,
+  environmentFor,
+  type LocalClients,
+  localClients,
+  REGION,
+  type Stack,
+} from './aws.ts';
 import { deploy } from './deploy.ts';
 import { choosePorts } from './ports.ts';
 import { subnetZone } from './subnets.ts';
@@ -49,7 +57,13 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
     closers.push(emulator.stop);
     const clients = localClients(endpoints);
     options.onStep?.('Spot market and SageMaker');
-    const market = await startLocalMarket({ port: ports.ec2, awsEndpointUrl: endpoints.aws, script: options.market, log: options.log });
+    const market = await startLocalMarket({
+      port: ports.ec2,
+      awsEndpointUrl: endpoints.aws,
+      script: options.market,
+      graceSeconds: options.graceSeconds ?? 120,
+      log: options.log,
+    });
     closers.push(market.close);
     closers.push(await startSageMaker(options, { endpoints, clients, port: ports.sageMaker, market }));
     options.onStep?.('stack (osls deploy)');
@@ -76,7 +90,12 @@ async function startAws(options: RegionOptions, endpoints: Endpoints, port: numb
 
 async function startSageMaker(
   options: RegionOptions,
-  at: { readonly endpoints: Endpoints; readonly clients: LocalClients; readonly port: number; readonly market: LocalMarket },
+  at: {
+    readonly endpoints: Endpoints;
+    readonly clients: LocalClients;
+    readonly port: number;
+    readonly market: LocalMarket;
+  },
 ): Promise<() => Promise<void>> {
   const server = await startLocalSageMaker({
     port: at.port,

@@ -57,6 +57,8 @@ async function packageInto(folder: string, kept: string): Promise<void> {
       AWS_ACCESS_KEY_ID: 'none',
       AWS_SECRET_ACCESS_KEY: 'none',
       AWS_REGION: 'us-east-1',
+      // A build folder of its own: a deployment in the same clone may be bundling too.
+      TIDEWHEEL_BUILD_FOLDER: join('.esbuild', `contract-${process.pid}`),
       SLS_TELEMETRY_DISABLED: '1',
       SLS_NOTIFICATIONS_MODE: 'off',
     },

@@ -97,7 +97,11 @@ sm = boto3.client('sagemaker')
 names = [j['TrainingJobName'] for j in sm.list_training_jobs(SortBy='CreationTime', SortOrder='Ascending')['TrainingJobSummaries']]
 last = sm.describe_training_job(TrainingJobName=names[-1])
 print(json.dumps({'names': names, 'status': last['TrainingJobStatus'], 'spot': last['EnableManagedSpotTraining'], 'billable': last['BillableTimeInSeconds']}))`);
-    expect(jobs).toMatchObject({ names: report.attempts.map(({ jobName }) => jobName), status: 'Completed', spot: true });
+    expect(jobs).toMatchObject({
+      names: report.attempts.map(({ jobName }) => jobName),
+      status: 'Completed',
+      spot: true,
+    });
   });
 });
 
@@ -107,7 +111,11 @@ describe('the API', () => {
   });
 
   it('answers a bad declaration with every problem at once', async () => {
-    const reply = await api.call('PUT', '/pipelines/digits', 'name: digits\ncompute: {nodes: 0, colour: red}\n');
+    const reply = await api.call(
+      'PUT',
+      '/pipelines/digits',
+      'name: digits\ncompute: {nodes: 0, colour: red}\n',
+    );
     expect(reply.status).toBe(400);
     const text = JSON.stringify(reply.body);
     for (const path of ['compute.nodes', 'compute', 'training']) expect(text).toContain(`"path":"${path}"`);
@@ -135,7 +143,8 @@ print(json.dumps(len(png)))`);
 describe('a declaration that cannot be used', () => {
   it('fails its run with the problems as the reason and keeps the data for the next', async () => {
     const { clients, stack } = test.region;
-    const put = (Key: string, Body: string) => clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body }));
+    const put = (Key: string, Body: string) =>
+      clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body }));
     await put('pipelines/broken.yaml', 'name: broken\nsettle: {quietSeconds: 1}\n');
     await put('broken/incoming/a.txt', 'data');
     const failed = await finishedRun(api, 'broken-000001');

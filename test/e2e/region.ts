@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunReport } from '../../functions/core/report.ts';
-import { marketScriptOf } from '../../local/market/script-option.ts';
 import type { ApiClient } from '../../local/region/api-client.ts';
+import { marketScriptOf } from '../../local/region/market-option.ts';
 import { type Region, startRegion } from '../../local/region/region.ts';
 
 export const PROJECT_FOLDER = join(import.meta.dirname, '../..');
@@ -23,7 +23,7 @@ export async function startTestRegion(market = 'demo'): Promise<TestRegion> {
     projectFolder: PROJECT_FOLDER,
     stateDirectory,
     pythonPath: PYTHON,
-    market: marketScriptOf(market),
+    market: await marketScriptOf(market),
     graceSeconds: 30,
     log: () => undefined,
   });
@@ -45,7 +45,8 @@ export async function finishedRun(api: ApiClient, runId: string): Promise<RunRep
     const { body } = await api.call('GET', `/runs/${runId}`);
     last = body;
     const seen = body as { run?: { status: string }; report?: RunReport };
-    if (seen.report !== undefined && ['succeeded', 'failed', 'empty'].includes(seen.run?.status ?? '')) return seen.report;
+    if (seen.report !== undefined && ['succeeded', 'failed', 'empty'].includes(seen.run?.status ?? ''))
+      return seen.report;
     await sleep(POLL_MILLISECONDS);
   }
   throw new Error(`${runId} has no report after ${LIMIT_MILLISECONDS / 1000} s: ${JSON.stringify(last)}`);

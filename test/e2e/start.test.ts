@@ -28,12 +28,17 @@ function start(...args: string[]): Started {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const chunks: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   return { child, output: () => chunks.join(''), ended };
 }
 
-async function until(condition: () => boolean | Promise<boolean>, what: string, seconds: number): Promise<void> {
+async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  seconds: number,
+): Promise<void> {
   const limit = Date.now() + seconds * 1_000;
   while (!(await condition())) {
     if (Date.now() > limit) throw new Error(`not within ${seconds} s: ${what}`);
