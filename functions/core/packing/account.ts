@@ -15,15 +15,20 @@ import {
   type SealedLine,
   type ShardRecord,
 } from './records.ts';
+import { NOWHERE } from './sharding.ts';
 import { compress, decompress, linesOf } from './spool.ts';
 
 export interface Books {
   readonly at: Places;
   readonly plan: Plan;
   readonly records: readonly ShardRecord[];
+  /** Sees every shard's member list once. */
+  readonly onShard?: (record: ShardRecord, lines: readonly MemberLine[]) => Promise<void>;
 }
 
 export interface Accounts {
+  /** Samples that are there twice. */
+  readonly repeated: number;
   readonly arrivals: Manifest['arrivals'];
   readonly rejections: Manifest['rejections'];
 }
@@ -59,8 +64,10 @@ const MASK = (1n << 128n) - 1n;
 
 export async function accountArrivals(store: BlobStore, books: Books): Promise<Accounts> {
   const packed = new KeySum();
-  const shardOf = await readMembers(store, books, packed);
+  const repeated = new Set<number>();
+  const shardOf = await readMembers(store, books, { packed, repeated });
   const exclusions = new Map<number, Exclusion>();
+  for (const sample of books.plan.dropped) exclusions.set(sample, { sample, outcome: 'left', members: [] });
   for (const record of books.records) for (const one of record.exclusions) exclusions.set(one.sample, one);
   const writer = new ArrivalsWriter(store, books.at);
   const planned = new KeySum();
@@ -83,10 +90,8 @@ export async function accountArrivals(store: BlobStore, books: Books): Promise<A
       `${planned.count} objects should be in shards, ${packed.count} are, or others`,
     );
   }
-  return writer.finish(books.plan.objects);
+  return { ...(await writer.finish(books.plan.objects)), repeated: repeated.size };
 }
-
-const NOWHERE = 0xffff_ffff;
 
 async function settleExcluded(
   writer: ArrivalsWriter,
@@ -106,16 +111,21 @@ async function readLines(store: BlobStore, key: string): Promise<string> {
   return decompress(joinChunks(found.chunks));
 }
 
+interface Seen {
+  readonly packed: KeySum;
+  readonly repeated: Set<number>;
+}
+
 /** Shard of every packed sample; a sample that is in two is found here. */
-async function readMembers(store: BlobStore, books: Books, packed: KeySum): Promise<Uint32Array> {
+async function readMembers(store: BlobStore, books: Books, seen: Seen): Promise<Uint32Array> {
   const shardOf = new Uint32Array(books.plan.samples).fill(NOWHERE);
   for (const record of books.records) {
     const text = await readLines(store, `${books.at.generation}${record.memberList.key}`);
     if (hash('sha256', text) !== record.memberList.sha256) {
       throw new AccountsDifferError(record.key, 'the member list is not the one that was packed');
     }
-    for (const line of linesOf(text)) {
-      const member: MemberLine = JSON.parse(line);
+    const lines = [...linesOf(text)].map((line): MemberLine => JSON.parse(line));
+    for (const member of lines) {
       const other = shardOf[member.sample];
       if (other !== NOWHERE && other !== record.shard) {
         throw new AccountsDifferError(
@@ -124,8 +134,10 @@ async function readMembers(store: BlobStore, books: Books, packed: KeySum): Prom
         );
       }
       shardOf[member.sample] = record.shard;
-      if (member.key !== undefined) packed.add(member.key, member.etag ?? '');
+      if (member.repeat === true) seen.repeated.add(member.sample);
+      else if (member.key !== undefined) seen.packed.add(member.key, member.etag ?? '');
     }
+    await books.onShard?.(record, lines);
   }
   return shardOf;
 }
@@ -163,7 +175,7 @@ class ArrivalsWriter {
     await this.#add(line);
   }
 
-  async finish(objects: number): Promise<Accounts> {
+  async finish(objects: number): Promise<Omit<Accounts, 'repeated'>> {
     await this.#flush();
     const [packed, rejected, left] = [this.#packed, this.#rejected, this.left];
     if (packed + rejected + left !== objects) {

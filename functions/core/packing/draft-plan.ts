@@ -1,11 +1,13 @@
 /** One pass over the listing: what is new, what is refused at once, which keys form one sample. Memory is the compressed lines. */
 import { createHash } from 'node:crypto';
-import { memberStem, memberSuffix, splitKey } from './names.ts';
+import type { PackingSettings } from '../pipeline.ts';
+import type { ShardFormat } from './formats/format.ts';
+import { memberStem, memberSuffix, parentFolder, splitKey } from './names.ts';
 import type { ListedBlob } from './port.ts';
 import type { ArrivalLine, Rejection } from './records.ts';
-import { SampleGrouper } from './sampling.ts';
+import { columnOf } from './sample-layout.ts';
+import { type Membership, SampleGrouper } from './sampling.ts';
 import { LineSpool } from './spool.ts';
-import { tarMemberBytes } from './tar.ts';
 
 /** Numbers by index, grown by doubling. */
 class Growing {
@@ -27,8 +29,12 @@ class Growing {
 
 export interface AcceptRules {
   readonly incoming: string;
-  readonly accept: readonly string[] | undefined;
+  readonly format: ShardFormat;
+  readonly settings: PackingSettings;
 }
+
+/** Different suffixes counted; a pipeline with more has no columns. */
+const MOST_COLUMNS = 1_000;
 
 /** An object of this size cannot be packed inside a Lambda's 15 minutes. */
 export const LARGEST_OBJECT_BYTES = 40e9;
@@ -36,7 +42,8 @@ export const LARGEST_OBJECT_BYTES = 40e9;
 function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection | undefined {
   if (key.endsWith('/') && object.size === 0) return 'folderPlaceholder';
   const lower = key.toLowerCase();
-  if (rules.accept !== undefined && !rules.accept.some((suffix) => lower.endsWith(suffix.toLowerCase()))) {
+  const { accept } = rules.settings;
+  if (accept !== undefined && !accept.some((suffix) => lower.endsWith(suffix.toLowerCase()))) {
     return 'suffixNotAccepted';
   }
   return object.size > LARGEST_OBJECT_BYTES ? 'tooLarge' : undefined;
@@ -50,6 +57,11 @@ export class DraftPlan {
   readonly #bytes = new Growing();
   readonly #objects = new Growing();
   readonly #digest = createHash('sha256');
+  readonly #columns = new Map<string, number>();
+  /** First arrival that is taken. */
+  first: ListedBlob | undefined;
+  #samples = 0;
+  #labelled = 0;
   objects = 0;
   bytes = 0;
   rejected = 0;
@@ -59,7 +71,17 @@ export class DraftPlan {
   }
 
   get samples(): number {
-    return this.#grouper.count;
+    return this.#samples;
+  }
+
+  /** Columns that at least half of the samples have. */
+  columns(): string[] {
+    const most = [...this.#columns]
+      .filter(([, count]) => count * 2 >= this.#samples)
+      .map(([column]) => column);
+    const labelled = this.#rules.settings.label === 'parentFolder' && this.#labelled * 2 >= this.#samples;
+    if (labelled && !most.includes('label')) most.push('label');
+    return most.sort();
   }
 
   bytesOf(ordinal: number): number {
@@ -90,11 +112,28 @@ export class DraftPlan {
       this.rejected += 1;
       return [object.key, object.size, object.etag, reason];
     }
-    const { ordinal, alone } = this.#grouper.place(key);
-    const { stem, suffix } = splitKey(key);
-    const name = `${memberStem(stem, alone ? key : undefined)}.${memberSuffix(suffix)}`;
-    this.#bytes.add(ordinal, tarMemberBytes(name, object.size));
+    this.first ??= object;
+    const { ordinal, alone, first } = this.#member(key);
+    const { stem, suffix: raw } = splitKey(key);
+    const suffix = memberSuffix(raw);
+    const name = `${memberStem(stem, alone ? key : undefined)}.${suffix}`;
+    if (first && parentFolder(key) !== undefined) this.#labelled += 1;
+    this.#count(columnOf(suffix));
+    this.#bytes.add(ordinal, this.#rules.format.plannedBytes(name, object.size));
     this.#objects.add(ordinal, 1);
     return [object.key, object.size, object.etag, ordinal, alone ? 1 : 0];
+  }
+
+  #member(key: string): Membership {
+    const member = this.#rules.format.grouped
+      ? this.#grouper.place(key)
+      : { ordinal: this.#samples, alone: true, first: true };
+    if (member.first) this.#samples += 1;
+    return member;
+  }
+
+  #count(column: string): void {
+    const count = this.#columns.get(column);
+    if (count !== undefined || this.#columns.size < MOST_COLUMNS) this.#columns.set(column, (count ?? 0) + 1);
   }
 }

@@ -1,6 +1,6 @@
 /** Deals the sorted arrivals to the items' lists, a window of items at a time so that memory stays bounded. */
 import type { ArrivalLine } from './records.ts';
-import type { Dealing } from './sharding.ts';
+import { type Dealing, NOWHERE } from './sharding.ts';
 import { compress, type LineSpool } from './spool.ts';
 
 /** Text of the lists held at once, in characters. */
@@ -22,13 +22,18 @@ function itemOfShard(itemShards: readonly number[]): Uint32Array {
 }
 
 /** The spool is our own, of this process: its lines need no proof. */
-function placed(line: string, dealing: Dealing): Placed | undefined {
+function place(line: string, dealing: Dealing, put: (placed: Placed) => void): void {
   const arrival: ArrivalLine = JSON.parse(line);
   const [key, size, etag, ordinal, alone] = arrival;
-  if (typeof ordinal === 'string' || ordinal === undefined) return undefined;
-  const shard = dealing.shardOf[ordinal] ?? 0;
-  const slot = dealing.slotOf[ordinal] ?? 0;
-  return { shard, slot, text: JSON.stringify([shard, slot, ordinal, key, size, etag, alone]) };
+  if (typeof ordinal === 'string' || ordinal === undefined) return;
+  const shard = dealing.shardOf[ordinal] ?? NOWHERE;
+  if (shard === NOWHERE) return;
+  const add = (slot: number, repeat: 0 | 1): void => {
+    put({ shard, slot, text: JSON.stringify([shard, slot, ordinal, key, size, etag, alone, repeat]) });
+  };
+  add(dealing.slotOf[ordinal] ?? 0, 0);
+  const again = dealing.repeats.get(ordinal);
+  if (again !== undefined) add(again, 1);
 }
 
 export interface ItemList {
@@ -51,8 +56,7 @@ export function* itemLists(
     const end = Math.min(items, first + perWindow);
     const lists: Placed[][] = Array.from({ length: end - first }, () => []);
     for (const line of arrivals.read()) {
-      const one = placed(line, dealing);
-      if (one !== undefined) lists[(itemOf[one.shard] ?? 0) - first]?.push(one);
+      place(line, dealing, (one) => lists[(itemOf[one.shard] ?? 0) - first]?.push(one));
     }
     for (const [index, list] of lists.entries()) {
       const text = list.sort(byPlace).map((one) => one.text);

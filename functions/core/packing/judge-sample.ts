@@ -32,7 +32,7 @@ function reasonOf(
 /** Undefined when all of it may be packed. `reads` holds, for each member, what its first piece gave. */
 export function judgeSample(
   sample: PlannedSample,
-  reads: readonly GetResult[],
+  reads: readonly (GetResult | undefined)[],
   sniff: boolean,
 ): Exclusion | undefined {
   let worst: 'rejected' | 'left' | undefined;
@@ -52,3 +52,10 @@ export function judgeSample(
     members: sample.members.map(({ key }, index) => ({ key, reason: reasons[index] ?? other })),
   };
 }
+
+/** The whole sample rejected for one reason. */
+export const excludeAll = (sample: PlannedSample, reason: Rejection): Exclusion => ({
+  sample: sample.ordinal,
+  outcome: 'rejected',
+  members: sample.members.map(({ key }) => ({ key, reason })),
+});

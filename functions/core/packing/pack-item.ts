@@ -4,8 +4,11 @@ import { layout } from '../layout.ts';
 import type { PackingSettings } from '../pipeline.ts';
 import { decideShard, finishedShard } from './decide-shard.ts';
 import { DEFAULT_WINDOW, type WindowLimits } from './fetch-window.ts';
+import type { PlanFacts } from './formats/format.ts';
+import { formatOf } from './formats/formats.ts';
 import { buildShard, type PackDeps } from './pack-shard.ts';
 import { places } from './places.ts';
+import { readPlan } from './plan.ts';
 import { type BlobStore, joinChunks } from './port.ts';
 import type { ListLine, PlanItem, PlannedMember, PlannedSample, ShardRecord } from './records.ts';
 import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from './shard-upload.ts';
@@ -33,6 +36,9 @@ export interface PackItemResult {
 
 export async function packItem(deps: PackItemDeps, input: PackItemInput): Promise<PackItemResult> {
   const at = places(input.pipeline, input.runId);
+  const plan = await readPlan(deps.store, input);
+  if (plan?.digest !== input.item.plan)
+    throw new Error(`the plan of ${input.runId} is not the one that this item belongs to`);
   const list = await readList(deps.store, at.planList(input.item.plan, input.item.item));
   const pack: PackDeps = {
     store: deps.store,
@@ -43,7 +49,7 @@ export async function packItem(deps: PackItemDeps, input: PackItemInput): Promis
   for (const [shard, samples] of list) {
     const recordKey = at.shardRecord(input.item.plan, shard);
     if ((await finishedShard(deps.store, recordKey)) !== undefined) skipped += 1;
-    else await packOne(pack, input, { shard, samples, recordKey });
+    else await packOne(pack, input, { shard, samples, recordKey, facts: plan.facts });
   }
   return { item: input.item.item, shards: list.size, skipped };
 }
@@ -52,14 +58,18 @@ interface OneShard {
   readonly shard: number;
   readonly samples: readonly PlannedSample[];
   readonly recordKey: string;
+  readonly facts: PlanFacts;
 }
 
 async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Promise<ShardRecord> {
   const at = places(input.pipeline, input.runId);
-  const name = at.shardName(one.shard, 'tar');
+  const format = formatOf(input.packing);
+  const name = at.shardName(one.shard, format.suffix(input.packing));
   const key = `${at.shards}${name}`;
   const incoming = layout.incoming(input.pipeline);
-  const built = await buildShard(deps, { key, incoming, packing: input.packing, samples: one.samples });
+  const { packing } = input;
+  const { facts, samples } = one;
+  const built = await buildShard(deps, { key, incoming, packing, format, facts, samples });
   const text = built.lines.map((line) => `${JSON.stringify(line)}\n`).join('');
   const sha256 = hash('sha256', text);
   const list = at.memberList(one.shard, sha256);
@@ -85,15 +95,16 @@ async function readList(store: BlobStore, key: string): Promise<Map<number, Plan
   if (found.kind !== 'found')
     throw new Error(`the plan's list ${key} is gone; remove the run's plan folder to plan again`);
   const shards = new Map<number, PlannedSample[]>();
-  let last: { ordinal: number; members: PlannedMember[] } | undefined;
+  let last: { ordinal: number; repeat: boolean; members: PlannedMember[] } | undefined;
   for (const line of linesOf(decompress(joinChunks(found.chunks)))) {
-    const [shard, , ordinal, memberKey, size, etag, alone]: ListLine = JSON.parse(line);
+    const [shard, , ordinal, memberKey, size, etag, alone, again]: ListLine = JSON.parse(line);
     const member = { key: memberKey, size, etag, alone: alone === 1 };
-    if (last?.ordinal === ordinal) {
+    const repeat = again === 1;
+    if (last?.ordinal === ordinal && last.repeat === repeat) {
       last.members.push(member);
       continue;
     }
-    last = { ordinal, members: [member] };
+    last = { ordinal, repeat, members: [member] };
     const samples = shards.get(shard);
     if (samples === undefined) shards.set(shard, [last]);
     else samples.push(last);

@@ -1,13 +1,19 @@
 /** Builds one shard: sources in, parts out, and a line for every member. Nothing of it is visible until it is decided. */
-import { createHash, hash } from 'node:crypto';
 import type { PackingSettings } from '../pipeline.ts';
 import { FetchWindow, piecesOf, type WindowLimits } from './fetch-window.ts';
-import { judgeSample, takesImages } from './judge-sample.ts';
+import {
+  type EncodedMember,
+  type Placed,
+  type PlanFacts,
+  type ShardEncoder,
+  type ShardFormat,
+  Unfit,
+} from './formats/format.ts';
+import { excludeAll, judgeSample, takesImages } from './judge-sample.ts';
 import type { BlobStore, GetResult } from './port.ts';
-import type { Exclusion, MemberLine, PlannedMember, PlannedSample } from './records.ts';
-import { type LaidOut, layOut } from './sample-layout.ts';
+import type { Exclusion, MemberLine, PlannedMember, PlannedSample, Rejection } from './records.ts';
+import { type LaidOut, type LaidSample, layOut } from './sample-layout.ts';
 import { type PartBuffers, ShardUpload, type UploadedShard } from './shard-upload.ts';
-import { paddingOf, TRAILER, tarHeader } from './tar.ts';
 
 export interface PackDeps {
   readonly store: BlobStore;
@@ -20,6 +26,8 @@ export interface ShardJob {
   readonly key: string;
   readonly incoming: string;
   readonly packing: PackingSettings;
+  readonly format: ShardFormat;
+  readonly facts: PlanFacts;
   readonly samples: readonly PlannedSample[];
 }
 
@@ -29,13 +37,13 @@ export interface BuiltShard extends UploadedShard {
   readonly exclusions: readonly Exclusion[];
 }
 
-/** A sample turned out to be unfit after some of it was written: the shard is built again without it. */
-class SampleSpoiled extends Error {
-  override readonly name = 'SampleSpoiled';
-  readonly exclusion: Exclusion;
-  constructor(exclusion: Exclusion) {
-    super(`sample ${exclusion.sample} changed while it was read`);
-    this.exclusion = exclusion;
+/** Samples turned out to be unfit after something was written that they are part of: the shard is built again without them. */
+class SamplesSpoiled extends Error {
+  override readonly name = 'SamplesSpoiled';
+  readonly exclusions: readonly Exclusion[];
+  constructor(exclusions: readonly Exclusion[]) {
+    super(`${exclusions.length} samples cannot be in the shard`);
+    this.exclusions = exclusions;
   }
 }
 
@@ -49,23 +57,22 @@ export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltSh
     } catch (error: unknown) {
       await builder.close();
       await upload.abandon();
-      if (!(error instanceof SampleSpoiled)) throw error;
-      excluded.set(error.exclusion.sample, error.exclusion);
+      if (!(error instanceof SamplesSpoiled)) throw error;
+      for (const one of error.exclusions) excluded.set(one.sample, one);
     }
   }
 }
 
-const PADDING = new Uint8Array(512);
-type Found = Extract<GetResult, { kind: 'found' }>;
-
 class ShardBuilder {
   readonly #deps: PackDeps;
+  readonly #job: ShardJob;
   readonly #upload: ShardUpload;
   readonly #window: FetchWindow;
+  readonly #encoder: ShardEncoder;
   readonly #sniff: boolean;
   readonly #lines: MemberLine[] = [];
   readonly #exclusions: Exclusion[] = [];
-  readonly #taken: readonly { sample: PlannedSample; laid: readonly LaidOut[] }[];
+  readonly #taken: readonly LaidSample[];
   #samples = 0;
 
   constructor(
@@ -74,23 +81,39 @@ class ShardBuilder {
     state: { upload: ShardUpload; excluded: Map<number, Exclusion> },
   ) {
     this.#deps = deps;
+    this.#job = job;
     this.#upload = state.upload;
     this.#sniff = takesImages(job.packing.accept);
     this.#exclusions.push(...state.excluded.values());
-    this.#taken = job.samples
-      .filter(({ ordinal }) => !state.excluded.has(ordinal))
-      .map((sample) => ({ sample, laid: layOut(sample, job.incoming, job.packing.label) }));
+    this.#taken = this.#layOut(job.samples.filter(({ ordinal }) => !state.excluded.has(ordinal)));
+    this.#encoder = job.format.encoder({ settings: job.packing, facts: job.facts, outlines: this.#taken });
     this.#window = new FetchWindow(deps.store, membersInOrder(this.#taken), deps.window);
   }
 
-  async build(): Promise<BuiltShard> {
-    for (const { sample, laid } of this.#taken) {
-      const bytes = sample.members.reduce((sum, { size }) => sum + size, 0);
-      const small = bytes <= this.#deps.window.pieceBytes;
-      if (small) await this.#packSmall(sample, laid);
-      else await this.#packLarge(sample, laid);
+  /** Leaves out at once what the format cannot hold. */
+  #layOut(samples: readonly PlannedSample[]): LaidSample[] {
+    const { incoming, format, packing: settings, facts } = this.#job;
+    const taken: LaidSample[] = [];
+    for (const sample of samples) {
+      const laid = layOut(sample, { incoming, format, settings });
+      const bytes = laid.members.reduce((sum, { size }) => sum + size, 0);
+      const refusal = bytes > format.largestSample ? 'tooLarge' : format.refuses(laid, { settings, facts });
+      if (refusal === undefined) taken.push(laid);
+      else this.#exclusions.push(excludeAll(sample, refusal));
     }
-    await this.#upload.write(TRAILER);
+    return taken;
+  }
+
+  async build(): Promise<BuiltShard> {
+    await this.#encoder.start(this.#upload);
+    for (const laid of this.#taken) {
+      const bytes = laid.members.reduce((sum, { size }) => sum + size, 0);
+      if (bytes <= this.#deps.window.pieceBytes) await this.#packSmall(laid);
+      else await this.#packLarge(laid);
+    }
+    await this.#encoder.finish(this.#upload);
+    const spoilt = this.#job.format.fixedLayout && this.#samples < this.#taken.length;
+    if (spoilt) throw new SamplesSpoiled(this.#exclusions);
     const uploaded = await this.#upload.finish();
     const exclusions = this.#exclusions.toSorted((a, b) => a.sample - b.sample);
     return { ...uploaded, lines: this.#lines, samples: this.#samples, exclusions };
@@ -100,110 +123,96 @@ class ShardBuilder {
     await this.#window.close();
   }
 
-  async #packSmall(sample: PlannedSample, laid: readonly LaidOut[]): Promise<void> {
+  async #packSmall(laid: LaidSample): Promise<void> {
     const reads = new Map<PlannedMember, GetResult>();
-    for (const part of laid) if (part.kind === 'source') reads.set(part.member, await this.#window.next());
-    const exclusion = judgeSample(
-      sample,
-      sample.members.map((member) => required(reads.get(member))),
-      this.#sniff,
-    );
+    for (const part of laid.members)
+      if (part.kind === 'source') reads.set(part.member, await this.#window.next());
+    const inOrder = laid.sample.members.map((member) => reads.get(member));
+    const exclusion = judgeSample(laid.sample, inOrder, this.#sniff);
+    if (laid.sample.repeat && (exclusion !== undefined || this.#isExcluded(laid.ordinal))) return;
     if (exclusion !== undefined) {
       this.#exclusions.push(exclusion);
       return;
     }
-    for (const part of laid) {
-      const chunks = part.kind === 'made' ? [part.bytes] : found(reads.get(part.member)).chunks;
-      const offset = await this.#header(part);
-      for (const chunk of chunks) await this.#upload.write(chunk);
-      const written = this.#upload.recent(sizeOf(part));
-      this.#line(sample, part, { offset, sha256: digestOf(written === undefined ? chunks : [written]) });
-      await this.#pad(part);
+    const members = laid.members.map((part): EncodedMember => ({ ...part, body: bodyOf(part, reads) }));
+    const before = this.#upload.position;
+    try {
+      this.#note(laid, await this.#encoder.add(this.#upload, laid, members));
+    } catch (error: unknown) {
+      if (!(error instanceof Unfit)) throw error;
+      this.#drop(laid, error.reason, before);
     }
-    this.#samples += 1;
+  }
+
+  #isExcluded(ordinal: number): boolean {
+    return this.#exclusions.some(({ sample }) => sample === ordinal);
+  }
+
+  /** What was not yet written can simply be left out. */
+  #drop(laid: LaidSample, reason: Rejection, before: number): void {
+    const exclusion = excludeAll(laid.sample, reason);
+    if (this.#upload.position !== before) throw new SamplesSpoiled([exclusion]);
+    this.#exclusions.push(exclusion);
   }
 
   /** Members of any size, piece by piece; what turns out unfit on the way spoils the shard built so far. */
-  async #packLarge(sample: PlannedSample, laid: readonly LaidOut[]): Promise<void> {
-    for (const part of laid) {
-      const offset = await this.#header(part);
-      const digest = createHash('sha256');
-      const pieces = part.kind === 'made' ? [undefined] : piecesOf(part.member, this.#deps.window.pieceBytes);
-      for (const piece of pieces) {
-        const chunks =
-          part.kind === 'made'
-            ? [part.bytes]
-            : await this.#fitPiece(sample, part.member, piece?.offset === 0);
-        for (const chunk of chunks) {
-          digest.update(chunk);
-          await this.#upload.write(chunk);
-        }
-      }
-      this.#line(sample, part, { offset, sha256: digest.digest('hex') });
-      await this.#pad(part);
+  async #packLarge(laid: LaidSample): Promise<void> {
+    const members = laid.members.map(
+      (part): EncodedMember => ({
+        ...part,
+        body: part.kind === 'made' ? [part.bytes] : this.#stream(laid, part.member),
+      }),
+    );
+    try {
+      this.#note(laid, await this.#encoder.add(this.#upload, laid, members));
+    } catch (error: unknown) {
+      if (!(error instanceof Unfit)) throw error;
+      throw new SamplesSpoiled([excludeAll(laid.sample, error.reason)]);
+    }
+  }
+
+  async *#stream(laid: LaidSample, member: PlannedMember): AsyncGenerator<Uint8Array> {
+    for (const { offset } of piecesOf(member, this.#deps.window.pieceBytes)) {
+      const read = await this.#window.next();
+      const reads = laid.sample.members.map((one) => (one === member ? read : undefined));
+      const verdict = judgeSample(laid.sample, reads, this.#sniff && offset === 0);
+      if (verdict !== undefined) throw new SamplesSpoiled([verdict]);
+      if (read.kind === 'found') yield* read.chunks;
+    }
+  }
+
+  #note(laid: LaidSample, placed: readonly Placed[]): void {
+    for (const [index, part] of laid.members.entries()) {
+      const at = placed[index];
+      if (at !== undefined) this.#lines.push(lineOf(laid, part, at));
     }
     this.#samples += 1;
   }
-
-  async #fitPiece(
-    sample: PlannedSample,
-    member: PlannedMember,
-    first: boolean,
-  ): Promise<readonly Uint8Array[]> {
-    const read = await this.#window.next();
-    const reads: GetResult[] = sample.members.map((one) => (one === member ? read : EMPTY));
-    const judged = sample.members.map((one) => (one === member ? one : { ...one, key: '' }));
-    const verdict = judgeSample({ ...sample, members: judged }, reads, this.#sniff && first);
-    if (verdict !== undefined) {
-      const members = verdict.members.map((one, index) => ({
-        ...one,
-        key: sample.members[index]?.key ?? '',
-      }));
-      throw new SampleSpoiled({ ...verdict, members });
-    }
-    return found(read).chunks;
-  }
-
-  /** Returns where the data begins. */
-  async #header(part: LaidOut): Promise<number> {
-    await this.#upload.write(tarHeader(part.name, sizeOf(part)));
-    return this.#upload.position;
-  }
-
-  async #pad(part: LaidOut): Promise<void> {
-    const padding = paddingOf(sizeOf(part));
-    if (padding > 0) await this.#upload.write(PADDING.subarray(0, padding));
-  }
-
-  #line(sample: PlannedSample, part: LaidOut, at: { offset: number; sha256: string }): void {
-    const common = { name: part.name, size: sizeOf(part), ...at, sample: sample.ordinal };
-    const source =
-      part.kind === 'made' ? { made: part.made } : { key: part.member.key, etag: part.member.etag };
-    this.#lines.push({ ...source, ...common });
-  }
 }
 
-const EMPTY: GetResult = { kind: 'found', chunks: [], size: 0, etag: '' };
-const sizeOf = (part: LaidOut): number => (part.kind === 'made' ? part.bytes.length : part.member.size);
-
-function required<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('a member of the sample was never read');
-  return value;
+function lineOf(laid: LaidSample, part: LaidOut, at: Placed): MemberLine {
+  const source =
+    part.kind === 'made' ? { made: part.made } : { key: part.member.key, etag: part.member.etag };
+  const { name, column } = part;
+  return {
+    ...source,
+    name,
+    column,
+    size: at.size ?? part.size,
+    offset: at.offset,
+    sha256: at.sha256,
+    sample: laid.ordinal,
+    ...(laid.sample.repeat ? { repeat: true } : {}),
+  };
 }
 
-function found(read: GetResult | undefined): Found {
-  if (read?.kind !== 'found') throw new Error('a member was packed that was not read');
-  return read;
+function bodyOf(part: LaidOut, reads: ReadonlyMap<PlannedMember, GetResult>): readonly Uint8Array[] {
+  if (part.kind === 'made') return [part.bytes];
+  const read = reads.get(part.member);
+  if (read?.kind !== 'found') throw new Error(`${part.name} was to be packed, but it was not read`);
+  return read.chunks;
 }
 
-function digestOf(chunks: readonly Uint8Array[]): string {
-  const [first] = chunks;
-  if (chunks.length === 1 && first !== undefined) return hash('sha256', first);
-  const digest = createHash('sha256');
-  for (const chunk of chunks) digest.update(chunk);
-  return digest.digest('hex');
-}
-
-function* membersInOrder(taken: readonly { laid: readonly LaidOut[] }[]): Generator<PlannedMember> {
-  for (const { laid } of taken) for (const part of laid) if (part.kind === 'source') yield part.member;
+function* membersInOrder(taken: readonly LaidSample[]): Generator<PlannedMember> {
+  for (const { members } of taken) for (const part of members) if (part.kind === 'source') yield part.member;
 }

@@ -2,12 +2,13 @@
 import { layout } from '../layout.ts';
 import type { PackingSettings } from '../pipeline.ts';
 import { DraftPlan } from './draft-plan.ts';
+import { formatOf } from './formats/formats.ts';
 import { itemLists } from './item-lists.ts';
 import { places } from './places.ts';
-import { type BlobStore, listPages, readText } from './port.ts';
+import { type BlobStore, joinChunks, listPages, readText } from './port.ts';
 import { type Plan, planSchema } from './records.ts';
 import { listGenerations, sealedFilter } from './sealed-arrivals.ts';
-import { dealSamples } from './sharding.ts';
+import { type DealingLimits, dealSamples } from './sharding.ts';
 
 export interface PlanDeps {
   readonly store: BlobStore;
@@ -57,6 +58,14 @@ const resultOf = (plan: Plan): PlanResult => ({
   listedAt: plan.listedAt,
 });
 
+const dealingLimits = ({ packing, runId }: PlanInput): DealingLimits => ({
+  shardBytes: packing.shardMegabytes * 1e6,
+  seed: `${packing.seed}/${runId}`,
+  shuffle: packing.shuffle,
+  multipleOf: packing.shardsMultipleOf,
+  remainder: packing.remainder,
+});
+
 async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
   const { draft, listedAt } = await draftPlan(deps, input);
   const dealing = dealSamples(
@@ -65,7 +74,7 @@ async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
       bytesOf: (sample) => draft.bytesOf(sample),
       objectsOf: (sample) => draft.objectsOf(sample),
     },
-    { shardBytes: input.packing.shardMegabytes * 1e6, seed: `${input.packing.seed}/${input.runId}` },
+    dealingLimits(input),
   );
   const digest = draft.digest(JSON.stringify(input.packing));
   const at = places(input.pipeline, input.runId);
@@ -84,10 +93,29 @@ async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
     objects: draft.objects,
     bytes: draft.bytes,
     rejected: draft.rejected,
+    facts: await factsOf(deps.store, input.packing, draft),
     arrivalParts: parts.length,
+    dropped: [...dealing.dropped],
     itemShards: [...dealing.itemShards],
   };
   return commit(deps.store, plan);
+}
+
+/** Enough for the first line of a CSV file. */
+const HEADER_BYTES = 256 * 1024;
+
+async function factsOf(store: BlobStore, packing: PackingSettings, draft: DraftPlan): Promise<Plan['facts']> {
+  const columns = draft.columns();
+  const { kind, header } = packing.lines;
+  const { first } = draft;
+  if (packing.format !== 'lines' || kind !== 'csv' || header === 'none' || first === undefined)
+    return { columns };
+  if (first.size === 0) return { columns, csvHeader: '\n' };
+  const found = await store.get(first.key, {
+    range: { offset: 0, length: Math.min(first.size, HEADER_BYTES) },
+  });
+  const text = found.kind === 'found' ? new TextDecoder().decode(joinChunks(found.chunks)) : '';
+  return { columns, csvHeader: `${text.split(/\r?\n/, 1)[0] ?? ''}\n` };
 }
 
 /** Writes the plan unless another planner was faster; returns the one that counts. */
@@ -106,7 +134,7 @@ async function commit(store: BlobStore, plan: Plan): Promise<Plan> {
 
 async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<{ draft: DraftPlan; listedAt: string }> {
   const incoming = layout.incoming(input.pipeline);
-  const draft = new DraftPlan({ incoming, accept: input.packing.accept });
+  const draft = new DraftPlan({ incoming, format: formatOf(input.packing), settings: input.packing });
   const isSealed = sealedFilter(deps.store, await listGenerations(deps.store, input.pipeline));
   const marker = input.settleMarker === undefined ? undefined : `${incoming}${input.settleMarker}`;
   let listedAt: string | undefined;

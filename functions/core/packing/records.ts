@@ -8,6 +8,11 @@ export const REJECTIONS = [
   'notTheImageItsNameSays',
   'sampleIncomplete',
   'tooLarge',
+  'columnsDiffer',
+  'labelNotANumber',
+  'labelNotAnInteger',
+  'headerDiffers',
+  'brokenRecord',
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 export const rejectionSchema = z.enum(REJECTIONS);
@@ -19,8 +24,8 @@ export const arrivalLine = z.union([
 ]);
 export type ArrivalLine = z.infer<typeof arrivalLine>;
 
-/** A line of an item's list: shard, slot in the shard, sample number, key, bytes, ETag, stands alone. */
-export type ListLine = readonly [number, number, number, string, number, string, 0 | 1];
+/** A line of an item's list: shard, slot in the shard, sample number, key, bytes, ETag, stands alone, is there a second time. */
+export type ListLine = readonly [number, number, number, string, number, string, 0 | 1, 0 | 1];
 
 export interface PlannedMember {
   readonly key: string;
@@ -31,6 +36,8 @@ export interface PlannedMember {
 
 export interface PlannedSample {
   readonly ordinal: number;
+  /** The sample is in the shard already; this one only evens out the counts. */
+  readonly repeat: boolean;
   readonly members: readonly PlannedMember[];
 }
 
@@ -47,6 +54,9 @@ export const planSchema = z.object({
   objects: z.number().int(),
   bytes: z.number().int(),
   rejected: z.number().int(),
+  facts: z.object({ columns: z.array(z.string()), csvHeader: z.string().optional() }),
+  /** Samples left to a later generation so that shards have equal counts. */
+  dropped: z.array(z.number().int()),
   /** Compressed parts of the sorted arrivals. */
   arrivalParts: z.number().int(),
   /** First shard of each item and, last, the number of shards. */
@@ -71,6 +81,10 @@ export interface MemberLine {
   /** Number of the sample in the plan. */
   readonly sample: number;
   readonly made?: 'label';
+  /** The second time of a sample that is there already. */
+  readonly repeat?: true;
+  /** Column of the sample, in formats that have columns. */
+  readonly column?: string;
 }
 
 /** A sample that the plan put into the shard and that is not in it. */
@@ -126,6 +140,8 @@ export const manifestSchema = z.object({
   listedAt: z.string(),
   samples: z.number().int(),
   members: z.number().int(),
+  /** Samples that are there twice, to even out the shards' counts; counted in `samples`. */
+  repeated: z.number().int().default(0),
   bytes: z.number().int(),
   shards: z.array(sealedShardSchema),
   arrivals: z.object({

@@ -1,48 +1,96 @@
-/** What a sample looks like inside a shard: its members' names in order, and the label that packing adds. */
+/** What a sample looks like inside a shard: names, columns and order of its members, and the label that packing adds. */
 import type { PackingSettings } from '../pipeline.ts';
+import type { Outline, ShardFormat } from './formats/format.ts';
 import { memberStem, memberSuffix, parentFolder, splitKey } from './names.ts';
 import type { PlannedMember, PlannedSample } from './records.ts';
+import { promisedImage } from './sniff.ts';
+
+interface Common {
+  readonly name: string;
+  readonly stem: string;
+  readonly suffix: string;
+  readonly column: string;
+  readonly size: number;
+  readonly isLabel: boolean;
+}
 
 export type LaidOut =
-  | {
-      readonly kind: 'source';
-      readonly name: string;
-      readonly suffix: string;
-      readonly member: PlannedMember;
-    }
-  | {
-      readonly kind: 'made';
-      readonly name: string;
-      readonly suffix: string;
-      readonly made: 'label';
-      readonly bytes: Buffer;
-    };
+  | (Common & { readonly kind: 'source'; readonly member: PlannedMember })
+  | (Common & { readonly kind: 'made'; readonly made: 'label'; readonly bytes: Buffer });
 
-const bySuffix = (a: LaidOut, b: LaidOut): number => (a.suffix < b.suffix ? -1 : Number(a.suffix > b.suffix));
+export interface LaidSample extends Outline {
+  readonly sample: PlannedSample;
+  readonly members: readonly LaidOut[];
+}
 
-/** Members in the order of their suffixes, as WebDataset's own writer does. */
-export function layOut(sample: PlannedSample, incoming: string, label: PackingSettings['label']): LaidOut[] {
-  const laid: LaidOut[] = [];
-  let labelled = label === 'none';
-  let sampleStem = '';
+export interface LayoutRules {
+  readonly incoming: string;
+  readonly format: ShardFormat;
+  readonly settings: PackingSettings;
+}
+
+const LABEL = 'label';
+
+/** Column of a suffix: `jpg` is the sample's `image`, `seg.png` its `seg`, anything else its own name. */
+export function columnOf(suffix: string): string {
+  if (suffix === 'cls') return LABEL;
+  const dot = suffix.lastIndexOf('.');
+  const column = promisedImage(suffix) === undefined ? suffix : dot < 0 ? 'image' : suffix.slice(0, dot);
+  return column.replace(/[^a-z0-9_]/g, '_');
+}
+
+const by =
+  (order: 'suffix' | 'column') =>
+  (a: LaidOut, b: LaidOut): number =>
+    a[order] < b[order] ? -1 : Number(a[order] > b[order]);
+
+/** Members in the order in which the format writes them. */
+export function layOut(sample: PlannedSample, rules: LayoutRules): LaidSample {
+  const { format, settings } = rules;
+  const members: LaidOut[] = [];
+  const columns = new Set<string>();
   let folder: string | undefined;
   for (const member of sample.members) {
-    const key = member.key.slice(incoming.length);
-    const { stem, suffix } = splitKey(key);
-    const written = memberSuffix(suffix);
-    sampleStem = memberStem(stem, member.alone ? key : undefined);
+    const key = member.key.slice(rules.incoming.length);
+    const { stem: raw, suffix: rawSuffix } = splitKey(key);
+    const suffix = memberSuffix(rawSuffix);
+    const plain = memberStem(raw, member.alone ? key : undefined);
+    const stem = sample.repeat ? `${plain}~again` : plain;
+    const short = columnOf(suffix);
+    const column = columns.has(short) ? suffix.replace(/[^a-z0-9_]/g, '_') : short;
+    columns.add(column);
     folder = parentFolder(key);
-    labelled ||= written === 'cls';
-    laid.push({ kind: 'source', name: `${sampleStem}.${written}`, suffix: written, member });
-  }
-  if (!labelled && folder !== undefined) {
-    laid.push({
-      kind: 'made',
-      name: `${sampleStem}.cls`,
-      suffix: 'cls',
-      made: 'label',
-      bytes: Buffer.from(folder),
+    const isLabel = column === LABEL;
+    members.push({
+      kind: 'source',
+      name: `${stem}.${suffix}`,
+      stem,
+      suffix,
+      column,
+      size: member.size,
+      isLabel,
+      member,
     });
   }
-  return laid.length > 1 ? laid.sort(bySuffix) : laid;
+  if (format.grouped && settings.label === 'parentFolder' && folder !== undefined && !columns.has(LABEL)) {
+    members.push(labelOf(folder, members[0]?.stem ?? ''));
+  }
+  return {
+    ordinal: sample.ordinal,
+    sample,
+    members: members.length > 1 ? members.sort(by(format.order)) : members,
+  };
+}
+
+function labelOf(folder: string, stem: string): LaidOut {
+  const bytes = Buffer.from(folder);
+  const common = {
+    name: `${stem}.cls`,
+    stem,
+    suffix: 'cls',
+    column: LABEL,
+    size: bytes.length,
+    isLabel: true,
+  };
+  return { kind: 'made', made: 'label', bytes, ...common };
 }

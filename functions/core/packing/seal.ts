@@ -6,7 +6,8 @@ import { deletePacked } from './delete-packed.ts';
 import { type Places, places } from './places.ts';
 import { readPlan } from './plan.ts';
 import { type BlobStore, readText } from './port.ts';
-import { type Manifest, manifestSchema, type Plan, type ShardRecord } from './records.ts';
+import { type Manifest, type MemberLine, manifestSchema, type Plan, type ShardRecord } from './records.ts';
+import { datasetIndex, type SideFile, shardIndex } from './side-files.ts';
 
 export interface SealDeps {
   readonly store: BlobStore;
@@ -74,8 +75,21 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
   if (plan === undefined) throw new Error(`${input.runId} has no plan; run PlanShards first`);
   if (plan.objects === 0) return undefined;
   const records = await readRecords(store, at, plan);
-  const accounts = await accountArrivals(store, { at, plan, records });
   const kept = records.filter((record) => record.samples > 0);
+  const shards = await sealedShards(store, kept);
+  const onShard = async (record: ShardRecord, lines: readonly MemberLine[]): Promise<void> => {
+    const shard = shards.find(({ name }) => name === record.name);
+    if (shard !== undefined) await writeSide(store, at, shardIndex(input.packing.format, shard, lines));
+  };
+  const accounts = await accountArrivals(store, { at, plan, records, onShard });
+  if (shards.length > 0) {
+    const { facts } = plan;
+    await writeSide(
+      store,
+      at,
+      datasetIndex({ generation: input.runId, settings: input.packing, facts, shards }),
+    );
+  }
   const manifest: Manifest = {
     version: 1,
     pipeline: input.pipeline,
@@ -86,8 +100,9 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
     listedAt: plan.listedAt,
     samples: sum(kept, (record) => record.samples),
     members: sum(kept, (record) => record.members),
+    repeated: accounts.repeated,
     bytes: sum(kept, (record) => record.bytes),
-    shards: await Promise.all(kept.map((record) => sealedShard(store, record))),
+    shards,
     arrivals: accounts.arrivals,
     rejections: accounts.rejections,
   };
@@ -113,6 +128,19 @@ async function readRecords(store: BlobStore, at: Places, plan: Plan): Promise<Sh
   return records;
 }
 const PARALLEL_RECORDS = 32;
+
+async function sealedShards(store: BlobStore, kept: readonly ShardRecord[]): Promise<Manifest['shards']> {
+  const shards: Manifest['shards'] = [];
+  for (let first = 0; first < kept.length; first += PARALLEL_RECORDS) {
+    const some = kept.slice(first, first + PARALLEL_RECORDS);
+    shards.push(...(await Promise.all(some.map((record) => sealedShard(store, record)))));
+  }
+  return shards;
+}
+
+async function writeSide(store: BlobStore, at: Places, file: SideFile | undefined): Promise<void> {
+  if (file !== undefined) await store.put(`${at.generation}${file.name}`, Buffer.from(file.text));
+}
 
 async function sealedShard(store: BlobStore, record: ShardRecord): Promise<Manifest['shards'][number]> {
   const head = await store.head(record.key);

@@ -11,17 +11,26 @@ export interface SampleSizes {
 
 export interface Dealing {
   readonly shards: number;
-  /** Shard of every sample. */
+  /** Shard of every sample; NOWHERE for one that is left to a later generation. */
   readonly shardOf: Uint32Array;
   /** Place of every sample inside its shard. */
   readonly slotOf: Uint32Array;
+  /** Samples that are there a second time, to even out the counts: ordinal and slot in the same shard. */
+  readonly repeats: ReadonlyMap<number, number>;
+  /** Samples left to a later generation, for the same reason. */
+  readonly dropped: readonly number[];
   /** First shard of each item and, last, the number of shards. */
   readonly itemShards: readonly number[];
 }
 
+export const NOWHERE = 0xffff_ffff;
+
 export interface DealingLimits {
   readonly shardBytes: number;
   readonly seed: string;
+  readonly shuffle: boolean;
+  readonly multipleOf: number;
+  readonly remainder: 'ragged' | 'even' | 'drop';
 }
 
 /** So many objects make a shard however small they are: an item must end well inside a Lambda's 15 minutes. */
@@ -29,16 +38,27 @@ export const MOST_OBJECTS_IN_SHARD = 200_000;
 const ITEM_BYTES = 256e6;
 const ITEM_OBJECTS = 50_000;
 
-/** Samples as large as a shard get shards of their own, after the others. */
-export function dealSamples(samples: SampleSizes, limits: DealingLimits): Dealing {
-  const positions = shuffledPositions(samples.count, limits.seed);
+interface Sorted {
+  readonly common: readonly number[];
+  readonly large: readonly number[];
+  readonly wantedShards: number;
+}
+
+function inOrder(samples: SampleSizes, limits: DealingLimits): Uint32Array {
   const order = new Uint32Array(samples.count);
-  for (let ordinal = 0; ordinal < samples.count; ordinal += 1) order[positions[ordinal] ?? 0] = ordinal;
+  const positions = limits.shuffle ? shuffledPositions(samples.count, limits.seed) : undefined;
+  for (let ordinal = 0; ordinal < samples.count; ordinal += 1)
+    order[positions?.[ordinal] ?? ordinal] = ordinal;
+  return order;
+}
+
+/** Samples as large as a shard are set apart. */
+function sortOut(samples: SampleSizes, limits: DealingLimits): Sorted {
   const common: number[] = [];
   const large: number[] = [];
   let bytes = 0;
   let objects = 0;
-  for (const ordinal of order) {
+  for (const ordinal of inOrder(samples, limits)) {
     const size = samples.bytesOf(ordinal);
     if (size >= limits.shardBytes) {
       large.push(ordinal);
@@ -48,43 +68,89 @@ export function dealSamples(samples: SampleSizes, limits: DealingLimits): Dealin
     bytes += size;
     objects += samples.objectsOf(ordinal);
   }
-  const wanted = Math.max(Math.ceil(bytes / limits.shardBytes), Math.ceil(objects / MOST_OBJECTS_IN_SHARD));
-  const commonShards = Math.min(common.length, wanted);
-  const shardOf = new Uint32Array(samples.count);
+  const least = Math.max(Math.ceil(bytes / limits.shardBytes), Math.ceil(objects / MOST_OBJECTS_IN_SHARD));
+  return { common, large, wantedShards: Math.ceil(least / limits.multipleOf) * limits.multipleOf };
+}
+
+/** Deals every sample to one shard. Samples as large as a shard get shards of their own, after the others. */
+export function dealSamples(samples: SampleSizes, limits: DealingLimits): Dealing {
+  const { common, large, wantedShards } = sortOut(samples, limits);
+  const commonShards = Math.min(common.length, wantedShards);
+  const shards = commonShards + large.length;
+  const shardOf = new Uint32Array(samples.count).fill(NOWHERE);
   const slotOf = new Uint32Array(samples.count);
-  const filled = new Uint32Array(commonShards + large.length);
+  const filled = new Uint32Array(shards);
   const put = (ordinal: number, shard: number): void => {
     shardOf[ordinal] = shard;
     slotOf[ordinal] = filled[shard] ?? 0;
     filled[shard] = (filled[shard] ?? 0) + 1;
   };
-  for (const [index, ordinal] of common.entries())
-    put(ordinal, Math.floor((index * commonShards) / common.length));
+  const surplus = limits.remainder === 'drop' && commonShards > 0 ? common.length % commonShards : 0;
+  const kept = common.slice(0, common.length - surplus);
+  for (const [index, ordinal] of kept.entries())
+    put(ordinal, Math.floor((index * commonShards) / kept.length));
   for (const [index, ordinal] of large.entries()) put(ordinal, commonShards + index);
-  const shards = commonShards + large.length;
-  return { shards, shardOf, slotOf, itemShards: groupShards(samples, shardOf, shards) };
+  const even = limits.remainder === 'even' ? { kept, shardOf, slotOf, filled, commonShards } : undefined;
+  return {
+    shards,
+    shardOf,
+    slotOf,
+    repeats: even === undefined ? new Map() : repeatsOf(even),
+    dropped: common.slice(kept.length).sort((a, b) => a - b),
+    itemShards: groupShards(samples, shardOf, shards),
+  };
+}
+
+interface Uneven {
+  readonly kept: readonly number[];
+  readonly shardOf: Uint32Array;
+  readonly slotOf: Uint32Array;
+  readonly filled: Uint32Array;
+  readonly commonShards: number;
+}
+
+/** Counts differ by one at most, so the first sample of each shorter shard once more evens them out. */
+function repeatsOf({ kept, shardOf, slotOf, filled, commonShards }: Uneven): Map<number, number> {
+  const repeats = new Map<number, number>();
+  const most = Math.ceil(kept.length / Math.max(1, commonShards));
+  for (const ordinal of kept) {
+    const count = filled[shardOf[ordinal] ?? 0] ?? 0;
+    if (slotOf[ordinal] === 0 && count < most) repeats.set(ordinal, count);
+  }
+  return repeats;
+}
+
+interface Loads {
+  readonly bytes: Float64Array;
+  readonly objects: Float64Array;
+}
+
+function loadsOf(samples: SampleSizes, shardOf: Uint32Array, shards: number): Loads {
+  const bytes = new Float64Array(shards);
+  const objects = new Float64Array(shards);
+  for (let ordinal = 0; ordinal < samples.count; ordinal += 1) {
+    const shard = shardOf[ordinal] ?? NOWHERE;
+    if (shard === NOWHERE) continue;
+    bytes[shard] = (bytes[shard] ?? 0) + samples.bytesOf(ordinal);
+    objects[shard] = (objects[shard] ?? 0) + samples.objectsOf(ordinal);
+  }
+  return { bytes, objects };
 }
 
 /** Neighbouring shards together until an item is worth a Lambda's start. */
 function groupShards(samples: SampleSizes, shardOf: Uint32Array, shards: number): number[] {
-  const bytes = new Float64Array(shards);
-  const objects = new Float64Array(shards);
-  for (let ordinal = 0; ordinal < samples.count; ordinal += 1) {
-    const shard = shardOf[ordinal] ?? 0;
-    bytes[shard] = (bytes[shard] ?? 0) + samples.bytesOf(ordinal);
-    objects[shard] = (objects[shard] ?? 0) + samples.objectsOf(ordinal);
-  }
+  const loads = loadsOf(samples, shardOf, shards);
   const starts: number[] = [];
   let itemBytes = Number.POSITIVE_INFINITY;
   let itemObjects = 0;
-  for (let shard = 0; shard < shards; shard += 1) {
-    itemBytes += bytes[shard] ?? 0;
-    itemObjects += objects[shard] ?? 0;
-    if (itemBytes > ITEM_BYTES || itemObjects > ITEM_OBJECTS) {
-      starts.push(shard);
-      itemBytes = bytes[shard] ?? 0;
-      itemObjects = objects[shard] ?? 0;
-    }
+  for (const [shard, bytes] of loads.bytes.entries()) {
+    const objects = loads.objects[shard] ?? 0;
+    itemBytes += bytes;
+    itemObjects += objects;
+    if (itemBytes <= ITEM_BYTES && itemObjects <= ITEM_OBJECTS) continue;
+    starts.push(shard);
+    itemBytes = bytes;
+    itemObjects = objects;
   }
   return [...starts, shards];
 }

@@ -1,0 +1,16 @@
+/** The shard formats by name. */
+import type { PackingSettings } from '../../pipeline.ts';
+import type { ShardFormat } from './format.ts';
+import { lines } from './lines.ts';
+import { mds } from './mds.ts';
+import { recordio } from './recordio.ts';
+import { records } from './records.ts';
+import { tfrecord } from './tfrecord.ts';
+import { webdataset } from './webdataset.ts';
+
+export const FORMATS = { webdataset, tfrecord, recordio, mds, lines, records } satisfies Record<
+  PackingSettings['format'],
+  ShardFormat
+>;
+
+export const formatOf = (settings: PackingSettings): ShardFormat => FORMATS[settings.format];

@@ -1,0 +1,13 @@
+/** Labels that must be whole numbers. */
+import { Unfit } from './format.ts';
+
+const LARGEST = 2n ** 63n;
+
+/** The int64 of a label's text, blanks around it ignored. */
+export function integerOf(text: string): bigint {
+  const bare = text.trim();
+  if (!/^-?\d{1,19}$/.test(bare)) throw new Unfit('labelNotAnInteger');
+  const value = BigInt(bare);
+  if (value >= LARGEST || value < -LARGEST) throw new Unfit('labelNotAnInteger');
+  return value;
+}

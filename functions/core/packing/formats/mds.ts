@@ -1,0 +1,138 @@
+/** MDS, the shards of mosaicml-streaming: a table of offsets, the columns' description, then the samples. */
+
+import type { PackingSettings } from '../../pipeline.ts';
+import type {
+  EncodedMember,
+  Outline,
+  Placed,
+  PlanFacts,
+  ShardContext,
+  ShardEncoder,
+  ShardFormat,
+} from './format.ts';
+import { integerOf } from './integer-label.ts';
+import { collect, pour } from './pour.ts';
+import { KEY_COLUMN } from './tfrecord.ts';
+
+const IMAGE_COLUMNS = /^image$/;
+
+/** How streaming reads a column back; images are decoded by their own first bytes whatever this says. */
+function encodingOf(column: string, settings: PackingSettings): string {
+  if (column === 'label') return settings.labelType === 'integer' ? 'int' : 'str';
+  if (column === KEY_COLUMN || column === 'txt' || column === 'text') return 'str';
+  if (column === 'json') return 'json';
+  return IMAGE_COLUMNS.test(column) ? 'jpeg' : 'bytes';
+}
+
+const FIXED_BYTES: Readonly<Record<string, number>> = { int: 8 };
+
+export interface MdsColumns {
+  readonly column_names: readonly string[];
+  readonly column_encodings: readonly string[];
+  readonly column_sizes: readonly (number | null)[];
+}
+
+export function mdsColumns(settings: PackingSettings, facts: PlanFacts): MdsColumns {
+  const names = [...facts.columns, KEY_COLUMN].sort();
+  const encodings = names.map((name) => encodingOf(name, settings));
+  return {
+    column_names: names,
+    column_encodings: encodings,
+    column_sizes: encodings.map((encoding) => FIXED_BYTES[encoding] ?? null),
+  };
+}
+
+/** What every shard and index.json say of the format; keys sorted as the reference writer does. */
+export function mdsConfig(settings: PackingSettings, facts: PlanFacts) {
+  const { column_names, column_encodings, column_sizes } = mdsColumns(settings, facts);
+  return {
+    column_encodings,
+    column_names,
+    column_sizes,
+    compression: null,
+    format: 'mds',
+    hashes: [],
+    size_limit: settings.shardMegabytes * 1e6,
+    version: 2,
+  };
+}
+
+/** Length words and values of one sample. */
+function sampleBytes(outline: Outline, columns: MdsColumns): number {
+  let bytes = 0;
+  for (const [index, name] of columns.column_names.entries()) {
+    const fixed = columns.column_sizes[index];
+    bytes += typeof fixed === 'number' ? fixed : 4 + sizeOf(outline, name);
+  }
+  return bytes;
+}
+
+function sizeOf(outline: Outline, column: string): number {
+  if (column === KEY_COLUMN) return Buffer.byteLength(outline.members[0]?.stem ?? '');
+  return outline.members.find((member) => member.column === column)?.size ?? 0;
+}
+
+function header(context: ShardContext, columns: MdsColumns): Buffer {
+  const { outlines, settings, facts } = context;
+  const config = Buffer.from(JSON.stringify(mdsConfig(settings, facts)));
+  const words = Buffer.alloc(4 + 4 * (outlines.length + 1));
+  words.writeUInt32LE(outlines.length);
+  let offset = words.length + config.length;
+  words.writeUInt32LE(offset, 4);
+  for (const [index, outline] of outlines.entries()) {
+    offset += sampleBytes(outline, columns);
+    words.writeUInt32LE(offset, 8 + 4 * index);
+  }
+  return Buffer.concat([words, config]);
+}
+
+function lengthWords(outline: Outline, columns: MdsColumns): Buffer {
+  const variable = columns.column_names.filter((_, index) => columns.column_sizes[index] === null);
+  const words = Buffer.alloc(4 * variable.length);
+  for (const [index, name] of variable.entries()) words.writeUInt32LE(sizeOf(outline, name), 4 * index);
+  return words;
+}
+
+async function integer(member: EncodedMember): Promise<Buffer> {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigInt64LE(integerOf((await collect(member.body)).toString()));
+  return bytes;
+}
+
+function encoder(context: ShardContext): ShardEncoder {
+  const columns = mdsColumns(context.settings, context.facts);
+  return {
+    start: (sink) => sink.write(header(context, columns)),
+    add: async (sink, outline, members) => {
+      await sink.write(lengthWords(outline, columns));
+      const placed = new Map<string, Placed>();
+      for (const [index, name] of columns.column_names.entries()) {
+        const member = members.find(({ column }) => column === name);
+        const offset = sink.position;
+        if (member === undefined) await sink.write(Buffer.from(members[0]?.stem ?? ''));
+        else if (typeof columns.column_sizes[index] === 'number') {
+          await sink.write(await integer(member));
+          placed.set(name, { offset, size: 8, sha256: '' });
+        } else placed.set(name, { offset, sha256: await pour(sink, member.body) });
+      }
+      return members.map(({ column }) => placed.get(column) ?? { offset: 0, sha256: '' });
+    },
+    finish: () => Promise.resolve(),
+  };
+}
+
+export const mds: ShardFormat = {
+  suffix: () => 'mds',
+  grouped: true,
+  order: 'column',
+  fixedLayout: true,
+  largestSample: 2e9,
+  plannedBytes: (_name, size) => size + 8,
+  refuses: (outline, { facts }) => {
+    const mine = outline.members.map(({ column }) => column).sort();
+    return mine.length === facts.columns.length && mine.every((name, index) => name === facts.columns[index])
+      ? undefined
+      : 'columnsDiffer';
+  },
+  encoder,
+};

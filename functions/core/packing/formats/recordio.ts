@@ -1,0 +1,100 @@
+/**
+ * MXNet's RecordIO with image headers (IRHeader), split wherever the magic occurs so that readers can find their place again.
+ * https://mxnet.apache.org/versions/1.9.1/api/architecture/note_data_loading
+ */
+import { hash } from 'node:crypto';
+import {
+  type EncodedMember,
+  type Outline,
+  type Placed,
+  type ShardEncoder,
+  type ShardFormat,
+  Unfit,
+} from './format.ts';
+import { collect } from './pour.ts';
+
+const MAGIC = Buffer.from([0x0a, 0x23, 0xd7, 0xce]);
+const LENGTH_BITS = 29;
+export const IR_HEADER_BYTES = 24;
+/** Frame and image header before the data of an unsplit record. */
+export const RECORD_HEAD_BYTES = 8 + IR_HEADER_BYTES;
+
+/** Places where the magic lies at a multiple of four. */
+function splitPoints(data: Buffer): number[] {
+  const points: number[] = [];
+  for (let at = data.indexOf(MAGIC); at >= 0; at = data.indexOf(MAGIC, at)) {
+    if (at % 4 === 0) {
+      points.push(at);
+      at += 4;
+    } else at += 1;
+  }
+  return points;
+}
+
+function framed(flag: number, data: Buffer): Buffer {
+  const record = Buffer.alloc(8 + Math.ceil(data.length / 4) * 4);
+  MAGIC.copy(record);
+  record.writeUInt32LE(((flag << LENGTH_BITS) | data.length) >>> 0, 4);
+  data.copy(record, 8);
+  return record;
+}
+
+/** One record, in as many parts as it holds magics plus one; the magics themselves are left out, readers put them back. */
+export function recordOf(data: Buffer): Buffer {
+  const points = splitPoints(data);
+  if (points.length === 0) return framed(0, data);
+  const starts = [0, ...points.map((point) => point + 4)];
+  const ends = [...points, data.length];
+  const flagOf = (index: number): number => (index === 0 ? 1 : index === starts.length - 1 ? 3 : 2);
+  return Buffer.concat(
+    starts.map((start, index) => framed(flagOf(index), data.subarray(start, ends[index]))),
+  );
+}
+
+/** IRHeader with one scalar label. */
+export function irHeader(label: number, id: number): Buffer {
+  const header = Buffer.alloc(IR_HEADER_BYTES);
+  header.writeFloatLE(label, 4);
+  header.writeBigUInt64LE(BigInt(id), 8);
+  return header;
+}
+
+const dataMembers = (outline: Outline) => outline.members.filter(({ isLabel }) => !isLabel);
+
+async function labelOf(label: EncodedMember | undefined): Promise<number> {
+  if (label === undefined) return 0;
+  const text = (await collect(label.body)).toString().trim();
+  const value = Number(text);
+  if (text === '' || !Number.isFinite(value)) throw new Unfit('labelNotANumber');
+  return value;
+}
+
+const encoder: ShardEncoder = {
+  start: () => Promise.resolve(),
+  add: async (sink, outline, members) => {
+    const bodies = await Promise.all(
+      members.filter(({ isLabel }) => !isLabel).map(({ body }) => collect(body)),
+    );
+    const [body] = bodies;
+    if (body === undefined) throw new Unfit('columnsDiffer');
+    const label = await labelOf(members.find(({ isLabel }) => isLabel));
+    const start = sink.position;
+    await sink.write(recordOf(Buffer.concat([irHeader(label, outline.ordinal), body])));
+    return members.map((member): Placed => {
+      if (member.isLabel) return { offset: start + 12, size: 4, sha256: '' };
+      return { offset: start + RECORD_HEAD_BYTES, sha256: hash('sha256', body) };
+    });
+  },
+  finish: () => Promise.resolve(),
+};
+
+export const recordio: ShardFormat = {
+  suffix: () => 'rec',
+  grouped: true,
+  order: 'column',
+  fixedLayout: false,
+  largestSample: 64e6,
+  plannedBytes: (_name, size) => RECORD_HEAD_BYTES + size + 3,
+  refuses: (outline) => (dataMembers(outline).length === 1 ? undefined : 'columnsDiffer'),
+  encoder: () => encoder,
+};

@@ -1,0 +1,139 @@
+/**
+ * TFRecord files of tf.train.Example: one feature a column, names sorted, bytes as they are.
+ * Framing: https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details
+ */
+
+import { crc32c, maskedCrc32c } from './crc32c.ts';
+import type { EncodedMember, Placed, ShardEncoder, ShardFormat } from './format.ts';
+import { integerOf } from './integer-label.ts';
+import { collect, pour } from './pour.ts';
+
+/** Length, two CRCs. */
+const FRAME_BYTES = 16;
+export const KEY_COLUMN = '__key__';
+
+/** Unsigned LEB128. */
+export function varint(value: number | bigint): Buffer {
+  const bytes: number[] = [];
+  let left = BigInt.asUintN(64, BigInt(value));
+  while (left > 0x7fn) {
+    bytes.push(Number(left & 0x7fn) | 0x80);
+    left >>= 7n;
+  }
+  bytes.push(Number(left));
+  return Buffer.from(bytes);
+}
+
+const varintLength = (value: number): number => varint(value).length;
+
+/** Bytes that go before a feature's value, and how long the whole map entry is. */
+interface Entry {
+  readonly head: Buffer;
+  readonly bytes: number;
+}
+
+const tagged = (tag: number, length: number): Buffer => Buffer.concat([Buffer.of(tag), varint(length)]);
+
+/** Map entry of a feature that holds one bytes value of this length; the value itself follows the head. */
+export function bytesEntry(name: string, length: number): Entry {
+  const key = Buffer.from(name);
+  const list = 1 + varintLength(length) + length;
+  const feature = 1 + varintLength(list) + list;
+  const entry = 1 + varintLength(key.length) + key.length + 1 + varintLength(feature) + feature;
+  const head = Buffer.concat([
+    tagged(0x0a, entry),
+    tagged(0x0a, key.length),
+    key,
+    tagged(0x12, feature),
+    tagged(0x0a, list),
+    tagged(0x0a, length),
+  ]);
+  return { head, bytes: head.length + length };
+}
+
+/** Map entry of a feature that holds one int64. */
+export function int64Entry(name: string, value: bigint): Buffer {
+  const key = Buffer.from(name);
+  const packed = varint(value);
+  const list = Buffer.concat([tagged(0x0a, packed.length), packed]);
+  const feature = Buffer.concat([tagged(0x1a, list.length), list]);
+  const entry = Buffer.concat([tagged(0x0a, key.length), key, tagged(0x12, feature.length), feature]);
+  return Buffer.concat([tagged(0x0a, entry.length), entry]);
+}
+
+/** The 12 bytes before a record's data. */
+export function frameHead(length: number): Buffer {
+  const head = Buffer.alloc(12);
+  head.writeBigUInt64LE(BigInt(length));
+  head.writeUInt32LE(maskedCrc32c(crc32c(head.subarray(0, 8))), 8);
+  return head;
+}
+
+/** The 4 bytes after it. */
+export function frameTail(crc: number): Buffer {
+  const tail = Buffer.alloc(4);
+  tail.writeUInt32LE(maskedCrc32c(crc));
+  return tail;
+}
+
+type Part =
+  | { readonly bytes: Buffer }
+  | { readonly entry: Entry; readonly member: EncodedMember; readonly index: number };
+
+async function partsOf(members: readonly EncodedMember[], integerLabels: boolean): Promise<Part[]> {
+  const stem = Buffer.from(members[0]?.stem ?? '');
+  const named: { name: string; part: Part }[] = [
+    { name: KEY_COLUMN, part: { bytes: Buffer.concat([bytesEntry(KEY_COLUMN, stem.length).head, stem]) } },
+  ];
+  for (const [index, member] of members.entries()) {
+    const { column: name } = member;
+    if (member.isLabel && integerLabels) {
+      const value = integerOf((await collect(member.body)).toString());
+      named.push({ name, part: { bytes: int64Entry(name, value) } });
+    } else named.push({ name, part: { entry: bytesEntry(name, member.size), member, index } });
+  }
+  return named.sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ part }) => part);
+}
+
+const encoder = (integerLabels: boolean): ShardEncoder => ({
+  start: () => Promise.resolve(),
+  add: async (sink, _outline, members) => {
+    const parts = await partsOf(members, integerLabels);
+    const features = parts.reduce(
+      (sum, part) => sum + ('entry' in part ? part.entry.bytes : part.bytes.length),
+      0,
+    );
+    const head = tagged(0x0a, features);
+    await sink.write(frameHead(head.length + features));
+    let crc = 0;
+    const put = async (bytes: Uint8Array): Promise<void> => {
+      crc = crc32c(bytes, crc);
+      await sink.write(bytes);
+    };
+    await put(head);
+    const placed: Placed[] = members.map(() => ({ offset: sink.position, size: 0, sha256: '' }));
+    for (const part of parts) {
+      if ('bytes' in part) await put(part.bytes);
+      else {
+        await put(part.entry.head);
+        const offset = sink.position;
+        const sha256 = await pour(sink, part.member.body, (chunk) => (crc = crc32c(chunk, crc)));
+        placed[part.index] = { offset, sha256 };
+      }
+    }
+    await sink.write(frameTail(crc));
+    return placed;
+  },
+  finish: () => Promise.resolve(),
+});
+
+export const tfrecord: ShardFormat = {
+  suffix: () => 'tfrecord',
+  grouped: true,
+  order: 'column',
+  fixedLayout: false,
+  largestSample: 2 ** 31 - 1024,
+  plannedBytes: (name, size) => FRAME_BYTES + name.length + size + 32,
+  refuses: () => undefined,
+  encoder: ({ settings }) => encoder(settings.labelType === 'integer'),
+};

@@ -1,0 +1,274 @@
+/** Each format to the byte: published vectors, and decoders that share no code with the encoders. */
+import * as fc from 'fast-check';
+import protobuf from 'protobufjs';
+import { describe, expect, it } from 'vitest';
+import { layout } from '../../../functions/core/layout.ts';
+import { crc32c, crc32cPlain, maskedCrc32c } from '../../../functions/core/packing/formats/crc32c.ts';
+import { irHeader, recordOf } from '../../../functions/core/packing/formats/recordio.ts';
+import {
+  bytesEntry,
+  frameHead,
+  frameTail,
+  int64Entry,
+  varint,
+} from '../../../functions/core/packing/formats/tfrecord.ts';
+import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
+import { memberLines, PIPELINE, packAll, RUN, settings } from './whole-way.ts';
+
+const incoming = layout.incoming(PIPELINE);
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+const example = protobuf
+  .parse(`syntax = "proto3";
+  message BytesList { repeated bytes value = 1; }
+  message FloatList { repeated float value = 1 [packed = true]; }
+  message Int64List { repeated int64 value = 1 [packed = true]; }
+  message Feature { oneof kind { BytesList bytes_list = 1; FloatList float_list = 2; Int64List int64_list = 3; } }
+  message Features { map<string, Feature> feature = 1; }
+  message Example { Features features = 1; }`)
+  .root.lookupType('Example');
+
+interface Feature {
+  readonly bytesList?: { value: Uint8Array[] };
+  readonly int64List?: { value: { toString(): string }[] };
+}
+
+interface Decoded {
+  readonly features: { readonly feature: Record<string, Feature> };
+}
+
+/** Records of a TFRecord file, both CRCs checked bit by bit. */
+function tfrecords(file: Buffer): Buffer[] {
+  const slow = (bytes: Uint8Array): number => {
+    let crc = 0xffff_ffff;
+    for (const byte of bytes) {
+      crc ^= byte;
+      for (let bit = 0; bit < 8; bit += 1) crc = (crc & 1) === 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;
+    }
+    const value = ~crc >>> 0;
+    return (((value >>> 15) | (value << 17)) + 0xa282ead8) >>> 0;
+  };
+  const records: Buffer[] = [];
+  for (let at = 0; at < file.length; ) {
+    const length = Number(file.readBigUInt64LE(at));
+    expect(file.readUInt32LE(at + 8)).toBe(slow(file.subarray(at, at + 8)));
+    const data = file.subarray(at + 12, at + 12 + length);
+    expect(file.readUInt32LE(at + 12 + length)).toBe(slow(data));
+    records.push(data);
+    at += 16 + length;
+  }
+  return records;
+}
+
+/** Records of a RecordIO file, put together again where the magic was taken out. */
+function recordio(file: Buffer): Buffer[] {
+  const records: Buffer[] = [];
+  let parts: Buffer[] = [];
+  for (let at = 0; at < file.length; ) {
+    expect(file.readUInt32LE(at)).toBe(0xced7230a);
+    const word = file.readUInt32LE(at + 4);
+    const flag = word >>> 29;
+    const length = word & 0x1fff_ffff;
+    if (flag === 2 || flag === 3) parts.push(Buffer.from('0a23d7ce', 'hex'));
+    parts.push(file.subarray(at + 8, at + 8 + length));
+    if (flag === 0 || flag === 3) {
+      records.push(Buffer.concat(parts));
+      parts = [];
+    }
+    at += 8 + Math.ceil(length / 4) * 4;
+  }
+  return records;
+}
+
+const shardsOf = (store: MemoryBlobStore): Buffer[] =>
+  store.keys(layout.shards(PIPELINE, RUN)).map((key) => store.body(key));
+
+function images(count = 30): MemoryBlobStore {
+  const store = new MemoryBlobStore();
+  for (let index = 0; index < count; index += 1)
+    store.seed(`${incoming}${index % 4}/${index}.jpg`, Buffer.alloc(index * 40, index));
+  return store;
+}
+
+describe('CRC-32C', () => {
+  it('has the published check value, masked as TFRecord wants it', () => {
+    expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283);
+    expect(crc32cPlain(Buffer.from('123456789'))).toBe(0xe3069283);
+    expect(hex(frameHead(5))).toBe('0500000000000000eab2043e');
+    expect(hex(frameTail(crc32c(Buffer.from('hello'))))).toBe('bb1f1c19');
+    expect(maskedCrc32c(0)).toBe(0xa282ead8);
+  });
+
+  it('is the same natively, in plain JavaScript, and in pieces', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), fc.uint8Array({ maxLength: 300 }), (a, b) => {
+        const whole = Buffer.concat([a, b]);
+        expect(crc32c(b, crc32c(a))).toBe(crc32cPlain(whole));
+        expect(crc32c(whole)).toBe(crc32cPlain(whole));
+      }),
+    );
+  });
+});
+
+describe('tfrecord', () => {
+  it('writes the bytes that the protobuf specification gives', () => {
+    const parts = Buffer.concat([bytesEntry('image', 2).head, Buffer.from('hi'), int64Entry('label', 7n)]);
+    expect(hex(Buffer.concat([Buffer.of(0x0a), varint(parts.length), parts]))).toBe(
+      '0a210a0f0a05696d61676512060a040a0268690a0e0a056c6162656c12051a030a0107',
+    );
+    expect(varint(-1n)).toHaveLength(10);
+  });
+
+  it.each(['text', 'integer'] as const)('is read back by protobufjs with %s labels', async (labelType) => {
+    const store = images();
+    const result = await packAll(store, settings({ format: 'tfrecord', labelType, shardMegabytes: 0.005 }));
+    expect(result).toMatchObject({ status: 'sealed', samples: 30 });
+    const seen = new Map<string, string>();
+    const textOf = (one: Feature | undefined): string =>
+      Buffer.from(one?.bytesList?.value[0] ?? []).toString();
+    const numberOf = (one: Feature | undefined): string | undefined => one?.int64List?.value[0]?.toString();
+    for (const record of shardsOf(store).flatMap(tfrecords)) {
+      const { feature } = (example.decode(record) as unknown as Decoded).features;
+      expect(Object.keys(feature)).toEqual(['__key__', 'image', 'label']);
+      const key = textOf(feature['__key__']);
+      const label = labelType === 'integer' ? numberOf(feature['label']) : textOf(feature['label']);
+      expect(label).toBe(key.split('/')[0]);
+      seen.set(`${incoming}${key}.jpg`, hex(feature['image']?.bytesList?.value[0] ?? new Uint8Array()));
+    }
+    expect(seen).toEqual(new Map(store.keys(incoming).map((key) => [key, hex(store.body(key))])));
+  });
+
+  it('rejects a label that is no integer and packs the others', async () => {
+    const store = images(5);
+    store.seed(`${incoming}cat/x.jpg`, 'x');
+    const result = await packAll(store, settings({ format: 'tfrecord', labelType: 'integer' }));
+    expect(result).toMatchObject({ samples: 5, rejected: 1 });
+  });
+});
+
+describe('recordio', () => {
+  it('writes the published vectors', () => {
+    expect(hex(recordOf(Buffer.from('hello')))).toBe('0a23d7ce0500000068656c6c6f000000');
+    const split = Buffer.concat([Buffer.from('abcd'), Buffer.from('0a23d7ce', 'hex'), Buffer.from('xy')]);
+    expect(hex(recordOf(split))).toBe('0a23d7ce04000020616263640a23d7ce0200006078790000');
+    expect(hex(recordOf(Buffer.concat([irHeader(4, 2574), Buffer.from('JPEG')])))).toBe(
+      '0a23d7ce1c00000000000000000080400e0a00000000000000000000000000004a504547',
+    );
+  });
+
+  it('is read back whatever the data holds, magics too', () => {
+    const word = fc.constantFrom('0a23d7ce', '00000000', 'cafe', '0a', '0a23d7ce0a23d7ce');
+    fc.assert(
+      fc.property(fc.array(fc.array(word, { maxLength: 8 }), { maxLength: 5 }), (all) => {
+        const records = all.map((words) => Buffer.from(words.join(''), 'hex'));
+        expect(recordio(Buffer.concat(records.map(recordOf))).map(hex)).toEqual(records.map(hex));
+      }),
+    );
+  });
+
+  it('holds label and image of every arrival', async () => {
+    const store = images();
+    const result = await packAll(store, settings({ format: 'recordio' }));
+    expect(result.samples).toBe(30);
+    const seen = shardsOf(store)
+      .flatMap(recordio)
+      .map((record) => [record.readFloatLE(4), record.readUInt32LE(0), hex(record.subarray(24))].join());
+    const expected = store
+      .keys(incoming)
+      .map((key) => [Number(key.slice(incoming.length).split('/')[0]), 0, hex(store.body(key))].join());
+    expect(seen.sort()).toEqual(expected.sort());
+  });
+});
+
+describe('mds', () => {
+  it('has offsets that frame every sample, and an index that names the shards', async () => {
+    const store = images();
+    await packAll(store, settings({ format: 'mds', shardMegabytes: 0.005, labelType: 'integer' }));
+    const index = JSON.parse(store.body(`${layout.generation(PIPELINE, RUN)}index.json`).toString());
+    expect(index.version).toBe(2);
+    const seen = new Map<string, string>();
+    for (const shard of index.shards) {
+      const file = store.body(`${layout.generation(PIPELINE, RUN)}${shard.raw_data.basename}`);
+      expect(file.length).toBe(shard.raw_data.bytes);
+      expect(shard.column_names).toEqual(['__key__', 'image', 'label']);
+      expect(file.readUInt32LE(0)).toBe(shard.samples);
+      for (let sample = 0; sample < shard.samples; sample += 1) {
+        const at = file.readUInt32LE(4 + 4 * sample);
+        const end = file.readUInt32LE(8 + 4 * sample);
+        const [key, image] = [file.readUInt32LE(at), file.readUInt32LE(at + 4)];
+        expect(at + 8 + key + image + 8).toBe(end);
+        const name = file.subarray(at + 8, at + 8 + key).toString();
+        expect(file.readBigInt64LE(end - 8)).toBe(BigInt(name.split('/')[0] ?? -1));
+        seen.set(`${incoming}${name}.jpg`, hex(file.subarray(at + 8 + key, end - 8)));
+      }
+    }
+    expect(seen).toEqual(new Map(store.keys(incoming).map((key) => [key, hex(store.body(key))])));
+  });
+
+  it('rejects samples with other columns than most have', async () => {
+    const store = images(10);
+    store.seed(`${incoming}1/odd.json`, '{}');
+    const result = await packAll(store, settings({ format: 'mds' }));
+    expect(result).toMatchObject({ samples: 10, rejected: 1 });
+  });
+});
+
+describe('lines', () => {
+  it('joins text so that no line is lost or glued', async () => {
+    const store = new MemoryBlobStore();
+    const bodies = ['a\nb\n', 'c', '', 'd\r\ne', '\n', 'f'.repeat(3_000)];
+    for (const [index, body] of bodies.entries()) store.seed(`${incoming}${index}.txt`, body);
+    await packAll(store, settings({ format: 'lines', shuffle: false }));
+    expect(Buffer.concat(shardsOf(store)).toString()).toBe(`a\nb\nc\nd\r\ne\n\n${'f'.repeat(3_000)}\n`);
+  });
+
+  it.each([
+    ['perShard', 'x,y\n1,2\n3,4\n'],
+    ['drop', '1,2\n3,4\n'],
+  ] as const)('keeps one CSV header: %s', async (header, expected) => {
+    const store = new MemoryBlobStore();
+    store.seed(`${incoming}a.csv`, 'x,y\n1,2');
+    store.seed(`${incoming}b.csv`, '\ufeffx,y\r\n3,4\n');
+    store.seed(`${incoming}c.csv`, 'x,z\n5,6\n');
+    store.seed(`${incoming}d.csv`, 'x,y');
+    const result = await packAll(
+      store,
+      settings({ format: 'lines', shuffle: false, lines: { kind: 'csv', header } }),
+    );
+    expect(result).toMatchObject({ samples: 3, rejected: 1 });
+    expect(Buffer.concat(shardsOf(store)).toString()).toBe(expected);
+  });
+});
+
+describe('records', () => {
+  const framed = (text: string): Buffer =>
+    Buffer.concat([frameHead(text.length), Buffer.from(text), frameTail(crc32c(Buffer.from(text)))]);
+
+  it('joins files of records and rejects a broken one', async () => {
+    const store = new MemoryBlobStore();
+    store.seed(`${incoming}a.tfrecord`, Buffer.concat([framed('one'), framed('two')]));
+    store.seed(`${incoming}b.tfrecord`, framed('x'.repeat(5_000)));
+    store.seed(`${incoming}c.tfrecord`, framed('cut off').subarray(0, 15));
+    store.seed(`${incoming}d.tfrecord`, 'not a record at all');
+    const result = await packAll(store, settings({ format: 'records', shuffle: false }));
+    expect(result).toMatchObject({ samples: 2, rejected: 2 });
+    expect(
+      shardsOf(store)
+        .flatMap(tfrecords)
+        .map((record) => record.length),
+    ).toEqual([3, 3, 5_000]);
+  });
+});
+
+describe('a repeated sample', () => {
+  it('is listed as such and evens out the shards', async () => {
+    const store = images(31);
+    const packing = settings({ remainder: 'even', shardsMultipleOf: 4, shardMegabytes: 0.06 });
+    const result = await packAll(store, packing);
+    expect(result.shards).toBe(4);
+    expect(result.samples).toBe(32);
+    expect(
+      memberLines(store).filter(({ repeat, made }) => repeat === true && made === undefined),
+    ).toHaveLength(1);
+  });
+});
