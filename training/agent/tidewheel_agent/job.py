@@ -55,6 +55,7 @@ class Job:
     program: str
     strategy: str
     distribution_groups: tuple[str, ...]
+    progress_pattern: re.Pattern[str] | None
 
     @property
     def distribution_hosts(self) -> tuple[str, ...]:
@@ -190,6 +191,23 @@ def _strategy(control: dict[str, Json], problems: list[str]) -> str:
     return strategy
 
 
+def _progress_pattern(control: dict[str, Json], problems: list[str]) -> re.Pattern[str] | None:
+    text = control.get("tidewheel_progress_pattern")
+    if not isinstance(text, str) or text == "":
+        return None
+    try:
+        pattern = re.compile(text)
+    except (re.error, RecursionError, OverflowError) as error:
+        problems.append(f"hyperparameter tidewheel_progress_pattern: {error}")
+        return None
+    if "step" not in pattern.groupindex:
+        problems.append(
+            "hyperparameter tidewheel_progress_pattern: name the group that holds the step, "
+            r"for example step (?P<step>\d+)/(?P<total>\d+)"
+        )
+    return pattern
+
+
 def _distribution_groups(
     control: dict[str, Json], groups: tuple[Group, ...], problems: list[str]
 ) -> tuple[str, ...]:
@@ -251,6 +269,7 @@ def read_job(settings: Settings) -> Job:
         program=_program(control, problems),
         strategy=_strategy(control, problems),
         distribution_groups=_distribution_groups(control, groups, problems),
+        progress_pattern=_progress_pattern(control, problems),
     )
     if not job.distribution_hosts:
         problems.append("resourceconfig.json: the groups that train have no hosts")

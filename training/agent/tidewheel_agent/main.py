@@ -162,7 +162,7 @@ def _prepare_and_supervise(
     environment: dict[str, str],
 ) -> Outcome:
     tail = LogTail()
-    log = LogProgress()
+    log = LogProgress(job.progress_pattern)
 
     def on_line(line: str) -> None:
         tail.add(line)

@@ -7,32 +7,42 @@ import json
 import math
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .checkpoints import Checkpoint, newest_complete, numbers
 from .events import iso, iso_now, say
+from .layouts import UNKNOWN_STEP, Layouts
 
 PROGRESS_FILE = "tidewheel-progress.json"
+_LONGEST_READ = 2000
 _LINE = re.compile(r"(?:^|\s)tidewheel ((?:[A-Za-z_][A-Za-z0-9_.-]{0,63}=\S{1,40}(?:\s+|$))+)")
 
 
 @dataclass
 class LogProgress:
-    """What the script's own lines say: `tidewheel step=120 total=480 loss=0.1234`."""
+    """What the script's own lines say: `tidewheel step=120 total=480 loss=0.1234`.
 
+    `pattern` reads other scripts' lines: named groups `step`, `total`, and any metric.
+    """
+
+    pattern: re.Pattern[str] | None = None
     step: int | None = None
     total: int | None = None
     metrics: dict[str, float] = field(default_factory=dict)
 
     def read_line(self, line: str) -> None:
-        match = _LINE.search(line[:2000])
-        if not match:
-            return
-        for pair in match[1].split():
-            name, _, text = pair.partition("=")
+        line = line[:_LONGEST_READ]
+        match = _LINE.search(line)
+        if match:
+            self._take(dict(pair.split("=", 1) for pair in match[1].split()))
+        elif self.pattern is not None and (own := self.pattern.search(line)):
+            self._take({name: text for name, text in own.groupdict().items() if text})
+
+    def _take(self, said: dict[str, str]) -> None:
+        for name, text in said.items():
             try:
-                value = float(text)
+                value = float(text.replace(",", ""))
             except ValueError:
                 continue
             if not math.isfinite(value):
@@ -54,8 +64,11 @@ class ProgressReporter:
         self._log = log
         self._started_at: float | None = None
         self._seconds_before, self._before_step = _read_before(folder)
-        self.newest: Checkpoint | None = newest_complete(folder) if folder else None
+        self._layouts = Layouts()
+        self._unnumbered = self._before_step or 0
         self._told: Checkpoint | None = None
+        self.newest: Checkpoint | None = None
+        self.newest = self._find(is_first_look=True)
         if self.newest:
             say(f"resumable from {self.newest.name}, step {self.newest.step}")
 
@@ -64,9 +77,7 @@ class ProgressReporter:
 
     def look(self) -> Checkpoint | None:
         """Looks for a newer complete checkpoint and tells of it; returns the newest known."""
-        if self._folder is None:
-            return None
-        newest = newest_complete(self._folder)
+        newest = self._find()
         if newest is None or newest == self._told:
             return self.newest
         is_new = self.newest is None or newest.step != self.newest.step
@@ -77,6 +88,33 @@ class ProgressReporter:
             total = f" of {newest.total_steps}" if newest.total_steps else ""
             say(f"checkpoint {newest.name} is complete: step {newest.step}{total} is safe")
         return newest
+
+    def _find(self, *, is_first_look: bool = False) -> Checkpoint | None:
+        """Our own layout is proof by itself; others count where there is none of ours."""
+        if self._folder is None:
+            return None
+        own = newest_complete(self._folder)
+        if own is not None:
+            return own
+        other = self._layouts.newest(self._folder)
+        if other is None or other.step != UNKNOWN_STEP:
+            return other
+        if is_first_look:
+            return replace(other, step=self._unnumbered)
+        return self._number(other)
+
+    def _number(self, checkpoint: Checkpoint) -> Checkpoint:
+        """A checkpoint that hides its step still proves that work was done: the log's step, or
+        one more than the last."""
+        told = self._told or self.newest
+        same = told is not None and (told.name, told.saved_at) == (
+            checkpoint.name,
+            checkpoint.saved_at,
+        )
+        if same and told is not None:
+            return told
+        self._unnumbered = self._log.step or self._unnumbered + 1
+        return replace(checkpoint, step=self._unnumbered)
 
     def _training_seconds(self, checkpoint: Checkpoint) -> float:
         if checkpoint.training_seconds is not None:

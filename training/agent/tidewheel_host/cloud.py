@@ -1,0 +1,95 @@
+"""S3 through the AWS CLI, which every Deep Learning AMI brings. Arguments are lists: no shell sees a name."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+
+class CloudError(Exception):
+    """The AWS CLI failed, also after its own retries and ours."""
+
+
+_ATTEMPTS = 4
+_KEYS_A_COMMAND = 200
+"""A command line holds about 2 MB; names of shards are short."""
+
+
+def split_uri(uri: str) -> tuple[str, str]:
+    bucket, _, key = uri.removeprefix("s3://").partition("/")
+    return bucket, key
+
+
+class Cloud:
+    """Small files as text, folders by copy and sync."""
+
+    def __init__(self, program: str = "aws", pause_seconds: float = 3.0) -> None:
+        self._program = program
+        self._pause_seconds = pause_seconds
+
+    def _run(self, *arguments: str, text: str | None = None, tries: int = _ATTEMPTS) -> str:
+        problem = ""
+        for attempt in range(tries):
+            done = subprocess.run(
+                [self._program, *arguments], input=text, capture_output=True, text=True, check=False
+            )
+            if done.returncode == 0:
+                return done.stdout
+            problem = done.stderr.strip()[-500:]
+            if attempt + 1 < tries:
+                time.sleep(self._pause_seconds * (attempt + 1))
+        raise CloudError(f"aws {' '.join(arguments[:2])} failed: {problem}")
+
+    def read(self, uri: str) -> str:
+        return self._run("s3", "cp", uri, "-")
+
+    def read_if_there(self, uri: str) -> str | None:
+        """None when it is not there, and when it cannot be asked now: the caller asks again."""
+        try:
+            return self._run("s3", "cp", uri, "-", tries=1)
+        except CloudError:
+            return None
+
+    def write(self, uri: str, text: str) -> None:
+        self._run("s3", "cp", "-", uri, text=text)
+
+    def put(self, path: Path, uri: str) -> None:
+        self._run("s3", "cp", "--only-show-errors", str(path), uri)
+
+    def keys(self, uri: str) -> list[str]:
+        """Keys below a prefix, relative to it, in order."""
+        bucket, prefix = split_uri(uri)
+        said = self._run(
+            "s3api", "list-objects-v2", "--bucket", bucket, "--prefix", prefix, "--output", "json"
+        )
+        found = json.loads(said or "{}").get("Contents") or []
+        return sorted(str(item["Key"])[len(prefix) :] for item in found)
+
+    def copy_down(self, uri: str, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._run("s3", "cp", "--recursive", "--only-show-errors", uri, str(folder))
+
+    def copy_keys_down(self, uri: str, keys: list[str], folder: Path) -> None:
+        """Only these keys below the prefix."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for start in range(0, len(keys), _KEYS_A_COMMAND):
+            wanted = keys[start : start + _KEYS_A_COMMAND]
+            include = [part for key in wanted for part in ("--include", key)]
+            self._run(
+                "s3",
+                "cp",
+                "--recursive",
+                "--only-show-errors",
+                uri,
+                str(folder),
+                "--exclude",
+                "*",
+                *include,
+            )
+
+    def sync_up(self, folder: Path, uri: str) -> None:
+        """Without --delete: the prefix is shared by all hosts of the run."""
+        if folder.is_dir():
+            self._run("s3", "sync", "--only-show-errors", str(folder), uri)

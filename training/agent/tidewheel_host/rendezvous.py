@@ -1,0 +1,45 @@
+"""Who the others are: every host puts its address into the bucket and waits until all have."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from .cloud import Cloud, CloudError
+
+
+class AloneError(Exception):
+    """Not all hosts of the gang came in time: better none than a gang that waits for ever."""
+
+
+def meet(
+    cloud: Cloud, uri: str, me: str, address: str, nodes: int, limit_seconds: float
+) -> list[str]:
+    """Addresses of all hosts in the order of ranks; the same on every host."""
+    cloud.write(f"{uri}{me}.json", json.dumps({"address": address}))
+    deadline = time.monotonic() + limit_seconds
+    met: dict[str, str] = {}
+    while time.monotonic() < deadline:
+        try:
+            names = cloud.keys(uri)
+        except CloudError:
+            names = []
+        for name in names:
+            if name not in met:
+                text = cloud.read_if_there(f"{uri}{name}")
+                if text is not None:
+                    met[name] = str(json.loads(text)["address"])
+        if len(met) >= nodes:
+            return [met[name] for name in sorted(met)[:nodes]]
+        time.sleep(min(2.0, limit_seconds / 10))
+    raise AloneError(f"{len(met)} of {nodes} hosts came within {limit_seconds:.0f} s")
+
+
+def default_interface(route: Path = Path("/proc/net/route")) -> str:
+    """Name of the interface of the default route; eth0 when there is none."""
+    try:
+        rows = [line.split() for line in route.read_text(encoding="ascii").splitlines()[1:]]
+    except OSError:
+        return "eth0"
+    return next((row[0] for row in rows if len(row) > 1 and row[1] == "00000000"), "eth0")
