@@ -151,9 +151,8 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     # Only now: what MiniStack reads from the environment at import must be set.
     import hypercorn.asyncio
     import hypercorn.config
-    from ministack.app import app
-
     import mends
+    from ministack.app import app
     from snapshots import Snapshots
 
     mends.name_node_errors()
