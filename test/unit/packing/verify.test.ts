@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { layout } from '../../../functions/core/layout.ts';
+import { seededRandom } from '../../../functions/core/packing/order.ts';
+import { manifestSchema } from '../../../functions/core/packing/records.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
+import type { PackingSettings } from '../../../functions/core/pipeline.ts';
+import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
+import { PIPELINE, packAll, RUN, settings } from './whole-way.ts';
+
+const incoming = layout.incoming(PIPELINE);
+const FORMATS: readonly PackingSettings['format'][] = ['webdataset', 'tfrecord', 'recordio', 'mds', 'lines'];
+
+async function packed(changes: Partial<PackingSettings> = {}): Promise<MemoryBlobStore> {
+  const store = new MemoryBlobStore();
+  for (let index = 0; index < 30; index += 1)
+    store.seed(`${incoming}${index % 3}/${index}.jpg`, Buffer.alloc(index * 31, index + 1));
+  await packAll(store, settings({ shardMegabytes: 0.01, ...changes }));
+  return store;
+}
+
+const verify = (store: MemoryBlobStore) =>
+  verifyGeneration(
+    store,
+    manifestSchema.parse(JSON.parse(store.body(layout.manifest(PIPELINE, RUN)).toString())),
+  );
+
+/** Puts other bytes under the same ETag, as damage on a disk would. */
+function damage(store: MemoryBlobStore, key: string, change: (body: Buffer) => void): void {
+  const held = store.objects.get(key);
+  const body = Buffer.from(store.body(key));
+  change(body);
+  store.objects.set(key, { body, etag: held?.etag ?? '' });
+}
+
+describe('verifying a generation', () => {
+  it.each(FORMATS)('finds %s whole', async (format) => {
+    const report = await verify(await packed({ format }));
+    expect(report.problems).toEqual([]);
+    expect(report.bytes).toBeGreaterThan(10_000);
+  });
+
+  it.each(FORMATS)('notices any flipped byte in %s', async (format) => {
+    const store = await packed({ format });
+    const shards = store.keys(layout.shards(PIPELINE, RUN));
+    const next = seededRandom('flips');
+    for (let flip = 0; flip < 40; flip += 1) {
+      const key = shards[next() % shards.length] ?? '';
+      const at = next() % store.body(key).length;
+      const flipByte = (body: Buffer): void =>
+        void body.writeUInt8(body.readUInt8(at) ^ (1 + (next() % 255)), at);
+      const before = store.objects.get(key);
+      damage(store, key, flipByte);
+      const { problems } = await verify(store);
+      expect(problems.length).toBeGreaterThan(0);
+      if (before !== undefined) store.objects.set(key, before);
+    }
+  });
+
+  it('notices a missing shard, a replaced one, and a changed list', async () => {
+    for (const [folder, problem] of [
+      ['shards/', /missing/],
+      ['members/', /missing/],
+      ['arrivals/', /missing/],
+    ] as const) {
+      const store = await packed();
+      store.objects.delete(store.keys(`${layout.generation(PIPELINE, RUN)}${folder}`)[0] ?? '');
+      expect((await verify(store)).problems.join()).toMatch(problem);
+    }
+    const store = await packed();
+    store.seed(store.keys(layout.shards(PIPELINE, RUN))[0] ?? '', 'other');
+    expect((await verify(store)).problems.join()).toMatch(/not the object that was sealed/);
+  });
+});
