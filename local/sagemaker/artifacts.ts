@@ -8,7 +8,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import tar from 'tar-stream';
 import { eachLimited } from './concurrency.ts';
 import type { Host } from './container.ts';
-import { JobFailure, messageOf } from './errors.ts';
+import { transferFailure } from './errors.ts';
 import { joinKey, parseS3Uri, type S3Location, uploadFile } from './objects.ts';
 
 export interface ArtifactContext {
@@ -53,7 +53,7 @@ export async function uploadArtifacts(
     }
     return uris;
   } catch (error) {
-    throw new JobFailure('ClientError', `Artifact upload failed: ${messageOf(error)}`, error);
+    throw transferFailure('Artifact upload failed', error);
   }
 }
 

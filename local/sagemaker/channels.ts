@@ -5,7 +5,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import type { Channel, CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
 import { eachLimited } from './concurrency.ts';
 import { channelsOf, type Host } from './container.ts';
-import { JobFailure, messageOf } from './errors.ts';
+import { JobFailure, messageOf, transferFailure } from './errors.ts';
 import { downloadObject, listObjects, openObject, parseS3Uri, type S3Location } from './objects.ts';
 import { relativeKey, segmentsOf } from './safe-path.ts';
 
@@ -141,8 +141,7 @@ export async function fillChannels(context: ChannelContext): Promise<void> {
     try {
       await fillChannel(context, channel);
     } catch (error) {
-      if (error instanceof JobFailure || context.signal.aborted) throw error;
-      throw new JobFailure('ClientError', `Data download failed: ${messageOf(error)}`, error);
+      throw context.signal.aborted ? error : transferFailure('Data download failed', error);
     }
   }
 }

@@ -42,6 +42,37 @@ export class JobFailure extends Error {
   }
 }
 
+const OUTAGES: readonly unknown[] = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+];
+
+/** Whether a call failed for want of an answer: nothing that the caller could mend. */
+function isOutage(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  return (
+    ('$fault' in thrown && thrown.$fault === 'server') ||
+    ('code' in thrown && OUTAGES.includes(thrown.code)) ||
+    thrown.name === 'TimeoutError'
+  );
+}
+
+/** What the transfer of data makes of a job: the caller's fault, unless S3 could not be reached. */
+export function transferFailure(what: string, thrown: unknown): JobFailure {
+  if (thrown instanceof JobFailure) return thrown;
+  return isOutage(thrown)
+    ? new JobFailure(
+        'InternalServerError',
+        `We encountered an internal error. Please try again. (${what}: ${messageOf(thrown)})`,
+        thrown,
+      )
+    : new JobFailure('ClientError', `${what}: ${messageOf(thrown)}`, thrown);
+}
+
 /** The text of anything that was thrown. */
 export const messageOf = (thrown: unknown): string =>
   thrown instanceof Error ? thrown.message : String(thrown);

@@ -14,7 +14,7 @@ import {
   inputDataConfig,
   resourceConfig,
 } from './container.ts';
-import { JobFailure } from './errors.ts';
+import { JobFailure, transferFailure } from './errors.ts';
 import { type HostExit, type HostProcess, startHost } from './host-process.ts';
 import { openLogStream } from './job-logs.ts';
 import { readLines } from './lines.ts';
@@ -103,7 +103,15 @@ class LocalGang implements Gang {
     await fillChannels({ s3: clients.s3, request, hosts, fileSystemsDirectory, signal });
     this.#feeders = makeFeeders(this.#context);
     for (const feeder of this.#feeders) await feeder.prepare();
-    for (const sync of this.#syncs) await sync.restore(signal);
+    await this.#restore(signal);
+  }
+
+  async #restore(signal: AbortSignal): Promise<void> {
+    try {
+      for (const sync of this.#syncs) await sync.restore(signal);
+    } catch (error) {
+      throw signal.aborted ? error : transferFailure('Checkpoint download failed', error);
+    }
   }
 
   async run(): Promise<GangOutcome> {

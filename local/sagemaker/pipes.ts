@@ -10,7 +10,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import type { Channel } from '@aws-sdk/client-sagemaker';
 import { type ChannelListing, channelDirectory, listChannel, receivers } from './channels.ts';
 import type { Host } from './container.ts';
-import { JobFailure, messageOf } from './errors.ts';
+import { transferFailure } from './errors.ts';
 import { openObject } from './objects.ts';
 import { decoded, recordIoFrame } from './pipe-format.ts';
 import { shuffled } from './shuffle.ts';
@@ -71,7 +71,7 @@ class FifoFeeder implements PipeFeeder {
       }
     } catch (error) {
       if (!this.#stop.signal.aborted) {
-        throw new JobFailure('ClientError', `Data download failed: ${messageOf(error)}`, error);
+        throw transferFailure('Data download failed', error);
       }
     }
   }

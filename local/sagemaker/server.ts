@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { makeAddressBook } from './addresses.ts';
 import { destroyClients, makeClients } from './clients.ts';
 import { makeEventSender } from './events.ts';
@@ -14,6 +15,8 @@ import { openRegistry } from './registry.ts';
 import { lockState } from './state-lock.ts';
 
 export type { LocalSageMakerOptions } from './options.ts';
+
+const LAST_EVENTS_MS = 3_000;
 
 export interface LocalSageMaker {
   /** For AWS_ENDPOINT_URL_SAGEMAKER. */
@@ -58,7 +61,8 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
       server.close();
       server.closeAllConnections();
       await registry.close();
-      await services.events.flush();
+      // An emulator that has gone before us takes no events any more.
+      await Promise.race([services.events.flush(), delay(LAST_EVENTS_MS, undefined, { ref: false })]);
       await services.scanner.close();
       destroyClients(clients);
       unlockState();

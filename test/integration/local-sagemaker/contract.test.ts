@@ -1,6 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { createServer } from 'node:http';
-import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestEmulator, type TestEmulator } from '../emulator.ts';
 import { channelOf, type Ground, layGround } from './ground.ts';
@@ -179,75 +177,6 @@ test('the program sees only its own environment and its arguments as they were s
   expect(environment).toMatchObject({ MINE: 'a\nb', TRAINING_JOB_NAME: name, SAGEMAKER_BASE_DIR: base });
 });
 
-test('two hosts reach each other by the addresses in their configuration', async () => {
-  const name = await ground.create({
-    script: `
-import json, os, pathlib, socket, time
-base = pathlib.Path(os.environ['SAGEMAKER_BASE_DIR'])
-config = json.loads((base / 'input/config/resourceconfig.json').read_text())
-me, port = config['current_host'], int(os.environ['TIDEWHEEL_MASTER_PORT'])
-if me == config['hosts'][0]:
-    with socket.create_server((me, port)) as server:
-        connection, peer = server.accept()
-        (base / 'model/heard').write_text(connection.recv(100).decode() + ' from ' + peer[0])
-else:
-    for _ in range(100):
-        try:
-            with socket.create_connection((config['hosts'][0], port), source_address=(me, 0)) as connection:
-                connection.sendall(b'hello')
-            break
-        except ConnectionRefusedError:
-            time.sleep(0.05)
-`,
-    OutputDataConfig: { S3OutputPath: `s3://${ground.bucket}/models`, CompressionType: 'NONE' },
-    ResourceConfig: { InstanceType: 'ml.c5.xlarge', InstanceCount: 2, VolumeSizeInGB: 1 },
-  });
-  expect(await ground.ended(name)).toMatchObject({
-    TrainingJobStatus: 'Completed',
-    ModelArtifacts: { S3ModelArtifacts: `s3://${ground.bucket}/models/${name}/output/model/` },
-  });
-  expect((await ground.get(`models/${name}/output/model/heard`)).toString()).toMatch(
-    /^hello from 127\.\d+\.\d+\.3$/,
-  );
-});
-
-test('a failing host fails the job with its own words and code, and its peers are stopped', async () => {
-  const name = await ground.create({
-    script: `
-import json, os, pathlib, sys, time
-base = pathlib.Path(os.environ['SAGEMAKER_BASE_DIR'])
-config = json.loads((base / 'input/config/resourceconfig.json').read_text())
-if config['current_host'] == config['hosts'][1]:
-    (base / 'output/failure').write_text('the loss became NaN ' + 'x' * 2000)
-    (base / 'output/data/trace').write_text('deep')
-    sys.exit(42)
-time.sleep(600)
-`,
-    ResourceConfig: { InstanceType: 'ml.c5.xlarge', InstanceCount: 2, VolumeSizeInGB: 1 },
-  });
-  const job = await ground.ended(name);
-  expect(job).toMatchObject({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed' });
-  expect(job.FailureReason).toMatch(/^AlgorithmError: the loss became NaN x+, exit code: 42$/);
-  expect(job.FailureReason).toHaveLength(1024);
-  const output = gunzipSync(await ground.get(`models/${name}/output/output.tar.gz`)).toString('latin1');
-  expect(output).toContain('deep');
-});
-
-test('a program that is not there fails the job and says what to do', async () => {
-  const name = await ground.create({
-    script: 'pass',
-    AlgorithmSpecification: {
-      TrainingImage: 'image',
-      TrainingInputMode: 'File',
-      ContainerEntrypoint: ['no-such-program'],
-    },
-  });
-  const job = await ground.ended(name);
-  expect(job.FailureReason).toBe(
-    'AlgorithmError: the program could not be started: no-such-program: No such file or directory. Name one that is there in ContainerEntrypoint, exit code: 127',
-  );
-});
-
 test('an object key that climbs out of its channel fails the job and writes nothing', async () => {
   await ground.put('evil/../../escaped', 'x');
   const name = await ground.create({
@@ -259,34 +188,6 @@ test('an object key that climbs out of its channel fails the job and writes noth
     /^ClientError: Data download failed: object key "evil\/\.\.\/\.\.\/escaped"/,
   );
   expect(await ground.keys('escaped')).toEqual([]);
-});
-
-test('orphans that left the process group die with their host', async () => {
-  const seen = Promise.withResolvers<number>();
-  const ears = createServer((request, response) => {
-    seen.resolve(Number(request.url?.slice(1)));
-    response.end();
-  });
-  await new Promise<void>((resolve) => ears.listen(0, '127.0.0.1', resolve));
-  const address = ears.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  const name = await ground.create({
-    script: `
-import os, sys, time, urllib.request
-if os.fork() == 0:
-    os.setsid()
-    if os.fork() == 0:
-        urllib.request.urlopen(f'http://127.0.0.1:${String(port)}/{os.getpid()}')
-        time.sleep(600)
-    os._exit(0)
-os.wait()
-time.sleep(0.5)
-`,
-  });
-  const orphan = await seen.promise;
-  expect((await ground.ended(name)).TrainingJobStatus).toBe('Completed');
-  expect(() => process.kill(orphan, 0)).toThrow('ESRCH');
-  ears.close();
 });
 
 test('log metrics become final metrics, and a hostile expression does not stop the server', async () => {
