@@ -1,4 +1,7 @@
-"""S3 through the AWS CLI, which every Deep Learning AMI brings. Arguments are lists: no shell sees a name."""
+"""S3 through the AWS CLI, which every Deep Learning AMI brings.
+
+Arguments are lists: no shell sees a name.
+"""
 
 from __future__ import annotations
 

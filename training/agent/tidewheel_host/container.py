@@ -53,7 +53,7 @@ def parse_job(text: str) -> HostJob:
 
 
 def write_config(base: Path, job: HostJob, hosts: list[str], current: str, interface: str) -> None:
-    """The four files of /opt/ml/input/config. Addresses serve as host names: they resolve anywhere."""
+    """The files of /opt/ml/input/config. Addresses serve as host names: they need no resolving."""
     config = base / "input" / "config"
     config.mkdir(parents=True, exist_ok=True)
     group = {

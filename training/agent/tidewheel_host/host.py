@@ -50,7 +50,9 @@ class Surroundings:
 
 
 def surroundings(environment: dict[str, str]) -> Surroundings:
-    number = lambda name, default: float(environment.get(name) or default)  # noqa: E731
+    def number(name: str, default: float) -> float:
+        return float(environment.get(name) or default)
+
     return Surroundings(
         base=Path(environment.get("SAGEMAKER_BASE_DIR") or "/opt/ml"),
         job_uri=environment["TIDEWHEEL_JOB_URI"],

@@ -1,0 +1,295 @@
+"""An EC2 host as a real process with the real agent; S3 is a folder, metadata comes by HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from cluster import free_ports, wait_until
+from conftest import AGENT
+from tidewheel_host.cloud import Cloud
+from tidewheel_host.container import UnknownJobError, fetch_channels, parse_job
+from tidewheel_host.metadata import Metadata
+from tidewheel_host.rendezvous import AloneError, meet
+
+FAKE_AWS = Path(__file__).parent / "fake_aws.py"
+SCRIPT = """
+import json, os, signal, sys, time
+folder = os.environ["TIDEWHEEL_CHECKPOINT_DIR"]
+path = os.path.join(folder, "count.json")
+count = json.load(open(path)) if os.path.exists(path) else 0
+print("resumed at", count, flush=True)
+stop = []
+signal.signal(signal.SIGTERM, lambda *_: stop.append(1))
+while count < {steps} and not stop:
+    count += 1
+    time.sleep(0.05)
+    with open(path + ".half", "w") as file:
+        json.dump(count, file)
+    os.replace(path + ".half", path)
+if stop:
+    sys.exit(143)
+open(os.path.join(os.environ["SM_MODEL_DIR"], "model.txt"), "w").write(f"counted to {{count}}")
+{end}
+"""
+
+
+class Imds(BaseHTTPRequestHandler):
+    """Answers as version 2 does: nothing without a token."""
+
+    answers: ClassVar[dict[str, str]] = {}
+
+    def do_PUT(self) -> None:
+        self._say(200, "token-1")
+
+    def do_GET(self) -> None:
+        if self.headers.get("X-aws-ec2-metadata-token") != "token-1":
+            self._say(401, "")
+            return
+        found = self.answers.get(self.path.removeprefix("/latest/meta-data/"))
+        self._say(200 if found else 404, found or "")
+
+    def _say(self, status: int, text: str) -> None:
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def imds() -> Iterator[tuple[str, dict[str, str]]]:
+    answers = {"instance-id": "i-0a", "local-ipv4": "127.0.0.1"}
+    handler = type("Handler", (Imds,), {"answers": answers})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", answers
+        server.shutdown()
+
+
+@pytest.fixture
+def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FAKE_S3", str(tmp_path / "s3"))
+    FAKE_AWS.chmod(0o755)
+    return tmp_path / "s3" / "b"
+
+
+def put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def channel(name: str, uri: str, **over: str) -> dict[str, Any]:
+    source = {"S3DataType": "S3Prefix", "S3DataDistributionType": "FullyReplicated", "S3Uri": uri}
+    return {"ChannelName": name, "DataSource": {"S3DataSource": {**source, **over}}}
+
+
+def job(**over: object) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "TrainingJobName": "digits-000001-a1-abcdef",
+        "nodes": 1,
+        "instanceType": "ml.c5.xlarge",
+        "region": "us-east-1",
+        "maximumRunSeconds": 600,
+        "CheckpointConfig": {"S3Uri": "s3://b/run/checkpoints/"},
+        "OutputDataConfig": {"S3OutputPath": "s3://b/run/models/"},
+        "InputDataConfig": [
+            channel("train", "s3://b/shards/"),
+            channel("code", "s3://b/code/"),
+            channel("agent", "s3://b/agent/"),
+        ],
+        "HyperParameters": {
+            "sagemaker_program": '"train.py"',
+            "tidewheel_strategy": '"single"',
+            "tidewheel_run_id": '"digits-000001"',
+        },
+        "Environment": {"TIDEWHEEL_SPOT": "1"},
+        **over,
+    }
+
+
+class Host:
+    """One attempt on one host, started as the user data starts it."""
+
+    def __init__(
+        self, base: Path, bucket: Path, url: str, job_text: str, folder: str = "attempts/1"
+    ) -> None:
+        data = base / "input" / "data"
+        data.mkdir(parents=True)
+        (data / "agent").symlink_to(AGENT)
+        put(bucket / "shards" / "0.tar", "a shard")
+        put(bucket / folder / "job.json", job_text)
+        self.folder = bucket / folder
+        self.log = base / "log"
+        master, gang = free_ports()
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tidewheel_host"],
+                cwd=AGENT,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": str(AGENT),
+                    "SAGEMAKER_BASE_DIR": str(base),
+                    "TIDEWHEEL_AWS_PROGRAM": str(FAKE_AWS),
+                    "TIDEWHEEL_METADATA_URL": url,
+                    "TIDEWHEEL_JOB_URI": f"s3://b/{folder}/job.json",
+                    "TIDEWHEEL_HOSTS_URI": f"s3://b/{folder}/hosts/",
+                    "TIDEWHEEL_LOOK_SECONDS": "0.2",
+                    "TIDEWHEEL_SYNC_SECONDS": "0.2",
+                    "TIDEWHEEL_MEET_SECONDS": "10",
+                    "TIDEWHEEL_MASTER_PORT": str(master),
+                    "TIDEWHEEL_GANG_PORT": str(gang),
+                },
+            )
+
+    def report(self) -> dict[str, Any]:
+        said: dict[str, Any] = json.loads((self.folder / "hosts" / "i-0a.json").read_text())
+        return said
+
+    def ended(self) -> dict[str, Any]:
+        self.process.wait(timeout=60)
+        report = self.report()
+        assert "endedAt" in report, self.log.read_text()
+        return report
+
+
+def test_trains_to_the_end_and_leaves_the_model(
+    tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
+) -> None:
+    put(bucket / "code" / "train.py", SCRIPT.format(steps=3, end=""))
+    host = Host(tmp_path / "host", bucket, imds[0], json.dumps(job()))
+    report = host.ended()
+    assert (report["exitCode"], report.get("stoppedBy")) == (0, None), host.log.read_text()
+    uri = "s3://b/run/models/digits-000001-a1-abcdef/output/model.tar.gz"
+    assert report["modelUri"] == uri
+    with tarfile.open(bucket.parent / uri.removeprefix("s3://")) as archive:
+        member = archive.extractfile("model.txt")
+        assert member is not None
+        assert member.read() == b"counted to 3"
+
+
+def test_saves_when_ec2_takes_the_host_back_and_resumes_elsewhere(
+    tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
+) -> None:
+    url, answers = imds
+    put(bucket / "code" / "train.py", SCRIPT.format(steps=200, end=""))
+    saved = bucket / "run" / "checkpoints" / "count.json"
+    first = Host(tmp_path / "one", bucket, url, json.dumps(job()))
+    wait_until(saved.exists, 30, "a checkpoint in the bucket")
+    answers["spot/instance-action"] = '{"action": "terminate"}'
+    report = first.ended()
+    assert report["stoppedBy"] == "spot"
+    assert report["exitCode"] != 0
+    reached = int(saved.read_text())
+    assert reached == json.loads((tmp_path / "one" / "checkpoints" / "count.json").read_text())
+
+    del answers["spot/instance-action"]
+    put(bucket / "code" / "train.py", SCRIPT.format(steps=reached + 2, end=""))
+    second = Host(tmp_path / "two", bucket, url, json.dumps(job()), "attempts/2")
+    assert second.ended()["exitCode"] == 0
+    assert f"resumed at {reached}" in second.log.read_text()
+
+
+def test_leaves_when_the_service_asks_for_it(
+    tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
+) -> None:
+    put(bucket / "code" / "train.py", SCRIPT.format(steps=2_000, end=""))
+    host = Host(tmp_path / "host", bucket, imds[0], json.dumps(job()))
+    wait_until((bucket / "run" / "checkpoints" / "count.json").exists, 30, "training")
+    put(host.folder / "stop.json", "2026-11-21T04:00:00Z")
+    assert host.ended()["stoppedBy"] == "stop"
+
+
+def test_ends_at_its_time_limit(
+    tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
+) -> None:
+    put(bucket / "code" / "train.py", SCRIPT.format(steps=2_000, end=""))
+    host = Host(tmp_path / "host", bucket, imds[0], json.dumps(job(maximumRunSeconds=1)))
+    assert host.ended()["stoppedBy"] == "timeLimit"
+
+
+def test_says_what_the_script_died_of(
+    tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
+) -> None:
+    put(bucket / "code" / "train.py", SCRIPT.format(steps=1, end="raise ValueError('no shards')"))
+    report = Host(tmp_path / "host", bucket, imds[0], json.dumps(job())).ended()
+    assert report["exitCode"] == 1
+    assert "ValueError: no shards" in report["failure"]
+    assert "modelUri" not in report
+
+
+@pytest.mark.parametrize(
+    "text", ['{"version": 99}', "no json", json.dumps(job(nodes=2))], ids=["new", "broken", "alone"]
+)
+def test_ends_with_a_word_when_it_cannot_train(
+    tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]], text: str
+) -> None:
+    put(bucket / "code" / "train.py", SCRIPT.format(steps=1, end=""))
+    report = Host(tmp_path / "host", bucket, imds[0], text).ended()
+    assert report["exitCode"] == 1
+    assert report["failure"].split(":")[0] in ("UnknownJobError", "JSONDecodeError", "AloneError")
+
+
+def test_all_hosts_agree_on_their_ranks(bucket: Path) -> None:
+    cloud = Cloud(str(FAKE_AWS), pause_seconds=0.1)
+    met: dict[str, list[str]] = {}
+
+    def come(me: str) -> None:
+        met[me] = meet(cloud, "s3://b/meet/", me, f"10.0.0.{me[-1]}", 3, 20)
+
+    threads = [threading.Thread(target=come, args=(f"i-{n}",)) for n in (3, 1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert list(met.values()) == [["10.0.0.1", "10.0.0.2", "10.0.0.3"]] * 3
+
+
+def test_nobody_waits_for_ever(bucket: Path) -> None:
+    with pytest.raises(AloneError, match="1 of 2"):
+        meet(Cloud(str(FAKE_AWS)), "s3://b/meet/", "i-1", "10.0.0.1", 2, 0.5)
+
+
+@pytest.mark.parametrize("manifest", [False, True], ids=["prefix", "manifest"])
+def test_every_shard_goes_to_exactly_one_host(tmp_path: Path, bucket: Path, manifest: bool) -> None:
+    names = [f"gen-{n % 2}/{n:03}.tar" for n in range(7)]
+    for name in names:
+        put(bucket / "data" / name, name)
+    listed = json.dumps([{"prefix": "s3://b/data/"}, *names])
+    put(bucket / "train.manifest", listed)
+    put(bucket / "data" / "gen-1" / "unlisted.txt", "not a shard of this run")
+    over = {"S3DataDistributionType": "ShardedByS3Key"}
+    if manifest:
+        over["S3DataType"] = "ManifestFile"
+    uri = "s3://b/train.manifest" if manifest else "s3://b/data/"
+    described = job(nodes=3, InputDataConfig=[channel("train", uri, **over)])
+    got: list[str] = []
+    for rank in range(3):
+        base = tmp_path / str(rank)
+        fetch_channels(Cloud(str(FAKE_AWS)), base, parse_job(json.dumps(described)), rank)
+        folder = base / "input" / "data" / "train"
+        got += [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
+    assert sorted(got) == sorted(names if manifest else [*names, "gen-1/unlisted.txt"])
+
+
+def test_refuses_a_job_from_the_future() -> None:
+    with pytest.raises(UnknownJobError, match="2"):
+        parse_job('{"version": 2}')
+
+
+def test_sees_no_interruption_where_there_is_no_metadata_service() -> None:
+    assert Metadata("http://127.0.0.1:9", timeout_seconds=0.2).taken_back() is False
