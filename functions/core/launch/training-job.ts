@@ -26,7 +26,7 @@ export type TrainingJob =
   | { readonly kind: 'problems'; readonly problems: readonly Problem[] };
 
 export function buildTrainingJob(input: TrainingJobInput): TrainingJob {
-  const problems: Problem[] = [...helperProblems(input)];
+  const problems: Problem[] = [...launcherProblems(input), ...helperProblems(input)];
   /** Keeps every problem and goes on with a stand-in, so that all are found at once. */
   const take = <T extends object>(answer: T | { readonly problem: Problem }, standIn: T): T => {
     if (!('problem' in answer)) return answer;
@@ -100,6 +100,14 @@ const IMAGE_PATHS = {
   device: 'training.image',
   region: 'region',
 } as const;
+
+/** A fleet on EC2 is another request altogether: `buildFleet` in core/ec2 makes it. */
+function launcherProblems({ declaration: { compute } }: TrainingJobInput): Problem[] {
+  if (compute.launcher !== 'ec2') return [];
+  return [
+    { path: 'compute.launcher', message: 'ec2 cannot be run as a SageMaker training job: leave it out' },
+  ];
+}
 
 /** Neither a document nor a report says whether SageMaker takes managed Spot together with instance groups. */
 function helperProblems({ declaration: { compute }, placement }: TrainingJobInput): Problem[] {

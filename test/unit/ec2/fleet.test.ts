@@ -115,7 +115,9 @@ describe('buildFleet', () => {
 
   it('gives the hosts the very job that SageMaker would be given', () => {
     const input = fleetInput({ training: { hyperparameters: { epochs: 3 } } });
-    const [plan, job] = [buildFleet(input), buildTrainingJob(input)];
+    const compute = { ...input.declaration.compute, launcher: 'sagemaker' } as const;
+    const onSageMaker = { ...input, declaration: { ...input.declaration, compute } };
+    const [plan, job] = [buildFleet(input), buildTrainingJob(onSageMaker)];
     if (plan.kind !== 'fleet' || job.kind !== 'request') throw new Error('no plan');
     const document: unknown = JSON.parse(plan.objects.at(-1)?.text ?? '');
     const {

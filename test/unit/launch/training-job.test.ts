@@ -166,6 +166,12 @@ describe('buildTrainingJob', () => {
     );
   });
 
+  it('does not run on SageMaker what was declared for EC2', () => {
+    expect(problems(launch({ declaration: declaration({ compute: { launcher: 'ec2' } }) }))).toEqual([
+      'compute.launcher',
+    ]);
+  });
+
   it('says which sizes of a family SageMaker trains on', () => {
     const job = buildTrainingJob(
       launch({ placement: placement({ pool: { instanceType: 'p5.2xlarge', market: 'spot' } }) }),

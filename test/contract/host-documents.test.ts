@@ -1,0 +1,83 @@
+/** The service (TypeScript) and the hosts of an EC2 attempt (Python) talk in two documents: each reads the other's. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { hostReportSchema, jobDocumentSchema } from '../../functions/core/ec2/job-document.ts';
+import { planOf } from '../unit/ec2/fixtures.ts';
+
+const PYTHON = join(
+  '.venv',
+  ...(process.platform === 'win32' ? ['Scripts', 'python.exe'] : ['bin', 'python']),
+);
+
+/** Runs a program against the host's own code; the result is JSON. */
+function python(program: string, input = ''): unknown {
+  const said = execFileSync(PYTHON, ['-c', program], {
+    input,
+    encoding: 'utf8',
+    env: { ...process.env, PYTHONPATH: 'training/agent' },
+  });
+  return JSON.parse(said);
+}
+
+describe('job.json', () => {
+  const generations = ['a', 'b'].map((name) => ({
+    shardsPrefix: `digits/dataset/${name}/shards/`,
+    shards: ['0.tar'],
+  }));
+  const plan = planOf({ nodes: 4, over: { generations, checkpointSeconds: 30 } });
+  const text = plan.objects.at(-1)?.text ?? '';
+
+  it('is read by the host as it was meant', () => {
+    const program = `
+import dataclasses, json, sys
+from tidewheel_host.container import model_uri, parse_job
+job = parse_job(sys.stdin.read())
+print(json.dumps({**dataclasses.asdict(job), "model": model_uri(job)}))`;
+    expect(python(program, text)).toMatchObject({
+      name: plan.name,
+      nodes: 4,
+      instance_type: 'ml.p4d.24xlarge',
+      maximum_run_seconds: 3_600,
+      checkpoint_uri: 's3://tw-data/digits/runs/digits-000001/checkpoints/',
+      model: `s3://tw-data/digits/runs/digits-000001/models/${plan.name}/output/model.tar.gz`,
+      channels: [{ ChannelName: 'train' }, { ChannelName: 'code' }, { ChannelName: 'agent' }],
+      hyperparameters: { tidewheel_checkpoint_seconds: '30' },
+      environment: { TIDEWHEEL_SPOT: '1' },
+    });
+  });
+
+  it('is read back by the service', () => {
+    expect(jobDocumentSchema.parse(JSON.parse(text))).toMatchObject({ nodes: 4, TrainingJobName: plan.name });
+  });
+});
+
+describe("a host's report", () => {
+  const report = (more: string): unknown =>
+    python(`
+from tidewheel_host.host import Report, _now
+report = Report("i-0a")
+${more}
+print(report.text())`);
+
+  it.each([
+    ['at the start', '', { instanceId: 'i-0a' }],
+    [
+      'at a good end',
+      'report.ended_at, report.exit_code, report.model_uri = _now(), 0, "s3://b/m"',
+      { exitCode: 0, modelUri: 's3://b/m' },
+    ],
+    [
+      'after a notice',
+      'report.ended_at, report.exit_code, report.stopped_by = _now(), 143, "spot"',
+      { stoppedBy: 'spot' },
+    ],
+    [
+      'after a failure',
+      'report.ended_at, report.exit_code, report.failure = _now(), 1, "ValueError"',
+      { failure: 'ValueError' },
+    ],
+  ])('is read by the service %s', (_, program, expected) => {
+    expect(hostReportSchema.parse(report(program))).toMatchObject(expected);
+  });
+});
