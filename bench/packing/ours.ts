@@ -19,7 +19,12 @@ const { store } = opened;
 const started = process.hrtime.bigint();
 const cpuStart = process.cpuUsage();
 const cpu: Record<string, number> = {};
+const memory: Record<string, unknown> = {};
 const mark = (step: string): void => {
+  const { rss, heapUsed, external, arrayBuffers } = process.memoryUsage();
+  memory[step] = Object.entries({ rss, heapUsed, external, arrayBuffers })
+    .map(([n, v]) => `${n} ${Math.round(v / 1e6)}`)
+    .join(' ');
   const { user, system } = process.cpuUsage(cpuStart);
   cpu[step] = (user + system) / 1e6;
 };
@@ -37,5 +42,5 @@ if (upTo !== 'plan') {
 const seconds = Number(process.hrtime.bigint() - started) / 1e9;
 const peakBytes = process.resourceUsage().maxRSS * 1024;
 console.log(
-  JSON.stringify({ objects: plan.objects, bytes: plan.bytes, seconds, cpuSeconds: cpu, peakBytes }),
+  JSON.stringify({ objects: plan.objects, bytes: plan.bytes, seconds, cpuSeconds: cpu, memory, peakBytes }),
 );

@@ -1,0 +1,22 @@
+/** Our data path alone: list and read everything, write nothing. */
+import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
+import { DEFAULT_WINDOW, FetchWindow } from '../../functions/core/packing/fetch-window.ts';
+import { listPages } from '../../functions/core/packing/port.ts';
+import type { PlannedMember } from '../../functions/core/packing/records.ts';
+
+await using opened = await openBlobStore({
+  bucket: 'bench',
+  region: 'us-east-1',
+  credentials: () => Promise.resolve({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
+});
+const members: PlannedMember[] = [];
+for await (const page of listPages(opened.store, 'bench/incoming/')) {
+  for (const { key, size, etag } of page.objects) members.push({ key, size, etag, alone: false });
+}
+const window = new FetchWindow(opened.store, members, DEFAULT_WINDOW);
+let bytes = 0;
+for (let read = 0; read < members.length; read += 1) {
+  const result = await window.next();
+  if (result.kind === 'found') bytes += result.size;
+}
+console.log(JSON.stringify({ objects: members.length, bytes }));
