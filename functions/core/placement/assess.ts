@@ -70,18 +70,32 @@ function assessSpot(candidate: Candidate, input: AssessInput, fallbackHourly: nu
   const useful = Math.max(outlook.upSeconds - work.restartSeconds, outlook.upSeconds / 10);
   const spells = Math.max(1, work.workSeconds / useful);
   const billed = work.workSeconds + spells * work.restartSeconds;
-  const elapsed = outlook.waitSeconds + billed + (spells - 1) * model.waitAfterLossSeconds;
+  const running = billed + (spells - 1) * model.waitAfterLossSeconds;
   const spotUsd = costUsd(candidate.hourlyUsd, nodes, billed);
-  const share = fallbackHourly === undefined ? 1 : Math.min(1, Math.max(0, input.spotSeconds) / elapsed);
-  const restUsd = costUsd(fallbackHourly ?? 0, nodes, (1 - share) * work.workSeconds + work.restartSeconds);
-  const restSeconds = (1 - share) * work.workSeconds + work.restartSeconds;
+  const share = fallbackHourly === undefined ? 1 : shareOnSpot(outlook, running, input.spotSeconds);
+  const restSeconds = (1 - share) * (work.workSeconds + work.restartSeconds);
   return {
     candidate,
     outlook,
-    expectedCostUsd: share < 1 ? share * spotUsd + restUsd : spotUsd,
-    expectedSeconds: share < 1 ? share * elapsed + restSeconds : elapsed,
+    expectedCostUsd: share * spotUsd + costUsd(fallbackHourly ?? 0, nodes, restSeconds),
+    expectedSeconds:
+      share * (Math.min(outlook.waitSeconds, Math.max(0, input.spotSeconds)) + running) + restSeconds,
     ...refusalsOf(candidate, input.sightings),
   };
+}
+
+/**
+ * How much of the work is probably done on Spot before the latest safe moment. Up and down are weighed apart: the mean
+ * wait of a pool that is down has a long tail of days, which says nothing of one that is up.
+ */
+function shareOnSpot(
+  { chanceUp, waitSeconds }: Outlook,
+  runningSeconds: number,
+  spotSeconds: number,
+): number {
+  const within = (elapsed: number) => Math.min(1, Math.max(0, spotSeconds) / Math.max(1, elapsed));
+  const waitIfDown = chanceUp < 1 ? waitSeconds / (1 - chanceUp) : 0;
+  return chanceUp * within(runningSeconds) + (1 - chanceUp) * within(waitIfDown + runningSeconds);
 }
 
 /** 1, 2, 4, ... minutes, a quarter of an hour at most. */

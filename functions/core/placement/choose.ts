@@ -78,8 +78,13 @@ const spotRefusedBy = (situation: Situation): string | undefined =>
 function pick(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
   const safe = spotRefusedBy(situation) === undefined;
   const allowed = assessed.filter((each) => safe || each.candidate.pool.market === 'on-demand');
-  return allowed.toSorted(byCostThenTime)[0];
+  // Asking where nothing is costs ten minutes in vain, which no price of an hour shows.
+  const likely = allowed.filter((each) => each.outlook.chanceUp >= LIKELY);
+  return (likely.length > 0 ? likely : allowed).toSorted(byCostThenTime)[0];
 }
+
+/** A pool with less than this chance to have capacity now is asked only when there is no other. */
+const LIKELY = 0.25;
 
 const byCostThenTime = (a: Assessed, b: Assessed): number =>
   a.expectedCostUsd - b.expectedCostUsd ||

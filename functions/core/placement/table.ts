@@ -54,6 +54,8 @@ function verdictOf(each: Assessed, chosen: Assessed | undefined, spotRefused: st
   if (each.refusals > 0 && each.expectedCostUsd <= chosen.expectedCostUsd)
     return 'refused lately, left alone for a while';
   const dearer = each.expectedCostUsd - chosen.expectedCostUsd;
+  if (dearer < 0 || each.outlook.chanceUp < chosen.outlook.chanceUp / 2)
+    return `believed to be without capacity (chance to have it now ${Math.round(each.outlook.chanceUp * 100)} %)`;
   if (dearer > 0.005) return `expected to cost $${dearer.toFixed(2)} more`;
   return each.expectedSeconds > chosen.expectedSeconds
     ? 'costs the same and takes longer'
@@ -68,7 +70,7 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
   const parts = [slack];
   if (candidate.pool.market === 'spot') {
     parts.push(
-      `Spot is expected to come within ${hours(outlook.waitSeconds)} and last ${hours(outlook.upSeconds)}`,
+      `Spot is there now with a chance of ${Math.round(outlook.chanceUp * 100)} % and expected to last ${hours(outlook.upSeconds)}`,
     );
   } else if (input.compute.market === 'on-demand') {
     parts.push('the pipeline asks for On-Demand');
