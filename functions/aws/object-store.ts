@@ -7,6 +7,7 @@ import {
   type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
+import { TransientError } from '../core/errors.ts';
 import type { ListedObject, ObjectStore, StoredText } from '../core/ports.ts';
 
 export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
@@ -23,9 +24,11 @@ export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
         await put(key, text, { IfNoneMatch: '*' });
         return 'written';
       } catch (error: unknown) {
-        // 412: it is there. 409 means that a racing write is not decided yet; that one is left to the caller's retry.
-        if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 412) return 'exists';
-        throw error;
+        const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+        if (status === 412) return 'exists';
+        if (status !== 409) throw error;
+        // https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
+        throw new TransientError(`a racing write of ${key} is not decided yet`, { cause: error });
       }
     },
     list: (prefix) => list(s3, bucket, prefix),

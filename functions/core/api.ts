@@ -41,7 +41,7 @@ const ROUTES: Readonly<Record<string, (deps: ApiDeps, request: ApiRequest) => Pr
 };
 
 export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiResponse> {
-  const route = ROUTES[request.route];
+  const route = Object.hasOwn(ROUTES, request.route) ? ROUTES[request.route] : undefined;
   if (route === undefined) return problem(404, `there is no ${request.route}; see docs/api.md`);
   const name = request.parameters['name'];
   if (name !== undefined && !pipelineName.safeParse(name).success) {

@@ -29,17 +29,14 @@ export function readArrival(body: string): Arrival {
   if (!event.success) return { kind: 'ignored', reason: 'neither an Object Created event nor a schedule' };
   const { key } = event.data.detail.object;
   const declared = key.startsWith(PIPELINES_PREFIX) ? key.slice(PIPELINES_PREFIX.length) : undefined;
-  if (declared?.endsWith('.yaml')) return named('declaration', declared.slice(0, -'.yaml'.length), key);
-  const pipeline = pipelineOfArrival(key);
-  if (pipeline === undefined) return { kind: 'ignored', reason: `${key} lies under no incoming prefix` };
+  const isDeclaration = declared?.endsWith('.yaml') === true;
+  const name = isDeclaration ? declared.slice(0, -'.yaml'.length) : pipelineOfArrival(key);
+  if (name === undefined) return { kind: 'ignored', reason: `${key} lies under no incoming prefix` };
+  const named = pipelineName.safeParse(name);
+  if (!named.success) return { kind: 'ignored', reason: `${key}: "${name}" cannot name a pipeline` };
+  const pipeline = named.data;
+  if (isDeclaration) return { kind: 'declaration', pipeline };
   return { kind: 'wake', wake: { pipeline, trigger: 'arrival', eventTime: event.data.time } };
-}
-
-function named(kind: 'declaration', name: string, key: string): Arrival {
-  const result = pipelineName.safeParse(name);
-  return result.success
-    ? { kind, pipeline: result.data }
-    : { kind: 'ignored', reason: `${key}: "${name}" cannot name a pipeline` };
 }
 
 /**

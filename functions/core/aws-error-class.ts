@@ -36,6 +36,7 @@ const NAMES: Readonly<Record<Exclude<AwsErrorClass, 'unknown'>, readonly string[
     'Throttling',
     'ThrottlingException',
     'TooManyRequestsException',
+    'TransactionConflictException',
     'TransactionInProgressException',
   ],
   transient: [

@@ -62,6 +62,12 @@ async function setStatus(deps: JudgeDeps, run: RunRecord, status: RunRecord['sta
 async function openAttempt(deps: JudgeDeps, last: AttemptRecord, timedOut: boolean): Promise<NextStep> {
   if (!timedOut)
     return { kind: 'relaunch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
+  // On record before the stop, so that the end is not taken for somebody else's doing.
+  const updatedAt = deps.clock.now().toISOString();
+  await deps.runs.updateAttempt(last.runId, last.attempt, {
+    takenBackAt: last.takenBackAt ?? updatedAt,
+    updatedAt,
+  });
   if ((await deps.training.stop(last.jobName)) === 'notFound') {
     return { kind: 'relaunch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
   }

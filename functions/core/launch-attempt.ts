@@ -101,7 +101,8 @@ async function settleCreation(
     case 'created':
       return await announce(deps, attempt);
     case 'alreadyExists':
-      // This very attempt, created before a crash: it may have ended since.
+      // This very attempt, created before a crash: nobody may have been told, and it may have ended since.
+      await announce(deps, attempt);
       await observeAttempt(deps, attempt);
       return;
     case 'quota':

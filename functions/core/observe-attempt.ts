@@ -22,13 +22,16 @@ export type Observed =
 /** A Spot job that waits longer than this for capacity is worth more elsewhere. */
 const PATIENCE_SECONDS = 600;
 
-export async function observeAttempt(deps: ObserveDeps, attempt: AttemptRecord): Promise<Observed> {
+/** @param known may be old; what counts is what is on record once the job has been seen */
+export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): Promise<Observed> {
+  const job = known.outcome === undefined ? await deps.training.describe(known.jobName) : undefined;
+  // Read after the job: whoever took it back recorded that before the stop that we may see here.
+  const attempt = (await deps.runs.getAttempt(known.runId, known.attempt)) ?? known;
   if (attempt.outcome !== undefined) {
     // Recorded before, but the one who recorded it may have died before telling: tell again.
     await tell(deps, attempt);
     return { kind: 'ended', attempt };
   }
-  const job = await deps.training.describe(attempt.jobName);
   if (job === undefined) return { kind: 'absent' };
   const now = deps.clock.now();
   if (isTerminal(job))

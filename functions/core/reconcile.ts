@@ -4,7 +4,7 @@ import { layout } from './layout.ts';
 import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 import type { ListedObject, ObjectStore } from './ports.ts';
 import { FINISHED, type RunRecord } from './records.ts';
-import { reportRun } from './report-run.ts';
+import { decidedVerdict, reportRun } from './report-run.ts';
 import { startExecution, wakeRun } from './wake.ts';
 
 export interface ReconcileDeps extends ObserveDeps {
@@ -84,10 +84,19 @@ async function resumeIfDropped(deps: ReconcileDeps, run: RunRecord): Promise<boo
   const ageSeconds = (deps.clock.now().getTime() - new Date(run.updatedAt).getTime()) / 1000;
   if (FINISHED.includes(run.status) || ageSeconds < START_GRACE_SECONDS) return false;
   const status = await deps.executions.status(executionName(run.runId, run.execution));
-  if (status === 'running') return false;
+  if (status === 'running') {
+    await tellAgain(deps, run);
+    return false;
+  }
   if (status === undefined) {
     await startExecution(deps.executions, run);
     return true;
+  }
+  const decided = decidedVerdict(await deps.runs.listTimeline(run.runId));
+  if (decided !== undefined) {
+    // Only the closing is left: going on would train for a run that has ended.
+    await reportRun(deps, run.runId, decided);
+    return false;
   }
   if (run.execution >= MAXIMUM_EXECUTIONS) {
     const reason = `${run.execution} executions of the run ended without an outcome; see their histories`;
@@ -96,6 +105,13 @@ async function resumeIfDropped(deps: ReconcileDeps, run: RunRecord): Promise<boo
   }
   await nextExecution(deps, run);
   return true;
+}
+
+/** Whoever recorded an attempt's end may have died before telling the execution that waits for it. */
+async function tellAgain(deps: ReconcileDeps, run: RunRecord): Promise<void> {
+  if (run.status !== 'training') return;
+  const last = (await deps.runs.listAttempts(run.runId)).at(-1);
+  if (last?.outcome !== undefined) await observeAttempt(deps, last);
 }
 
 /** The number is on record before the start: whoever comes second starts the same name, which starts once. */

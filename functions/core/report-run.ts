@@ -1,16 +1,16 @@
 /** The Report state: writes the report, closes the run and its batch, tells others. Also after an error of any state. */
-import { RunNotFoundError } from './errors.ts';
+
+import { endOpenAttempt } from './end-attempt.ts';
+import { RunNotFoundError, TransientError } from './errors.ts';
 import { layout } from './layout.ts';
-import type { Clock, Notifier, ObjectStore } from './ports.ts';
+import type { ObserveDeps } from './observe-attempt.ts';
+import type { ObjectStore } from './ports.ts';
 import { FINISHED, type RunRecord } from './records.ts';
 import { makeReport, type RunReport } from './report.ts';
-import type { RunStore } from './run-store.ts';
+import type { TimelineEntry } from './run-store.ts';
 
-export interface ReportDeps {
-  readonly runs: RunStore;
+export interface ReportDeps extends ObserveDeps {
   readonly store: ObjectStore;
-  readonly notifier: Notifier;
-  readonly clock: Clock;
 }
 
 /** What the states before it found, in the state machine's own words. */
@@ -19,24 +19,30 @@ export interface Verdict {
   readonly reason: string;
 }
 
-/** The report is written before the run is closed: a crash between the two writes it once more. */
+/**
+ * The first verdict stands: it is written down before anything is done about it, and whoever reports the run after a
+ * crash repeats it. The report is written before the run is closed: a crash between the two writes it once more.
+ * @throws TransientError while a job of the run is still being stopped
+ */
 export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdict): Promise<RunReport> {
   const run = await deps.runs.getRun(runId);
   if (run === undefined) throw new RunNotFoundError(runId);
-  const finishedAt = deps.clock.now().toISOString();
-  const status = statusOf(verdict);
   await deps.runs.addTimeline(runId, {
-    id: 'finished',
-    at: finishedAt,
-    kind: titleOf(status),
+    id: FINISHED_ENTRY,
+    at: deps.clock.now().toISOString(),
+    kind: TITLES[verdict.kind],
     text: verdict.reason,
   });
+  await endOpenAttempt(deps, runId);
+  const timeline = await deps.runs.listTimeline(runId);
+  const { kind, reason, decidedAt: finishedAt } = decidedVerdict(timeline) ?? undecided(runId);
+  const status = kind === 'done' ? 'succeeded' : kind;
   const report = makeReport({
     run,
     attempts: await deps.runs.listAttempts(runId),
-    timeline: await deps.runs.listTimeline(runId),
+    timeline,
     status,
-    failure: status === 'failed' ? verdict.reason : undefined,
+    failure: status === 'failed' ? reason : undefined,
     finishedAt,
   });
   await deps.store.writeText(layout.report(run.pipeline, runId), `${JSON.stringify(report, null, 2)}\n`);
@@ -63,23 +69,23 @@ async function notify(deps: ReportDeps, run: RunRecord, report: RunReport): Prom
   );
 }
 
-function statusOf({ kind }: Verdict): RunReport['status'] {
-  switch (kind) {
-    case 'done':
-      return 'succeeded';
-    case 'failed':
-    case 'empty':
-      return kind;
-  }
+const FINISHED_ENTRY = 'finished';
+const TITLES = {
+  done: 'RunFinished',
+  failed: 'RunFailed',
+  empty: 'NothingNew',
+} as const satisfies Record<Verdict['kind'], string>;
+
+/** What a run came to, once somebody has said so. */
+export function decidedVerdict(
+  timeline: readonly TimelineEntry[],
+): (Verdict & { readonly decidedAt: string }) | undefined {
+  const entry = timeline.find(({ id }) => id === FINISHED_ENTRY);
+  if (entry === undefined) return undefined;
+  const kind = (['done', 'empty'] as const).find((each) => TITLES[each] === entry.kind) ?? 'failed';
+  return { kind, reason: entry.text, decidedAt: entry.at };
 }
 
-function titleOf(status: RunReport['status']): string {
-  switch (status) {
-    case 'succeeded':
-      return 'RunFinished';
-    case 'failed':
-      return 'RunFailed';
-    case 'empty':
-      return 'NothingNew';
-  }
+function undecided(runId: string): never {
+  throw new TransientError(`the verdict of ${runId} was written and is not there to be read`);
 }

@@ -63,7 +63,8 @@ export async function settleRun(
     kind: 'Settled',
     text: `${observation.objects} objects, ${observation.bytes} bytes (${decision.reason})`,
   });
-  return settled(run, declaration);
+  // As it was when it was closed: somebody may have asked for a model meanwhile.
+  return settled(closed, declaration);
 }
 
 function settled(run: RunRecord, declaration: Pipeline): Settled {
@@ -85,8 +86,13 @@ async function declarationOf(store: ObjectStore, pipeline: string): Promise<Pipe
   return declaration.pipeline;
 }
 
+/** A run that failed before it was settled looked at nobody: behind it an older one may still pack. */
 async function isPacking(runs: RunStore, run: RunRecord): Promise<boolean> {
-  if (run.batch <= 1) return false;
-  const before = await runs.getRun(runIdOf(run.pipeline, run.batch - 1));
-  return before !== undefined && (before.status === 'settling' || before.status === 'packing');
+  for (let batch = run.batch - 1; batch >= 1; batch -= 1) {
+    const before = await runs.getRun(runIdOf(run.pipeline, batch));
+    if (before === undefined) return false;
+    if (before.status === 'settling' || before.status === 'packing') return true;
+    if (before.declaration !== undefined) return false;
+  }
+  return false;
 }

@@ -55,6 +55,8 @@ export async function wakeRun(deps: WakeDeps, wake: Wake): Promise<Woken> {
     // Somebody asked for a model: the run that data began trains even if it finds nothing new.
     run = await deps.runs.updateRun(runId, { trigger: 'api', updatedAt: at });
   }
+  // Closed between our two looks: what this wake stands for belongs to the next batch.
+  if (run.closedAt !== undefined) return await wakeRun(deps, wake);
   const started = await startExecution(deps.executions, run);
   return { kind: started === 'started' ? 'started' : 'running', runId };
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { onion } from '../aws/onion.ts';
-import { clock, notifier, runs, store } from '../aws/services.ts';
+import { clock, executions, notifier, runs, store, training } from '../aws/services.ts';
 import { reportRun } from '../core/report-run.ts';
 import { verdictOf } from '../core/verdict.ts';
 
@@ -13,7 +13,14 @@ const input = z.object({
 
 export const handler = onion('report', input, async ({ runId, judgement, error }) => {
   const report = await reportRun(
-    { runs: runs(), store: store(), notifier: notifier(), clock },
+    {
+      runs: runs(),
+      store: store(),
+      training: training(),
+      executions: executions(),
+      notifier: notifier(),
+      clock,
+    },
     runId,
     verdictOf({ judgement, error }),
   );

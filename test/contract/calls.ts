@@ -167,10 +167,8 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   judge: [log('judge'), ...observe, ...progress],
   report: [
     log('report'),
-    ...items('Get', 'Put', 'Update'),
-    query,
+    ...observe,
     write(layout.report('digits', RUN)),
-    notify,
   ],
   'on-training-event': [log('on-training-event'), ...consume('tw-trainingeventsqueue'), ...observe],
   reconcile: [

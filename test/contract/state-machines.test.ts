@@ -44,7 +44,7 @@ const statesOf = ({ States }: Machine): [string, State][] =>
 const tasksOf = (machine: Machine) => statesOf(machine).filter(([, { Type }]) => Type === 'Task');
 
 /** AWS's own error names, which need no class of ours. */
-const OF_AWS = /^(States\.|Lambda\.|Sandbox\.)/;
+const OF_AWS = /^(States\.|Lambda\.|Sandbox\.|Runtime\.)/;
 
 /** The folder of a function that a placeholder such as ${PackShardsArn} stands for. */
 const folderOf = (placeholder: string): string =>

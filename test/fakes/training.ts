@@ -26,6 +26,7 @@ interface Job {
   /** How much of the script has begun. */
   begun: number;
   stoppedAt?: Date;
+  stopTold?: boolean;
 }
 
 export interface ScriptedTraining extends TrainingService {
@@ -67,7 +68,9 @@ export function scriptedTraining(
       for (const [name, job] of jobs) {
         const now = due(job);
         for (const { effect } of job.script.slice(job.begun, now)) effect?.();
-        if (now > job.begun || stopped(job)) changed.push(name);
+        const stop = stopped(job) && job.stopTold !== true;
+        if (now > job.begun || stop) changed.push(name);
+        if (stop) job.stopTold = true;
         job.begun = now;
       }
       return changed;

@@ -1,5 +1,5 @@
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
-import { RunNotFoundError } from '../../core/errors.ts';
+import { RunNotFoundError, TransientError } from '../../core/errors.ts';
 import { FINISHED, type RunRecord } from '../../core/records.ts';
 import type { RunStore } from '../../core/run-store.ts';
 import { pipelineKey } from './pipelines.ts';
@@ -68,6 +68,13 @@ export async function listOpen<T>(table: StoredTable, kind: 'RUN' | 'ATTEMPT'): 
   return items.map((item) => recordOf<T>(item));
 }
 
+/** https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html */
+const PASSING: ReadonlySet<string> = new Set([
+  'TransactionConflict',
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+]);
+
 /** The condition is on the pipeline's open batch: whoever closes second finds it moved on and changes nothing. */
 async function closeBatch(
   table: StoredTable,
@@ -98,8 +105,9 @@ async function closeBatch(
     ]);
   } catch (error: unknown) {
     const reasons = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
-    // Only "the batch is closed already" is what we expect; a conflict of transactions is thrown and retried.
+    // Only "the batch is closed already" is what we expect.
     if (reasons[1]?.Code === 'ConditionalCheckFailed') return;
-    throw error;
+    if (!reasons.some(({ Code }) => Code !== undefined && PASSING.has(Code))) throw error;
+    throw new TransientError(`another writer was faster at the close of ${run.runId}`, { cause: error });
   }
 }

@@ -1,0 +1,20 @@
+/** Any process can die at any line, any event can be lost, doubled, late: every history still ends well. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { violations } from './simulation/facts.ts';
+import { live } from './simulation/history.ts';
+
+/** The same histories each time; TIDEWHEEL_HISTORIES=2000 TIDEWHEEL_SEED=$RANDOM looks at others. */
+const numRuns = Number(process.env['TIDEWHEEL_HISTORIES'] ?? 120);
+const seed = Number(process.env['TIDEWHEEL_SEED'] ?? 1);
+
+describe('a run in any weather', () => {
+  it('ends with one outcome, every arrival once, every job once, and a report that adds up', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), async (history) => {
+        expect(await violations(await live(history))).toEqual([]);
+      }),
+      { numRuns, seed, endOnFailure: true },
+    );
+  }, 300_000);
+});

@@ -1,0 +1,111 @@
+/** One history: a user who drops data in any weather, then calm, then what must be true. */
+import { layout } from '../../../../functions/core/layout.ts';
+import { FINISHED } from '../../../../functions/core/records.ts';
+import { MARKER } from './lambdas.ts';
+import { createWorld, declarationKey, PIPELINE, type World } from './world.ts';
+
+export const DECLARATION = `
+name: ${PIPELINE}
+settle: { quietSeconds: 60, maximumWaitSeconds: 900, marker: ${MARKER} }
+training: { strategy: ddp }
+compute: { instanceTypes: [g5.xlarge], nodes: 2 }
+limits: { attempts: 12, maximumRunSeconds: 7200, deadlineHours: 48 }
+`;
+
+/** Of a call to fail. */
+const WEATHER = [0, 0.01, 0.03, 0.08];
+const CHAOS_SECONDS = 5 * 3_600;
+const LIMIT_SECONDS = 6 * 86_400;
+
+export interface History {
+  readonly world: World;
+  readonly over: boolean;
+  /** Runs that were promised to train although nothing may be new. */
+  readonly promised: readonly string[];
+}
+
+export async function live(seed: number): Promise<History> {
+  const world = createWorld(seed, WEATHER[seed % WEATHER.length] ?? 0);
+  const { loop, clock, random, chaos } = world;
+  const promised: string[] = [];
+  put(world, declarationKey, DECLARATION);
+  const drops = random.whole(2, 9);
+  for (let drop = 0; drop < drops; drop += 1)
+    loop.after(random.whole(0, CHAOS_SECONDS), () => dropData(world));
+  if (random.chance(0.4)) spoilDeclaration(world);
+  if (random.chance(0.4)) loop.after(random.whole(0, CHAOS_SECONDS), () => void ask(world, promised));
+  for (let abort = random.whole(0, 3); abort > 0; abort -= 1) {
+    loop.after(random.whole(0, CHAOS_SECONDS), () => abortOne(world));
+  }
+  let calm = false;
+  loop.after(CHAOS_SECONDS + 1, () => {
+    chaos.rate = 0;
+    calm = true;
+  });
+  // A last turn of every reconciliation after the storm.
+  let calmTurns = false;
+  loop.after(CHAOS_SECONDS + 2 * 3_600, () => {
+    calmTurns = true;
+  });
+  world.keepReconciling();
+  let done = false;
+  const look = async () => {
+    const runs = await world.runs.listRuns(PIPELINE, 1_000);
+    const attempts = await world.runs.listOpenAttempts();
+    done = runs.every(({ status }) => FINISHED.includes(status)) && attempts.length === 0;
+    loop.after(600, () => void look());
+  };
+  loop.after(600, () => void look());
+  const over = await loop.run({
+    isOver: () => calm && calmTurns && done && world.isQuiet(),
+    limit: new Date(clock.now().getTime() + LIMIT_SECONDS * 1_000),
+    onTime: () => {
+      for (const jobName of world.training.advance()) {
+        world.send('OnTrainingEvent', { detail: { TrainingJobName: jobName } }, true);
+      }
+    },
+  });
+  return { world, over, promised };
+}
+
+/** S3 tells EventBridge of every write, sooner or later. */
+function put(world: World, key: string, text: string, lastModified?: Date): void {
+  world.store.put(key, text, lastModified);
+  const event = {
+    'detail-type': 'Object Created',
+    time: world.clock.now().toISOString(),
+    detail: { object: { key } },
+  };
+  world.send('OnArrival', event, world.random.chance(0.5));
+}
+
+function dropData(world: World): void {
+  const { random, clock, loop } = world;
+  for (let objects = random.whole(1, 4); objects > 0; objects -= 1) {
+    const key = `${layout.incoming(PIPELINE)}${random.whole(0, 12)}.png`;
+    loop.after(random.whole(0, 200), () =>
+      put(world, key, `content ${random.whole(0, 1e9)} at ${clock.now().getTime()}`),
+    );
+  }
+  if (random.chance(0.3))
+    loop.after(random.whole(0, 250), () => put(world, layout.incoming(PIPELINE) + MARKER, ''));
+}
+
+function spoilDeclaration(world: World): void {
+  const at = world.random.whole(0, CHAOS_SECONDS - 2_000);
+  world.loop.after(at, () => put(world, declarationKey, 'name: [broken'));
+  world.loop.after(at + world.random.whole(60, 2_000), () => put(world, declarationKey, DECLARATION));
+}
+
+async function ask(world: World, promised: string[]): Promise<void> {
+  const answer = await world.invoke('Api', { name: PIPELINE });
+  const response =
+    answer.kind === 'ok' ? (answer.value as { status: number; body: { runId?: string } }) : undefined;
+  if (response?.status === 202 && response.body.runId !== undefined) promised.push(response.body.runId);
+}
+
+/** By a person, a redeployment, or an emulator that was restarted; its function may go on for a while. */
+function abortOne(world: World): void {
+  const running = [...world.executions.values()].filter(({ status }) => status === 'running');
+  if (running.length > 0) world.random.pick(running).status = 'ended';
+}

@@ -1,0 +1,88 @@
+/** The functions as the handlers make them, over the world's ports. Packing is the small model. */
+import { answer } from '../../../../functions/core/api.ts';
+import { judgeRun } from '../../../../functions/core/judge-run.ts';
+import type { TrainingService } from '../../../../functions/core/launch/port.ts';
+import { launchAttempt } from '../../../../functions/core/launch-attempt.ts';
+import { place } from '../../../../functions/core/placement/place.ts';
+import type { MarketSource } from '../../../../functions/core/placement/port.ts';
+import type {
+  Clock,
+  Executions,
+  Notifier,
+  ObjectStore,
+  Schedules,
+} from '../../../../functions/core/ports.ts';
+import { handOver, reconcile } from '../../../../functions/core/reconcile.ts';
+import { reportRun } from '../../../../functions/core/report-run.ts';
+import type { RunStore } from '../../../../functions/core/run-store.ts';
+import type { Observation } from '../../../../functions/core/settle.ts';
+import { settleRun } from '../../../../functions/core/settle-run.ts';
+import { takeArrivals } from '../../../../functions/core/take-arrivals.ts';
+import { takeTrainingEvents } from '../../../../functions/core/training-events.ts';
+import { type Carried, verdictOf } from '../../../../functions/core/verdict.ts';
+import type { Data } from './asl.ts';
+import { pack, plan, seal } from './packing-model.ts';
+
+export interface Ports {
+  readonly runs: RunStore;
+  readonly store: ObjectStore;
+  readonly training: TrainingService;
+  readonly executions: Executions;
+  readonly notifier: Notifier;
+  readonly schedules: Schedules;
+  readonly market: MarketSource;
+  readonly clock: Clock;
+}
+
+export const MARKER = '_DONE';
+
+const text = (event: Data, name: string): string => String(event[name]);
+const messages = (event: Data) => event['messages'] as { messageId: string; body: string }[];
+
+export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Promise<unknown>>> = {
+  Settle: (ports, event) => {
+    const observation = (event['observation'] ?? undefined) as Observation | undefined;
+    return settleRun(ports, { runId: text(event, 'runId'), observation });
+  },
+  PlanShards: ({ store }, event) =>
+    plan(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }, MARKER),
+  PackShards: ({ store }, event) => {
+    const { item } = event['item'] as { item: number };
+    return pack(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }, item);
+  },
+  SealDataset: ({ store }, event) =>
+    seal(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }),
+  Place: (ports, event) => place(ports, { runId: text(event, 'runId') }),
+  Launch: (ports, event) =>
+    launchAttempt(
+      {
+        ...ports,
+        region: 'us-east-1',
+        trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
+        publishAgent: async () => {
+          await ports.store.createText('agent/0a1b/__main__.py', 'agent');
+          return 'agent/0a1b/';
+        },
+      },
+      { runId: text(event, 'runId'), attempt: Number(event['attempt']), taskToken: text(event, 'taskToken') },
+    ),
+  Judge: (ports, event) =>
+    judgeRun(ports, { runId: text(event, 'runId'), timedOut: event['timedOut'] === true }),
+  Report: async (ports, event) => {
+    const report = await reportRun(ports, text(event, 'runId'), verdictOf(event));
+    return { status: report.status, failure: report.failure ?? '' };
+  },
+  Reconcile: async (ports, event) => {
+    const run = event['handOver'] as { runId: string; from: string } | undefined;
+    return run ? handOver(ports, run) : reconcile(ports, { sweep: event['sweep'] === true });
+  },
+  OnArrival: (ports, event) => takeArrivals(ports, messages(event)),
+  OnTrainingEvent: (ports, event) => takeTrainingEvents(ports, messages(event)),
+  Api: (ports, event) =>
+    answer(ports, {
+      route: 'POST /pipelines/{name}/runs',
+      parameters: { name: text(event, 'name') },
+      query: {},
+      body: '',
+    }),
+};
