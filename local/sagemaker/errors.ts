@@ -42,6 +42,9 @@ export class JobFailure extends Error {
   }
 }
 
+/** How SageMaker words an InternalServerError. */
+export const TRY_AGAIN = 'We encountered an internal error. Please try again.';
+
 const OUTAGES: readonly unknown[] = [
   'ECONNREFUSED',
   'ECONNRESET',
@@ -65,11 +68,7 @@ function isOutage(thrown: unknown): boolean {
 export function transferFailure(what: string, thrown: unknown): JobFailure {
   if (thrown instanceof JobFailure) return thrown;
   return isOutage(thrown)
-    ? new JobFailure(
-        'InternalServerError',
-        `We encountered an internal error. Please try again. (${what}: ${messageOf(thrown)})`,
-        thrown,
-      )
+    ? new JobFailure('InternalServerError', `${TRY_AGAIN} (${what}: ${messageOf(thrown)})`, thrown)
     : new JobFailure('ClientError', `${what}: ${messageOf(thrown)}`, thrown);
 }
 

@@ -1,6 +1,7 @@
 /** All hosts of a job for one stay on capacity: their folders, programs, logs and checkpoints. */
 import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
 import { fillChannels, hostsOf, modeOf } from './channels.ts';
 import { type CheckpointSync, makeCheckpointSync } from './checkpoints.ts';
@@ -14,7 +15,7 @@ import {
   inputDataConfig,
   resourceConfig,
 } from './container.ts';
-import { JobFailure, transferFailure } from './errors.ts';
+import { JobFailure, TRY_AGAIN, transferFailure } from './errors.ts';
 import { type HostExit, type HostProcess, startHost } from './host-process.ts';
 import { openLogStream } from './job-logs.ts';
 import { readLines } from './lines.ts';
@@ -173,7 +174,8 @@ class LocalGang implements Gang {
 
   async finish(): Promise<void> {
     await Promise.all(this.#syncs.map((sync) => sync.finish()));
-    await Promise.all(this.#running.map(({ drained }) => drained));
+    const drained = Promise.all(this.#running.map((host) => host.drained));
+    await Promise.race([drained, delay(LAST_OUTPUT_MS, undefined, { ref: false })]);
     await this.#context.metrics.close();
   }
 }
@@ -192,6 +194,9 @@ async function brokenPipe(feeder: PipeFeeder): Promise<never> {
   await feeder.run();
   return new Promise<never>(() => {});
 }
+
+/** A pipe that stays open when everybody has gone says nothing more. */
+const LAST_OUTPUT_MS = 10_000;
 
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -240,6 +245,7 @@ async function failureText(host: Host): Promise<string> {
 
 /** What a host that ended badly makes of the job. */
 export async function failureOf({ exit, host }: GangOutcome & { kind: 'failed' }): Promise<JobFailure> {
+  if (exit.isLost) return new JobFailure('InternalServerError', `${TRY_AGAIN} (${host.name} was lost)`);
   const text = exit.refusal
     ? `the program could not be started: ${exit.refusal}. Name one that is there in ContainerEntrypoint`
     : await failureText(host);

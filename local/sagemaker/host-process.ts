@@ -10,6 +10,8 @@ export interface HostExit {
   readonly signal: string | undefined;
   /** Why the program could not be started at all. */
   readonly refusal: string | undefined;
+  /** The host went away under its program, as a machine does that fails. */
+  readonly isLost: boolean;
 }
 
 export interface HostUsage {
@@ -18,7 +20,7 @@ export interface HostUsage {
 }
 
 export interface HostProcess {
-  /** Settles when nothing of the host is left and all its output was read; never rejects. */
+  /** Settles when nothing of the host is left; never rejects. */
   readonly exited: Promise<HostExit>;
   readonly stdout: Readable;
   readonly stderr: Readable;
@@ -78,28 +80,40 @@ function watch(child: ChildProcess, onUsage: (usage: HostUsage) => void): Promis
   let leader: number | undefined;
   let refusal: string | undefined;
   let exit: Report['exit'];
-  const reports = child.stdio[3];
-  if (reports && 'setEncoding' in reports) {
-    createInterface({ input: reports }).on('line', (line) => {
-      const report = parseReport(line);
-      leader = report.started ?? leader;
-      refusal = report.refused ?? refusal;
-      exit = report.exit ?? exit;
-      if (report.usage) onUsage(report.usage);
-    });
-  }
+  const take = (report: Report): void => {
+    leader = report.started ?? leader;
+    refusal = report.refused ?? refusal;
+    exit = report.exit ?? exit;
+    if (report.usage) onUsage(report.usage);
+  };
   child.on('error', (error) => {
-    resolve({
-      exitCode: 127,
-      signal: undefined,
-      refusal: `the supervisor could not be started: ${error.message}`,
-    });
+    const refusal = `the supervisor could not be started: ${error.message}`;
+    resolve({ exitCode: 127, signal: undefined, refusal, isLost: false });
   });
-  child.on('close', () => {
+  // Not the end of the program's output: something that got away with it open must not hold the job.
+  void Promise.all([readReports(child, take), exitOf(child)]).then(() => {
     // Somebody killed the supervisor itself: what it guarded goes too.
     if (!exit && leader !== undefined) killGroup(leader);
-    resolve({ exitCode: exit?.code ?? SUPERVISOR_LOST, signal: exit?.signal ?? undefined, refusal });
+    return resolve({
+      exitCode: exit?.code ?? SUPERVISOR_LOST,
+      signal: exit?.signal ?? undefined,
+      refusal,
+      isLost: exit === undefined,
+    });
   });
+  return promise;
+}
+
+const exitOf = (child: ChildProcess): Promise<void> =>
+  new Promise((resolve) => child.once('exit', () => resolve()));
+
+function readReports(child: ChildProcess, take: (report: Report) => void): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const reports = child.stdio[3];
+  if (!reports || !('setEncoding' in reports)) return Promise.resolve();
+  createInterface({ input: reports })
+    .on('line', (line) => take(parseReport(line)))
+    .on('close', () => resolve());
   return promise;
 }
 

@@ -18,7 +18,8 @@ const RECORD_FILE = 'job.json';
 
 export async function openJobStore(stateDirectory: string): Promise<JobStore> {
   const jobs = join(stateDirectory, 'jobs');
-  await mkdir(jobs, { recursive: true });
+  // Hyperparameters and environments are nobody else's business.
+  await mkdir(jobs, { recursive: true, mode: 0o700 });
   // One write after another for a job: a late old state must not replace a newer one.
   const tails = new Map<string, Promise<void>>();
   const directoryOf = (name: string): string => join(jobs, name);

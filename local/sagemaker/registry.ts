@@ -1,6 +1,12 @@
 /** All training jobs of the account and Region that this server stands for. */
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
-import { JobFailure, resourceInUse, resourceLimitExceeded, validationException } from './errors.ts';
+import {
+  JobFailure,
+  resourceInUse,
+  resourceLimitExceeded,
+  TRY_AGAIN,
+  validationException,
+} from './errors.ts';
 import { ec2Name, groupsOf, hasEnded, type JobRecord, marketOf, withStatus } from './job-record.ts';
 import { hasObjects, parseS3Uri } from './objects.ts';
 import { type JobServices, TrainingJob } from './training-job.ts';
@@ -17,7 +23,7 @@ export interface JobRegistry {
 
 const SERVER_DIED = new JobFailure(
   'InternalServerError',
-  'We encountered an internal error. Please try again. (The local SageMaker ended while the job was running.)',
+  `${TRY_AGAIN} (The local SageMaker ended while the job was running.)`,
 ).message;
 
 /** Takes up the jobs on disk: what was running when the last server ended has failed. */

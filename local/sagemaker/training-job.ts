@@ -5,7 +5,7 @@ import type { AddressBook } from './addresses.ts';
 import { type ArtifactKind, uploadArtifacts } from './artifacts.ts';
 import { billingRate, capacityRequest, waitForCapacity } from './capacity.ts';
 import { EndingSwitch, STOPPED_AS } from './endings.ts';
-import { JobFailure, messageOf } from './errors.ts';
+import { JobFailure, messageOf, TRY_AGAIN } from './errors.ts';
 import { failureOf, type Gang, type GangOutcome } from './gang.ts';
 import {
   groupsOf,
@@ -264,9 +264,7 @@ export class TrainingJob {
   async #fail(error: unknown): Promise<void> {
     if (this.#endings.ending === 'serverCloses') return;
     const failure =
-      error instanceof JobFailure
-        ? error
-        : new JobFailure('InternalServerError', 'We encountered an internal error. Please try again.', error);
+      error instanceof JobFailure ? error : new JobFailure('InternalServerError', TRY_AGAIN, error);
     if (failure !== error) this.#services.settings.log(`${this.record.name}: ${messageOf(error)}`);
     this.#state.update((record) => ({ ...record, failureReason: failure.message }));
     await this.#state.end('Failed', 'Failed', 'Training job failed');

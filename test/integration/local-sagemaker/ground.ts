@@ -1,4 +1,6 @@
 /** What the local SageMaker's tests stand on: an emulator, a bucket, a market without limits, and the server itself. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -239,3 +241,13 @@ export const channelOf = (
   ChannelName,
   DataSource: { S3DataSource: { S3DataType: 'S3Prefix', S3Uri, ...more } },
 });
+
+/** A process that has ended and that nobody has asked about yet does not run. */
+export function isRunning(pid: number): boolean {
+  if (process.platform === 'linux') {
+    const status = `/proc/${pid}/stat`;
+    return existsSync(status) && !readFileSync(status, 'latin1').includes(') Z ');
+  }
+  const state = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim();
+  return state !== '' && !state.startsWith('Z');
+}

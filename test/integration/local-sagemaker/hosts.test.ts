@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestEmulator, type TestEmulator } from '../emulator.ts';
-import { type Ground, layGround } from './ground.ts';
+import { type Ground, isRunning, layGround } from './ground.ts';
 
 let emulator: TestEmulator;
 let ground: Ground;
@@ -110,7 +110,7 @@ time.sleep(0.5)
   });
   const orphan = await seen.promise;
   expect((await ground.ended(name)).TrainingJobStatus).toBe('Completed');
-  expect(() => process.kill(orphan, 0)).toThrow('ESRCH');
+  expect(isRunning(orphan)).toBe(false);
   ears.close();
 });
 
@@ -173,4 +173,24 @@ test('an emulator that is away fails the download as the service’s fault, not 
   } finally {
     await away.close();
   }
+});
+
+test('a supervisor that is killed takes its program with it', async () => {
+  const name = await ground.create({
+    script: `
+import os, pathlib, time
+folder = pathlib.Path(os.environ['SAGEMAKER_BASE_DIR']) / 'checkpoints'
+(folder / 'pids').write_text(f'{os.getppid()} {os.getpid()}')
+time.sleep(600)
+`,
+    CheckpointConfig: { S3Uri: `s3://${ground.bucket}/pids` },
+  });
+  await ground.market.nextSync();
+  const [supervisor, program] = (await ground.get('pids/pids')).toString().split(' ').map(Number);
+  process.kill(supervisor ?? 0, 'SIGKILL');
+  const job = await ground.ended(name);
+  expect(job.FailureReason).toBe(
+    'InternalServerError: We encountered an internal error. Please try again. (algo-1 was lost)',
+  );
+  expect(isRunning(program ?? 0)).toBe(false);
 });

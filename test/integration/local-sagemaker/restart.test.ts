@@ -11,7 +11,7 @@ import {
 } from '@aws-sdk/client-sagemaker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clientConfiguration, projectPython, startTestEmulator, type TestEmulator } from '../emulator.ts';
-import { type Ground, jobRequest, layGround } from './ground.ts';
+import { type Ground, isRunning, jobRequest, layGround } from './ground.ts';
 
 let emulator: TestEmulator;
 let ground: Ground;
@@ -53,15 +53,6 @@ async function startAlone(): Promise<{ server: ChildProcess; url: string }> {
   throw new Error('the server ended before it answered');
 }
 
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 async function untilTrue(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + 20_000;
   while (!(await holds())) {
@@ -84,9 +75,9 @@ async function startLingering(url: string, name: string): Promise<number[]> {
 test('kill -9 of the server leaves no process, and its jobs have failed at the next start', async () => {
   const first = await startAlone();
   const pids = await startLingering(first.url, 'killed-job');
-  expect(pids.filter(isAlive)).toEqual(pids);
+  expect(pids.filter(isRunning)).toEqual(pids);
   first.server.kill('SIGKILL');
-  await untilTrue('the end of all processes', () => !pids.some(isAlive));
+  await untilTrue('the end of all processes', () => !pids.some(isRunning));
   const second = await startAlone();
   const client = new SageMakerClient({ ...clientConfiguration(emulator.url), endpoint: second.url });
   const job = await client.send(new DescribeTrainingJobCommand({ TrainingJobName: 'killed-job' }));
@@ -105,7 +96,7 @@ test('SIGTERM of the server ends its hosts before it ends itself', async () => {
   server.kill('SIGTERM');
   await once(server, 'exit');
   expect(server.exitCode).toBe(0);
-  expect(pids.filter(isAlive)).toEqual([]);
+  expect(pids.filter(isRunning)).toEqual([]);
 });
 
 test('a second server on the same state is refused', async () => {
