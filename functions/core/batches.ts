@@ -8,6 +8,8 @@ export interface PipelineRecord {
   readonly openBatch: number;
   /** When the batch before the open one was closed, ISO 8601. Its run listed the bucket after that. */
   readonly closedAt?: string | undefined;
+  /** Fingerprint of incoming/ at that close; undefined when the batch was closed by a run that could not settle it. */
+  readonly seen?: string | undefined;
   readonly valid: boolean;
   readonly problems?: readonly { readonly path: string; readonly message: string }[] | undefined;
   readonly updatedAt: string;
@@ -30,7 +32,7 @@ const CLOCK_SKEW_MILLISECONDS = 2_000;
  * An object that was there before the last batch was closed is in that batch's listing (S3 lists strongly
  * consistently), so its event, however late or often it comes, wakes nothing.
  */
-export function wakes(pipeline: PipelineRecord, eventTime: Date): boolean {
+export function wakes(pipeline: Pick<PipelineRecord, 'closedAt'>, eventTime: Date): boolean {
   if (pipeline.closedAt === undefined) return true;
   return eventTime.getTime() > new Date(pipeline.closedAt).getTime() - CLOCK_SKEW_MILLISECONDS;
 }

@@ -1,10 +1,12 @@
 /** Level-triggered repair: does what events and executions would have done, had none of them been lost. */
-import { executionName } from './batches.ts';
-import { layout } from './layout.ts';
+import { executionName, type PipelineRecord, wakes } from './batches.ts';
+import { layout, PIPELINES_PREFIX } from './layout.ts';
 import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
-import type { ListedObject, ObjectStore } from './ports.ts';
+import { pipelineName } from './pipeline.ts';
+import type { ObjectStore } from './ports.ts';
 import { FINISHED, type RunRecord } from './records.ts';
 import { decidedVerdict, reportRun } from './report-run.ts';
+import { observe } from './settle.ts';
 import { startExecution, wakeRun } from './wake.ts';
 
 export interface ReconcileDeps extends ObserveDeps {
@@ -57,10 +59,11 @@ export async function reconcile(
   const woken: string[] = [];
   if (options.sweep) {
     await each(
-      await deps.runs.listPipelines(),
+      await pipelinesToSweep(deps),
       ({ name }) => name,
-      async ({ name, closedAt }) => {
-        if (!(await holdsNewer(deps.store.list(layout.incoming(name)), closedAt))) return;
+      async (pipeline) => {
+        if (!(await holdsUnseen(deps, pipeline))) return;
+        const { name } = pipeline;
         const run = await wakeRun(deps, { pipeline: name, trigger: 'arrival' });
         if (run.kind === 'started') woken.push(run.runId);
       },
@@ -128,11 +131,33 @@ async function nextExecution(deps: ReconcileDeps, run: RunRecord): Promise<void>
   await startExecution(deps.executions, next);
 }
 
-async function holdsNewer(
-  listing: AsyncIterable<ListedObject>,
-  closedAt: string | undefined,
-): Promise<boolean> {
-  const closed = closedAt === undefined ? Number.NEGATIVE_INFINITY : new Date(closedAt).getTime();
-  for await (const { lastModified } of listing) if (lastModified.getTime() > closed) return true;
-  return false;
+type Swept = Pick<PipelineRecord, 'name'> & Partial<PipelineRecord>;
+
+/** Those on record, and those whose declaration lies in the bucket although nobody was told (or the table was lost). */
+async function pipelinesToSweep({ runs, store }: ReconcileDeps): Promise<Swept[]> {
+  const known: Swept[] = await runs.listPipelines();
+  const names = new Set(known.map(({ name }) => name));
+  for await (const { key } of store.list(PIPELINES_PREFIX)) {
+    const name = pipelineName.safeParse(key.slice(PIPELINES_PREFIX.length).replace(/\.yaml$/, ''));
+    if (name.success && key === layout.pipeline(name.data) && !names.has(name.data))
+      known.push({ name: name.data });
+  }
+  return known;
+}
+
+/**
+ * Whether something lies there that the last close has not seen. Compared by what it is, not by its date: S3 dates a
+ * multipart upload from its start, so it can appear with a time before the close.
+ */
+async function holdsUnseen({ store, clock }: ReconcileDeps, pipeline: Swept): Promise<boolean> {
+  const prefix = layout.incoming(pipeline.name);
+  const { closedAt, seen } = pipeline;
+  if (closedAt !== undefined && seen === undefined) {
+    // The run that closed it failed before it looked; only what came since is worth another.
+    for await (const { lastModified } of store.list(prefix))
+      if (wakes({ closedAt }, lastModified)) return true;
+    return false;
+  }
+  const { objects, fingerprint } = await observe(store.list(prefix), { prefix, now: clock.now() });
+  return objects > 0 && fingerprint !== seen;
 }

@@ -47,10 +47,11 @@ export interface RunStore {
   listOpenRuns(): Promise<RunRecord[]>;
   /**
    * Pins the declaration on the run and opens the next batch, both or neither; a batch closed before stays as it was.
+   * `seen` is kept with the pipeline, and forgotten when it is not given.
    */
   closeBatch(
     run: { readonly runId: string; readonly pipeline: string; readonly batch: number },
-    close: { readonly at: string; readonly declaration?: Pipeline },
+    close: { readonly at: string; readonly declaration?: Pipeline; readonly seen?: string },
   ): Promise<RunRecord>;
 
   createAttempt(attempt: AttemptRecord): Promise<'created' | 'exists'>;

@@ -56,7 +56,11 @@ export async function settleRun(
   const decision = decideSettled(observation, settle, { now, openedAt: new Date(run.createdAt) });
   if (decision.kind === 'wait') return { ...decision, observation };
 
-  const closed = await deps.runs.closeBatch(run, { at: deps.clock.now().toISOString(), declaration });
+  const closed = await deps.runs.closeBatch(run, {
+    at: deps.clock.now().toISOString(),
+    declaration,
+    seen: observation.fingerprint,
+  });
   await deps.runs.addTimeline(run.runId, {
     id: 'settled',
     at: closed.closedAt ?? now.toISOString(),

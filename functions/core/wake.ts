@@ -116,7 +116,8 @@ export async function registerPipeline(
   const { schedule } = declaration.pipeline;
   if (schedule === undefined) await deps.schedules.remove(name);
   else await deps.schedules.put(name, schedule);
-  if (record.closedAt === undefined && (await holdsAnything(deps.store, layout.incoming(name)))) {
+  // Data that came before the declaration, or that a run with a bad one could not settle.
+  if (record.seen === undefined && (await holdsAnything(deps.store, layout.incoming(name)))) {
     return { kind: 'valid', woken: await wakeRun(deps, { pipeline: name, trigger: 'arrival' }) };
   }
   return { kind: 'valid' };

@@ -121,12 +121,12 @@ function runMethods({ runs, openRuns, pipelines }: Tables): RunMethods {
           .slice(0, limit),
       ),
     listOpenRuns: () => answer(() => [...openRuns].map(known)),
-    closeBatch: ({ runId, pipeline: name, batch }, { at, declaration }) =>
+    closeBatch: ({ runId, pipeline: name, batch }, { at, declaration, seen }) =>
       answer(() => {
         const run = known(runId);
         const pipeline = pipelines.get(name);
         if (pipeline?.openBatch !== batch) return run;
-        pipelines.set(name, changed(pipeline, { openBatch: batch + 1, closedAt: at, updatedAt: at }));
+        pipelines.set(name, changed(pipeline, { openBatch: batch + 1, closedAt: at, updatedAt: at, seen }));
         const pinned = declaration && { declaration, status: 'packing' as const };
         const closed = changed(run, { closedAt: at, updatedAt: at, ...pinned });
         runs.set(runId, closed);

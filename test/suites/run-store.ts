@@ -160,6 +160,17 @@ function closing(open: () => Promise<RunStore>): void {
     expect(await store.getPipeline('close-a')).toMatchObject({ openBatch: 2, closedAt: LATER });
   });
 
+  it('keeps what was seen at the close until a close that saw nothing', async () => {
+    const store = await open();
+    await store.ensurePipeline('close-seen', { firstBatch: 1, at: AT });
+    for (const batch of [1, 2]) await store.createRun(runOf('close-seen', batch));
+    const declaration = declarationOf('close-seen');
+    await store.closeBatch(runOf('close-seen', 1), { at: LATER, declaration, seen: 'a1b2' });
+    expect((await store.getPipeline('close-seen'))?.seen).toBe('a1b2');
+    await store.closeBatch(runOf('close-seen', 2), { at: LATER });
+    expect((await store.getPipeline('close-seen'))?.seen).toBeUndefined();
+  });
+
   it('changes nothing when a batch is closed a second time', async () => {
     const store = await open();
     await store.ensurePipeline('close-b', { firstBatch: 1, at: AT });

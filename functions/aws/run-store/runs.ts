@@ -97,9 +97,14 @@ async function closeBatch(
         Update: {
           TableName: table.name,
           Key: pipelineKey(run.pipeline),
-          UpdateExpression: 'SET openBatch = :next, closedAt = :at, updatedAt = :at',
+          UpdateExpression: `SET openBatch = :next, closedAt = :at, updatedAt = :at${close.seen === undefined ? ' REMOVE seen' : ', seen = :seen'}`,
           ConditionExpression: 'openBatch = :batch',
-          ExpressionAttributeValues: { ':next': run.batch + 1, ':batch': run.batch, ':at': close.at },
+          ExpressionAttributeValues: {
+            ':next': run.batch + 1,
+            ':batch': run.batch,
+            ':at': close.at,
+            ...(close.seen !== undefined && { ':seen': close.seen }),
+          },
         },
       },
     ]);

@@ -83,9 +83,11 @@ function dropData(world: World): void {
   const { random, clock, loop } = world;
   for (let objects = random.whole(1, 4); objects > 0; objects -= 1) {
     const key = `${layout.incoming(PIPELINE)}${random.whole(0, 12)}.png`;
-    loop.after(random.whole(0, 200), () =>
-      put(world, key, `content ${random.whole(0, 1e9)} at ${clock.now().getTime()}`),
-    );
+    loop.after(random.whole(0, 200), () => {
+      const began = new Date(clock.now().getTime() - random.whole(60, 3_000) * 1_000);
+      const text = `content ${random.whole(0, 1e9)} at ${clock.now().getTime()}`;
+      put(world, key, text, random.chance(0.25) ? began : undefined);
+    });
   }
   if (random.chance(0.3))
     loop.after(random.whole(0, 250), () => put(world, layout.incoming(PIPELINE) + MARKER, ''));

@@ -19,7 +19,7 @@ import type { Observation } from '../../../../functions/core/settle.ts';
 import { settleRun } from '../../../../functions/core/settle-run.ts';
 import { takeArrivals } from '../../../../functions/core/take-arrivals.ts';
 import { takeTrainingEvents } from '../../../../functions/core/training-events.ts';
-import { type Carried, verdictOf } from '../../../../functions/core/verdict.ts';
+import { verdictOf } from '../../../../functions/core/verdict.ts';
 import type { Data } from './asl.ts';
 import { pack, plan, seal } from './packing-model.ts';
 
