@@ -3,6 +3,9 @@
  * One schema validates `pipelines/<name>.yaml`, the API's PUT body, and generates the editors' JSON Schema.
  */
 import * as z from 'zod';
+import { ec2Schema, helpersSchema, instanceType } from './compute-parts.ts';
+
+export { TRAINING_GROUP } from './compute-parts.ts';
 
 /** Lower case, 1-32 characters: the name becomes part of keys, execution names and SageMaker job names (63). */
 export const pipelineName = z
@@ -126,17 +129,17 @@ export const trainingSchema = z.strictObject({
     .refine((all) => Object.keys(all).length <= 80, 'at most 80 hyperparameters')
     .refine((all) => Object.keys(all).every((key) => !key.startsWith('sagemaker_')), 'sagemaker_ is reserved')
     .default({}),
+  inputMode: z
+    .enum(['auto', 'File', 'FastFile', 'Pipe'])
+    .optional()
+    .describe(
+      'How shards reach the script: auto (the default) downloads what fits and is quick, else streams.',
+    ),
   distribution: z
     .enum(['FullyReplicated', 'ShardedByS3Key'])
     .default('FullyReplicated')
     .describe('Whether every host gets all shards or its share of them.'),
 });
-
-/** The instance group that trains, in a job with helpers. */
-export const TRAINING_GROUP = 'train';
-
-/** EC2 names; SageMaker's are the same behind `ml.`. */
-const instanceType = z.string().regex(/^[a-z0-9-]+\.[a-z0-9-]+$/, 'write EC2 names such as g5.xlarge');
 
 export const computeSchema = z.strictObject({
   instanceTypes: z
@@ -145,26 +148,7 @@ export const computeSchema = z.strictObject({
     .max(30)
     .describe('Interchangeable types; three or more score best.'),
   nodes: z.number().int().min(1).max(64).default(1),
-  helpers: z
-    .array(
-      z.strictObject({
-        name: z
-          .string()
-          .regex(/^[a-z][a-z0-9-]{0,30}$/, 'use 1 to 31 of a-z, 0-9 and hyphens')
-          .refine(
-            (name) => name !== TRAINING_GROUP,
-            `${TRAINING_GROUP} is the group that trains, choose another`,
-          ),
-        instanceType,
-        nodes: z.number().int().min(1).max(64),
-      }),
-    )
-    .min(1)
-    .max(4)
-    .refine(
-      (groups) => new Set(groups.map(({ name }) => name)).size === groups.length,
-      'give each group a name of its own',
-    )
+  helpers: helpersSchema
     .optional()
     .describe('Groups of CPU nodes beside the nodes that train, for strategies that preprocess there.'),
   spotWithHelpers: z
@@ -179,36 +163,7 @@ export const computeSchema = z.strictObject({
     .enum(['sagemaker', 'ec2'])
     .optional()
     .describe('Where the job runs: sagemaker (the default), or ec2 for instances of your own account.'),
-  ec2: z
-    .strictObject({
-      image: z
-        .string()
-        .regex(
-          /^(ami-[0-9a-f]{8,17}|resolve:ssm:[A-Za-z0-9_./:-]{1,500})$/,
-          'write ami-… or resolve:ssm:/path/of/a/parameter',
-        )
-        .describe("A machine image with the AWS CLI and the framework, e.g. AWS's Deep Learning AMI."),
-      instanceProfile: z
-        .string()
-        .regex(
-          /^arn:aws[a-z-]*:iam::\d{12}:instance-profile\/[\w+=,.@/-]{1,500}$/,
-          'write the ARN of an instance profile',
-        )
-        .describe(
-          'May read the data, write checkpoints and models; the training role of the template as a profile.',
-        ),
-      python: z
-        .string()
-        .regex(/^[A-Za-z0-9_./-]{1,200}$/, 'write the path of a program')
-        .default('python3')
-        .describe('The Python that has the framework, e.g. /opt/pytorch/bin/python3.'),
-      rootDevice: z
-        .string()
-        .regex(/^\/dev\/[a-z0-9]{2,20}$/, 'write a device such as /dev/xvda')
-        .default('/dev/xvda')
-        .describe("The image's root device: /dev/xvda on Amazon Linux, /dev/sda1 on Ubuntu."),
-    })
-    .optional(),
+  ec2: ec2Schema.optional(),
   volumeGigabytes: z.number().int().min(1).max(16_384).default(30),
   vpc: z
     .strictObject({

@@ -165,11 +165,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     passRole('tw-trainingrole', 'sagemaker.amazonaws.com'),
   ],
   judge: [log('judge'), ...observe, ...progress],
-  report: [
-    log('report'),
-    ...observe,
-    write(layout.report('digits', RUN)),
-  ],
+  report: [log('report'), ...observe, write(layout.report('digits', RUN))],
   'on-training-event': [log('on-training-event'), ...consume('tw-trainingeventsqueue'), ...observe],
   reconcile: [
     log('reconcile'),

@@ -91,6 +91,21 @@ const grouped: [string, TrainingJobInput][] = MARKETS.flatMap((market) =>
 );
 
 const long = 'p'.repeat(32);
+/** The same data at sizes that call for different ways of reading it. */
+const sized = (bytes: number, shards: number): Partial<TrainingJobInput> => ({
+  generations: [{ shardsPrefix: 'digits/dataset/digits-000001/shards/', totals: { shards, bytes } }],
+});
+const modes: [string, TrainingJobInput][] = [
+  ['data that is downloaded', made({ ...base, over: { ...sized(1e9, 4), attempt: 11 } })],
+  ['data that is streamed', made({ ...base, over: { ...sized(5e12, 20_000), attempt: 12 } })],
+  ['FastFile as declared', made({ ...base, training: { inputMode: 'FastFile' } })],
+  ['Pipe as declared', made({ ...base, training: { inputMode: 'Pipe' } })],
+  [
+    'Pipe divided over the hosts',
+    made({ ...base, training: { inputMode: 'Pipe', distribution: 'ShardedByS3Key' } }),
+  ],
+];
+
 const single: [string, TrainingJobInput][] = [
   ['one zone of a VPC', made({ ...base, zoneId: 'use1-az6', compute: { vpc } })],
   ['any zone of a VPC', made({ ...base, compute: { vpc } })],
@@ -176,5 +191,6 @@ export const CONFIGURATIONS: readonly (readonly [string, TrainingJobInput])[] = 
   ...grid,
   ...images,
   ...grouped,
+  ...modes,
   ...single,
 ];

@@ -86,6 +86,11 @@ export const RULES: readonly Rule[] = [
       ),
   },
   {
+    name: 'code and agent are files, whatever the data is',
+    holds: ({ InputDataConfig }) =>
+      InputDataConfig.every(({ ChannelName, InputMode }) => ChannelName === 'train' || InputMode === 'File'),
+  },
+  {
     name: 'every prefix ends in a slash, so that it cannot be the beginning of another name',
     holds: (request) =>
       sources(request).every(({ S3DataType, S3Uri }) => S3DataType !== 'S3Prefix' || S3Uri.endsWith('/')),

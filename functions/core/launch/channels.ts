@@ -8,6 +8,8 @@ export interface GenerationShards {
   readonly shardsPrefix: string;
   /** Shard names relative to the prefix; needed only when a run trains on several generations. */
   readonly shards?: readonly string[] | undefined;
+  /** Number and size of all its shards, for choosing the input mode. */
+  readonly totals?: { readonly shards: number; readonly bytes: number } | undefined;
 }
 
 export interface ChannelsInput {
@@ -18,6 +20,8 @@ export interface ChannelsInput {
   readonly sourceUri: string;
   readonly agentPrefix: string;
   readonly inputMode: InputMode;
+  /** Of the order in which a Pipe hands out the shards. */
+  readonly shuffleSeed?: number | undefined;
   readonly distribution: 'FullyReplicated' | 'ShardedByS3Key';
   /** Names of all instance groups when the job has several: then every channel must name its groups. */
   readonly groups?: readonly string[] | undefined;
@@ -75,12 +79,13 @@ const replicated = (uri: string, groups: readonly string[] | undefined): Source 
 
 function channel(
   name: string,
-  { inputMode }: Pick<ChannelsInput, 'inputMode'>,
+  { inputMode, shuffleSeed }: Pick<ChannelsInput, 'inputMode' | 'shuffleSeed'>,
   source: Source,
 ): ChannelRequest {
   return {
     ChannelName: name,
     InputMode: inputMode,
+    ...(inputMode === 'Pipe' && shuffleSeed !== undefined ? { ShuffleConfig: { Seed: shuffleSeed } } : {}),
     DataSource: {
       S3DataSource: {
         S3DataType: source.type,

@@ -64,6 +64,7 @@ export function jobParts(
     pipeline: declaration.name,
     sourceUri: sourceUriOf(input),
     inputMode,
+    shuffleSeed: declaration.packing.seed,
     distribution: declaration.training.distribution,
     groups,
   };

@@ -10,6 +10,8 @@ export type InputMode = 'File' | 'FastFile' | 'Pipe';
 export interface ChannelRequest {
   readonly ChannelName: string;
   readonly InputMode: InputMode;
+  /** Pipe: another order of the shards in every epoch. */
+  readonly ShuffleConfig?: { readonly Seed: number };
   readonly DataSource: {
     readonly S3DataSource: {
       readonly S3DataType: 'S3Prefix' | 'ManifestFile';

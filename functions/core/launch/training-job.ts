@@ -6,6 +6,7 @@ import type { Problem } from '../errors.ts';
 import type { Placement } from '../records.ts';
 import type { PreparedObject } from './channels.ts';
 import { imageFor } from './images.ts';
+import { chooseInput, type InputChoice } from './input-mode.ts';
 import { AGENT_PATH, jobParts, type TrainingJobInput } from './job-parts.ts';
 import { metricDefinitions } from './metrics.ts';
 import type { CreateTrainingJobRequest } from './request.ts';
@@ -21,6 +22,8 @@ export type TrainingJob =
       readonly request: CreateTrainingJobRequest;
       /** To be written to the bucket before the job is created. */
       readonly objects: readonly PreparedObject[];
+      /** How the shards reach the script, and why. */
+      readonly input: InputChoice;
     }
   /** Paths as in the declaration. */
   | { readonly kind: 'problems'; readonly problems: readonly Problem[] };
@@ -36,7 +39,8 @@ export function buildTrainingJob(input: TrainingJobInput): TrainingJob {
   const resources = take(resourcesOf(input.placement, input.declaration.compute), NO_RESOURCES);
   const { image } = take(imageOf(input, resources.device), { image: 'none' });
   const vpc = take(vpcOf(input.placement, input.declaration.compute), {});
-  const { parts, objects, problems: ofParts } = jobParts(input, 'File', resources.groups);
+  const chosen = take(chooseInput(input), { mode: 'File', reason: '' } satisfies InputChoice);
+  const { parts, objects, problems: ofParts } = jobParts(input, chosen.mode, resources.groups);
   const request: CreateTrainingJobRequest = {
     ...parts,
     RoleArn: input.roleArn,
@@ -47,7 +51,8 @@ export function buildTrainingJob(input: TrainingJobInput): TrainingJob {
     ...CONTAINER_POLICY,
   };
   problems.push(...ofParts, ...requestProblems(request));
-  return problems.length === 0 ? { kind: 'request', request, objects } : { kind: 'problems', problems };
+  if (problems.length > 0) return { kind: 'problems', problems };
+  return { kind: 'request', request, objects, input: chosen };
 }
 
 const NO_RESOURCES: Resources = { config: { InstanceType: 'ml.m5.large', InstanceCount: 1 }, device: 'cpu' };

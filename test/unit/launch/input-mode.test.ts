@@ -1,0 +1,155 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { chooseInput, type InputChoice } from '../../../functions/core/launch/input-mode.ts';
+import { buildTrainingJob } from '../../../functions/core/launch/training-job.ts';
+import { declaration, launch, placement } from './fixtures.ts';
+
+interface Case {
+  readonly bytes: number;
+  readonly shards: number;
+  readonly instanceType?: string;
+  readonly nodes?: number;
+  readonly market?: 'spot' | 'on-demand';
+  readonly training?: Record<string, unknown>;
+  readonly generations?: number;
+}
+
+const question = ({
+  bytes,
+  shards,
+  instanceType = 'g5.xlarge',
+  nodes = 2,
+  market = 'spot',
+  training = {},
+  generations = 1,
+}: Case) => ({
+  declaration: declaration({ training }),
+  placement: placement({ pool: { instanceType, market }, topology: { nodes, acceleratorsPerNode: 1 } }),
+  generations: Array.from({ length: generations }, (_, index) => ({
+    shardsPrefix: `digits/dataset/${index}/shards/`,
+    shards: ['0.tar'],
+    totals: { shards: shards / generations, bytes: bytes / generations },
+  })),
+});
+
+function choice(of: Case): InputChoice {
+  const answer = chooseInput(question(of));
+  if ('problem' in answer) throw new Error(answer.problem.message);
+  return answer;
+}
+
+const message = (of: Case): string => {
+  const answer = chooseInput(question(of));
+  return 'problem' in answer ? answer.problem.message : '';
+};
+
+/** g5.xlarge: 250 GB of NVMe and 2.5 Gbit/s, so 200 GB are usable at 156 MB/s. */
+describe('chooseInput', () => {
+  it('downloads what is quickly there', () => {
+    expect(choice({ bytes: 10e9, shards: 40 })).toEqual({
+      mode: 'File',
+      reason: 'about 64 s to download 10.0 GB',
+    });
+  });
+
+  it('streams what takes long to download and comes in large shards', () => {
+    expect(choice({ bytes: 100e9, shards: 400 })).toMatchObject({
+      mode: 'FastFile',
+      reason: expect.stringContaining('after an interruption'),
+    });
+  });
+
+  it('bears a longer download when nothing will make it repeat it', () => {
+    expect(choice({ bytes: 100e9, shards: 400, market: 'on-demand' }).mode).toBe('File');
+  });
+
+  it('downloads shards that are too small to be streamed', () => {
+    expect(choice({ bytes: 100e9, shards: 100_000 })).toMatchObject({
+      mode: 'File',
+      reason: expect.stringContaining('too small'),
+    });
+  });
+
+  it('streams what does not fit, however small the shards are', () => {
+    expect(choice({ bytes: 300e9, shards: 1_000_000 })).toMatchObject({
+      mode: 'FastFile',
+      reason: expect.stringContaining('do not fit'),
+    });
+  });
+
+  it('counts what one host reads when the shards are divided', () => {
+    const training = { distribution: 'ShardedByS3Key' };
+    expect(choice({ bytes: 80e9, shards: 400 }).mode).toBe('FastFile');
+    expect(choice({ bytes: 80e9, shards: 400, nodes: 4, training }).mode).toBe('File');
+  });
+
+  it('looks at the volume of a type without disks of its own', () => {
+    // 30 GB of EBS, 24 of them usable.
+    expect(choice({ bytes: 23e9, shards: 90, instanceType: 'm5.xlarge', market: 'on-demand' }).mode).toBe(
+      'File',
+    );
+    expect(choice({ bytes: 25e9, shards: 90, instanceType: 'm5.xlarge', market: 'on-demand' }).mode).toBe(
+      'FastFile',
+    );
+  });
+
+  it('obeys what is declared', () => {
+    for (const mode of ['File', 'FastFile', 'Pipe']) {
+      expect(choice({ bytes: 1e9, shards: 4, training: { inputMode: mode } })).toEqual({
+        mode,
+        reason: 'as declared',
+      });
+    }
+  });
+
+  it('says how much disk a declared File would need', () => {
+    expect(message({ bytes: 300e9, shards: 9, training: { inputMode: 'File' } })).toContain('375 GB');
+  });
+
+  it('never streams several generations', () => {
+    expect(choice({ bytes: 100e9, shards: 400, generations: 2 }).mode).toBe('File');
+    expect(message({ bytes: 300e9, shards: 400, generations: 2 })).toContain('do not fit');
+  });
+
+  it('downloads when it does not know how much', () => {
+    const { totals: _, ...unsized } = question({ bytes: 1, shards: 1 }).generations[0] ?? {
+      shardsPrefix: '',
+    };
+    expect(chooseInput({ ...question({ bytes: 1, shards: 1 }), generations: [unsized] })).toMatchObject({
+      mode: 'File',
+    });
+  });
+
+  it('always gives a reason, and File only to what fits', () => {
+    const size = fc.record({
+      bytes: fc.double({ min: 0, max: 1e14, noNaN: true }),
+      shards: fc.integer({ min: 0, max: 1_000_000 }),
+      instanceType: fc.constantFrom('g5.xlarge', 'p5.48xlarge', 'm5.xlarge', 'nobody.knows'),
+      market: fc.constantFrom('spot' as const, 'on-demand' as const),
+    });
+    fc.assert(
+      fc.property(size, (of) => {
+        const { mode, reason } = choice(of);
+        expect(reason.length).toBeGreaterThan(0);
+        expect(mode === 'File' && of.instanceType === 'm5.xlarge' && of.bytes > 24e9).toBe(false);
+      }),
+    );
+  });
+});
+
+describe('a training job', () => {
+  it('reads as was chosen, and says why', () => {
+    const job = buildTrainingJob(launch(question({ bytes: 100e9, shards: 400 })));
+    expect(job).toMatchObject({ kind: 'request', input: { mode: 'FastFile' } });
+    const channels = job.kind === 'request' ? job.request.InputDataConfig : [];
+    expect(channels.map(({ InputMode }) => InputMode)).toEqual(['FastFile', 'File', 'File']);
+  });
+
+  it('hands out the shards of a pipe in another order each epoch', () => {
+    const job = buildTrainingJob(launch({ declaration: declaration({ training: { inputMode: 'Pipe' } }) }));
+    expect(job.kind === 'request' && job.request.InputDataConfig[0]).toMatchObject({
+      InputMode: 'Pipe',
+      ShuffleConfig: { Seed: 0 },
+    });
+  });
+});
