@@ -1,0 +1,123 @@
+/**
+ * The policy over one or many zones, asked once a tick. It keeps a belief for every zone and one for the pool of them
+ * all (the zone in use, or the best there is): the pool's says whether to run on Spot, on demand or to wait, the zones'
+ * say where, and when a cheaper zone is worth a move.
+ */
+import { type Action, IDLE, SPOT } from './actions.ts';
+import { offers, slackAt } from './decide.ts';
+import type { MarketModel } from './market-model.ts';
+import { type Job, makePlan, type Plan, type PlanOptions } from './plan.ts';
+import { type Belief, observe } from './regimes.ts';
+
+export interface ZonedJob extends Omit<Job, 'spotUsd'> {
+  /** Per hour, by zone. */
+  readonly spotUsd: readonly number[];
+}
+
+export interface ZonedMoment {
+  readonly nowSeconds: number;
+  readonly workLeft: number;
+  /** What runs: IDLE after an interruption. */
+  readonly runs: Action;
+  readonly zone: number;
+  readonly debt: number;
+  readonly available: readonly boolean[];
+}
+
+export interface ZonedDecision {
+  readonly action: Action;
+  readonly zone: number;
+}
+
+export const PLAN_OPTIONS: PlanOptions = { cellsPerTick: 4, restartFactor: 1 };
+export const POOL_PLAN_OPTIONS: PlanOptions = { cellsPerTick: 2, restartFactor: 1 };
+
+/** A move must save this many times the price of the start that it costs. */
+const MOVE_CAUTION = 3;
+/** And leave slack for this many starts. */
+const MOVE_SLACK_STARTS = 6;
+
+/** The one price that the plan of several zones is made with: between the mean and the cheapest. */
+export function planPrice(spotUsd: readonly number[]): number {
+  if (spotUsd.length === 1) return spotUsd[0] ?? 0;
+  const mean = spotUsd.reduce((sum, price) => sum + price, 0) / spotUsd.length;
+  return Math.round(((mean + Math.min(...spotUsd)) / 2) * 100) / 100;
+}
+
+export const planFor = (model: MarketModel, job: ZonedJob): Plan =>
+  makePlan(
+    model.lattice,
+    { ...job, spotUsd: planPrice(job.spotUsd) },
+    job.spotUsd.length === 1 ? PLAN_OPTIONS : POOL_PLAN_OPTIONS,
+  );
+
+/** A fresh controller of one run; the function returned remembers what it saw and must see every tick once, in order. */
+export function controller(
+  model: MarketModel,
+  job: ZonedJob,
+  plan: Plan,
+): (moment: ZonedMoment) => ZonedDecision {
+  let zones: readonly Belief[] | undefined;
+  let pool: Belief | undefined;
+  return (moment) => {
+    const next = (belief: Belief | undefined): Belief => (belief ? model.ahead(belief) : model.start);
+    const sight = (belief: Belief | undefined, up: boolean): Belief =>
+      observe(next(belief), up ? 1 : 0, up ? 0 : 1);
+    zones = moment.available.map((up, zone) => sight(zones?.[zone], up));
+    const stays = zones.map((belief) =>
+      Math.min(moment.workLeft / job.tickSeconds, model.lastingTicks(belief)),
+    );
+    const candidate = moment.runs === SPOT ? moment.zone : bestZone(job, moment.available, stays);
+    pool = sight(pool, candidate !== undefined);
+    const weights = model.weights(pool);
+    const best = offers(plan, { ...moment, hasSpot: candidate !== undefined, weights })[0];
+    const action = best?.action ?? IDLE;
+    if (action !== SPOT || candidate === undefined) return { action, zone: moment.zone };
+    const settled = moment.runs === SPOT && moment.debt === 0;
+    return { action, zone: settled ? cheaperZone(plan, job, moment, stays) : candidate };
+  };
+}
+
+/** The cheapest zone with capacity, a zone that will not last counted dearer by the starts it costs. */
+function bestZone(
+  job: ZonedJob,
+  available: readonly boolean[],
+  stays: readonly number[],
+): number | undefined {
+  let best: number | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  for (const [zone, up] of available.entries()) {
+    if (!up) continue;
+    const startsPerTick = job.restartSeconds / job.tickSeconds / Math.max(1, stays[zone] ?? 0);
+    const price = (job.spotUsd[zone] ?? 0) * (1 + startsPerTick);
+    if (price < least) {
+      least = price;
+      best = zone;
+    }
+  }
+  return best;
+}
+
+/** The zone in use, or another that saves more than the start it costs while both last. */
+function cheaperZone(plan: Plan, job: ZonedJob, moment: ZonedMoment, stays: readonly number[]): number {
+  const { slack } = slackAt(plan, moment);
+  if (slack - job.restartSeconds < MOVE_SLACK_STARTS * job.restartSeconds) return moment.zone;
+  const price = (zone: number): number => job.spotUsd[zone] ?? 0;
+  const restartHours = job.restartSeconds / 3_600;
+  const stayHere = stays[moment.zone] ?? 0;
+  let best = moment.zone;
+  let mostSaved = 0;
+  for (const [zone, up] of moment.available.entries()) {
+    if (!up || zone === moment.zone) continue;
+    const stay = stays[zone] ?? 0;
+    const hours = (Math.min(stay, stayHere) * job.tickSeconds) / 3_600;
+    const soonerLost = Math.max(0, 1 - stay / Math.max(1, stayHere)) * plan.job.spotUsd * restartHours;
+    const saved =
+      (price(moment.zone) - price(zone)) * hours - MOVE_CAUTION * price(zone) * restartHours - soonerLost;
+    if (saved > mostSaved) {
+      mostSaved = saved;
+      best = zone;
+    }
+  }
+  return best;
+}

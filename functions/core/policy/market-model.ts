@@ -1,0 +1,54 @@
+/** What the policy believes of one Spot pool, tick by tick, in the words that the plan is made in. */
+import { buildLattice, type Lattice } from './lattice.ts';
+import { advance, type Belief, chanceUp, longRun, observe, type RegimeTable, transition } from './regimes.ts';
+
+export interface MarketModel {
+  readonly tickSeconds: number;
+  readonly lattice: Lattice;
+  /** Before anything was seen. */
+  readonly start: Belief;
+  /** One tick later, before it is seen. */
+  ahead(belief: Belief): Belief;
+  /** Chances of the plan's states in the next tick. */
+  weights(belief: Belief): number[];
+  /** Expected ticks that capacity will last from here, 0 without it, at most half a day. */
+  lastingTicks(belief: Belief): number;
+}
+
+const LASTING_HOURS = 12;
+
+export function marketModel(table: RegimeTable, tickSeconds: number): MarketModel {
+  const step = transition(table, tickSeconds / 3_600);
+  const lattice = buildLattice(table, tickSeconds);
+  const states = lattice.step.length;
+  const lasting = lastingByRegime(step, Math.round((LASTING_HOURS * 3_600) / tickSeconds));
+  return {
+    tickSeconds,
+    lattice,
+    start: longRun(table),
+    ahead: (belief) => advance(belief, step),
+    weights(belief) {
+      const next = advance(belief, step);
+      const up = chanceUp(next);
+      const weights = Array.from({ length: states }, () => 0);
+      if (up > 1e-9) weights[lattice.locate(observe(next, 1, 0))] = up;
+      if (up < 1 - 1e-9) weights[lattice.locate(observe(next, 0, 1))] = 1 - up;
+      return weights;
+    },
+    lastingTicks: (belief) => belief.reduce((sum, share, j) => sum + share * (lasting[j] ?? 0), 0),
+  };
+}
+
+function lastingByRegime(step: readonly (readonly number[])[], ticks: number): number[] {
+  const half = step.length / 2;
+  let alive = step.map<number>((_, j) => (j < half ? 1 : 0));
+  const total = step.map(() => 0);
+  for (let tick = 0; tick < ticks; tick += 1) {
+    const before = alive;
+    alive = step.map((row, i) =>
+      i < half ? row.reduce((sum, share, j) => sum + (j < half ? share * (before[j] ?? 0) : 0), 0) : 0,
+    );
+    for (const [j, chance] of alive.entries()) total[j] = (total[j] ?? 0) + chance;
+  }
+  return total;
+}
