@@ -31,12 +31,14 @@ async function main([name = '', ...args]) {
 // Imported late: an old Node must get the message about itself, not a stack trace from a module it cannot load.
 const prepare = async (options) => (await import('./setup/set-up.mjs')).setUp(options);
 
+/** Listening to 'disconnect' would keep the child alive for ever; this lets it end when its work is done. */
+const LET_CHANNEL_GO = '--import=data:text/javascript,process.channel?.unref()';
+
 async function start(args) {
   await prepare({ develop: false });
   const { runInForeground } = await import('./setup/program.mjs');
-  return runInForeground([places.node, path.join(places.root, 'local', 'start.ts'), ...args], {
-    ipc: true,
-  });
+  const script = path.join(places.root, 'local', 'start.ts');
+  return runInForeground([places.node, LET_CHANNEL_GO, script, ...args], { ipc: true });
 }
 
 async function test(args) {
