@@ -27,6 +27,8 @@ export class MemoryBlobStore implements BlobStore {
   readonly uploads = new Map<string, { key: string; parts: Map<number, Uint8Array> }>();
   pageSize = 1_000;
   #uploadNumber = 0;
+  #stamp = '';
+  #sorted: readonly string[] = [];
 
   seed(key: string, body: Uint8Array | string): void {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
@@ -40,7 +42,16 @@ export class MemoryBlobStore implements BlobStore {
   }
 
   keys(prefix = ''): string[] {
-    return [...this.objects.keys()].filter((key) => key.startsWith(prefix)).sort(compareKeys);
+    return this.#inOrder().filter((key) => key.startsWith(prefix));
+  }
+
+  /** Sorted anew only when the number of objects changed, or the first or last key. */
+  #inOrder(): readonly string[] {
+    const keys = [...this.objects.keys()];
+    const stamp = `${keys.length} ${keys[0]} ${keys.at(-1)}`;
+    if (stamp !== this.#stamp) this.#sorted = keys.sort(compareKeys);
+    this.#stamp = stamp;
+    return this.#sorted;
   }
 
   listPage(prefix: string, options: ListOptions = {}): Promise<ListPage> {

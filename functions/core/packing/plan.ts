@@ -4,8 +4,9 @@ import type { PackingSettings } from '../pipeline.ts';
 import { DraftPlan } from './draft-plan.ts';
 import { formatOf } from './formats/formats.ts';
 import { itemLists } from './item-lists.ts';
+import { listInParallel } from './parallel-listing.ts';
 import { places } from './places.ts';
-import { type BlobStore, joinChunks, listPages, readText } from './port.ts';
+import { type BlobStore, joinChunks, readText } from './port.ts';
 import { type Plan, planSchema } from './records.ts';
 import { listGenerations, sealedFilter } from './sealed-arrivals.ts';
 import { type DealingLimits, dealSamples } from './sharding.ts';
@@ -138,7 +139,7 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<{ draft: Dra
   const isSealed = sealedFilter(deps.store, await listGenerations(deps.store, input.pipeline));
   const marker = input.settleMarker === undefined ? undefined : `${incoming}${input.settleMarker}`;
   let listedAt: string | undefined;
-  for await (const page of listPages(deps.store, incoming)) {
+  for await (const page of listInParallel(deps.store, incoming)) {
     listedAt ??= (page.serverTime === undefined ? deps.now() : new Date(page.serverTime)).toISOString();
     for (const object of page.objects) {
       if (object.key === marker || object.key === incoming) continue;

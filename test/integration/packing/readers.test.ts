@@ -1,7 +1,7 @@
 /** Shards packed through MiniStack, opened by readers that we did not write. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -14,26 +14,54 @@ import { joinChunks } from '../../../functions/core/packing/port.ts';
 import { type Manifest, type MemberLine, manifestSchema } from '../../../functions/core/packing/records.ts';
 import { decompress, linesOf } from '../../../functions/core/packing/spool.ts';
 import { HOSTILE_KEYS } from '../../unit/packing/blob-store-contract.ts';
-import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
+import { clientConfiguration, projectPython, startTestEmulator, type TestEmulator } from '../emulator.ts';
 import { runWorker } from './run-worker.ts';
 import { pythonTools } from './tools.ts';
 
 const run = promisify(execFile);
 const BUCKET = 'readers';
-const PIPELINE = 'readers';
-const RUN = 'readers-000001';
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
-const seenSchema = z.object({
-  tarfile: z.record(z.string(), z.string()),
-  webdataset: z.record(z.string(), z.string()),
+const seenSchema = z.record(z.string(), z.record(z.string(), z.string()));
+
+let emulator: TestEmulator;
+let opened: OpenStore;
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  const { endpoint, region, credentials } = clientConfiguration(emulator.url);
+  const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true });
+  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  client.destroy();
+  opened = await openBlobStore({
+    bucket: BUCKET,
+    endpoint,
+    region,
+    credentials: () => Promise.resolve(credentials),
+  });
+}, 60_000);
+
+afterAll(async () => {
+  await opened[Symbol.asyncDispose]();
+  await emulator.stop();
 });
 
-describe('readers that are not ours', () => {
-  let emulator: TestEmulator;
-  let opened: OpenStore;
+const names = Array.from({ length: 200 }, (_, index) => `${index % 7}/${index}.jpg`);
+/** Formats with columns take only samples of one kind; a tar takes any key. */
+const CASES = {
+  webdataset: { keys: [...HOSTILE_KEYS, ...names], settings: { format: 'webdataset' } },
+  tfrecord: { keys: names, settings: { format: 'tfrecord', labelType: 'integer' } },
+  mds: { keys: names, settings: { format: 'mds', labelType: 'integer' } },
+} as const;
+type Case = keyof typeof CASES;
+
+describe.each(Object.keys(CASES) as Case[])('readers of %s that are not ours', (format) => {
+  const pipeline = `readers-${format}`;
+  const runId = `${pipeline}-000001`;
+  const { keys, settings } = CASES[format];
   let folder: string;
-  let lines: MemberLine[];
   let manifest: Manifest;
+  let lines: MemberLine[];
+  /** Key under incoming/ to SHA-256. */
   const sources = new Map<string, string>();
 
   const download = async (key: string): Promise<Uint8Array> => {
@@ -42,82 +70,82 @@ describe('readers that are not ours', () => {
     return joinChunks(found.chunks);
   };
 
+  const read = async (): Promise<Record<string, Map<string, string>>> => {
+    const python = path.join(await pythonTools(), 'bin/python');
+    const torch = path.join(path.dirname(path.dirname(projectPython())), 'lib');
+    const sites = (await readdir(torch)).map((version) => path.join(torch, version, 'site-packages'));
+    const script = path.join(import.meta.dirname, 'readers.py');
+    const { stdout } = await run(python, [script, format, folder, ...sites], { maxBuffer: 64e6 });
+    const seen = seenSchema.parse(JSON.parse(stdout));
+    return Object.fromEntries(
+      Object.entries(seen).map(([reader, all]) => [reader, new Map(Object.entries(all))]),
+    );
+  };
+
   beforeAll(async () => {
-    emulator = await startTestEmulator();
-    const { endpoint, region, credentials } = clientConfiguration(emulator.url);
-    const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true });
-    await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
-    client.destroy();
-    opened = await openBlobStore({
-      bucket: BUCKET,
-      endpoint,
-      region,
-      credentials: () => Promise.resolve(credentials),
-    });
-    const names = [
-      ...HOSTILE_KEYS,
-      ...Array.from({ length: 200 }, (_, index) => `class ${index % 7}/${index}.jpg`),
-    ];
-    for (const [index, name] of names.entries()) {
+    for (const [index, name] of keys.entries()) {
       const body = Buffer.alloc((index * 3_571) % 60_000, name);
-      sources.set(`${layout.incoming(PIPELINE)}${name}`, sha256(body));
-      await opened.store.put(`${layout.incoming(PIPELINE)}${name}`, body);
+      sources.set(name, sha256(body));
+      await opened.store.put(`${layout.incoming(pipeline)}${name}`, body);
     }
-    const end = await runWorker({
-      endpoint: emulator.url,
-      bucket: BUCKET,
-      pipeline: PIPELINE,
-      runId: RUN,
-      settings: { shardMegabytes: 1 },
-    });
+    const worker = { endpoint: emulator.url, bucket: BUCKET, pipeline, runId };
+    const end = await runWorker({ ...worker, settings: { ...settings, shardMegabytes: 1 } });
     if (end.code !== 0) throw new Error(end.errors);
     manifest = manifestSchema.parse(
-      JSON.parse(Buffer.from(await download(layout.manifest(PIPELINE, RUN))).toString()),
+      JSON.parse(Buffer.from(await download(layout.manifest(pipeline, runId))).toString()),
     );
     folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-readers-'));
+    await mkdir(path.join(folder, 'shards'));
     lines = [];
     for (const shard of manifest.shards) {
       await writeFile(
-        path.join(folder, shard.name),
-        await download(`${layout.shards(PIPELINE, RUN)}${shard.name}`),
+        path.join(folder, 'shards', shard.name),
+        await download(`${layout.shards(pipeline, runId)}${shard.name}`),
       );
-      const list = await download(`${layout.generation(PIPELINE, RUN)}${shard.memberList}`);
+      const list = await download(`${layout.generation(pipeline, runId)}${shard.memberList}`);
       for (const line of linesOf(decompress(list))) lines.push(JSON.parse(line));
     }
+    const index = await opened.store.get(`${layout.generation(pipeline, runId)}index.json`);
+    if (index.kind === 'found') await writeFile(path.join(folder, 'index.json'), joinChunks(index.chunks));
   }, 300_000);
 
-  afterAll(async () => {
-    await rm(folder, { recursive: true, force: true });
-    await opened[Symbol.asyncDispose]();
-    await emulator.stop();
-  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it('find every source under the name that the manifest gives it', async () => {
-    const python = path.join(await pythonTools('requirements.txt'), 'bin/python');
-    const { stdout } = await run(python, [path.join(import.meta.dirname, 'readers.py'), folder], {
-      maxBuffer: 64e6,
-    });
-    const seen = seenSchema.parse(JSON.parse(stdout));
-    const listed = new Map(lines.map(({ name, sha256 }) => [name, sha256]));
-    expect(new Map(Object.entries(seen.tarfile))).toEqual(listed);
-    expect(new Map(Object.entries(seen.webdataset))).toEqual(listed);
-    const packed = new Map(
-      lines.flatMap((line) => (line.key === undefined ? [] : [[line.key, line.sha256]])),
-    );
-    expect(packed).toEqual(sources);
-  }, 300_000);
+  it.runIf(format === 'webdataset')(
+    'find every source under the name that the manifest gives it',
+    async () => {
+      const seen = await read();
+      const listed = new Map(lines.map(({ name, sha256 }) => [name, sha256]));
+      expect(seen['tarfile']).toEqual(listed);
+      expect(seen['webdataset']).toEqual(listed);
+      const from = layout.incoming(pipeline).length;
+      const packed = new Map(
+        lines.flatMap(({ key, sha256 }) => (key === undefined ? [] : [[key.slice(from), sha256]])),
+      );
+      expect(packed).toEqual(sources);
+    },
+    300_000,
+  );
 
-  it('include GNU tar, which finds nothing to complain about', async () => {
-    const count = new Map<string, number>();
+  it.runIf(format === 'webdataset')('include GNU tar, which finds nothing to complain about', async () => {
+    const members: string[] = [];
     for (const { name } of manifest.shards) {
-      const { stdout, stderr } = await run('tar', [
-        '-tf',
-        path.join(folder, name),
-        '--quoting-style=literal',
-      ]);
+      const shard = path.join(folder, 'shards', name);
+      const { stdout, stderr } = await run('tar', ['-tf', shard, '--quoting-style=literal']);
       expect(stderr).toBe('');
-      for (const member of stdout.trimEnd().split('\n')) count.set(member, (count.get(member) ?? 0) + 1);
+      members.push(...stdout.trimEnd().split('\n'));
     }
-    expect([...count.keys()].sort()).toEqual(lines.map(({ name }) => name).sort());
+    expect(members.sort()).toEqual(lines.map(({ name }) => name).sort());
   });
+
+  it.runIf(format !== 'webdataset')(
+    'see every image and label as it was dropped',
+    async () => {
+      const { images, labels } = await read();
+      const stem = (name: string): string => name.slice(0, -'.jpg'.length);
+      expect(images).toEqual(new Map(keys.map((name) => [stem(name), sources.get(name)])));
+      expect(labels).toEqual(new Map(keys.map((name) => [stem(name), name.split('/')[0]])));
+    },
+    300_000,
+  );
 });

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const ROOT = path.join(import.meta.dirname, '../../..');
 
 /** @returns the environment's folder; made on the first call and again when the requirements change */
-export async function pythonTools(requirements: string): Promise<string> {
+export async function pythonTools(requirements = 'requirements.txt'): Promise<string> {
   const file = path.join(import.meta.dirname, requirements);
   const digest = createHash('sha256')
     .update(await readFile(file))
@@ -22,9 +22,10 @@ export async function pythonTools(requirements: string): Promise<string> {
   if (existsSync(done)) return folder;
   await mkdir(path.dirname(folder), { recursive: true });
   await run('python3', ['-m', 'venv', folder]);
-  await run(path.join(folder, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', '-r', file], {
-    timeout: 600_000,
-  });
+  const pip = path.join(folder, 'bin/pip');
+  const install = ['install', '--quiet', '--disable-pip-version-check'];
+  await run(pip, [...install, '-r', file], { timeout: 600_000 });
+  await run(pip, [...install, '--no-deps', '-r', file.replace('.txt', '-bare.txt')], { timeout: 600_000 });
   await writeFile(done, '');
   return folder;
 }
@@ -36,7 +37,7 @@ export interface RunningServer {
 
 /** moto's S3 on a port that the system chooses. */
 export async function startMoto(): Promise<RunningServer> {
-  const folder = await pythonTools('requirements.txt');
+  const folder = await pythonTools();
   const child = spawn(path.join(folder, 'bin/moto_server'), ['-H', '127.0.0.1', '-p', '0'], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
