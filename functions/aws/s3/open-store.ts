@@ -2,6 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { S3BlobStore } from './blob-store.ts';
 import { bucketAddress } from './endpoint.ts';
+import { HedgedTransport } from './hedge.ts';
+import { Pacer } from './pacer.ts';
 import { Requester, type World } from './requester.ts';
 import type { RetryPolicy } from './retry.ts';
 import type { S3Credentials } from './sigv4.ts';
@@ -25,6 +27,11 @@ export const realWorld: World = {
   sleep: async (milliseconds) => {
     await sleep(milliseconds);
   },
+};
+
+const after = (milliseconds: number, call: () => void): (() => void) => {
+  const timer = setTimeout(call, milliseconds);
+  return () => clearTimeout(timer);
 };
 
 interface Surroundings {
@@ -64,17 +71,20 @@ export async function openBlobStore(options: OpenOptions): Promise<OpenStore> {
   const endpoint = options.endpoint ?? environment['AWS_ENDPOINT_URL_S3'] ?? environment['AWS_ENDPOINT_URL'];
   const dualStack = environment['AWS_USE_DUALSTACK_ENDPOINT'] === 'true';
   const address = bucketAddress({ bucket: options.bucket, region, endpoint, dualStack });
-  const transport = openTransport({
+  const world = options.world ?? realWorld;
+  const sockets = openTransport({
     origin: address.origin,
     connections: options.connections ?? 64,
     silenceMilliseconds: options.silenceMilliseconds ?? 15_000,
   });
+  const transport = new HedgedTransport(sockets, { now: () => world.now(), after });
   const requester = new Requester({
     address,
     region,
     credentials,
     transport,
-    world: options.world ?? realWorld,
+    world,
+    pacer: new Pacer(() => world.now()),
     retry: options.retry,
   });
   return {

@@ -2,7 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIntact } from './checksum.ts';
 import { type BucketAddress } from './endpoint.ts';
-import { classify, S3SignatureStale } from './errors.ts';
+import { classify, S3SignatureStale, S3Throttled } from './errors.ts';
+import type { Pacer } from './pacer.ts';
 import { DEFAULT_RETRY, type RetryPolicy, withRetries } from './retry.ts';
 import { encodeKey, encodeValue, type S3Credentials, Signer } from './sigv4.ts';
 import type { Answer, Exchange, Transport } from './transport.ts';
@@ -24,8 +25,8 @@ export interface RequesterOptions {
   readonly transport: Transport;
   readonly world: World;
   readonly retry?: RetryPolicy | undefined;
-  /** Told of every failed try, for pacing. */
-  readonly onFailure?: ((error: unknown) => void) | undefined;
+  /** Holds requests back when S3 asks for a slower pace. */
+  readonly pacer?: Pacer | undefined;
 }
 
 export interface S3Request {
@@ -78,13 +79,24 @@ export class Requester {
 
   /** Sends until an accepted status comes; throws the classified error otherwise. */
   send(request: S3Request): Promise<Answer> {
-    const { retry, world, onFailure } = this.#options;
-    return withRetries(
-      () => this.#once(request),
-      retry ?? DEFAULT_RETRY,
-      world,
-      onFailure ? { onFailure } : {},
-    );
+    const { retry, world, pacer } = this.#options;
+    const once = pacer === undefined ? () => this.#once(request) : () => this.#paced(pacer, request);
+    return withRetries(once, retry ?? DEFAULT_RETRY, world);
+  }
+
+  /** Each try has its own turn: one that waits to try again holds up nobody. */
+  async #paced(pacer: Pacer, request: S3Request): Promise<Answer> {
+    const turn = pacer.enter();
+    if (turn !== undefined) await turn;
+    let throttled = false;
+    try {
+      return await this.#once(request);
+    } catch (error: unknown) {
+      throttled = error instanceof S3Throttled;
+      throw error;
+    } finally {
+      pacer.leave(throttled);
+    }
   }
 
   async #once(request: S3Request): Promise<Answer> {

@@ -28,23 +28,16 @@ export function delayMilliseconds(
   return Math.floor(random * Math.min(policy.maximumMilliseconds, base * 2 ** (attempt - 1)));
 }
 
-export interface RetryHooks {
-  /** Called before each wait with what went wrong. */
-  readonly onFailure?: (error: unknown) => void;
-}
-
 /** Runs `once` until it succeeds, fails for good, or the attempts are used up (then the last error is thrown). */
 export async function withRetries<T>(
   once: () => Promise<T>,
   policy: RetryPolicy,
   world: RetryWorld,
-  hooks: RetryHooks = {},
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await once();
     } catch (error: unknown) {
-      hooks.onFailure?.(error);
       if (attempt >= policy.attempts || !isRetryable(error)) throw error;
       await world.sleep(delayMilliseconds(policy, attempt, error, world.random()));
     }

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { HedgedTransport } from '../../../functions/aws/s3/hedge.ts';
+import type { Answer, Exchange, Transport } from '../../../functions/aws/s3/transport.ts';
+
+const LIMITS = { memory: 10, factor: 3, leastMilliseconds: 50, budget: 0.5 };
+const GET: Exchange = { method: 'GET', path: '/', headers: [] };
+
+/** A transport whose answers come when the test's clock says so. */
+function clockwork(delays: readonly number[]) {
+  let now = 0;
+  const due: { at: number; call: () => void }[] = [];
+  const after = (milliseconds: number, call: () => void): (() => void) => {
+    const entry = { at: now + milliseconds, call };
+    due.push(entry);
+    return () => {
+      const index = due.indexOf(entry);
+      if (index >= 0) due.splice(index, 1);
+    };
+  };
+  const left = [...delays];
+  const aborted: number[] = [];
+  let sent = 0;
+  const transport: Transport = {
+    send: ({ signal }) =>
+      new Promise((resolve, reject) => {
+        const number = sent;
+        sent += 1;
+        const cancel = after(left.shift() ?? 10, () =>
+          resolve({ status: 200, headers: { number: String(number) }, chunks: [], size: 0 }),
+        );
+        signal?.addEventListener('abort', () => {
+          cancel();
+          aborted.push(number);
+          reject(new Error('aborted'));
+        });
+      }),
+    close: () => Promise.resolve(),
+  };
+  const run = async (until: number): Promise<void> => {
+    for (;;) {
+      for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+      const next = due.toSorted((a, b) => a.at - b.at)[0];
+      if (next === undefined || next.at > until) break;
+      due.splice(due.indexOf(next), 1);
+      now = next.at;
+      next.call();
+    }
+    now = until;
+  };
+  const hedged = new HedgedTransport(transport, { now: () => now, after }, LIMITS);
+  const warmUp = async (): Promise<void> => {
+    for (let request = 0; request < LIMITS.memory; request += 1) {
+      const answer = hedged.send(GET);
+      await run(now + 10);
+      await answer;
+    }
+  };
+  return { hedged, run, warmUp, aborted, now: () => now };
+}
+
+const WARM = Array.from({ length: LIMITS.memory }, () => 10);
+
+describe('a read that hangs', () => {
+  it('is overtaken by a second try, and dropped', async () => {
+    const world = clockwork([...WARM, 5_000, 10]);
+    await world.warmUp();
+    const answer = world.hedged.send(GET);
+    await world.run(world.now() + 100);
+    const { headers }: Answer = await answer;
+    expect(headers['number']).toBe(String(LIMITS.memory + 1));
+    expect(world.aborted).toEqual([LIMITS.memory]);
+  });
+
+  it('is not tried twice before its like are known, nor when it is no read', async () => {
+    const cold = clockwork([200]);
+    const first = cold.hedged.send(GET);
+    await cold.run(300);
+    await first;
+    const warm = clockwork([...WARM, 200]);
+    await warm.warmUp();
+    const write = warm.hedged.send({ ...GET, method: 'PUT' });
+    await warm.run(warm.now() + 300);
+    await write;
+    expect([cold.hedged.hedges, warm.hedged.hedges]).toEqual([0, 0]);
+  });
+
+  it('is tried again only within the budget', async () => {
+    const world = clockwork([...WARM, ...Array.from({ length: 200 }, () => 60)]);
+    await world.warmUp();
+    for (let request = 0; request < 50; request += 1) {
+      const answer = world.hedged.send(GET);
+      await world.run(world.now() + 200);
+      await answer;
+    }
+    expect(world.hedged.hedges).toBeGreaterThan(0);
+    expect(world.hedged.hedges).toBeLessThanOrEqual(30);
+  });
+});
