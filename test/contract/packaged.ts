@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 export interface Resource {
@@ -38,18 +39,44 @@ const SOURCES = [
 ];
 const run = promisify(execFile);
 
+const KEPT = join(tmpdir(), 'tidewheel-packages');
+/** A packaging that takes longer has died; so has whoever used a package for longer. */
+const STALE_MILLISECONDS = 15 * 60_000;
+const LOOK_MILLISECONDS = 500;
+
 export async function packaged(): Promise<Packaged> {
-  const kept = join(tmpdir(), 'tidewheel-packages');
-  const folder = join(kept, digestOf(SOURCES));
-  mkdirSync(kept, { recursive: true });
-  if (!exists(folder)) await packageInto(folder, kept);
+  const folder = join(KEPT, digestOf(SOURCES));
+  mkdirSync(KEPT, { recursive: true });
+  while (!exists(folder)) {
+    if (takeTurn(`${folder}.turn`))
+      await packageInto(folder, KEPT).finally(() =>
+        rmSync(`${folder}.turn`, { recursive: true, force: true }),
+      );
+    else await sleep(LOOK_MILLISECONDS);
+  }
   const templateFile = join(folder, 'cloudformation-template-update-stack.json');
   return { folder, templateFile, template: JSON.parse(readFileSync(templateFile, 'utf8')) as Template };
+}
+
+/** Of the test processes that need the same package one makes it and the others wait. */
+function takeTurn(turn: string): boolean {
+  for (const name of readdirSync(KEPT)) {
+    const path = join(KEPT, name);
+    const made = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - made > STALE_MILLISECONDS) rmSync(path, { recursive: true, force: true });
+  }
+  try {
+    mkdirSync(turn);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Renamed when whole, so that another test process never sees half a package. */
 async function packageInto(folder: string, kept: string): Promise<void> {
   const fresh = mkdtempSync(join(kept, 'making-'));
+  const build = join('.esbuild', `contract-${process.pid}`);
   const { AWS_PROFILE: _, AWS_ENDPOINT_URL: __, ...environment } = process.env;
   await run(join('node_modules', '.bin', 'osls'), ['package', '--package', fresh], {
     env: {
@@ -58,11 +85,12 @@ async function packageInto(folder: string, kept: string): Promise<void> {
       AWS_SECRET_ACCESS_KEY: 'none',
       AWS_REGION: 'us-east-1',
       // A build folder of its own: a deployment in the same clone may be bundling too.
-      TIDEWHEEL_BUILD_FOLDER: join('.esbuild', `contract-${process.pid}`),
+      TIDEWHEEL_BUILD_FOLDER: build,
       SLS_TELEMETRY_DISABLED: '1',
       SLS_NOTIFICATIONS_MODE: 'off',
     },
   });
+  rmSync(build, { recursive: true, force: true });
   try {
     renameSync(fresh, folder);
   } catch (error) {

@@ -18,7 +18,7 @@ beforeAll(async () => {
       String(resolve(made.template, Properties['Role'])),
     ]),
   );
-}, 120_000);
+}, 300_000);
 
 const roleOf = (name: string): Role => {
   const role = roles.find(({ arn, id }) => arn === roleOfFunction.get(name) || id === name);

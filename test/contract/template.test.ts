@@ -12,7 +12,7 @@ const CFN_LINT = join('.venv', process.platform === 'win32' ? 'Scripts' : 'bin',
 let made: Packaged;
 beforeAll(async () => {
   made = await packaged();
-}, 120_000);
+}, 300_000);
 
 const get = (value: unknown, ...path: string[]): unknown =>
   path.reduce<unknown>(
