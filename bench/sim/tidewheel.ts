@@ -1,5 +1,6 @@
 /** Tidewheel's own policy in the simulator: the code of functions/core/policy and nothing else. */
 import { controller, planFor, planPrice } from '../../functions/core/policy/controller.ts';
+import shipped from '../../functions/core/policy/lattice-600.json' with { type: 'json' };
 import { type MarketModel, marketModel } from '../../functions/core/policy/market-model.ts';
 import type { Plan } from '../../functions/core/policy/plan.ts';
 import { fittedRegimes, type RegimeTable } from '../../functions/core/policy/regimes.ts';
@@ -12,7 +13,9 @@ export function tidewheel(table: RegimeTable = fittedRegimes): Strategy {
   const models = new Map<number, MarketModel>();
   const plans = new Map<string, Plan>();
   const modelFor = (tickSeconds: number): MarketModel => {
-    const model = models.get(tickSeconds) ?? marketModel(table, tickSeconds);
+    // Where the lattice that `place` uses fits, it is that one.
+    const drawn = shipped.table === table.name && shipped.tickSeconds === tickSeconds ? shipped : undefined;
+    const model = models.get(tickSeconds) ?? marketModel(table, tickSeconds, drawn);
     models.set(tickSeconds, model);
     return model;
   };

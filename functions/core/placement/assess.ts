@@ -2,6 +2,7 @@
 import type { BeliefModel, Outlook, Sighting } from './beliefs.ts';
 import { outlookOf } from './beliefs.ts';
 import type { Candidate } from './pools.ts';
+import { planSpot, type SpotPlan } from './spot-plan.ts';
 import type { WorkEstimate } from './work.ts';
 
 export interface Assessed {
@@ -19,19 +20,41 @@ export interface AssessInput {
   readonly sightings: readonly Sighting[];
   readonly work: WorkEstimate;
   readonly nodes: number;
-  /** Until an On-Demand attempt must have been started. */
+  /** Until the deadline. */
+  readonly secondsLeft: number;
+  /** Until the work must be done on Spot or have been given to On-Demand. */
   readonly spotSeconds: number;
   readonly nowMilliseconds: number;
 }
 
 export function assess(candidates: readonly Candidate[], input: AssessInput): readonly Assessed[] {
-  const onDemand = candidates.filter((each) => each.pool.market === 'on-demand');
-  const fallbackHourly = Math.min(...onDemand.map((each) => each.hourlyUsd));
+  const cheapest = (market: Candidate['pool']['market']): number =>
+    Math.min(...candidates.filter((each) => each.pool.market === market).map((each) => each.hourlyUsd));
+  const fallback = fallbackOf(cheapest('spot'), cheapest('on-demand'), input);
   return candidates.map((candidate) =>
     candidate.pool.market === 'on-demand'
       ? assessOnDemand(candidate, input)
-      : assessSpot(candidate, input, Number.isFinite(fallbackHourly) ? fallbackHourly : undefined),
+      : assessSpot(candidate, input, fallback),
   );
+}
+
+/** The change to On-Demand that a Spot attempt can count on; undefined where the pipeline allows none. */
+interface Fallback {
+  readonly hourlyUsd: number;
+  readonly spotHourlyUsd: number;
+  readonly plan: SpotPlan | undefined;
+}
+
+function fallbackOf(spotHourly: number, onDemandHourly: number, input: AssessInput): Fallback | undefined {
+  if (!Number.isFinite(onDemandHourly) || !Number.isFinite(spotHourly)) return undefined;
+  const { work, nodes, secondsLeft } = input;
+  const plan = planSpot({
+    secondsLeft,
+    work,
+    spotUsd: spotHourly * nodes,
+    onDemandUsd: onDemandHourly * nodes,
+  });
+  return { hourlyUsd: onDemandHourly, spotHourlyUsd: spotHourly, plan };
 }
 
 const costUsd = (hourlyUsd: number, nodes: number, seconds: number): number =>
@@ -57,10 +80,11 @@ function assessOnDemand(candidate: Candidate, input: AssessInput): Assessed {
 }
 
 /**
- * Spells of capacity come one after the other; each pays a restart before it brings progress. If that takes longer than
- * there is until the latest safe moment, the rest of the work is paid on demand.
+ * The time comes from spells of capacity, one after the other, each paying a restart before it brings progress; what
+ * does not fit before the latest safe moment is done on demand. The cost is the plan's, made once at the price of the
+ * cheapest pool, plus what this pool asks more for the hours that Spot is likely to be used.
  */
-function assessSpot(candidate: Candidate, input: AssessInput, fallbackHourly: number | undefined): Assessed {
+function assessSpot(candidate: Candidate, input: AssessInput, fallback: Fallback | undefined): Assessed {
   const { work, nodes, model } = input;
   const outlook = outlookOf(model, candidate.pool, {
     sightings: input.sightings,
@@ -71,13 +95,18 @@ function assessSpot(candidate: Candidate, input: AssessInput, fallbackHourly: nu
   const spells = Math.max(1, work.workSeconds / useful);
   const billed = work.workSeconds + spells * work.restartSeconds;
   const running = billed + (spells - 1) * model.waitAfterLossSeconds;
-  const spotUsd = costUsd(candidate.hourlyUsd, nodes, billed);
-  const share = fallbackHourly === undefined ? 1 : shareOnSpot(outlook, running, input.spotSeconds);
+  const share = fallback === undefined ? 1 : shareOnSpot(outlook, running, input.spotSeconds);
   const restSeconds = (1 - share) * (work.workSeconds + work.restartSeconds);
+  const spotUsd = share * costUsd(candidate.hourlyUsd, nodes, billed);
+  const dearer = candidate.hourlyUsd - (fallback?.spotHourlyUsd ?? candidate.hourlyUsd);
+  const planned = fallback?.plan?.costUsd(outlook.belief);
   return {
     candidate,
     outlook,
-    expectedCostUsd: share * spotUsd + costUsd(fallbackHourly ?? 0, nodes, restSeconds),
+    expectedCostUsd:
+      planned === undefined
+        ? spotUsd + costUsd(fallback?.hourlyUsd ?? 0, nodes, restSeconds)
+        : planned + costUsd(dearer, nodes, share * billed),
     expectedSeconds:
       share * (Math.min(outlook.waitSeconds, Math.max(0, input.spotSeconds)) + running) + restSeconds,
     ...refusalsOf(candidate, input.sightings),

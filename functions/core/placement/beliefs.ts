@@ -84,6 +84,19 @@ const STEP_SECONDS = 600;
 /** 2^13 steps are 57 days: after them nothing of a sighting is left, and longer gaps are cut there. */
 const DOUBLINGS = 13;
 
+/** Nearly nothing of older news is left in a belief: the slowest regime that is often met lasts two days. */
+const MEMORY_MILLISECONDS = 7 * 86_400_000;
+const MAXIMUM_SIGHTINGS = 40;
+
+/** The sightings that still say something, oldest first. */
+export const recentSightings = (
+  sightings: readonly Sighting[],
+  nowMilliseconds: number,
+): readonly Sighting[] =>
+  sightings
+    .filter(({ atMilliseconds: at }) => at <= nowMilliseconds && nowMilliseconds - at <= MEMORY_MILLISECONDS)
+    .toSorted((a, b) => a.atMilliseconds - b.atMilliseconds);
+
 export interface BeliefModel {
   readonly table: RegimeTable;
   readonly step: readonly (readonly number[])[];
@@ -124,6 +137,7 @@ export function beliefModel(table: RegimeTable): BeliefModel {
 const weigh = (hours: readonly number[], shares: Belief): number =>
   shares.reduce((sum, share, j) => sum + share * (hours[j] ?? 0), 0);
 
+/** @param seen sightings as recentSightings gives them */
 export function outlookOf(
   model: BeliefModel,
   pool: Pool,
@@ -137,8 +151,8 @@ export function outlookOf(
   let clock: number | undefined;
   const related = seen.sightings
     .map((sighting) => ({ sighting, weight: kinship(sighting, pool) }))
-    .filter(({ weight, sighting }) => weight > 0 && sighting.atMilliseconds <= seen.nowMilliseconds)
-    .toSorted((a, b) => a.sighting.atMilliseconds - b.sighting.atMilliseconds);
+    .filter(({ weight }) => weight > 0)
+    .slice(-MAXIMUM_SIGHTINGS);
   for (const { sighting, weight } of related) {
     belief = pass(model, belief, clock === undefined ? 0 : sighting.atMilliseconds - clock);
     clock = sighting.atMilliseconds;

@@ -7,7 +7,7 @@ import { instanceFacts } from '../catalog/catalog.ts';
 import { fittedRegimes } from '../policy/regimes.ts';
 import type { Placement, PlacementDecision, PoolAssessment } from '../records.ts';
 import { type Assessed, assess, backoffSeconds } from './assess.ts';
-import { beliefModel, sightingsOf } from './beliefs.ts';
+import { beliefModel, recentSightings, sightingsOf } from './beliefs.ts';
 import { poolsOf } from './pools.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
 import { describeAction, rowsOf } from './table.ts';
@@ -19,9 +19,13 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
   const { candidates, pruned } = poolsOf(input.compute, input.market);
   const assessed = assess(candidates, {
     model,
-    sightings: [...(input.sightings ?? []), ...sightingsOf(input.attempts)],
+    sightings: recentSightings(
+      [...(input.sightings ?? []), ...sightingsOf(input.attempts)],
+      situation.nowMilliseconds,
+    ),
     work: situation.work,
     nodes: input.compute.nodes,
+    secondsLeft: situation.secondsLeft,
     spotSeconds: situation.slackSeconds + situation.work.workSeconds,
     nowMilliseconds: situation.nowMilliseconds,
   });

@@ -2,8 +2,11 @@
 
 type Point = readonly number[];
 
-const distance = (a: Point, b: Point): number =>
-  a.reduce((sum, value, k) => sum + (value - (b[k] ?? 0)) ** 2, 0);
+function distance(a: Point, b: Point): number {
+  let sum = 0;
+  for (let k = 0; k < a.length; k += 1) sum += ((a[k] ?? 0) - (b[k] ?? 0)) ** 2;
+  return sum;
+}
 
 export function nearest(centres: readonly Point[], point: Point): number {
   let best = 0;

@@ -14,6 +14,16 @@ export interface Lattice extends MarketChain {
   locate(belief: Belief): number;
 }
 
+/** A drawn lattice as plain data, so that one can be shipped instead of being drawn at every cold start. */
+export interface LatticeData {
+  /** Name of the table that it was drawn from. */
+  readonly table: string;
+  readonly tickSeconds: number;
+  readonly centresUp: readonly (readonly number[])[];
+  readonly centresDown: readonly (readonly number[])[];
+  readonly step: readonly (readonly number[])[];
+}
+
 export interface LatticeOptions {
   /** Groups with capacity, and as many without. */
   readonly groupsPerSide: number;
@@ -30,7 +40,7 @@ const ROUNDS = 25;
 
 type Matrix = readonly (readonly number[])[];
 
-export function buildLattice(table: RegimeTable, tickSeconds: number, options = LATTICE_OPTIONS): Lattice {
+export function drawLattice(table: RegimeTable, tickSeconds: number, options = LATTICE_OPTIONS): LatticeData {
   const step = transition(table, tickSeconds / 3_600);
   const forecast = forecaster(step);
   const draw = seeded(options.seed);
@@ -44,19 +54,26 @@ export function buildLattice(table: RegimeTable, tickSeconds: number, options = 
     const some = points.filter((_, k) => k % stride === 0);
     return clusterCentres(some, options.groupsPerSide, { rounds: ROUNDS, draw });
   };
-  const centres = { up: centresOf(true), down: centresOf(false) };
-  const upStates = centres.up.length;
-  const group = (up: boolean, point: readonly number[]): number =>
-    up ? nearest(centres.up, point) : upStates + nearest(centres.down, point);
+  const centres = { centresUp: centresOf(true), centresDown: centresOf(false) };
+  const groups = run.map(({ up, point }) => groupOf(centres, up, point));
+  const states = centres.centresUp.length + centres.centresDown.length;
+  return { table: table.name, tickSeconds, ...centres, step: countSteps(groups, states) };
+}
+
+export function latticeOf(table: RegimeTable, data: LatticeData): Lattice {
+  const forecast = forecaster(transition(table, data.tickSeconds / 3_600));
   return {
-    upStates,
-    step: countSteps(
-      run.map(({ up, point }) => group(up, point)),
-      upStates + centres.down.length,
-    ),
-    locate: (belief) => group(chanceUp(belief) > 0.5, forecast(belief)),
+    upStates: data.centresUp.length,
+    step: data.step,
+    locate: (belief) => groupOf(data, chanceUp(belief) > 0.5, forecast(belief)),
   };
 }
+
+const groupOf = (
+  { centresUp, centresDown }: Pick<LatticeData, 'centresUp' | 'centresDown'>,
+  up: boolean,
+  point: readonly number[],
+): number => (up ? nearest(centresUp, point) : centresUp.length + nearest(centresDown, point));
 
 /** What a belief says of the next ticks: how likely the present spell lasts, and how likely there is capacity. */
 function forecaster(step: Matrix): (belief: Belief) => number[] {

@@ -1,5 +1,5 @@
 /** What the policy believes of one Spot pool, tick by tick, in the words that the plan is made in. */
-import { buildLattice, type Lattice } from './lattice.ts';
+import { drawLattice, type Lattice, type LatticeData, latticeOf } from './lattice.ts';
 import { advance, type Belief, chanceUp, longRun, observe, type RegimeTable, transition } from './regimes.ts';
 
 export interface MarketModel {
@@ -17,9 +17,10 @@ export interface MarketModel {
 
 const LASTING_HOURS = 12;
 
-export function marketModel(table: RegimeTable, tickSeconds: number): MarketModel {
+/** Without `drawn` the lattice is drawn, which takes about a second. */
+export function marketModel(table: RegimeTable, tickSeconds: number, drawn?: LatticeData): MarketModel {
   const step = transition(table, tickSeconds / 3_600);
-  const lattice = buildLattice(table, tickSeconds);
+  const lattice = latticeOf(table, drawn ?? drawLattice(table, tickSeconds));
   const states = lattice.step.length;
   const lasting = lastingByRegime(step, Math.round((LASTING_HOURS * 3_600) / tickSeconds));
   return {

@@ -19,9 +19,9 @@ export const fittedRegimes: RegimeTable = { name: fitted.name, ratesPerHour: fit
 /** The number of regimes with capacity. */
 export const upCount = (table: RegimeTable): number => table.ratesPerHour.length / 2;
 
-type Matrix = readonly (readonly number[])[];
+export type Matrix = readonly (readonly number[])[];
 
-const multiply = (a: Matrix, b: Matrix): number[][] =>
+export const multiply = (a: Matrix, b: Matrix): number[][] =>
   a.map((row) => b.map((_, j) => row.reduce((sum, value, k) => sum + value * (b[k]?.[j] ?? 0), 0)));
 
 /** exp(rates x hours), by scaling and squaring: the chance of each regime after that time. */
@@ -42,8 +42,15 @@ export function transition(table: RegimeTable, hours: number): number[][] {
 }
 
 /** One step of time: belief x transition. */
-export const advance = (belief: Belief, step: Matrix): number[] =>
-  belief.map((_, j) => belief.reduce((sum, share, i) => sum + share * (step[i]?.[j] ?? 0), 0));
+export function advance(belief: Belief, step: Matrix): number[] {
+  const next = belief.map(() => 0);
+  for (const [i, share] of belief.entries()) {
+    if (share < 1e-15) continue;
+    const row = step[i] ?? [];
+    for (let j = 0; j < next.length; j += 1) next[j] = (next[j] ?? 0) + share * (row[j] ?? 0);
+  }
+  return next;
+}
 
 /** The long-run share of each regime: what is believed of a pool nobody has looked at. */
 export function longRun(table: RegimeTable): number[] {

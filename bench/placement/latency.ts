@@ -1,0 +1,73 @@
+/** How long one placement takes with 300 pools and a month of history: node bench/placement/latency.ts */
+import { choosePlacement } from '../../functions/core/placement/choose.ts';
+import type { PlacementInput } from '../../functions/core/placement/situation.ts';
+
+const TYPES = 30;
+const ZONES = 5;
+const SIGHTINGS = 30 * 24;
+const closedAt = '2026-11-01T00:00:00.000Z';
+const at = (hours: number): string => new Date(Date.parse(closedAt) + hours * 3_600_000).toISOString();
+const types = Array.from({ length: TYPES }, (_, k) => `t${k % 6}.size${k}`);
+const zones = Array.from({ length: ZONES }, (_, k) => `use1-az${k + 1}`);
+
+const input = (turn: number): PlacementInput => ({
+  compute: {
+    instanceTypes: types,
+    nodes: 4,
+    market: 'spot-then-on-demand',
+    volumeGigabytes: 30,
+    vpc: {
+      securityGroupIds: ['sg-1'],
+      subnets: zones.map((zoneId) => ({ id: `subnet-${zoneId.replaceAll('-', '')}`, zoneId })),
+    },
+  },
+  limits: { deadlineHours: 70, maximumRunSeconds: 86_400 * 3, attempts: 50 },
+  market: {
+    region: 'us-east-1',
+    scores: zones.map((zoneId, k) => ({ zoneId, score: 1 + ((k + turn) % 10) })),
+    spotPrices: types.flatMap((instanceType, k) =>
+      zones.map((zoneId, j) => ({
+        instanceType,
+        zoneId,
+        hourlyUsd: 0.3 + 0.01 * k + 0.003 * j,
+        basis: 'asked' as const,
+      })),
+    ),
+    onDemandPrices: types.map((instanceType, k) => ({
+      instanceType,
+      hourlyUsd: 1.2 + 0.02 * k,
+      basis: 'listed' as const,
+      note: '',
+      ec2HourlyUsd: 1 + 0.02 * k,
+    })),
+    zones: [],
+    notes: [],
+  },
+  closedAt,
+  now: at(1 + turn * 0.01),
+  attempts: [],
+  expectedSeconds: 48 * 3_600,
+  sightings: Array.from({ length: SIGHTINGS }, (_, k) => ({
+    atMilliseconds: Date.parse(closedAt) - (SIGHTINGS - k) * 3_600_000,
+    instanceType: types[k % TYPES] ?? '',
+    zoneId: zones[k % ZONES],
+    market: 'spot' as const,
+    seen: (['up', 'lost', 'refused'] as const)[k % 3] ?? 'up',
+  })),
+});
+
+const TURNS = 30;
+const spent: number[] = [];
+for (let turn = 0; turn < TURNS; turn += 1) {
+  const before = process.cpuUsage();
+  const decision = choosePlacement(input(turn));
+  const { user, system } = process.cpuUsage(before);
+  spent.push((user + system) / 1_000);
+  if (turn === 0)
+    console.log(`first decision: ${decision.kind}, ${(spent[0] ?? 0).toFixed(1)} ms of CPU, nothing warm`);
+}
+const warm = spent.slice(5).toSorted((a, b) => a - b);
+const median = warm[Math.floor(warm.length / 2)] ?? 0;
+console.log(
+  `${TYPES * ZONES * 2} pools, ${SIGHTINGS} sightings over 30 days: median ${median.toFixed(1)} ms, worst ${(warm.at(-1) ?? 0).toFixed(1)} ms of CPU`,
+);

@@ -1,0 +1,75 @@
+/** What a campaign is expected to cost that starts on Spot now: the plan of functions/core/policy at today's numbers. */
+
+import { IDLE, SPOT } from '../policy/actions.ts';
+import drawn from '../policy/lattice-600.json' with { type: 'json' };
+import { marketModel } from '../policy/market-model.ts';
+import { makePlan } from '../policy/plan.ts';
+import { type Belief, chanceUp, fittedRegimes, type Matrix, multiply, observe } from '../policy/regimes.ts';
+import type { WorkEstimate } from './work.ts';
+
+const TICK_SECONDS = 600;
+/** Longer campaigns are planned in longer ticks, so that a decision takes milliseconds. */
+const MAXIMUM_TICKS = 96;
+
+const model = marketModel(fittedRegimes, TICK_SECONDS, drawn);
+
+export interface SpotPlanInput {
+  readonly secondsLeft: number;
+  readonly work: WorkEstimate;
+  /** Per hour, for the whole gang. */
+  readonly spotUsd: number;
+  readonly onDemandUsd: number;
+}
+
+export interface SpotPlan {
+  /** Expected USD to the end when Spot is asked for now in a pool of which this is believed. */
+  costUsd(belief: Belief): number;
+}
+
+/** undefined when less than two ticks are left or On-Demand would be late already: nothing is left to plan. */
+export function planSpot({ secondsLeft, work, spotUsd, onDemandUsd }: SpotPlanInput): SpotPlan | undefined {
+  const { workSeconds, restartSeconds } = work;
+  const together = Math.max(1, Math.ceil(secondsLeft / TICK_SECONDS / MAXIMUM_TICKS));
+  const tickSeconds = TICK_SECONDS * together;
+  const ticksLeft = Math.floor(secondsLeft / tickSeconds);
+  const slack = ticksLeft * tickSeconds - workSeconds;
+  if (ticksLeft < 2 || slack < restartSeconds) return undefined;
+  const plan = makePlan(
+    { upStates: model.lattice.upStates, step: power(model.lattice.step, together) },
+    {
+      tickSeconds,
+      workSeconds,
+      deadlineSeconds: ticksLeft * tickSeconds,
+      restartSeconds,
+      spotUsd,
+      onDemandUsd,
+    },
+    { cellsPerTick: 2, restartFactor: 1 },
+  );
+  const surelyUsd = (onDemandUsd * (workSeconds + restartSeconds)) / 3_600;
+  const after = (ran: typeof IDLE | typeof SPOT, left: number, belief: Belief): number => {
+    const finished = left >= (ticksLeft - 1) * tickSeconds;
+    const value = finished ? 0 : plan.value(ticksLeft - 1, ran, left, model.weights(belief));
+    return Math.min(value, surelyUsd);
+  };
+  const firstTickUsd = (spotUsd * Math.min(tickSeconds, workSeconds + restartSeconds)) / 3_600;
+  return {
+    costUsd(belief) {
+      const up = chanceUp(belief);
+      const given = firstTickUsd + after(SPOT, slack - restartSeconds, observe(belief, 1, 0));
+      // Where there is no capacity the job waits inside SageMaker, at no cost but time.
+      const refused = after(IDLE, slack - tickSeconds, observe(belief, 0, 1));
+      return up * given + (1 - up) * refused;
+    },
+  };
+}
+
+function power(step: Matrix, exponent: number): Matrix {
+  let result: Matrix | undefined;
+  let square = step;
+  for (let rest = exponent; rest > 0; rest = Math.floor(rest / 2)) {
+    if (rest % 2 === 1) result = result ? multiply(result, square) : square;
+    if (rest > 1) square = multiply(square, square);
+  }
+  return result ?? step;
+}

@@ -1,0 +1,117 @@
+/** Whole campaigns by the thousand: too long for a unit test, no service needed. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { optimumUsd } from '../../../bench/sim/optimum.ts';
+import { greedy, neverWaits, onDemandOnly, uniformProgress } from '../../../bench/sim/peers.ts';
+import { tidewheel } from '../../../bench/sim/tidewheel.ts';
+import { type Setting, simulate } from '../../../bench/sim/world.ts';
+import { drawLattice, drawTrace } from '../../../functions/core/policy/lattice.ts';
+import shipped from '../../../functions/core/policy/lattice-600.json' with { type: 'json' };
+import { fittedRegimes } from '../../../functions/core/policy/regimes.ts';
+
+const HOUR = 3_600;
+const setting = (change: Partial<Setting> = {}): Setting => ({
+  tickSeconds: 600,
+  workSeconds: 24 * HOUR,
+  deadlineSeconds: 32 * HOUR,
+  restartSeconds: 360,
+  spotUsd: [0.9731],
+  onDemandUsd: 3.06,
+  ...change,
+});
+const ours = tidewheel();
+const trace = (seed: number, ticks = 260) => drawTrace(fittedRegimes, 600, { ticks, seed });
+/** Fewer on a pull request, more by FUZZ_RUNS=2000: every failure prints its seed. */
+const RUNS = Number(process.env['FUZZ_RUNS'] ?? 250);
+
+/** Capacity as it never comes in nature: random, alternating, cut off, nearly always, in blocks. */
+const adversarialTrace = fc.oneof(
+  fc.array(fc.boolean(), { minLength: 400, maxLength: 400 }),
+  fc
+    .integer({ min: 1, max: 9 })
+    .map((period) => Array.from({ length: 400 }, (_, t) => t % (2 * period) < period)),
+  fc.integer({ min: 0, max: 200 }).map((end) => Array.from({ length: 400 }, (_, t) => t < end)),
+  fc.integer({ min: 2, max: 40 }).map((gap) => Array.from({ length: 400 }, (_, t) => t % gap !== 0)),
+  fc.integer().map((seed) => trace(seed, 400)),
+);
+
+describe('the deadline', () => {
+  it('is never missed, whatever the capacity does and however odd the job', { timeout: 120_000 }, () => {
+    const job = fc.record({
+      tickSeconds: fc.constantFrom(600, 900),
+      workTicks: fc.double({ min: 3, max: 60, noNaN: true }),
+      slackShare: fc.double({ min: 0, max: 1, noNaN: true }),
+      restartSeconds: fc.integer({ min: 0, max: 1_500 }),
+      prices: fc.array(fc.double({ min: 0.1, max: 4, noNaN: true }), { minLength: 1, maxLength: 3 }),
+      zones: fc.array(adversarialTrace, { minLength: 3, maxLength: 3 }),
+    });
+    fc.assert(
+      fc.property(job, ({ tickSeconds, workTicks, slackShare, restartSeconds, prices, zones }) => {
+        const workSeconds = workTicks * tickSeconds;
+        // The least that On-Demand needs from a cold start, in whole ticks, and some slack beyond.
+        const least = Math.ceil((workSeconds + restartSeconds) / tickSeconds) * tickSeconds;
+        const odd = setting({
+          tickSeconds,
+          workSeconds,
+          deadlineSeconds: Math.round(least + slackShare * workSeconds),
+          restartSeconds,
+          spotUsd: prices,
+        });
+        const outcome = simulate(ours, odd, zones.slice(0, prices.length));
+        expect(outcome.late).toBe(false);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('is kept to the last tick when Spot never comes', () => {
+    const outcome = simulate(ours, setting(), [Array.from({ length: 300 }, () => false)]);
+    expect(outcome.late).toBe(false);
+    expect(outcome.finishSeconds).toBeLessThanOrEqual(32 * HOUR);
+    expect(outcome.actions).not.toContain(1);
+  });
+});
+
+describe('on traces drawn from the fitted chain', () => {
+  const seeds = Array.from({ length: 25 }, (_, k) => k + 1);
+  const ratioOf = (policy: Parameters<typeof simulate>[0], change: Partial<Setting> = {}): number => {
+    const ratios = seeds.map((seed) => {
+      const job = setting(change);
+      const zones = [trace(seed)];
+      return simulate(policy, job, zones).costUsd / optimumUsd(job, zones);
+    });
+    return ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length;
+  };
+
+  it('costs less than every peer, at short and at long restarts', { timeout: 60_000 }, () => {
+    for (const restartSeconds of [180, 720]) {
+      const own = ratioOf(ours, { restartSeconds });
+      expect(own).toBeLessThan(1.1);
+      for (const peer of [greedy, uniformProgress, neverWaits, onDemandOnly]) {
+        expect(own).toBeLessThan(ratioOf(peer, { restartSeconds }));
+      }
+    }
+  });
+
+  it('never costs less than the clairvoyant optimum', () => {
+    for (const seed of seeds) {
+      const zones = [trace(seed), trace(seed + 1_000)];
+      const job = setting({ spotUsd: [0.95, 1.2] });
+      expect(simulate(ours, job, zones).costUsd).toBeGreaterThanOrEqual(optimumUsd(job, zones) - 1e-9);
+    }
+  });
+
+  it('decides the same twice', () => {
+    const zones = [trace(5), trace(6)];
+    const job = setting({ spotUsd: [0.95, 1.2] });
+    expect(simulate(tidewheel(), job, zones)).toEqual(simulate(tidewheel(), job, zones));
+  });
+});
+
+it('ships the lattice that its table draws', { timeout: 60_000 }, () => {
+  const fresh = drawLattice(fittedRegimes, 600);
+  expect(shipped.table).toBe(fittedRegimes.name);
+  for (const [state, row] of fresh.step.entries()) {
+    for (const [next, share] of row.entries()) expect(shipped.step[state]?.[next]).toBeCloseTo(share, 4);
+  }
+});
