@@ -9,6 +9,16 @@ import { declaration, launch, placement } from '../unit/launch/fixtures.ts';
 
 const IMAGE = '763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.3.0-gpu-py311';
 
+/** What the SDK adds for its toolkit, ours leaves out; the same for every estimator. */
+const sdkHyperparameters = (job: string) => ({
+  epochs: '3',
+  sagemaker_program: '"train.py"',
+  sagemaker_submit_directory: `"s3://tw-train/code/${job}/source/sourcedir.tar.gz"`,
+  sagemaker_container_log_level: '20',
+  sagemaker_job_name: `"${job}"`,
+  sagemaker_region: '"us-east-1"',
+});
+
 /** Two nodes of g5.12xlarge on managed Spot with torch_distributed; names are made up. */
 const SDK_REQUEST = {
   TrainingJobName: 'tw-ddp-1',
@@ -20,12 +30,7 @@ const SDK_REQUEST = {
     EnableSageMakerMetricsTimeSeries: true,
   },
   HyperParameters: {
-    epochs: '3',
-    sagemaker_program: '"train.py"',
-    sagemaker_submit_directory: '"s3://tw-train/code/tw-ddp-1/source/sourcedir.tar.gz"',
-    sagemaker_container_log_level: '20',
-    sagemaker_job_name: '"tw-ddp-1"',
-    sagemaker_region: '"us-east-1"',
+    ...sdkHyperparameters('tw-ddp-1'),
     sagemaker_torch_distributed_enabled: 'true',
     sagemaker_instance_type: '"ml.g5.12xlarge"',
   },
@@ -49,6 +54,40 @@ const SDK_REQUEST = {
   Environment: { NCCL_DEBUG: 'INFO' },
   Tags: [{ Key: 'owner', Value: 'tw' }],
   ProfilerConfig: { S3OutputPath: 's3://tw-train/out', DisableProfiler: false },
+};
+
+/** The same with a group of CPU nodes beside it: `PyTorch(instance_groups=[...], distribution=...)`. */
+const SDK_HETEROGENEOUS = {
+  ...SDK_REQUEST,
+  TrainingJobName: 'tw-het-2',
+  AlgorithmSpecification: {
+    TrainingImage: IMAGE,
+    TrainingInputMode: 'File',
+    EnableSageMakerMetricsTimeSeries: true,
+  },
+  HyperParameters: { ...sdkHyperparameters('tw-het-2'), sagemaker_torch_distributed_enabled: 'true' },
+  InputDataConfig: [
+    {
+      ChannelName: 'train',
+      DataSource: {
+        S3DataSource: {
+          S3DataType: 'S3Prefix',
+          S3Uri: 's3://tw-train/data/',
+          S3DataDistributionType: 'FullyReplicated',
+          InstanceGroupNames: ['gpu'],
+        },
+      },
+    },
+  ],
+  ResourceConfig: {
+    VolumeSizeInGB: 30,
+    InstanceGroups: [
+      { InstanceGroupName: 'gpu', InstanceType: 'ml.g5.12xlarge', InstanceCount: 2 },
+      { InstanceGroupName: 'cpu', InstanceType: 'ml.c5.4xlarge', InstanceCount: 1 },
+    ],
+  },
+  CheckpointConfig: { S3Uri: 's3://tw-train/ckpt/run2' },
+  DebugHookConfig: { S3OutputPath: 's3://tw-train/out', CollectionConfigurations: [] },
 };
 
 const NAMED = 'named by run and attempt, so that a launch tried twice is one job';
@@ -82,6 +121,25 @@ const INTENDED: Readonly<Record<string, string>> = {
     'stated, with the reason beside it in training-job.ts; the default is the same',
 };
 
+const {
+  'ResourceConfig.VolumeSizeInGB': _,
+  'HyperParameters.sagemaker_instance_type': __,
+  ...COMMON
+} = INTENDED;
+const INTENDED_FOR_GROUPS: Readonly<Record<string, string>> = {
+  ...COMMON,
+  'HyperParameters.sagemaker_distribution_instance_groups':
+    'the SDK forgets it for torch_distributed: without it the CPU group starts a torchrun cluster of its own',
+  'InputDataConfig[0].DataSource.S3DataSource.InstanceGroupNames[0]':
+    'the group that trains has one name in every pipeline',
+  'InputDataConfig[0].DataSource.S3DataSource.InstanceGroupNames[1]':
+    'helpers preprocess the shards, so they read them too',
+  'ResourceConfig.InstanceGroups[0].InstanceGroupName':
+    'the group that trains has one name in every pipeline',
+  'CheckpointConfig.LocalPath': 'stated; the default is the same',
+  DebugHookConfig: 'the debugger would write to the bucket unasked',
+};
+
 /** Paths at which two JSON values differ; a whole subtree when one side lacks it. */
 function differences(left: unknown, right: unknown, path = ''): string[] {
   if (left === undefined || right === undefined || !isContainer(left) || !isContainer(right)) {
@@ -102,15 +160,17 @@ const summarised = (paths: readonly string[]): string[] => [
   ...new Set(paths.map((path) => WHOLE.find((prefix) => path.startsWith(prefix)) ?? path)),
 ];
 
+/** The launch that an SDK user would write as that estimator. */
+const sameAs = (compute: Record<string, unknown>) =>
+  launch({
+    bucket: 'tw-train',
+    roleArn: SDK_REQUEST.RoleArn,
+    declaration: declaration({ training: { image: IMAGE, hyperparameters: { epochs: 3 } }, compute }),
+    placement: placement({ pool: { instanceType: 'g5.12xlarge', market: 'spot' } }),
+  });
+
 describe("Tidewheel's request for the SDK's estimator", () => {
-  const job = buildTrainingJob(
-    launch({
-      bucket: 'tw-train',
-      roleArn: SDK_REQUEST.RoleArn,
-      declaration: declaration({ training: { image: IMAGE, hyperparameters: { epochs: 3 } } }),
-      placement: placement({ pool: { instanceType: 'g5.12xlarge', market: 'spot' } }),
-    }),
-  );
+  const job = buildTrainingJob(sameAs({}));
   const ours = job.kind === 'request' ? job.request : undefined;
 
   it('differs from it exactly where that is intended', () => {
@@ -126,5 +186,16 @@ describe("Tidewheel's request for the SDK's estimator", () => {
       sagemaker_region,
       sagemaker_container_log_level,
     });
+  });
+});
+
+describe("Tidewheel's request for the SDK's heterogeneous estimator", () => {
+  it('differs from it exactly where that is intended', () => {
+    const helpers = [{ name: 'cpu', instanceType: 'c5.4xlarge', nodes: 1 }];
+    const job = buildTrainingJob(sameAs({ helpers, spotWithHelpers: true }));
+    const ours = job.kind === 'request' ? job.request : undefined;
+    expect(summarised(differences(SDK_HETEROGENEOUS, ours)).toSorted()).toEqual(
+      Object.keys(INTENDED_FOR_GROUPS).toSorted(),
+    );
   });
 });
