@@ -1,0 +1,71 @@
+/** One word in the pipeline decides where an attempt runs; what follows it, stops it and judges it is the same. */
+import { buildFleet, type FleetPlan } from '../ec2/fleet.ts';
+import type { FleetService } from '../ec2/port.ts';
+import type { Problem } from '../errors.ts';
+import type { PreparedObject } from './channels.ts';
+import type { TrainingJobInput } from './job-parts.ts';
+import type { CreateOutcome, StopOutcome, TrainingJobDescription, TrainingService } from './port.ts';
+import type { CreateTrainingJobRequest } from './request.ts';
+import { buildTrainingJob } from './training-job.ts';
+
+export type AttemptRequest =
+  | {
+      readonly kind: 'sagemaker';
+      readonly request: CreateTrainingJobRequest;
+      /** To be written to the bucket before the attempt is started. */
+      readonly objects: readonly PreparedObject[];
+      /** How the shards reach the script, and why. */
+      readonly inputReason: string;
+    }
+  | {
+      readonly kind: 'ec2';
+      readonly plan: FleetPlan;
+      readonly objects: readonly PreparedObject[];
+      readonly inputReason: string;
+    };
+
+export type AttemptResult =
+  | AttemptRequest
+  | { readonly kind: 'problems'; readonly problems: readonly Problem[] };
+
+export function buildAttempt(input: TrainingJobInput): AttemptResult {
+  if (input.declaration.compute.launcher === 'ec2') {
+    const plan = buildFleet(input);
+    if (plan.kind === 'problems') return plan;
+    return {
+      kind: 'ec2',
+      plan,
+      objects: plan.objects,
+      inputReason: 'File: hosts on EC2 download their shards',
+    };
+  }
+  const job = buildTrainingJob(input);
+  if (job.kind === 'problems') return job;
+  const { request, objects, input: chosen } = job;
+  return { kind: 'sagemaker', request, objects, inputReason: `${chosen.mode}: ${chosen.reason}` };
+}
+
+export interface Launcher {
+  start(request: AttemptRequest): Promise<CreateOutcome>;
+  /** undefined when neither service knows the job */
+  describe(jobName: string): Promise<TrainingJobDescription | undefined>;
+  stop(jobName: string): Promise<StopOutcome>;
+}
+
+export interface Services {
+  readonly training: TrainingService;
+  readonly fleets: FleetService;
+}
+
+/** Names do not say where a job runs: SageMaker is asked first, because most jobs are there. */
+export function makeLauncher({ training, fleets }: Services): Launcher {
+  return {
+    start: (request) =>
+      request.kind === 'ec2' ? fleets.launch(request.plan) : training.create(request.request),
+    describe: async (jobName) => (await training.describe(jobName)) ?? (await fleets.describe(jobName)),
+    stop: async (jobName) => {
+      const stopped = await training.stop(jobName);
+      return stopped === 'notFound' ? fleets.stop(jobName) : stopped;
+    },
+  };
+}
