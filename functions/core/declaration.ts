@@ -21,12 +21,12 @@ export function readDeclaration(name: string, text: string): Declaration {
       { path: '', message: `is ${text.length} characters long, keep it under ${MAXIMUM_CHARACTERS}` },
     ]);
   }
-  // maxAliasCount: a few lines of YAML aliases can otherwise grow to gigabytes.
   const document = parseDocument(text, { uniqueKeys: true, prettyErrors: true });
   if (document.errors.length > 0) {
     return refuse(document.errors.map((error) => ({ path: '', message: `is not YAML: ${error.message}` })));
   }
-  return checkDeclaration(name, toPlain(document));
+  const plain = toPlain(document);
+  return plain === undefined ? refuse([TOO_MANY_ALIASES]) : checkDeclaration(name, plain.value);
 }
 
 /** The same for a body that is parsed already. */
@@ -53,9 +53,17 @@ function pathOf(path: readonly PropertyKey[]): string {
   );
 }
 
-function toPlain(document: ReturnType<typeof parseDocument>): unknown {
+const TOO_MANY_ALIASES: Problem = {
+  path: '',
+  message: 'repeats itself too often by YAML aliases (*name), write the values out',
+};
+
+/** A few lines of YAML aliases can otherwise grow to gigabytes. */
+const MAXIMUM_ALIASES = 20;
+
+function toPlain(document: ReturnType<typeof parseDocument>): { readonly value: unknown } | undefined {
   try {
-    return document.toJS({ maxAliasCount: 20 });
+    return { value: document.toJS({ maxAliasCount: MAXIMUM_ALIASES }) };
   } catch {
     return undefined;
   }

@@ -30,6 +30,15 @@ export const settleSchema = z.strictObject({
     .describe('An object with this name under incoming/ closes the batch at once, e.g. _SUCCESS.'),
 });
 
+/** Long texts and nested repetition are refused by length alone: keys have at most 1,024 bytes. */
+function isPatternWithGroup(pattern: string): boolean {
+  try {
+    return (new RegExp(`${pattern}|`, 'u').exec('')?.length ?? 0) === 2;
+  } catch {
+    return false;
+  }
+}
+
 export const packingSchema = z.strictObject({
   format: z
     .enum(['webdataset', 'tfrecord', 'recordio', 'mds', 'lines', 'records'])
@@ -51,9 +60,20 @@ export const packingSchema = z.strictObject({
       'Suffixes taken; anything else is rejected, with its reason in the manifest. Default: everything.',
     ),
   label: z
-    .enum(['parentFolder', 'none'])
+    .enum(['parentFolder', 'namePattern', 'none'])
     .default('parentFolder')
-    .describe('Where a sample gets its label: the folder that holds it becomes the member <key>.cls.'),
+    .describe(
+      'Where a sample gets its label: from the folder that holds it, or from its key by labelPattern. It becomes the member <key>.cls.',
+    ),
+  labelPattern: z
+    .string()
+    .min(1)
+    .max(200)
+    .refine(isPatternWithGroup, 'write a regular expression with one group in brackets, such as ^([a-z]+)_')
+    .optional()
+    .describe(
+      'For namePattern: the first group of this regular expression, found in the key under incoming/, is the label.',
+    ),
   labelType: z
     .enum(['text', 'integer'])
     .default('text')
@@ -203,6 +223,9 @@ export const limitsSchema = z.strictObject({
   attempts: z.number().int().min(1).max(1_000).default(50),
 });
 
+/** https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html */
+const SCHEDULE = /^(rate\([1-9]\d{0,5} (minute|hour|day)s?\)|cron\(([0-9A-Za-z*?,/#-]+ ){5}[0-9*,/-]+\))$/;
+
 export const pipelineSchema = z.strictObject({
   name: pipelineName,
   settle: settleSchema.prefault({}),
@@ -212,7 +235,10 @@ export const pipelineSchema = z.strictObject({
   limits: limitsSchema.prefault({}),
   schedule: z
     .string()
-    .regex(/^(rate|cron)\(.+\)$/, 'write rate(1 day) or cron(0 3 * * ? *)')
+    .regex(
+      SCHEDULE,
+      'write rate(1 day) or cron(0 3 * * ? *): a rate in minutes, hours or days, or six fields',
+    )
     .optional()
     .describe('Also start a run on this schedule (EventBridge Scheduler syntax, UTC).'),
   trainWithoutNewData: z

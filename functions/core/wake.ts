@@ -2,7 +2,7 @@
 import { executionName, openRun, type PipelineRecord, wakes } from './batches.ts';
 import { readDeclaration } from './declaration.ts';
 import type { Problem } from './errors.ts';
-import { layout, parseRunId } from './layout.ts';
+import { layout, parseRunId, runIdOf } from './layout.ts';
 import type { Clock, Executions, ObjectStore, Schedules } from './ports.ts';
 import type { RunRecord } from './records.ts';
 import type { RunStore } from './run-store.ts';
@@ -83,13 +83,11 @@ async function ensurePipeline(
   const known = await deps.runs.getPipeline(name);
   if (known !== undefined) return known;
   const folders = await deps.store.listFolders(`${name}/runs/`);
-  const newest = folders.flatMap((folder) => parseRunId(folder) ?? []).sort((a, b) => b.batch - a.batch)[0];
-  let firstBatch = 1;
-  if (newest !== undefined) {
-    const runId = folders.find((folder) => parseRunId(folder)?.batch === newest.batch) ?? '';
-    const reported = await deps.store.readText(layout.report(name, runId));
-    firstBatch = reported === undefined ? newest.batch : newest.batch + 1;
-  }
+  const batches = folders.map(parseRunId).filter((run) => run?.pipeline === name);
+  const newest = Math.max(0, ...batches.map((run) => run?.batch ?? 0));
+  const isReported =
+    newest > 0 && (await deps.store.readText(layout.report(name, runIdOf(name, newest)))) !== undefined;
+  const firstBatch = isReported ? newest + 1 : Math.max(1, newest);
   return await deps.runs.ensurePipeline(name, { firstBatch, at: deps.clock.now().toISOString() });
 }
 

@@ -1,0 +1,183 @@
+/** A declaration is text from outside: all of its problems are named at once, none of them harms. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type Declaration,
+  pipelineJsonSchema,
+  readDeclaration,
+} from '../../../functions/core/declaration.ts';
+
+const GOOD = `
+name: digits
+training: { strategy: ddp }
+compute: { instanceTypes: [g5.xlarge] }
+`;
+
+const problemsOf = (declaration: Declaration): Record<string, string> =>
+  declaration.valid
+    ? {}
+    : Object.fromEntries(declaration.problems.map(({ path, message }) => [path, message]));
+const pathsOf = (declaration: Declaration) => Object.keys(problemsOf(declaration));
+
+describe('a declaration that is right', () => {
+  it('is taken in YAML and in JSON alike, defaults filled in', () => {
+    const json = '{"name":"digits","training":{"strategy":"ddp"},"compute":{"instanceTypes":["g5.xlarge"]}}';
+    const fromYaml = readDeclaration('digits', GOOD);
+    expect(fromYaml).toEqual(readDeclaration('digits', json));
+    expect(fromYaml).toMatchObject({
+      valid: true,
+      pipeline: { settle: { quietSeconds: 60, maximumWaitSeconds: 3_600 }, limits: { attempts: 50 } },
+    });
+  });
+
+  it.each(['rate(1 day)', 'rate(15 minutes)', 'cron(0 3 * * ? *)', 'cron(0/15 9-17 ? * MON-FRI 2026)'])(
+    'may be scheduled: %s',
+    (schedule) => {
+      expect(readDeclaration('digits', `${GOOD}schedule: '${schedule}'`).valid).toBe(true);
+    },
+  );
+});
+
+describe('a declaration that is wrong', () => {
+  it('has all of its problems named at once, each with its path', () => {
+    const text = `
+name: digits
+settle: { quietSeconds: 0, quiet: 5 }
+training: { strategy: tpu, entryPoint: ../../etc/passwd.py, hyperparameters: { '1st': 1, ok: [1] } }
+compute: { instanceTypes: [g5.xlarge, ml_g5], nodes: many, vpc: { securityGroupIds: [], subnets: [] } }
+limits: { deadlineHours: -1 }
+colour: blue
+`;
+    expect(pathsOf(readDeclaration('digits', text)).sort()).toEqual(
+      [
+        '',
+        'compute.instanceTypes[1]',
+        'compute.nodes',
+        'compute.vpc.securityGroupIds',
+        'compute.vpc.subnets',
+        'limits.deadlineHours',
+        'settle',
+        'settle.quietSeconds',
+        'training.entryPoint',
+        'training.hyperparameters.1st',
+        'training.hyperparameters.ok',
+        'training.strategy',
+      ].sort(),
+    );
+  });
+
+  it('names the key that nobody knows', () => {
+    expect(problemsOf(readDeclaration('digits', `${GOOD}colour: blue`))['']).toContain('"colour"');
+  });
+
+  it('is refused when it bears another name than its key, beside its other problems', () => {
+    const problems = problemsOf(readDeclaration('letters', `${GOOD}limits: { attempts: 0 }`));
+    expect(problems['name']).toContain('"digits"');
+    expect(problems['name']).toContain('"letters"');
+    expect(problems['limits.attempts']).toBeDefined();
+  });
+
+  it.each(['pipelines', 'agent', 'Digits', 'a_b', '-a', 'a-', 'x'.repeat(33), ''])(
+    'is refused for the name %j',
+    (name) => {
+      const text = GOOD.replace('digits', JSON.stringify(name));
+      expect(pathsOf(readDeclaration(name, text))).toEqual(['name']);
+    },
+  );
+
+  it.each(['rate(5 bananas)', 'rate(0 days)', 'cron(* *)', 'at(2026-01-01T00:00:00)', 'rate(1 day); drop'])(
+    'is refused for the schedule %s, before AWS would',
+    (schedule) => {
+      expect(pathsOf(readDeclaration('digits', `${GOOD}schedule: '${schedule}'`))).toEqual(['schedule']);
+    },
+  );
+
+  it.each([
+    ['', 'nothing'],
+    ['just words', 'a text'],
+    ['- a\n- b', 'a list'],
+    ['42', 'a number'],
+    ['null', 'null'],
+  ])('is refused when it is %j (%s)', (text) => {
+    expect(pathsOf(readDeclaration('digits', text))).toEqual(['']);
+  });
+
+  it('says where the YAML breaks', () => {
+    const problems = readDeclaration('digits', 'name: [digits\ntraining: {');
+    expect(problems).toMatchObject({ valid: false });
+    expect(JSON.stringify(problems)).toMatch(/is not YAML: .*line 2/);
+  });
+
+  it('is refused for a key that is there twice', () => {
+    expect(JSON.stringify(readDeclaration('digits', `${GOOD}name: letters`))).toContain('is not YAML');
+  });
+});
+
+describe('a hostile declaration', () => {
+  it('is not unfolded when it is a bomb of aliases', () => {
+    const levels = Array.from({ length: 12 }, (_, level) =>
+      level === 0
+        ? 'a0: &a0 [x, x]'
+        : `a${level}: &a${level} [${Array(9)
+            .fill(`*a${level - 1}`)
+            .join(', ')}]`,
+    );
+    const began = performance.now();
+    const declaration = readDeclaration('digits', levels.join('\n'));
+    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(problemsOf(declaration)['']).toContain('aliases');
+  });
+
+  it('is not read when it is longer than any declaration', () => {
+    const declaration = readDeclaration('digits', `${GOOD}# ${'x'.repeat(200_000)}`);
+    expect(problemsOf(declaration)['']).toContain('keep it under 100000');
+  });
+
+  it('changes no prototype', () => {
+    const text = `${GOOD}__proto__: { polluted: true }\nconstructor: { prototype: { polluted: true } }`;
+    expect(readDeclaration('digits', text).valid).toBe(false);
+    expect('polluted' in {}).toBe(false);
+  });
+
+  it('runs no tag', () => {
+    expect(readDeclaration('digits', 'name: !!js/function "function(){ throw 1 }"').valid).toBe(false);
+  });
+
+  it('is answered, whatever the text', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json(), fc.string({ unit: 'binary' })), (text) => {
+        const declaration = readDeclaration('digits', text);
+        if (!declaration.valid) expect(declaration.problems.length).toBeGreaterThan(0);
+      }),
+      { numRuns: 100 },
+    );
+  }, 30_000);
+});
+
+describe('the JSON Schema for editors', () => {
+  const schema = pipelineJsonSchema() as {
+    readonly properties: Record<string, { readonly properties?: Record<string, unknown> }>;
+    readonly required: readonly string[];
+    readonly additionalProperties: boolean;
+  };
+
+  it('asks only for what has no default', () => {
+    expect([...schema.required].sort()).toEqual(['compute', 'name', 'training']);
+  });
+
+  it('refuses unknown keys, as the service does', () => {
+    expect(schema.additionalProperties).toBe(false);
+  });
+
+  it('describes every part of a declaration, with its bounds', () => {
+    expect(Object.keys(schema.properties)).toEqual(
+      expect.arrayContaining(['name', 'settle', 'packing', 'training', 'compute', 'limits', 'schedule']),
+    );
+    expect(schema.properties['settle']?.properties?.['quietSeconds']).toMatchObject({
+      type: 'integer',
+      minimum: 1,
+      maximum: 86_400,
+      default: 60,
+    });
+  });
+});

@@ -1,0 +1,66 @@
+/** All ports in memory, and what tests of the use-cases say again and again. */
+import type { ApiDeps } from '../../../functions/core/api.ts';
+import type { CreateOutcome } from '../../../functions/core/launch/port.ts';
+import { layout } from '../../../functions/core/layout.ts';
+import type { Clock } from '../../../functions/core/ports.ts';
+import { fakeClock } from '../../fakes/clock.ts';
+import { memoryExecutions } from '../../fakes/executions.ts';
+import { memoryNotifier } from '../../fakes/notifier.ts';
+import { memoryObjectStore } from '../../fakes/object-store.ts';
+import { memoryRunStore } from '../../fakes/run-store.ts';
+import { memorySchedules } from '../../fakes/schedules.ts';
+import { type JobScript, scriptedTraining } from '../../fakes/training.ts';
+
+export const DECLARATION = `
+name: digits
+settle: { quietSeconds: 60, maximumWaitSeconds: 600, marker: _SUCCESS }
+training: { strategy: ddp }
+compute: { instanceTypes: [g5.xlarge], nodes: 2 }
+`;
+
+export type Ground = ReturnType<typeof ground>;
+
+/** @param job what becomes of every training job; nothing by default: it trains on */
+export function ground(job: JobScript = [{ at: 0, status: 'InProgress', secondary: 'Training' }]) {
+  const clock = fakeClock();
+  const store = memoryObjectStore(clock);
+  let refusal: CreateOutcome | undefined;
+  const training = scriptedTraining(
+    clock,
+    () => job,
+    () => refusal,
+  );
+  return {
+    clock,
+    store,
+    training,
+    runs: memoryRunStore(),
+    executions: memoryExecutions(),
+    notifier: memoryNotifier(),
+    schedules: memorySchedules(),
+    /** The training service refuses every job from now on. */
+    refuse: (outcome: CreateOutcome) => {
+      refusal = outcome;
+    },
+    declare: (text = DECLARATION) => store.put(layout.pipeline('digits'), text),
+    drop: (name: string, text = name) => store.put(layout.incoming('digits') + name, text),
+    /** Time passes, and the training service with it. */
+    pass: (seconds: number) => {
+      clock.advance(seconds);
+      training.advance();
+    },
+  } satisfies ApiDeps & { readonly clock: Clock } & Record<string, unknown>;
+}
+
+/** An S3 event as EventBridge puts it into the queue. */
+export const created = (key: string, time: string | Date): string =>
+  JSON.stringify({
+    version: '0',
+    id: 'a1b2',
+    source: 'aws.s3',
+    'detail-type': 'Object Created',
+    time: typeof time === 'string' ? time : time.toISOString(),
+    detail: { version: '0', bucket: { name: 'memory-bucket' }, object: { key, size: 1, etag: 'e' } },
+  });
+
+export const message = (body: string, messageId = body.slice(-20)) => ({ messageId, body });
