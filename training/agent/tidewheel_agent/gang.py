@@ -157,6 +157,8 @@ class Gang:
         self._next_try = self._next_beat = 0.0
         self._thread = threading.Thread(target=self._run, daemon=True, name="gang")
         self.is_alone = len(hosts) < 2
+        self.has_met = False
+        """Whether this host has ever been connected to another."""
 
     def start(self) -> None:
         if not self.is_alone:
@@ -253,6 +255,7 @@ class Gang:
         for message in self._history:
             line.put(message)
         self._add(line)
+        self.has_met = True
 
     def _accept(self) -> None:
         assert self._server is not None
@@ -295,6 +298,7 @@ class Gang:
             if message.get("say") != "hello" or message.get("job") != self._job_id:
                 return False
             line.host = host
+            self.has_met = True
             for earlier in self._history:
                 line.put(earlier)
             return True

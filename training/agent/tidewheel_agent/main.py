@@ -17,7 +17,7 @@ from .counters import Counters, MachineCounters, ProcessCounters
 from .environment import sagemaker_environment, thread_environment
 from .events import say
 from .failure import LogTail, failure_text, write_failure
-from .gang import Gang
+from .gang import Gang, Trouble
 from .hardware import gpu_count
 from .job import Job, read_job
 from .nvml import open_gpus
@@ -180,6 +180,8 @@ def _prepare_and_supervise(
         stop.acknowledge()
         say("told to leave before the script started")
         return Outcome(EXIT_STOPPED)
+    if launch.only_waits:
+        return _wait_for_leader(job, settings, stop, gang)
     progress = ProgressReporter(job.checkpoint_dir, leader=job.is_leader, log=log)
     script = Script(
         launch.argv,
@@ -214,6 +216,30 @@ def _prepare_and_supervise(
     return judge(job, _with_late_news(end, tail, gang), tail)
 
 
+def _wait_for_leader(job: Job, settings: Settings, stop: StopRequest, gang: Gang) -> Outcome:
+    """A host outside the groups that train has nothing to do, but a container that ends early
+    or late would end the job or hold it up."""
+    leader = job.distribution_hosts[0]
+    say(f"not in a group that trains: waiting for {leader} to end")
+    give_up = time.monotonic() + settings.peers_seconds
+    while not stop.is_set():
+        if leader in gang.view.ended and not gang.view.trouble:
+            say(f"host {leader} ended with exit code {gang.view.ended[leader]}")
+            return Outcome(gang.view.ended[leader])
+        if gang.view.trouble:
+            return _judge_trouble(gang.view.trouble, "nothing ran here")
+        if not gang.has_met and time.monotonic() > give_up:
+            raise ConfigurationError(
+                [
+                    f"no connection to {leader}:{settings.gang_port} within "
+                    f"{settings.peers_seconds:g} s: open that port between the job's hosts"
+                ]
+            )
+        time.sleep(0.2)
+    stop.acknowledge()
+    return Outcome(EXIT_STOPPED)
+
+
 def _record_usage(job: Job, settings: Settings, script: Script) -> UsageRecorder:
     shares_machine = settings.cpus is not None
     counters: Counters = (
@@ -245,17 +271,20 @@ def judge(job: Job, end: End, tail: LogTail) -> Outcome:
     if end.script_code == 0 and not end.killed:
         say(f"{job.program} finished; {safe}")
         return Outcome(0)
-    trouble = None if tail.tells_own_cause() and not end.killed else end.trouble
-    if trouble is not None and trouble.is_lost:
-        text = f"Interrupted: host {trouble.host} was lost; {safe}. The script is not at fault.\n"
-        say(text.strip())
-        return Outcome(EXIT_STOPPED, text)
-    if trouble is not None:
-        say(f"ended because host {trouble.host} failed; {safe}")
-        return Outcome(trouble.code or 1, trouble.text or f"Host {trouble.host} failed first.\n")
+    if end.trouble is not None and (end.killed or not tail.tells_own_cause()):
+        return _judge_trouble(end.trouble, safe)
     say(f"{job.program} failed with exit code {end.script_code}; {safe}")
     text = failure_text(_failure_summary(job, end.script_code), tail)
     return Outcome(end.script_code, text)
+
+
+def _judge_trouble(trouble: Trouble, safe: str) -> Outcome:
+    if trouble.is_lost:
+        text = f"Interrupted: host {trouble.host} was lost; {safe}. The script is not at fault.\n"
+        say(text.strip())
+        return Outcome(EXIT_STOPPED, text)
+    say(f"ended because host {trouble.host} failed; {safe}")
+    return Outcome(trouble.code or 1, trouble.text or f"Host {trouble.host} failed first.\n")
 
 
 def _what_is_safe(job: Job, end: End) -> str:

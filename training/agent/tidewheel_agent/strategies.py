@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ class Launch:
     environment: dict[str, str] = field(default_factory=dict)
     has_launcher: bool = False
     """The program only starts the script's processes and must not hear SIGTERM."""
+    only_waits: bool = False
+    """Nothing runs on this host: it stays until the leader has ended."""
 
 
 def plan(job: Job, settings: Settings, host: Host) -> Launch:
@@ -36,6 +39,8 @@ def plan(job: Job, settings: Settings, host: Host) -> Launch:
         raise ConfigurationError(
             [f"strategy {job.strategy!r} is not in this agent: choose {', '.join(_PLANNERS)}"]
         )
+    if job.strategy != "single" and job.current_host not in _training_hosts(job):
+        return Launch([], 0, only_waits=True)
     return planner(job, settings, host)
 
 
@@ -97,4 +102,25 @@ def _interface(job: Job) -> dict[str, str]:
     return {"GLOO_SOCKET_IFNAME": name, "NCCL_SOCKET_IFNAME": name}
 
 
-_PLANNERS: dict[str, Callable[[Job, Settings, Host], Launch]] = {"single": _single, "ddp": _ddp}
+def _multi_worker_mirrored(job: Job, settings: Settings, host: Host) -> Launch:
+    """TensorFlow's workers find each other by TF_CONFIG; worker 0 is the chief.
+
+    TensorFlow's servers listen on every address, so each host gets a port of its own, for hosts
+    that share a machine.
+    """
+    hosts = _training_hosts(job)
+    workers = [f"{name}:{settings.master_port + 2 + i}" for i, name in enumerate(hosts)]
+    cluster = {
+        "cluster": {"worker": workers},
+        "task": {"type": "worker", "index": hosts.index(job.current_host)},
+        "environment": "cloud",
+    }
+    environment = {"TF_CONFIG": json.dumps(cluster)} if len(hosts) > 1 else {}
+    return Launch([sys.executable, "-u", *_script(job)], 1, environment)
+
+
+_PLANNERS: dict[str, Callable[[Job, Settings, Host], Launch]] = {
+    "single": _single,
+    "ddp": _ddp,
+    "multi-worker-mirrored": _multi_worker_mirrored,
+}
