@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { PackingSettings } from '../pipeline.ts';
 import type { ShardFormat } from './formats/format.ts';
-import { memberStem, memberSuffix, parentFolder, splitKey } from './names.ts';
+import { labelOfKey, memberStem, memberSuffix, splitKey } from './names.ts';
 import type { ListedBlob } from './port.ts';
 import type { ArrivalLine, Rejection } from './records.ts';
 import { columnOf } from './sample-layout.ts';
@@ -79,7 +79,7 @@ export class DraftPlan {
     const most = [...this.#columns]
       .filter(([, count]) => count * 2 >= this.#samples)
       .map(([column]) => column);
-    const labelled = this.#rules.settings.label === 'parentFolder' && this.#labelled * 2 >= this.#samples;
+    const labelled = this.#labelled > 0 && this.#labelled * 2 >= this.#samples;
     if (labelled && !most.includes('label')) most.push('label');
     return most.sort();
   }
@@ -117,7 +117,7 @@ export class DraftPlan {
     const { stem, suffix: raw } = splitKey(key);
     const suffix = memberSuffix(raw);
     const name = `${memberStem(stem, alone ? key : undefined)}.${suffix}`;
-    if (first && parentFolder(key) !== undefined) this.#labelled += 1;
+    if (first && labelOfKey(key, this.#rules.settings) !== undefined) this.#labelled += 1;
     this.#count(columnOf(suffix));
     this.#bytes.add(ordinal, this.#rules.format.plannedBytes(name, object.size));
     this.#objects.add(ordinal, 1);

@@ -4,6 +4,7 @@
  * The manifest holds the original beside the name.
  */
 import { hash } from 'node:crypto';
+import type { PackingSettings } from '../pipeline.ts';
 
 export interface SplitKey {
   /** Directories and base name, without the suffix. */
@@ -97,4 +98,23 @@ export function parentFolder(key: string): string | undefined {
   if (end <= 0) return undefined;
   const folder = key.slice(key.lastIndexOf('/', end - 1) + 1, end);
   return folder === '' ? undefined : folder;
+}
+
+/** The label that a pipeline's settings give the key (incoming prefix stripped), or undefined. */
+export function labelOfKey(
+  key: string,
+  settings: Pick<PackingSettings, 'label' | 'labelPattern'>,
+): string | undefined {
+  switch (settings.label) {
+    case 'none':
+      return undefined;
+    case 'parentFolder':
+      return parentFolder(key);
+    case 'namePattern':
+      return settings.labelPattern === undefined
+        ? undefined
+        : new RegExp(settings.labelPattern, 'u').exec(key)?.[1];
+    default:
+      return settings.label satisfies never;
+  }
 }

@@ -1,7 +1,7 @@
 /** What a sample looks like inside a shard: names, columns and order of its members, and the label that packing adds. */
 import type { PackingSettings } from '../pipeline.ts';
 import type { Outline, ShardFormat } from './formats/format.ts';
-import { memberStem, memberSuffix, parentFolder, splitKey } from './names.ts';
+import { labelOfKey, memberStem, memberSuffix, splitKey } from './names.ts';
 import type { PlannedMember, PlannedSample } from './records.ts';
 import { promisedImage } from './sniff.ts';
 
@@ -49,7 +49,7 @@ export function layOut(sample: PlannedSample, rules: LayoutRules): LaidSample {
   const { format, settings } = rules;
   const members: LaidOut[] = [];
   const columns = new Set<string>();
-  let folder: string | undefined;
+  let label: string | undefined;
   for (const member of sample.members) {
     const key = member.key.slice(rules.incoming.length);
     const { stem: raw, suffix: rawSuffix } = splitKey(key);
@@ -59,7 +59,7 @@ export function layOut(sample: PlannedSample, rules: LayoutRules): LaidSample {
     const short = columnOf(suffix);
     const column = columns.has(short) ? suffix.replace(/[^a-z0-9_]/g, '_') : short;
     columns.add(column);
-    folder = parentFolder(key);
+    label ??= labelOfKey(key, settings);
     const isLabel = column === LABEL;
     members.push({
       kind: 'source',
@@ -72,8 +72,8 @@ export function layOut(sample: PlannedSample, rules: LayoutRules): LaidSample {
       member,
     });
   }
-  if (format.grouped && settings.label === 'parentFolder' && folder !== undefined && !columns.has(LABEL)) {
-    members.push(labelOf(folder, members[0]?.stem ?? ''));
+  if (format.grouped && label !== undefined && !columns.has(LABEL)) {
+    members.push(labelOf(label, members[0]?.stem ?? ''));
   }
   return {
     ordinal: sample.ordinal,
@@ -82,8 +82,8 @@ export function layOut(sample: PlannedSample, rules: LayoutRules): LaidSample {
   };
 }
 
-function labelOf(folder: string, stem: string): LaidOut {
-  const bytes = Buffer.from(folder);
+function labelOf(label: string, stem: string): LaidOut {
+  const bytes = Buffer.from(label);
   const common = {
     name: `${stem}.cls`,
     stem,

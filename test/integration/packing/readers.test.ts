@@ -107,7 +107,7 @@ describe.each(Object.keys(CASES) as Case[])('readers of %s that are not ours', (
     }
     const index = await opened.store.get(`${layout.generation(pipeline, runId)}index.json`);
     if (index.kind === 'found') await writeFile(path.join(folder, 'index.json'), joinChunks(index.chunks));
-  }, 300_000);
+  }, 600_000);
 
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
