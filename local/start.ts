@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { runDemo } from './demo/run-demo.ts';
 import { serveDrops } from './demo/serve-drops.ts';
 import { type ApiClient, apiClient } from './region/api-client.ts';
-import { marketScriptOf } from './region/market-option.ts';
+import { marketScriptOf } from './market/script-option.ts';
 import { type Region, startRegion } from './region/region.ts';
 import { type Screen, terminalScreen } from './show/screen.ts';
 import { whereToLook } from './show/where-to-look.ts';
@@ -13,7 +13,7 @@ const HELP = `npm start -- [options]
 
   --once             end with the report of the demo's run; exit code 0 if it succeeded
   --no-demo          start empty: no demo data, only what you drop
-  --market SCRIPT    demo (default: one interruption a run), calm, seed:NUMBER, or trace:FOLDER
+  --market SCRIPT    demo (default: one interruption a run), demo:N, calm, seed:NUMBER, trace:FOLDER
   --grace SECONDS    what a host gets between SIGTERM and SIGKILL (default 30; SageMaker's is 120)
   --state FOLDER     where everything is kept (default .tidewheel)
   --verbose          also what the local SageMaker and the market say

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunReport } from '../../functions/core/report.ts';
 import type { ApiClient } from '../../local/region/api-client.ts';
-import { marketScriptOf } from '../../local/region/market-option.ts';
+import { marketScriptOf } from '../../local/market/script-option.ts';
 import { type Region, startRegion } from '../../local/region/region.ts';
 
 export const PROJECT_FOLDER = join(import.meta.dirname, '../..');
