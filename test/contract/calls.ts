@@ -167,6 +167,15 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   judge: [log('judge'), ...observe, ...progress],
   // A run that fails while its job runs stops it, and tells it.
   report: [log('report'), ...observe, ...progress, write(layout.report('digits', RUN))],
+  'on-training-event': [log('on-training-event'), ...consume('tw-trainingeventsqueue'), ...observe],
+  reconcile: [
+    log('reconcile'),
+    ...observe,
+    ...wake,
+    index('open'),
+    index('list'),
+    write(layout.report('digits', RUN)),
+  ],
   api: [log('api'), ...wake, ...schedules, query, index('list'), write(layout.pipeline('digits'))],
 };
 
