@@ -355,3 +355,13 @@ def test_a_stop_during_the_installation_is_obeyed(host_of: HostOf, tmp_path: Pat
 
 def test_python_of_the_agent_runs_the_script(host_of: HostOf) -> None:
     assert sys.executable in run(host_of("import sys\nprint(sys.executable)"))[1]
+
+
+def test_a_fault_of_the_machine_is_told_too(host_of: HostOf) -> None:
+    base = host_of("print('never')")
+    # Where the source has to go lies a file: the copy cannot be made.
+    (base / "code").write_text("")
+    code, log = run(base)
+    assert code == 1
+    assert "The agent failed: FileExistsError" in failure_of(base)
+    assert "Traceback" not in log

@@ -87,6 +87,9 @@ def _run_in_gang(job: Job, settings: Settings, stop: StopRequest) -> Outcome:
         outcome = _run(job, settings, stop, gang)
     except ConfigurationError as error:
         outcome = _cannot_start(error)
+    except Exception as error:  # a full disk, say: told to the others, so that they do not wait
+        say(f"the agent failed: {error!r}")
+        outcome = Outcome(1, f"The agent failed: {error!r}\n")
     gang.tell_ended(outcome.exit_code, outcome.failure)
     gang.close()
     return outcome
