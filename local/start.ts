@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runDemo } from './demo/run-demo.ts';
 import { serveDrops } from './demo/serve-drops.ts';
-import { type ApiClient, apiClient } from './region/api-client.ts';
 import { marketScriptOf } from './market/script-option.ts';
+import { type ApiClient, apiClient } from './region/api-client.ts';
 import { type Region, startRegion } from './region/region.ts';
 import { type Screen, terminalScreen } from './show/screen.ts';
 import { whereToLook } from './show/where-to-look.ts';
@@ -31,7 +31,7 @@ export interface Session {
   readonly signal: AbortSignal;
 }
 
-async function options() {
+function options() {
   const { values } = parseArgs({
     options: {
       once: { type: 'boolean', default: false },
@@ -47,12 +47,12 @@ async function options() {
   if (!(graceSeconds >= 1 && graceSeconds <= 120)) {
     throw new RangeError(`--grace is "${values.grace}", give seconds from 1 to 120`);
   }
-  return { ...values, graceSeconds, script: await marketScriptOf(values.market) };
+  return { ...values, graceSeconds, script: marketScriptOf(values.market) };
 }
 
 async function main(): Promise<number> {
   const screen = terminalScreen(process.stdout);
-  const chosen = await options();
+  const chosen = options();
   if (chosen.help) {
     process.stdout.write(HELP);
     return 0;

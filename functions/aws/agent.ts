@@ -18,7 +18,7 @@ export function agentPublisher(store: ObjectStore, codeFolder: string): () => Pr
     const files = await readAgent(join(codeFolder, AGENT_FOLDER));
     const prefix = layout.agent(digestOf(files));
     // Content-addressed, so whoever writes first wrote the same.
-    await Promise.all(files.map(async ({ name, text }) => await store.createText(prefix + name, text)));
+    await Promise.all(files.map(async ({ name, text }) => store.createText(prefix + name, text)));
     return prefix;
   };
 }
@@ -36,7 +36,7 @@ async function readAgent(folder: string): Promise<AgentFile[]> {
     .sort();
   if (paths.length === 0)
     throw new ConfigurationError(`no agent in the package: ${folder} holds no .py files`);
-  return await Promise.all(
+  return Promise.all(
     paths.map(async (path) => ({
       name: relative(folder, path).split(sep).join('/'),
       text: await readFile(path, 'utf8'),

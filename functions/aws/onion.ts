@@ -27,7 +27,7 @@ export function onion<Input, Output>(
     .use(injectLambdaContext(logger))
     .use(logMetrics(metrics, { captureColdStartMetric: false }))
     .use(errorClasses(name))
-    .handler(async (event: unknown, context: Context) => await handle(parse(name, input, event), context));
+    .handler(async (event: unknown, context: Context) => handle(parse(name, input, event), context));
 }
 
 function parse<Input>(name: string, schema: z.ZodType<Input>, event: unknown): Input {

@@ -47,7 +47,7 @@ export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiRes
   if (name !== undefined && !pipelineName.safeParse(name).success) {
     return problem(400, `"${name}" cannot name a pipeline: use 1 to 32 of a-z, 0-9 and inner hyphens`);
   }
-  return await route(deps, request);
+  return route(deps, request);
 }
 
 async function getPipeline({ runs, store }: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
@@ -105,7 +105,7 @@ async function getRun({ runs, store }: ApiDeps, { parameters }: ApiRequest): Pro
     store.readText(layout.report(run.pipeline, runId)),
   ]);
   // A task token lets its holder answer for the training job: it never leaves the service.
-  const shown = attempts.map(({ taskToken: _, ...attempt }) => attempt);
+  const shown = attempts.map(({ taskToken: _taskToken, ...attempt }) => attempt);
   return ok({ run, attempts: shown, placements, timeline, progress, report: parse(report?.text) });
 }
 

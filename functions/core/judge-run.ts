@@ -33,10 +33,10 @@ export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<Next
   if (run === undefined) throw new RunNotFoundError(input.runId);
   const attempts = await deps.runs.listAttempts(run.runId);
   const last = attempts.at(-1);
-  if (last === undefined) return await firstPlacement(deps, run);
+  if (last === undefined) return firstPlacement(deps, run);
   if (last.outcome === undefined) {
     const seen = await observeAttempt(deps, last);
-    if (seen.kind !== 'ended') return await openAttempt(deps, last, input.timedOut ?? false);
+    if (seen.kind !== 'ended') return openAttempt(deps, last, input.timedOut ?? false);
     attempts[attempts.length - 1] = seen.attempt;
   }
   const judged = judge(await withProgress(deps, run, attempts));

@@ -55,7 +55,11 @@ function describeLoss(outcome: AttemptOutcome): string {
       return 'no capacity was found in time';
     case 'interrupted':
       return 'capacity was taken away';
-    default:
+    case 'serviceError':
+    case 'completed':
+    case 'stopped':
+    case 'timeLimit':
+    case 'userError':
       return `the service failed: ${outcome.message}`;
   }
 }

@@ -44,7 +44,7 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
   const { runId, attempt: number, taskToken } = input;
   const updatedAt = deps.clock.now().toISOString();
   const known = await deps.runs.getAttempt(runId, number);
-  if (known !== undefined) return await deps.runs.updateAttempt(runId, number, { taskToken, updatedAt });
+  if (known !== undefined) return deps.runs.updateAttempt(runId, number, { taskToken, updatedAt });
   const fresh: AttemptRecord = {
     runId,
     pipeline: run.pipeline,
@@ -58,7 +58,7 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
     progressBefore: await readProgress(deps.store, run.pipeline, runId),
   };
   if ((await deps.runs.createAttempt(fresh)) === 'created') return fresh;
-  return await deps.runs.updateAttempt(runId, number, { taskToken, updatedAt });
+  return deps.runs.updateAttempt(runId, number, { taskToken, updatedAt });
 }
 
 async function placementOf(deps: LaunchDeps, runId: string, attempt: number): Promise<Placement> {
@@ -99,7 +99,7 @@ async function settleCreation(
 ): Promise<void> {
   switch (created.kind) {
     case 'created':
-      return await announce(deps, attempt);
+      return announce(deps, attempt);
     case 'alreadyExists':
       // This very attempt, created before a crash: nobody may have been told, and it may have ended since.
       await announce(deps, attempt);
@@ -107,7 +107,7 @@ async function settleCreation(
       return;
     case 'quota':
     case 'capacity':
-      return await refuse(deps, attempt, created.message);
+      return refuse(deps, attempt, created.message);
     case 'invalid':
     case 'denied':
       throw new LaunchRefusedError(`SageMaker does not take ${attempt.jobName}: ${created.message}`);

@@ -6,17 +6,16 @@ export interface Carried {
   readonly error?: { readonly Error: string; readonly Cause?: string | undefined } | undefined;
 }
 
+const ENDS = ['done', 'failed', 'empty'] as const;
+
 /** An error of a state outweighs whatever was judged before it. */
 export function verdictOf({ judgement, error }: Carried): Verdict {
   if (error !== undefined) return { kind: 'failed', reason: errorText(error) };
-  switch (judgement?.kind) {
-    case 'done':
-    case 'empty':
-    case 'failed':
-      return { kind: judgement.kind, reason: judgement.reason };
-    default:
-      return { kind: 'failed', reason: 'the run ended without a judgement' };
+  const kind = ENDS.find((end) => end === judgement?.kind);
+  if (kind === undefined || judgement === undefined) {
+    return { kind: 'failed', reason: 'the run ended without a judgement' };
   }
+  return { kind, reason: judgement.reason };
 }
 
 /** Lambda's Cause is JSON with the message inside; the stack is for the log, not for the report. */

@@ -56,7 +56,7 @@ export async function wakeRun(deps: WakeDeps, wake: Wake): Promise<Woken> {
     run = await deps.runs.updateRun(runId, { trigger: 'api', updatedAt: at });
   }
   // Closed between our two looks: what this wake stands for belongs to the next batch.
-  if (run.closedAt !== undefined) return await wakeRun(deps, wake);
+  if (run.closedAt !== undefined) return wakeRun(deps, wake);
   const started = await startExecution(deps.executions, run);
   return { kind: started === 'started' ? 'started' : 'running', runId };
 }
@@ -69,7 +69,7 @@ async function pipelineOnRecord(deps: WakeDeps, name: string): Promise<PipelineR
   const known = await deps.runs.getPipeline(name);
   if (known !== undefined) return known;
   if ((await deps.store.readText(layout.pipeline(name))) === undefined) return undefined;
-  return await ensurePipeline(deps, name);
+  return ensurePipeline(deps, name);
 }
 
 /**
@@ -88,7 +88,7 @@ async function ensurePipeline(
   const isReported =
     newest > 0 && (await deps.store.readText(layout.report(name, runIdOf(name, newest)))) !== undefined;
   const firstBatch = isReported ? newest + 1 : Math.max(1, newest);
-  return await deps.runs.ensurePipeline(name, { firstBatch, at: deps.clock.now().toISOString() });
+  return deps.runs.ensurePipeline(name, { firstBatch, at: deps.clock.now().toISOString() });
 }
 
 export type Registered =

@@ -6,7 +6,7 @@ import { judgeRun } from '../core/judge-run.ts';
 const input = z.object({ runId: z.string(), timedOut: z.boolean().optional() });
 
 export const handler = onion('judge', input, async ({ runId, timedOut }) => {
-  return await judgeRun(
+  return judgeRun(
     {
       runs: runs(),
       store: store(),

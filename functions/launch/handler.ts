@@ -11,7 +11,7 @@ const input = z.object({
 });
 
 export const handler = onion('launch', input, async (launch) => {
-  return await launchAttempt(
+  return launchAttempt(
     {
       runs: runs(),
       store: store(),

@@ -11,5 +11,5 @@ export const handler = onion('seal-dataset', input, async ({ runId, pipeline }) 
   const sealed = await withPacking(runId, ({ store, packing }) =>
     sealDataset({ store }, { runId, pipeline, packing }),
   );
-  return await announceSeal({ runs: runs(), notifier: notifier(), clock }, { runId, pipeline }, sealed);
+  return announceSeal({ runs: runs(), notifier: notifier(), clock }, { runId, pipeline }, sealed);
 });

@@ -14,8 +14,5 @@ const observation = z.object({
 const input = z.object({ runId: z.string(), observation: observation.nullish() });
 
 export const handler = onion('settle', input, async ({ runId, observation }) => {
-  return await settleRun(
-    { runs: runs(), store: store(), clock },
-    { runId, observation: observation ?? undefined },
-  );
+  return settleRun({ runs: runs(), store: store(), clock }, { runId, observation: observation ?? undefined });
 });

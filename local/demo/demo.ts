@@ -23,7 +23,8 @@ export interface DemoTarget {
 export async function demoDeclaration(projectFolder: string, vpc: DefaultVpc): Promise<string> {
   const text = await readFile(join(projectFolder, 'local/demo/digits.yaml'), 'utf8');
   const declaration: unknown = parse(text);
-  if (typeof declaration !== 'object' || declaration === null) throw new Error('local/demo/digits.yaml is not a mapping');
+  if (typeof declaration !== 'object' || declaration === null)
+    throw new Error('local/demo/digits.yaml is not a mapping');
   const compute: unknown = 'compute' in declaration ? declaration.compute : {};
   return stringify({ ...declaration, compute: { ...(compute as object), vpc } });
 }
@@ -48,14 +49,22 @@ export const declare = async ({ s3, bucket }: DemoTarget, text: string): Promise
  * Drops every image as a file of its own, as a camera or a labelling tool would.
  * @param onUploaded called with the number of images that are there
  */
-export async function dropDigits({ s3, bucket }: DemoTarget, onUploaded: (count: number) => void): Promise<void> {
+export async function dropDigits(
+  { s3, bucket }: DemoTarget,
+  onUploaded: (count: number) => void,
+): Promise<void> {
   let count = 0;
   const images = digitImages()[Symbol.asyncIterator]();
   const worker = async () => {
     for (let next = await images.next(); !next.done; next = await images.next()) {
       const { key, bytes } = next.value;
       await s3.send(
-        new PutObjectCommand({ Bucket: bucket, Key: layout.incoming(DEMO_PIPELINE) + key, Body: bytes, ContentType: 'image/png' }),
+        new PutObjectCommand({
+          Bucket: bucket,
+          Key: layout.incoming(DEMO_PIPELINE) + key,
+          Body: bytes,
+          ContentType: 'image/png',
+        }),
       );
       count += 1;
       onUploaded(count);
@@ -64,14 +73,20 @@ export async function dropDigits({ s3, bucket }: DemoTarget, onUploaded: (count:
   await Promise.all(Array.from({ length: UPLOADS }, worker));
   // A file that is no image, as real drops have them: it is to be reported as rejected, and the run to go on.
   await s3.send(
-    new PutObjectCommand({ Bucket: bucket, Key: `${layout.incoming(DEMO_PIPELINE)}notes.txt`, Body: 'not an image\n' }),
+    new PutObjectCommand({
+      Bucket: bucket,
+      Key: `${layout.incoming(DEMO_PIPELINE)}notes.txt`,
+      Body: 'not an image\n',
+    }),
   );
 }
 
 /** Whether the drop was finished by an earlier start: the last thing that it writes is there. */
 export async function isDropped({ s3, bucket }: DemoTarget): Promise<boolean> {
   try {
-    await s3.send(new HeadObjectCommand({ Bucket: bucket, Key: `${layout.incoming(DEMO_PIPELINE)}notes.txt` }));
+    await s3.send(
+      new HeadObjectCommand({ Bucket: bucket, Key: `${layout.incoming(DEMO_PIPELINE)}notes.txt` }),
+    );
     return true;
   } catch (error: unknown) {
     if (error instanceof Error && error.name === 'NotFound') return false;

@@ -18,18 +18,18 @@ export async function runDemo(session: Session): Promise<RunReport | undefined> 
   if (unfinished && !FINISHED.includes(unfinished.status)) {
     screen.line(`  ${unfinished.runId} was not finished when the last start ended: it goes on`);
     await reconcileNow(session);
-    return await followRun(api, unfinished.runId, screen, signal);
+    return followRun(api, unfinished.runId, screen, signal);
   }
   const target = { s3: region.clients.s3, bucket: region.stack.bucket, projectFolder: session.projectFolder };
   if (await isDropped(target)) {
     screen.line('  the digits were dropped by an earlier start: a new run trains on them');
     const { body } = await api.call('POST', `/pipelines/${DEMO_PIPELINE}/runs`);
-    return await followRun(api, z.object({ runId: z.string() }).parse(body).runId, screen, signal);
+    return followRun(api, z.object({ runId: z.string() }).parse(body).runId, screen, signal);
   }
   screen.line(`  dropping ${DIGITS} images of handwritten digits, and one file that is no image`);
   await dropDigits(target, (count) => screen.bar('dropped', count, DIGITS));
   const runId = await waitForRun(session, DEMO_PIPELINE, unfinished?.runId);
-  return runId === undefined ? undefined : await followRun(api, runId, screen, signal);
+  return runId === undefined ? undefined : followRun(api, runId, screen, signal);
 }
 
 async function declareDemo({ api, region, screen, projectFolder }: Session): Promise<void> {

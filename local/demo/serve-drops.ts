@@ -33,7 +33,9 @@ async function watchFolder({ region, screen, stateDirectory }: Session) {
     if (rest.length === 0) return;
     const key = layout.incoming(pipeline) + rest.join('/');
     readFile(path)
-      .then((Body) => region.clients.s3.send(new PutObjectCommand({ Bucket: region.stack.bucket, Key: key, Body })))
+      .then((Body) =>
+        region.clients.s3.send(new PutObjectCommand({ Bucket: region.stack.bucket, Key: key, Body })),
+      )
       .then(() => screen.line(`  dropped ${key}`))
       .catch((error: unknown) => screen.problem(`${path} could not be dropped: ${String(error)}`));
   });

@@ -7,7 +7,11 @@ const POLL_MILLISECONDS = 500;
 const runList = z.object({ runs: z.array(z.object({ runId: z.string() })) });
 
 /** @returns the run's name, or undefined when the session ended before */
-export async function waitForRun(session: Session, pipeline: string, after: string | undefined): Promise<string | undefined> {
+export async function waitForRun(
+  session: Session,
+  pipeline: string,
+  after: string | undefined,
+): Promise<string | undefined> {
   const { api, signal } = session;
   while (!signal.aborted) {
     const reply = await api.call('GET', `/pipelines/${pipeline}/runs?limit=1`).catch(() => undefined);

@@ -45,9 +45,9 @@ export function apiClient(endpoints: Endpoints, stack: Stack): ApiClient {
         headers: { host, 'content-type': 'application/json' },
         ...(body !== undefined && { body }),
       });
-      return await send(method, path, signed.headers, body);
+      return send(method, path, signed.headers, body);
     },
-    callUnsigned: async (method, path) => await send(method, path, {}),
+    callUnsigned: async (method, path) => send(method, path, {}),
   };
 }
 

@@ -54,7 +54,7 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
   try {
     options.onStep?.('emulator (S3, EventBridge, Step Functions, Lambda, DynamoDB, SQS, API Gateway)');
     const emulator = await startAws(options, endpoints, ports.aws);
-    closers.push(emulator.stop);
+    closers.push(() => emulator.stop());
     const clients = localClients(endpoints);
     options.onStep?.('Spot market and SageMaker');
     const market = await startLocalMarket({
@@ -64,7 +64,7 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
       graceSeconds: options.graceSeconds ?? 120,
       log: options.log,
     });
-    closers.push(market.close);
+    closers.push(() => market.close());
     closers.push(await startSageMaker(options, { endpoints, clients, port: ports.sageMaker, market }));
     options.onStep?.('stack (osls deploy)');
     const { stack } = await deploy({ ...options, endpoints, clients });
@@ -77,7 +77,7 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
 
 async function startAws(options: RegionOptions, endpoints: Endpoints, port: number): Promise<Emulator> {
   const { AWS_ENDPOINT_URL_SAGEMAKER = '', AWS_ENDPOINT_URL_EC2 = '' } = environmentFor(endpoints);
-  return await startEmulator({
+  return startEmulator({
     pythonPath: options.pythonPath,
     stateDirectory: join(options.stateDirectory, 'aws'),
     port,
@@ -105,10 +105,10 @@ async function startSageMaker(
     accountId: ACCOUNT_ID,
     market: at.market.market,
     pythonPath: options.pythonPath,
-    subnetZone: async (subnetId) => await subnetZone(at.clients.ec2, subnetId),
+    subnetZone: async (subnetId) => subnetZone(at.clients.ec2, subnetId),
     spotDiscount: at.market.spotDiscount,
     ...(options.graceSeconds !== undefined && { graceSeconds: options.graceSeconds }),
     log: options.log,
   });
-  return server.close;
+  return () => server.close();
 }

@@ -24,7 +24,12 @@ type RunView = z.infer<typeof view>;
 const FINISHED = ['succeeded', 'failed', 'empty'];
 
 /** @returns the report, or undefined when the run came to nothing new or the signal ended the wait */
-export async function followRun(api: ApiClient, runId: string, screen: Screen, signal: AbortSignal): Promise<RunReport | undefined> {
+export async function followRun(
+  api: ApiClient,
+  runId: string,
+  screen: Screen,
+  signal: AbortSignal,
+): Promise<RunReport | undefined> {
   const shown = new Set<string>();
   let step = -1;
   while (!signal.aborted) {
@@ -50,7 +55,9 @@ function show(seen: RunView, shown: Set<string>, screen: Screen): void {
     const attempt = /^started-(\d+)$/.exec(entry.id)?.[1];
     const placement = seen.placements.find((each) => String(each.attempt) === attempt);
     if (placement) once(`placement-${attempt}`, () => placementLines(placement.attempt, placement.decision));
-    once(entry.id, () => [`${pc.dim(entry.at.slice(11, 19))} ${colour(entry.kind)(entry.kind.padEnd(18))} ${entry.text}`]);
+    once(entry.id, () => [
+      `${pc.dim(entry.at.slice(11, 19))} ${colour(entry.kind)(entry.kind.padEnd(18))} ${entry.text}`,
+    ]);
   }
 }
 
@@ -69,7 +76,9 @@ function colour(kind: string): (text: string) => string {
 
 function showProgress({ progress, run }: RunView, last: number, screen: Screen): number {
   if (progress === undefined || progress.step === last || run.status !== 'training') return last;
-  const metrics = Object.entries(progress.metrics ?? {}).map(([name, value]) => `${name} ${value.toFixed(4)}`);
+  const metrics = Object.entries(progress.metrics ?? {}).map(
+    ([name, value]) => `${name} ${value.toFixed(4)}`,
+  );
   screen.bar('training', progress.step, progress.totalSteps, metrics.join('  '));
   return progress.step;
 }

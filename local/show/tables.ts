@@ -49,7 +49,9 @@ function assessmentLine(row: PoolAssessment, chosen: Placement | undefined): str
 
 export function reportLines(report: RunReport): string[] {
   const percent = (value: number) => `${value.toFixed(1)} %`;
-  const metrics = Object.entries(report.metrics).map(([name, value]) => `${name} ${Number(value.toFixed(4))}`);
+  const metrics = Object.entries(report.metrics).map(
+    ([name, value]) => `${name} ${Number(value.toFixed(4))}`,
+  );
   return [
     pc.bold(`Report of ${report.runId}: ${report.status}${report.failure ? ` (${report.failure})` : ''}`),
     ...report.attempts.map(

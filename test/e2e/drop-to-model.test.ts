@@ -26,7 +26,8 @@ beforeAll(async () => {
   const target = { s3: clients.s3, bucket: stack.bucket, projectFolder: PROJECT_FOLDER };
   await uploadSource(target);
   const declaration = await demoDeclaration(PROJECT_FOLDER, await defaultVpc(clients.ec2));
-  expect(await api.call('PUT', '/pipelines/digits', declaration)).toMatchObject({ status: 200 });
+  const declared = await api.call('PUT', '/pipelines/digits', declaration);
+  if (declared.status !== 200) throw new Error(JSON.stringify(declared.body));
   await dropDigits(target, () => undefined);
   report = await finishedRun(api, 'digits-000001');
 }, 540_000);

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunReport } from '../../functions/core/report.ts';
-import type { ApiClient } from '../../local/region/api-client.ts';
 import { marketScriptOf } from '../../local/market/script-option.ts';
+import type { ApiClient } from '../../local/region/api-client.ts';
 import { type Region, startRegion } from '../../local/region/region.ts';
 
 export const PROJECT_FOLDER = join(import.meta.dirname, '../..');
@@ -23,7 +23,7 @@ export async function startTestRegion(market = 'demo'): Promise<TestRegion> {
     projectFolder: PROJECT_FOLDER,
     stateDirectory,
     pythonPath: PYTHON,
-    market: await marketScriptOf(market),
+    market: marketScriptOf(market),
     graceSeconds: 30,
     log: () => undefined,
   });

@@ -65,7 +65,7 @@ it('takes up the run after a kill -9 in the middle of training and ends with the
   await until(async () => (await leftBehind()).length === 0, 'all processes gone after a kill -9', 60);
 
   const second = start('--once');
-  expect(await second.ended, second.output()).toBe(0);
+  expect({ code: await second.ended, output: second.output() }).toMatchObject({ code: 0 });
   expect(second.output()).toMatch(/digits-000001 was not finished/);
   expect(second.output()).toMatch(/Report of digits-000001: succeeded/);
   expect(await leftBehind()).toEqual([]);
@@ -75,6 +75,6 @@ it('is ready for a drop again and ends on Ctrl-C with nothing left behind', asyn
   const third = start('--no-demo');
   await until(() => third.output().includes('ready for a drop'), `ready\n${third.output()}`, 60);
   third.child.kill('SIGINT');
-  expect(await third.ended, third.output()).toBe(0);
+  expect({ code: await third.ended, output: third.output() }).toMatchObject({ code: 0 });
   expect(await leftBehind()).toEqual([]);
 }, 120_000);

@@ -26,7 +26,7 @@ export function attemptMethods(table: StoredTable): AttemptMethods {
     createAttempt: async (attempt) => {
       const { runId, attempt: number, jobName } = attempt;
       await table.put({ ...jobKey(jobName), runId, attempt: number });
-      return await table.create({ ...attemptKey(runId, number), open: 'ATTEMPT', ...attempt });
+      return table.create({ ...attemptKey(runId, number), open: 'ATTEMPT', ...attempt });
     },
     getAttempt,
     updateAttempt: async (runId, attempt, change) => {
@@ -49,8 +49,8 @@ export function attemptMethods(table: StoredTable): AttemptMethods {
     findAttemptByJob: async (jobName) => {
       const job = await table.get(jobKey(jobName));
       if (job === undefined) return undefined;
-      return await getAttempt(String(job['runId']), Number(job['attempt']));
+      return getAttempt(String(job['runId']), Number(job['attempt']));
     },
-    listOpenAttempts: async () => await listOpen<AttemptRecord>(table, 'ATTEMPT'),
+    listOpenAttempts: async () => listOpen<AttemptRecord>(table, 'ATTEMPT'),
   };
 }

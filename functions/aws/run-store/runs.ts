@@ -28,7 +28,7 @@ export function runMethods(table: StoredTable): RunMethods {
   };
   return {
     createRun: async (run) =>
-      await table.create({ ...runKey(run.runId), listKey: listKeyOf(run.pipeline), open: 'RUN', ...run }),
+      table.create({ ...runKey(run.runId), listKey: listKeyOf(run.pipeline), open: 'RUN', ...run }),
     getRun,
     updateRun: async (runId, change) => {
       const finished = change.status !== undefined && FINISHED.includes(change.status);
@@ -48,7 +48,7 @@ export function runMethods(table: StoredTable): RunMethods {
       );
       return items.map((item) => recordOf<RunRecord>(item));
     },
-    listOpenRuns: async () => await listOpen<RunRecord>(table, 'RUN'),
+    listOpenRuns: async () => listOpen<RunRecord>(table, 'RUN'),
     closeBatch: async (run, close) => {
       await closeBatch(table, run, close);
       const closed = await getRun(run.runId);

@@ -41,7 +41,7 @@ export function storedTable(dynamo: DynamoDBDocumentClient, name: string): Store
     get: async (key) =>
       (await dynamo.send(new GetCommand({ TableName: name, Key: { ...key }, ConsistentRead: true }))).Item,
     create: async (item) =>
-      await unlessConditionFails(
+      unlessConditionFails(
         async () => {
           await dynamo.send(
             new PutCommand({ TableName: name, Item: item, ConditionExpression: 'attribute_not_exists(pk)' }),
@@ -54,13 +54,13 @@ export function storedTable(dynamo: DynamoDBDocumentClient, name: string): Store
       await dynamo.send(new PutCommand({ TableName: name, Item: item }));
     },
     update: async (key, change) =>
-      await unlessConditionFails(
+      unlessConditionFails(
         async () =>
           (await dynamo.send(new UpdateCommand({ TableName: name, Key: { ...key }, ...updateOf(change) })))
             .Attributes,
         () => undefined,
       ),
-    query: async (input, limit) => await queryAll(dynamo, { ...input, TableName: name }, limit),
+    query: async (input, limit) => queryAll(dynamo, { ...input, TableName: name }, limit),
     transact: async (items) => {
       await dynamo.send(new TransactWriteCommand({ TransactItems: items }));
     },

@@ -6,7 +6,7 @@ type TimelineMethods = Pick<RunStore, 'putPlacement' | 'listPlacements' | 'addTi
 
 export function timelineMethods(table: StoredTable): TimelineMethods {
   const under = async (runId: string, prefix: string): Promise<Item[]> =>
-    await table.query({
+    table.query({
       KeyConditionExpression: 'pk = :run AND begins_with(sk, :prefix)',
       ExpressionAttributeValues: { ':run': `RUN#${runId}`, ':prefix': prefix },
       ConsistentRead: true,
