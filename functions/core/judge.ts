@@ -45,7 +45,7 @@ function againUnlessFruitless(attempts: readonly AttemptRecord[], reason: string
   if (!fruitless) return { kind: 'again', reason };
   return {
     kind: 'failed',
-    reason: `${FRUITLESS_ATTEMPTS} attempts in a row trained without a new complete checkpoint: check that the script saves to SM_CHECKPOINT_DIR and reads it back`,
+    reason: `${FRUITLESS_ATTEMPTS} attempts in a row trained without a new complete checkpoint: check that the script saves to TIDEWHEEL_CHECKPOINT_DIR and reads it back`,
   };
 }
 
