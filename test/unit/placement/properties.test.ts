@@ -1,0 +1,152 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { choosePlacement } from '../../../functions/core/placement/choose.ts';
+import type { PlacementInput } from '../../../functions/core/placement/situation.ts';
+import type { AttemptRecord, PlacementDecision } from '../../../functions/core/records.ts';
+import { attempt, hoursLater, market, onDemand, question, spot, ZONES } from './fixtures.ts';
+
+const TYPES = ['g5.xlarge', 'g6.xlarge'] as const;
+const RESTART_SECONDS = 300;
+
+interface Draw {
+  readonly scores: readonly number[];
+  readonly shares: readonly number[];
+  readonly prices: readonly number[];
+  readonly nowHours: number;
+  readonly workHours: number;
+  readonly losses: readonly { readonly pool: number; readonly hoursAgo: number; readonly refused: boolean }[];
+}
+
+const draws: fc.Arbitrary<Draw> = fc.record({
+  scores: fc.array(fc.integer({ min: 1, max: 10 }), { minLength: 3, maxLength: 3 }),
+  shares: fc.array(fc.double({ min: 0.1, max: 1, noNaN: true }), { minLength: 6, maxLength: 6 }),
+  prices: fc.array(fc.double({ min: 0.5, max: 5, noNaN: true }), { minLength: 2, maxLength: 2 }),
+  nowHours: fc.double({ min: 0, max: 23.9, noNaN: true }),
+  workHours: fc.double({ min: 0.1, max: 20, noNaN: true }),
+  losses: fc.array(
+    fc.record({
+      pool: fc.integer({ min: 0, max: 5 }),
+      hoursAgo: fc.double({ min: 0.01, max: 20, noNaN: true }),
+      refused: fc.boolean(),
+    }),
+    { maxLength: 4 },
+  ),
+});
+
+function inputOf({ scores, shares, prices, nowHours, workHours, losses }: Draw): PlacementInput {
+  const attempts: AttemptRecord[] = losses
+    .toSorted((a, b) => b.hoursAgo - a.hoursAgo)
+    .map(({ pool, hoursAgo, refused }, k) =>
+      attempt(
+        k + 1,
+        { instanceType: TYPES[pool % 2] ?? TYPES[0], zoneId: ZONES[Math.floor(pool / 2)], market: 'spot' },
+        refused
+          ? { kind: 'capacity', endedAt: hoursLater(nowHours - hoursAgo) }
+          : {
+              kind: 'interrupted',
+              startedAt: hoursLater(nowHours - hoursAgo - 1),
+              endedAt: hoursLater(nowHours - hoursAgo),
+            },
+      ),
+    );
+  return question({
+    now: hoursLater(nowHours),
+    expectedSeconds: workHours * 3_600,
+    attempts,
+    market: market({
+      scores: ZONES.map((zoneId, k) => ({ zoneId, score: scores[k] ?? 5 })),
+      onDemandPrices: TYPES.map((type, k) => onDemand(type, prices[k] ?? 1)),
+      spotPrices: TYPES.flatMap((type, t) =>
+        ZONES.map((zoneId, z) => spot(type, zoneId, ((prices[t] ?? 1) / 1.25) * (shares[t * 3 + z] ?? 0.5))),
+      ),
+    }),
+  });
+}
+
+/** Of the pool that was chosen; what giving up or waiting costs is not compared. */
+const expectedUsd = (decision: PlacementDecision): number | undefined =>
+  decision.kind === 'launch' ? decision.placement.considered[0]?.expectedCostUsd : undefined;
+
+it('starts On-Demand while it still ends in time, whatever was met before', { timeout: 60_000 }, () => {
+  fc.assert(
+    fc.property(draws, (draw) => {
+      const decision = choosePlacement(inputOf(draw));
+      const slackSeconds = (24 - draw.nowHours - draw.workHours) * 3_600 - RESTART_SECONDS;
+      if (decision.kind !== 'launch' || decision.placement.pool.market !== 'spot') return;
+      // A Spot attempt that brings nothing and costs a whole restart must leave On-Demand its time.
+      expect(slackSeconds).toBeGreaterThanOrEqual(RESTART_SECONDS);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+it('decides the same for the same question', { timeout: 60_000 }, () => {
+  fc.assert(
+    fc.property(draws, (draw) => {
+      expect(choosePlacement(inputOf(draw))).toEqual(choosePlacement(inputOf(draw)));
+    }),
+    { numRuns: 40 },
+  );
+});
+
+it('breaks no constraint of the pipeline', { timeout: 60_000 }, () => {
+  fc.assert(
+    fc.property(draws, fc.constantFrom('spot', 'on-demand', 'spot-then-on-demand' as const), (draw, kind) => {
+      const input = inputOf(draw);
+      const decision = choosePlacement({ ...input, compute: { ...input.compute, market: kind } });
+      if (decision.kind !== 'launch') return;
+      const { pool, subnetId, maximumRunSeconds, maximumWaitSeconds } = decision.placement;
+      expect(TYPES).toContain(pool.instanceType);
+      expect(input.compute.vpc?.subnets.find(({ id }) => id === subnetId)?.zoneId).toBe(pool.zoneId);
+      expect(kind === 'spot-then-on-demand' || pool.market === kind).toBe(true);
+      expect(maximumRunSeconds).toBeLessThanOrEqual(input.limits.maximumRunSeconds);
+      expect(pool.market === 'spot').toBe(maximumWaitSeconds !== undefined);
+      expect(maximumWaitSeconds ?? maximumRunSeconds).toBeGreaterThanOrEqual(maximumRunSeconds);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+/** Rounding of the plan's grid. */
+const GRID = 1.02;
+
+it('expects no more to pay when a price falls', { timeout: 60_000 }, () => {
+  fc.assert(
+    fc.property(draws, fc.double({ min: 0.5, max: 1, noNaN: true }), (draw, factor) => {
+      const before = expectedUsd(choosePlacement(inputOf(draw)));
+      const after = expectedUsd(
+        choosePlacement(inputOf({ ...draw, shares: draw.shares.map((s) => s * factor) })),
+      );
+      if (before === undefined || after === undefined) return;
+      expect(after).toBeLessThanOrEqual(before * GRID);
+    }),
+    { numRuns: 120 },
+  );
+});
+
+it('expects no more to pay with more slack', { timeout: 60_000 }, () => {
+  fc.assert(
+    fc.property(draws, fc.double({ min: 0, max: 10, noNaN: true }), (draw, hours) => {
+      const input = inputOf({ ...draw, losses: [] });
+      const before = expectedUsd(choosePlacement(input));
+      const limits = { ...input.limits, deadlineHours: input.limits.deadlineHours + hours };
+      const after = expectedUsd(choosePlacement({ ...input, limits }));
+      if (before === undefined || after === undefined) return;
+      expect(after).toBeLessThanOrEqual(before * GRID);
+    }),
+    { numRuns: 120 },
+  );
+});
+
+it('expects no more to pay with better scores', { timeout: 60_000 }, () => {
+  fc.assert(
+    fc.property(draws, fc.integer({ min: 0, max: 5 }), (draw, better) => {
+      const before = expectedUsd(choosePlacement(inputOf(draw)));
+      const scores = draw.scores.map((score) => Math.min(10, score + better));
+      const after = expectedUsd(choosePlacement(inputOf({ ...draw, scores })));
+      if (before === undefined || after === undefined) return;
+      expect(after).toBeLessThanOrEqual(before * GRID);
+    }),
+    { numRuns: 120 },
+  );
+});
