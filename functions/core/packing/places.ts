@@ -19,6 +19,8 @@ export const places = (pipeline: string, runId: string) => {
       `members/shard-${digits(shard)}-${digest.slice(0, 12)}.jsonl.gz`,
     arrivals: (part: number) => `arrivals/part-${digits(part)}.jsonl.gz`,
     manifest: layout.manifest(pipeline, runId),
+    /** In place of the manifest when all was rejected: there is nothing to train on, but the arrivals are dealt with. */
+    rejectionsOnly: `${generation}rejections.json`,
   };
 };
 export type Places = ReturnType<typeof places>;

@@ -5,8 +5,9 @@ import { finishedShard } from './decide-shard.ts';
 import { deletePacked } from './delete-packed.ts';
 import { type Places, places } from './places.ts';
 import { readPlan } from './plan.ts';
-import { type BlobStore, readText } from './port.ts';
-import { type Manifest, type MemberLine, manifestSchema, type Plan, type ShardRecord } from './records.ts';
+import type { BlobStore } from './port.ts';
+import { type Manifest, type MemberLine, type Plan, type ShardRecord } from './records.ts';
+import { readSealed } from './sealed-arrivals.ts';
 import { datasetIndex, type SideFile, shardIndex } from './side-files.ts';
 
 export interface SealDeps {
@@ -40,7 +41,7 @@ export class ShardMissingError extends Error {
 
 export async function sealDataset(deps: SealDeps, input: SealInput): Promise<SealResult> {
   const at = places(input.pipeline, input.runId);
-  const before = await readManifest(deps.store, at);
+  const before = await readSealed(deps.store, input.pipeline, input.runId);
   const manifest = before ?? (await seal(deps.store, input, at));
   if (manifest === undefined) return emptyResult(input.runId);
   if (input.packing.whenDone === 'delete') await deletePacked(deps.store, manifest);
@@ -64,11 +65,6 @@ const emptyResult = (generation: string): SealResult => ({
   bytes: 0,
   rejected: 0,
 });
-
-async function readManifest(store: BlobStore, at: Places): Promise<Manifest | undefined> {
-  const text = await readText(store, at.manifest);
-  return text === undefined ? undefined : manifestSchema.parse(JSON.parse(text));
-}
 
 async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Manifest | undefined> {
   const plan = await readPlan(store, input);
@@ -107,8 +103,9 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
     rejections: accounts.rejections,
   };
   const body = Buffer.from(`${JSON.stringify(manifest, undefined, 1)}\n`);
-  const put = await store.put(at.manifest, body, { only: 'absent', contentType: 'application/json' });
-  return put.kind === 'written' ? manifest : readManifest(store, at);
+  const key = shards.length === 0 ? at.rejectionsOnly : at.manifest;
+  const put = await store.put(key, body, { only: 'absent', contentType: 'application/json' });
+  return put.kind === 'written' ? manifest : readSealed(store, input.pipeline, input.runId);
 }
 
 const sum = <T>(all: readonly T[], of: (one: T) => number): number =>

@@ -1,18 +1,30 @@
 /** What earlier generations have dealt with, streamed in the listing's order beside the listing itself. */
 import { layout } from '../layout.ts';
 import { compareKeys } from './order.ts';
+import { places } from './places.ts';
 import { type BlobStore, joinChunks, listPages, readText } from './port.ts';
 import { type Manifest, manifestSchema, sealedLine } from './records.ts';
 import { decompress, linesOf } from './spool.ts';
 
-/** Every sealed generation of the pipeline, oldest first. A folder without a manifest is none. */
+/** What a run has sealed: its generation, or a manifest without shards when all arrivals were rejected. */
+export async function readSealed(
+  store: BlobStore,
+  pipeline: string,
+  generation: string,
+): Promise<Manifest | undefined> {
+  const at = places(pipeline, generation);
+  const text = (await readText(store, at.manifest)) ?? (await readText(store, at.rejectionsOnly));
+  return text === undefined ? undefined : manifestSchema.parse(JSON.parse(text));
+}
+
+/** Every sealed generation of the pipeline, oldest first, those that only rejected included. Other folders are none. */
 export async function listGenerations(store: BlobStore, pipeline: string): Promise<Manifest[]> {
   const manifests: Manifest[] = [];
   for await (const page of listPages(store, layout.dataset(pipeline), { delimiter: '/' })) {
     for (const folder of page.prefixes) {
       const generation = folder.slice(layout.dataset(pipeline).length, -1);
-      const text = await readText(store, layout.manifest(pipeline, generation));
-      if (text !== undefined) manifests.push(manifestSchema.parse(JSON.parse(text)));
+      const manifest = await readSealed(store, pipeline, generation);
+      if (manifest !== undefined) manifests.push(manifest);
     }
   }
   return manifests;

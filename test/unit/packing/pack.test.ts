@@ -144,6 +144,10 @@ describe('packing into WebDataset shards', () => {
     store.seed(`${incoming}a.txt`, 'x');
     const result = await packAll(store, settings({ accept: ['.png'] }));
     expect(result).toMatchObject({ status: 'nothingToTrain', shards: 0, rejected: 1 });
+    expect(store.objects.has(layout.manifest(PIPELINE, RUN))).toBe(false);
+    const packing = settings({ accept: ['.png'] });
+    const again = await planShards({ store, now }, { runId: 'digits-000002', pipeline: PIPELINE, packing });
+    expect(again.status).toBe('nothingNew');
   });
 
   it('is the identity for any keys and sizes', async () => {
