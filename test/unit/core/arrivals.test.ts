@@ -84,13 +84,13 @@ describe('many messages of one pipeline', () => {
 
   it('are stood for by the newest', () => {
     const arrivals = [wake('a', 5), wake('b', 1), wake('a', 9), wake('a', 7), wake('b', 0)];
-    expect([...newestWakes(arrivals)].sort()).toEqual([1, 2]);
+    expect([...newestWakes(arrivals)].sort((a, b) => a - b)).toEqual([1, 2]);
   });
 
   it('do not stand for a schedule, nor for a declaration', () => {
     const scheduled: Arrival = { kind: 'wake', wake: { pipeline: 'a', trigger: 'schedule' } };
     const declared: Arrival = { kind: 'declaration', pipeline: 'a' };
-    expect([...newestWakes([scheduled, wake('a', 1), declared])].sort()).toEqual([0, 1]);
+    expect([...newestWakes([scheduled, wake('a', 1), declared])].sort((a, b) => a - b)).toEqual([0, 1]);
   });
 
   it('have one that stands for each pipeline and trigger, whatever the order', () => {

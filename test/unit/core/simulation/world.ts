@@ -77,7 +77,8 @@ export function createWorld(seed: number, rate: number) {
       const own = exposePorts(ports, (port) => exposed(port, { loop, random, chaos }, invocation));
       const input = asData(JSON.parse(JSON.stringify(event)));
       // Packing takes its time: long enough for the next batch to become quiet.
-      const work = name === 'PackShards' ? loop.sleep(random.whole(0, 240)) : Promise.resolve();
+      const isSlow = name === 'PackShards' && random.chance(0.3);
+      const work = isSlow ? loop.sleep(random.whole(60, 150)) : Promise.resolve();
       work
         .then(() => run(own, input))
         .then(

@@ -1,0 +1,208 @@
+/** What a module exports is the wrapped handler: it refuses a wrong event by name, and AWS's passing troubles leave as one class. */
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { GetObjectCommand, NoSuchKey, S3Client } from '@aws-sdk/client-s3';
+import {
+  DescribeExecutionCommand,
+  ExecutionAlreadyExists,
+  SFNClient,
+  StartExecutionCommand,
+} from '@aws-sdk/client-sfn';
+import {
+  DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { created } from '../core/ground.ts';
+import { context } from './context.ts';
+
+type Handler = (event: unknown, context: ReturnType<typeof contextOf>) => Promise<unknown>;
+const contextOf = context;
+
+const FUNCTIONS = path.join(import.meta.dirname, '../../../functions');
+const names = readdirSync(FUNCTIONS, { withFileTypes: true })
+  .filter(
+    (entry) => entry.isDirectory() && readdirSync(path.join(FUNCTIONS, entry.name)).includes('handler.ts'),
+  )
+  .map(({ name }) => name);
+
+const load = async (name: string): Promise<Handler> => {
+  const module = (await import(`../../../functions/${name}/handler.ts`)) as { handler: Handler };
+  return module.handler;
+};
+
+/** An event of the right shape for each function whose input is asked for. */
+const RUN = { runId: 'digits-000001', pipeline: 'digits' };
+const EVENTS: Readonly<Record<string, unknown>> = {
+  settle: RUN,
+  'plan-shards': RUN,
+  'seal-dataset': RUN,
+  place: RUN,
+  judge: RUN,
+  report: RUN,
+  launch: { ...RUN, attempt: 1, taskToken: 'token' },
+  reconcile: { sweep: false },
+  api: { routeKey: 'GET /pipelines' },
+};
+
+const dynamo = mockClient(DynamoDBDocumentClient);
+const s3 = mockClient(S3Client);
+const sfn = mockClient(SFNClient);
+
+beforeEach(() => {
+  for (const each of [dynamo, s3, sfn]) each.reset();
+  vi.stubEnv('AWS_REGION', 'us-east-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  vi.stubEnv('LAMBDA_TASK_ROOT', '/var/task');
+  vi.stubEnv('TIDEWHEEL_BUCKET', 'tidewheel-data');
+  vi.stubEnv('TIDEWHEEL_TABLE', 'tidewheel-table');
+  vi.stubEnv('TIDEWHEEL_EVENT_BUS', 'default');
+  vi.stubEnv('TIDEWHEEL_STATE_MACHINE_ARN', 'arn:aws:states:us-east-1:123456789012:stateMachine:run');
+  vi.stubEnv('TIDEWHEEL_TRAINING_ROLE_ARN', 'arn:aws:iam::123456789012:role/training');
+  vi.stubEnv('TIDEWHEEL_SCHEDULE_GROUP', 'group');
+  vi.stubEnv('TIDEWHEEL_SCHEDULE_ROLE_ARN', 'arn:aws:iam::123456789012:role/schedules');
+  vi.stubEnv('TIDEWHEEL_ARRIVALS_QUEUE_ARN', 'arn:aws:sqs:us-east-1:123456789012:arrivals');
+  // The logs of fifty refusals would hide a failure.
+  vi.stubEnv('POWERTOOLS_LOG_LEVEL', 'SILENT');
+  vi.stubEnv('POWERTOOLS_METRICS_DISABLED', 'true');
+  vi.stubEnv('POWERTOOLS_DEV', 'true');
+  for (const method of ['log', 'warn', 'error'] as const) {
+    vi.spyOn(console, method).mockImplementation(() => {});
+  }
+});
+
+const throttled = Object.assign(new Error('Rate exceeded'), {
+  name: 'ProvisionedThroughputExceededException',
+  $metadata: { httpStatusCode: 400, requestId: 'abc' },
+});
+const denied = Object.assign(new Error('not allowed'), {
+  name: 'AccessDeniedException',
+  $metadata: { httpStatusCode: 400 },
+});
+
+const failDynamo = (error: Error) => {
+  dynamo.on(GetCommand).rejects(error);
+  dynamo.on(PutCommand).rejects(error);
+  dynamo.on(QueryCommand).rejects(error);
+  dynamo.on(UpdateCommand).rejects(error);
+};
+
+describe.each(names)('the handler of %s', (name) => {
+  it.each([['a text'], [7], [[]]])('refuses %j as an InvalidInputError', async (event) => {
+    const handler = await load(name);
+    await expect(handler(event, contextOf(name))).rejects.toMatchObject({
+      name: 'InvalidInputError',
+      message: expect.stringContaining(name) as string,
+    });
+  });
+});
+
+describe('an event of the wrong shape', () => {
+  it('has every problem named with its path', async () => {
+    const handler = await load('launch');
+    const event = { runId: 7, attempt: 0, taskToken: '' };
+    await expect(handler(event, contextOf('launch'))).rejects.toMatchObject({
+      problems: [{ path: 'runId' }, { path: 'attempt' }, { path: 'taskToken' }],
+    });
+  });
+
+  it.each(['on-arrival', 'on-training-event'])('is no empty batch for %s', async (name) => {
+    const handler = await load(name);
+    const event = { Records: [{ messageId: 'm1' }, { body: 'x' }] };
+    await expect(handler(event, contextOf(name))).rejects.toMatchObject({
+      problems: [{ path: 'Records[0].body' }, { path: 'Records[1].messageId' }],
+    });
+  });
+});
+
+describe.each(Object.entries(EVENTS))('a trouble of AWS in %s', (name, event) => {
+  it('that will pass leaves as a TransientError, which the state machine retries', async () => {
+    failDynamo(throttled);
+    const handler = await load(name);
+    await expect(handler(event, contextOf(name))).rejects.toMatchObject({
+      name: 'TransientError',
+      cause: { name: 'ProvisionedThroughputExceededException' },
+    });
+  });
+
+  it('that will not pass keeps its name', async () => {
+    failDynamo(denied);
+    const handler = await load(name);
+    await expect(handler(event, contextOf(name))).rejects.toMatchObject({ name: 'AccessDeniedException' });
+  });
+});
+
+describe('on-arrival', () => {
+  const records = (...bodies: string[]) => ({
+    Records: bodies.map((body, index) => ({ messageId: `m${index}`, body, receiptHandle: 'r' })),
+  });
+
+  it('gives back only the messages that failed', async () => {
+    dynamo.on(GetCommand).callsFake((input: { Key: { pk: string } }) => {
+      if (input.Key.pk === 'PIPELINE#broken') throw throttled;
+      return { Item: { name: 'digits', openBatch: 1, valid: true, updatedAt: '2026-11-20T00:00:00Z' } };
+    });
+    dynamo.on(PutCommand).resolves({});
+    sfn.on(StartExecutionCommand).resolves({});
+    const handler = await load('on-arrival');
+    const event = records(
+      created('broken/incoming/x', '2026-11-20T00:00:00Z'),
+      'rubbish',
+      created('digits/incoming/x', '2026-11-20T00:00:00Z'),
+    );
+    expect(await handler(event, contextOf('on-arrival'))).toEqual({
+      batchItemFailures: [{ itemIdentifier: 'm0' }],
+    });
+    expect(sfn.commandCalls(StartExecutionCommand)[0]?.args[0].input).toMatchObject({
+      name: 'digits-000001-x1',
+    });
+  });
+
+  it('answers an empty list when all is well, also for an execution that there was', async () => {
+    dynamo.on(GetCommand).resolves({ Item: { name: 'digits', openBatch: 1, valid: true, updatedAt: '' } });
+    dynamo.on(PutCommand).resolves({});
+    sfn.on(StartExecutionCommand).rejects(new ExecutionAlreadyExists({ message: 'there', $metadata: {} }));
+    sfn.on(DescribeExecutionCommand).resolves({ status: 'RUNNING' });
+    const handler = await load('on-arrival');
+    const event = records(created('digits/incoming/x', '2026-11-20T00:00:00Z'));
+    expect(await handler(event, contextOf('on-arrival'))).toEqual({ batchItemFailures: [] });
+  });
+
+  it('has nothing to give back for a pipeline that nobody declared', async () => {
+    dynamo.on(GetCommand).resolves({});
+    s3.on(GetObjectCommand).rejects(new NoSuchKey({ message: 'no', $metadata: {} }));
+    const handler = await load('on-arrival');
+    const event = records(created('digits/incoming/x', '2026-11-20T00:00:00Z'));
+    expect(await handler(event, contextOf('on-arrival'))).toEqual({ batchItemFailures: [] });
+  });
+});
+
+describe('api', () => {
+  it('answers in the form that API Gateway takes', async () => {
+    dynamo.on(QueryCommand).resolves({ Items: [] });
+    const handler = await load('api');
+    expect(await handler({ routeKey: 'GET /pipelines', version: '2.0' }, contextOf('api'))).toEqual({
+      statusCode: 200,
+      headers: { 'content-type': 'application/json' },
+      body: '{"pipelines":[]}',
+    });
+  });
+
+  it('reads a body that came in base64', async () => {
+    const handler = await load('api');
+    const event = {
+      routeKey: 'PUT /pipelines/{name}',
+      pathParameters: { name: 'digits' },
+      body: Buffer.from('name: letters').toString('base64'),
+      isBase64Encoded: true,
+    };
+    const response = (await handler(event, contextOf('api'))) as { statusCode: number; body: string };
+    expect(response.statusCode).toBe(400);
+    expect(response.body).toContain('letters');
+  });
+});
