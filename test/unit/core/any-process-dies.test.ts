@@ -5,7 +5,7 @@ import { violations } from './simulation/facts.ts';
 import { live } from './simulation/history.ts';
 
 /** The same histories each time; TIDEWHEEL_HISTORIES=2000 TIDEWHEEL_SEED=$RANDOM looks at others. */
-const numRuns = Number(process.env['TIDEWHEEL_HISTORIES'] ?? 80);
+const numRuns = Number(process.env['TIDEWHEEL_HISTORIES'] ?? 50);
 const seed = Number(process.env['TIDEWHEEL_SEED'] ?? 1);
 
 describe('a run in any weather', () => {

@@ -9,7 +9,7 @@ name: ${PIPELINE}
 settle: { quietSeconds: 60, maximumWaitSeconds: 900, marker: ${MARKER} }
 training: { strategy: ddp }
 compute: { instanceTypes: [g5.xlarge], nodes: 2 }
-limits: { attempts: 12, maximumRunSeconds: 7200, deadlineHours: 48 }
+limits: { attempts: 12, maximumRunSeconds: 7200, deadlineHours: 14 }
 `;
 
 /** Of a call to fail. */
