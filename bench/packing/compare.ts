@@ -8,6 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { parseArgs, promisify } from 'node:util';
+import { buildSync } from 'esbuild';
 import tar from 'tar-stream';
 import { pythonTools } from './python-tools.ts';
 
@@ -62,17 +63,34 @@ const filesPerShard = Math.max(1, Math.floor(256e6 / (bytes + 1_024)));
 const tools = await pythonTools();
 const bin = path.join(tools, 'bin');
 const node = process.execPath;
+/** Node programs run bundled, ours and the peers' alike, as they would in a Lambda: loading sources costs 0.7 s. */
+const bundled = (file: string): string => {
+  const outfile = path.join(tools, 'bundles', `${path.basename(file, '.ts')}.mjs`);
+  const banner = {
+    js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+  };
+  buildSync({
+    entryPoints: [path.join(HERE, file)],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    banner,
+  });
+  return outfile;
+};
 const TOOLS: readonly Tool[] = [
   {
     name: 'tidewheel',
-    command: [node, path.join(HERE, 'ours.ts')],
+    command: [node, bundled('ours.ts')],
     output: 'bench/dataset/bench-000001/shards/',
   },
-  { name: 'tidewheel, fetching alone', command: [node, path.join(HERE, 'fetch-only.ts')], output: undefined },
+  { name: 'tidewheel, fetching alone', command: [node, bundled('fetch-only.ts')], output: undefined },
   { name: 's5cmd and GNU tar', command: ['sh', path.join(HERE, 'peers/s5cmd-tar.sh')], output: 'out/' },
   {
     name: 'client-s3 v3 and tar-stream',
-    command: [node, path.join(HERE, 'peers/sdk-tar-stream.ts')],
+    command: [node, bundled('peers/sdk-tar-stream.ts')],
     output: 'out/',
   },
   {

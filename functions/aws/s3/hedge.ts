@@ -3,7 +3,7 @@
  * tail a repeated request is usually answered in the normal time.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance-guidelines.html#optimizing-performance-guidelines-retry
  */
-import type { Answer, Exchange, Transport } from './transport.ts';
+import { type Answer, type Cancellation, cancel, type Exchange, type Transport } from './transport.ts';
 
 export interface HedgeWorld {
   now(): number;
@@ -45,7 +45,8 @@ class Latencies {
   }
 }
 
-const isRead = (exchange: Exchange): boolean => exchange.method === 'GET' && exchange.signal === undefined;
+const isRead = (exchange: Exchange): boolean =>
+  exchange.method === 'GET' && exchange.cancellation === undefined;
 
 /** Wraps a transport; only reads are ever repeated. */
 export class HedgedTransport implements Transport {
@@ -90,26 +91,26 @@ export class HedgedTransport implements Transport {
 
   #race(exchange: Exchange, threshold: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const controllers: AbortController[] = [];
+      const tries: Cancellation[] = [];
       let open = 1;
-      const finish = (settle: () => void, mine: AbortController): void => {
-        cancel();
-        for (const other of controllers) if (other !== mine) other.abort('another try was faster');
+      const finish = (settle: () => void, mine: Cancellation): void => {
+        stopTimer();
+        for (const other of tries) if (other !== mine) cancel(other, new Error('another try was faster'));
         settle();
       };
       const start = (): void => {
-        const controller = new AbortController();
-        controllers.push(controller);
-        this.#timed({ ...exchange, signal: controller.signal }).then(
-          (answer) => finish(() => resolve(answer), controller),
+        const cancellation: Cancellation = { cancelled: false };
+        tries.push(cancellation);
+        this.#timed({ ...exchange, cancellation }).then(
+          (answer) => finish(() => resolve(answer), cancellation),
           (error: unknown) => {
             open -= 1;
             if (open === 0)
-              finish(() => reject(error instanceof Error ? error : new Error(String(error))), controller);
+              finish(() => reject(error instanceof Error ? error : new Error(String(error))), cancellation);
           },
         );
       };
-      const cancel = this.#world.after(threshold, () => {
+      const stopTimer = this.#world.after(threshold, () => {
         open += 1;
         this.hedges += 1;
         start();

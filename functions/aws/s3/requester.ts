@@ -41,7 +41,6 @@ export interface S3Request {
   readonly body?: Uint8Array | undefined;
   /** Statuses that are answers rather than failures. */
   readonly accept: readonly number[];
-  readonly signal?: AbortSignal | undefined;
   /** Compare the body with the checksum that S3 sends. */
   readonly verify?: boolean;
 }
@@ -132,7 +131,6 @@ export class Requester {
       path: query === '' ? path : `${path}?${query}`,
       headers,
       body: request.body,
-      signal: request.signal,
     };
   }
 

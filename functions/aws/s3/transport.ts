@@ -2,6 +2,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, Pool } from 'undici';
 
+/** Filled in by the transport when the request is on its way. */
+export interface Cancellation {
+  cancelled: boolean;
+  abort?: ((reason: Error) => void) | undefined;
+}
+
+/** Drops an exchange wherever it is; one that has ended stays as it is. */
+export function cancel(cancellation: Cancellation, reason: Error): void {
+  cancellation.cancelled = true;
+  cancellation.abort?.(reason);
+}
+
 export interface Exchange {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
   /** Path and query, encoded. */
@@ -9,8 +21,8 @@ export interface Exchange {
   /** Names and values in turn. */
   readonly headers: string[];
   readonly body?: Uint8Array | undefined;
-  /** Aborting ends the exchange with the signal's reason. */
-  readonly signal?: AbortSignal | undefined;
+  /** Lets the sender drop the exchange; cheaper than an AbortSignal, of which there would be one a request. */
+  readonly cancellation?: Cancellation | undefined;
 }
 
 export interface Answer {
@@ -43,7 +55,6 @@ class Collector implements Dispatcher.DispatchHandler {
   #size = 0;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
-  #stop: (() => void) | undefined;
 
   constructor(exchange: Exchange, resolve: (answer: Answer) => void, reject: (error: Error) => void) {
     this.#exchange = exchange;
@@ -52,15 +63,10 @@ class Collector implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    const signal = this.#exchange.signal;
-    if (signal === undefined) return;
-    const abort = () => controller.abort(new Error('the request was given up', { cause: signal.reason }));
-    if (signal.aborted) {
-      abort();
-      return;
-    }
-    signal.addEventListener('abort', abort, { once: true });
-    this.#stop = () => signal.removeEventListener('abort', abort);
+    const { cancellation } = this.#exchange;
+    if (cancellation === undefined) return;
+    if (cancellation.cancelled) controller.abort(new Error('the request was given up before it was sent'));
+    else cancellation.abort = (reason) => controller.abort(reason);
   }
 
   onResponseStart(
@@ -78,13 +84,17 @@ class Collector implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#stop?.();
+    this.#forget();
     this.#resolve({ status: this.#status, headers: this.#headers, chunks: this.#chunks, size: this.#size });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#stop?.();
+    this.#forget();
     this.#reject(error);
+  }
+
+  #forget(): void {
+    if (this.#exchange.cancellation !== undefined) this.#exchange.cancellation.abort = undefined;
   }
 }
 

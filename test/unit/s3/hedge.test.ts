@@ -21,18 +21,19 @@ function clockwork(delays: readonly number[]) {
   const aborted: number[] = [];
   let sent = 0;
   const transport: Transport = {
-    send: ({ signal }) =>
+    send: ({ cancellation }) =>
       new Promise((resolve, reject) => {
         const number = sent;
         sent += 1;
         const cancel = after(left.shift() ?? 10, () =>
           resolve({ status: 200, headers: { number: String(number) }, chunks: [], size: 0 }),
         );
-        signal?.addEventListener('abort', () => {
+        if (cancellation === undefined) return;
+        cancellation.abort = () => {
           cancel();
           aborted.push(number);
           reject(new Error('aborted'));
-        });
+        };
       }),
     close: () => Promise.resolve(),
   };
