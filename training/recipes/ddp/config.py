@@ -31,6 +31,9 @@ class Config:
     """Share of the samples held out for evaluation, chosen by a hash of their keys."""
     cache_megabytes: int = 256
     """Decoded images kept in memory per rank; the rest is read from the shards again."""
+    threads: int = 1
+    """CPU threads per rank. Fixed, since sums over another number of threads round otherwise, and
+    an interrupted run may go on where a host has more CPUs; 0 takes what the host gives."""
     seed: int = 17
     """Start of every random choice."""
 
@@ -47,6 +50,7 @@ class Config:
             "keep_checkpoints": (1, 1000),
             "holdout_percent": (1, 90),
             "cache_megabytes": (0, 1_000_000),
+            "threads": (0, 1024),
             "seed": (0, 2**31 - 1),
         }
         problems = [

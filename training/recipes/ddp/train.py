@@ -18,7 +18,7 @@ from world import StopSignal, join_world, make_deterministic
 def main() -> None:
     stop = StopSignal()
     config = Config.from_arguments(sys.argv[1:])
-    make_deterministic(config.seed)
+    make_deterministic(config.seed, config.threads)
     world = join_world()
     trainer = Trainer(config, world)
     trainer.resume()

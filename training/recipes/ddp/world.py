@@ -81,13 +81,13 @@ def join_world() -> World:
     )
 
 
-def make_deterministic(seed: int) -> None:
-    """Same bits for the same inputs on the same kind of machine."""
+def make_deterministic(seed: int, threads: int) -> None:
+    """Same bits for the same inputs on the same kind of processor."""
     # Must be there before CUDA's first matrix product (docs: torch.use_deterministic_algorithms).
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True)
     torch.backends.cudnn.benchmark = False
-    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    torch.set_num_threads(threads or int(os.environ.get("OMP_NUM_THREADS", "1")))
     torch.manual_seed(seed)
     random.seed(seed)
 
