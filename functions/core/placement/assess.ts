@@ -82,7 +82,7 @@ function assessOnDemand(candidate: Candidate, input: AssessInput): Assessed {
 /**
  * The time comes from spells of capacity, one after the other, each paying a restart before it brings progress; what
  * does not fit before the latest safe moment is done on demand. The cost is the plan's, made once at the price of the
- * cheapest pool, plus what this pool asks more for the hours that Spot is likely to be used.
+ * cheapest pool, plus what this pool asks more for the work if all of it is done here.
  */
 function assessSpot(candidate: Candidate, input: AssessInput, fallback: Fallback | undefined): Assessed {
   const { work, nodes, model } = input;
@@ -106,7 +106,7 @@ function assessSpot(candidate: Candidate, input: AssessInput, fallback: Fallback
     expectedCostUsd:
       planned === undefined
         ? spotUsd + costUsd(fallback?.hourlyUsd ?? 0, nodes, restSeconds)
-        : planned + costUsd(dearer, nodes, share * billed),
+        : planned + costUsd(dearer, nodes, billed),
     expectedSeconds:
       share * (Math.min(outlook.waitSeconds, Math.max(0, input.spotSeconds)) + running) + restSeconds,
     ...refusalsOf(candidate, input.sightings),

@@ -8,8 +8,10 @@ import { type Belief, chanceUp, fittedRegimes, type Matrix, multiply, observe } 
 import type { WorkEstimate } from './work.ts';
 
 const TICK_SECONDS = 600;
-/** Longer campaigns are planned in longer ticks, so that a decision takes milliseconds. */
+/** Longer jobs are planned in longer ticks, so that a decision takes milliseconds. */
 const MAXIMUM_TICKS = 96;
+/** Time beyond so many times the work changes no expectation any more, and is left out of the plan. */
+const HORIZON_WORKS = 2.5;
 
 const model = marketModel(fittedRegimes, TICK_SECONDS, drawn);
 
@@ -29,9 +31,10 @@ export interface SpotPlan {
 /** undefined when less than two ticks are left or On-Demand would be late already: nothing is left to plan. */
 export function planSpot({ secondsLeft, work, spotUsd, onDemandUsd }: SpotPlanInput): SpotPlan | undefined {
   const { workSeconds, restartSeconds } = work;
-  const together = Math.max(1, Math.ceil(secondsLeft / TICK_SECONDS / MAXIMUM_TICKS));
+  // The tick follows from the work alone: with more time left the plan must not become a coarser one.
+  const together = Math.max(1, Math.ceil((workSeconds * HORIZON_WORKS) / TICK_SECONDS / MAXIMUM_TICKS));
   const tickSeconds = TICK_SECONDS * together;
-  const ticksLeft = Math.floor(secondsLeft / tickSeconds);
+  const ticksLeft = Math.min(MAXIMUM_TICKS, Math.floor(secondsLeft / tickSeconds));
   const slack = ticksLeft * tickSeconds - workSeconds;
   if (ticksLeft < 2 || slack < restartSeconds) return undefined;
   const plan = makePlan(

@@ -50,7 +50,7 @@ describe('a g5.xlarge that blurs every image ten times', () => {
     cpuUse: 0.99,
   });
 
-  it.each([0.16, 0.2, 0.24])('with its accelerator %d busy gets one c5.4xlarge advised', (acceleratorUse) => {
+  it.each([0.18, 0.2, 0.24])('with its accelerator %d busy gets one c5.4xlarge advised', (acceleratorUse) => {
     const workload = workloadOf(blurring(acceleratorUse));
     const advice = adviseHelpers({ workload, instanceType: 'g5.xlarge', nodes: 1, region: 'us-east-1' });
     expect(advice?.helpers).toEqual({ instanceType: 'c5.4xlarge', nodes: 1 });

@@ -1,0 +1,74 @@
+/** Puts the question of a stored decision again, from the decision's own table and what was on record before it. */
+import type { AttemptRecord, PlacementDecision, PoolAssessment, Progress, RunRecord } from '../records.ts';
+import { ASSUMED_SPOT_SHARE } from './pools.ts';
+import type { MarketView, OnDemandPrice } from './port.ts';
+import type { PlacementInput } from './situation.ts';
+
+export interface StoredQuestion {
+  readonly run: RunRecord;
+  /** Of the run, oldest first. */
+  readonly attempts: readonly AttemptRecord[];
+  /** The number of the attempt that was decided on. */
+  readonly attempt: number;
+  readonly decision: PlacementDecision;
+}
+
+const ANY_ZONE = 'any';
+
+/** undefined: the run has no declaration, so nothing was ever decided. */
+export function questionOf({ run, attempts, attempt, decision }: StoredQuestion): PlacementInput | undefined {
+  if (!run.declaration) return undefined;
+  const before = attempts.filter((each) => each.attempt < attempt);
+  const launched = decision.kind === 'launch' ? decision.placement : undefined;
+  const rows = (decision.kind === 'launch' ? decision.placement.considered : decision.considered).filter(
+    ({ hourlyUsd }) => hourlyUsd > 0,
+  );
+  return {
+    compute: run.declaration.compute,
+    limits: run.declaration.limits,
+    market: marketOf(rows),
+    closedAt: run.closedAt ?? run.createdAt,
+    now: launched?.decidedAt ?? run.updatedAt,
+    attempts: before,
+    progress: furthest(before),
+  };
+}
+
+function furthest(attempts: readonly AttemptRecord[]): Progress | undefined {
+  return attempts
+    .flatMap(({ progressAfter }) => (progressAfter ? [progressAfter] : []))
+    .reduce<Progress | undefined>((best, each) => (best && best.step >= each.step ? best : each), undefined);
+}
+
+/** The prices of the table are SageMaker's, Spot's share included, so the share is what they say it is. */
+function marketOf(rows: readonly PoolAssessment[]): MarketView {
+  const spot = rows.filter(({ pool }) => pool.market === 'spot');
+  const zoneOf = ({ pool }: PoolAssessment): string => pool.zoneId ?? ANY_ZONE;
+  return {
+    region: 'as stored',
+    scores: spot.flatMap((row) =>
+      row.score === undefined ? [] : [{ zoneId: zoneOf(row), score: row.score }],
+    ),
+    spotPrices: spot.map((row) => ({
+      instanceType: row.pool.instanceType,
+      zoneId: zoneOf(row),
+      hourlyUsd: row.hourlyUsd,
+      basis: 'snapshot' as const,
+    })),
+    onDemandPrices: [...new Set(rows.map(({ pool }) => pool.instanceType))].map((type) =>
+      onDemandOf(type, rows),
+    ),
+    zones: [],
+    notes: ['market as it was when this was decided'],
+  };
+}
+
+/** A Spot-only pipeline's table holds no On-Demand row; its price is then guessed back, and says so. */
+function onDemandOf(instanceType: string, rows: readonly PoolAssessment[]): OnDemandPrice {
+  const own = rows.filter(({ pool }) => pool.instanceType === instanceType);
+  const listed = own.find(({ pool }) => pool.market === 'on-demand');
+  const dearest = Math.max(...own.map(({ hourlyUsd }) => hourlyUsd));
+  const hourlyUsd = listed?.hourlyUsd ?? dearest / ASSUMED_SPOT_SHARE;
+  const note = listed ? 'as stored' : 'On-Demand price not stored, guessed from Spot';
+  return { instanceType, hourlyUsd, basis: listed ? 'listed' : 'estimated', note, ec2HourlyUsd: hourlyUsd };
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { pipelineSchema } from '../../../functions/core/pipeline.ts';
+import { choosePlacement } from '../../../functions/core/placement/choose.ts';
+import { questionOf } from '../../../functions/core/placement/replay.ts';
+import { showDecision } from '../../../functions/core/placement/show.ts';
+import { decideIf } from '../../../functions/core/placement/what-if.ts';
+import type { PlacementDecision, RunRecord } from '../../../functions/core/records.ts';
+import { attempt, CLOSED_AT, hoursLater, market, progress, question, ZONES } from './fixtures.ts';
+
+const base = question();
+const first = attempt(
+  1,
+  { instanceType: 'g6.xlarge', zoneId: 'use1-az1', market: 'spot' },
+  { kind: 'interrupted', startedAt: hoursLater(1), endedAt: hoursLater(3), trainingSeconds: 7_200 },
+  { progressAfter: progress(40, 6_900) },
+);
+const input = {
+  ...base,
+  expectedSeconds: undefined,
+  attempts: [first],
+  progress: progress(40, 6_900),
+  now: hoursLater(3.1),
+  market: market({ scores: ZONES.map((zoneId, k) => ({ zoneId, score: 4 + k })) }),
+};
+const run: RunRecord = {
+  runId: 'digits-000001',
+  pipeline: 'digits',
+  batch: 1,
+  status: 'training',
+  trigger: 'arrival',
+  execution: 1,
+  createdAt: CLOSED_AT,
+  updatedAt: hoursLater(4),
+  closedAt: CLOSED_AT,
+  declaration: pipelineSchema.parse({
+    name: 'digits',
+    training: { strategy: 'ddp' },
+    compute: base.compute,
+    limits: base.limits,
+  }),
+};
+const decided = choosePlacement(input);
+const poolOf = (decision: PlacementDecision | undefined) =>
+  decision?.kind === 'launch' ? decision.placement.pool : decision?.kind;
+
+describe('a stored decision', () => {
+  const replayed = questionOf({ run, attempts: [first], attempt: 2, decision: decided });
+
+  it('is decided the same again from its own table', () => {
+    const again = replayed && choosePlacement(replayed);
+    expect(poolOf(again)).toEqual(poolOf(decided));
+    const costs = (decision: PlacementDecision | undefined) =>
+      decision?.kind === 'launch' ? decision.placement.considered.map((row) => row.expectedCostUsd) : [];
+    const before = costs(decided);
+    for (const [k, cost] of costs(again).entries()) expect(cost).toBeCloseTo(before[k] ?? 0, 6);
+  });
+
+  it('answers what no Spot, another deadline or fewer zones would have led to', () => {
+    if (!replayed) throw new Error('no question');
+    expect(poolOf(decideIf(replayed, { market: 'on-demand' }))).toMatchObject({ market: 'on-demand' });
+    expect(poolOf(decideIf(replayed, { deadlineHours: 6 }))).toMatchObject({ market: 'on-demand' });
+    expect(poolOf(decideIf(replayed, { zoneIds: ['use1-az2'] }))).toMatchObject({ zoneId: 'use1-az2' });
+    expect(poolOf(decideIf(replayed, { instanceTypes: ['g5.xlarge'] }))).toMatchObject({
+      instanceType: 'g5.xlarge',
+    });
+    expect(poolOf(decideIf(replayed, { budgetUsd: 0.5 }))).toBe('giveUp');
+  });
+
+  it('is shown with a line for each pool', () => {
+    const text = showDecision(decided);
+    expect(text.split('\n').filter((line) => line.includes('.xlarge use1-az'))).toHaveLength(12);
+    expect(text).toContain('chosen');
+    expect(showDecision({ kind: 'wait', seconds: 60, reason: 'all refused', considered: [] })).toContain(
+      'wait 60 s',
+    );
+  });
+});
