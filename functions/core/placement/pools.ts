@@ -56,6 +56,12 @@ export function poolsOf(
             pool,
             reason: `no price of ${instanceType} is known, so its cost cannot be weighed`,
           });
+        } else if (kind === 'spot' && compute.helpers && !compute.spotWithHelpers) {
+          pruned.push({
+            pool,
+            reason:
+              'AWS does not say whether Spot takes helper groups: set compute.spotWithHelpers: true to try',
+          });
         } else if (notOffered(pool, market)) {
           pruned.push({ pool, reason: `${instanceType} is not offered in ${place.zoneId ?? market.region}` });
         } else {

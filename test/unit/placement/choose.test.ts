@@ -166,3 +166,11 @@ it('gives every pool a row with a verdict, and puts what the market did not say 
   expect(chosen.decidedAt).toBe(hoursLater(1));
   expect(Date.parse(CLOSED_AT)).toBeLessThan(Date.parse(chosen.decidedAt));
 });
+
+it('leaves Spot out where helper groups run beside, unless the pipeline wants it tried', () => {
+  const helpers = [{ name: 'prepare', instanceType: 'c5.4xlarge', nodes: 1 }];
+  const kept = place({ compute: { ...base.compute, helpers } });
+  expect(kept.pool.market).toBe('on-demand');
+  expect(kept.considered.some(({ verdict }) => verdict.includes('spotWithHelpers'))).toBe(true);
+  expect(place({ compute: { ...base.compute, helpers, spotWithHelpers: true } }).pool.market).toBe('spot');
+});
