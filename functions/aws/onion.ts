@@ -1,7 +1,7 @@
 /** What is around every handler: logger, metrics, parsing, and errors whose class the state machine can act on. */
 import { Logger } from '@aws-lambda-powertools/logger';
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
-import { Metrics } from '@aws-lambda-powertools/metrics';
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
@@ -36,10 +36,19 @@ function parse<Input>(name: string, schema: z.ZodType<Input>, event: unknown): I
   throw new InvalidInputError(name, problemsOf(result.error));
 }
 
+function count(name: string, metric: 'Succeeded' | 'Failed'): void {
+  metrics.addDimension('function', name);
+  metrics.addMetric(metric, MetricUnit.Count, 1);
+}
+
 /** An AWS error that will pass becomes a TransientError, the one class that the state machine retries. */
 const errorClasses = (name: string): MiddlewareObj<unknown, unknown> => ({
+  after: () => {
+    count(name, 'Succeeded');
+  },
   onError: (request) => {
     const { error } = request;
+    count(name, 'Failed');
     logger.error(`${name} failed`, { error: error instanceof Error ? error : new Error(String(error)) });
     if (error instanceof Error && isRetryableAwsError(error)) {
       request.error = new TransientError(`${name}: ${error.name}: ${error.message}`, { cause: error });

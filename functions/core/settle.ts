@@ -53,8 +53,10 @@ export async function observe(
   return { objects, bytes, fingerprint, marker, unchangedSince };
 }
 
-/** The longest pause between two looks: a marker should not go unnoticed for an hour. */
-const LONGEST_PAUSE_SECONDS = 60;
+/** A marker should not go unnoticed for long … */
+const USUAL_PAUSE_SECONDS = 60;
+/** … but a look writes ten events, and an execution ends at 25,000. */
+const MOST_LOOKS = 500;
 
 /**
  * Quiet is measured from our own first look at the present state, not from LastModified: S3 dates a multipart
@@ -71,8 +73,9 @@ export function decideSettled(
   if (observation.marker) return { kind: 'settled', reason: 'marker' };
   if (quiet >= settle.quietSeconds) return { kind: 'settled', reason: 'quiet' };
   if (waited >= settle.maximumWaitSeconds) return { kind: 'settled', reason: 'maximumWait' };
+  const longestPause = Math.max(USUAL_PAUSE_SECONDS, Math.ceil(settle.maximumWaitSeconds / MOST_LOOKS));
   const remaining = Math.min(settle.quietSeconds - quiet, settle.maximumWaitSeconds - waited);
-  return { kind: 'wait', seconds: Math.min(LONGEST_PAUSE_SECONDS, Math.max(1, Math.ceil(remaining))) };
+  return { kind: 'wait', seconds: Math.min(longestPause, Math.max(1, Math.ceil(remaining))) };
 }
 
 const secondsBetween = (from: Date, to: Date) => (to.getTime() - from.getTime()) / 1000;

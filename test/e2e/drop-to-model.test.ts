@@ -28,6 +28,8 @@ beforeAll(async () => {
   const declaration = await demoDeclaration(PROJECT_FOLDER, await defaultVpc(clients.ec2));
   const declared = await api.call('PUT', '/pipelines/digits', declaration);
   if (declared.status !== 200) throw new Error(JSON.stringify(declared.body));
+  // Its schedule comes due while the digits train.
+  await api.call('PUT', '/pipelines/hourly', scheduledDeclaration(declaration));
   await dropDigits(target, () => undefined);
   report = await finishedRun(api, 'digits-000001');
 }, 540_000);
@@ -35,6 +37,12 @@ beforeAll(async () => {
 afterAll(async () => {
   await test.stop();
 });
+
+const scheduledDeclaration = (digits: string): string =>
+  digits
+    .replace('name: digits', 'name: hourly')
+    .replace('quietSeconds: 4', 'quietSeconds: 1')
+    .concat('schedule: rate(1 minute)\n');
 
 /** An unmodified AWS client of another language, told only where the region is. */
 async function boto3(script: string): Promise<unknown> {
@@ -139,6 +147,18 @@ print(json.dumps(len(png)))`);
     const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));
     expect(JSON.parse((await Body?.transformToString()) ?? '')).toMatchObject({ samples: 40 });
   }, 400_000);
+});
+
+describe('a schedule', () => {
+  it('starts a run, which ends as empty when nothing has arrived', async () => {
+    const run = { trigger: 'schedule', status: 'empty' };
+    await expect
+      .poll(async () => (await api.call('GET', '/pipelines/hourly/runs')).body, {
+        timeout: 120_000,
+        interval: 1_000,
+      })
+      .toMatchObject({ runs: expect.arrayContaining([expect.objectContaining(run)]) });
+  }, 130_000);
 });
 
 describe('a declaration that cannot be used', () => {

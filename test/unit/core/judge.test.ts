@@ -58,7 +58,7 @@ describe('fruitless attempts', () => {
     expect(judge([fruitless, fruitless]).kind).toBe('again');
     const judgement = judge([fruitless, fruitless, fruitless]);
     expect(judgement.kind).toBe('failed');
-    expect(judgement.reason).toContain('SM_CHECKPOINT_DIR');
+    expect(judgement.reason).toContain('TIDEWHEEL_CHECKPOINT_DIR');
   });
 
   it('are not those that never had capacity', () => {
