@@ -57,6 +57,9 @@ function kindOfStop(job: TrainingJobDescription): AttemptOutcome['kind'] {
  * script's error text may hold any word.
  */
 const FAILURES: readonly (readonly [RegExp, AttemptOutcome['kind']])[] = [
+  // Our agent's own words: another host of the job vanished, or it was told to leave. The script did nothing wrong.
+  [/^\s*AlgorithmError:?\s*Interrupted: host /i, 'interrupted'],
+  [/^\s*AlgorithmError\b.*, exit code: 143\s*$/is, 'interrupted'],
   [/^\s*AlgorithmError\b/i, 'userError'],
   [/^\s*Framework ?Error\b/i, 'userError'],
   [/^\s*ClientError\b/i, 'userError'],

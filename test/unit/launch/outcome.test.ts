@@ -62,6 +62,11 @@ describe('outcomeOf', () => {
   });
 
   it.each([
+    [
+      'AlgorithmError: Interrupted: host algo-2 was lost; its agent answers no more, exit code: 143',
+      'interrupted',
+    ],
+    ['AlgorithmError: told to leave, exit code: 143', 'interrupted'],
     ['AlgorithmError: ExecuteUserScriptError:\nExitCode 1', 'userError'],
     [
       'AlgorithmError: the words CapacityError and InternalServerError in a script, exit code: 1',
