@@ -67,7 +67,7 @@ const node = process.execPath;
 const bundled = (file: string): string => {
   const outfile = path.join(tools, 'bundles', `${path.basename(file, '.ts')}.mjs`);
   const banner = {
-    js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    js: "import { createRequire as toRequire } from 'node:module'; const require = toRequire(import.meta.url);",
   };
   buildSync({
     entryPoints: [path.join(HERE, file)],

@@ -1,5 +1,5 @@
 /** CRC-32C (Castagnoli): the native one where it is installed, else slicing by eight in JavaScript (0.8 GB/s). */
-import { createRequire } from 'node:module';
+import nodeModule from 'node:module';
 
 const TABLES = ((): Uint32Array[] => {
   const first = new Uint32Array(256);
@@ -52,7 +52,7 @@ type Crc = (bytes: Uint8Array, before?: number) => number;
 
 function native(): Crc | undefined {
   try {
-    const loaded: { crc32c?: unknown } = createRequire(import.meta.url)('@node-rs/crc32');
+    const loaded: { crc32c?: unknown } = nodeModule.createRequire(import.meta.url)('@node-rs/crc32');
     const { crc32c } = loaded;
     return typeof crc32c === 'function' ? (bytes, before) => Number(crc32c(bytes, before)) : undefined;
   } catch {
