@@ -28,15 +28,19 @@ export async function readProgress(
   const note = await store.readText(layout.progress(pipeline, runId));
   const parsed = progressSchema.safeParse(parseJson(note?.text));
   if (!parsed.success) return undefined;
-  const folder = `${layout.checkpoints(pipeline, runId)}${parsed.data.checkpoint}`;
-  const complete =
-    (await store.readText(`${folder}/${CHECKPOINT_MARKER}`)) !== undefined || (await isObject(store, folder));
+  const path = `${layout.checkpoints(pipeline, runId)}${parsed.data.checkpoint}`;
+  const complete = OUR_LAYOUT.test(parsed.data.checkpoint)
+    ? (await store.readText(`${path}/${CHECKPOINT_MARKER}`)) !== undefined
+    : await isThere(store, path);
   return complete ? parsed.data : undefined;
 }
 
-/** A checkpoint of one file (Lightning's .ckpt, Keras' .keras) appears in S3 whole or not at all. */
-async function isObject(store: ObjectStore, key: string): Promise<boolean> {
-  for await (const object of store.list(key)) return object.key === key;
+/** Folders that end with the marker; other frameworks' layouts have none, and the agent knows their own ends. */
+const OUR_LAYOUT = /^step-\d+$/;
+
+/** A file of that name (Lightning's .ckpt, Keras' .keras appear whole or not at all) or a folder that holds something. */
+async function isThere(store: ObjectStore, path: string): Promise<boolean> {
+  for await (const { key } of store.list(path)) if (key === path || key.startsWith(`${path}/`)) return true;
   return false;
 }
 
