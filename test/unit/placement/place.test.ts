@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { RunNotFoundError } from '../../../functions/core/errors.ts';
+import { place } from '../../../functions/core/placement/place.ts';
+import type { MarketSource, MarketView } from '../../../functions/core/placement/port.ts';
+import { memoryRunStore } from '../../fakes/run-store.ts';
+import { declarationOf, runOf } from '../../suites/records.ts';
+import { attempt, CLOSED_AT, hoursLater, market, vpc } from './fixtures.ts';
+
+const source = (view: MarketView): MarketSource => {
+  const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
+  return {
+    region: view.region,
+    scores: () =>
+      Promise.resolve({ kind: 'unknown', failure: 'configurationLimit', message: 'too many new questions' }),
+    spotPrices: () => known(view.spotPrices),
+    onDemandPrices: () => known(view.onDemandPrices),
+    zones: () => known(view.zones),
+  };
+};
+
+async function setUp(nowHours = 1) {
+  const runs = memoryRunStore();
+  const compute = { instanceTypes: ['g5.xlarge', 'g6.xlarge'], nodes: 2, vpc };
+  const run = runOf('digits', 1, { declaration: declarationOf('digits', { compute }), closedAt: CLOSED_AT });
+  await runs.createRun(run);
+  const clock = { now: () => new Date(hoursLater(nowHours)) };
+  return { deps: { runs, market: source(market()), clock }, runs, runId: run.runId };
+}
+const spotPool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' } as const;
+
+describe('place', () => {
+  it('stores the decision with its reasons and names the next attempt', async () => {
+    const { deps, runs, runId } = await setUp();
+    expect(await place(deps, { runId })).toMatchObject({ kind: 'launch', attempt: 1 });
+    const [stored] = await runs.listPlacements(runId);
+    expect(stored?.attempt).toBe(1);
+    if (stored?.decision.kind !== 'launch') throw new Error('no launch stored');
+    expect(stored.decision.placement.considered.length).toBeGreaterThan(0);
+    expect(stored.decision.placement.reason).toContain('configurationLimit');
+  });
+
+  it('decides the same when it runs twice', async () => {
+    const { deps, runs, runId } = await setUp();
+    const first = await place(deps, { runId });
+    const stored = await runs.listPlacements(runId);
+    expect(await place(deps, { runId })).toEqual(first);
+    expect(await runs.listPlacements(runId)).toEqual(stored);
+  });
+
+  it('takes an attempt that is still open up again and starts no second one', async () => {
+    const { deps, runs, runId } = await setUp();
+    const { outcome: _, ...open } = attempt(1, spotPool, { kind: 'completed' }, { runId, status: 'running' });
+    await runs.createAttempt(open);
+    expect(await place(deps, { runId })).toMatchObject({ kind: 'launch', attempt: 1 });
+    expect(await runs.listPlacements(runId)).toEqual([]);
+  });
+
+  it('counts on from the attempts that ended', async () => {
+    const { deps, runs, runId } = await setUp(2);
+    const lost = attempt(
+      1,
+      spotPool,
+      { kind: 'interrupted', startedAt: hoursLater(1), endedAt: hoursLater(2) },
+      { runId },
+    );
+    await runs.createAttempt(lost);
+    expect(await place(deps, { runId })).toMatchObject({ kind: 'launch', attempt: 2 });
+  });
+
+  it('gives up with a reason after the deadline, and stores that too', async () => {
+    const { deps, runs, runId } = await setUp(25);
+    expect(await place(deps, { runId })).toMatchObject({
+      kind: 'giveUp',
+      reason: expect.stringContaining('deadline'),
+    });
+    expect((await runs.listPlacements(runId))[0]?.decision.kind).toBe('giveUp');
+  });
+
+  it('names the run that is not on record', async () => {
+    const { deps } = await setUp();
+    await expect(place(deps, { runId: 'digits-999999' })).rejects.toBeInstanceOf(RunNotFoundError);
+  });
+});
