@@ -1,4 +1,4 @@
-"""The AWS CRT fetching alone: the bar for a data path. Keys come from boto3, outside of what the CRT does."""
+"""The AWS CRT fetching alone: the bar for a data path. Keys come from boto3."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def main() -> None:
     done: list[Future[None]] = []
     seen = 0
 
-    def on_body(chunk: bytes, offset: int, **_: Any) -> None:
+    def on_body(chunk: bytes, offset: int, **_: object) -> None:
         nonlocal seen
         seen += len(chunk)
 

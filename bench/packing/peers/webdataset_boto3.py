@@ -1,4 +1,4 @@
-"""boto3 threads feed webdataset's ShardWriter, shards go up with upload_file: what its documentation leads to."""
+"""boto3 threads feed webdataset's ShardWriter, shards go up with upload_file."""
 
 from __future__ import annotations
 
