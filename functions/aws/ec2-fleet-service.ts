@@ -6,15 +6,13 @@ import {
   CreatePlacementGroupCommand,
   DeleteLaunchTemplateCommand,
   DeletePlacementGroupCommand,
-  DescribeInstancesCommand,
   type EC2Client,
-  type Instance,
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
 import { awsErrorClass } from '../core/aws-error-class.ts';
-import { type FleetPlan, HOSTS_FOLDER, JOB_DOCUMENT, JOB_TAG } from '../core/ec2/fleet.ts';
+import { type FleetPlan, HOSTS_FOLDER, JOB_DOCUMENT } from '../core/ec2/fleet.ts';
 import { fleetResult } from '../core/ec2/fleet-result.ts';
-import { describeFleet, type FleetInstance, STOP_GRACE_SECONDS } from '../core/ec2/fleet-state.ts';
+import { describeFleet, STOP_GRACE_SECONDS } from '../core/ec2/fleet-state.ts';
 import { type HostReport, hostReportSchema, jobDocumentSchema } from '../core/ec2/job-document.ts';
 import type { FleetService } from '../core/ec2/port.ts';
 import { jobSaltOf, parseJobName } from '../core/launch/job-name.ts';
@@ -23,6 +21,7 @@ import type { CreateOutcome, StopOutcome, TrainingJobDescription } from '../core
 import { layout, parseRunId } from '../core/layout.ts';
 import type { Clock, ObjectStore } from '../core/ports.ts';
 import { describeError, rethrow } from './aws-errors.ts';
+import { endHosts, hostsOf, jobsOf, remains } from './fleet-hosts.ts';
 
 export interface FleetDeps {
   readonly ec2: EC2Client;
@@ -39,6 +38,8 @@ export function makeFleetService(deps: FleetDeps): FleetService {
     describe: (jobName) => describeJob(deps, jobName),
     stop: (jobName) => stop(deps, jobName),
     release: (jobName) => release(deps.ec2, jobName),
+    remains: () => remains(deps.ec2),
+    jobsOf: (instanceIds) => jobsOf(deps.ec2, instanceIds),
   };
 }
 
@@ -48,7 +49,7 @@ async function launch({ ec2, store }: FleetDeps, plan: FleetPlan): Promise<Creat
   if (!isInstanceType(type)) return { kind: 'invalid', message: `EC2 has no instance type "${type}"` };
   try {
     // The token finds a fleet of a moment ago, the tag one of yesterday: EC2 does not keep tokens for ever.
-    if ((await instancesOf(ec2, plan.name)).length > 0) return { kind: 'alreadyExists' };
+    if ((await hostsOf(ec2, plan.name)).length > 0) return { kind: 'alreadyExists' };
     for (const { key, text } of plan.objects) await store.writeText(key, text);
     if (plan.placementGroup !== undefined) {
       await unlessThere(ec2.send(new CreatePlacementGroupCommand(plan.placementGroup)));
@@ -113,43 +114,11 @@ async function describeJob(deps: FleetDeps, jobName: string): Promise<TrainingJo
     nodes: document.nodes,
     managedSpot: document.managedSpot,
     priceRatio: document.priceRatio,
-    instances: await instancesOf(deps.ec2, jobName),
+    instances: await hostsOf(deps.ec2, jobName),
     reports: await reportsOf(deps.store, folder),
     stopAskedAt: await stopAskedAt(deps.store, folder),
     now: deps.clock.now(),
   });
-}
-
-async function instancesOf(ec2: EC2Client, jobName: string): Promise<FleetInstance[]> {
-  const found: FleetInstance[] = [];
-  let NextToken: string | undefined;
-  try {
-    do {
-      const page = await ec2.send(
-        new DescribeInstancesCommand({
-          Filters: [{ Name: `tag:${JOB_TAG}`, Values: [jobName] }],
-          ...(NextToken ? { NextToken } : {}),
-        }),
-      );
-      found.push(...(page.Reservations ?? []).flatMap(({ Instances = [] }) => Instances.flatMap(toInstance)));
-      ({ NextToken } = page);
-    } while (NextToken);
-  } catch (error) {
-    return rethrow(`describe the instances of ${jobName}`, error);
-  }
-  return found;
-}
-
-function toInstance({ InstanceId, State, LaunchTime, StateReason }: Instance): FleetInstance[] {
-  if (InstanceId === undefined) return [];
-  return [
-    {
-      instanceId: InstanceId,
-      state: State?.Name ?? 'pending',
-      launchedAt: LaunchTime ?? new Date(0),
-      reasonCode: StateReason?.Code,
-    },
-  ];
 }
 
 /** A report that cannot be read counts as none: a host may die while it writes, and its next report replaces it. */
@@ -187,24 +156,13 @@ async function stop(deps: FleetDeps, jobName: string): Promise<StopOutcome> {
   await deps.store.createText(folder + STOP_REQUEST, now.toISOString());
   const asked = await stopAskedAt(deps.store, folder);
   const waited = asked === undefined ? 0 : (now.getTime() - asked.getTime()) / MILLISECONDS;
-  if (waited >= STOP_GRACE_SECONDS) await terminate(deps.ec2, jobName);
+  if (waited >= STOP_GRACE_SECONDS) await endHosts(deps.ec2, jobName);
   return 'stopping';
-}
-
-async function terminate(ec2: EC2Client, jobName: string): Promise<void> {
-  const alive = (await instancesOf(ec2, jobName)).filter(
-    ({ state }) => state === 'pending' || state === 'running',
-  );
-  if (alive.length === 0) return;
-  try {
-    await ec2.send(new TerminateInstancesCommand({ InstanceIds: alive.map(({ instanceId }) => instanceId) }));
-  } catch (error) {
-    rethrow(`terminate the hosts of ${jobName}`, error);
-  }
 }
 
 /** A placement group is in use until its last instance is gone: it is then removed by the next release. */
 async function release(ec2: EC2Client, jobName: string): Promise<void> {
+  await endHosts(ec2, jobName);
   await unlessGone(ec2.send(new DeleteLaunchTemplateCommand({ LaunchTemplateName: jobName })));
   await unlessGone(ec2.send(new DeletePlacementGroupCommand({ GroupName: jobName })));
 }

@@ -42,9 +42,8 @@ export const ec2Schema = z.strictObject({
       /^arn:aws[a-z-]*:iam::\d{12}:instance-profile\/[\w+=,.@/-]{1,500}$/,
       'write the ARN of an instance profile',
     )
-    .describe(
-      'May read the data, write checkpoints and models; the training role of the template as a profile.',
-    ),
+    .optional()
+    .describe("What hosts may do. Default: the stack's own profile, the only one that launch may pass on."),
   python: z
     .string()
     .regex(/^[A-Za-z0-9_./-]{1,200}$/, 'write the path of a program')

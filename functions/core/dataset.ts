@@ -1,4 +1,5 @@
 /** Which generations a run trains on: all that are sealed up to its own, the same for every attempt. */
+import * as z from 'zod';
 import type { GenerationShards } from './launch/channels.ts';
 import { layout, parseRunId } from './layout.ts';
 import type { ObjectStore } from './ports.ts';
@@ -17,7 +18,14 @@ export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dat
   const shards = await Promise.all(
     generations.map(async (generation): Promise<GenerationShards> => {
       const shardsPrefix = layout.shards(run.pipeline, generation);
-      return several ? { shardsPrefix, shards: await shardNames(store, shardsPrefix) } : { shardsPrefix };
+      const found =
+        (await shardsByManifest(store, layout.manifest(run.pipeline, generation))) ??
+        (several ? await listedShards(store, shardsPrefix) : undefined);
+      return {
+        shardsPrefix,
+        ...(several && { shards: found?.map(({ name }) => name) }),
+        ...(found && { totals: { shards: found.length, bytes: sum(found.map(({ bytes }) => bytes)) } }),
+      };
     }),
   );
   return { generations, shards };
@@ -39,8 +47,37 @@ export async function sealedGenerations(
   return candidates.filter((_, index) => sealed[index]).sort();
 }
 
-async function shardNames(store: ObjectStore, prefix: string): Promise<string[]> {
-  const names: string[] = [];
-  for await (const { key } of store.list(prefix)) names.push(key.slice(prefix.length));
-  return names;
+interface Shard {
+  /** Relative to the generation's shards. */
+  readonly name: string;
+  readonly bytes: number;
 }
+
+const manifestShards = z.object({
+  shards: z.array(z.object({ name: z.string().min(1), bytes: z.number().int().min(0) })),
+});
+
+/** undefined for a manifest that says nothing of shards: an older or foreign one. */
+async function shardsByManifest(store: ObjectStore, key: string): Promise<readonly Shard[] | undefined> {
+  const stored = await store.readText(key);
+  const parsed = manifestShards.safeParse(parse(stored?.text));
+  return parsed.success ? parsed.data.shards : undefined;
+}
+
+async function listedShards(store: ObjectStore, prefix: string): Promise<Shard[]> {
+  const shards: Shard[] = [];
+  for await (const { key, size } of store.list(prefix)) {
+    shards.push({ name: key.slice(prefix.length), bytes: size });
+  }
+  return shards;
+}
+
+function parse(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

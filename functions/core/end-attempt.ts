@@ -25,6 +25,6 @@ export async function endOpenAttempt(deps: ObserveDeps, runId: string): Promise<
     });
     return;
   }
-  await deps.training.stop(last.jobName);
+  await deps.launcher.stop(last.jobName);
   throw new TransientError(`${last.jobName} is being stopped, because its run has ended`);
 }

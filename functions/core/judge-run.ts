@@ -68,7 +68,7 @@ async function openAttempt(deps: JudgeDeps, last: AttemptRecord, timedOut: boole
     takenBackAt: last.takenBackAt ?? updatedAt,
     updatedAt,
   });
-  if ((await deps.training.stop(last.jobName)) === 'notFound') {
+  if ((await deps.launcher.stop(last.jobName)) === 'notFound') {
     return { kind: 'relaunch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
   }
   return {

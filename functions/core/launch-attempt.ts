@@ -1,9 +1,11 @@
-/** The Launch state: start the attempt's training job, or find it started, and leave the waiting to the task token. */
-import { datasetOf } from './dataset.ts';
+/** The Launch state: start the attempt's job, on SageMaker or on EC2, or find it started, and leave the waiting to the task token. */
+import { type Dataset, datasetOf } from './dataset.ts';
 import { LaunchRefusedError, RunNotFoundError, TransientError } from './errors.ts';
+import { checkpointInterval, meanSecondsBetweenInterruptions } from './launch/checkpoint-interval.ts';
 import { jobNameOf, jobSaltOf } from './launch/job-name.ts';
+import { type AttemptRequest, buildAttempt } from './launch/launcher.ts';
 import type { CreateOutcome } from './launch/port.ts';
-import { buildTrainingJob } from './launch/training-job.ts';
+import { priced } from './launch/prices.ts';
 import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 import type { ObjectStore } from './ports.ts';
 import { readProgress } from './progress.ts';
@@ -13,6 +15,8 @@ export interface LaunchDeps extends ObserveDeps {
   readonly store: ObjectStore;
   readonly region: string;
   readonly trainingRoleArn: string;
+  /** The instance profile of hosts on EC2, where a pipeline names none of its own. */
+  readonly hostProfileArn?: string | undefined;
   /** Puts the agent's files into the bucket if they are not there; answers their key prefix. */
   readonly publishAgent: () => Promise<string>;
 }
@@ -50,7 +54,8 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
     pipeline: run.pipeline,
     attempt: number,
     jobName: jobNameOf(runId, number, jobSaltOf(deps.store.bucket)),
-    placement: await placementOf(deps, runId, number),
+    placement: priced(await placementOf(deps, runId, number), run.declaration?.compute, deps.region),
+    ...(run.declaration?.compute.launcher === 'ec2' && { launcher: 'ec2' }),
     status: 'starting',
     taskToken,
     createdAt: updatedAt,
@@ -68,41 +73,57 @@ async function placementOf(deps: LaunchDeps, runId: string, attempt: number): Pr
 }
 
 async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord): Promise<void> {
-  const declaration = run.declaration;
-  if (declaration === undefined) throw new RunNotFoundError(run.runId);
   const dataset = await datasetOf(deps.store, run);
-  const job = buildTrainingJob({
-    runId: run.runId,
+  const request = await requestOf(deps, run, attempt, dataset);
+  for (const { key, text } of request.objects) await deps.store.writeText(key, text);
+  const updatedAt = deps.clock.now().toISOString();
+  await deps.runs.updateRun(run.runId, { status: 'training', generations: dataset.generations, updatedAt });
+  const created = await deps.launcher.start(request);
+  await settleCreation(deps, { attempt, created, inputReason: request.inputReason });
+}
+
+async function requestOf(
+  deps: LaunchDeps,
+  run: RunRecord,
+  attempt: AttemptRecord,
+  dataset: Dataset,
+): Promise<AttemptRequest> {
+  const { runId, declaration } = run;
+  if (declaration === undefined) throw new RunNotFoundError(runId);
+  const earlier = (await deps.runs.listAttempts(runId)).filter((each) => each.attempt < attempt.attempt);
+  const mean = meanSecondsBetweenInterruptions(attempt.placement, earlier);
+  const built = buildAttempt({
+    runId,
     attempt: attempt.attempt,
     declaration,
     placement: attempt.placement,
     bucket: deps.store.bucket,
     region: deps.region,
     roleArn: deps.trainingRoleArn,
+    hostProfileArn: deps.hostProfileArn,
     agentPrefix: await deps.publishAgent(),
     generations: dataset.shards,
+    checkpointSeconds: checkpointInterval({ meanSecondsBetweenInterruptions: mean }),
   });
-  if (job.kind === 'problems') {
-    const all = job.problems.map(({ path, message }) => `${path}: ${message}`).join('; ');
-    throw new LaunchRefusedError(`the training job of ${run.runId} cannot be made: ${all}`);
-  }
-  for (const { key, text } of job.objects) await deps.store.writeText(key, text);
-  const updatedAt = deps.clock.now().toISOString();
-  await deps.runs.updateRun(run.runId, { status: 'training', generations: dataset.generations, updatedAt });
-  await settleCreation(deps, attempt, await deps.training.create(job.request));
+  if (built.kind !== 'problems') return built;
+  const all = built.problems.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  throw new LaunchRefusedError(`the job of ${attempt.jobName} cannot be made: ${all}`);
 }
 
-async function settleCreation(
-  deps: LaunchDeps,
-  attempt: AttemptRecord,
-  created: CreateOutcome,
-): Promise<void> {
+interface Creation {
+  readonly attempt: AttemptRecord;
+  readonly created: CreateOutcome;
+  readonly inputReason: string;
+}
+
+async function settleCreation(deps: LaunchDeps, creation: Creation): Promise<void> {
+  const { attempt, created } = creation;
   switch (created.kind) {
     case 'created':
-      return announce(deps, attempt);
+      return announce(deps, creation);
     case 'alreadyExists':
       // This very attempt, created before a crash: nobody may have been told, and it may have ended since.
-      await announce(deps, attempt);
+      await announce(deps, creation);
       await observeAttempt(deps, attempt);
       return;
     case 'quota':
@@ -110,20 +131,26 @@ async function settleCreation(
       return refuse(deps, attempt, created.message);
     case 'invalid':
     case 'denied':
-      throw new LaunchRefusedError(`SageMaker does not take ${attempt.jobName}: ${created.message}`);
+      throw new LaunchRefusedError(
+        `${serviceOf(attempt)} does not take ${attempt.jobName}: ${created.message}`,
+      );
     case 'throttled':
-      throw new TransientError(`SageMaker cannot take ${attempt.jobName} now: ${created.message}`);
+      throw new TransientError(
+        `${serviceOf(attempt)} cannot take ${attempt.jobName} now: ${created.message}`,
+      );
   }
 }
 
-async function announce(deps: LaunchDeps, attempt: AttemptRecord): Promise<void> {
+const serviceOf = ({ launcher }: AttemptRecord): string => (launcher === 'ec2' ? 'EC2' : 'SageMaker');
+
+async function announce(deps: LaunchDeps, { attempt, inputReason }: Creation): Promise<void> {
   const { runId, pipeline, jobName, placement } = attempt;
   const { pool, topology } = placement;
   await deps.runs.addTimeline(runId, {
     id: `started-${attempt.attempt}`,
     at: deps.clock.now().toISOString(),
     kind: 'AttemptStarted',
-    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.market}${pool.zoneId ? ` in ${pool.zoneId}` : ''} (${jobName})`,
+    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.market}${pool.zoneId ? ` in ${pool.zoneId}` : ''} on ${serviceOf(attempt)} (${jobName}); shards: ${inputReason}`,
   });
   await deps.notifier.notify(
     { runId, pipeline },

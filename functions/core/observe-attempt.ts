@@ -1,13 +1,14 @@
-/** One look at a training job: what Describe says is recorded, and whoever waits is told. Safe to repeat at any time. */
+/** One look at an attempt's job, wherever it runs: what Describe says is recorded, and whoever waits is told. Safe to repeat at any time. */
+
+import type { Launcher } from './launch/launcher.ts';
 import { isTerminal, outcomeOf, shouldTakeBack } from './launch/outcome.ts';
-import type { TrainingService } from './launch/port.ts';
 import type { Clock, Executions, Notifier } from './ports.ts';
 import type { AttemptOutcome, AttemptRecord } from './records.ts';
 import type { RunStore } from './run-store.ts';
 
 export interface ObserveDeps {
   readonly runs: RunStore;
-  readonly training: TrainingService;
+  readonly launcher: Launcher;
   readonly executions: Executions;
   readonly notifier: Notifier;
   readonly clock: Clock;
@@ -24,7 +25,7 @@ const PATIENCE_SECONDS = 600;
 
 /** @param known may be old; what counts is what is on record once the job has been seen */
 export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): Promise<Observed> {
-  const job = known.outcome === undefined ? await deps.training.describe(known.jobName) : undefined;
+  const job = known.outcome === undefined ? await deps.launcher.describe(known.jobName) : undefined;
   // Read after the job: whoever took it back recorded that before the stop that we may see here.
   const attempt = (await deps.runs.getAttempt(known.runId, known.attempt)) ?? known;
   if (attempt.outcome !== undefined) {
@@ -39,25 +40,31 @@ export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): P
 
   const updatedAt = now.toISOString();
   if (attempt.takenBackAt === undefined && shouldTakeBack(job, now, { patienceSeconds: PATIENCE_SECONDS })) {
-    // Recorded before the stop: whoever sees the job stopped must know that it was us.
-    await deps.runs.updateAttempt(attempt.runId, attempt.attempt, { takenBackAt: updatedAt, updatedAt });
-    await deps.runs.addTimeline(attempt.runId, {
-      id: `taken-back-${attempt.attempt}`,
-      at: updatedAt,
-      kind: 'AttemptInterrupted',
-      text: `attempt ${attempt.attempt} lost its capacity in ${attempt.placement.pool.zoneId ?? 'its zone'}: taken back`,
-    });
-    await deps.training.stop(attempt.jobName);
-    return { kind: 'takenBack' };
+    const place = attempt.placement.pool.zoneId ?? 'its zone';
+    return takeBack(deps, attempt, `lost its capacity in ${place}: taken back`);
   }
   if (attempt.takenBackAt !== undefined && job.TrainingJobStatus === 'InProgress') {
-    await deps.training.stop(attempt.jobName);
+    await deps.launcher.stop(attempt.jobName);
     return { kind: 'takenBack' };
   }
   if (attempt.status === 'starting') {
     await deps.runs.updateAttempt(attempt.runId, attempt.attempt, { status: 'running', updatedAt });
   }
   return { kind: 'running' };
+}
+
+/** Recorded before the stop: whoever sees the job stopped must know that it was us. */
+export async function takeBack(deps: ObserveDeps, attempt: AttemptRecord, why: string): Promise<Observed> {
+  const updatedAt = deps.clock.now().toISOString();
+  await deps.runs.updateAttempt(attempt.runId, attempt.attempt, { takenBackAt: updatedAt, updatedAt });
+  await deps.runs.addTimeline(attempt.runId, {
+    id: `taken-back-${attempt.attempt}`,
+    at: updatedAt,
+    kind: 'AttemptInterrupted',
+    text: `attempt ${attempt.attempt} ${why}`,
+  });
+  await deps.launcher.stop(attempt.jobName);
+  return { kind: 'takenBack' };
 }
 
 /** A job that we stopped because its pool went bad did not fail: it lost its capacity, or never had any. */
@@ -78,6 +85,8 @@ async function end(
     updatedAt: deps.clock.now().toISOString(),
   });
   await tell(deps, ended);
+  // Should this fail, the next sweep of reconcile does it.
+  if (ended.launcher === 'ec2') await deps.launcher.release(ended.jobName);
   return ended;
 }
 

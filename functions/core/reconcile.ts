@@ -1,5 +1,6 @@
 /** Level-triggered repair: does what events and executions would have done, had none of them been lost. */
 import { executionName, type PipelineRecord, wakes } from './batches.ts';
+import type { Launcher } from './launch/launcher.ts';
 import { layout, PIPELINES_PREFIX } from './layout.ts';
 import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 import { pipelineName } from './pipeline.ts';
@@ -48,6 +49,12 @@ export async function reconcile(
       await observeAttempt(deps, attempt);
     },
   );
+  if (options.sweep)
+    await each(
+      [deps.launcher],
+      () => 'what is left of fleets',
+      (launcher) => release(deps, launcher),
+    );
   const resumed: string[] = [];
   await each(
     await deps.runs.listOpenRuns(),
@@ -70,6 +77,14 @@ export async function reconcile(
     );
   }
   return { attempts: attempts.length, resumed, woken, failures };
+}
+
+/** Hosts, launch templates and placement groups of attempts that have ended; what other installations have is theirs. */
+async function release({ runs }: ReconcileDeps, launcher: Launcher): Promise<void> {
+  for (const jobName of await launcher.remains()) {
+    const attempt = await runs.findAttemptByJob(jobName);
+    if (attempt?.outcome !== undefined) await launcher.release(jobName);
+  }
 }
 
 /** Goes on with a run in its next execution although the present one still runs: it is about to end. */

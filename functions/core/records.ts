@@ -38,6 +38,8 @@ export interface Placement {
   readonly subnetId?: string | undefined;
   /** On-Demand price of one node, for the counterfactual. */
   readonly onDemandHourlyUsd: number;
+  /** On-Demand price of all nodes of all helper groups together. */
+  readonly helpersHourlyUsd?: number | undefined;
   readonly maximumRunSeconds: number;
   /** Spot only: how long the job may wait for capacity and run, together. */
   readonly maximumWaitSeconds?: number | undefined;
@@ -99,6 +101,8 @@ export interface AttemptRecord {
   readonly attempt: number;
   readonly jobName: string;
   readonly placement: Placement;
+  /** Absent on SageMaker. */
+  readonly launcher?: 'ec2' | undefined;
   readonly status: AttemptStatus;
   readonly taskToken?: string | undefined;
   readonly createdAt: string;

@@ -109,7 +109,8 @@ export function attemptCost(attempt: AttemptRecord): number {
 }
 
 const hoursCost = ({ placement }: AttemptRecord, seconds: number): number =>
-  (seconds / 3600) * placement.onDemandHourlyUsd * placement.topology.nodes;
+  (seconds / 3600) *
+  (placement.onDemandHourlyUsd * placement.topology.nodes + (placement.helpersHourlyUsd ?? 0));
 
 function onDemandCost(attempt: AttemptRecord): number {
   const { outcome } = attempt;

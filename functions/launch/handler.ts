@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { config } from '../aws/config.ts';
 import { onion } from '../aws/onion.ts';
-import { clock, executions, notifier, publishAgent, runs, store, training } from '../aws/services.ts';
+import { clock, executions, launcher, notifier, publishAgent, runs, store } from '../aws/services.ts';
 import { launchAttempt } from '../core/launch-attempt.ts';
 
 const input = z.object({
@@ -15,13 +15,14 @@ export const handler = onion('launch', input, async (launch) => {
     {
       runs: runs(),
       store: store(),
-      training: training(),
+      launcher: launcher(),
       executions: executions(),
       notifier: notifier(),
       clock,
       publishAgent: publishAgent(),
       region: config.region(),
       trainingRoleArn: config.trainingRoleArn(),
+      hostProfileArn: config.hostProfileArn(),
     },
     launch,
   );

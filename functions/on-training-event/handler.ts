@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { logger, onion } from '../aws/onion.ts';
-import { clock, executions, notifier, runs, training } from '../aws/services.ts';
+import { clock, executions, launcher, notifier, runs } from '../aws/services.ts';
 import { takeTrainingEvents } from '../core/training-events.ts';
 
 const input = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
 
 export const handler = onion('on-training-event', input, async ({ Records }) => {
   const { failed, notes } = await takeTrainingEvents(
-    { runs: runs(), training: training(), executions: executions(), notifier: notifier(), clock },
+    { runs: runs(), launcher: launcher(), executions: executions(), notifier: notifier(), clock },
     Records,
   );
   logger.info('training events', { messages: Records.length, notes, failed });

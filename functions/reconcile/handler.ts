@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { logger, onion } from '../aws/onion.ts';
-import { clock, executions, notifier, runs, store, training } from '../aws/services.ts';
+import { clock, executions, launcher, notifier, runs, store } from '../aws/services.ts';
 import { handOver, reconcile } from '../core/reconcile.ts';
 
 const input = z.object({
@@ -12,7 +12,7 @@ export const handler = onion('reconcile', input, async ({ sweep, handOver: run }
   const deps = {
     runs: runs(),
     store: store(),
-    training: training(),
+    launcher: launcher(),
     executions: executions(),
     notifier: notifier(),
     clock,

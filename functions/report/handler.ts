@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { onion } from '../aws/onion.ts';
-import { clock, executions, notifier, runs, store, training } from '../aws/services.ts';
+import { clock, executions, launcher, notifier, runs, store } from '../aws/services.ts';
 import { reportRun } from '../core/report-run.ts';
 import { verdictOf } from '../core/verdict.ts';
 
@@ -16,7 +16,7 @@ export const handler = onion('report', input, async ({ runId, judgement, error }
     {
       runs: runs(),
       store: store(),
-      training: training(),
+      launcher: launcher(),
       executions: executions(),
       notifier: notifier(),
       clock,

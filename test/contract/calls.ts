@@ -76,12 +76,59 @@ const progress: Call[] = [
   list(`${layout.checkpoints('digits', RUN)}step-10`),
   learnsOfAbsence,
 ];
+/** Whatever is tagged as ours can be ended and removed, and nothing else. */
+const ours = { 'aws:ResourceTag/tidewheel:job': `${RUN}-a1-abcdef` };
+const made = { 'aws:RequestTag/tidewheel:job': `${RUN}-a1-abcdef` };
+const onEc2 = (action: string, resource: string, context?: Call['context']): Call => ({
+  action: `ec2:${action}`,
+  resource: regional('ec2', resource),
+  ...(context && { context }),
+});
+const attempt = layout.attempt('digits', RUN, 1);
+/** The same of an attempt on EC2: what the hosts wrote, what EC2 says, an end, and everything cleared away. */
+const followFleet: Call[] = [
+  read(`${attempt}job.json`),
+  read(`${attempt}hosts/i-1.json`),
+  read(`${attempt}stop.json`),
+  write(`${attempt}stop.json`),
+  list(`${attempt}hosts/`),
+  learnsOfAbsence,
+  ec2('DescribeInstances'),
+  onEc2('TerminateInstances', 'instance/i-1', ours),
+  onEc2('DeleteLaunchTemplate', 'launch-template/lt-1', ours),
+  onEc2('DeletePlacementGroup', 'placement-group/pg-1', ours),
+];
+/** https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html */
+const makeFleet: Call[] = [
+  onEc2('CreatePlacementGroup', 'placement-group/pg-1', made),
+  onEc2('CreateLaunchTemplate', 'launch-template/lt-1', made),
+  ...['fleet/fleet-1', 'instance/i-1', 'volume/vol-1'].map((each) => onEc2('CreateFleet', each, made)),
+  ...['instance/i-1', 'volume/vol-1', 'network-interface/eni-1'].map((each) =>
+    onEc2('RunInstances', each, made),
+  ),
+  ...['security-group/sg-1', 'spot-instances-request/sir-1'].map((each) => onEc2('RunInstances', each)),
+  ...['CreateFleet', 'RunInstances'].flatMap((action) => [
+    onEc2(action, 'launch-template/lt-1', ours),
+    onEc2(action, 'placement-group/pg-1', ours),
+    onEc2(action, 'subnet/subnet-1'),
+    { action: `ec2:${action}`, resource: `arn:aws:ec2:${REGION}::image/ami-1` },
+  ]),
+  ...['fleet/fleet-1', 'instance/i-1', 'volume/vol-1', 'network-interface/eni-1'].map((resource) =>
+    onEc2('CreateTags', resource, { 'ec2:CreateAction': 'CreateFleet' }),
+  ),
+  onEc2('CreateTags', 'launch-template/lt-1', { 'ec2:CreateAction': 'CreateLaunchTemplate' }),
+  onEc2('CreateTags', 'placement-group/pg-1', { 'ec2:CreateAction': 'CreatePlacementGroup' }),
+  // And ssm:GetParameters on public parameters, whose ARN names no account: the simulator knows no such ARN.
+  passRole('tw-hostrole', 'ec2.amazonaws.com'),
+];
+
 /** What observing an attempt may come to: the record, the timeline, a stop, an answer to the waiting state. */
 const observe: Call[] = [
   ...items('Get', 'Put', 'Update'),
   query,
   job('DescribeTrainingJob'),
   job('StopTrainingJob'),
+  ...followFleet,
   answer,
   notify,
 ];
@@ -113,6 +160,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     log('plan-shards'),
     ...items('Get'),
     list(layout.incoming('digits')),
+    read(`${layout.incoming('digits')}annotations.csv`),
     read(`${plan}plan.json`),
     read(layout.manifest('digits', RUN)),
     ...['plan.json', 'items.json', 'abc/arrivals-000000.jsonl.gz'].map((name) => write(plan + name)),
@@ -163,11 +211,14 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     job('CreateTrainingJob'),
     job('AddTags'),
     passRole('tw-trainingrole', 'sagemaker.amazonaws.com'),
+    ...makeFleet,
+    write(`${attempt}job.json`),
   ],
   judge: [log('judge'), ...observe, ...progress],
   // A run that fails while its job runs stops it, and tells it.
   report: [log('report'), ...observe, ...progress, write(layout.report('digits', RUN))],
   'on-training-event': [log('on-training-event'), ...consume('tw-trainingeventsqueue'), ...observe],
+  'on-spot-warning': [log('on-spot-warning'), ...consume('tw-spotwarningsqueue'), ...observe],
   reconcile: [
     log('reconcile'),
     ...observe,
@@ -175,6 +226,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     index('open'),
     index('list'),
     write(layout.report('digits', RUN)),
+    ...['DescribeLaunchTemplates', 'DescribePlacementGroups'].map(ec2),
   ],
   api: [log('api'), ...wake, ...schedules, query, index('list'), write(layout.pipeline('digits'))],
 };
@@ -206,6 +258,25 @@ export const TRAINING_CALLS: readonly Call[] = [
   { action: 'ecr:BatchGetImage', resource: `arn:aws:ecr:${REGION}:763104351884:repository/pytorch` },
 ];
 
+/** The same on a host of ours on EC2: the AWS CLI calls with this role, and so can the user's script. */
+export const HOST_CALLS: readonly Call[] = [
+  ...['', 'source/', 'dataset/'].map((folder) => list(`digits/${folder}`)),
+  list(layout.agent('0123')),
+  read(`${layout.shards('digits', RUN)}shard-000000.tar`),
+  read(`${layout.source('digits')}train.py`),
+  read(`${layout.agent('0123')}__main__.py`),
+  read(layout.trainManifest('digits', RUN)),
+  read(`${attempt}job.json`),
+  read(`${attempt}stop.json`),
+  ...['hosts/i-1.json', 'rendezvous/i-1.json'].flatMap((name) => [
+    read(attempt + name),
+    write(attempt + name),
+  ]),
+  read(`${layout.checkpoints('digits', RUN)}step-10/state.pt`),
+  write(`${layout.checkpoints('digits', RUN)}step-10/state.pt`),
+  write(`${layout.models('digits', RUN)}job/output/model.tar.gz`),
+];
+
 /** What no role of ours may do. */
 export const FORBIDDEN: readonly Call[] = [
   {
@@ -227,12 +298,20 @@ export const FORBIDDEN: readonly Call[] = [
   passRole('tw-trainingrole', 'ec2.amazonaws.com'),
   passRole('Administrator', 'sagemaker.amazonaws.com'),
   { action: 'ec2:RunInstances', resource: regional('ec2', 'instance/*') },
+  onEc2('TerminateInstances', 'instance/i-somebody-elses'),
+  onEc2('CreateTags', 'instance/i-somebody-elses', made),
+  onEc2('DeleteLaunchTemplate', 'launch-template/lt-somebody-elses'),
+  passRole('tw-hostrole', 'lambda.amazonaws.com'),
+  passRole('Administrator', 'ec2.amazonaws.com'),
 ];
 
 /** Calls that belong to one function alone. */
 export const RESERVED: readonly (readonly [owner: string, Call])[] = [
   ['launch', job('CreateTrainingJob')],
   ['launch', passRole('tw-trainingrole', 'sagemaker.amazonaws.com')],
+  ['launch', onEc2('CreateFleet', 'fleet/fleet-1', made)],
+  ['launch', passRole('tw-hostrole', 'ec2.amazonaws.com')],
+  ['launch', write(`${attempt}job.json`)],
   ['seal-dataset', write(layout.manifest('digits', RUN))],
   ['seal-dataset', object('s3:DeleteObject', `${layout.incoming('digits')}7/0001.png`)],
   ['api', write(layout.pipeline('digits'))],

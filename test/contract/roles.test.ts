@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CALLS, FORBIDDEN, RESERVED, TRAINING_CALLS } from './calls.ts';
+import { CALLS, FORBIDDEN, HOST_CALLS, RESERVED, TRAINING_CALLS } from './calls.ts';
 import { resolve } from './intrinsics.ts';
 import { ofType, type Packaged, packaged } from './packaged.ts';
 import { type Call, isAllowed, type Role, rolesOf } from './roles.ts';
@@ -77,6 +77,17 @@ describe('the training role', () => {
   it('lets a script do no harm', async () => {
     const others = RESERVED.map(([, call]) => call);
     expect(await surprises(roleOf('TrainingRole'), [...FORBIDDEN, ...others], 'denied')).toEqual([]);
+  });
+});
+
+describe('the role of hosts on EC2', () => {
+  it('lets a host read its data, save and say what became of it', async () => {
+    expect(await surprises(roleOf('HostRole'), HOST_CALLS, 'allowed')).toEqual([]);
+  });
+
+  it('lets a script do no harm', async () => {
+    const others = RESERVED.map(([, call]) => call);
+    expect(await surprises(roleOf('HostRole'), [...FORBIDDEN, ...others], 'denied')).toEqual([]);
   });
 });
 

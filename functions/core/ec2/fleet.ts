@@ -43,7 +43,7 @@ const GIGABYTES_OF_THE_IMAGE = 100;
 export function buildFleet(input: TrainingJobInput): FleetResult {
   const { declaration, placement } = input;
   const { parts, objects, problems: ofParts } = jobParts(input, 'File');
-  const site = siteOf(declaration.compute, placement);
+  const site = siteOf(input);
   const problems = [...ofParts, ...site.problems, ...gangProblems(declaration.compute, placement)];
   if (problems.length > 0 || site.kind === 'nowhere') return { kind: 'problems', problems };
   const name = parts.TrainingJobName;
@@ -71,24 +71,21 @@ interface Site {
   readonly subnetId: string;
   readonly securityGroupIds: readonly string[];
   readonly ec2: NonNullable<Pipeline['compute']['ec2']>;
+  readonly profileArn: string;
   readonly problems: readonly Problem[];
 }
 
 /** On EC2 the zone is chosen by the subnet, and nothing is chosen for us. */
 function siteOf(
-  { vpc, ec2 }: Pipeline['compute'],
-  { pool, subnetId }: Placement,
+  input: TrainingJobInput,
 ): Site | { readonly kind: 'nowhere'; readonly problems: readonly Problem[] } {
-  const problems: Problem[] = [];
+  const { vpc, ec2 } = input.declaration.compute;
+  const { pool, subnetId } = input.placement;
+  const profileArn = ec2?.instanceProfile ?? input.hostProfileArn;
+  const problems = hostProblems(ec2, profileArn);
   const subnet = vpc?.subnets.find(({ id, zoneId }) =>
     subnetId === undefined ? zoneId === pool.zoneId : id === subnetId,
   );
-  if (ec2 === undefined) {
-    problems.push({
-      path: 'compute.ec2',
-      message: 'is needed by the launcher ec2: name image and instanceProfile',
-    });
-  }
   if (vpc === undefined) {
     problems.push({
       path: 'compute.vpc',
@@ -98,8 +95,23 @@ function siteOf(
     const wanted = subnetId ?? pool.zoneId ?? 'a zone, but the placement names none';
     problems.push({ path: 'compute.vpc.subnets', message: `hold no subnet for ${wanted}: add one` });
   }
-  if (ec2 === undefined || vpc === undefined || subnet === undefined) return { kind: 'nowhere', problems };
-  return { kind: 'somewhere', subnetId: subnet.id, securityGroupIds: vpc.securityGroupIds, ec2, problems };
+  if (ec2 === undefined || profileArn === undefined || vpc === undefined || subnet === undefined) {
+    return { kind: 'nowhere', problems };
+  }
+  const { securityGroupIds } = vpc;
+  return { kind: 'somewhere', subnetId: subnet.id, securityGroupIds, ec2, profileArn, problems };
+}
+
+function hostProblems(ec2: Pipeline['compute']['ec2'], profileArn: string | undefined): Problem[] {
+  if (ec2 === undefined)
+    return [{ path: 'compute.ec2', message: 'is needed by the launcher ec2: name the image' }];
+  if (profileArn !== undefined) return [];
+  return [
+    {
+      path: 'compute.ec2.instanceProfile',
+      message: 'is not known: name the instance profile of the hosts',
+    },
+  ];
 }
 
 function gangProblems({ helpers }: Pipeline['compute'], { topology }: Placement): Problem[] {
@@ -181,7 +193,7 @@ function launchTemplate({ input, site, name, tags, script }: TemplateInput): Lau
     TagSpecifications: tagged(['launch-template'], tags),
     LaunchTemplateData: {
       ImageId: site.ec2.image,
-      IamInstanceProfile: { Arn: site.ec2.instanceProfile },
+      IamInstanceProfile: { Arn: site.profileArn },
       UserData: encodeUserData(script),
       NetworkInterfaces: networkInterfaces({
         instanceType,

@@ -10,6 +10,13 @@ export interface FleetService {
   describe(jobName: string): Promise<TrainingJobDescription | undefined>;
   /** Asks the hosts to save and leave; asked again after the grace, ends them. */
   stop(jobName: string): Promise<StopOutcome>;
-  /** Removes what outlives the hosts: launch template and placement group. Idempotent. */
+  /**
+   * For an attempt that has ended: ends hosts that nobody waits for any more, removes launch template and placement
+   * group. Idempotent; a group whose last host is still going is left to the next release.
+   */
   release(jobName: string): Promise<void>;
+  /** Names of the jobs of which hosts, a launch template or a placement group are left, running ones among them. */
+  remains(): Promise<readonly string[]>;
+  /** The jobs of those instances that are ours, by instance id; EC2 forgets an ended instance within the hour. */
+  jobsOf(instanceIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }

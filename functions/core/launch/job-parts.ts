@@ -20,6 +20,8 @@ export interface TrainingJobInput {
   readonly region: string;
   /** The role that the job runs under; the caller needs iam:PassRole for it. */
   readonly roleArn: string;
+  /** The instance profile of hosts on EC2, where the pipeline names none of its own. */
+  readonly hostProfileArn?: string | undefined;
   /** Key prefix of the agent's files, `layout.agent(digest)`. */
   readonly agentPrefix: string;
   /** Generations to train on, oldest first. */
@@ -33,6 +35,9 @@ export const CHECKPOINT_PATH = '/opt/ml/checkpoints';
 export const AGENT_PATH = '/opt/ml/input/data/agent';
 /** Python's logging.INFO, as SageMaker's SDK sends it. */
 const LOG_LEVEL_INFO = 20;
+
+/** Strategies whose helpers belong to the cluster that the script is given. */
+const CLUSTERS: ReadonlySet<string> = new Set(['ray', 'data-service']);
 
 export type JobParts = Pick<
   CreateTrainingJobRequest,
@@ -112,7 +117,13 @@ function hyperparametersOf(
     tidewheel_strategy: training.strategy,
     tidewheel_run_id: input.runId,
     // Without it the container takes its own group for the one that trains, and every group starts a cluster.
-    ...(groups === undefined ? {} : { sagemaker_distribution_instance_groups: groups.slice(0, 1) }),
+    ...(groups === undefined
+      ? {}
+      : {
+          sagemaker_distribution_instance_groups: CLUSTERS.has(training.strategy)
+            ? groups
+            : groups.slice(0, 1),
+        }),
     ...(checkpointSeconds === undefined ? {} : { tidewheel_checkpoint_seconds: checkpointSeconds }),
   });
 }

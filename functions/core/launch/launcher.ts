@@ -45,11 +45,18 @@ export function buildAttempt(input: TrainingJobInput): AttemptResult {
   return { kind: 'sagemaker', request, objects, inputReason: `${chosen.mode}: ${chosen.reason}` };
 }
 
+/** What follows an attempt needs to know of it only its name. */
 export interface Launcher {
   start(request: AttemptRequest): Promise<CreateOutcome>;
   /** undefined when neither service knows the job */
   describe(jobName: string): Promise<TrainingJobDescription | undefined>;
   stop(jobName: string): Promise<StopOutcome>;
+  /** Of an attempt that has ended, whatever is left: hosts, launch template, placement group. Idempotent. */
+  release(jobName: string): Promise<void>;
+  /** Jobs of which something is left, running ones among them. */
+  remains(): Promise<readonly string[]>;
+  /** The jobs of those instances that are hosts of ours, by instance id. */
+  jobsOf(instanceIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 export interface Services {
@@ -67,5 +74,9 @@ export function makeLauncher({ training, fleets }: Services): Launcher {
       const stopped = await training.stop(jobName);
       return stopped === 'notFound' ? fleets.stop(jobName) : stopped;
     },
+    // SageMaker clears its own instances away.
+    release: (jobName) => fleets.release(jobName),
+    remains: () => fleets.remains(),
+    jobsOf: (instanceIds) => fleets.jobsOf(instanceIds),
   };
 }

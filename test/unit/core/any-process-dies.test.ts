@@ -17,4 +17,13 @@ describe('a run in any weather', () => {
       { numRuns, seed, endOnFailure: true },
     );
   }, 300_000);
+
+  it('does so on EC2 too, and leaves nothing of its fleets behind', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), async (history) => {
+        expect(await violations(await live(history, 'ec2'))).toEqual([]);
+      }),
+      { numRuns, seed, endOnFailure: true },
+    );
+  }, 300_000);
 });

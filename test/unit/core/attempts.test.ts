@@ -57,11 +57,12 @@ describe('a launch', () => {
     let known: AttemptRecord | undefined;
     deps = {
       ...deps,
-      training: {
-        ...at.training,
-        create: async (request) => {
-          known = await at.runs.findAttemptByJob(request.TrainingJobName);
-          return at.training.create(request);
+      launcher: {
+        ...at.launcher,
+        start: async (request) => {
+          if (request.kind === 'sagemaker')
+            known = await at.runs.findAttemptByJob(request.request.TrainingJobName);
+          return at.launcher.start(request);
         },
       },
     };

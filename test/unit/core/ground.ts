@@ -1,10 +1,13 @@
 /** All ports in memory, and what tests of the use-cases say again and again. */
 import type { ApiDeps } from '../../../functions/core/api.ts';
+import type { JobDocument } from '../../../functions/core/ec2/job-document.ts';
+import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
 import type { CreateOutcome } from '../../../functions/core/launch/port.ts';
 import { layout } from '../../../functions/core/layout.ts';
 import type { Clock } from '../../../functions/core/ports.ts';
 import { fakeClock } from '../../fakes/clock.ts';
 import { memoryExecutions } from '../../fakes/executions.ts';
+import { type FleetScript, scriptedFleets } from '../../fakes/fleets.ts';
 import { memoryNotifier } from '../../fakes/notifier.ts';
 import { memoryObjectStore } from '../../fakes/object-store.ts';
 import { memoryRunStore } from '../../fakes/run-store.ts';
@@ -21,7 +24,10 @@ compute: { instanceTypes: [g5.xlarge], nodes: 2 }
 export type Ground = ReturnType<typeof ground>;
 
 /** @param job what becomes of every training job; nothing by default: it trains on */
-export function ground(job: JobScript = [{ at: 0, status: 'InProgress', secondary: 'Training' }]) {
+export function ground(
+  job: JobScript = [{ at: 0, status: 'InProgress', secondary: 'Training' }],
+  fleet: (document: JobDocument) => FleetScript = () => [],
+) {
   const clock = fakeClock();
   const store = memoryObjectStore(clock);
   let refusal: CreateOutcome | undefined;
@@ -30,10 +36,13 @@ export function ground(job: JobScript = [{ at: 0, status: 'InProgress', secondar
     () => job,
     () => refusal,
   );
+  const fleets = scriptedFleets(clock, fleet, () => refusal);
   return {
     clock,
     store,
     training,
+    fleets,
+    launcher: makeLauncher({ training, fleets }),
     runs: memoryRunStore(),
     executions: memoryExecutions(),
     notifier: memoryNotifier(),
@@ -48,6 +57,7 @@ export function ground(job: JobScript = [{ at: 0, status: 'InProgress', secondar
     pass: (seconds: number) => {
       clock.advance(seconds);
       training.advance();
+      fleets.advance();
     },
   } satisfies ApiDeps & { readonly clock: Clock } & Record<string, unknown>;
 }

@@ -124,8 +124,8 @@ describe('an execution that waits for an attempt', () => {
       CreationTime: at.clock.now(),
       SecondaryStatusTransitions: [],
     };
-    const training = { ...at.training, describe: () => Promise.resolve(ended) };
-    await reconcile({ ...at, training }, { sweep: false });
+    const launcher = { ...at.launcher, describe: () => Promise.resolve(ended) };
+    await reconcile({ ...at, launcher }, { sweep: false });
     expect(at.executions.answers.get(TOKEN)).toEqual({ attempt: 1, outcome: 'completed' });
   });
 

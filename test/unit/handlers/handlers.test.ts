@@ -64,6 +64,7 @@ beforeEach(() => {
   vi.stubEnv('TIDEWHEEL_EVENT_BUS', 'default');
   vi.stubEnv('TIDEWHEEL_STATE_MACHINE_ARN', 'arn:aws:states:us-east-1:123456789012:stateMachine:run');
   vi.stubEnv('TIDEWHEEL_TRAINING_ROLE_ARN', 'arn:aws:iam::123456789012:role/training');
+  vi.stubEnv('TIDEWHEEL_HOST_PROFILE_ARN', 'arn:aws:iam::123456789012:instance-profile/hosts');
   vi.stubEnv('TIDEWHEEL_SCHEDULE_GROUP', 'group');
   vi.stubEnv('TIDEWHEEL_SCHEDULE_ROLE_ARN', 'arn:aws:iam::123456789012:role/schedules');
   vi.stubEnv('TIDEWHEEL_ARRIVALS_QUEUE_ARN', 'arn:aws:sqs:us-east-1:123456789012:arrivals');
@@ -111,13 +112,16 @@ describe('an event of the wrong shape', () => {
     });
   });
 
-  it.each(['on-arrival', 'on-training-event'])('is no empty batch for %s', async (name) => {
-    const handler = await load(name);
-    const event = { Records: [{ messageId: 'm1' }, { body: 'x' }] };
-    await expect(handler(event, contextOf(name))).rejects.toMatchObject({
-      problems: [{ path: 'Records[0].body' }, { path: 'Records[1].messageId' }],
-    });
-  });
+  it.each(['on-arrival', 'on-training-event', 'on-spot-warning'])(
+    'is no empty batch for %s',
+    async (name) => {
+      const handler = await load(name);
+      const event = { Records: [{ messageId: 'm1' }, { body: 'x' }] };
+      await expect(handler(event, contextOf(name))).rejects.toMatchObject({
+        problems: [{ path: 'Records[0].body' }, { path: 'Records[1].messageId' }],
+      });
+    },
+  );
 });
 
 describe.each(Object.entries(EVENTS))('a trouble of AWS in %s', (name, event) => {

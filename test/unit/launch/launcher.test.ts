@@ -44,6 +44,8 @@ function services() {
       return Promise.resolve({ kind: 'created', arn: 'fleet' });
     },
     release: () => Promise.resolve(),
+    remains: () => Promise.resolve([...onEc2.names]),
+    jobsOf: () => Promise.resolve(new Map()),
   } satisfies FleetService;
   return { onSageMaker, onEc2, launcher: makeLauncher({ training, fleets }) };
 }

@@ -12,6 +12,7 @@ export async function violations({ world, over, promised }: History): Promise<st
   const found = [...world.broken];
   if (!over) found.push(`it is never over: ${await describeOpen(world, runs)}`);
   found.push(...(await arrivalProblems(world, runs)), ...jobProblems(world, await allAttempts(world, runs)));
+  found.push(...(await world.fleets.remains()).map((name) => `something is left of the fleet ${name}`));
   for (const run of runs) {
     const attempts = await world.runs.listAttempts(run.runId);
     found.push(...(await outcomeProblems(world, run)), ...reportProblems(world, run, attempts));
@@ -60,10 +61,12 @@ async function allAttempts(world: World, runs: readonly RunRecord[]): Promise<At
 function jobProblems(world: World, attempts: readonly AttemptRecord[]): string[] {
   const known = new Set(attempts.map(({ jobName }) => jobName));
   return [
-    ...[...world.training.jobs.keys()]
+    ...[...world.training.jobs.keys(), ...world.fleets.jobs.keys()]
       .filter((name) => !known.has(name))
       .map((name) => `nobody knows ${name}`),
-    ...world.training.running().map((name) => `${name} still runs and costs money`),
+    ...[...world.training.running(), ...world.fleets.running()].map(
+      (name) => `${name} still runs and costs money`,
+    ),
     ...attempts
       .filter(({ outcome }) => outcome === undefined)
       .map(({ jobName }) => `${jobName} has no outcome`),

@@ -4,13 +4,21 @@ import { FINISHED } from '../../../../functions/core/records.ts';
 import { MARKER } from './lambdas.ts';
 import { createWorld, declarationKey, PIPELINE, type World } from './world.ts';
 
-export const DECLARATION = `
+const ON_EC2 = `, launcher: ec2, ec2: { image: ami-0123456789abcdef0 },
+  vpc: { securityGroupIds: [sg-01234567], subnets: [{ id: subnet-01234567, zoneId: use1-az1 }] }`;
+
+const declarationFor = (launcher: 'sagemaker' | 'ec2') => `
 name: ${PIPELINE}
 settle: { quietSeconds: 60, maximumWaitSeconds: 900, marker: ${MARKER} }
 training: { strategy: ddp }
-compute: { instanceTypes: [g5.xlarge], nodes: 2 }
+compute: { instanceTypes: [g5.xlarge], nodes: 2${launcher === 'ec2' ? ON_EC2 : ''} }
 limits: { attempts: 12, maximumRunSeconds: 7200, deadlineHours: 14 }
 `;
+
+const TYPES = {
+  warning: 'EC2 Spot Instance Interruption Warning',
+  state: 'EC2 Instance State-change Notification',
+} as const;
 
 /** Of a call to fail. */
 const WEATHER = [0, 0.01, 0.03, 0.08];
@@ -24,15 +32,16 @@ export interface History {
   readonly promised: readonly string[];
 }
 
-export async function live(seed: number): Promise<History> {
+export async function live(seed: number, launcher: 'sagemaker' | 'ec2' = 'sagemaker'): Promise<History> {
+  const declaration = declarationFor(launcher);
   const world = createWorld(seed, WEATHER[seed % WEATHER.length] ?? 0);
   const { loop, clock, random, chaos } = world;
   const promised: string[] = [];
-  put(world, declarationKey, DECLARATION);
+  put(world, declarationKey, declaration);
   const drops = random.whole(2, 9);
   for (let drop = 0; drop < drops; drop += 1)
     loop.after(random.whole(0, CHAOS_SECONDS), () => dropData(world));
-  if (random.chance(0.4)) spoilDeclaration(world);
+  if (random.chance(0.4)) spoilDeclaration(world, declaration);
   if (random.chance(0.4)) loop.after(random.whole(0, CHAOS_SECONDS), () => void ask(world, promised));
   for (let abort = random.whole(0, 3); abort > 0; abort -= 1) {
     loop.after(random.whole(0, CHAOS_SECONDS), () => abortOne(world));
@@ -62,6 +71,13 @@ export async function live(seed: number): Promise<History> {
     onTime: () => {
       for (const jobName of world.training.advance()) {
         world.send('OnTrainingEvent', { detail: { TrainingJobName: jobName } }, true);
+      }
+      for (const { instanceId, event } of world.fleets.advance()) {
+        world.send(
+          'OnSpotWarning',
+          { 'detail-type': TYPES[event], detail: { 'instance-id': instanceId } },
+          true,
+        );
       }
     },
   });
@@ -93,10 +109,10 @@ function dropData(world: World): void {
     loop.after(random.whole(0, 250), () => put(world, layout.incoming(PIPELINE) + MARKER, ''));
 }
 
-function spoilDeclaration(world: World): void {
+function spoilDeclaration(world: World, declaration: string): void {
   const at = world.random.whole(0, CHAOS_SECONDS - 2_000);
   world.loop.after(at, () => put(world, declarationKey, 'name: [broken'));
-  world.loop.after(at + world.random.whole(60, 2_000), () => put(world, declarationKey, DECLARATION));
+  world.loop.after(at + world.random.whole(60, 2_000), () => put(world, declarationKey, declaration));
 }
 
 async function ask(world: World, promised: string[]): Promise<void> {

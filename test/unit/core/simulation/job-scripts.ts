@@ -78,13 +78,13 @@ export function refusalOf({ random }: Trainee): CreateOutcome | undefined {
   return dice < 0.16 ? { kind: 'invalid', message: 'never' } : undefined;
 }
 
-function runOf({ Tags }: CreateTrainingJobRequest): { pipeline: string; runId: string } {
+export function runOf({ Tags }: Pick<CreateTrainingJobRequest, 'Tags'>): { pipeline: string; runId: string } {
   const tag = (name: string) => Tags?.find(({ Key }) => Key === name)?.Value ?? '';
   return { pipeline: tag('tidewheel:pipeline'), runId: tag('tidewheel:run') };
 }
 
 /** Marker last, note after it, as the recipes and the agent do. */
-function checkpoint(
+export function checkpoint(
   { store, clock }: Trainee,
   { pipeline, runId }: { pipeline: string; runId: string },
   steps: number,

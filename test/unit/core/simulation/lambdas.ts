@@ -1,6 +1,8 @@
 /** The functions as the handlers make them, over the world's ports. Packing is the small model. */
 import { answer } from '../../../../functions/core/api.ts';
+import type { FleetService } from '../../../../functions/core/ec2/port.ts';
 import { judgeRun } from '../../../../functions/core/judge-run.ts';
+import { makeLauncher } from '../../../../functions/core/launch/launcher.ts';
 import type { TrainingService } from '../../../../functions/core/launch/port.ts';
 import { launchAttempt } from '../../../../functions/core/launch-attempt.ts';
 import { place } from '../../../../functions/core/placement/place.ts';
@@ -17,6 +19,7 @@ import { reportRun } from '../../../../functions/core/report-run.ts';
 import type { RunStore } from '../../../../functions/core/run-store.ts';
 import type { Observation } from '../../../../functions/core/settle.ts';
 import { settleRun } from '../../../../functions/core/settle-run.ts';
+import { takeSpotWarnings } from '../../../../functions/core/spot-warnings.ts';
 import { takeArrivals } from '../../../../functions/core/take-arrivals.ts';
 import { takeTrainingEvents } from '../../../../functions/core/training-events.ts';
 import { verdictOf } from '../../../../functions/core/verdict.ts';
@@ -27,12 +30,16 @@ export interface Ports {
   readonly runs: RunStore;
   readonly store: ObjectStore;
   readonly training: TrainingService;
+  readonly fleets: FleetService;
   readonly executions: Executions;
   readonly notifier: Notifier;
   readonly schedules: Schedules;
   readonly market: MarketSource;
   readonly clock: Clock;
 }
+
+/** Made anew for every call of a function, as the handlers make it: every call below it can fail. */
+const launching = (ports: Ports) => ({ ...ports, launcher: makeLauncher(ports) });
 
 export const MARKER = '_DONE';
 
@@ -56,9 +63,10 @@ export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Pro
   Launch: (ports, event) =>
     launchAttempt(
       {
-        ...ports,
+        ...launching(ports),
         region: 'us-east-1',
         trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
+        hostProfileArn: 'arn:aws:iam::123456789012:instance-profile/hosts',
         publishAgent: async () => {
           await ports.store.createText('agent/0a1b/__main__.py', 'agent');
           return 'agent/0a1b/';
@@ -67,17 +75,20 @@ export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Pro
       { runId: text(event, 'runId'), attempt: Number(event['attempt']), taskToken: text(event, 'taskToken') },
     ),
   Judge: (ports, event) =>
-    judgeRun(ports, { runId: text(event, 'runId'), timedOut: event['timedOut'] === true }),
+    judgeRun(launching(ports), { runId: text(event, 'runId'), timedOut: event['timedOut'] === true }),
   Report: async (ports, event) => {
-    const report = await reportRun(ports, text(event, 'runId'), verdictOf(event));
+    const report = await reportRun(launching(ports), text(event, 'runId'), verdictOf(event));
     return { status: report.status, failure: report.failure ?? '' };
   },
   Reconcile: async (ports, event) => {
     const run = event['handOver'] as { runId: string; from: string } | undefined;
-    return run ? handOver(ports, run) : reconcile(ports, { sweep: event['sweep'] === true });
+    return run
+      ? handOver(launching(ports), run)
+      : reconcile(launching(ports), { sweep: event['sweep'] === true });
   },
   OnArrival: (ports, event) => takeArrivals(ports, messages(event)),
-  OnTrainingEvent: (ports, event) => takeTrainingEvents(ports, messages(event)),
+  OnTrainingEvent: (ports, event) => takeTrainingEvents(launching(ports), messages(event)),
+  OnSpotWarning: (ports, event) => takeSpotWarnings(launching(ports), messages(event)),
   Api: (ports, event) =>
     answer(ports, {
       route: 'POST /pipelines/{name}/runs',

@@ -5,6 +5,7 @@ import type { Executions } from '../../../../functions/core/ports.ts';
 import { FINISHED } from '../../../../functions/core/records.ts';
 import type { RunStore } from '../../../../functions/core/run-store.ts';
 import { fakeClock } from '../../../fakes/clock.ts';
+import { type ScriptedFleets, scriptedFleets } from '../../../fakes/fleets.ts';
 import { memoryNotifier } from '../../../fakes/notifier.ts';
 import { memoryObjectStore } from '../../../fakes/object-store.ts';
 import { memoryRunStore } from '../../../fakes/run-store.ts';
@@ -13,6 +14,7 @@ import { scriptedTraining } from '../../../fakes/training.ts';
 import { asData, type Data, runMachine } from './asl.ts';
 import { type Chaos, exposed, type Invocation } from './chaos.ts';
 import { type Answer, type Execution, execute, type Machinery } from './execution.ts';
+import { fleetScriptOf } from './fleet-scripts.ts';
 import { refusalOf, scriptOf } from './job-scripts.ts';
 import { lambdas, type Ports } from './lambdas.ts';
 import { simulatedLoop } from './loop.ts';
@@ -46,6 +48,18 @@ export function createWorld(seed: number, rate: number) {
     },
     () => (chaos.rate > 0 ? refusalOf(trainee) : undefined),
   );
+  const fleets: ScriptedFleets = scriptedFleets(
+    clock,
+    (document) => {
+      const run = document.TrainingJobName.replace(/-a\d+-[0-9a-f]+$/, '');
+      const others = fleets.running().filter((name) => name.startsWith(run));
+      if (others.length > 0) broken.push(`${document.TrainingJobName} runs beside ${others.join()}`);
+      const script = fleetScriptOf(trainee, document);
+      for (const { at } of script) loop.after(at, () => {});
+      return script;
+    },
+    () => (chaos.rate > 0 ? refusalOf(trainee) : undefined),
+  );
   const executions = new Map<string, Execution>();
   const tokens = new Map<
     string,
@@ -63,6 +77,13 @@ export function createWorld(seed: number, rate: number) {
       stop: (name) => {
         loop.after(STOP_SECONDS, () => {});
         return training.stop(name);
+      },
+    },
+    fleets: {
+      ...fleets,
+      stop: (name) => {
+        loop.after(STOP_SECONDS, () => {});
+        return fleets.stop(name);
       },
     },
     executions: executionsPort(executions, tokens, (name, input) => begin(name, input)),
@@ -116,6 +137,7 @@ export function createWorld(seed: number, rate: number) {
     store,
     notifier,
     training,
+    fleets,
     executions,
     runs: ports.runs,
     invoke,
@@ -132,6 +154,7 @@ function exposePorts(ports: Ports, expose: <T extends object>(port: T) => T): Po
     runs: expose(ports.runs),
     schedules: expose(ports.schedules),
     training: expose(ports.training),
+    fleets: expose(ports.fleets),
     executions: expose(ports.executions),
   };
 }

@@ -1,0 +1,98 @@
+/** What EC2 holds of fleets, found by the tag that names their job: hosts, launch templates, placement groups. */
+import {
+  DescribePlacementGroupsCommand,
+  type EC2Client,
+  type Filter,
+  type Instance,
+  paginateDescribeInstances,
+  paginateDescribeLaunchTemplates,
+  type Tag,
+  TerminateInstancesCommand,
+} from '@aws-sdk/client-ec2';
+import { JOB_TAG } from '../core/ec2/fleet.ts';
+import type { FleetInstance } from '../core/ec2/fleet-state.ts';
+import { rethrow } from './aws-errors.ts';
+
+async function describe(client: EC2Client, Filters: Filter[]): Promise<Instance[]> {
+  const found: Instance[] = [];
+  for await (const { Reservations = [] } of paginateDescribeInstances({ client }, { Filters })) {
+    found.push(...Reservations.flatMap(({ Instances = [] }) => Instances));
+  }
+  return found;
+}
+
+export async function hostsOf(ec2: EC2Client, jobName: string): Promise<FleetInstance[]> {
+  try {
+    const found = await describe(ec2, [{ Name: `tag:${JOB_TAG}`, Values: [jobName] }]);
+    return found.flatMap(toHost);
+  } catch (error) {
+    return rethrow(`describe the instances of ${jobName}`, error);
+  }
+}
+
+function toHost({ InstanceId, State, LaunchTime, StateReason }: Instance): FleetInstance[] {
+  if (InstanceId === undefined) return [];
+  return [
+    {
+      instanceId: InstanceId,
+      state: State?.Name ?? 'pending',
+      launchedAt: LaunchTime ?? new Date(0),
+      reasonCode: StateReason?.Code,
+    },
+  ];
+}
+
+const ALIVE = ['pending', 'running'];
+
+export async function endHosts(ec2: EC2Client, jobName: string): Promise<void> {
+  const alive = (await hostsOf(ec2, jobName)).filter(({ state }) => ALIVE.includes(state));
+  if (alive.length === 0) return;
+  try {
+    await ec2.send(new TerminateInstancesCommand({ InstanceIds: alive.map(({ instanceId }) => instanceId) }));
+  } catch (error) {
+    rethrow(`terminate the hosts of ${jobName}`, error);
+  }
+}
+
+const jobOf = (tags: readonly Tag[] = []): string[] =>
+  tags.flatMap(({ Key, Value }) => (Key === JOB_TAG && Value !== undefined ? [Value] : []));
+
+/** By a filter and not by ids: an id that EC2 has forgotten would fail the whole question. */
+export async function jobsOf(
+  ec2: EC2Client,
+  instanceIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (instanceIds.length === 0) return new Map();
+  try {
+    const found = await describe(ec2, [
+      { Name: 'instance-id', Values: [...instanceIds] },
+      { Name: 'tag-key', Values: [JOB_TAG] },
+    ]);
+    return new Map(
+      found.flatMap(({ InstanceId, Tags }) =>
+        jobOf(Tags).flatMap((job): [string, string][] =>
+          InstanceId === undefined ? [] : [[InstanceId, job]],
+        ),
+      ),
+    );
+  } catch (error) {
+    return rethrow('ask whose hosts the instances are', error);
+  }
+}
+
+export async function remains(client: EC2Client): Promise<readonly string[]> {
+  const Filters = [{ Name: 'tag-key', Values: [JOB_TAG] }];
+  const names = new Set<string>();
+  try {
+    const hosts = await describe(client, [...Filters, { Name: 'instance-state-name', Values: ALIVE }]);
+    for (const { Tags } of hosts) for (const job of jobOf(Tags)) names.add(job);
+    for await (const { LaunchTemplates = [] } of paginateDescribeLaunchTemplates({ client }, { Filters })) {
+      for (const { Tags } of LaunchTemplates) for (const job of jobOf(Tags)) names.add(job);
+    }
+    const { PlacementGroups = [] } = await client.send(new DescribePlacementGroupsCommand({ Filters }));
+    for (const { Tags } of PlacementGroups) for (const job of jobOf(Tags)) names.add(job);
+  } catch (error) {
+    return rethrow('look for what is left of fleets', error);
+  }
+  return [...names].sort();
+}

@@ -1,0 +1,202 @@
+/** EC2 fleets that follow a script against a fake clock, told by the very rules that tell real ones. */
+import type { FleetPlan } from '../../functions/core/ec2/fleet.ts';
+import {
+  describeFleet,
+  type FleetInstance,
+  type FleetView,
+  STOP_GRACE_SECONDS,
+} from '../../functions/core/ec2/fleet-state.ts';
+import { type HostReport, type JobDocument } from '../../functions/core/ec2/job-document.ts';
+import type { FleetService } from '../../functions/core/ec2/port.ts';
+import { isTerminal } from '../../functions/core/launch/job-state.ts';
+import type { CreateOutcome } from '../../functions/core/launch/port.ts';
+import type { Clock } from '../../functions/core/ports.ts';
+
+export interface ScriptedFleet {
+  readonly instanceIds: readonly string[];
+  /** A host says something of itself; the rest of what it said before stays. */
+  say(instanceId: string, said: Partial<HostReport>): void;
+  /** EC2 ends a host. */
+  terminate(instanceId: string, reasonCode?: string): void;
+}
+
+/** What happens `at` seconds after the launch; events are named by the host that they are about. */
+export type FleetScript = readonly {
+  readonly at: number;
+  readonly act: (fleet: ScriptedFleet) => void;
+  readonly event?: 'warning' | 'state' | undefined;
+}[];
+
+export interface InstanceNews {
+  readonly instanceId: string;
+  readonly event: 'warning' | 'state';
+}
+
+export interface ScriptedFleets extends FleetService {
+  readonly jobs: ReadonlyMap<string, JobDocument>;
+  advance(): InstanceNews[];
+  running(): string[];
+}
+
+interface Fleet extends ScriptedFleet {
+  readonly document: JobDocument;
+  readonly createdAt: Date;
+  readonly script: FleetScript;
+  readonly hosts: Map<string, FleetInstance>;
+  readonly reports: Map<string, HostReport>;
+  begun: number;
+  stopAskedAt?: Date;
+  /** Launch template and placement group are there. */
+  equipped: boolean;
+}
+
+/** Hosts look for stop.json every few seconds, then save and leave. */
+const STOP_SECONDS = 30;
+
+export function scriptedFleets(
+  clock: Clock,
+  script: (document: JobDocument) => FleetScript = () => [],
+  refuse: () => CreateOutcome | undefined = () => undefined,
+): ScriptedFleets {
+  const fleets = new Map<string, Fleet>();
+  const elapsed = (since: Date) => (clock.now().getTime() - since.getTime()) / 1_000;
+  const tell = (jobName: string, fleet: Fleet) => describeFleet(viewOf(jobName, fleet, clock.now()));
+  const isOver = (name: string, fleet: Fleet) => {
+    const told = tell(name, fleet);
+    return told === undefined || isTerminal(told);
+  };
+  return {
+    get jobs() {
+      return new Map([...fleets].map(([name, { document }]) => [name, document]));
+    },
+    running: () => [...fleets].filter(([name, fleet]) => !isOver(name, fleet)).map(([name]) => name),
+    advance: () =>
+      [...fleets].flatMap(([name, fleet]) => {
+        const before = [...fleet.hosts.values()].filter(({ state }) => state === 'running').length;
+        const news = isOver(name, fleet) ? [] : act(fleet, elapsed(fleet.createdAt));
+        if (fleet.stopAskedAt !== undefined && elapsed(fleet.stopAskedAt) >= STOP_SECONDS)
+          leave(fleet, clock.now());
+        const after = [...fleet.hosts.values()].filter(({ state }) => state === 'running').length;
+        const [first] = fleet.instanceIds;
+        return before > after && first !== undefined
+          ? [...news, { instanceId: first, event: 'state' as const }]
+          : news;
+      }),
+    launch: async (plan) => {
+      await Promise.resolve();
+      if (fleets.has(plan.name)) return { kind: 'alreadyExists' };
+      const refusal = refuse();
+      if (refusal !== undefined) return refusal;
+      const document = documentOf(plan);
+      fleets.set(
+        plan.name,
+        fleetOf({ document, script: script(document), at: clock.now(), number: fleets.size }),
+      );
+      return { kind: 'created', arn: `fleet-${plan.name}` };
+    },
+    describe: async (name) => {
+      await Promise.resolve();
+      const fleet = fleets.get(name);
+      return fleet && tell(name, fleet);
+    },
+    stop: async (name) => {
+      await Promise.resolve();
+      const fleet = fleets.get(name);
+      if (fleet === undefined) return 'notFound';
+      if (isOver(name, fleet)) return 'alreadyEnded';
+      fleet.stopAskedAt ??= clock.now();
+      if (elapsed(fleet.stopAskedAt) >= STOP_GRACE_SECONDS)
+        for (const id of fleet.instanceIds) fleet.terminate(id);
+      return 'stopping';
+    },
+    release: async (name) => {
+      await Promise.resolve();
+      const fleet = fleets.get(name);
+      if (fleet === undefined) return;
+      for (const id of fleet.instanceIds) fleet.terminate(id);
+      fleet.equipped = false;
+    },
+    remains: () =>
+      Promise.resolve(
+        [...fleets].filter(([name, fleet]) => fleet.equipped || !isOver(name, fleet)).map(([name]) => name),
+      ),
+    jobsOf: (ids) =>
+      Promise.resolve(
+        new Map(
+          [...fleets].flatMap(([name, { instanceIds }]) =>
+            instanceIds.filter((id) => ids.includes(id)).map((id): [string, string] => [id, name]),
+          ),
+        ),
+      ),
+  } satisfies ScriptedFleets;
+}
+
+function viewOf(jobName: string, fleet: Fleet, now: Date): FleetView {
+  const { nodes, managedSpot, priceRatio } = fleet.document;
+  const [instances, reports] = [[...fleet.hosts.values()], [...fleet.reports.values()]];
+  return { jobName, nodes, managedSpot, priceRatio, instances, reports, stopAskedAt: fleet.stopAskedAt, now };
+}
+
+function act(fleet: Fleet, seconds: number): InstanceNews[] {
+  const due = fleet.script.filter(({ at }) => at <= seconds);
+  const news = due.slice(fleet.begun).flatMap((step): InstanceNews[] => {
+    step.act(fleet);
+    const [instanceId] = fleet.instanceIds;
+    return step.event === undefined || instanceId === undefined ? [] : [{ instanceId, event: step.event }];
+  });
+  fleet.begun = due.length;
+  return news;
+}
+
+/** Hosts that never said a word never will: those are ended by EC2 only. */
+function leave(fleet: Fleet, now: Date): void {
+  for (const { instanceId, endedAt, stoppedBy } of fleet.reports.values()) {
+    if (endedAt !== undefined) continue;
+    fleet.say(instanceId, { endedAt: now.toISOString(), exitCode: 143, stoppedBy: stoppedBy ?? 'stop' });
+    fleet.terminate(instanceId);
+  }
+}
+
+function documentOf(plan: FleetPlan): JobDocument {
+  const text = plan.objects.find(({ key }) => key.endsWith('/job.json'))?.text;
+  if (text === undefined) throw new Error(`the plan of ${plan.name} holds no job.json`);
+  return JSON.parse(text) as JobDocument;
+}
+
+function fleetOf(made: {
+  readonly document: JobDocument;
+  readonly script: FleetScript;
+  readonly at: Date;
+  readonly number: number;
+}): Fleet {
+  const { document, script, at } = made;
+  const instanceIds = Array.from(
+    { length: document.nodes },
+    (_, host) => `i-${String(made.number).padStart(8, '0')}${String(host).padStart(4, '0')}`,
+  );
+  const hosts = new Map(
+    instanceIds.map((instanceId): [string, FleetInstance] => [
+      instanceId,
+      { instanceId, state: 'running', launchedAt: at },
+    ]),
+  );
+  const reports = new Map<string, HostReport>();
+  return {
+    document,
+    script,
+    instanceIds,
+    hosts,
+    reports,
+    createdAt: at,
+    begun: 0,
+    equipped: true,
+    say: (instanceId, said) => {
+      const before = reports.get(instanceId) ?? { instanceId, startedAt: at.toISOString() };
+      reports.set(instanceId, { ...before, ...said });
+    },
+    terminate: (instanceId, reasonCode) => {
+      const host = hosts.get(instanceId);
+      if (host?.state === 'running') hosts.set(instanceId, { ...host, state: 'terminated', reasonCode });
+    },
+  };
+}
