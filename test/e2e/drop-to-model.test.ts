@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import type { AttemptReport, RunReport } from '../../functions/core/report.ts';
 import { demoDeclaration, dropDigits, uploadSource } from '../../local/demo/demo.ts';
 import { type ApiClient, apiClient } from '../../local/region/api-client.ts';
@@ -69,6 +70,7 @@ describe('a drop of digits', () => {
     expect(first.outcome).toBe('interrupted');
     expect(second.fromStep).toBeGreaterThan(0);
     expect(second.fromStep).toBe(first.toStep);
+    expect(second.toStep).toBeGreaterThan(second.fromStep);
     expect(second.pool.zoneId).not.toBe(first.pool.zoneId);
   });
 
@@ -112,6 +114,24 @@ print(json.dumps({'names': names, 'status': last['TrainingJobStatus'], 'spot': l
       spot: true,
     });
   });
+});
+
+describe('botocore', () => {
+  it('starts a run through the signed API, which says plainly that there is nothing to train on', async () => {
+    const { endpoints, stack } = test.region;
+    const started = await boto3(`
+import urllib.request
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+call = AWSRequest(method='POST', url='${stack.apiUrl}/pipelines/hourly/runs')
+SigV4Auth(boto3.Session().get_credentials(), 'execute-api', 'us-east-1').add_auth(call)
+headers = dict(call.headers.items()) | {'Host': '${new URL(stack.apiUrl).host}'}
+reply = urllib.request.urlopen(urllib.request.Request('${endpoints.aws}/pipelines/hourly/runs', method='POST', headers=headers))
+print(json.dumps({'status': reply.status, **json.loads(reply.read())}))`);
+    const { status, runId } = z.object({ status: z.number(), runId: z.string() }).parse(started);
+    expect(status).toBe(202);
+    expect(await finishedRun(api, runId)).toMatchObject({ status: 'failed' });
+  }, 120_000);
 });
 
 describe('the API', () => {

@@ -9,9 +9,9 @@ export interface DemoScript {
   readonly kind: 'demo';
   /** Default 1. */
   readonly seed?: number;
-  /** N lies between these, both included; which it is, the seed and the run decide. Default 2 to 4. */
+  /** N lies between these, both included; which it is, the seed and the run decide. Default 1 to 2: the demo's training takes seconds. */
   readonly checkpoints?: readonly [minimum: number, maximum: number];
-  /** Market seconds from that checkpoint to the reclaim. Default 0.5 to 2. */
+  /** Market seconds from that checkpoint to the reclaim. Default 0.2 to 0.8. */
   readonly delaySeconds?: readonly [minimum: number, maximum: number];
   /** How long the zone stays without capacity, in market seconds. Default 30 minutes. */
   readonly downSeconds?: number;
@@ -30,8 +30,8 @@ export const runOf = (owner: string): string => owner.replace(/-a\d+-[0-9a-f]{6}
 
 export function demoPlan({
   seed = 1,
-  checkpoints = [2, 4],
-  delaySeconds = [0.5, 2],
+  checkpoints = [1, 2],
+  delaySeconds = [0.2, 0.8],
   downSeconds = 1_800,
   interruptions = 1,
 }: DemoScript): CapacityPlan {
