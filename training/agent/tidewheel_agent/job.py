@@ -24,6 +24,9 @@ STRATEGIES = (
     "data-service",
 )
 
+CLUSTERS = ("ray", "data-service")
+"""Strategies that use every host of every group, for different things."""
+
 
 @dataclass(frozen=True)
 class Group:
@@ -59,11 +62,30 @@ class Job:
 
     @property
     def distribution_hosts(self) -> tuple[str, ...]:
-        """Hosts that train together; the first is the master, its agent reports the progress."""
-        named = [
-            host for g in self.groups if g.name in self.distribution_groups for host in g.hosts
-        ]
-        return tuple(dict.fromkeys(named))
+        """Hosts that train together; the first is the master, its agent reports the progress.
+
+        Clusters (ray, data-service) are given all groups; the group that is named first leads.
+        """
+        order = [*self.distribution_groups]
+        named = [g for g in self.groups if g.name in order]
+        if self.strategy in CLUSTERS:
+            named.sort(key=lambda group: order.index(group.name))
+        return tuple(dict.fromkeys(host for group in named for host in group.hosts))
+
+    @property
+    def helper_hosts(self) -> tuple[str, ...]:
+        """Hosts that serve those that train: of the groups that are not named to train, or, in
+        a cluster, not named first."""
+        training = self.training_hosts
+        return tuple(host for host in self.hosts if host not in training)
+
+    @property
+    def training_hosts(self) -> tuple[str, ...]:
+        """Hosts that compute the model."""
+        if self.strategy not in CLUSTERS:
+            return self.distribution_hosts
+        first = next(g for g in self.groups if g.name == self.distribution_groups[0])
+        return first.hosts
 
     @property
     def is_leader(self) -> bool:
@@ -219,9 +241,14 @@ def _distribution_groups(
                 f"hyperparameter sagemaker_distribution_instance_groups names {name!r}: "
                 f"the job's groups are {', '.join(known)}"
             )
-    # Without the key every group belongs: strategies that know helper groups (ray, data-service)
-    # tell them apart themselves.
-    return named or tuple(known)
+    # Without the key every group belongs. Accelerators lead, where a strategy tells groups apart.
+    accelerated = [group.name for group in groups if _has_accelerator(group.instance_type)]
+    return named or tuple(dict.fromkeys([*accelerated, *known]))
+
+
+def _has_accelerator(instance_type: str) -> bool:
+    """By the family: ml.p5.48xlarge, ml.g6e.xlarge, ml.trn2.48xlarge."""
+    return re.match(r"(ml\.)?(p\d|g\d|trn|inf|dl\d)", instance_type) is not None
 
 
 def _checkpoint_dir(base: Path, problems: list[str]) -> Path | None:

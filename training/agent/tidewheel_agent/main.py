@@ -198,6 +198,7 @@ def _prepare_and_supervise(
     progress.script_started(started)
     usage = _record_usage(job, settings, script)
     watch = None
+    leader = job.distribution_hosts[0]
     # Only the leader's folder gets new checkpoints; elsewhere nothing new is no stall.
     if job.checkpoint_dir is not None and job.is_leader:
         watch = CheckpointWatch(started, checkpoint_seconds(job))
@@ -210,13 +211,18 @@ def _prepare_and_supervise(
         stop_file=Path(environment["TIDEWHEEL_STOP_FILE"]),
         grace_seconds=settings.grace_seconds,
         can_save=job.checkpoint_dir is not None,
+        serves_until=(lambda: leader in gang.view.ended) if launch.serves else None,
     )
     try:
         end = supervisor.run()
     finally:
         watchdog.dismiss()
         usage.close(lambda: {"checkpoints": watch.document() if watch else None})
-    return judge(job, _with_late_news(end, tail, gang), tail)
+    end = _with_late_news(end, tail, gang, leader if launch.serves else None)
+    if launch.serves and leader in gang.view.ended and not end.trouble:
+        say(f"host {leader}, which this one served, ended with {gang.view.ended[leader]}")
+        return Outcome(gang.view.ended[leader])
+    return judge(job, end, tail)
 
 
 def _wait_for_leader(job: Job, settings: Settings, stop: StopRequest, gang: Gang) -> Outcome:
@@ -254,12 +260,17 @@ def _record_usage(job: Job, settings: Settings, script: Script) -> UsageRecorder
     return usage
 
 
-def _with_late_news(end: End, tail: LogTail, gang: Gang) -> End:
-    """A script that died of another host's death may be quicker than the news of that death."""
-    if end.stopped or end.script_code == 0 or gang.is_alone or tail.tells_own_cause():
+def _with_late_news(end: End, tail: LogTail, gang: Gang, served: str | None) -> End:
+    """A script that died of another host's death, or a service of its master's end, may be
+    quicker than the news of it."""
+    if end.stopped or gang.is_alone:
+        return end
+    if served is None and (end.script_code == 0 or tail.tells_own_cause()):
         return end
     until = time.monotonic() + _NEWS_SECONDS
-    while time.monotonic() < until and not (gang.view.trouble or gang.view.stop_reason):
+    while time.monotonic() < until and not (
+        gang.view.trouble or gang.view.stop_reason or served in gang.view.ended
+    ):
         time.sleep(0.1)
     return replace(end, trouble=gang.view.trouble, stopped=bool(gang.view.stop_reason))
 

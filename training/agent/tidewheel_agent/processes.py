@@ -11,10 +11,13 @@ import os
 import signal
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 TOKEN_VARIABLE = "TIDEWHEEL_SCRIPT_TOKEN"
+SERVICE_VARIABLE = "TIDEWHEEL_SERVICE"
+"""Set for programs that serve the script (parameter servers, Ray's): the save needs them."""
+_MPI_STARTERS = ("mpiexec", "mpirun", "mpiexec.hydra", "hydra_pmi_proxy")
 _PROC = Path("/proc")
 
 
@@ -24,6 +27,7 @@ class Process:
     parent: int
     arguments: tuple[str, ...]
     catches_sigterm: bool
+    is_service: bool = False
 
 
 def script_processes(token: str, root: int) -> list[Process]:
@@ -40,8 +44,11 @@ def script_processes(token: str, root: int) -> list[Process]:
         found[process.pid] = process
         # Not ours to read (another user's), or gone meanwhile: then it is not the script's.
         with contextlib.suppress(OSError):
-            if needle in (entry / "environ").read_bytes().split(b"\0"):
+            variables = (entry / "environ").read_bytes().split(b"\0")
+            if needle in variables:
                 marked.add(process.pid)
+            if f"{SERVICE_VARIABLE}=1".encode() in variables:
+                found[process.pid] = replace(process, is_service=True)
     ours = marked | _descendants(found.values(), root)
     return [process for pid, process in sorted(found.items()) if pid in ours]
 
@@ -85,6 +92,7 @@ def listeners(processes: Iterable[Process], launcher: int | None) -> list[int]:
     """Who is to hear SIGTERM so that the work is saved and nothing that saving needs is killed.
 
     - The launcher does not: torchrun and mpiexec answer SIGTERM by tearing their ranks down.
+    - A service does not: parameter servers and Ray's daemons hold what is to be saved.
     - A process with a handler does.
     - A helper of such a process does not (loader workers, compile workers): it would die of the
       signal and take the save with it. Helpers are forks (same command line) or come from
@@ -92,12 +100,13 @@ def listeners(processes: Iterable[Process], launcher: int | None) -> list[int]:
     - A process without a handler does not: it would die with nothing saved.
     """
     by_pid = {process.pid: process for process in processes}
+    starters = {launcher} | {pid for pid, process in by_pid.items() if _starts_ranks(process)}
 
     def is_helper(process: Process) -> bool:
         parent = by_pid.get(process.parent)
         seen = {process.pid}
         while parent is not None and parent.pid not in seen:
-            if parent.catches_sigterm and parent.pid != launcher:
+            if parent.catches_sigterm and parent.pid not in starters:
                 same = parent.arguments == process.arguments
                 return same or _is_multiprocessing(process.arguments)
             seen.add(parent.pid)
@@ -107,8 +116,15 @@ def listeners(processes: Iterable[Process], launcher: int | None) -> list[int]:
     return [
         process.pid
         for process in by_pid.values()
-        if process.catches_sigterm and process.pid != launcher and not is_helper(process)
+        if process.catches_sigterm
+        and not process.is_service
+        and process.pid not in starters
+        and not is_helper(process)
     ]
+
+
+def _starts_ranks(process: Process) -> bool:
+    return bool(process.arguments) and Path(process.arguments[0]).name in _MPI_STARTERS
 
 
 def _is_multiprocessing(arguments: tuple[str, ...]) -> bool:

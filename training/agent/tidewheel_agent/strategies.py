@@ -11,6 +11,8 @@ from pathlib import Path
 from .environment import script_arguments
 from .job import Job
 from .settings import ConfigurationError, Settings
+from .several import Program
+from .tensorflow_roles import parameter_server_programs, worker_config
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Launch:
     """The program only starts the script's processes and must not hear SIGTERM."""
     only_waits: bool = False
     """Nothing runs on this host: it stays until the leader has ended."""
+    serves: bool = False
+    """What runs here serves the leader's script, and ends with it."""
 
 
 def plan(job: Job, settings: Settings, host: Host) -> Launch:
@@ -39,7 +43,8 @@ def plan(job: Job, settings: Settings, host: Host) -> Launch:
         raise ConfigurationError(
             [f"strategy {job.strategy!r} is not in this agent: choose {', '.join(_PLANNERS)}"]
         )
-    if job.strategy != "single" and job.current_host not in _training_hosts(job):
+    _check_groups(job)
+    if job.strategy in _HOSTS_ALONE and job.current_host not in job.training_hosts:
         return Launch([], 0, only_waits=True)
     return planner(job, settings, host)
 
@@ -63,7 +68,7 @@ def _single(job: Job, settings: Settings, host: Host) -> Launch:
 
 def _ddp(job: Job, settings: Settings, host: Host) -> Launch:
     """torchrun with static rendezvous: rank order is host order, the same on every attempt."""
-    hosts = _training_hosts(job)
+    hosts = job.training_hosts
     processes = processes_per_host(job, host)
     argv = [sys.executable, "-m", "torch.distributed.run"]
     argv += [f"--nnodes={len(hosts)}", f"--nproc-per-node={processes}"]
@@ -82,16 +87,19 @@ def _ddp(job: Job, settings: Settings, host: Host) -> Launch:
     return Launch([*argv, *_script(job)], processes, environment, has_launcher=True)
 
 
-def _training_hosts(job: Job) -> tuple[str, ...]:
-    """Hosts of the groups that train; helper groups have to be told from them."""
-    if len(job.groups) > 1 and "sagemaker_distribution_instance_groups" not in job.control:
+def _check_groups(job: Job) -> None:
+    """Where all hosts do the same, helper groups have to be told from them."""
+    if (
+        job.strategy in (*_HOSTS_ALONE, "parameter-server")
+        and len(job.groups) > 1
+        and "sagemaker_distribution_instance_groups" not in job.control
+    ):
         raise ConfigurationError(
             [
                 f"strategy {job.strategy} on several instance groups: name those that train in "
                 "the hyperparameter sagemaker_distribution_instance_groups, a JSON list"
             ]
         )
-    return job.distribution_hosts
 
 
 def _interface(job: Job) -> dict[str, str]:
@@ -103,24 +111,35 @@ def _interface(job: Job) -> dict[str, str]:
 
 
 def _multi_worker_mirrored(job: Job, settings: Settings, host: Host) -> Launch:
-    """TensorFlow's workers find each other by TF_CONFIG; worker 0 is the chief.
-
-    TensorFlow's servers listen on every address, so each host gets a port of its own, for hosts
-    that share a machine.
-    """
-    hosts = _training_hosts(job)
-    workers = [f"{name}:{settings.master_port + 2 + i}" for i, name in enumerate(hosts)]
-    cluster = {
-        "cluster": {"worker": workers},
-        "task": {"type": "worker", "index": hosts.index(job.current_host)},
-        "environment": "cloud",
-    }
-    environment = {"TF_CONFIG": json.dumps(cluster)} if len(hosts) > 1 else {}
+    hosts = job.training_hosts
+    config = worker_config(hosts, job.current_host, settings.master_port)
+    environment = {"TF_CONFIG": config} if len(hosts) > 1 else {}
     return Launch([sys.executable, "-u", *_script(job)], 1, environment)
 
 
+def _parameter_server(job: Job, settings: Settings, host: Host) -> Launch:
+    script = [sys.executable, "-u", *_script(job)]
+    services, main = parameter_server_programs(job, settings.master_port, script)
+    return several(services, main)
+
+
+def several(services: list[Program], main: Program | None) -> Launch:
+    """Services, and the program that they serve if it runs on this host."""
+    told = json.dumps({"services": services, "main": main})
+    return Launch(
+        [sys.executable, "-u", str(_SEVERAL), told],
+        processes=len(services) + (main is not None),
+        has_launcher=True,
+        serves=main is None,
+    )
+
+
+_SEVERAL = Path(__file__).with_name("several.py")
+_HOSTS_ALONE = ("ddp", "multi-worker-mirrored", "mpi")
+"""Strategies in which hosts of other groups have no part."""
 _PLANNERS: dict[str, Callable[[Job, Settings, Host], Launch]] = {
     "single": _single,
     "ddp": _ddp,
     "multi-worker-mirrored": _multi_worker_mirrored,
+    "parameter-server": _parameter_server,
 }

@@ -88,7 +88,10 @@ class Supervisor:
         stop_file: Path,
         grace_seconds: float,
         can_save: bool,
+        serves_until: Callable[[], bool] | None = None,
     ) -> None:
+        """`serves_until`: the program only serves the leader's script, and ends when this says
+        that the leader has ended."""
         self._script = script
         self._progress = progress
         self._stop = stop
@@ -98,13 +101,16 @@ class Supervisor:
         self._stop_file = stop_file
         self._grace_seconds = grace_seconds
         self._can_save = can_save
+        self._serves_until = serves_until
         self._deadline: float | None = None
         self._next_look = 0.0
         self._killed = False
 
     def run(self) -> End:
         while (code := self._script.wait(_TICK_SECONDS)) is None:
-            if self._stop.is_set():
+            if self._serves_until is not None and self._serves_until():
+                self._end_script(0.0)
+            elif self._stop.is_set():
                 self._keep_contract()
             elif self._gang.trouble:
                 self._follow(self._gang.trouble)
@@ -127,6 +133,8 @@ class Supervisor:
         if time.time() >= self._deadline:
             say("the grace is over and the script is still there: killing it")
             self._end_script(0.0)
+        elif self._serves_until is not None:
+            pass  # The leader's script saves through this host: it is served until it has left.
         elif not self._script.was_heard and self._has_nothing_to_wait_for():
             self._end_script(_KILL_NOTICE_SECONDS)
 

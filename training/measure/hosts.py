@@ -1,0 +1,195 @@
+"""Several hosts of one job on this machine: each a base folder, an agent and an address."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+TRAINING = Path(__file__).resolve().parent.parent
+AGENT = TRAINING / "agent"
+CHECKPOINTS = "checkpoints"
+
+
+@dataclass(frozen=True)
+class JobOnThisMachine:
+    """What all hosts of a job are told."""
+
+    strategy: str
+    source: Path
+    program: str
+    data: Path
+    python: Path
+    hosts: tuple[str, ...]
+    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Instance groups and their hosts; the first trains. Empty: one group of all hosts."""
+    hyperparameters: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def make_base(base: Path, job: JobOnThisMachine, host: str, run: str) -> None:
+    """A folder laid out as /opt/ml."""
+    config = base / "input" / "config"
+    config.mkdir(parents=True)
+    groups = [
+        {"instance_group_name": name, "instance_type": "ml.c5.large", "hosts": list(hosts)}
+        for name, hosts in (job.groups or {"homogeneousCluster": job.hosts}).items()
+    ]
+    own = next(group for group in groups if host in group["hosts"])
+    resource = {
+        "current_host": host,
+        "current_instance_type": "ml.c5.large",
+        "current_group_name": own["instance_group_name"],
+        "hosts": list(job.hosts),
+        "instance_groups": groups,
+        "network_interface_name": "lo",
+    }
+    (config / "resourceconfig.json").write_text(json.dumps(resource))
+    told = {
+        "sagemaker_program": job.program,
+        "sagemaker_job_name": run,
+        "tidewheel_strategy": job.strategy,
+        **job.hyperparameters,
+    }
+    if job.groups:
+        named = list(job.groups) if job.strategy in ("ray", "data-service") else [*job.groups][:1]
+        told["sagemaker_distribution_instance_groups"] = named
+    encoded = {key: json.dumps(value) for key, value in told.items()}
+    (config / "hyperparameters.json").write_text(json.dumps(encoded))
+    data = base / "input" / "data"
+    data.mkdir()
+    (data / "train").symlink_to(job.data)
+    (data / "code").symlink_to(job.source)
+    channel = {"TrainingInputMode": "File", "S3DistributionType": "FullyReplicated"}
+    (config / "inputdataconfig.json").write_text(json.dumps({"train": channel, "code": channel}))
+    (base / CHECKPOINTS).mkdir()
+    (config / "checkpointconfig.json").write_text('{"LocalPath": "/opt/ml/checkpoints"}')
+
+
+def free_ports(count: int = 10) -> int:
+    """The first of `count` ports in a row that nobody listens on now."""
+    for first in range(21_000 + os.getpid() % 900 * 10, 32_000, count):
+        with contextlib.ExitStack() as stack:
+            try:
+                for port in range(first, first + count):
+                    one = stack.enter_context(socket.socket())
+                    one.bind(("", port))
+            except OSError:
+                continue
+            return first
+    raise RuntimeError(f"no {count} free ports in a row below 32000")
+
+
+class Attempt:
+    """Agents that were started, in the order of the hosts."""
+
+    def __init__(self, root: Path, job: JobOnThisMachine) -> None:
+        self.job = job
+        self.bases = [root / host for host in job.hosts]
+        for base, host in zip(self.bases, job.hosts, strict=True):
+            make_base(base, job, host, f"{root.parent.name}-{root.name}")
+        self.agents: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def leader(self) -> Path:
+        return self.bases[self.job.hosts.index(self.leader_host)]
+
+    @property
+    def leader_host(self) -> str:
+        return next(iter(self.job.groups.values()))[0] if self.job.groups else self.job.hosts[0]
+
+    def start(self) -> None:
+        port = free_ports()
+        for base in self.bases:
+            (base / "tmp").mkdir(exist_ok=True)
+            with (base / "log").open("ab") as log:
+                environment = {
+                    **os.environ,
+                    "SAGEMAKER_BASE_DIR": str(base),
+                    "TIDEWHEEL_MASTER_PORT": str(port),
+                    "TIDEWHEEL_GANG_PORT": str(port + 1),
+                    "TIDEWHEEL_CPUS": "1",
+                    "TIDEWHEEL_GPUS": "0",
+                    "TIDEWHEEL_SPOT": "1",
+                    "TIDEWHEEL_PEERS_SECONDS": "120",
+                    **self.job.environment,
+                }
+                argv = [str(self.job.python), str(AGENT)]
+                self.agents.append(
+                    subprocess.Popen(argv, env=environment, stdout=log, stderr=subprocess.STDOUT)
+                )
+
+    def progress(self) -> dict[str, Any]:
+        path = self.leader / CHECKPOINTS / "tidewheel-progress.json"
+        try:
+            said: dict[str, Any] = json.loads(path.read_text())
+        except (FileNotFoundError, ValueError):
+            return {"step": 0}
+        return said
+
+    def ended(self) -> bool:
+        return any(agent.poll() is not None for agent in self.agents)
+
+    def await_step(self, step: int, seconds: float) -> bool:
+        """Whether a checkpoint of that step came before the end."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if self.progress()["step"] >= step:
+                return True
+            if self.ended():
+                return False
+            time.sleep(0.05)
+        return False
+
+    def wait(self, seconds: float) -> list[int | None]:
+        """Exit codes; None for an agent that is still there."""
+        deadline = time.monotonic() + seconds
+        codes: list[int | None] = []
+        for agent in self.agents:
+            try:
+                codes.append(agent.wait(max(0.1, deadline - time.monotonic())))
+            except subprocess.TimeoutExpired:
+                codes.append(None)
+        return codes
+
+    def signal(self, number: signal.Signals, hosts: Sequence[int] | None = None) -> None:
+        for index in range(len(self.agents)) if hosts is None else hosts:
+            self.agents[index].send_signal(number)
+
+    def logs(self, last_lines: int = 40) -> str:
+        """The end of every host's log."""
+        parts = []
+        for base in self.bases:
+            path = base / "log"
+            lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+            parts.append("\n".join([f"--- {base.name}", *lines[-last_lines:]]))
+        return "\n".join(parts)
+
+    def close(self) -> None:
+        """The machines are gone: nothing of the job is left on this one."""
+        for base in self.bases:
+            for pid in processes_below(base):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        self.wait(5)
+
+
+def processes_below(base: Path) -> list[int]:
+    """Living processes whose environment names this host's folder."""
+    needle = f"SAGEMAKER_BASE_DIR={base}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                alive = "State:\tZ" not in (entry / "status").read_text(errors="replace")
+                if alive and needle in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+    return found

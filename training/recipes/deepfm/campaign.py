@@ -1,0 +1,138 @@
+"""What every way of training this model does the same: data, position, saving, telling."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+import checkpoints
+import tidewheel
+from config import Config
+from plan import Plan, shard_files
+from records import read_clicks, read_positions
+
+Arrays = checkpoints.Arrays
+
+
+class Campaign:
+    """`is_first`: this process saves and speaks."""
+
+    def __init__(self, config: Config, *, is_first: bool) -> None:
+        self.config = config
+        self.is_first = is_first
+        *training, self.held_out = shard_files(Path(os.environ["SM_CHANNEL_TRAIN"]))
+        self.positions = {path: read_positions(path) for path in training}
+        counts = [(path, len(self.positions[path])) for path in training]
+        self.plan = Plan(counts, config.batch_size, config.epochs, config.seed)
+        if self.plan.per_epoch == 0:
+            raise ValueError(
+                f"no shard holds batch_size={config.batch_size} records: lower batch_size"
+            )
+        folder = tidewheel.checkpoint_dir()
+        self.folder = Path(folder) if folder else None
+        self._interval = tidewheel.checkpoint_seconds() or float("inf")
+        self._seconds_before = 0.0
+        self._started = self._saved_at = time.monotonic()
+        self.metrics: dict[str, float] = {}
+        # Listens from now on: a stop may come while the cluster still forms.
+        tidewheel.stop_soon()
+
+    def resume(self) -> tuple[int, Arrays]:
+        """Batches done and what was learnt; 0 and nothing at the start."""
+        found = checkpoints.load_newest(self.folder) if self.folder else None
+        if found is None:
+            self.say("starting at step 0")
+            return 0, {}
+        saved, arrays = found
+        if saved.total_steps != self.plan.total:
+            raise ValueError(
+                f"checkpoint of step {saved.step} belongs to another length of training "
+                f"({saved.total_steps} steps, now {self.plan.total}): name another checkpoint "
+                "prefix, or bring the old settings and data back"
+            )
+        self._seconds_before = saved.training_seconds
+        self.metrics = dict(saved.metrics)
+        self.say(f"resumed at step {saved.step} of {self.plan.total}")
+        return saved.step, arrays
+
+    def is_due(self, step: int, steps_now: int = 1) -> bool:
+        """Whether a checkpoint is due after `steps_now` more steps led to `step`."""
+        every = self.config.checkpoint_steps
+        late = time.monotonic() - self._saved_at >= self._interval
+        return late or step // every > (step - steps_now) // every or step >= self.plan.total
+
+    def save(self, step: int, arrays: Arrays) -> None:
+        self._saved_at = time.monotonic()
+        if self.folder is None or not self.is_first:
+            return
+        seconds = self._seconds_before + time.monotonic() - self._started
+        saved = checkpoints.Saved(step, self.plan.total, seconds, self.metrics)
+        checkpoints.save(self.folder, saved, arrays, self.config.keep_checkpoints)
+
+    def tell(self, step: int, **metrics: float) -> None:
+        self.metrics |= {name: round(value, 6) for name, value in metrics.items()}
+        if self.is_first:
+            tidewheel.progress(step, self.plan.total, **self.metrics)
+
+    def finish(self, arrays: Arrays, probabilities: npt.NDArray[np.float64]) -> None:
+        """Writes the model and what it reached on the held-out shard."""
+        labels, _, _ = self.evaluation_data()
+        self.tell(self.plan.total, auc=area_under_curve(labels, probabilities))
+        folder = Path(os.environ["SM_MODEL_DIR"])
+        learnt = {name: value for name, value in arrays.items() if not name.startswith("adagrad/")}
+        (folder / "model.npz").write_bytes(checkpoints.to_bytes(learnt))
+        metrics = {**self.metrics, "step": self.plan.total, "totalSteps": self.plan.total}
+        (folder / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
+        self.say(f"model saved: {self.metrics}")
+
+    def evaluation_data(
+        self,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        clicks = list(read_clicks(self.held_out, read_positions(self.held_out)))
+        return (
+            np.array([click.label for click in clicks], np.int64),
+            np.array([click.ids for click in clicks], np.int64),
+            np.array([click.values for click in clicks], np.float32),
+        )
+
+    def say(self, text: str) -> None:
+        if self.is_first:
+            print(text, flush=True)
+
+
+def area_under_curve(labels: npt.NDArray[np.int64], scores: npt.NDArray[np.float64]) -> float:
+    """The chance that a click scores above a non-click."""
+    ranks = np.empty(len(scores))
+    ranks[np.argsort(scores, kind="stable")] = np.arange(1, len(scores) + 1)
+    clicked = int(labels.sum())
+    others = len(labels) - clicked
+    return float((ranks[labels == 1].sum() - clicked * (clicked + 1) / 2) / (clicked * others))
+
+
+def first_weights(config: Config, fields: int, values: int) -> Arrays:
+    """The same start for every framework."""
+    random = np.random.default_rng(config.seed)
+    width = fields * config.dimensions + values
+
+    def drawn(*shape: int) -> npt.NDArray[np.float32]:
+        return (random.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32)
+
+    table = random.standard_normal((config.vocabulary, config.dimensions)) * 0.05
+    weights: Arrays = {
+        "bias": np.zeros(1, np.float32),
+        "embedding": table.astype(np.float32),
+        "hidden1": drawn(width, config.hidden),
+        "hidden1_bias": np.zeros(config.hidden, np.float32),
+        "hidden2": drawn(config.hidden, config.hidden),
+        "hidden2_bias": np.zeros(config.hidden, np.float32),
+        "linear": np.zeros((config.vocabulary, 1), np.float32),
+        "output": drawn(config.hidden, 1),
+        "value_weights": np.zeros((values, 1), np.float32),
+    }
+    start = {f"adagrad/{name}": np.full_like(value, 0.1) for name, value in weights.items()}
+    return {**weights, **start}

@@ -1,0 +1,106 @@
+"""DeepFM in TensorFlow without Keras, whose third version does not run under these strategies.
+
+First order, pairs by factorization, and a deep part over the same embeddings
+(https://arxiv.org/abs/1703.04247); Adagrad, sparse for the embeddings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from campaign import Arrays
+
+TABLES = ("embedding", "linear")
+Parts = dict[str, list[Any]]
+
+
+def make_variables(arrays: Arrays) -> dict[str, Any]:
+    """One variable per array; under parameter servers the tables come out as ShardedVariable."""
+    variables: dict[str, Any] = {}
+    for name, value in arrays.items():
+        is_table = name.removeprefix("adagrad/") in TABLES
+        initial = _part_of(value) if is_table else value
+        variables[name] = tf.Variable(
+            initial, name=name.replace("/", "_"), shape=value.shape, dtype=tf.float32
+        )
+    return variables
+
+
+def _part_of(value: np.ndarray[Any, Any]) -> Any:  # noqa: ANN401 (what tf.Variable calls back)
+    def initial(**asked: Any) -> Any:  # noqa: ANN401
+        shape, offset = asked.get("partition_shape"), asked.get("partition_offset")
+        if shape is None or offset is None:
+            return tf.constant(value)
+        return tf.constant(value[offset[0] : offset[0] + shape[0]])
+
+    # TensorFlow asks a function's signature whether it can make parts.
+    def with_parts(
+        shape: Any = None,  # noqa: ANN401
+        dtype: Any = None,  # noqa: ANN401
+        partition_shape: Any = None,  # noqa: ANN401
+        partition_offset: Any = None,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        return initial(partition_shape=partition_shape, partition_offset=partition_offset)
+
+    return with_parts
+
+
+def parts_of(variable: Any) -> list[Any]:  # noqa: ANN401
+    return list(getattr(variable, "variables", [variable]))
+
+
+def read_arrays(variables: dict[str, Any]) -> Arrays:
+    """Whole arrays, wherever their parts live."""
+    return {
+        name: np.concatenate([part.numpy() for part in parts_of(variable)])
+        for name, variable in variables.items()
+    }
+
+
+def logits(variables: dict[str, Any], ids: Any, values: Any) -> Any:  # noqa: ANN401
+    # "div": rows lie in the parts one after the other, as ShardedVariable lays them out.
+    look_up = tf.nn.embedding_lookup
+    rows = look_up(variables["embedding"], ids)
+    first = tf.reduce_sum(look_up(variables["linear"], ids), axis=[1, 2])
+    first += tf.squeeze(tf.matmul(values, variables["value_weights"]), 1) + variables["bias"]
+    summed = tf.reduce_sum(rows, 1)
+    pairs = 0.5 * tf.reduce_sum(summed**2 - tf.reduce_sum(rows**2, 1), 1)
+    wide = rows.shape[1] * rows.shape[2]
+    deep = tf.concat([tf.reshape(rows, [-1, wide]), values], 1)
+    deep = tf.nn.relu(tf.matmul(deep, variables["hidden1"]) + variables["hidden1_bias"])
+    deep = tf.nn.relu(tf.matmul(deep, variables["hidden2"]) + variables["hidden2_bias"])
+    return first + pairs + tf.squeeze(tf.matmul(deep, variables["output"]), 1)
+
+
+def adagrad(variable: Any, accumulator: Any, gradient: Any, rate: float) -> None:  # noqa: ANN401
+    """One update of one part; of a table only the rows that were read."""
+    if isinstance(gradient, tf.IndexedSlices):
+        rows, place = tf.unique(gradient.indices)
+        total = tf.math.unsorted_segment_sum(gradient.values, place, tf.size(rows))
+        accumulator.scatter_add(tf.IndexedSlices(total**2, rows))
+        size = tf.sqrt(tf.gather(accumulator, rows))
+        variable.scatter_sub(tf.IndexedSlices(rate * total / size, rows))
+    else:
+        accumulator.assign_add(gradient**2)
+        variable.assign_sub(rate * gradient / tf.sqrt(accumulator))
+
+
+def parse(serialized: Any, fields: int, values: int) -> tuple[Any, Any, Any]:  # noqa: ANN401
+    found = tf.io.parse_example(
+        serialized,
+        {
+            "label": tf.io.FixedLenFeature([], tf.int64),
+            "ids": tf.io.FixedLenFeature([fields], tf.int64),
+            "values": tf.io.FixedLenFeature([values], tf.float32),
+        },
+    )
+    return tf.cast(found["label"], tf.float32), found["ids"], found["values"]
+
+
+def read_batch(path: Any, first: Any, size: int) -> Any:  # noqa: ANN401
+    """The records of one batch, read where this runs: on the worker."""
+    records = tf.data.TFRecordDataset(path).skip(first).take(size).batch(size)
+    return records.get_single_element()
