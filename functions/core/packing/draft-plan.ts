@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { PackingSettings } from '../pipeline.ts';
 import type { ShardFormat } from './formats/format.ts';
+import type { SampleLabels } from './labels/sample-labels.ts';
 import { labelOfKey, memberStem, memberSuffix, splitKey } from './names.ts';
 import type { ListedBlob } from './port.ts';
 import type { ArrivalLine, Rejection } from './records.ts';
@@ -31,6 +32,8 @@ export interface AcceptRules {
   readonly incoming: string;
   readonly format: ShardFormat;
   readonly settings: PackingSettings;
+  /** Labels from a file of annotations. */
+  readonly labels?: SampleLabels | undefined;
 }
 
 /** Different suffixes counted; a pipeline with more has no columns. */
@@ -51,7 +54,7 @@ function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection
 
 /** Collects arrivals in the listing's order. */
 export class DraftPlan {
-  readonly arrivals = new LineSpool();
+  #arrivals = new LineSpool();
   readonly #rules: AcceptRules;
   readonly #grouper = new SampleGrouper();
   readonly #bytes = new Growing();
@@ -72,6 +75,31 @@ export class DraftPlan {
 
   get samples(): number {
     return this.#samples;
+  }
+
+  get arrivals(): LineSpool {
+    return this.#arrivals;
+  }
+
+  isDealt(ordinal: number): boolean {
+    return this.#rules.labels?.refusalOf(ordinal) === undefined;
+  }
+
+  /** To be called once, after the last arrival: what is known only of whole samples is written into their lines. */
+  settle(): void {
+    const { labels } = this.#rules;
+    if (labels === undefined) return;
+    const settled = new LineSpool();
+    for (const text of this.#arrivals.read()) {
+      const line: ArrivalLine = JSON.parse(text);
+      const [key, size, etag, sample] = line;
+      const reason = typeof sample === 'number' ? labels.refusalOf(sample) : undefined;
+      if (reason !== undefined) this.rejected += 1;
+      settled.add(reason === undefined ? text : JSON.stringify([key, size, etag, reason]));
+    }
+    this.#arrivals = settled;
+    for (let ordinal = 0; ordinal < this.#samples; ordinal += 1)
+      if (labels.labelOf(ordinal) !== undefined) this.#labelled += 1;
   }
 
   /** Columns that at least half of the samples have. */
@@ -95,7 +123,7 @@ export class DraftPlan {
   add(object: ListedBlob): void {
     const key = object.key.slice(this.#rules.incoming.length);
     const line = JSON.stringify(this.#place(key, object));
-    this.arrivals.add(line);
+    this.#arrivals.add(line);
     this.#digest.update(line);
     this.objects += 1;
     this.bytes += object.size;
@@ -117,6 +145,7 @@ export class DraftPlan {
     const { stem, suffix: raw } = splitKey(key);
     const suffix = memberSuffix(raw);
     const name = `${memberStem(stem, alone ? key : undefined)}.${suffix}`;
+    this.#rules.labels?.add(ordinal, key, columnOf(suffix) === 'label');
     if (first && labelOfKey(key, this.#rules.settings) !== undefined) this.#labelled += 1;
     this.#count(columnOf(suffix));
     this.#bytes.add(ordinal, this.#rules.format.plannedBytes(name, object.size));

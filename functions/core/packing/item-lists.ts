@@ -22,18 +22,27 @@ function itemOfShard(itemShards: readonly number[]): Uint32Array {
 }
 
 /** The spool is our own, of this process: its lines need no proof. */
-function place(line: string, dealing: Dealing, put: (placed: Placed) => void): void {
+function place(line: string, { dealing, labelOf }: Dealt, put: (placed: Placed) => void): void {
   const arrival: ArrivalLine = JSON.parse(line);
   const [key, size, etag, ordinal, alone] = arrival;
   if (typeof ordinal === 'string' || ordinal === undefined) return;
   const shard = dealing.shardOf[ordinal] ?? NOWHERE;
   if (shard === NOWHERE) return;
+  const label = labelOf?.(ordinal);
   const add = (slot: number, repeat: 0 | 1): void => {
-    put({ shard, slot, text: JSON.stringify([shard, slot, ordinal, key, size, etag, alone, repeat]) });
+    const fields = [shard, slot, ordinal, key, size, etag, alone, repeat];
+    if (label !== undefined) fields.push(label);
+    put({ shard, slot, text: JSON.stringify(fields) });
   };
   add(dealing.slotOf[ordinal] ?? 0, 0);
   const again = dealing.repeats.get(ordinal);
   if (again !== undefined) add(again, 1);
+}
+
+export interface Dealt {
+  readonly dealing: Dealing;
+  /** Label of a sample, where a file of annotations gives it. */
+  readonly labelOf?: ((ordinal: number) => string | undefined) | undefined;
 }
 
 export interface ItemList {
@@ -44,9 +53,10 @@ export interface ItemList {
 /** Every item's list, compressed, in the order of items. Reads the arrivals once per window. */
 export function* itemLists(
   arrivals: LineSpool,
-  dealing: Dealing,
+  dealt: Dealt,
   windowCharacters = WINDOW_CHARACTERS,
 ): Generator<ItemList> {
+  const { dealing } = dealt;
   const items = dealing.itemShards.length - 1;
   if (items <= 0) return;
   const itemOf = itemOfShard(dealing.itemShards);
@@ -56,7 +66,7 @@ export function* itemLists(
     const end = Math.min(items, first + perWindow);
     const lists: Placed[][] = Array.from({ length: end - first }, () => []);
     for (const line of arrivals.read()) {
-      place(line, dealing, (one) => lists[(itemOf[one.shard] ?? 0) - first]?.push(one));
+      place(line, dealt, (one) => lists[(itemOf[one.shard] ?? 0) - first]?.push(one));
     }
     for (const [index, list] of lists.entries()) {
       const text = list.sort(byPlace).map((one) => one.text);

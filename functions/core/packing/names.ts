@@ -107,6 +107,7 @@ export function labelOfKey(
 ): string | undefined {
   switch (settings.label) {
     case 'none':
+    case 'annotations':
       return undefined;
     case 'parentFolder':
       return parentFolder(key);

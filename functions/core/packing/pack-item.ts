@@ -95,16 +95,16 @@ async function readList(store: BlobStore, key: string): Promise<Map<number, Plan
   if (found.kind !== 'found')
     throw new Error(`the plan's list ${key} is gone; remove the run's plan folder to plan again`);
   const shards = new Map<number, PlannedSample[]>();
-  let last: { ordinal: number; repeat: boolean; members: PlannedMember[] } | undefined;
+  let last: (PlannedSample & { members: PlannedMember[] }) | undefined;
   for (const line of linesOf(decompress(joinChunks(found.chunks)))) {
-    const [shard, , ordinal, memberKey, size, etag, alone, again]: ListLine = JSON.parse(line);
+    const [shard, , ordinal, memberKey, size, etag, alone, again, label]: ListLine = JSON.parse(line);
     const member = { key: memberKey, size, etag, alone: alone === 1 };
     const repeat = again === 1;
     if (last?.ordinal === ordinal && last.repeat === repeat) {
       last.members.push(member);
       continue;
     }
-    last = { ordinal, repeat, members: [member] };
+    last = { ordinal, repeat, label, members: [member] };
     const samples = shards.get(shard);
     if (samples === undefined) shards.set(shard, [last]);
     else samples.push(last);

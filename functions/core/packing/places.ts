@@ -10,6 +10,7 @@ export const places = (pipeline: string, runId: string) => {
     planCommit: `${plan}plan.json`,
     planItems: layout.planItems(pipeline, runId),
     planArrivals: (digest: string, part: number) => `${plan}${digest}/arrivals-${digits(part)}.jsonl.gz`,
+    planProblems: (digest: string) => `${plan}${digest}/annotation-problems.jsonl.gz`,
     planList: (digest: string, item: number) => `${plan}${digest}/item-${digits(item)}.jsonl.gz`,
     shardRecord: (digest: string, shard: number) => `${plan}${digest}/done-${digits(shard)}.json`,
     shardName: (shard: number, suffix: string) => `shard-${digits(shard)}.${suffix}`,
@@ -17,6 +18,7 @@ export const places = (pipeline: string, runId: string) => {
     generation,
     memberList: (shard: number, digest: string) =>
       `members/shard-${digits(shard)}-${digest.slice(0, 12)}.jsonl.gz`,
+    annotationProblems: 'arrivals/annotation-problems.jsonl.gz',
     arrivals: (part: number) => `arrivals/part-${digits(part)}.jsonl.gz`,
     manifest: layout.manifest(pipeline, runId),
     /** In place of the manifest when all was rejected: there is nothing to train on, but the arrivals are dealt with. */

@@ -1,15 +1,19 @@
 /** PlanShards: one immutable plan a run, whoever makes it and however often. */
+import { hash } from 'node:crypto';
 import { layout } from '../layout.ts';
 import type { PackingSettings } from '../pipeline.ts';
 import { DraftPlan } from './draft-plan.ts';
 import { formatOf } from './formats/formats.ts';
 import { itemLists } from './item-lists.ts';
+import { Annotations } from './labels/annotations.ts';
+import { SampleLabels } from './labels/sample-labels.ts';
 import { listInParallel } from './parallel-listing.ts';
 import { places } from './places.ts';
 import { type BlobStore, joinChunks, readText } from './port.ts';
 import { type Plan, planSchema } from './records.ts';
 import { listGenerations, sealedFilter } from './sealed-arrivals.ts';
 import { type DealingLimits, dealSamples } from './sharding.ts';
+import { decompress } from './spool.ts';
 
 export interface PlanDeps {
   readonly store: BlobStore;
@@ -68,20 +72,24 @@ const dealingLimits = ({ packing, runId }: PlanInput): DealingLimits => ({
 });
 
 async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
-  const { draft, listedAt } = await draftPlan(deps, input);
+  const { draft, listedAt, annotations, labels } = await draftPlan(deps, input);
   const dealing = dealSamples(
     {
       count: draft.samples,
       bytesOf: (sample) => draft.bytesOf(sample),
       objectsOf: (sample) => draft.objectsOf(sample),
+      isDealt: (sample) => draft.isDealt(sample),
     },
     dealingLimits(input),
   );
-  const digest = draft.digest(JSON.stringify(input.packing));
+  const digest = draft.digest(`${JSON.stringify(input.packing)}${annotations?.version ?? ''}`);
   const at = places(input.pipeline, input.runId);
   const parts = draft.arrivals.parts();
   for (const [part, bytes] of parts.entries()) await deps.store.put(at.planArrivals(digest, part), bytes);
-  for (const { item, bytes } of itemLists(draft.arrivals, dealing))
+  for (const { item, bytes } of itemLists(draft.arrivals, {
+    dealing,
+    labelOf: labels && ((sample) => labels.labelOf(sample)),
+  }))
     await deps.store.put(at.planList(digest, item), bytes);
   const plan: Plan = {
     version: 1,
@@ -97,9 +105,22 @@ async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
     facts: await factsOf(deps.store, input.packing, draft),
     arrivalParts: parts.length,
     dropped: [...dealing.dropped],
+    ...(annotations && { annotations: await auditOf(deps.store, annotations, at.planProblems(digest)) }),
     itemShards: [...dealing.itemShards],
   };
   return commit(deps.store, plan);
+}
+
+async function auditOf(
+  store: BlobStore,
+  annotations: Annotations,
+  list: string,
+): Promise<Plan['annotations']> {
+  const { rows, byProblem, problems } = await annotations.audit();
+  const common = { version: annotations.version, rows, byProblem: { ...byProblem } };
+  if (problems === undefined) return common;
+  await store.put(list, problems, { contentType: 'application/gzip' });
+  return { ...common, problems: { list, sha256: hash('sha256', decompress(problems)) } };
 }
 
 /** Enough for the first line of a CSV file. */
@@ -133,20 +154,32 @@ async function commit(store: BlobStore, plan: Plan): Promise<Plan> {
   return winner;
 }
 
-async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<{ draft: DraftPlan; listedAt: string }> {
+interface Drafted {
+  readonly draft: DraftPlan;
+  readonly listedAt: string;
+  readonly annotations: Annotations | undefined;
+  readonly labels: SampleLabels | undefined;
+}
+
+async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   const incoming = layout.incoming(input.pipeline);
-  const draft = new DraftPlan({ incoming, format: formatOf(input.packing), settings: input.packing });
-  const isSealed = sealedFilter(deps.store, await listGenerations(deps.store, input.pipeline));
-  const marker = input.settleMarker === undefined ? undefined : `${incoming}${input.settleMarker}`;
+  const annotations = await Annotations.open(deps.store, input.packing, incoming);
+  const labels = annotations && new SampleLabels(annotations);
+  const draft = new DraftPlan({ incoming, format: formatOf(input.packing), settings: input.packing, labels });
+  const generations = await listGenerations(deps.store, input.pipeline);
+  const isSealed = sealedFilter(deps.store, generations, annotations?.version);
+  const noData = new Set([incoming, `${incoming}${input.settleMarker ?? ''}`, annotations?.key]);
   let listedAt: string | undefined;
   for await (const page of listInParallel(deps.store, incoming)) {
     listedAt ??= (page.serverTime === undefined ? deps.now() : new Date(page.serverTime)).toISOString();
     for (const object of page.objects) {
-      if (object.key === marker || object.key === incoming) continue;
-      if (isSealed === undefined || !(await isSealed(object.key, object.etag))) draft.add(object);
+      if (noData.has(object.key)) continue;
+      labels?.meet(object.key.slice(incoming.length));
+      if (!(await isSealed(object.key, object.etag))) draft.add(object);
     }
   }
-  return { draft, listedAt: listedAt ?? deps.now().toISOString() };
+  draft.settle();
+  return { draft, listedAt: listedAt ?? deps.now().toISOString(), annotations, labels };
 }
 
 /** What the distributed Map reads. Derived from the committed plan, so writing it again changes nothing. */

@@ -13,6 +13,8 @@ export const REJECTIONS = [
   'labelNotAnInteger',
   'headerDiffers',
   'brokenRecord',
+  'labelMissing',
+  'labelDoubled',
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 export const rejectionSchema = z.enum(REJECTIONS);
@@ -24,8 +26,11 @@ export const arrivalLine = z.union([
 ]);
 export type ArrivalLine = z.infer<typeof arrivalLine>;
 
-/** A line of an item's list: shard, slot in the shard, sample number, key, bytes, ETag, stands alone, is there a second time. */
-export type ListLine = readonly [number, number, number, string, number, string, 0 | 1, 0 | 1];
+/**
+ * A line of an item's list: shard, slot in the shard, sample number, key, bytes, ETag, stands alone, is there a second
+ * time, and the label that a file of annotations gives the sample.
+ */
+export type ListLine = readonly [number, number, number, string, number, string, 0 | 1, 0 | 1, string?];
 
 export interface PlannedMember {
   readonly key: string;
@@ -38,8 +43,20 @@ export interface PlannedSample {
   readonly ordinal: number;
   /** The sample is in the shard already; this one only evens out the counts. */
   readonly repeat: boolean;
+  /** From a file of annotations. */
+  readonly label?: string | undefined;
   readonly members: readonly PlannedMember[];
 }
+
+/** What a file of annotations had to say, as the plan found it. */
+const annotationsSchema = z.object({
+  /** Name and ETag. */
+  version: z.string(),
+  rows: z.number().int(),
+  byProblem: z.record(z.string(), z.number().int()),
+  /** Rows that name no object, or one that another row names too, or nothing: compressed lines of number, key, problem. */
+  problems: z.object({ list: z.string(), sha256: z.string() }).optional(),
+});
 
 /** The committed plan of a run: the only thing that says which draft of the lists counts. */
 export const planSchema = z.object({
@@ -57,6 +74,7 @@ export const planSchema = z.object({
   facts: z.object({ columns: z.array(z.string()), csvHeader: z.string().optional() }),
   /** Samples left to a later generation so that shards have equal counts. */
   dropped: z.array(z.number().int()),
+  annotations: annotationsSchema.optional(),
   /** Compressed parts of the sorted arrivals. */
   arrivalParts: z.number().int(),
   /** First shard of each item and, last, the number of shards. */
@@ -160,6 +178,7 @@ export const manifestSchema = z.object({
       }),
     ),
   }),
+  annotations: annotationsSchema.optional(),
   rejections: z.object({
     byReason: z.record(z.string(), z.number().int()),
     examples: z.array(z.object({ key: z.string(), reason: z.string() })),

@@ -49,7 +49,7 @@ export function layOut(sample: PlannedSample, rules: LayoutRules): LaidSample {
   const { format, settings } = rules;
   const members: LaidOut[] = [];
   const columns = new Set<string>();
-  let label: string | undefined;
+  let { label } = sample;
   for (const member of sample.members) {
     const key = member.key.slice(rules.incoming.length);
     const { stem: raw, suffix: rawSuffix } = splitKey(key);

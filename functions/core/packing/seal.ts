@@ -5,7 +5,7 @@ import { finishedShard } from './decide-shard.ts';
 import { deletePacked } from './delete-packed.ts';
 import { type Places, places } from './places.ts';
 import { readPlan } from './plan.ts';
-import type { BlobStore } from './port.ts';
+import { type BlobStore, joinChunks } from './port.ts';
 import { type Manifest, type MemberLine, type Plan, type ShardRecord } from './records.ts';
 import { readSealed } from './sealed-arrivals.ts';
 import { datasetIndex, type SideFile, shardIndex } from './side-files.ts';
@@ -100,12 +100,29 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
     bytes: sum(kept, (record) => record.bytes),
     shards,
     arrivals: accounts.arrivals,
+    ...(plan.annotations && { annotations: await sealAnnotations(store, at, plan.annotations) }),
     rejections: accounts.rejections,
   };
   const body = Buffer.from(`${JSON.stringify(manifest, undefined, 1)}\n`);
   const key = shards.length === 0 ? at.rejectionsOnly : at.manifest;
   const put = await store.put(key, body, { only: 'absent', contentType: 'application/json' });
   return put.kind === 'written' ? manifest : readSealed(store, input.pipeline, input.runId);
+}
+
+/** The list of rows that were of no use becomes a part of the generation. */
+async function sealAnnotations(
+  store: BlobStore,
+  at: Places,
+  annotations: NonNullable<Plan['annotations']>,
+): Promise<Manifest['annotations']> {
+  const { problems } = annotations;
+  if (problems === undefined) return annotations;
+  const found = await store.get(problems.list);
+  if (found.kind !== 'found')
+    throw new Error(`${problems.list} is gone; remove the run's plan folder and pack again`);
+  const list = at.annotationProblems;
+  await store.put(`${at.generation}${list}`, joinChunks(found.chunks), { contentType: 'application/gzip' });
+  return { ...annotations, problems: { list, sha256: problems.sha256 } };
 }
 
 const sum = <T>(all: readonly T[], of: (one: T) => number): number =>

@@ -3,7 +3,7 @@ import { layout } from '../layout.ts';
 import { compareKeys } from './order.ts';
 import { places } from './places.ts';
 import { type BlobStore, joinChunks, listPages, readText } from './port.ts';
-import { type Manifest, manifestSchema, sealedLine } from './records.ts';
+import { type Manifest, manifestSchema, type SealedLine, sealedLine } from './records.ts';
 import { decompress, linesOf } from './spool.ts';
 
 /** What a run has sealed: its generation, or a manifest without shards when all arrivals were rejected. */
@@ -41,21 +41,27 @@ class GenerationCursor {
   #lines: Iterator<string> | undefined;
   #key = '';
   #etag = '';
+  #fate: SealedLine[3] = 0;
+  readonly #annotations: string | undefined;
 
   constructor(store: BlobStore, manifest: Manifest) {
     this.#store = store;
+    this.#annotations = manifest.annotations?.version;
     this.#folder = layout.generation(manifest.pipeline, manifest.generation);
     this.#parts = manifest.arrivals.parts;
   }
 
-  /** Whether the generation holds this key with this ETag. Keys must be asked for in order. */
-  async holds(key: string, etag: string): Promise<boolean> {
+  /** Whether the generation is done with this key of this ETag. Keys must be asked for in order. */
+  async holds(key: string, etag: string, annotations: string | undefined): Promise<boolean> {
     let part = this.#parts[this.#part];
     while (part !== undefined && compareKeys(part.last, key) < 0) part = this.#skip();
     if (part === undefined || compareKeys(key, part.first) < 0) return false;
     if (this.#lines === undefined) await this.#open(part);
     while (this.#lines !== undefined && compareKeys(this.#key, key) < 0) this.#step();
-    return this.#key === key && this.#etag === etag;
+    if (this.#key !== key || this.#etag !== etag) return false;
+    /** Refused for its label alone: other annotations may have one. */
+    const wantsLabel = this.#fate === 'labelMissing' || this.#fate === 'labelDoubled';
+    return !wantsLabel || this.#annotations === annotations;
   }
 
   #skip(): Part | undefined {
@@ -79,21 +85,27 @@ class GenerationCursor {
       this.#lines = undefined;
       return;
     }
-    [this.#key, this.#etag] = sealedLine.parse(JSON.parse(next.value));
+    [this.#key, this.#etag, , this.#fate] = sealedLine.parse(JSON.parse(next.value));
   }
 }
 
-/** Asked in the listing's order; undefined when nothing is sealed yet. */
+/** Asked in the listing's order. */
 export type SealedFilter = (key: string, etag: string) => Promise<boolean>;
 
-/** A filter for a sorted listing: true for what some generation holds already. */
-export function sealedFilter(store: BlobStore, manifests: readonly Manifest[]): SealedFilter | undefined {
+/**
+ * A filter for a sorted listing: true for what some generation is done with.
+ * @param annotations version of the file of annotations; what was refused for its label under another is taken up again
+ */
+export function sealedFilter(
+  store: BlobStore,
+  manifests: readonly Manifest[],
+  annotations?: string,
+): SealedFilter {
   const cursors = manifests
     .filter(({ arrivals }) => arrivals.parts.length > 0)
     .map((manifest) => new GenerationCursor(store, manifest));
-  if (cursors.length === 0) return undefined;
   return async (key, etag) => {
-    for (const cursor of cursors) if (await cursor.holds(key, etag)) return true;
+    for (const cursor of cursors) if (await cursor.holds(key, etag, annotations)) return true;
     return false;
   };
 }

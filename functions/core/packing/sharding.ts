@@ -7,6 +7,8 @@ export interface SampleSizes {
   bytesOf(ordinal: number): number;
   /** Objects that form the sample. */
   objectsOf(ordinal: number): number;
+  /** False for a sample that is refused before it is dealt. */
+  isDealt?(ordinal: number): boolean;
 }
 
 export interface Dealing {
@@ -59,6 +61,7 @@ function sortOut(samples: SampleSizes, limits: DealingLimits): Sorted {
   let bytes = 0;
   let objects = 0;
   for (const ordinal of inOrder(samples, limits)) {
+    if (samples.isDealt?.(ordinal) === false) continue;
     const size = samples.bytesOf(ordinal);
     if (size >= limits.shardBytes) {
       large.push(ordinal);

@@ -61,6 +61,8 @@ export async function verifyGeneration(store: BlobStore, manifest: Manifest): Pr
   const check = new Verification(store, manifest);
   for (const shard of manifest.shards) await verifyShard(check, shard);
   await verifyArrivals(check);
+  const rows = manifest.annotations?.problems;
+  if (rows !== undefined) await check.list(rows.list, rows.sha256);
   const samples = manifest.shards.reduce((sum, shard) => sum + shard.samples, 0);
   if (samples !== manifest.samples)
     check.problems.push(`the shards hold ${samples} samples, the manifest says ${manifest.samples}`);

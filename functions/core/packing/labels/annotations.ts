@@ -1,0 +1,127 @@
+/** Labels from a file of annotations: read once in a stream, asked for every key listed, and audited row by row. */
+import { TransientError } from '../../errors.ts';
+import type { PackingSettings } from '../../pipeline.ts';
+import { splitKey } from '../names.ts';
+import { type BlobStore } from '../port.ts';
+import { LineSpool } from '../spool.ts';
+import { LabelTable } from './label-table.ts';
+import { type AnnotationRow, rowReader } from './rows.ts';
+
+const PIECE_BYTES = 8 * 1024 * 1024;
+
+export type RowProblem = 'unknownKey' | 'doubledSameLabel' | 'doubledOtherLabel' | 'brokenRow';
+
+/** A line of the list of problems: number of the row, its key, what is wrong. */
+export type RowProblemLine = readonly [number, string, RowProblem];
+
+export interface AnnotationAudit {
+  readonly rows: number;
+  readonly byProblem: Readonly<Partial<Record<RowProblem, number>>>;
+  /** Compressed lines of RowProblemLine; undefined when there is no problem. */
+  readonly problems: Buffer | undefined;
+}
+
+export type LabelOfMember =
+  | { readonly kind: 'label'; readonly label: string }
+  | { readonly kind: 'doubled' }
+  | undefined;
+
+interface Source {
+  readonly key: string;
+  readonly etag: string;
+  readonly size: number;
+}
+
+/** The annotations as they were when the plan began. */
+export class Annotations {
+  readonly #store: BlobStore;
+  readonly #settings: NonNullable<PackingSettings['annotations']>;
+  readonly #source: Source | undefined;
+  readonly #table = new LabelTable();
+  readonly key: string;
+
+  private constructor(
+    store: BlobStore,
+    settings: NonNullable<PackingSettings['annotations']>,
+    at: { key: string; source: Source | undefined },
+  ) {
+    this.#store = store;
+    this.#settings = settings;
+    this.#source = at.source;
+    this.key = at.key;
+  }
+
+  /** Undefined when the pipeline takes its labels elsewhere. A file that is not there yet has no rows. */
+  static async open(
+    store: BlobStore,
+    packing: PackingSettings,
+    incoming: string,
+  ): Promise<Annotations | undefined> {
+    if (packing.label !== 'annotations' || packing.annotations === undefined) return undefined;
+    const key = `${incoming}${packing.annotations.file}`;
+    const head = await store.head(key);
+    const source = head === undefined ? undefined : { key, etag: head.etag, size: head.size };
+    const annotations = new Annotations(store, packing.annotations, { key, source });
+    for await (const row of annotations.#rows())
+      if (row.kind === 'row') annotations.#table.add(row.key, row.label);
+    return annotations;
+  }
+
+  /** Tells versions of the file apart; what was rejected for its label is tried again under another one. */
+  get version(): string {
+    return `${this.#settings.file}@${this.#source?.etag ?? 'absent'}`;
+  }
+
+  /** Label of the sample that this key (incoming prefix stripped) belongs to, by its own row or the sample's. */
+  labelOf(key: string): LabelOfMember {
+    const own = this.#table.find(key);
+    const { stem } = splitKey(key);
+    const common = stem === key ? undefined : this.#table.find(stem);
+    if (own === undefined || common === undefined) return own ?? common;
+    return own.kind === 'label' && common.kind === 'label' && own.label === common.label
+      ? own
+      : { kind: 'doubled' };
+  }
+
+  /** Reads the rows once more, after every key was asked for. */
+  async audit(): Promise<AnnotationAudit> {
+    const spool = new LineSpool();
+    const byProblem: Partial<Record<RowProblem, number>> = {};
+    const note = (row: AnnotationRow, problem: RowProblem): void => {
+      byProblem[problem] = (byProblem[problem] ?? 0) + 1;
+      spool.add(JSON.stringify([row.row, row.key, problem] satisfies RowProblemLine));
+    };
+    const seen = new LabelTable();
+    let rows = 0;
+    for await (const row of this.#rows()) {
+      rows += 1;
+      if (row.kind === 'broken') {
+        note(row, 'brokenRow');
+        continue;
+      }
+      if (seen.add(row.key, '.') !== 'new')
+        note(row, this.#table.isDoubled(row.key) ? 'doubledOtherLabel' : 'doubledSameLabel');
+      if (!this.#table.wasMet(row.key)) note(row, 'unknownKey');
+    }
+    return { rows, byProblem, problems: spool.lines === 0 ? undefined : Buffer.concat(spool.parts()) };
+  }
+
+  async *#rows(): AsyncGenerator<AnnotationRow> {
+    if (this.#source === undefined) return;
+    const reader = rowReader(this.#settings.file, this.#settings);
+    const decoder = new TextDecoder();
+    for (let offset = 0; offset < this.#source.size; offset += PIECE_BYTES) {
+      for (const chunk of await this.#piece(this.#source, offset))
+        yield* reader.push(decoder.decode(chunk, { stream: true }));
+    }
+    yield* reader.push(decoder.decode());
+    yield* reader.end();
+  }
+
+  async #piece({ key, etag, size }: Source, offset: number): Promise<readonly Uint8Array[]> {
+    const length = Math.min(PIECE_BYTES, size - offset);
+    const found = await this.#store.get(key, { ifMatch: etag, range: { offset, length } });
+    if (found.kind === 'found') return found.chunks;
+    throw new TransientError(`${key} changed while it was read; the next try reads the new one`);
+  }
+}

@@ -1,0 +1,153 @@
+/** Rows of an annotations file, found while its text streams by: CSV with a header line (RFC 4180) or JSON Lines. */
+import { ConfigurationError } from '../../errors.ts';
+
+export type AnnotationRow =
+  | { readonly kind: 'row'; readonly row: number; readonly key: string; readonly label: string }
+  | { readonly kind: 'broken'; readonly row: number; readonly key: string };
+
+export interface Columns {
+  readonly key: string;
+  readonly label: string;
+}
+
+/** Takes text in pieces; `end` gives a last row without a newline. Rows count from 1, the header of a CSV file aside. */
+export interface RowReader {
+  push(text: string): Generator<AnnotationRow>;
+  end(): Generator<AnnotationRow>;
+}
+
+const LONGEST_ROW = 1_000_000;
+
+/** Where the quoted field that begins here ends: at its closing quote, or at the end of the row. */
+function closingQuote(line: string, start: number): number {
+  for (let at = start + 1; ; at += 2) {
+    at = line.indexOf('"', at);
+    if (at < 0) return line.length;
+    if (line[at + 1] !== '"') return at;
+  }
+}
+
+/** Fields of one CSV row. A quote inside a field that does not begin with one is a character like any other. */
+export function csvFields(row: string): string[] {
+  const line = row.endsWith('\r') ? row.slice(0, -1) : row;
+  if (!line.includes('"')) return line.split(',');
+  const fields: string[] = [];
+  for (let start = 0; start <= line.length; ) {
+    const quoted = line[start] === '"';
+    const close = quoted ? closingQuote(line, start) : start;
+    const comma = line.indexOf(',', close);
+    const end = comma < 0 ? line.length : comma;
+    const text = quoted ? line.slice(start + 1, close).replaceAll('""', '"') : '';
+    fields.push(quoted ? text + line.slice(close + 1, end) : line.slice(start, end));
+    start = end + 1;
+  }
+  return fields;
+}
+
+abstract class Rows implements RowReader {
+  #rest = '';
+  #row = 0;
+  protected abstract readonly quotes: boolean;
+  /** Undefined for a row that says nothing: the header, or a blank line. */
+  protected abstract parse(line: string): { key: string; label: string } | undefined;
+
+  *push(text: string): Generator<AnnotationRow> {
+    const all = this.#rest === '' ? text : this.#rest + text;
+    let start = 0;
+    let quote = this.quotes ? all.indexOf('"') : -1;
+    let inQuotes = false;
+    for (let end = all.indexOf('\n'); end >= 0; end = all.indexOf('\n', end + 1)) {
+      for (; quote >= 0 && quote < end; quote = all.indexOf('"', quote + 1)) inQuotes = !inQuotes;
+      if (inQuotes) continue;
+      yield* this.#read(all.slice(start, end));
+      start = end + 1;
+    }
+    this.#rest = all.slice(start);
+    if (this.#rest.length > LONGEST_ROW) {
+      throw new ConfigurationError(
+        `row ${this.#row + 1} of the annotations is longer than ${LONGEST_ROW} characters: close its quotes`,
+      );
+    }
+  }
+
+  *end(): Generator<AnnotationRow> {
+    const rest = this.#rest;
+    this.#rest = '';
+    if (rest !== '') yield* this.#read(rest);
+  }
+
+  *#read(line: string): Generator<AnnotationRow> {
+    const found = this.parse(line);
+    if (found === undefined) return;
+    this.#row += 1;
+    const { key, label } = found;
+    if (key === '' || label === '') yield { kind: 'broken', row: this.#row, key };
+    else yield { kind: 'row', row: this.#row, key, label };
+  }
+}
+
+class CsvRows extends Rows {
+  protected override readonly quotes = true;
+  readonly #columns: Columns;
+  #at: { key: number; label: number } | undefined;
+
+  constructor(columns: Columns) {
+    super();
+    this.#columns = columns;
+  }
+
+  protected override parse(line: string): { key: string; label: string } | undefined {
+    if (line === '' || line === '\r') return undefined;
+    const fields = csvFields(this.#at === undefined ? line.replace(/^\uFEFF/, '') : line);
+    if (this.#at !== undefined)
+      return { key: fields[this.#at.key] ?? '', label: fields[this.#at.label] ?? '' };
+    this.#at = { key: this.#find(fields, 'key'), label: this.#find(fields, 'label') };
+    return undefined;
+  }
+
+  #find(fields: readonly string[], role: keyof Columns): number {
+    const at = fields.indexOf(this.#columns[role]);
+    if (at >= 0) return at;
+    throw new ConfigurationError(
+      `the annotations have no column ${JSON.stringify(this.#columns[role])}, only ${JSON.stringify(fields.slice(0, 20))}: name one as packing.annotations.${role}`,
+    );
+  }
+}
+
+class JsonRows extends Rows {
+  protected override readonly quotes = false;
+  readonly #columns: Columns;
+
+  constructor(columns: Columns) {
+    super();
+    this.#columns = columns;
+  }
+
+  protected override parse(line: string): { key: string; label: string } | undefined {
+    const bare = line.replace(/^\uFEFF/, '').trim();
+    if (bare === '') return undefined;
+    const value = parsed(bare);
+    if (typeof value !== 'object' || value === null) return { key: '', label: '' };
+    const fields = new Map<string, unknown>(Object.entries(value));
+    return { key: textOf(fields.get(this.#columns.key)), label: textOf(fields.get(this.#columns.label)) };
+  }
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string'
+    ? value
+    : typeof value === 'number' || typeof value === 'boolean'
+      ? String(value)
+      : '';
+
+/** @param file its suffix says what the rows are */
+export const rowReader = (file: string, columns: Columns): RowReader =>
+  file.toLowerCase().endsWith('.csv') ? new CsvRows(columns) : new JsonRows(columns);

@@ -1,0 +1,115 @@
+/** How arrivals are packed into shards: the `packing` part of a declaration. */
+import * as z from 'zod';
+import { annotationsSchema } from './packing-parts.ts';
+
+/** Long texts and nested repetition are refused by length alone: keys have at most 1,024 bytes. */
+function isPatternWithGroup(pattern: string): boolean {
+  try {
+    return (new RegExp(`${pattern}|`, 'u').exec('')?.length ?? 0) === 2;
+  } catch {
+    return false;
+  }
+}
+
+export const packingSchema = z
+  .strictObject({
+    format: z
+      .enum(['webdataset', 'tfrecord', 'recordio', 'mds', 'lines', 'records'])
+      .default('webdataset')
+      .describe('The shard format; docs/datasets.md compares them.'),
+    shardMegabytes: z
+      .number()
+      .min(1)
+      .max(5_000)
+      .default(256)
+      .describe('Target size of a shard in 10^6 bytes.'),
+    seed: z
+      .number()
+      .int()
+      .min(0)
+      .max(2 ** 31 - 1)
+      .default(0)
+      .describe('Seed of the shuffle.'),
+    accept: z
+      .array(z.string().regex(/^\.[A-Za-z0-9.]{1,20}$/, 'write suffixes as .png'))
+      .min(1)
+      .optional()
+      .describe(
+        'Suffixes taken; anything else is rejected, with its reason in the manifest. Default: everything.',
+      ),
+    label: z
+      .enum(['parentFolder', 'namePattern', 'annotations', 'none'])
+      .default('parentFolder')
+      .describe(
+        'Where a sample gets its label: from the folder that holds it, from its key by labelPattern, or from the file of annotations. It becomes the member <key>.cls.',
+      ),
+    labelPattern: z
+      .string()
+      .min(1)
+      .max(200)
+      .refine(isPatternWithGroup, 'write a regular expression with one group in brackets, such as ^([a-z]+)_')
+      .optional()
+      .describe(
+        'For namePattern: the first group of this regular expression, found in the key under incoming/, is the label.',
+      ),
+    annotations: annotationsSchema.optional(),
+    labelType: z
+      .enum(['text', 'integer'])
+      .default('text')
+      .describe('integer: tfrecord and mds hold the label as an int64, and other labels are rejected.'),
+    shuffle: z
+      .boolean()
+      .default(true)
+      .describe('Shuffle all samples of a generation by the seed; false keeps the order of keys.'),
+    shardsMultipleOf: z
+      .number()
+      .int()
+      .min(1)
+      .max(10_000)
+      .default(1)
+      .describe('Make the number of shards a multiple of this, so that hosts and workers share them evenly.'),
+    remainder: z
+      .enum(['ragged', 'even', 'drop'])
+      .default('ragged')
+      .describe(
+        'Shards of unequal sample counts: leave them, repeat samples to fill them, or leave samples for later.',
+      ),
+    lines: z
+      .strictObject({
+        kind: z.enum(['text', 'jsonl', 'csv', 'libsvm']).default('text'),
+        header: z
+          .enum(['none', 'perShard', 'drop'])
+          .default('none')
+          .describe('CSV sources with a header line: keep it once in each shard, or leave it out.'),
+      })
+      .prefault({})
+      .describe('Only for the format lines.'),
+    records: z
+      .strictObject({ kind: z.enum(['tfrecord', 'recordio']).default('tfrecord') })
+      .prefault({})
+      .describe('Only for the format records: what the arrivals are.'),
+    whenDone: z
+      .enum(['keep', 'delete'])
+      .default('keep')
+      .describe('What becomes of the packed arrivals after the seal.'),
+  })
+  .refine(({ label, labelPattern }) => label !== 'namePattern' || labelPattern !== undefined, {
+    path: ['labelPattern'],
+    message: 'name the pattern that finds the label in the key',
+  })
+  .refine(({ label, annotations }) => label !== 'annotations' || annotations !== undefined, {
+    path: ['annotations'],
+    message: 'name the file of annotations and its columns: { file, key, label }',
+  })
+  .refine(({ label, annotations }) => label === 'annotations' || annotations === undefined, {
+    path: ['label'],
+    message: 'write label: annotations, or leave the file of annotations out',
+  })
+  .refine(({ label, format }) => label !== 'annotations' || (format !== 'lines' && format !== 'records'), {
+    path: ['annotations'],
+    message: 'lines and records are joined as they are: their labels are inside them',
+  })
+  .refine(({ format, shardMegabytes }) => format !== 'mds' || shardMegabytes <= 4_000, {
+    path: ['shardMegabytes'],
+    message: 'mds holds 32-bit offsets: 4000 at most',
+  });
