@@ -98,15 +98,18 @@ export async function handOver(
   await nextExecution(deps, run);
 }
 
-async function resumeIfDropped(deps: ReconcileDeps, run: RunRecord): Promise<boolean> {
-  const ageSeconds = (deps.clock.now().getTime() - new Date(run.updatedAt).getTime()) / 1000;
-  if (FINISHED.includes(run.status) || ageSeconds < START_GRACE_SECONDS) return false;
-  const status = await deps.executions.status(executionName(run.runId, run.execution));
+async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<boolean> {
+  const status = await deps.executions.status(executionName(listed.runId, listed.execution));
+  // Read after the status: an execution ends after its run is closed, and the index may lag.
+  const run = await deps.runs.getRun(listed.runId);
+  if (run === undefined || FINISHED.includes(run.status) || run.execution !== listed.execution) return false;
   if (status === 'running') {
     await tellAgain(deps, run);
     return false;
   }
   if (status === undefined) {
+    const ageSeconds = (deps.clock.now().getTime() - new Date(run.updatedAt).getTime()) / 1000;
+    if (ageSeconds < START_GRACE_SECONDS) return false;
     await startExecution(deps.executions, run);
     return true;
   }
