@@ -2,6 +2,7 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { RunStore } from '../core/run-store.ts';
 import { attemptMethods } from './run-store/attempts.ts';
+import { marketHistoryMethods } from './run-store/market-history.ts';
 import { pipelineMethods } from './run-store/pipelines.ts';
 import { runMethods } from './run-store/runs.ts';
 import { storedTable } from './run-store/table.ts';
@@ -14,5 +15,6 @@ export function dynamoRunStore(dynamo: DynamoDBDocumentClient, tableName: string
     ...runMethods(table),
     ...attemptMethods(table),
     ...timelineMethods(table),
+    ...marketHistoryMethods(table),
   };
 }

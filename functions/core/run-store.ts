@@ -1,6 +1,7 @@
 /** The service's memory: pipelines, runs, attempts, placements, timeline. DynamoDB behind it (functions/aws/run-store.ts). */
 import type { PipelineRecord } from './batches.ts';
 import type { Pipeline } from './pipeline.ts';
+import type { MarketHistory } from './placement/market-history.ts';
 import type { AttemptRecord, PlacementDecision, RunRecord } from './records.ts';
 
 /** One line of a run's timeline. */
@@ -25,7 +26,7 @@ export interface StoredPlacement {
 }
 
 /** Every write is idempotent or conditional; reads of one item are strongly consistent. */
-export interface RunStore {
+export interface RunStore extends MarketHistory {
   getPipeline(name: string): Promise<PipelineRecord | undefined>;
   listPipelines(): Promise<PipelineRecord[]>;
   /** Creates the record if there is none (open batch = firstBatch) and returns the one that stands. */

@@ -61,6 +61,11 @@ const log = (name: string): Call => ({
   resource: regional('logs', `log-group:/aws/lambda/tidewheel-dev-${name}:log-stream:2026/11/21/x`),
 });
 const ec2 = (action: string): Call => ({ action: `ec2:${action}`, resource: '*' });
+const askMarket: Call[] = [
+  'GetSpotPlacementScores',
+  'DescribeSpotPriceHistory',
+  'DescribeAvailabilityZones',
+].map(ec2);
 const schedules: Call[] = [
   ...['CreateSchedule', 'UpdateSchedule', 'DeleteSchedule'].map((name) => ({
     action: `scheduler:${name}`,
@@ -193,11 +198,15 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     object('s3:DeleteObject', `${layout.incoming('digits')}7/0001.png`),
     learnsOfAbsence,
   ],
-  place: [
-    log('place'),
-    ...items('Get', 'Put'),
+  place: [log('place'), ...items('Get', 'Put'), query, index('list'), ...askMarket],
+  'collect-scores': [
+    log('collect-scores'),
+    ...items('Put'),
     query,
-    ...['GetSpotPlacementScores', 'DescribeSpotPriceHistory', 'DescribeAvailabilityZones'].map(ec2),
+    index('list'),
+    read(layout.pipeline('digits')),
+    learnsOfAbsence,
+    ...askMarket,
   ],
   launch: [
     log('launch'),
@@ -315,5 +324,4 @@ export const RESERVED: readonly (readonly [owner: string, Call])[] = [
   ['seal-dataset', write(layout.manifest('digits', RUN))],
   ['seal-dataset', object('s3:DeleteObject', `${layout.incoming('digits')}7/0001.png`)],
   ['api', write(layout.pipeline('digits'))],
-  ['place', ec2('GetSpotPlacementScores')],
 ];

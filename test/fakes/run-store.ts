@@ -1,6 +1,12 @@
 /** The service's memory without a database: the same conditions, and values that no caller shares. */
 import type { PipelineRecord } from '../../functions/core/batches.ts';
 import { RunNotFoundError } from '../../functions/core/errors.ts';
+import type {
+  AskedQuestion,
+  Encounter,
+  MarketHistory,
+  MarketSample,
+} from '../../functions/core/placement/market-history.ts';
 import {
   type AttemptRecord,
   FINISHED,
@@ -21,6 +27,9 @@ interface Tables {
   readonly attempts: Map<string, AttemptRecord>;
   readonly placements: Map<string, Map<number, PlacementDecision>>;
   readonly timeline: Map<string, Map<string, TimelineEntry>>;
+  readonly samples: Map<string, MarketSample>;
+  readonly encounters: Map<string, Encounter>;
+  readonly questions: Map<string, AskedQuestion>;
   /** Keys of the sparse index: left at the end, never entered again. */
   readonly openRuns: Set<string>;
   readonly openAttempts: Set<string>;
@@ -38,6 +47,9 @@ export function memoryRunStore(): MemoryRunStore {
     attempts: new Map(),
     placements: new Map(),
     timeline: new Map(),
+    samples: new Map(),
+    encounters: new Map(),
+    questions: new Map(),
     openRuns: new Set(),
     openAttempts: new Set(),
   };
@@ -46,6 +58,7 @@ export function memoryRunStore(): MemoryRunStore {
     ...runMethods(tables),
     ...attemptMethods(tables),
     ...timelineMethods(tables),
+    ...marketMethods(tables),
     lose: () => {
       for (const table of Object.values(tables)) table.clear();
     },
@@ -200,5 +213,30 @@ function timelineMethods({ placements, timeline }: Tables): TimelineMethods {
       answer(() =>
         [...under(timeline, runId).values()].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)),
       ),
+  };
+}
+
+function marketMethods({ samples, encounters, questions }: Tables): MarketHistory {
+  const put = async <T>(map: Map<string, T>, key: string, value: T): Promise<void> => {
+    map.set(key, stored(value));
+    await Promise.resolve();
+  };
+  return {
+    putSample: (sample) => put(samples, `${sample.family} ${sample.zoneId} ${sample.at}`, sample),
+    listSamples: (family, zoneId, since) =>
+      answer(() =>
+        [...samples.values()]
+          .filter((each) => each.family === family && each.zoneId === zoneId && each.at >= since)
+          .sort((a, b) => (a.at < b.at ? -1 : 1)),
+      ),
+    putEncounter: (met) => put(encounters, `${met.endedAt} ${met.runId} ${met.attempt}`, met),
+    listEncounters: (family, since) =>
+      answer(() =>
+        [...encounters.values()]
+          .filter((each) => each.instanceType.startsWith(`${family}.`) && each.endedAt >= since)
+          .sort((a, b) => (a.endedAt < b.endedAt ? -1 : 1)),
+      ),
+    putQuestion: (question) => put(questions, question.key, question),
+    listQuestions: (since) => answer(() => [...questions.values()].filter(({ at }) => at >= since)),
   };
 }

@@ -30,6 +30,7 @@ export function runStoreContract(name: string, open: () => Promise<RunStore>): v
     closing(open);
     attempts(open);
     history(open);
+    market(open);
   });
 }
 
@@ -312,5 +313,50 @@ function history(open: () => Promise<RunStore>): void {
     await store.addTimeline('his-c-000001', { id: 'a', at: AT, kind: 'Note', text: 'mine' });
     expect(await store.listTimeline('his-c-00000')).toEqual([]);
     expect(await store.listPlacements('his-c-000001')).toEqual([]);
+  });
+}
+
+function market(open: () => Promise<RunStore>): void {
+  const sample = { family: 'g5', zoneId: 'use1-az4', zoneName: 'us-east-1d', spotUsd: { 'g5.xlarge': 0.4 } };
+  const look = (at: string, scores: Record<string, number>) => ({ ...sample, at, scores, onDemandUsd: {} });
+
+  it('keeps what the market said by family and zone, the newest look of a step', async () => {
+    const store = await open();
+    await store.putSample(look(LATER, { '2 x g5.xlarge': 7 }));
+    await store.putSample(look(AT, { '2 x g5.xlarge': 3 }));
+    await store.putSample(look(LATER, { '2 x g5.xlarge': 8 }));
+    expect(await store.listSamples('g5', 'use1-az4', AT)).toEqual([
+      look(AT, { '2 x g5.xlarge': 3 }),
+      look(LATER, { '2 x g5.xlarge': 8 }),
+    ]);
+    expect(await store.listSamples('g5', 'use1-az4', secondsAfter(1))).toHaveLength(1);
+    expect(await store.listSamples('g5', 'use1-az1', AT)).toEqual([]);
+  });
+
+  it('keeps once what an attempt met, whoever says it, and finds it by family and time', async () => {
+    const store = await open();
+    const met = {
+      runId: 'met-000001',
+      attempt: 1,
+      instanceType: 'p9x.large',
+      market: 'spot',
+      nodes: 2,
+      askedAt: AT,
+      endedAt: LATER,
+      end: 'refused',
+    } as const;
+    await store.putEncounter(met);
+    await store.putEncounter(met);
+    await store.putEncounter({ ...met, instanceType: 'p9.large', attempt: 2 });
+    expect(await store.listEncounters('p9x', AT)).toEqual([met]);
+    expect(await store.listEncounters('p9x', secondsAfter(61))).toEqual([]);
+  });
+
+  it('knows a question asked again by its last time', async () => {
+    const store = await open();
+    await store.putQuestion({ key: '1 x a b c', at: AT });
+    await store.putQuestion({ key: '1 x a b c', at: LATER });
+    await store.putQuestion({ key: '2 x a b c', at: AT });
+    expect(await store.listQuestions(secondsAfter(1))).toEqual([{ key: '1 x a b c', at: LATER }]);
   });
 }

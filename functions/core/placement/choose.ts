@@ -49,7 +49,8 @@ function hopelessReason(situation: Situation, assessed: readonly Assessed[]): st
     return `all ${limits.attempts} attempts of limits.attempts were used`;
   }
   if (secondsLeft <= 0) return `the deadline of ${limits.deadlineHours} h has passed`;
-  if (work.basis !== 'assumed' && work.workSeconds > secondsLeft * ESTIMATE_TOLERANCE) {
+  // What former runs took is no proof: the declaration may have changed since.
+  if (work.basis === 'measured' && work.workSeconds > secondsLeft * ESTIMATE_TOLERANCE) {
     return `the deadline cannot be met: ${hours(work.workSeconds)} of work are left and ${hours(secondsLeft)} of time`;
   }
   if (assessed.length === 0) return 'no pool can be weighed: see the table for the reason of each';

@@ -5,11 +5,15 @@ import type { PlacementDecision, Progress } from '../records.ts';
 import type { RunStore } from '../run-store.ts';
 import { attemptTimeoutSeconds } from './attempt-timeout.ts';
 import { choosePlacement } from './choose.ts';
+import { encounterOf, secondsOfFormerRuns, sightingsOfOthers } from './encounters.ts';
 import type { MarketSource } from './port.ts';
 import { readMarket } from './read-market.ts';
 
 export interface PlaceDeps {
-  readonly runs: Pick<RunStore, 'getRun' | 'listAttempts' | 'putPlacement'>;
+  readonly runs: Pick<
+    RunStore,
+    'getRun' | 'listRuns' | 'listAttempts' | 'putPlacement' | 'putEncounter' | 'listEncounters'
+  >;
   readonly market: MarketSource;
   readonly clock: Clock;
 }
@@ -36,20 +40,26 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
     return { kind: 'launch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
   }
   const { compute, limits } = declaration;
-  const market = await readMarket(deps.market, {
-    instanceTypes: compute.instanceTypes,
-    nodes: compute.nodes,
-    spot: compute.market !== 'on-demand',
-  });
+  const now = deps.clock.now();
+  const met = last && encounterOf(last);
+  if (met) await deps.runs.putEncounter(met);
+  const { instanceTypes, nodes } = compute;
+  const [market, sightings, expectedSeconds] = await Promise.all([
+    readMarket(deps.market, { instanceTypes, nodes, spot: compute.market !== 'on-demand' }),
+    sightingsOfOthers(deps.runs, { runId, instanceTypes, now }),
+    secondsOfFormerRuns(deps.runs, { pipeline: run.pipeline, runId, nodes }),
+  ]);
   const attempt = (last?.attempt ?? 0) + 1;
   const decision = choosePlacement({
     compute,
     limits,
     market,
     closedAt: run.closedAt ?? run.createdAt,
-    now: deps.clock.now().toISOString(),
+    now: now.toISOString(),
     attempts,
     progress: newestProgress(attempts),
+    sightings,
+    expectedSeconds,
   });
   await deps.runs.putPlacement(runId, attempt, decision);
   return resultOf(attempt, decision);

@@ -1,0 +1,155 @@
+/** collect-scores: keeps the market's history, which AWS does not keep for placement scores, and what our attempts met. */
+import { familyOf } from '../catalog/catalog.ts';
+import { readDeclaration } from '../declaration.ts';
+import { layout } from '../layout.ts';
+import type { Pipeline } from '../pipeline.ts';
+import type { Clock, ObjectStore } from '../ports.ts';
+import type { RunStore } from '../run-store.ts';
+import { encounterOf } from './encounters.ts';
+import type { MarketSample } from './market-history.ts';
+import type { Answer, MarketSource, PlacementScore } from './port.ts';
+import { planQuestions, type ScoreNeed, scoreNeeds } from './score-plan.ts';
+
+export interface CollectDeps {
+  readonly runs: RunStore;
+  readonly store: Pick<ObjectStore, 'readText'>;
+  readonly market: MarketSource;
+  readonly clock: Clock;
+}
+
+export interface Collected {
+  readonly samples: number;
+  readonly encounters: number;
+  readonly questions: number;
+  /** What could not be learned this time, each with its reason. */
+  readonly notes: readonly string[];
+}
+
+/** How often the schedule of serverless/functions.yml looks; samples carry the start of their step. */
+const STEP_MILLISECONDS = 15 * 60_000;
+const DAY_MILLISECONDS = 86_400_000;
+
+/** Safe to repeat at any time: a second look within a step replaces the first. */
+export async function collectScores(deps: CollectDeps): Promise<Collected> {
+  const notes: string[] = [];
+  const names = (await deps.runs.listPipelines()).map(({ name }) => name);
+  const computes = await declaredComputes(deps, names);
+  const questions = await askScores(deps, scoreNeeds(computes), notes);
+  const samples = await samplesOf(deps, { computes, questions, notes });
+  for (const sample of samples) await deps.runs.putSample(sample);
+  return {
+    samples: samples.length,
+    encounters: await rememberEncounters(deps, names),
+    questions: questions.length,
+    notes,
+  };
+}
+
+/** A declaration that is gone or cannot be used is asked nothing for; `settle` tells its owner. */
+async function declaredComputes(
+  { store }: CollectDeps,
+  names: readonly string[],
+): Promise<readonly Pipeline['compute'][]> {
+  const read = await Promise.all(
+    names.map(async (name) => {
+      const stored = await store.readText(layout.pipeline(name));
+      const declaration = stored && readDeclaration(name, stored.text);
+      return declaration?.valid === true ? [declaration.pipeline.compute] : [];
+    }),
+  );
+  return read.flat();
+}
+
+interface Asked {
+  readonly need: ScoreNeed;
+  readonly scores: readonly PlacementScore[];
+}
+
+async function askScores(
+  { runs, market, clock }: CollectDeps,
+  needs: readonly ScoreNeed[],
+  notes: string[],
+): Promise<readonly Asked[]> {
+  const now = clock.now();
+  const since = new Date(now.getTime() - DAY_MILLISECONDS).toISOString();
+  const { ask, left } = planQuestions(needs, await runs.listQuestions(since));
+  for (const { key } of left)
+    notes.push(`scores of ${key} are not asked: the day's new questions are used up`);
+  const asked: Asked[] = [];
+  for (const need of ask) {
+    // On record before it is asked: should this function die, the question still counts.
+    await runs.putQuestion({ key: need.key, at: now.toISOString() });
+    const answer = await market.scores(need.instanceTypes, need.nodes);
+    asked.push({ need, scores: taken(`scores of ${need.key}`, answer, notes) });
+  }
+  return asked;
+}
+
+function taken<T>(what: string, answer: Answer<readonly T[]>, notes: string[]): readonly T[] {
+  if (answer.kind === 'known') return answer.value;
+  notes.push(`${what} unknown (${answer.failure}): ${answer.message}`);
+  return [];
+}
+
+type Draft = { -readonly [K in 'scores' | 'spotUsd' | 'onDemandUsd']: Record<string, number> };
+
+async function samplesOf(
+  { market, clock }: CollectDeps,
+  given: {
+    readonly computes: readonly Pipeline['compute'][];
+    readonly questions: readonly Asked[];
+    readonly notes: string[];
+  },
+): Promise<readonly MarketSample[]> {
+  const types = [...new Set(given.computes.flatMap(({ instanceTypes }) => instanceTypes))].sort();
+  if (types.length === 0) return [];
+  const [spot, onDemand, zones] = await Promise.all([
+    market.spotPrices(types),
+    market.onDemandPrices(types),
+    market.zones(),
+  ]);
+  const names = new Map(taken('zones', zones, given.notes).map(({ zoneId, zoneName }) => [zoneId, zoneName]));
+  const drafts = new Map<string, Draft>();
+  const draft = (family: string, zoneId: string): Draft => {
+    const key = `${family} ${zoneId}`;
+    const known = drafts.get(key) ?? { scores: {}, spotUsd: {}, onDemandUsd: {} };
+    drafts.set(key, known);
+    return known;
+  };
+  for (const { need, scores } of given.questions)
+    for (const family of new Set(need.instanceTypes.map(familyOf)))
+      for (const { zoneId, score } of scores) draft(family, zoneId).scores[need.key] = score;
+  // A price of the snapshot is no news, and would be kept as if it were.
+  for (const { instanceType, zoneId, hourlyUsd, basis } of taken('Spot prices', spot, given.notes))
+    if (basis === 'asked') draft(familyOf(instanceType), zoneId).spotUsd[instanceType] = hourlyUsd;
+  const listed = taken('On-Demand prices', onDemand, given.notes);
+  const at = new Date(
+    Math.floor(clock.now().getTime() / STEP_MILLISECONDS) * STEP_MILLISECONDS,
+  ).toISOString();
+  return [...drafts].map(([key, values]) => {
+    const [family = '', zoneId = ''] = key.split(' ');
+    for (const { instanceType, hourlyUsd } of listed)
+      if (familyOf(instanceType) === family) values.onDemandUsd[instanceType] = hourlyUsd;
+    return { family, zoneId, zoneName: names.get(zoneId), at, ...values };
+  });
+}
+
+/** So many runs of a pipeline are looked at each time; `place` remembers the attempts of a run that goes on. */
+const RUNS_LOOKED_AT = 5;
+
+async function rememberEncounters({ runs, clock }: CollectDeps, names: readonly string[]): Promise<number> {
+  const since = new Date(clock.now().getTime() - DAY_MILLISECONDS).toISOString();
+  let count = 0;
+  for (const name of names) {
+    for (const { runId, updatedAt } of await runs.listRuns(name, RUNS_LOOKED_AT)) {
+      if (updatedAt < since) continue;
+      for (const attempt of await runs.listAttempts(runId)) {
+        const met = encounterOf(attempt);
+        if (met === undefined || met.endedAt < since) continue;
+        await runs.putEncounter(met);
+        count += 1;
+      }
+    }
+  }
+  return count;
+}

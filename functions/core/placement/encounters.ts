@@ -1,0 +1,124 @@
+/** From attempts to what they met, and from there to what a placement of another run makes of it. */
+import { familyOf } from '../catalog/catalog.ts';
+import type { AttemptRecord } from '../records.ts';
+import type { RunStore } from '../run-store.ts';
+import type { Sighting } from './beliefs.ts';
+import type { Encounter } from './market-history.ts';
+
+/** undefined while the attempt goes on: nothing has been met yet that would not change. */
+export function encounterOf(attempt: AttemptRecord): Encounter | undefined {
+  const { outcome, placement } = attempt;
+  if (outcome === undefined) return undefined;
+  const { instanceType, zoneId, market } = placement.pool;
+  return {
+    runId: attempt.runId,
+    attempt: attempt.attempt,
+    instanceType,
+    zoneId,
+    market,
+    nodes: placement.topology.nodes,
+    askedAt: attempt.createdAt,
+    startedAt: outcome.startedAt,
+    endedAt: outcome.endedAt ?? attempt.updatedAt,
+    end: endOf(outcome.kind, outcome.startedAt !== undefined),
+  };
+}
+
+function endOf(kind: NonNullable<AttemptRecord['outcome']>['kind'], started: boolean): Encounter['end'] {
+  switch (kind) {
+    case 'capacity':
+      return started ? 'lost' : 'refused';
+    case 'interrupted':
+      return 'lost';
+    case 'completed':
+    case 'timeLimit':
+    case 'serviceError':
+    case 'userError':
+    case 'stopped':
+      return 'kept';
+  }
+}
+
+/** What the encounters of other runs say of capacity, in the words that beliefs are made from. */
+export const sightingsFrom = (encounters: readonly Encounter[]): readonly Sighting[] =>
+  encounters.flatMap(({ instanceType, zoneId, market, startedAt, endedAt, end }) => {
+    const at = (time: string, seen: Sighting['seen']): Sighting => ({
+      atMilliseconds: Date.parse(time),
+      instanceType,
+      zoneId,
+      market,
+      seen,
+    });
+    const start = startedAt === undefined ? [] : [at(startedAt, 'up')];
+    if (end !== 'kept') return [...start, at(endedAt, end)];
+    return start.length === 0 ? [] : [...start, at(endedAt, 'up')];
+  });
+
+/** Median seconds to capacity and to interruption, and how often capacity was refused; undefined where nothing was met. */
+export function summaryOf(encounters: readonly Encounter[]): {
+  readonly asked: number;
+  readonly refused: number;
+  readonly lost: number;
+  readonly toCapacitySeconds?: number | undefined;
+  readonly toInterruptionSeconds?: number | undefined;
+} {
+  const seconds = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1_000;
+  const had = encounters.flatMap((each) =>
+    each.startedAt === undefined ? [] : [{ ...each, startedAt: each.startedAt }],
+  );
+  return {
+    asked: encounters.length,
+    refused: encounters.filter(({ end }) => end === 'refused').length,
+    lost: encounters.filter(({ end }) => end === 'lost').length,
+    toCapacitySeconds: median(had.map((each) => seconds(each.askedAt, each.startedAt))),
+    toInterruptionSeconds: median(
+      had.filter(({ end }) => end === 'lost').map((each) => seconds(each.startedAt, each.endedAt)),
+    ),
+  };
+}
+
+function median(values: readonly number[]): number | undefined {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) / 2)];
+}
+
+/** Nearly nothing of older news is left in a belief. */
+const MEMORY_MILLISECONDS = 7 * 86_400_000;
+
+/** What all runs but this one met lately in the families of these types. */
+export async function sightingsOfOthers(
+  runs: Pick<RunStore, 'listEncounters'>,
+  question: { readonly runId: string; readonly instanceTypes: readonly string[]; readonly now: Date },
+): Promise<readonly Sighting[]> {
+  const since = new Date(question.now.getTime() - MEMORY_MILLISECONDS).toISOString();
+  const families = new Set(question.instanceTypes.map(familyOf));
+  const met = await Promise.all([...families].map((family) => runs.listEncounters(family, since)));
+  return sightingsFrom(met.flat().filter(({ runId }) => runId !== question.runId));
+}
+
+/** So many former runs are looked at; the longest of them counts, because a deadline is to be kept. */
+const FORMER_RUNS = 5;
+
+/** Training seconds of a whole run of the pipeline as its last successful runs took; undefined without any. */
+export async function secondsOfFormerRuns(
+  runs: Pick<RunStore, 'listRuns' | 'listAttempts'>,
+  question: { readonly pipeline: string; readonly runId: string; readonly nodes: number },
+): Promise<number | undefined> {
+  const former = (await runs.listRuns(question.pipeline, FORMER_RUNS + 1)).filter(
+    ({ runId, status, declaration }) =>
+      runId !== question.runId && status === 'succeeded' && declaration?.compute.nodes === question.nodes,
+  );
+  const taken = await Promise.all(
+    former.map(async ({ runId }) => trainingSecondsOf(await runs.listAttempts(runId))),
+  );
+  const known = taken.filter((each) => each > 0);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+/** What the last checkpoint proves, or without one what all attempts took together. */
+function trainingSecondsOf(attempts: readonly AttemptRecord[]): number {
+  const spent = attempts.reduce((sum, { outcome }) => sum + (outcome?.trainingSeconds ?? 0), 0);
+  const proven = attempts.at(-1)?.progressAfter;
+  if (proven?.trainingSeconds === undefined || proven.step < proven.totalSteps) return spent;
+  return proven.trainingSeconds;
+}

@@ -1,0 +1,59 @@
+/** What is remembered of the market across runs: what it said, time by time, and what our own attempts met there. */
+
+/** One look at a family in a zone. */
+export interface MarketSample {
+  /** Instance family, such as g5. */
+  readonly family: string;
+  readonly zoneId: string;
+  /** This account's name of the zone, where it could be learned. */
+  readonly zoneName?: string | undefined;
+  /** ISO 8601, rounded down to the schedule's step: a second look within it replaces the first. */
+  readonly at: string;
+  /** Placement scores 1 to 10 by question (`questionKey`). */
+  readonly scores: Readonly<Record<string, number>>;
+  /** EC2 Spot price of one instance in USD an hour, by type. */
+  readonly spotUsd: Readonly<Record<string, number>>;
+  /** SageMaker On-Demand price of one instance in USD an hour, by type. */
+  readonly onDemandUsd: Readonly<Record<string, number>>;
+}
+
+/** What one attempt met in its pool, whichever pipeline it was of. */
+export interface Encounter {
+  readonly runId: string;
+  readonly attempt: number;
+  readonly instanceType: string;
+  readonly zoneId?: string | undefined;
+  readonly market: 'spot' | 'on-demand';
+  readonly nodes: number;
+  readonly askedAt: string;
+  /** Absent when capacity was never had. */
+  readonly startedAt?: string | undefined;
+  readonly endedAt: string;
+  /** lost: taken away; refused: never given; kept: had until the job ended for another reason. */
+  readonly end: 'lost' | 'refused' | 'kept';
+}
+
+/** A configuration of GetSpotPlacementScores that was asked: new ones a day are limited, old ones are not. */
+export interface AskedQuestion {
+  readonly key: string;
+  /** When it was last asked, ISO 8601. */
+  readonly at: string;
+}
+
+/** Every write is idempotent. Items leave by themselves after the time that `*_DAYS` says. */
+export interface MarketHistory {
+  putSample(sample: MarketSample): Promise<void>;
+  /** Oldest first. */
+  listSamples(family: string, zoneId: string, since: string): Promise<MarketSample[]>;
+  putEncounter(encounter: Encounter): Promise<void>;
+  /** Of a family in all zones and markets that ended since then, oldest first. */
+  listEncounters(family: string, since: string): Promise<Encounter[]>;
+  putQuestion(question: AskedQuestion): Promise<void>;
+  /** Those asked since then. */
+  listQuestions(since: string): Promise<AskedQuestion[]>;
+}
+
+/** A month of history is what a placement may look at; a quarter shows a season. */
+export const SAMPLE_DAYS = 90;
+export const ENCOUNTER_DAYS = 90;
+export const QUESTION_DAYS = 2;

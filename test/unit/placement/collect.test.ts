@@ -1,0 +1,197 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { layout } from '../../../functions/core/layout.ts';
+import { collectScores } from '../../../functions/core/placement/collect.ts';
+import {
+  encounterOf,
+  secondsOfFormerRuns,
+  sightingsOfOthers,
+  summaryOf,
+} from '../../../functions/core/placement/encounters.ts';
+import type { MarketSource } from '../../../functions/core/placement/port.ts';
+import { planQuestions, questionKey, scoreNeeds } from '../../../functions/core/placement/score-plan.ts';
+import { fakeClock } from '../../fakes/clock.ts';
+import { memoryRunStore } from '../../fakes/run-store.ts';
+import {
+  AT,
+  attemptOf,
+  declarationOf,
+  outcomeOf,
+  progressOf,
+  runOf,
+  secondsAfter,
+} from '../../suites/records.ts';
+import { market, ZONES } from './fixtures.ts';
+
+const TYPES = ['g5.xlarge', 'g6.xlarge', 'g4dn.xlarge'];
+const KEY = '2 x g4dn.xlarge g5.xlarge g6.xlarge';
+
+function source(asked: string[]): MarketSource {
+  const view = market();
+  const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
+  return {
+    region: view.region,
+    scores: (types, nodes) => {
+      asked.push(questionKey(types, nodes));
+      return known(view.scores);
+    },
+    spotPrices: () => known(view.spotPrices),
+    onDemandPrices: () => known(view.onDemandPrices),
+    zones: () => known(view.zones),
+  };
+}
+
+let asked: string[];
+let deps: Parameters<typeof collectScores>[0] & { readonly clock: ReturnType<typeof fakeClock> };
+
+beforeEach(async () => {
+  asked = [];
+  const runs = memoryRunStore();
+  const texts = new Map<string, string>();
+  for (const [name, instanceTypes] of [
+    ['one', TYPES],
+    ['two', TYPES.toReversed()],
+  ] as const) {
+    await runs.ensurePipeline(name, { firstBatch: 1, at: AT });
+    const declaration = { name, training: { strategy: 'ddp' }, compute: { instanceTypes, nodes: 2 } };
+    texts.set(layout.pipeline(name), JSON.stringify(declaration));
+  }
+  await runs.ensurePipeline('gone', { firstBatch: 1, at: AT });
+  const store = {
+    readText: (key: string) => {
+      const text = texts.get(key);
+      return Promise.resolve(text === undefined ? undefined : { text, etag: '' });
+    },
+  };
+  deps = { runs, store, market: source(asked), clock: fakeClock(AT) };
+});
+
+describe('collect-scores', () => {
+  it('asks one question for pipelines that want the same, and keeps scores and prices by family and zone', async () => {
+    expect(await collectScores(deps)).toMatchObject({ questions: 1, samples: 9, notes: [] });
+    expect(asked).toEqual([KEY]);
+    const [sample, ...more] = await deps.runs.listSamples('g5', 'use1-az1', AT);
+    expect(more).toEqual([]);
+    expect(sample).toEqual({
+      family: 'g5',
+      zoneId: 'use1-az1',
+      zoneName: 'us-east-11',
+      at: AT,
+      scores: { [KEY]: 6 },
+      spotUsd: { 'g5.xlarge': 0.4 },
+      onDemandUsd: { 'g5.xlarge': 1.25 },
+    });
+  });
+
+  it('replaces a look of the same quarter of an hour and adds one of the next', async () => {
+    await collectScores(deps);
+    deps.clock.advance(600);
+    await collectScores(deps);
+    expect(await deps.runs.listSamples('g6', ZONES[0], AT)).toHaveLength(1);
+    deps.clock.advance(600);
+    await collectScores(deps);
+    expect(await deps.runs.listSamples('g6', ZONES[0], AT)).toHaveLength(2);
+    expect(await deps.runs.listQuestions(AT)).toEqual([{ key: KEY, at: secondsAfter(1_200) }]);
+  });
+
+  it('keeps what is known when the market answers nothing, and says what it did not learn', async () => {
+    const silent = () =>
+      Promise.resolve({ kind: 'unknown' as const, failure: 'throttled' as const, message: 'slow down' });
+    const done = await collectScores({
+      ...deps,
+      market: { region: 'x', scores: silent, spotPrices: silent, onDemandPrices: silent, zones: silent },
+    });
+    expect(done).toMatchObject({ samples: 0, questions: 1 });
+    expect(done.notes).toHaveLength(4);
+  });
+
+  it('remembers what the attempts of every pipeline met, once', async () => {
+    await deps.runs.createRun(runOf('one', 1));
+    const outcome = outcomeOf('interrupted', { startedAt: secondsAfter(60), endedAt: secondsAfter(660) });
+    await deps.runs.createAttempt(attemptOf('one-000001', 1, { outcome, status: 'interrupted' }));
+    await deps.runs.createAttempt(attemptOf('one-000001', 2));
+    deps.clock.advance(900);
+    await collectScores(deps);
+    await collectScores(deps);
+    const met = await deps.runs.listEncounters('g5', AT);
+    expect(met).toMatchObject([{ runId: 'one-000001', attempt: 1, end: 'lost', zoneId: 'use1-az4' }]);
+    expect(summaryOf(met)).toEqual({
+      asked: 1,
+      refused: 0,
+      lost: 1,
+      toCapacitySeconds: 60,
+      toInterruptionSeconds: 600,
+    });
+  });
+});
+
+describe('the plan of questions', () => {
+  it('never has more distinct questions in a day than the limit, whatever is wanted day after day', () => {
+    const types = fc.subarray(['a.x', 'b.x', 'c.x', 'd.x', 'e.x'], { minLength: 1 });
+    const compute = fc.record({ instanceTypes: types, nodes: fc.integer({ min: 1, max: 64 }) });
+    fc.assert(
+      fc.property(fc.array(fc.array(compute, { maxLength: 12 }), { maxLength: 8 }), (looks) => {
+        const known = new Set<string>();
+        for (const computes of looks) {
+          const needs = scoreNeeds(computes.map((each) => declarationOf('p', { compute: each }).compute));
+          const before = [...known].map((key) => ({ key, at: AT }));
+          const { ask, left } = planQuestions(needs, before, 4);
+          expect(ask.length + left.length).toBe(needs.length);
+          for (const { key } of ask) known.add(key);
+        }
+        expect(known.size).toBeLessThanOrEqual(4);
+      }),
+    );
+  });
+
+  it('asks nothing for a pipeline that never uses Spot', () => {
+    const compute = { instanceTypes: TYPES, market: 'on-demand' };
+    expect(scoreNeeds([declarationOf('p', { compute }).compute])).toEqual([]);
+  });
+});
+
+describe('what other runs met', () => {
+  const refused = attemptOf('other-000001', 1, {
+    outcome: outcomeOf('capacity', { endedAt: secondsAfter(600) }),
+  });
+  const met = (attempt = refused) => {
+    const encounter = encounterOf(attempt);
+    if (encounter === undefined) throw new Error('the attempt has an outcome');
+    return encounter;
+  };
+
+  it('is seen by a placement for a week, by the run itself never', async () => {
+    const { runs } = deps;
+    await runs.putEncounter(met());
+    const see = (runId: string, seconds: number) =>
+      sightingsOfOthers(runs, { runId, instanceTypes: TYPES, now: new Date(secondsAfter(seconds)) });
+    expect(await see('mine-000001', 3_600)).toMatchObject([{ seen: 'refused', instanceType: 'g5.xlarge' }]);
+    expect(await see('other-000001', 3_600)).toEqual([]);
+    expect(await see('mine-000001', 8 * 86_400)).toEqual([]);
+  });
+
+  it('says nothing before the attempt has ended', () => {
+    expect(encounterOf(attemptOf('other-000001', 1))).toBeUndefined();
+  });
+
+  it('tells how long the next run takes: the longest of the last ones with as many nodes', async () => {
+    const { runs } = deps;
+    const times = [900, 2_000, 1_000];
+    for (const [index, seconds] of times.entries()) {
+      const batch = index + 1;
+      const compute = { instanceTypes: TYPES, nodes: seconds === 2_000 ? 4 : 2 };
+      const declaration = declarationOf('digits', { compute });
+      const run = runOf('digits', batch, { status: 'succeeded', declaration });
+      await runs.createRun(run);
+      await runs.createAttempt(
+        attemptOf(run.runId, 1, {
+          outcome: outcomeOf('completed', { trainingSeconds: seconds + 200 }),
+          progressAfter: progressOf(100, { trainingSeconds: seconds }),
+        }),
+      );
+    }
+    const question = { pipeline: 'digits', runId: 'digits-000009', nodes: 2 };
+    expect(await secondsOfFormerRuns(runs, question)).toBe(1_000);
+    expect(await secondsOfFormerRuns(runs, { ...question, nodes: 8 })).toBeUndefined();
+  });
+});
