@@ -78,7 +78,21 @@ def _mirrored(python: Path, data: Path) -> Recipe:
     )
 
 
+def _mpi(python: Path, data: Path) -> Recipe:
+    return Recipe(
+        name="deepfm",
+        job=deepfm("mpi", "train_mpi.py", python, data, tidewheel_processes_per_host=2),
+        world_size=4,
+        metric="auc",
+        model="model.npz",
+        least=0.6,
+        interrupt_from=16,
+        total=128,
+    )
+
+
 CATALOGUE = (
+    Entry("mpi", "", _mpi),
     Entry("parameter-server", "tf", _parameter_server),
     Entry("multi-worker-mirrored", "tf", _mirrored),
 )

@@ -49,6 +49,8 @@ class GangView:
     stop_reason: str = ""
     ended: dict[str, int] = field(default_factory=dict)
     """Exit codes of the hosts that ended."""
+    proxies: dict[int, list[str]] = field(default_factory=dict)
+    """Options of the MPI proxies that the leader asks the hosts to run, by the host's index."""
 
     def take(self, host: str, message: dict[str, object]) -> None:
         said = message.get("say")
@@ -63,6 +65,11 @@ class GangView:
                 self.trouble = Trouble(
                     host, self.ended[host], text[:2048] if isinstance(text, str) else ""
                 )
+
+    def take_proxy(self, message: dict[str, object]) -> None:
+        index, options = message.get("index"), message.get("options")
+        if isinstance(index, int) and isinstance(options, list):
+            self.proxies.setdefault(index, [str(option) for option in options[:64]])
 
     def lose(self, host: str) -> None:
         """The connection to a host broke although it has not ended."""
@@ -170,6 +177,10 @@ class Gang:
 
     def tell_ended(self, code: int, text: str = "") -> None:
         self._tell({"say": "ended", "code": code, "text": text[:REASON_CHARACTERS]})
+
+    def tell_proxy(self, index: int, options: list[str]) -> None:
+        """Asks the host of that index to run an MPI proxy; only the leader is believed."""
+        self._tell({"say": "proxy", "index": index, "options": options})
 
     def close(self) -> None:
         """Says what is still unsaid, within two seconds."""
@@ -302,6 +313,8 @@ class Gang:
             for earlier in self._history:
                 line.put(earlier)
             return True
+        if message.get("say") == "proxy" and host == line.host == self._leader:
+            self.view.take_proxy(message)
         is_own_word = self._current != self._leader or host == line.host
         if (
             message.get("say") in ("stop", "ended", "lost")

@@ -20,6 +20,7 @@ from .failure import LogTail, failure_text, write_failure
 from .gang import Gang, Trouble
 from .hardware import gpu_count
 from .job import Job, read_job
+from .mpi import proxy_arguments, proxy_options
 from .nvml import open_gpus
 from .progress import LogProgress, ProgressReporter
 from .script import Script
@@ -170,6 +171,8 @@ def _prepare_and_supervise(
     def on_line(line: str) -> None:
         tail.add(line)
         log.read_line(line)
+        if job.strategy == "mpi" and job.is_leader and (proxy := proxy_options(line)):
+            gang.tell_proxy(*proxy)
 
     install_requirements(
         job,
@@ -185,9 +188,15 @@ def _prepare_and_supervise(
         return Outcome(EXIT_STOPPED)
     if launch.only_waits:
         return _wait_for_leader(job, settings, stop, gang)
+    argv = launch.argv
+    if launch.awaits_proxy is not None:
+        options = _wait_for_proxy(launch.awaits_proxy, settings, stop, gang)
+        if options is None:
+            return _wait_for_leader(job, settings, stop, gang)
+        argv = proxy_arguments(job.distribution_hosts[0], options)
     progress = ProgressReporter(job.checkpoint_dir, leader=job.is_leader, log=log)
     script = Script(
-        launch.argv,
+        argv,
         environment=environment,
         directory=job.code_dir,
         on_line=on_line,
@@ -223,6 +232,25 @@ def _prepare_and_supervise(
         say(f"host {leader}, which this one served, ended with {gang.view.ended[leader]}")
         return Outcome(gang.view.ended[leader])
     return judge(job, end, tail)
+
+
+def _wait_for_proxy(
+    index: int, settings: Settings, stop: StopRequest, gang: Gang
+) -> list[str] | None:
+    """What the leader's mpiexec wants of this host; None when everything has ended before."""
+    give_up = time.monotonic() + settings.peers_seconds
+    while index not in gang.view.proxies:
+        if stop.is_set() or gang.view.trouble or gang.view.ended:
+            return None
+        if time.monotonic() > give_up:
+            raise ConfigurationError(
+                [
+                    f"no word from the leader's mpiexec within {settings.peers_seconds:g} s: "
+                    f"open port {settings.gang_port} between the job's hosts"
+                ]
+            )
+        time.sleep(0.1)
+    return gang.view.proxies[index]
 
 
 def _wait_for_leader(job: Job, settings: Settings, stop: StopRequest, gang: Gang) -> Outcome:

@@ -1,8 +1,8 @@
 """Runs a program beside the services that it needs on this host.
 
 Started by the agent as a program of its own, with one argument: JSON with `services` and `main`,
-each of them `{"argv": [...], "environment": {...}}`. Ends with the main program's exit code; a service that
-ends earlier fails the whole. Without a main program the services run until one ends.
+each of them `{"argv": [...], "environment": {...}}`. Ends with the main program's exit code; a
+service that ends earlier fails the whole. Without a main program the services run until one ends.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .environment import script_arguments
 from .job import Job
+from .mpi import starter_arguments
 from .settings import ConfigurationError, Settings
 from .several import Program
 from .tensorflow_roles import parameter_server_programs, worker_config
@@ -35,6 +36,8 @@ class Launch:
     """Nothing runs on this host: it stays until the leader has ended."""
     serves: bool = False
     """What runs here serves the leader's script, and ends with it."""
+    awaits_proxy: int | None = None
+    """What runs here is an MPI proxy: the leader tells its options for the host of this index."""
 
 
 def plan(job: Job, settings: Settings, host: Host) -> Launch:
@@ -137,9 +140,24 @@ def several(services: list[Program], main: Program | None) -> Launch:
 _SEVERAL = Path(__file__).with_name("several.py")
 _HOSTS_ALONE = ("ddp", "multi-worker-mirrored", "mpi")
 """Strategies in which hosts of other groups have no part."""
+
+
+def _mpi(job: Job, settings: Settings, host: Host) -> Launch:
+    """mpiexec on the leader, a proxy on every other host; the proxies start the ranks."""
+    processes = processes_per_host(job, host)
+    index = job.training_hosts.index(job.current_host)
+    names = _interface(job)
+    if index > 0:
+        return Launch([], processes, names, has_launcher=True, serves=True, awaits_proxy=index)
+    script = [sys.executable, "-u", *_script(job)]
+    argv = starter_arguments(job, processes, names.get("GLOO_SOCKET_IFNAME"), script)
+    return Launch(argv, processes, names, has_launcher=True)
+
+
 _PLANNERS: dict[str, Callable[[Job, Settings, Host], Launch]] = {
     "single": _single,
     "ddp": _ddp,
     "multi-worker-mirrored": _multi_worker_mirrored,
     "parameter-server": _parameter_server,
+    "mpi": _mpi,
 }

@@ -141,27 +141,28 @@ def train_mirrored(config: Config, index: int, workers: int) -> None:
     own = config.batch_size // workers
 
     @tf.function
-    def learn(path: Any, first: Any, flags: Any) -> tuple[Any, Any]:  # noqa: ANN401
-        def on_worker(path: Any, first: Any, flags: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    def learn(path: Any, first: Any, flags: Any) -> Any:  # noqa: ANN401
+        def on_worker(path: Any, first: Any, flags: Any) -> Any:  # noqa: ANN401
             serialized = read_batch(path, first + index * own, own)
             loss, updates = trainer.gradients(serialized, config.batch_size)
-            context = tf.distribute.get_replica_context()
-            # One by one: TensorFlow cannot reduce a list in which rows of tables are mixed with
-            # whole arrays.
-            summed = [context.all_reduce("sum", gradient) for _, _, gradient in updates]
-            loss, flags = context.all_reduce("sum", [loss, flags])
+            told = tf.concat([[loss], flags], 0)
 
-            def update(strategy: Any, gradients: list[Any]) -> None:  # noqa: ANN401
-                for (part, kept, _), gradient in zip(updates, gradients, strict=True):
-                    strategy.extended.update(
-                        part, adagrad_local, args=(kept, gradient), group=False
-                    )
+            def update(strategy: Any, told: Any, *gradients: Any) -> Any:  # noqa: ANN401
+                extended = strategy.extended
+                places = [part for part, _, _ in updates]
+                pairs = [*zip(gradients, places, strict=True), (told, places[0])]
+                *summed, told = extended.batch_reduce_to(tf.distribute.ReduceOp.SUM, pairs)
+                for (part, kept, _), gradient in zip(updates, summed, strict=True):
+                    extended.update(part, step_of, args=(kept, gradient), group=False)
+                return told
 
-            def adagrad_local(part: Any, kept: Any, gradient: Any) -> None:  # noqa: ANN401
+            def step_of(part: Any, kept: Any, gradient: Any) -> None:  # noqa: ANN401
                 adagrad(part, kept, gradient, config.learning_rate)
 
-            context.merge_call(update, args=(summed,))
-            return loss, flags
+            context = tf.distribute.get_replica_context()
+            return context.merge_call(
+                update, args=(told, *(gradient for _, _, gradient in updates))
+            )
 
         return strategy.run(on_worker, args=(path, first, flags))
 
@@ -176,14 +177,14 @@ def train_mirrored(config: Config, index: int, workers: int) -> None:
         late = campaign.is_first and campaign.is_due(trainer.step)
         # Told together with the gradients: all leave, and all save, at the same step.
         flags = tf.constant([float(tidewheel.stop_soon()), float(late)])
-        loss, flags = learn(
-            tf.constant(str(batch.shard)), tf.constant(batch.first, tf.int64), flags
+        told = learn(tf.constant(str(batch.shard)), tf.constant(batch.first, tf.int64), flags)
+        loss, stopping, due = (
+            float(value) for value in strategy.experimental_local_results(told)[0]
         )
-        stopping, due = (bool(flag > 0) for flag in flags.numpy())
-        if due or stopping or trainer.step % 10 == 0:
-            campaign.tell(trainer.step, loss=float(loss))
+        if due > 0 or stopping > 0 or trainer.step % 10 == 0:
+            campaign.tell(trainer.step, loss=loss)
         time.sleep(config.pause)
-        if trainer.stop_or_save(due, stopping):
+        if trainer.stop_or_save(due > 0, stopping > 0):
             return
     trainer.finish(read_arrays(trainer.variables))
 
