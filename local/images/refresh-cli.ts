@@ -1,7 +1,7 @@
 /**
  * Renews functions/core/launch/image-table.json from a checkout of github.com/aws/deep-learning-containers:
  *   git clone --depth 1 https://github.com/aws/deep-learning-containers /tmp/dlc
- *   node local/images/refresh-cli.ts /tmp/dlc
+ *   npm run images:refresh -- /tmp/dlc
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const TABLE = join(import.meta.dirname, '../../functions/core/launch/image-table
 const checkout = process.argv[2];
 if (checkout === undefined || !existsSync(join(checkout, 'docs/src/data'))) {
   console.error(
-    'usage: node local/images/refresh-cli.ts FOLDER, a checkout of github.com/aws/deep-learning-containers',
+    'usage: npm run images:refresh -- FOLDER, a checkout of github.com/aws/deep-learning-containers',
   );
   process.exit(2);
 }
