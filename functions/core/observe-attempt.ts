@@ -1,7 +1,9 @@
 /** One look at an attempt's job, wherever it runs: what Describe says is recorded, and whoever waits is told. Safe to repeat at any time. */
 
 import type { Launcher } from './launch/launcher.ts';
-import { isTerminal, outcomeOf, shouldTakeBack } from './launch/outcome.ts';
+import { isTerminal, outcomeOf } from './launch/outcome.ts';
+import type { TrainingJobDescription } from './launch/port.ts';
+import { whyStop } from './policy/running.ts';
 import type { Clock, Executions, Notifier } from './ports.ts';
 import type { AttemptOutcome, AttemptRecord } from './records.ts';
 import type { RunStore } from './run-store.ts';
@@ -20,9 +22,6 @@ export type Observed =
   | { readonly kind: 'takenBack' }
   | { readonly kind: 'ended'; readonly attempt: AttemptRecord };
 
-/** A Spot job that waits longer than this for capacity is worth more elsewhere. */
-const PATIENCE_SECONDS = 600;
-
 /** @param known may be old; what counts is what is on record once the job has been seen */
 export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): Promise<Observed> {
   const job = known.outcome === undefined ? await deps.launcher.describe(known.jobName) : undefined;
@@ -39,10 +38,8 @@ export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): P
     return { kind: 'ended', attempt: await end(deps, attempt, lossOf(attempt, outcomeOf(job))) };
 
   const updatedAt = now.toISOString();
-  if (attempt.takenBackAt === undefined && shouldTakeBack(job, now, { patienceSeconds: PATIENCE_SECONDS })) {
-    const place = attempt.placement.pool.zoneId ?? 'its zone';
-    return takeBack(deps, attempt, `lost its capacity in ${place}: taken back`);
-  }
+  const why = attempt.takenBackAt === undefined ? await stopReason(deps, attempt, job) : undefined;
+  if (why !== undefined) return takeBack(deps, attempt, why);
   if (attempt.takenBackAt !== undefined && job.TrainingJobStatus === 'InProgress') {
     await deps.launcher.stop(attempt.jobName);
     return { kind: 'takenBack' };
@@ -51,6 +48,17 @@ export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): P
     await deps.runs.updateAttempt(attempt.runId, attempt.attempt, { status: 'running', updatedAt });
   }
   return { kind: 'running' };
+}
+
+/** The policy's word on a job that goes on: its budget and its wait are looked at anew each time. */
+async function stopReason(
+  { runs, clock }: ObserveDeps,
+  attempt: AttemptRecord,
+  job: TrainingJobDescription,
+): Promise<string | undefined> {
+  const [run, others] = await Promise.all([runs.getRun(attempt.runId), runs.listAttempts(attempt.runId)]);
+  const budgetUsd = run?.declaration?.limits.budgetUsd;
+  return whyStop({ attempt, job, now: clock.now(), others, budgetUsd });
 }
 
 /** Recorded before the stop: whoever sees the job stopped must know that it was us. */

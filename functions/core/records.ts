@@ -43,6 +43,8 @@ export interface Placement {
   readonly maximumRunSeconds: number;
   /** Spot only: how long the job may wait for capacity and run, together. */
   readonly maximumWaitSeconds?: number | undefined;
+  /** Spot only: until when the job may wait for capacity; later On-Demand could not keep the deadline. */
+  readonly spotUntil?: string | undefined;
   readonly reason: string;
   readonly considered: readonly PoolAssessment[];
   readonly decidedAt: string;

@@ -75,6 +75,10 @@ function overBudget({ input, work, spentUsd }: Situation, assessed: readonly Ass
 const spotIsSafe = ({ slackSeconds, work, marginSeconds }: Situation): boolean =>
   slackSeconds >= work.restartSeconds + marginSeconds;
 
+/** While a job waits no work is done, so the moment at which Spot stops being safe is known now. */
+const spotUntil = ({ nowMilliseconds, slackSeconds, work, marginSeconds }: Situation): string =>
+  new Date(nowMilliseconds + (slackSeconds - work.restartSeconds - marginSeconds) * 1_000).toISOString();
+
 const spotRefusedBy = (situation: Situation): string | undefined =>
   situation.input.compute.market === 'spot-then-on-demand' && !spotIsSafe(situation)
     ? `no slack is left for Spot: ${hours(situation.slackSeconds)} until the latest safe start`
@@ -136,6 +140,7 @@ function launch(
     maximumRunSeconds,
     // SageMaker counts waiting and running together and refuses less than the running time.
     ...(spot ? { maximumWaitSeconds: Math.max(maximumRunSeconds, Math.ceil(situation.secondsLeft)) } : {}),
+    ...(spot && input.compute.market === 'spot-then-on-demand' ? { spotUntil: spotUntil(situation) } : {}),
     reason: describeAction(chosen, situation),
     considered,
     decidedAt: input.now,

@@ -1,0 +1,57 @@
+/**
+ * Whether an attempt that has not ended is to be stopped: because the budget would not last to the next look, or because
+ * its Spot pool keeps it waiting. A stop lets the script save; where it goes on is `place`'s decision.
+ */
+import { isTerminal } from '../launch/job-state.ts';
+import type { TrainingJobDescription } from '../launch/port.ts';
+import { takeBackReason } from '../launch/take-back.ts';
+import { hourlyUsdOf, spentUsd } from '../placement/work.ts';
+import type { AttemptRecord, Placement } from '../records.ts';
+
+export interface RunningQuestion {
+  readonly attempt: AttemptRecord;
+  readonly job: TrainingJobDescription;
+  readonly now: Date;
+  /** Other attempts of the run. */
+  readonly others: readonly AttemptRecord[];
+  readonly budgetUsd?: number | undefined;
+}
+
+/** Why to stop it, as it goes into the timeline, or undefined: leave it alone. */
+export type StopReason = string | undefined;
+
+/** A Spot job that waits longer than this for capacity is worth more elsewhere. */
+export const PATIENCE_SECONDS = 600;
+/** Until the next look (reconcile's schedule), and for the save after the stop. Both are paid. */
+const NEXT_LOOK_SECONDS = 300;
+const SAVE_SECONDS = 120;
+
+export function whyStop(question: RunningQuestion): StopReason {
+  const { attempt, job, now } = question;
+  if (isTerminal(job) || job.TrainingJobStatus === 'Stopping') return undefined;
+  const budget = overBudget(question);
+  if (budget !== undefined) return budget;
+  const { pool, spotUntil } = attempt.placement;
+  const place = pool.zoneId ?? 'its zone';
+  if (takeBackReason(job, now, { patienceSeconds: PATIENCE_SECONDS }) !== undefined)
+    return `lost its capacity in ${place}: taken back`;
+  const waits = takeBackReason(job, now, { patienceSeconds: 0 }) !== undefined;
+  if (waits && spotUntil !== undefined && now.getTime() >= Date.parse(spotUntil))
+    return `has waited for Spot in ${place} until the latest safe moment for On-Demand: taken back`;
+  return undefined;
+}
+
+function overBudget({ attempt, job, now, others, budgetUsd }: RunningQuestion): StopReason {
+  if (budgetUsd === undefined || job.TrainingStartTime === undefined) return undefined;
+  const ran = Math.max(0, now.getTime() - job.TrainingStartTime.getTime()) / 1_000;
+  const spent = spentUsd(others.filter((each) => each.attempt !== attempt.attempt));
+  const ahead = ran + NEXT_LOOK_SECONDS + SAVE_SECONDS;
+  const needed = spent + (gangHourlyUsd(attempt.placement) * ahead) / 3_600;
+  // SageMaker's own limit ends it as well, but only this leaves time for a save.
+  if (needed <= budgetUsd) return undefined;
+  return `would pass the budget of $${budgetUsd.toFixed(2)} before the next look: stopped after a save`;
+}
+
+/** Helpers are always paid on demand. */
+const gangHourlyUsd = (placement: Placement): number =>
+  hourlyUsdOf(placement) * placement.topology.nodes + (placement.helpersHourlyUsd ?? 0);
