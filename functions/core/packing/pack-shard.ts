@@ -7,8 +7,10 @@ import {
   type PlanFacts,
   type ShardEncoder,
   type ShardFormat,
+  type ShardSink,
   Unfit,
 } from './formats/format.ts';
+import { GzipSink } from './gzip-sink.ts';
 import { excludeAll, judgeSample, takesImages } from './judge-sample.ts';
 import type { BlobStore, GetResult } from './port.ts';
 import type { Exclusion, MemberLine, PlannedMember, PlannedSample, Rejection } from './records.ts';
@@ -67,6 +69,9 @@ class ShardBuilder {
   readonly #deps: PackDeps;
   readonly #job: ShardJob;
   readonly #upload: ShardUpload;
+  readonly #gzip: GzipSink | undefined;
+  /** Where the format writes: the upload, or what compresses on the way to it. */
+  readonly #sink: ShardSink;
   readonly #window: FetchWindow;
   readonly #encoder: ShardEncoder;
   readonly #sniff: boolean;
@@ -83,6 +88,8 @@ class ShardBuilder {
     this.#deps = deps;
     this.#job = job;
     this.#upload = state.upload;
+    this.#gzip = job.format.isGzipped?.(job.packing) === true ? new GzipSink(state.upload) : undefined;
+    this.#sink = this.#gzip ?? state.upload;
     this.#sniff = takesImages(job.packing.accept);
     this.#exclusions.push(...state.excluded.values());
     this.#taken = this.#layOut(job.samples.filter(({ ordinal }) => !state.excluded.has(ordinal)));
@@ -105,13 +112,14 @@ class ShardBuilder {
   }
 
   async build(): Promise<BuiltShard> {
-    await this.#encoder.start(this.#upload);
+    await this.#encoder.start(this.#sink);
     for (const laid of this.#taken) {
       const bytes = laid.members.reduce((sum, { size }) => sum + size, 0);
       if (bytes <= this.#deps.window.pieceBytes) await this.#packSmall(laid);
       else await this.#packLarge(laid);
     }
-    await this.#encoder.finish(this.#upload);
+    await this.#encoder.finish(this.#sink);
+    await this.#gzip?.finish();
     const spoilt = this.#job.format.fixedLayout && this.#samples < this.#taken.length;
     if (spoilt) throw new SamplesSpoiled(this.#exclusions);
     const uploaded = await this.#upload.finish();
@@ -135,9 +143,9 @@ class ShardBuilder {
       return;
     }
     const members = laid.members.map((part): EncodedMember => ({ ...part, body: bodyOf(part, reads) }));
-    const before = this.#upload.position;
+    const before = this.#sink.position;
     try {
-      this.#note(laid, await this.#encoder.add(this.#upload, laid, members));
+      this.#note(laid, await this.#encoder.add(this.#sink, laid, members));
     } catch (error: unknown) {
       if (!(error instanceof Unfit)) throw error;
       this.#drop(laid, error.reason, before);
@@ -151,7 +159,7 @@ class ShardBuilder {
   /** What was not yet written can simply be left out. */
   #drop(laid: LaidSample, reason: Rejection, before: number): void {
     const exclusion = excludeAll(laid.sample, reason);
-    if (this.#upload.position !== before) throw new SamplesSpoiled([exclusion]);
+    if (this.#sink.position !== before) throw new SamplesSpoiled([exclusion]);
     this.#exclusions.push(exclusion);
   }
 
@@ -164,7 +172,7 @@ class ShardBuilder {
       }),
     );
     try {
-      this.#note(laid, await this.#encoder.add(this.#upload, laid, members));
+      this.#note(laid, await this.#encoder.add(this.#sink, laid, members));
     } catch (error: unknown) {
       if (!(error instanceof Unfit)) throw error;
       throw new SamplesSpoiled([excludeAll(laid.sample, error.reason)]);

@@ -9,7 +9,7 @@ import { Annotations } from './labels/annotations.ts';
 import { SampleLabels } from './labels/sample-labels.ts';
 import { listInParallel } from './parallel-listing.ts';
 import { places } from './places.ts';
-import { type BlobStore, joinChunks, readText } from './port.ts';
+import { type BlobStore, joinChunks, type ListedBlob, readText } from './port.ts';
 import { type Plan, planSchema } from './records.ts';
 import { listGenerations, sealedFilter } from './sealed-arrivals.ts';
 import { type DealingLimits, dealSamples } from './sharding.ts';
@@ -169,14 +169,15 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   const generations = await listGenerations(deps.store, input.pipeline);
   const isSealed = sealedFilter(deps.store, generations, annotations?.version);
   const noData = new Set([incoming, `${incoming}${input.settleMarker ?? ''}`, annotations?.key]);
+  const takeUp = async (object: ListedBlob): Promise<void> => {
+    if (noData.has(object.key)) return;
+    labels?.meet(object.key.slice(incoming.length));
+    if (!(await isSealed(object.key, object.etag))) draft.add(object);
+  };
   let listedAt: string | undefined;
   for await (const page of listInParallel(deps.store, incoming)) {
     listedAt ??= (page.serverTime === undefined ? deps.now() : new Date(page.serverTime)).toISOString();
-    for (const object of page.objects) {
-      if (noData.has(object.key)) continue;
-      labels?.meet(object.key.slice(incoming.length));
-      if (!(await isSealed(object.key, object.etag))) draft.add(object);
-    }
+    for (const object of page.objects) await takeUp(object);
   }
   draft.settle();
   return { draft, listedAt: listedAt ?? deps.now().toISOString(), annotations, labels };

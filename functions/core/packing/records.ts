@@ -153,6 +153,8 @@ export const manifestSchema = z.object({
   pipeline: z.string(),
   generation: z.string(),
   format: z.string(),
+  /** Shards are gzip files; offsets of members are those of the plain bytes. */
+  compression: z.literal('gzip').optional(),
   seed: z.number().int(),
   plan: z.string(),
   listedAt: z.string(),

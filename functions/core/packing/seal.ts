@@ -3,6 +3,7 @@ import type { PackingSettings } from '../pipeline.ts';
 import { accountArrivals } from './account.ts';
 import { finishedShard } from './decide-shard.ts';
 import { deletePacked } from './delete-packed.ts';
+import { formatOf } from './formats/formats.ts';
 import { type Places, places } from './places.ts';
 import { readPlan } from './plan.ts';
 import { type BlobStore, joinChunks } from './port.ts';
@@ -91,6 +92,7 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
     pipeline: input.pipeline,
     generation: input.runId,
     format: input.packing.format,
+    ...(formatOf(input.packing).isGzipped?.(input.packing) === true && { compression: 'gzip' }),
     seed: input.packing.seed,
     plan: plan.digest,
     listedAt: plan.listedAt,

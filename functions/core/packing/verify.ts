@@ -1,11 +1,10 @@
 /** Proves a sealed generation from its own objects: lists against the manifest, every shard's bytes against the lists. */
-import { createHash, hash } from 'node:crypto';
-import { crc32 } from 'node:zlib';
+import { hash } from 'node:crypto';
 import { layout } from '../layout.ts';
-import { paddingOf, tarHeader } from './formats/tar.ts';
 import { compareKeys } from './order.ts';
 import { type BlobStore, joinChunks } from './port.ts';
 import { type Manifest, type MemberLine, sealedLine } from './records.ts';
+import { ShardWalk } from './shard-walk.ts';
 import { decompress, linesOf } from './spool.ts';
 
 export interface VerifyReport {
@@ -84,13 +83,19 @@ async function verifyShard(check: Verification, shard: Shard): Promise<void> {
     if (key !== undefined && repeat !== true) check.found.set(key, (check.found.get(key) ?? 0) + 1);
   }
   check.members += lines.length;
-  const tar = check.manifest.format === 'webdataset';
-  const walk = new ShardWalk(
-    check,
-    shard,
-    lines.filter(({ sha256 }) => sha256 !== '').sort((a, b) => a.offset - b.offset),
-    tar,
-  );
+  const complain = (what: string): void => void check.problems.push(`${shard.name} ${what}`);
+  const walk = new ShardWalk({
+    crc32: shard.crc32,
+    lines: lines.filter(({ sha256 }) => sha256 !== '').sort((a, b) => a.offset - b.offset),
+    isTar: check.manifest.format === 'webdataset',
+    isGzipped: check.manifest.compression === 'gzip',
+    complain,
+  });
+  check.bytes += await walk.follow(storedBytes(check, shard));
+}
+
+/** Every byte of a shard as it is stored; an object that is not the sealed one ends it, with the problem noted. */
+async function* storedBytes(check: Verification, shard: Shard): AsyncGenerator<Uint8Array> {
   for (let offset = 0; offset < shard.bytes; offset += PIECE_BYTES) {
     const length = Math.min(PIECE_BYTES, shard.bytes - offset);
     const found = await check.store.get(`${check.folder}shards/${shard.name}`, {
@@ -103,94 +108,7 @@ async function verifyShard(check: Verification, shard: Shard): Promise<void> {
       );
       return;
     }
-    for (const chunk of found.chunks) walk.take(chunk);
-  }
-  walk.end();
-}
-
-/** Follows a shard's bytes and its list side by side. */
-class ShardWalk {
-  readonly #check: Verification;
-  readonly #shard: Shard;
-  readonly #lines: readonly MemberLine[];
-  readonly #expectsTar: boolean;
-  #position = 0;
-  #crc = 0;
-  #next = 0;
-  #digest = createHash('sha256');
-  /** Bytes between members, compared with what a tar must have there. */
-  #between: Uint8Array[] = [];
-
-  constructor(check: Verification, shard: Shard, lines: readonly MemberLine[], expectsTar: boolean) {
-    this.#check = check;
-    this.#shard = shard;
-    this.#lines = lines;
-    this.#expectsTar = expectsTar;
-    this.#closeEmpty();
-  }
-
-  take(chunk: Uint8Array): void {
-    this.#crc = crc32(chunk, this.#crc);
-    this.#check.bytes += chunk.length;
-    for (let at = 0; at < chunk.length; ) {
-      const line = this.#lines[this.#next];
-      const inside = line !== undefined && this.#position >= line.offset;
-      const until =
-        line === undefined ? Number.POSITIVE_INFINITY : inside ? line.offset + line.size : line.offset;
-      const length = Math.min(chunk.length - at, until - this.#position);
-      const bytes = chunk.subarray(at, at + length);
-      if (inside) this.#digest.update(bytes);
-      else this.#between.push(Uint8Array.from(bytes));
-      at += length;
-      this.#position += length;
-      this.#close();
-    }
-  }
-
-  end(): void {
-    if (this.#next < this.#lines.length)
-      this.#complain(`ends before ${JSON.stringify(this.#lines[this.#next]?.name)}`);
-    const crc = this.#crc.toString(16).padStart(8, '0');
-    if (crc !== this.#shard.crc32) this.#complain(`has CRC-32 ${crc}, not ${this.#shard.crc32}`);
-    const rest = Buffer.concat(this.#between);
-    const last = this.#lines[this.#lines.length - 1];
-    const trailer = 1_024 + (last === undefined ? 0 : paddingOf(last.size));
-    if (this.#expectsTar && (rest.length !== trailer || rest.some((byte) => byte !== 0)))
-      this.#complain('has no clean end');
-  }
-
-  #complain(what: string): void {
-    this.#check.problems.push(`${this.#shard.name} ${what}`);
-  }
-
-  #close(): void {
-    const line = this.#lines[this.#next];
-    if (line === undefined) return;
-    if (this.#position === line.offset) this.#checkBetween(line);
-    if (this.#position !== line.offset + line.size) return;
-    if (this.#digest.digest('hex') !== line.sha256)
-      this.#complain(`holds other bytes for ${JSON.stringify(line.name)} than were packed`);
-    this.#digest = createHash('sha256');
-    this.#next += 1;
-    this.#closeEmpty();
-  }
-
-  /** An empty member ends where it begins, before any byte of it comes. */
-  #closeEmpty(): void {
-    if (!this.#expectsTar && this.#lines[this.#next]?.offset === this.#position) this.#close();
-  }
-
-  #checkBetween(line: MemberLine): void {
-    if (this.#expectsTar) {
-      const before = this.#lines[this.#next - 1];
-      const expected = Buffer.concat([
-        Buffer.alloc(before === undefined ? 0 : paddingOf(before.size)),
-        tarHeader(line.name, line.size),
-      ]);
-      if (!Buffer.concat(this.#between).equals(expected))
-        this.#complain(`has a wrong header for ${JSON.stringify(line.name)}`);
-    }
-    this.#between = [];
+    for (const chunk of found.chunks) yield chunk;
   }
 }
 

@@ -18,3 +18,12 @@ export const annotationsSchema = z
     label: column('Column or field with the label: a text or a number.').default('label'),
   })
   .describe('For annotations: the file that says which sample has which label.');
+
+export const tfrecordSchema = z
+  .strictObject({
+    compression: z
+      .enum(['none', 'gzip'])
+      .default('none')
+      .describe("gzip: each shard is one gzip file, read with compression_type='GZIP'."),
+  })
+  .describe('Only for the format tfrecord.');

@@ -1,6 +1,6 @@
 /** How arrivals are packed into shards: the `packing` part of a declaration. */
 import * as z from 'zod';
-import { annotationsSchema } from './packing-parts.ts';
+import { annotationsSchema, tfrecordSchema } from './packing-parts.ts';
 
 /** Long texts and nested repetition are refused by length alone: keys have at most 1,024 bytes. */
 function isPatternWithGroup(pattern: string): boolean {
@@ -88,6 +88,7 @@ export const packingSchema = z
       .strictObject({ kind: z.enum(['tfrecord', 'recordio']).default('tfrecord') })
       .prefault({})
       .describe('Only for the format records: what the arrivals are.'),
+    tfrecord: tfrecordSchema.optional(),
     whenDone: z
       .enum(['keep', 'delete'])
       .default('keep')

@@ -74,6 +74,8 @@ export interface ShardEncoder {
 export interface ShardFormat {
   /** File name suffix of shards, without the dot. */
   readonly suffix: (settings: PackingSettings) => string;
+  /** Shards are one gzip member each; offsets are those of the plain bytes. */
+  readonly isGzipped?: (settings: PackingSettings) => boolean;
   /** Keys of one stem form a sample; else every object is one. */
   readonly grouped: boolean;
   /** Members are ordered by suffix (tar) or by column. */

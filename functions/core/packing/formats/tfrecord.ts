@@ -2,7 +2,7 @@
  * TFRecord files of tf.train.Example: one feature a column, names sorted, bytes as they are.
  * Framing: https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details
  */
-
+import type { PackingSettings } from '../../pipeline.ts';
 import { crc32c, maskedCrc32c } from './crc32c.ts';
 import type { EncodedMember, Placed, ShardEncoder, ShardFormat } from './format.ts';
 import { integerOf } from './integer-label.ts';
@@ -127,8 +127,11 @@ const encoder = (integerLabels: boolean): ShardEncoder => ({
   finish: () => Promise.resolve(),
 });
 
+const isGzipped = ({ tfrecord }: PackingSettings): boolean => tfrecord?.compression === 'gzip';
+
 export const tfrecord: ShardFormat = {
-  suffix: () => 'tfrecord',
+  suffix: (settings) => (isGzipped(settings) ? 'tfrecord.gz' : 'tfrecord'),
+  isGzipped,
   grouped: true,
   order: 'column',
   fixedLayout: false,
