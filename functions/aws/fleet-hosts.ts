@@ -70,8 +70,9 @@ export async function jobsOf(
     ]);
     return new Map(
       found.flatMap(({ InstanceId, Tags }) =>
+        // Looked at again here: an EC2 that knows no such filter (the emulator's) answers with every instance.
         jobOf(Tags).flatMap((job): [string, string][] =>
-          InstanceId === undefined ? [] : [[InstanceId, job]],
+          InstanceId !== undefined && instanceIds.includes(InstanceId) ? [[InstanceId, job]] : [],
         ),
       ),
     );

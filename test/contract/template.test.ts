@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { interruptionWarning, rebalanceRecommendation } from '../../local/market/instance-events.ts';
 import { resolve } from './intrinsics.ts';
 import { ofType, type Packaged, packaged, type Resource } from './packaged.ts';
 
@@ -201,6 +203,49 @@ describe('events', () => {
       list(Properties['Targets']).every((target) => get(target, 'DeadLetterConfig', 'Arn') !== undefined),
     );
     expect(bare).toEqual([]);
+  });
+});
+
+/** Whether a pattern of plain lists of values takes an event. */
+const takes = (pattern: unknown, event: unknown): boolean =>
+  Array.isArray(pattern)
+    ? pattern.includes(event)
+    : Object.entries(pattern ?? {}).every(([name, inner]) => takes(inner, get(event, name)));
+
+describe('what EC2 says of instances', () => {
+  const host = { instanceId: 'i-0123456789abcdef0', zoneId: 'use1-az1', accountId: '123456789012' };
+  const inBus = ({ Source, DetailType, Detail }: PutEventsRequestEntry): unknown => ({
+    source: Source,
+    'detail-type': DetailType,
+    detail: JSON.parse(Detail ?? '{}') as unknown,
+  });
+  const state = (name: string): unknown => ({
+    source: 'aws.ec2',
+    'detail-type': 'EC2 Instance State-change Notification',
+    detail: { 'instance-id': host.instanceId, state: name },
+  });
+  const reaches = (event: unknown): unknown[] =>
+    all('AWS::Events::Rule')
+      .filter(([, { Properties }]) => get(Properties, 'EventPattern', 'source', '0') === 'aws.ec2')
+      .filter(([, { Properties }]) => takes(Properties['EventPattern'], event))
+      .flatMap(([, { Properties }]) => list(Properties['Targets']))
+      .map((target) => get(target, 'Arn', 'Fn::GetAtt', '0'));
+
+  it('reaches on-spot-warning when capacity goes or is in danger', () => {
+    for (const event of [
+      ...[interruptionWarning(host), rebalanceRecommendation(host)].map(inBus),
+      ...['shutting-down', 'terminated', 'stopping', 'stopped'].map(state),
+    ]) {
+      expect(reaches(event)).toEqual(['SpotWarningsQueue']);
+    }
+    const reader = mappings().find(([, mapping]) => queueOf(mapping) === 'SpotWarningsQueue');
+    expect(get(reader?.[1].Properties, 'FunctionName', 'Fn::GetAtt', '0')).toBe(
+      'OnDashspotDashwarningLambdaFunction',
+    );
+  });
+
+  it('wakes nobody when an instance starts', () => {
+    expect(['pending', 'running'].flatMap((name) => reaches(state(name)))).toEqual([]);
   });
 });
 

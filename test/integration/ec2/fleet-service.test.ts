@@ -4,6 +4,7 @@ import {
   DescribeLaunchTemplatesCommand,
   DescribePlacementGroupsCommand,
   EC2Client,
+  RunInstancesCommand,
 } from '@aws-sdk/client-ec2';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -149,5 +150,26 @@ describe('the fleet service', () => {
     expect(LaunchTemplates.filter(({ LaunchTemplateName }) => LaunchTemplateName === plan.name)).toEqual([]);
     const { PlacementGroups = [] } = await ec2.send(new DescribePlacementGroupsCommand({}));
     expect(PlacementGroups.filter(({ GroupName }) => GroupName === plan.name)).toEqual([]);
+    expect((await instancesOf(plan)).map(({ State }) => State?.Name)).toEqual(['terminated', 'terminated']);
+  });
+
+  it('knows what is left, and of whom', async () => {
+    const plan = freshPlan();
+    await service().launch(plan);
+    expect(await service().remains()).toContain(plan.name);
+    await service().release(plan.name);
+    expect(await service().remains()).not.toContain(plan.name);
+  });
+
+  it('knows whose host an instance is, among those that are nobody of ours or long gone', async () => {
+    const plan = freshPlan();
+    await service().launch(plan);
+    const ids = (await instancesOf(plan)).flatMap(({ InstanceId }) => InstanceId ?? []);
+    const { Instances: [foreign] = [] } = await ec2.send(
+      new RunInstancesCommand({ ImageId: 'ami-1', MinCount: 1, MaxCount: 1, InstanceType: 'c5.large' }),
+    );
+    const jobs = await service().jobsOf([...ids, foreign?.InstanceId ?? '', 'i-00000000deadbeef0']);
+    expect(jobs).toEqual(new Map(ids.map((id) => [id, plan.name])));
+    expect(await service().jobsOf([])).toEqual(new Map());
   });
 });

@@ -231,6 +231,17 @@ describe('a job with helper groups', () => {
     ]);
   });
 
+  it.each(['ray', 'data-service'])(
+    'tells the container of all groups where they are one cluster: %s',
+    (strategy) => {
+      const single = declaration({ compute: { helpers } });
+      // A pipeline cannot declare them yet.
+      const clustered = { ...single, training: { ...single.training, strategy: strategy as 'ddp' } };
+      const { HyperParameters } = request(launch({ declaration: clustered, placement: onDemand }));
+      expect(HyperParameters['sagemaker_distribution_instance_groups']).toBe('["train","prepare"]');
+    },
+  );
+
   it('tells the container which group trains', () => {
     expect(made.HyperParameters['sagemaker_distribution_instance_groups']).toBe('["train"]');
   });
