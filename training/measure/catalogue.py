@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hosts import TRAINING, JobOnThisMachine
+from digits import write_digits
+from hosts import TRAINING, Attempt, JobOnThisMachine
 from interrupted import Recipe
 
 RECIPES = TRAINING / "recipes"
@@ -91,8 +93,76 @@ def _mpi(python: Path, data: Path) -> Recipe:
     )
 
 
+def digit_data(folder: Path) -> Path:
+    """The shipped digits as the packer writes them."""
+    target = folder / "digits"
+    if not target.exists():
+        write_digits(target, shards=4)
+    return target
+
+
+def _ray(python: Path, data: Path, trainer: str = "torch") -> Recipe:
+    return Recipe(
+        name="ray" if trainer == "torch" else "ray, no trainer",
+        job=JobOnThisMachine(
+            strategy="ray",
+            source=RECIPES / "ray",
+            program="train.py",
+            data=digit_data(data),
+            python=python,
+            hosts=TWO,
+            groups=GPU_AND_CPU,
+            hyperparameters={"trainer": trainer, "pause": 0.1},
+        ),
+        world_size=1,
+        metric="accuracy",
+        model="model.pt",
+        least=0.9,
+        interrupt_from=10,
+        total=88,
+        check=_was_prepared_on_helpers,
+    )
+
+
+def _ray_data(python: Path, data: Path) -> Recipe:
+    return _ray(python, data, "none")
+
+
+def _was_prepared_on_helpers(attempt: Attempt) -> str:
+    said = json.loads((attempt.leader / "model" / "metrics.json").read_text())
+    hosts = set(said["preparedOn"])
+    return "" if hosts == set(TWO[1:]) else f"the data was prepared on {sorted(hosts)}"
+
+
+def _data_service(python: Path, data: Path) -> Recipe:
+    job = deepfm("data-service", "train_tensorflow.py", python, data)
+    groups = {"train": THREE[:1], "helpers": THREE[1:]}
+    return Recipe(
+        name="deepfm",
+        job=replace(job, hosts=THREE, groups=groups),
+        world_size=1,
+        metric="auc",
+        model="model.npz",
+        tolerance=0.03,
+        least=0.6,
+        interrupt_from=16,
+        total=128,
+        check=_was_served_by_helpers,
+    )
+
+
+def _was_served_by_helpers(attempt: Attempt) -> str:
+    """The data's own line is in the log of the host that prepared it."""
+    logs = {base.name: (base / "log").read_text(errors="replace") for base in attempt.bases}
+    seen = {host for host, log in logs.items() if "prepared here" in log}
+    return "" if seen and THREE[0] not in seen else f"the data was prepared on {sorted(seen)}"
+
+
 CATALOGUE = (
     Entry("mpi", "", _mpi),
+    Entry("ray", "ray", _ray),
+    Entry("ray-data", "ray", _ray_data),
+    Entry("data-service", "tf", _data_service),
     Entry("parameter-server", "tf", _parameter_server),
     Entry("multi-worker-mirrored", "tf", _mirrored),
 )

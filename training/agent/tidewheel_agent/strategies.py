@@ -11,9 +11,15 @@ from pathlib import Path
 from .environment import script_arguments
 from .job import Job
 from .mpi import starter_arguments
+from .ray_cluster import node_program, script_program
 from .settings import ConfigurationError, Settings
 from .several import Program
-from .tensorflow_roles import parameter_server_programs, worker_config
+from .tensorflow_roles import (
+    DATA_SERVER,
+    data_servers,
+    parameter_server_programs,
+    worker_config,
+)
 
 
 @dataclass(frozen=True)
@@ -154,10 +160,46 @@ def _mpi(job: Job, settings: Settings, host: Host) -> Launch:
     return Launch(argv, processes, names, has_launcher=True)
 
 
+def _ray(job: Job, settings: Settings, host: Host) -> Launch:
+    node = node_program(job, settings.master_port, host.cpus, host.gpus)
+    if job.current_host != job.training_hosts[0]:
+        return several([node], None)
+    script = [sys.executable, "-u", *_script(job)]
+    waits = min(settings.peers_seconds, _RAY_JOIN_SECONDS)
+    return several([node], script_program(job, settings.master_port, waits, script))
+
+
+def _data_service(job: Job, settings: Settings, host: Host) -> Launch:
+    """The helpers read and prepare the data; the other hosts train, mirrored if several."""
+    if not job.helper_hosts:
+        raise ConfigurationError(
+            [
+                "strategy data-service needs helper hosts: give the job a second instance group, "
+                "or train with strategy single"
+            ]
+        )
+    dispatcher, workers = data_servers(job, settings.master_port)
+    if job.current_host in workers:
+        argv = [sys.executable, "-u", str(DATA_SERVER), dispatcher]
+        argv += ["--worker", workers[job.current_host]]
+        argv += ["--dispatch"] if job.current_host == job.helper_hosts[0] else []
+        return several([{"argv": argv, "environment": {}}], None)
+    training = job.training_hosts
+    environment = {"TIDEWHEEL_DATA_SERVICE": f"grpc://{dispatcher}"}
+    if len(training) > 1:
+        # Ports after those of the data servers.
+        port = settings.master_port + 1 + len(workers)
+        environment["TF_CONFIG"] = worker_config(training, job.current_host, port)
+    return Launch([sys.executable, "-u", *_script(job)], 1, environment)
+
+
+_RAY_JOIN_SECONDS = 300.0
 _PLANNERS: dict[str, Callable[[Job, Settings, Host], Launch]] = {
     "single": _single,
     "ddp": _ddp,
     "multi-worker-mirrored": _multi_worker_mirrored,
     "parameter-server": _parameter_server,
     "mpi": _mpi,
+    "ray": _ray,
+    "data-service": _data_service,
 }

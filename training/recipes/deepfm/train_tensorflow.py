@@ -1,7 +1,8 @@
 """Trains DeepFM under TensorFlow's strategies: parameter servers, or mirrored workers.
 
 TF_CONFIG says which: with the task kinds chief and ps it is a parameter-server cluster, with
-workers alone MultiWorkerMirroredStrategy, and without TF_CONFIG one process.
+workers alone MultiWorkerMirroredStrategy, and without TF_CONFIG one process. With
+TIDEWHEEL_DATA_SERVICE one process trains, and the helper hosts prepare its data.
 
 Mirrored workers take the same share of each batch at every step, so an interrupted run ends with
 the bits of an uninterrupted one. Asynchronous workers apply their batches in the order in which
@@ -51,9 +52,9 @@ class Trainer:
             # Mirrored workers take the first worker's values, whatever they found themselves.
             self.variables = make_variables(learnt or first_weights(config, *self.shape))
 
-    def gradients(self, serialized: Any, of: float) -> tuple[Any, list[tuple[Any, Any, Any]]]:  # noqa: ANN401
+    def gradients(self, batch: Any, of: float) -> tuple[Any, list[tuple[Any, Any, Any]]]:  # noqa: ANN401
         """Loss and (part, accumulator part, gradient); `of` samples count as the whole batch."""
-        labels, ids, values = parse(serialized, *self.shape)
+        labels, ids, values = batch
         names = [name for name in self.variables if not name.startswith("adagrad/")]
         parts = [part for name in names for part in parts_of(self.variables[name])]
         kept = [part for name in names for part in parts_of(self.variables[f"adagrad/{name}"])]
@@ -101,7 +102,7 @@ def train_with_servers(config: Config, resolver: Any) -> None:  # noqa: ANN401
     def learn(path: Any, first: Any) -> Any:  # noqa: ANN401
         def on_worker(path: Any, first: Any) -> Any:  # noqa: ANN401
             serialized = read_batch(path, first, config.batch_size)
-            loss, updates = trainer.gradients(serialized, config.batch_size)
+            loss, updates = trainer.gradients(parse(serialized, *trainer.shape), config.batch_size)
             for part, kept, gradient in updates:
                 adagrad(part, kept, gradient, config.learning_rate)
             return loss
@@ -144,7 +145,7 @@ def train_mirrored(config: Config, index: int, workers: int) -> None:
     def learn(path: Any, first: Any, flags: Any) -> Any:  # noqa: ANN401
         def on_worker(path: Any, first: Any, flags: Any) -> Any:  # noqa: ANN401
             serialized = read_batch(path, first + index * own, own)
-            loss, updates = trainer.gradients(serialized, config.batch_size)
+            loss, updates = trainer.gradients(parse(serialized, *trainer.shape), config.batch_size)
             told = tf.concat([[loss], flags], 0)
 
             def update(strategy: Any, told: Any, *gradients: Any) -> Any:  # noqa: ANN401
@@ -189,6 +190,51 @@ def train_mirrored(config: Config, index: int, workers: int) -> None:
     trainer.finish(read_arrays(trainer.variables))
 
 
+def train_from_service(config: Config, service: str) -> None:
+    """Helper hosts read and parse; this process only computes.
+
+    The service deals batches out to its workers as they ask, so their order is free within a round;
+    a round ends at each checkpoint, where every batch up to there has been seen exactly once.
+    """
+    trainer = Trainer(config, tf.distribute.get_strategy(), index=0, workers=1)
+    campaign = trainer.campaign
+
+    @tf.function
+    def learn(batch: Any) -> Any:  # noqa: ANN401
+        loss, updates = trainer.gradients(batch, config.batch_size)
+        for part, kept, gradient in updates:
+            adagrad(part, kept, gradient, config.learning_rate)
+        return loss
+
+    while trainer.step < campaign.plan.total:
+        end = (trainer.step // config.checkpoint_steps + 1) * config.checkpoint_steps
+        batches = campaign.plan.between(trainer.step, end)
+        data = tf.data.Dataset.from_tensor_slices(
+            ([str(b.shard) for b in batches], np.array([b.first for b in batches], np.int64))
+        )
+        data = data.map(lambda path, first: _prepared(path, first, config, trainer.shape))
+        data = data.apply(
+            tf.data.experimental.service.distribute(
+                tf.data.experimental.service.ShardingPolicy.DYNAMIC, service
+            )
+        )
+        loss = 0.0
+        for batch in data:
+            loss = float(learn(batch))
+            time.sleep(config.pause)
+        trainer.step += len(batches)
+        campaign.tell(trainer.step, loss=loss)
+        if trainer.stop_or_save(True, tidewheel.stop_soon()):
+            return
+    trainer.finish(read_arrays(trainer.variables))
+
+
+def _prepared(path: Any, first: Any, config: Config, shape: tuple[int, int]) -> Any:  # noqa: ANN401
+    if first == 0:
+        tf.print("prepared here: the beginning of", path)
+    return parse(read_batch(path, first, config.batch_size), *shape)
+
+
 def main() -> None:
     config = Config.from_arguments(sys.argv[1:])
     threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
@@ -209,6 +255,10 @@ def main() -> None:
             )
             server.join()
         train_with_servers(config, resolver)
+        return
+    service = os.environ.get("TIDEWHEEL_DATA_SERVICE")
+    if service:
+        train_from_service(config, service)
         return
     workers = len(told.get("cluster", {}).get("worker", [""]))
     train_mirrored(config, task["index"], workers)

@@ -1,0 +1,39 @@
+"""`python data_server.py DISPATCHER [--dispatch] --worker HOST:PORT`: a helper's part of tf.data
+service. Runs until it is ended."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import threading
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("dispatcher")
+    parser.add_argument("--dispatch", action="store_true")
+    parser.add_argument("--worker", required=True)
+    told = parser.parse_args()
+    import tensorflow as tf
+
+    service = tf.data.experimental.service
+    dispatcher = None
+    if told.dispatch:
+        port = int(told.dispatcher.rsplit(":", 1)[1])
+        dispatcher = service.DispatchServer(service.DispatcherConfig(port=port))
+    worker = service.WorkerServer(
+        service.WorkerConfig(
+            dispatcher_address=told.dispatcher,
+            worker_address=told.worker,
+            port=int(told.worker.rsplit(":", 1)[1]),
+        )
+    )
+    print(f"data service: worker {told.worker} of dispatcher {told.dispatcher}", flush=True)
+    threading.Event().wait()
+    del dispatcher, worker
+
+
+if __name__ == "__main__":
+    main()

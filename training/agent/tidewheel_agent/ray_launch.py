@@ -1,0 +1,48 @@
+"""`python ray_launch.py ADDRESS NODES SECONDS PROGRAM…`: the program, once all have joined.
+
+Becomes the program, so that it is signalled as it would be without this.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+
+def wait_for_nodes(address: str, nodes: int, seconds: float) -> int:
+    """How many nodes are there at last; at most `seconds` after the call."""
+    import ray
+
+    deadline = time.monotonic() + seconds
+    joined = 0
+    while time.monotonic() < deadline:
+        try:
+            if not ray.is_initialized():
+                ray.init(address=address, logging_level="ERROR", log_to_driver=False)
+            joined = sum(1 for node in ray.nodes() if node["Alive"])
+            if joined >= nodes:
+                break
+        except (ConnectionError, RuntimeError):
+            pass  # The head is not there yet.
+        time.sleep(0.5)
+    ray.shutdown()
+    return joined
+
+
+def main() -> None:
+    address, nodes, seconds, *argv = sys.argv[1:]
+    joined = wait_for_nodes(address, int(nodes), float(seconds))
+    if joined < int(nodes):
+        print(
+            f"{joined} of {nodes} hosts joined the Ray cluster within {seconds} s: "
+            "look for a host that did not start, or open all ports between the job's hosts",
+            flush=True,
+        )
+        sys.exit(1)
+    print(f"all {nodes} hosts have joined the Ray cluster at {address}", flush=True)
+    os.execv(argv[0], argv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""The training of one worker: the model, the loop, its checkpoints."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from prepare import describe
+from torch import nn
+
+import checkpoints
+import tidewheel
+from config import Config
+from model import build_model, rate_at
+from shards import ImageReader
+
+
+class Learner:
+    """`saves`: this worker writes for all; `model` may be wrapped for several workers."""
+
+    def __init__(self, config: Config, *, rank: int, workers: int, saves: bool) -> None:
+        torch.use_deterministic_algorithms(True)
+        torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
+        torch.manual_seed(config.seed)
+        self.config, self.rank, self.workers, self.saves = config, rank, workers, saves
+        training, self._held_out, self.labels = describe(config.holdout_percent)
+        self._reader = ImageReader(training[0], 64)
+        self.per_epoch = len(training) // config.batch_size
+        self.total = self.per_epoch * config.epochs
+        self.network = build_model(self._reader.shape[0], len(self.labels), config.width, 0.0)
+        self.model: nn.Module = self.network
+        self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=config.learning_rate)
+        folder = tidewheel.checkpoint_dir()
+        self.folder = Path(folder) if folder else None
+        self.step = 0
+        self.hosts: Counter[str] = Counter()
+        """Where the samples were prepared."""
+        self._seconds_before = 0.0
+        self._started = self._saved_at = time.monotonic()
+
+    def load(self, found: tuple[checkpoints.Saved, bytes] | None) -> None:
+        if found is None:
+            self._say("starting at step 0")
+            return
+        saved, content = found
+        if saved.total_steps != self.total:
+            raise ValueError(
+                f"checkpoint of step {saved.step} belongs to another length of training: name "
+                "another checkpoint prefix, or bring the old settings and data back"
+            )
+        state = checkpoints.unpack(content)
+        self.network.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.step, self._seconds_before = saved.step, saved.training_seconds
+        self._say(f"resumed at step {saved.step} of {self.total}")
+
+    def train(self, batches: Iterable[dict[str, Any]]) -> bool:
+        """True at the end; False when told to stop, saved."""
+        interval = tidewheel.checkpoint_seconds() or float("inf")
+        for batch in batches:
+            loss = self._learn(batch)
+            self.step += 1
+            late = time.monotonic() - self._saved_at >= interval
+            stopping = self._agree(tidewheel.stop_soon())
+            if stopping or late or self.step % self.config.checkpoint_steps == 0:
+                self.save(loss)
+            time.sleep(self.config.pause)
+            if stopping and self.step < self.total:
+                self._say(f"told to stop: saved step {self.step} and leaving")
+                return False
+        self.save(0.0)
+        return True
+
+    def _learn(self, batch: dict[str, Any]) -> float:
+        self.hosts.update(str(host) for host in batch["host"])
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate_at(
+                self.step,
+                peak=self.config.learning_rate,
+                warmup=self.config.warmup_steps,
+                total=self.total,
+            )
+        self.optimizer.zero_grad(set_to_none=True)
+        device = next(self.network.parameters()).device
+        images = torch.as_tensor(batch["image"], device=device)
+        targets = torch.as_tensor(batch["target"], device=device)
+        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+            loss = nn.functional.cross_entropy(self.model(images), targets)
+        torch.autograd.backward(loss)
+        self.optimizer.step()
+        return float(loss.detach())
+
+    def _agree(self, stopping: bool) -> bool:
+        if self.workers == 1:
+            return stopping
+        flag = torch.tensor([int(stopping)])
+        torch.distributed.all_reduce(flag, op=torch.distributed.ReduceOp.MAX)
+        return bool(flag)
+
+    def save(self, loss: float) -> None:
+        self._saved_at = time.monotonic()
+        if not self.saves:
+            return
+        tidewheel.progress(self.step, self.total, loss=loss)
+        if self.folder is None:
+            return
+        seconds = self._seconds_before + time.monotonic() - self._started
+        state = {
+            "model": self.network.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+        }
+        saved = checkpoints.Saved(self.step, self.total, seconds, {"loss": round(loss, 6)})
+        checkpoints.save(self.folder, saved, state, self.config.keep_checkpoints)
+
+    @torch.no_grad()
+    def finish(self) -> None:
+        if not self.saves:
+            return
+        self.network.eval().cpu()
+        images = torch.stack([self._reader.read(sample) for sample in self._held_out])
+        targets = torch.tensor([self.labels.index(s.label) for s in self._held_out])
+        right = (self.network(images).argmax(1) == targets).float().mean()
+        folder = Path(os.environ["SM_MODEL_DIR"])
+        torch.save(self.network.state_dict(), folder / "model.pt")
+        metrics = {"accuracy": round(float(right), 6), "step": self.step, "totalSteps": self.total}
+        said = {**metrics, "preparedOn": dict(self.hosts)}
+        (folder / "metrics.json").write_text(json.dumps(said, indent=2) + "\n")
+        self._say(f"model saved: {said}")
+
+    def _say(self, text: str) -> None:
+        if self.saves:
+            print(text, flush=True)
