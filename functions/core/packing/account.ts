@@ -134,7 +134,7 @@ async function readMembers(store: BlobStore, books: Books, seen: Seen): Promise<
         );
       }
       shardOf[member.sample] = record.shard;
-      if (member.repeat === true) seen.repeated.add(member.sample);
+      if (member.repeat !== undefined) seen.repeated.add(member.sample);
       else if (member.key !== undefined) seen.packed.add(member.key, member.etag ?? '');
     }
     await books.onShard?.(record, lines);

@@ -29,7 +29,7 @@ function place(line: string, { dealing, labelOf }: Dealt, put: (placed: Placed) 
   const shard = dealing.shardOf[ordinal] ?? NOWHERE;
   if (shard === NOWHERE) return;
   const label = labelOf?.(ordinal);
-  const add = (slot: number, repeat: 0 | 1): void => {
+  const add = (slot: number, repeat: number): void => {
     const fields = [shard, slot, ordinal, key, size, etag, alone, repeat];
     if (label !== undefined) fields.push(label);
     put({ shard, slot, text: JSON.stringify(fields) });

@@ -49,7 +49,10 @@ export async function packItem(deps: PackItemDeps, input: PackItemInput): Promis
   for (const [shard, samples] of list) {
     const recordKey = at.shardRecord(input.item.plan, shard);
     if ((await finishedShard(deps.store, recordKey)) !== undefined) skipped += 1;
-    else await packOne(pack, input, { shard, samples, recordKey, facts: plan.facts });
+    else {
+      const even = shard < (plan.even?.shards ?? 0) ? plan.even?.samples : undefined;
+      await packOne(pack, input, { shard, samples, recordKey, facts: plan.facts, even });
+    }
   }
   return { item: input.item.item, shards: list.size, skipped };
 }
@@ -59,6 +62,8 @@ interface OneShard {
   readonly samples: readonly PlannedSample[];
   readonly recordKey: string;
   readonly facts: PlanFacts;
+  /** Samples that the shard must hold. */
+  readonly even: number | undefined;
 }
 
 async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Promise<ShardRecord> {
@@ -68,8 +73,8 @@ async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Pro
   const key = `${at.shards}${name}`;
   const incoming = layout.incoming(input.pipeline);
   const { packing } = input;
-  const { facts, samples } = one;
-  const built = await buildShard(deps, { key, incoming, packing, format, facts, samples });
+  const { facts, samples, shard, even } = one;
+  const built = await buildShard(deps, { key, shard, incoming, packing, format, facts, samples, even });
   const text = built.lines.map((line) => `${JSON.stringify(line)}\n`).join('');
   const sha256 = hash('sha256', text);
   const list = at.memberList(one.shard, sha256);
@@ -99,12 +104,11 @@ async function readList(store: BlobStore, key: string): Promise<Map<number, Plan
   for (const line of linesOf(decompress(joinChunks(found.chunks)))) {
     const [shard, , ordinal, memberKey, size, etag, alone, again, label]: ListLine = JSON.parse(line);
     const member = { key: memberKey, size, etag, alone: alone === 1 };
-    const repeat = again === 1;
-    if (last?.ordinal === ordinal && last.repeat === repeat) {
+    if (last?.ordinal === ordinal && last.repeat === again) {
       last.members.push(member);
       continue;
     }
-    last = { ordinal, repeat, label, members: [member] };
+    last = { ordinal, repeat: again, label, members: [member] };
     const samples = shards.get(shard);
     if (samples === undefined) shards.set(shard, [last]);
     else samples.push(last);

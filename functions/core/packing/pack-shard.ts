@@ -26,11 +26,14 @@ export interface PackDeps {
 export interface ShardJob {
   /** Key of the shard to be. */
   readonly key: string;
+  readonly shard: number;
   readonly incoming: string;
   readonly packing: PackingSettings;
   readonly format: ShardFormat;
   readonly facts: PlanFacts;
   readonly samples: readonly PlannedSample[];
+  /** So many samples, or none: what drops out is made good by copies of the others. */
+  readonly even?: number | undefined;
 }
 
 export interface BuiltShard extends UploadedShard {
@@ -39,18 +42,27 @@ export interface BuiltShard extends UploadedShard {
   readonly exclusions: readonly Exclusion[];
 }
 
-/** Samples turned out to be unfit after something was written that they are part of: the shard is built again without them. */
+/** A sample, or a copy of one, turned out to be unfit. */
+interface Unfitting {
+  readonly sample: PlannedSample;
+  readonly exclusion: Exclusion;
+}
+
+/** That happened after something was written that they are part of: the shard is built again without them. */
 class SamplesSpoiled extends Error {
   override readonly name = 'SamplesSpoiled';
-  readonly exclusions: readonly Exclusion[];
-  constructor(exclusions: readonly Exclusion[]) {
-    super(`${exclusions.length} samples cannot be in the shard`);
-    this.exclusions = exclusions;
+  readonly unfitting: readonly Unfitting[];
+  constructor(unfitting: readonly Unfitting[]) {
+    super(`${unfitting.length} samples cannot be in the shard`);
+    this.unfitting = unfitting;
   }
 }
 
+/** Names a sample or a copy of one. */
+const placeOf = ({ ordinal, repeat }: PlannedSample): string => `${ordinal}~${repeat}`;
+
 export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltShard> {
-  const excluded = new Map<number, Exclusion>();
+  const excluded = new Map<string, Unfitting>();
   for (;;) {
     const upload = new ShardUpload(deps.store, await deps.store.createUpload(job.key), deps.buffers);
     const builder = new ShardBuilder(deps, job, { upload, excluded });
@@ -60,7 +72,7 @@ export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltSh
       await builder.close();
       await upload.abandon();
       if (!(error instanceof SamplesSpoiled)) throw error;
-      for (const one of error.exclusions) excluded.set(one.sample, one);
+      for (const one of error.unfitting) excluded.set(placeOf(one.sample), one);
     }
   }
 }
@@ -76,14 +88,14 @@ class ShardBuilder {
   readonly #encoder: ShardEncoder;
   readonly #sniff: boolean;
   readonly #lines: MemberLine[] = [];
-  readonly #exclusions: Exclusion[] = [];
+  readonly #unfitting: Unfitting[] = [];
   readonly #taken: readonly LaidSample[];
   #samples = 0;
 
   constructor(
     deps: PackDeps,
     job: ShardJob,
-    state: { upload: ShardUpload; excluded: Map<number, Exclusion> },
+    state: { upload: ShardUpload; excluded: Map<string, Unfitting> },
   ) {
     this.#deps = deps;
     this.#job = job;
@@ -91,8 +103,11 @@ class ShardBuilder {
     this.#gzip = job.format.isGzipped?.(job.packing) === true ? new GzipSink(state.upload) : undefined;
     this.#sink = this.#gzip ?? state.upload;
     this.#sniff = takesImages(job.packing.accept);
-    this.#exclusions.push(...state.excluded.values());
-    this.#taken = this.#layOut(job.samples.filter(({ ordinal }) => !state.excluded.has(ordinal)));
+    this.#unfitting.push(...state.excluded.values());
+    const without = (sample: PlannedSample): boolean =>
+      state.excluded.has(placeOf(sample)) || state.excluded.has(placeOf({ ...sample, repeat: 0 }));
+    const taken = this.#layOut(job.samples.filter((sample) => !without(sample)));
+    this.#taken = [...taken, ...this.#layOut(paddingOf(taken, job))];
     this.#encoder = job.format.encoder({ settings: job.packing, facts: job.facts, outlines: this.#taken });
     this.#window = new FetchWindow(deps.store, membersInOrder(this.#taken), deps.window);
   }
@@ -106,7 +121,7 @@ class ShardBuilder {
       const bytes = laid.members.reduce((sum, { size }) => sum + size, 0);
       const refusal = bytes > format.largestSample ? 'tooLarge' : format.refuses(laid, { settings, facts });
       if (refusal === undefined) taken.push(laid);
-      else this.#exclusions.push(excludeAll(sample, refusal));
+      else this.#unfitting.push({ sample, exclusion: excludeAll(sample, refusal) });
     }
     return taken;
   }
@@ -120,10 +135,13 @@ class ShardBuilder {
     }
     await this.#encoder.finish(this.#sink);
     await this.#gzip?.finish();
-    const spoilt = this.#job.format.fixedLayout && this.#samples < this.#taken.length;
-    if (spoilt) throw new SamplesSpoiled(this.#exclusions);
+    const isFixed = this.#job.format.fixedLayout || this.#job.even !== undefined;
+    if (isFixed && this.#samples < this.#taken.length) throw new SamplesSpoiled(this.#unfitting);
     const uploaded = await this.#upload.finish();
-    const exclusions = this.#exclusions.toSorted((a, b) => a.sample - b.sample);
+    const exclusions = this.#unfitting
+      .filter(({ sample }) => sample.repeat === 0)
+      .map(({ exclusion }) => exclusion)
+      .toSorted((a, b) => a.sample - b.sample);
     return { ...uploaded, lines: this.#lines, samples: this.#samples, exclusions };
   }
 
@@ -137,11 +155,11 @@ class ShardBuilder {
       if (part.kind === 'source') reads.set(part.member, await this.#window.next());
     const inOrder = laid.sample.members.map((member) => reads.get(member));
     const exclusion = judgeSample(laid.sample, inOrder, this.#sniff);
-    if (laid.sample.repeat && (exclusion !== undefined || this.#isExcluded(laid.ordinal))) return;
     if (exclusion !== undefined) {
-      this.#exclusions.push(exclusion);
+      this.#unfitting.push({ sample: laid.sample, exclusion });
       return;
     }
+    if (laid.sample.repeat > 0 && this.#isExcluded(laid.ordinal)) return;
     const members = laid.members.map((part): EncodedMember => ({ ...part, body: bodyOf(part, reads) }));
     const before = this.#sink.position;
     try {
@@ -153,14 +171,14 @@ class ShardBuilder {
   }
 
   #isExcluded(ordinal: number): boolean {
-    return this.#exclusions.some(({ sample }) => sample === ordinal);
+    return this.#unfitting.some(({ sample }) => sample.ordinal === ordinal && sample.repeat === 0);
   }
 
   /** What was not yet written can simply be left out. */
   #drop(laid: LaidSample, reason: Rejection, before: number): void {
-    const exclusion = excludeAll(laid.sample, reason);
-    if (this.#sink.position !== before) throw new SamplesSpoiled([exclusion]);
-    this.#exclusions.push(exclusion);
+    const unfitting = { sample: laid.sample, exclusion: excludeAll(laid.sample, reason) };
+    if (this.#sink.position !== before) throw new SamplesSpoiled([unfitting]);
+    this.#unfitting.push(unfitting);
   }
 
   /** Members of any size, piece by piece; what turns out unfit on the way spoils the shard built so far. */
@@ -175,7 +193,7 @@ class ShardBuilder {
       this.#note(laid, await this.#encoder.add(this.#sink, laid, members));
     } catch (error: unknown) {
       if (!(error instanceof Unfit)) throw error;
-      throw new SamplesSpoiled([excludeAll(laid.sample, error.reason)]);
+      throw new SamplesSpoiled([{ sample: laid.sample, exclusion: excludeAll(laid.sample, error.reason) }]);
     }
   }
 
@@ -184,7 +202,7 @@ class ShardBuilder {
       const read = await this.#window.next();
       const reads = laid.sample.members.map((one) => (one === member ? read : undefined));
       const verdict = judgeSample(laid.sample, reads, this.#sniff && offset === 0);
-      if (verdict !== undefined) throw new SamplesSpoiled([verdict]);
+      if (verdict !== undefined) throw new SamplesSpoiled([{ sample: laid.sample, exclusion: verdict }]);
       if (read.kind === 'found') yield* read.chunks;
     }
   }
@@ -196,6 +214,22 @@ class ShardBuilder {
     }
     this.#samples += 1;
   }
+}
+
+/** Numbers of copies that packing makes: far from those of the plan, and no two shards share one. */
+const COPIES_OF_SHARD = 1_000_000;
+
+/** Copies of what is taken, in turn, up to the count that the shard must have. */
+function paddingOf(taken: readonly LaidSample[], { shard, even }: ShardJob): PlannedSample[] {
+  const missing = taken.length === 0 ? 0 : Math.max(0, (even ?? 0) - taken.length);
+  return Array.from({ length: missing }, (_, index) => {
+    const { sample } = taken[index % taken.length] ?? taken[0] ?? neverEmpty();
+    return { ...sample, repeat: (shard + 1) * COPIES_OF_SHARD + index };
+  });
+}
+
+function neverEmpty(): never {
+  throw new Error('there is nothing to copy');
 }
 
 function lineOf(laid: LaidSample, part: LaidOut, at: Placed): MemberLine {
@@ -210,7 +244,7 @@ function lineOf(laid: LaidSample, part: LaidOut, at: Placed): MemberLine {
     offset: at.offset,
     sha256: at.sha256,
     sample: laid.ordinal,
-    ...(laid.sample.repeat ? { repeat: true } : {}),
+    ...(laid.sample.repeat > 0 ? { repeat: laid.sample.repeat } : {}),
   };
 }
 

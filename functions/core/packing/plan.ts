@@ -68,6 +68,7 @@ const dealingLimits = ({ packing, runId }: PlanInput): DealingLimits => ({
   seed: `${packing.seed}/${runId}`,
   shuffle: packing.shuffle,
   multipleOf: packing.shardsMultipleOf,
+  leastPerWorker: packing.leastShardsPerWorker,
   remainder: packing.remainder,
 });
 
@@ -103,6 +104,7 @@ async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
     bytes: draft.bytes,
     rejected: draft.rejected,
     facts: await factsOf(deps.store, input.packing, draft),
+    ...(dealing.even && { even: { ...dealing.even } }),
     arrivalParts: parts.length,
     dropped: [...dealing.dropped],
     ...(annotations && { annotations: await auditOf(deps.store, annotations, at.planProblems(digest)) }),

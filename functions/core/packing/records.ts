@@ -27,10 +27,10 @@ export const arrivalLine = z.union([
 export type ArrivalLine = z.infer<typeof arrivalLine>;
 
 /**
- * A line of an item's list: shard, slot in the shard, sample number, key, bytes, ETag, stands alone, is there a second
- * time, and the label that a file of annotations gives the sample.
+ * A line of an item's list: shard, slot in the shard, sample number, key, bytes, ETag, stands alone, which copy of the
+ * sample it is (0: the sample itself), and the label that a file of annotations gives the sample.
  */
-export type ListLine = readonly [number, number, number, string, number, string, 0 | 1, 0 | 1, string?];
+export type ListLine = readonly [number, number, number, string, number, string, 0 | 1, number, string?];
 
 export interface PlannedMember {
   readonly key: string;
@@ -41,8 +41,8 @@ export interface PlannedMember {
 
 export interface PlannedSample {
   readonly ordinal: number;
-  /** The sample is in the shard already; this one only evens out the counts. */
-  readonly repeat: boolean;
+  /** 0: the sample itself. Otherwise a copy of it, which evens out counts or classes; no two have one number. */
+  readonly repeat: number;
   /** From a file of annotations. */
   readonly label?: string | undefined;
   readonly members: readonly PlannedMember[];
@@ -57,6 +57,9 @@ const annotationsSchema = z.object({
   /** Rows that name no object, or one that another row names too, or nothing: compressed lines of number, key, problem. */
   problems: z.object({ list: z.string(), sha256: z.string() }).optional(),
 });
+
+/** The first `shards` shards hold `samples` samples each, or none at all; the others hold one large sample each. */
+const evenSchema = z.object({ shards: z.number().int(), samples: z.number().int() });
 
 /** The committed plan of a run: the only thing that says which draft of the lists counts. */
 export const planSchema = z.object({
@@ -75,6 +78,7 @@ export const planSchema = z.object({
   /** Samples left to a later generation so that shards have equal counts. */
   dropped: z.array(z.number().int()),
   annotations: annotationsSchema.optional(),
+  even: evenSchema.optional(),
   /** Compressed parts of the sorted arrivals. */
   arrivalParts: z.number().int(),
   /** First shard of each item and, last, the number of shards. */
@@ -99,8 +103,8 @@ export interface MemberLine {
   /** Number of the sample in the plan. */
   readonly sample: number;
   readonly made?: 'label';
-  /** The second time of a sample that is there already. */
-  readonly repeat?: true;
+  /** Which copy of a sample that is there already; true was written for the first one. */
+  readonly repeat?: number | true;
   /** Column of the sample, in formats that have columns. */
   readonly column?: string;
 }
@@ -181,6 +185,7 @@ export const manifestSchema = z.object({
     ),
   }),
   annotations: annotationsSchema.optional(),
+  even: evenSchema.optional(),
   rejections: z.object({
     byReason: z.record(z.string(), z.number().int()),
     examples: z.array(z.object({ key: z.string(), reason: z.string() })),

@@ -44,6 +44,8 @@ const by =
   (a: LaidOut, b: LaidOut): number =>
     a[order] < b[order] ? -1 : Number(a[order] > b[order]);
 
+const copyMark = (repeat: number): string => (repeat === 0 ? '' : `~again${repeat === 1 ? '' : repeat}`);
+
 /** Members in the order in which the format writes them. */
 export function layOut(sample: PlannedSample, rules: LayoutRules): LaidSample {
   const { format, settings } = rules;
@@ -55,7 +57,7 @@ export function layOut(sample: PlannedSample, rules: LayoutRules): LaidSample {
     const { stem: raw, suffix: rawSuffix } = splitKey(key);
     const suffix = memberSuffix(rawSuffix);
     const plain = memberStem(raw, member.alone ? key : undefined);
-    const stem = sample.repeat ? `${plain}~again` : plain;
+    const stem = `${plain}${copyMark(sample.repeat)}`;
     const short = columnOf(suffix);
     const column = columns.has(short) ? suffix.replace(/[^a-z0-9_]/g, '_') : short;
     columns.add(column);

@@ -1,6 +1,6 @@
 /** SealDataset: proves that every planned arrival is accounted for, then writes the manifest, which makes the generation exist. */
 import type { PackingSettings } from '../pipeline.ts';
-import { accountArrivals } from './account.ts';
+import { AccountsDifferError, accountArrivals } from './account.ts';
 import { finishedShard } from './decide-shard.ts';
 import { deletePacked } from './delete-packed.ts';
 import { formatOf } from './formats/formats.ts';
@@ -72,6 +72,7 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
   if (plan === undefined) throw new Error(`${input.runId} has no plan; run PlanShards first`);
   if (plan.objects === 0) return undefined;
   const records = await readRecords(store, at, plan);
+  proveEven(plan, records);
   const kept = records.filter((record) => record.samples > 0);
   const shards = await sealedShards(store, kept);
   const onShard = async (record: ShardRecord, lines: readonly MemberLine[]): Promise<void> => {
@@ -102,6 +103,7 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
     bytes: sum(kept, (record) => record.bytes),
     shards,
     arrivals: accounts.arrivals,
+    ...(plan.even && { even: plan.even }),
     ...(plan.annotations && { annotations: await sealAnnotations(store, at, plan.annotations) }),
     rejections: accounts.rejections,
   };
@@ -125,6 +127,14 @@ async function sealAnnotations(
   const list = at.annotationProblems;
   await store.put(`${at.generation}${list}`, joinChunks(found.chunks), { contentType: 'application/gzip' });
   return { ...annotations, problems: { list, sha256: problems.sha256 } };
+}
+
+/** Workers that go by counts wait for each other forever when one has a sample less. */
+function proveEven({ even, runId }: Plan, records: readonly ShardRecord[]): void {
+  for (const { shard, samples } of records) {
+    if (even === undefined || shard >= even.shards || samples === 0 || samples === even.samples) continue;
+    throw new AccountsDifferError(runId, `shard ${shard} holds ${samples} samples, not ${even.samples}`);
+  }
 }
 
 const sum = <T>(all: readonly T[], of: (one: T) => number): number =>

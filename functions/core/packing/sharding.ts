@@ -19,6 +19,8 @@ export interface Dealing {
   readonly slotOf: Uint32Array;
   /** Samples that are there a second time, to even out the counts: ordinal and slot in the same shard. */
   readonly repeats: ReadonlyMap<number, number>;
+  /** The first `shards` shards hold `samples` samples each, repeats counted; only where counts are made even. */
+  readonly even?: { readonly shards: number; readonly samples: number } | undefined;
   /** Samples left to a later generation, for the same reason. */
   readonly dropped: readonly number[];
   /** First shard of each item and, last, the number of shards. */
@@ -32,6 +34,8 @@ export interface DealingLimits {
   readonly seed: string;
   readonly shuffle: boolean;
   readonly multipleOf: number;
+  /** Shards for each of the `multipleOf` workers, at least. */
+  readonly leastPerWorker?: number | undefined;
   readonly remainder: 'ragged' | 'even' | 'drop';
 }
 
@@ -72,7 +76,8 @@ function sortOut(samples: SampleSizes, limits: DealingLimits): Sorted {
     objects += samples.objectsOf(ordinal);
   }
   const least = Math.max(Math.ceil(bytes / limits.shardBytes), Math.ceil(objects / MOST_OBJECTS_IN_SHARD));
-  return { common, large, wantedShards: Math.ceil(least / limits.multipleOf) * limits.multipleOf };
+  const perWorker = Math.max(Math.ceil(least / limits.multipleOf), limits.leastPerWorker ?? 1);
+  return { common, large, wantedShards: common.length === 0 ? 0 : perWorker * limits.multipleOf };
 }
 
 /** Deals every sample to one shard. Samples as large as a shard get shards of their own, after the others. */
@@ -99,6 +104,7 @@ export function dealSamples(samples: SampleSizes, limits: DealingLimits): Dealin
     shardOf,
     slotOf,
     repeats: even === undefined ? new Map() : repeatsOf(even),
+    ...(even && { even: { shards: commonShards, samples: mostOf(even) } }),
     dropped: common.slice(kept.length).sort((a, b) => a - b),
     itemShards: groupShards(samples, shardOf, shards),
   };
@@ -112,10 +118,13 @@ interface Uneven {
   readonly commonShards: number;
 }
 
+const mostOf = ({ kept, commonShards }: Pick<Uneven, 'kept' | 'commonShards'>): number =>
+  Math.ceil(kept.length / Math.max(1, commonShards));
+
 /** Counts differ by one at most, so the first sample of each shorter shard once more evens them out. */
 function repeatsOf({ kept, shardOf, slotOf, filled, commonShards }: Uneven): Map<number, number> {
   const repeats = new Map<number, number>();
-  const most = Math.ceil(kept.length / Math.max(1, commonShards));
+  const most = mostOf({ kept, commonShards });
   for (const ordinal of kept) {
     const count = filled[shardOf[ordinal] ?? 0] ?? 0;
     if (slotOf[ordinal] === 0 && count < most) repeats.set(ordinal, count);

@@ -62,6 +62,7 @@ export async function verifyGeneration(store: BlobStore, manifest: Manifest): Pr
   await verifyArrivals(check);
   const rows = manifest.annotations?.problems;
   if (rows !== undefined) await check.list(rows.list, rows.sha256);
+  verifyEven(check);
   const samples = manifest.shards.reduce((sum, shard) => sum + shard.samples, 0);
   if (samples !== manifest.samples)
     check.problems.push(`the shards hold ${samples} samples, the manifest says ${manifest.samples}`);
@@ -73,6 +74,14 @@ export async function verifyGeneration(store: BlobStore, manifest: Manifest): Pr
   };
 }
 
+function verifyEven({ manifest: { even, shards }, problems }: Verification): void {
+  for (const { name, samples } of shards) {
+    const number = Number(/^shard-(\d+)\./.exec(name)?.[1]);
+    if (even !== undefined && number < even.shards && samples !== even.samples)
+      problems.push(`${name} holds ${samples} samples, the others ${even.samples}`);
+  }
+}
+
 async function verifyShard(check: Verification, shard: Shard): Promise<void> {
   const text = await check.list(shard.memberList, shard.memberListSha256);
   if (text === undefined) return;
@@ -80,7 +89,7 @@ async function verifyShard(check: Verification, shard: Shard): Promise<void> {
   if (lines.length !== shard.members)
     check.problems.push(`${shard.name}: ${lines.length} members listed, ${shard.members} sealed`);
   for (const { key, repeat } of lines) {
-    if (key !== undefined && repeat !== true) check.found.set(key, (check.found.get(key) ?? 0) + 1);
+    if (key !== undefined && repeat === undefined) check.found.set(key, (check.found.get(key) ?? 0) + 1);
   }
   check.members += lines.length;
   const complain = (what: string): void => void check.problems.push(`${shard.name} ${what}`);

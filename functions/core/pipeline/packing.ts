@@ -68,6 +68,13 @@ export const packingSchema = z
       .max(10_000)
       .default(1)
       .describe('Make the number of shards a multiple of this, so that hosts and workers share them evenly.'),
+    leastShardsPerWorker: z
+      .number()
+      .int()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe('At least so many shards for each of the shardsMultipleOf workers, however small they get.'),
     remainder: z
       .enum(['ragged', 'even', 'drop'])
       .default('ragged')

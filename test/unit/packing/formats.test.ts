@@ -267,8 +267,8 @@ describe('a repeated sample', () => {
     const result = await packAll(store, packing);
     expect(result.shards).toBe(4);
     expect(result.samples).toBe(32);
-    expect(
-      memberLines(store).filter(({ repeat, made }) => repeat === true && made === undefined),
-    ).toHaveLength(1);
+    expect(memberLines(store).filter(({ repeat, made }) => repeat === 1 && made === undefined)).toHaveLength(
+      1,
+    );
   });
 });
