@@ -50,7 +50,14 @@ def script_processes(token: str, root: int) -> list[Process]:
             if f"{SERVICE_VARIABLE}=1".encode() in variables:
                 found[process.pid] = replace(process, is_service=True)
     ours = marked | _descendants(found.values(), root)
-    return [process for pid, process in sorted(found.items()) if pid in ours]
+    # A process that renames itself (Ray's workers do) overwrites the variables that are shown.
+    served = {pid for pid in ours if pid in found and found[pid].is_service}
+    served = {below for pid in served for below in _descendants(found.values(), pid)}
+    return [
+        replace(process, is_service=True) if pid in served else process
+        for pid, process in sorted(found.items())
+        if pid in ours
+    ]
 
 
 def _descendants(processes: Iterable[Process], root: int) -> set[int]:
