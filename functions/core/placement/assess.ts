@@ -20,6 +20,8 @@ export interface AssessInput {
   readonly sightings: readonly Sighting[];
   readonly work: WorkEstimate;
   readonly nodes: number;
+  /** Of all helper groups together, which are always on demand. */
+  readonly helpersHourlyUsd: number;
   /** Until the deadline. */
   readonly secondsLeft: number;
   /** Until the work must be done on Spot or have been given to On-Demand. */
@@ -47,18 +49,20 @@ interface Fallback {
 
 function fallbackOf(spotHourly: number, onDemandHourly: number, input: AssessInput): Fallback | undefined {
   if (!Number.isFinite(onDemandHourly) || !Number.isFinite(spotHourly)) return undefined;
-  const { work, nodes, secondsLeft } = input;
+  const { work, nodes, secondsLeft, helpersHourlyUsd } = input;
   const plan = planSpot({
     secondsLeft,
     work,
-    spotUsd: spotHourly * nodes,
-    onDemandUsd: onDemandHourly * nodes,
+    spotUsd: spotHourly * nodes + helpersHourlyUsd,
+    onDemandUsd: onDemandHourly * nodes + helpersHourlyUsd,
   });
   return { hourlyUsd: onDemandHourly, spotHourlyUsd: spotHourly, plan };
 }
 
-const costUsd = (hourlyUsd: number, nodes: number, seconds: number): number =>
-  (hourlyUsd * nodes * seconds) / 3_600;
+const costUsd = (hourlyUsd: number, gang: Gang, seconds: number): number =>
+  ((hourlyUsd * gang.nodes + gang.helpersHourlyUsd) * seconds) / 3_600;
+
+type Gang = Pick<AssessInput, 'nodes' | 'helpersHourlyUsd'>;
 
 /** On-Demand is taken to be there, unless it was refused lately: then as long again as it has been refusing. */
 function assessOnDemand(candidate: Candidate, input: AssessInput): Assessed {
@@ -73,7 +77,7 @@ function assessOnDemand(candidate: Candidate, input: AssessInput): Assessed {
       waitSeconds,
       upSeconds: Number.POSITIVE_INFINITY,
     },
-    expectedCostUsd: costUsd(candidate.hourlyUsd, input.nodes, billed),
+    expectedCostUsd: costUsd(candidate.hourlyUsd, input, billed),
     expectedSeconds: waitSeconds + billed,
     ...refused,
   };
@@ -97,7 +101,7 @@ function assessSpot(candidate: Candidate, input: AssessInput, fallback: Fallback
   const running = billed + (spells - 1) * model.waitAfterLossSeconds;
   const share = fallback === undefined ? 1 : shareOnSpot(outlook, running, input.spotSeconds);
   const restSeconds = (1 - share) * (work.workSeconds + work.restartSeconds);
-  const spotUsd = share * costUsd(candidate.hourlyUsd, nodes, billed);
+  const spotUsd = share * costUsd(candidate.hourlyUsd, input, billed);
   const dearer = candidate.hourlyUsd - (fallback?.spotHourlyUsd ?? candidate.hourlyUsd);
   const planned = fallback?.plan?.costUsd(outlook.belief);
   return {
@@ -105,8 +109,8 @@ function assessSpot(candidate: Candidate, input: AssessInput, fallback: Fallback
     outlook,
     expectedCostUsd:
       planned === undefined
-        ? spotUsd + costUsd(fallback?.hourlyUsd ?? 0, nodes, restSeconds)
-        : planned + costUsd(dearer, nodes, billed),
+        ? spotUsd + costUsd(fallback?.hourlyUsd ?? 0, input, restSeconds)
+        : planned + (dearer * nodes * billed) / 3_600,
     expectedSeconds:
       share * (Math.min(outlook.waitSeconds, Math.max(0, input.spotSeconds)) + running) + restSeconds,
     ...refusalsOf(candidate, input.sightings),

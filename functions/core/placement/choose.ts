@@ -25,6 +25,7 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
     ),
     work: situation.work,
     nodes: input.compute.nodes,
+    helpersHourlyUsd: input.helpersHourlyUsd ?? 0,
     secondsLeft: situation.secondsLeft,
     spotSeconds: situation.slackSeconds + situation.work.workSeconds,
     nowMilliseconds: situation.nowMilliseconds,
@@ -64,7 +65,7 @@ function overBudget({ input, work, spentUsd }: Situation, assessed: readonly Ass
     each.expectedCostUsd < least.expectedCostUsd ? each : least,
   );
   const left = budget - spentUsd;
-  const restart = (cheapest.candidate.hourlyUsd * input.compute.nodes * work.restartSeconds) / 3_600;
+  const restart = (gangHourlyUsd(cheapest.candidate.hourlyUsd, input) * work.restartSeconds) / 3_600;
   // An assumed length of the work is no reason to give up; not even reaching the first new progress is.
   const needed = work.basis === 'assumed' ? restart : Math.max(restart, cheapest.expectedCostUsd);
   if (needed <= left) return undefined;
@@ -137,6 +138,7 @@ function launch(
     },
     ...(candidate.subnetId === undefined ? {} : { subnetId: candidate.subnetId }),
     onDemandHourlyUsd: candidate.onDemandHourlyUsd,
+    ...(input.helpersHourlyUsd === undefined ? {} : { helpersHourlyUsd: input.helpersHourlyUsd }),
     maximumRunSeconds,
     // SageMaker counts waiting and running together and refuses less than the running time.
     ...(spot ? { maximumWaitSeconds: Math.max(maximumRunSeconds, Math.ceil(situation.secondsLeft)) } : {}),
@@ -148,11 +150,14 @@ function launch(
   return { kind: 'launch', placement };
 }
 
+const gangHourlyUsd = (hourlyUsd: number, { compute, helpersHourlyUsd }: PlacementInput): number =>
+  hourlyUsd * compute.nodes + (helpersHourlyUsd ?? 0);
+
 /** SageMaker itself ends an attempt that would pass the budget. */
 function longestRun(hourlyUsd: number, { input, spentUsd }: Situation): number {
   const { budgetUsd, maximumRunSeconds } = input.limits;
   if (budgetUsd === undefined) return maximumRunSeconds;
-  const affordable = Math.floor(((budgetUsd - spentUsd) / (hourlyUsd * input.compute.nodes)) * 3_600);
+  const affordable = Math.floor(((budgetUsd - spentUsd) / gangHourlyUsd(hourlyUsd, input)) * 3_600);
   return Math.max(1, Math.min(maximumRunSeconds, affordable));
 }
 

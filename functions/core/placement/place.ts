@@ -6,6 +6,7 @@ import type { RunStore } from '../run-store.ts';
 import { attemptTimeoutSeconds } from './attempt-timeout.ts';
 import { choosePlacement } from './choose.ts';
 import { encounterOf, secondsOfFormerRuns, sightingsOfOthers } from './encounters.ts';
+import { helpersHourlyUsd } from './pools.ts';
 import type { MarketSource } from './port.ts';
 import { readMarket } from './read-market.ts';
 
@@ -44,8 +45,9 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
   const met = last && encounterOf(last);
   if (met) await deps.runs.putEncounter(met);
   const { instanceTypes, nodes } = compute;
+  const alsoPriced = (compute.helpers ?? []).map((group) => group.instanceType);
   const [market, sightings, expectedSeconds] = await Promise.all([
-    readMarket(deps.market, { instanceTypes, nodes, spot: compute.market !== 'on-demand' }),
+    readMarket(deps.market, { instanceTypes, nodes, spot: compute.market !== 'on-demand', alsoPriced }),
     sightingsOfOthers(deps.runs, { runId, instanceTypes, now }),
     secondsOfFormerRuns(deps.runs, { pipeline: run.pipeline, runId, nodes }),
   ]);
@@ -58,6 +60,7 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
     now: now.toISOString(),
     attempts,
     progress: newestProgress(attempts),
+    helpersHourlyUsd: helpersHourlyUsd(compute, market),
     sightings,
     expectedSeconds,
   });

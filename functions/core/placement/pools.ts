@@ -97,6 +97,13 @@ function candidateOf(pool: Pool, place: Place, price: OnDemandPrice, market: Mar
   };
 }
 
+/** Per hour of all helper groups; a type without a known price counts as free, and the market's notes name it. */
+export const helpersHourlyUsd = (compute: Pipeline['compute'], market: MarketView): number | undefined =>
+  compute.helpers?.reduce((sum, { instanceType, nodes }) => {
+    const price = market.onDemandPrices.find((each) => each.instanceType === instanceType);
+    return sum + nodes * (price?.hourlyUsd ?? 0);
+  }, 0);
+
 /** Where SageMaker chooses the zone it is the best one's score: a gang always ends up in one zone. */
 function scoreOf(pool: Pool, market: MarketView): number | undefined {
   const scores = market.scores.filter((each) => pool.zoneId === undefined || each.zoneId === pool.zoneId);

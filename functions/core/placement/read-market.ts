@@ -3,14 +3,20 @@ import type { Answer, MarketSource, MarketView } from './port.ts';
 
 export async function readMarket(
   source: MarketSource,
-  question: { readonly instanceTypes: readonly string[]; readonly nodes: number; readonly spot: boolean },
+  question: {
+    readonly instanceTypes: readonly string[];
+    readonly nodes: number;
+    readonly spot: boolean;
+    /** Types that are only paid for, such as helpers. */
+    readonly alsoPriced?: readonly string[];
+  },
 ): Promise<MarketView> {
   const nothing = <T>(): Promise<Answer<readonly T[]>> =>
     Promise.resolve({ kind: 'known', value: [], notes: [] });
   const [scores, spotPrices, onDemandPrices, zones] = await Promise.all([
     question.spot ? source.scores(question.instanceTypes, question.nodes) : nothing<never>(),
     question.spot ? source.spotPrices(question.instanceTypes) : nothing<never>(),
-    source.onDemandPrices(question.instanceTypes),
+    source.onDemandPrices([...question.instanceTypes, ...(question.alsoPriced ?? [])]),
     source.zones(),
   ]);
   const notes: string[] = [];

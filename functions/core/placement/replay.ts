@@ -31,6 +31,7 @@ export function questionOf({ run, attempts, attempt, decision }: StoredQuestion)
     now: launched?.decidedAt ?? run.updatedAt,
     attempts: before,
     progress: furthest(before),
+    helpersHourlyUsd: launched?.helpersHourlyUsd,
   };
 }
 

@@ -17,6 +17,8 @@ export interface PlacementInput {
   readonly progress?: Progress | undefined;
   /** Training seconds of the whole run, as declared or as former runs took. */
   readonly expectedSeconds?: number | undefined;
+  /** Of all helper groups together; what `helpersHourlyUsd` finds. */
+  readonly helpersHourlyUsd?: number | undefined;
   /** What other runs met in these pools. */
   readonly sightings?: readonly Sighting[] | undefined;
 }

@@ -81,6 +81,8 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
         : 'On-Demand is expected to cost no more than Spot',
     );
   }
+  if (input.helpersHourlyUsd !== undefined)
+    parts.push(`helper groups add $${input.helpersHourlyUsd.toFixed(2)} an hour to every row`);
   if (slackSeconds < 0) parts.push('the deadline can no longer be promised');
   else if (work.basis === 'assumed')
     parts.push('the deadline cannot be promised until a checkpoint shows the pace');

@@ -1,5 +1,6 @@
 /** How much training is left, what a restart costs and what was spent: from attempts and checkpoints, else from priors. */
 import type { AttemptRecord, Placement, Progress } from '../records.ts';
+import { attemptCost } from '../report.ts';
 
 /** Provisioning, image and checkpoint load of a SageMaker job, until one has been measured. */
 export const DEFAULT_RESTART_SECONDS = 300;
@@ -68,8 +69,6 @@ export function hourlyUsdOf(placement: Placement): number {
   return row?.hourlyUsd ?? placement.onDemandHourlyUsd;
 }
 
+/** As the report counts it: SageMaker's billable seconds are after the Spot discount, so On-Demand's price applies. */
 export const spentUsd = (attempts: readonly AttemptRecord[]): number =>
-  attempts.reduce((sum, { placement, outcome }) => {
-    const hours = (outcome?.billableSeconds ?? 0) / 3_600;
-    return sum + hours * hourlyUsdOf(placement) * placement.topology.nodes;
-  }, 0);
+  attempts.reduce((sum, attempt) => sum + attemptCost(attempt), 0);

@@ -174,3 +174,39 @@ it('leaves Spot out where helper groups run beside, unless the pipeline wants it
   expect(kept.considered.some(({ verdict }) => verdict.includes('spotWithHelpers'))).toBe(true);
   expect(place({ compute: { ...base.compute, helpers, spotWithHelpers: true } }).pool.market).toBe('spot');
 });
+
+describe('helper groups', () => {
+  const compute = {
+    ...question().compute,
+    market: 'on-demand' as const,
+    helpers: [{ name: 'load', instanceType: 'c5.4xlarge', nodes: 3 }],
+  };
+  const asked = { compute, helpersHourlyUsd: 3 };
+  const cost = (change: Parameters<typeof question>[0]) => {
+    const decision = choosePlacement(question(change));
+    if (decision.kind !== 'launch') throw new Error(JSON.stringify(decision));
+    return decision.placement;
+  };
+
+  it('are paid for in every row of the table and in the placement', () => {
+    const [without] = cost({ compute }).considered;
+    const placement = cost(asked);
+    const hours = 6 + 300 / 3_600;
+    expect((placement.considered[0]?.expectedCostUsd ?? 0) - (without?.expectedCostUsd ?? 0)).toBeCloseTo(
+      3 * hours,
+    );
+    expect(placement).toMatchObject({
+      helpersHourlyUsd: 3,
+      reason: expect.stringContaining('$3.00 an hour'),
+    });
+  });
+
+  it('are paid for from the budget', () => {
+    const limits = { ...question().limits, budgetUsd: 20 };
+    expect(cost({ compute, limits }).pool.market).toBe('on-demand');
+    expect(choosePlacement(question({ ...asked, limits }))).toMatchObject({
+      kind: 'giveUp',
+      reason: expect.stringContaining('budget'),
+    });
+  });
+});

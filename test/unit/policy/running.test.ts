@@ -37,7 +37,8 @@ describe('an attempt under a budget', () => {
   });
 
   it('counts what the attempts before it cost, and itself once', () => {
-    const outcome = outcomeOf('interrupted', { billableSeconds: 1_800, trainingSeconds: 1_800 });
+    // 720 s at the On-Demand price of 1.50 are what 1,800 s on Spot at 0.60 cost.
+    const outcome = outcomeOf('interrupted', { billableSeconds: 720, trainingSeconds: 1_800 });
     const others = [attemptOf('budget-000001', 1, { outcome }), attemptOf('budget-000001', 2)];
     expect(ask(1_800 - 421, { budgetUsd: 1.2, others })).toBeUndefined();
     expect(ask(1_800 - 419, { budgetUsd: 1.2, others })).toMatch(/budget/);
