@@ -3,6 +3,7 @@
  * exactly one shard, rejected with a reason, or left to the next generation; and nothing else is in a shard.
  */
 import { hash } from 'node:crypto';
+import { CopyCounter } from './copy-counter.ts';
 import type { Places } from './places.ts';
 import { type BlobStore, joinChunks } from './port.ts';
 import {
@@ -27,7 +28,7 @@ export interface Books {
 }
 
 export interface Accounts {
-  /** Samples that are there twice. */
+  /** Copies of samples. */
   readonly repeated: number;
   readonly arrivals: Manifest['arrivals'];
   readonly rejections: Manifest['rejections'];
@@ -64,7 +65,7 @@ const MASK = (1n << 128n) - 1n;
 
 export async function accountArrivals(store: BlobStore, books: Books): Promise<Accounts> {
   const packed = new KeySum();
-  const repeated = new Set<number>();
+  const repeated = new CopyCounter();
   const shardOf = await readMembers(store, books, { packed, repeated });
   const exclusions = new Map<number, Exclusion>();
   for (const sample of books.plan.dropped) exclusions.set(sample, { sample, outcome: 'left', members: [] });
@@ -90,7 +91,7 @@ export async function accountArrivals(store: BlobStore, books: Books): Promise<A
       `${planned.count} objects should be in shards, ${packed.count} are, or others`,
     );
   }
-  return { ...(await writer.finish(books.plan.objects)), repeated: repeated.size };
+  return { ...(await writer.finish(books.plan.objects)), repeated: repeated.count };
 }
 
 async function settleExcluded(
@@ -113,7 +114,7 @@ async function readLines(store: BlobStore, key: string): Promise<string> {
 
 interface Seen {
   readonly packed: KeySum;
-  readonly repeated: Set<number>;
+  readonly repeated: CopyCounter;
 }
 
 /** Shard of every packed sample; a sample that is in two is found here. */
@@ -126,6 +127,8 @@ async function readMembers(store: BlobStore, books: Books, seen: Seen): Promise<
     }
     const lines = [...linesOf(text)].map((line): MemberLine => JSON.parse(line));
     for (const member of lines) {
+      seen.repeated.add(record.shard, member);
+      if (member.repeat !== undefined) continue;
       const other = shardOf[member.sample];
       if (other !== NOWHERE && other !== record.shard) {
         throw new AccountsDifferError(
@@ -134,8 +137,7 @@ async function readMembers(store: BlobStore, books: Books, seen: Seen): Promise<
         );
       }
       shardOf[member.sample] = record.shard;
-      if (member.repeat !== undefined) seen.repeated.add(member.sample);
-      else if (member.key !== undefined) seen.packed.add(member.key, member.etag ?? '');
+      if (member.key !== undefined) seen.packed.add(member.key, member.etag ?? '');
     }
     await books.onShard?.(record, lines);
   }

@@ -1,6 +1,7 @@
 /** One pass over the listing: what is new, what is refused at once, which keys form one sample. Memory is the compressed lines. */
 import { createHash } from 'node:crypto';
 import type { PackingSettings } from '../pipeline.ts';
+import { type Balance, balance } from './balance.ts';
 import type { ShardFormat } from './formats/format.ts';
 import type { SampleLabels } from './labels/sample-labels.ts';
 import { labelOfKey, memberStem, memberSuffix, splitKey } from './names.ts';
@@ -68,6 +69,11 @@ export class DraftPlan {
   objects = 0;
   bytes = 0;
   rejected = 0;
+  /** After `settle`, where the pipeline wants one. */
+  balance: Balance | undefined;
+  /** Class of each sample by its key, only while a balance is wanted; the texts are shared. */
+  readonly #classes: (string | undefined)[] = [];
+  readonly #classNames = new Map<string, string>();
 
   constructor(rules: AcceptRules) {
     this.#rules = rules;
@@ -82,24 +88,35 @@ export class DraftPlan {
   }
 
   isDealt(ordinal: number): boolean {
-    return this.#rules.labels?.refusalOf(ordinal) === undefined;
+    return this.#refusalOf(ordinal) === undefined;
+  }
+
+  #refusalOf(ordinal: number): Rejection | undefined {
+    const refusal = this.#rules.labels?.refusalOf(ordinal);
+    return refusal ?? (this.balance?.leftOut.has(ordinal) === true ? 'balancedOut' : undefined);
   }
 
   /** To be called once, after the last arrival: what is known only of whole samples is written into their lines. */
   settle(): void {
-    const { labels } = this.#rules;
-    if (labels === undefined) return;
+    const { labels, settings } = this.#rules;
+    const { balance: mode } = settings;
+    if (mode !== undefined) {
+      const classOf = (sample: number): string | undefined =>
+        this.isDealt(sample) ? (labels?.labelOf(sample) ?? this.#classes[sample]) : undefined;
+      this.balance = balance({ count: this.#samples, classOf }, mode, `${settings.seed}`);
+    }
+    if (labels === undefined && this.balance === undefined) return;
     const settled = new LineSpool();
     for (const text of this.#arrivals.read()) {
       const line: ArrivalLine = JSON.parse(text);
       const [key, size, etag, sample] = line;
-      const reason = typeof sample === 'number' ? labels.refusalOf(sample) : undefined;
+      const reason = typeof sample === 'number' ? this.#refusalOf(sample) : undefined;
       if (reason !== undefined) this.rejected += 1;
       settled.add(reason === undefined ? text : JSON.stringify([key, size, etag, reason]));
     }
     this.#arrivals = settled;
     for (let ordinal = 0; ordinal < this.#samples; ordinal += 1)
-      if (labels.labelOf(ordinal) !== undefined) this.#labelled += 1;
+      if (labels?.labelOf(ordinal) !== undefined) this.#labelled += 1;
   }
 
   /** Columns that at least half of the samples have. */
@@ -146,11 +163,21 @@ export class DraftPlan {
     const suffix = memberSuffix(raw);
     const name = `${memberStem(stem, alone ? key : undefined)}.${suffix}`;
     this.#rules.labels?.add(ordinal, key, columnOf(suffix) === 'label');
-    if (first && labelOfKey(key, this.#rules.settings) !== undefined) this.#labelled += 1;
+    if (first) this.#noteLabel(ordinal, labelOfKey(key, this.#rules.settings));
+    /** A label of its own is read only when the sample is packed. */
+    if (columnOf(suffix) === 'label') this.#classes[ordinal] = undefined;
     this.#count(columnOf(suffix));
     this.#bytes.add(ordinal, this.#rules.format.plannedBytes(name, object.size));
     this.#objects.add(ordinal, 1);
     return [object.key, object.size, object.etag, ordinal, alone ? 1 : 0];
+  }
+
+  #noteLabel(ordinal: number, label: string | undefined): void {
+    if (label !== undefined) this.#labelled += 1;
+    if (label === undefined || this.#rules.settings.balance === undefined) return;
+    const shared = this.#classNames.get(label) ?? label;
+    this.#classNames.set(shared, shared);
+    this.#classes[ordinal] = shared;
   }
 
   #member(key: string): Membership {

@@ -1,4 +1,5 @@
 /** Deals the sorted arrivals to the items' lists, a window of items at a time so that memory stays bounded. */
+import { copiesOf } from './balance.ts';
 import type { ArrivalLine } from './records.ts';
 import { type Dealing, NOWHERE } from './sharding.ts';
 import { compress, type LineSpool } from './spool.ts';
@@ -22,25 +23,39 @@ function itemOfShard(itemShards: readonly number[]): Uint32Array {
 }
 
 /** The spool is our own, of this process: its lines need no proof. */
-function place(line: string, { dealing, labelOf }: Dealt, put: (placed: Placed) => void): void {
+function place(
+  line: string,
+  { dealing, samples, copies, labelOf }: Dealt,
+  put: (placed: Placed) => void,
+): void {
   const arrival: ArrivalLine = JSON.parse(line);
   const [key, size, etag, ordinal, alone] = arrival;
   if (typeof ordinal === 'string' || ordinal === undefined) return;
-  const shard = dealing.shardOf[ordinal] ?? NOWHERE;
-  if (shard === NOWHERE) return;
+  if ((dealing.shardOf[ordinal] ?? NOWHERE) === NOWHERE) return;
   const label = labelOf?.(ordinal);
-  const add = (slot: number, repeat: number): void => {
+  const add = (shard: number, slot: number, repeat: number): void => {
     const fields = [shard, slot, ordinal, key, size, etag, alone, repeat];
     if (label !== undefined) fields.push(label);
     put({ shard, slot, text: JSON.stringify(fields) });
   };
-  add(dealing.slotOf[ordinal] ?? 0, 0);
-  const again = dealing.repeats.get(ordinal);
-  if (again !== undefined) add(again, 1);
+  const { first, count } = copiesOf(copies, ordinal);
+  for (let copy = 0; copy <= count; copy += 1) {
+    const at = copy === 0 ? ordinal : samples + first + copy - 1;
+    const shard = dealing.shardOf[at] ?? NOWHERE;
+    add(shard, dealing.slotOf[at] ?? 0, copy === 0 ? 0 : copy + 1);
+    const again = dealing.repeats.get(at);
+    if (again !== undefined) add(shard, again, copy === 0 ? 1 : COPIES_OF_COPIES + copy);
+  }
 }
 
+/** Numbers of copies that even out a shard in which a copy came first: above all that balance the classes. */
+const COPIES_OF_COPIES = 100_000;
+
 export interface Dealt {
+  /** Samples, and after them the copies that balance the classes. */
   readonly dealing: Dealing;
+  readonly samples: number;
+  readonly copies: Uint32Array;
   /** Label of a sample, where a file of annotations gives it. */
   readonly labelOf?: ((ordinal: number) => string | undefined) | undefined;
 }

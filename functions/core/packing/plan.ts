@@ -74,12 +74,15 @@ const dealingLimits = ({ packing, runId }: PlanInput): DealingLimits => ({
 
 async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
   const { draft, listedAt, annotations, labels } = await draftPlan(deps, input);
+  /** Copies that balance the classes are dealt like samples, numbered after them. */
+  const copies = draft.balance?.copies ?? new Uint32Array();
+  const sampleOf = (place: number): number => copies[place - draft.samples] ?? place;
   const dealing = dealSamples(
     {
-      count: draft.samples,
-      bytesOf: (sample) => draft.bytesOf(sample),
-      objectsOf: (sample) => draft.objectsOf(sample),
-      isDealt: (sample) => draft.isDealt(sample),
+      count: draft.samples + copies.length,
+      bytesOf: (place) => draft.bytesOf(sampleOf(place)),
+      objectsOf: (place) => draft.objectsOf(sampleOf(place)),
+      isDealt: (place) => draft.isDealt(sampleOf(place)),
     },
     dealingLimits(input),
   );
@@ -89,6 +92,8 @@ async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
   for (const [part, bytes] of parts.entries()) await deps.store.put(at.planArrivals(digest, part), bytes);
   for (const { item, bytes } of itemLists(draft.arrivals, {
     dealing,
+    samples: draft.samples,
+    copies,
     labelOf: labels && ((sample) => labels.labelOf(sample)),
   }))
     await deps.store.put(at.planList(digest, item), bytes);
@@ -104,6 +109,7 @@ async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
     bytes: draft.bytes,
     rejected: draft.rejected,
     facts: await factsOf(deps.store, input.packing, draft),
+    ...balanceOf(input.packing, draft),
     ...(dealing.even && { even: { ...dealing.even } }),
     arrivalParts: parts.length,
     dropped: [...dealing.dropped],
@@ -112,6 +118,9 @@ async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
   };
   return commit(deps.store, plan);
 }
+
+const balanceOf = ({ balance: mode }: PackingSettings, { balance }: DraftPlan): Pick<Plan, 'balance'> =>
+  mode === undefined || balance === undefined ? {} : { balance: { mode, classes: { ...balance.classes } } };
 
 async function auditOf(
   store: BlobStore,

@@ -15,6 +15,7 @@ export const REJECTIONS = [
   'brokenRecord',
   'labelMissing',
   'labelDoubled',
+  'balancedOut',
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 export const rejectionSchema = z.enum(REJECTIONS);
@@ -58,6 +59,12 @@ const annotationsSchema = z.object({
   problems: z.object({ list: z.string(), sha256: z.string() }).optional(),
 });
 
+/** Samples of each class as they arrived and as they were dealt to shards, copies included. */
+const balanceSchema = z.object({
+  mode: z.enum(['over', 'under']),
+  classes: z.record(z.string(), z.object({ samples: z.number().int(), dealt: z.number().int() })),
+});
+
 /** The first `shards` shards hold `samples` samples each, or none at all; the others hold one large sample each. */
 const evenSchema = z.object({ shards: z.number().int(), samples: z.number().int() });
 
@@ -79,6 +86,7 @@ export const planSchema = z.object({
   dropped: z.array(z.number().int()),
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
+  balance: balanceSchema.optional(),
   /** Compressed parts of the sorted arrivals. */
   arrivalParts: z.number().int(),
   /** First shard of each item and, last, the number of shards. */
@@ -164,7 +172,7 @@ export const manifestSchema = z.object({
   listedAt: z.string(),
   samples: z.number().int(),
   members: z.number().int(),
-  /** Samples that are there twice, to even out the shards' counts; counted in `samples`. */
+  /** Copies of samples, which even out counts or classes; counted in `samples`. */
   repeated: z.number().int().default(0),
   bytes: z.number().int(),
   shards: z.array(sealedShardSchema),
@@ -186,6 +194,7 @@ export const manifestSchema = z.object({
   }),
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
+  balance: balanceSchema.optional(),
   rejections: z.object({
     byReason: z.record(z.string(), z.number().int()),
     examples: z.array(z.object({ key: z.string(), reason: z.string() })),

@@ -103,6 +103,7 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
     bytes: sum(kept, (record) => record.bytes),
     shards,
     arrivals: accounts.arrivals,
+    ...(plan.balance && { balance: plan.balance }),
     ...(plan.even && { even: plan.even }),
     ...(plan.annotations && { annotations: await sealAnnotations(store, at, plan.annotations) }),
     rejections: accounts.rejections,

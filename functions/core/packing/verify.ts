@@ -1,6 +1,8 @@
 /** Proves a sealed generation from its own objects: lists against the manifest, every shard's bytes against the lists. */
 import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { layout } from '../layout.ts';
+import { CopyCounter } from './copy-counter.ts';
 import { compareKeys } from './order.ts';
 import { type BlobStore, joinChunks } from './port.ts';
 import { type Manifest, type MemberLine, sealedLine } from './records.ts';
@@ -25,6 +27,7 @@ class Verification {
   readonly problems: string[] = [];
   /** How often each packed key was found in a shard, repeats aside; compared with the arrivals at the end. */
   readonly found = new Map<string, number>();
+  readonly copies = new CopyCounter();
   members = 0;
   bytes = 0;
 
@@ -63,6 +66,10 @@ export async function verifyGeneration(store: BlobStore, manifest: Manifest): Pr
   const rows = manifest.annotations?.problems;
   if (rows !== undefined) await check.list(rows.list, rows.sha256);
   verifyEven(check);
+  if (check.copies.count !== manifest.repeated)
+    check.problems.push(
+      `the shards hold ${check.copies.count} copies, the manifest says ${manifest.repeated}`,
+    );
   const samples = manifest.shards.reduce((sum, shard) => sum + shard.samples, 0);
   if (samples !== manifest.samples)
     check.problems.push(`the shards hold ${samples} samples, the manifest says ${manifest.samples}`);
@@ -88,7 +95,9 @@ async function verifyShard(check: Verification, shard: Shard): Promise<void> {
   const lines = [...linesOf(text)].map((line): MemberLine => JSON.parse(line));
   if (lines.length !== shard.members)
     check.problems.push(`${shard.name}: ${lines.length} members listed, ${shard.members} sealed`);
-  for (const { key, repeat } of lines) {
+  for (const line of lines) {
+    const { key, repeat } = line;
+    check.copies.add(shard.name, line);
     if (key !== undefined && repeat === undefined) check.found.set(key, (check.found.get(key) ?? 0) + 1);
   }
   check.members += lines.length;
@@ -126,6 +135,7 @@ async function verifyArrivals(check: Verification): Promise<void> {
   const { arrivals } = check.manifest;
   let packed = 0;
   let rejected = 0;
+  const byReason: Record<string, number> = {};
   let before: string | undefined;
   for (const part of arrivals.parts) {
     for (const line of linesOf((await check.list(part.list, part.sha256)) ?? '')) {
@@ -133,8 +143,10 @@ async function verifyArrivals(check: Verification): Promise<void> {
       if (before !== undefined && compareKeys(before, key) >= 0)
         check.problems.push(`${part.list} is not in order at ${JSON.stringify(key)}`);
       before = key;
-      if (typeof fate === 'string') rejected += 1;
-      else {
+      if (typeof fate === 'string') {
+        rejected += 1;
+        byReason[fate] = (byReason[fate] ?? 0) + 1;
+      } else {
         packed += 1;
         const times = check.found.get(key) ?? 0;
         if (times !== 1) check.problems.push(`${JSON.stringify(key)} is in ${times} shards`);
@@ -142,6 +154,8 @@ async function verifyArrivals(check: Verification): Promise<void> {
       }
     }
   }
+  if (!isDeepStrictEqual(byReason, check.manifest.rejections.byReason))
+    check.problems.push('the reasons of rejections are not counted as the manifest says');
   for (const key of check.found.keys())
     check.problems.push(`${JSON.stringify(key)} is in a shard but not among the arrivals`);
   if (packed !== arrivals.packed || rejected !== arrivals.rejected) {

@@ -81,6 +81,12 @@ export const packingSchema = z
       .describe(
         'Shards of unequal sample counts: leave them, repeat samples to fill them, or leave samples for later.',
       ),
+    balance: z
+      .enum(['over', 'under'])
+      .optional()
+      .describe(
+        'Give every class the same number of samples: over copies samples of small classes, under leaves out samples of large ones.',
+      ),
     lines: z
       .strictObject({
         kind: z.enum(['text', 'jsonl', 'csv', 'libsvm']).default('text'),
@@ -116,6 +122,18 @@ export const packingSchema = z
   .refine(({ label, format }) => label !== 'annotations' || (format !== 'lines' && format !== 'records'), {
     path: ['annotations'],
     message: 'lines and records are joined as they are: their labels are inside them',
+  })
+  .refine(({ balance, label }) => balance === undefined || label !== 'none', {
+    path: ['balance'],
+    message: 'say with label what the class of a sample is',
+  })
+  .refine(({ balance, format }) => balance === undefined || (format !== 'lines' && format !== 'records'), {
+    path: ['balance'],
+    message: 'lines and records are joined as they are and have no classes',
+  })
+  .refine(({ balance, remainder }) => balance === undefined || remainder !== 'drop', {
+    path: ['remainder'],
+    message: 'a balance leaves nothing for later: write even or ragged',
   })
   .refine(({ format, shardMegabytes }) => format !== 'mds' || shardMegabytes <= 4_000, {
     path: ['shardMegabytes'],

@@ -36,9 +36,9 @@ describe('a gzipped shard', () => {
           expect(gunzipSync(whole).equals(text.subarray(0, length))).toBe(true);
         },
       ),
-      { numRuns: 12 },
+      { numRuns: 5 },
     );
-  });
+  }, 30_000);
 
   it('holds every member where the list says, in the plain bytes', async () => {
     const incoming = layout.incoming(PIPELINE);
