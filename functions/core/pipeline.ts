@@ -42,7 +42,9 @@ const hyperparameter = z.union([
 ]);
 
 export const trainingSchema = z.strictObject({
-  strategy: z.enum(['single', 'ddp']).describe('How processes cooperate in training.'),
+  strategy: z
+    .enum(['single', 'ddp', 'ray', 'mpi', 'parameter-server', 'multi-worker-mirrored', 'data-service'])
+    .describe('How processes cooperate in training; docs/strategies.md says which needs what.'),
   source: z
     .string()
     .regex(/^(s3:\/\/[a-z0-9.-]{3,63}\/.+\/|[A-Za-z0-9._/-]+\/)$/, 'name an S3 prefix that ends with a slash')
@@ -55,7 +57,7 @@ export const trainingSchema = z.strictObject({
     .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}\.py$/, 'name a .py file inside the source')
     .refine((path) => !path.includes('..'), 'leave out ".."')
     .default('train.py'),
-  framework: z.enum(['pytorch']).default('pytorch'),
+  framework: z.enum(['pytorch', 'tensorflow']).default('pytorch'),
   frameworkVersion: z
     .string()
     .regex(/^\d+\.\d+(\.\d+)?$/)

@@ -123,7 +123,13 @@ export interface HostSurroundings {
   readonly path: string;
   /** The first of the ports that are the job's own (addresses.ts). */
   readonly masterPort: number;
+  /** CPUs of each host: those of this machine, shared out. */
+  readonly cpusPerHost: number;
 }
+
+/** Hosts of one job share this machine's CPUs evenly; each has one at least. */
+export const cpusPerHost = (machineCpus: number, hosts: number): number =>
+  Math.max(1, Math.floor(machineCpus / Math.max(1, hosts)));
 
 /** The whole environment of a host's program. Nothing of the server's own environment is in it. */
 export function environmentOf(
@@ -144,6 +150,7 @@ export function environmentOf(
     AWS_EC2_METADATA_DISABLED: 'true',
     GLOO_SOCKET_IFNAME: 'lo',
     NCCL_SOCKET_IFNAME: 'lo',
+    TIDEWHEEL_CPUS: String(surroundings.cpusPerHost),
     ...request.Environment,
     TRAINING_JOB_NAME: request.TrainingJobName ?? '',
     TRAINING_JOB_ARN: surroundings.jobArn,

@@ -1,5 +1,6 @@
 /** All hosts of a job for one stay on capacity: their folders, programs, logs and checkpoints. */
 import { mkdir, open, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
@@ -10,6 +11,7 @@ import { after } from './concurrency.ts';
 import {
   checkpointDirectory,
   commandOf,
+  cpusPerHost,
   environmentOf,
   type Host,
   inputDataConfig,
@@ -133,7 +135,7 @@ class LocalGang implements Gang {
   }
 
   #startHost(host: Host, epoch: number): RunningHost {
-    const { clients, jobArn, masterPort, metrics, request, settings } = this.#context;
+    const { clients, hosts, jobArn, masterPort, metrics, request, settings } = this.#context;
     const process = startHost(settings.pythonPath, {
       command: commandOf(request, host),
       environment: environmentOf(request, host, {
@@ -143,6 +145,7 @@ class LocalGang implements Gang {
         credentials: settings.credentials,
         path: hostPath(settings.pythonPath),
         masterPort,
+        cpusPerHost: cpusPerHost(availableParallelism(), hosts.length),
       }),
       directory: host.root,
       optMl: settings.mountOptMl ? host.base : null,

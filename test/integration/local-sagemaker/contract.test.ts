@@ -172,6 +172,7 @@ test('the program sees only its own environment and its arguments as they were s
       'NCCL_SOCKET_IFNAME',
       'PATH',
       'SAGEMAKER_BASE_DIR',
+      'TIDEWHEEL_CPUS',
       'TIDEWHEEL_MASTER_PORT',
       'TMPDIR',
       'TRAINING_JOB_ARN',

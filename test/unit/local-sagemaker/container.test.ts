@@ -4,6 +4,7 @@ import { keysOfManifest, planFiles, receivers } from '../../../local/sagemaker/c
 import {
   checkpointDirectory,
   commandOf,
+  cpusPerHost,
   environmentOf,
   mapContainerPaths,
   planHosts,
@@ -90,12 +91,18 @@ test('a request’s environment cannot pass for the platform’s', () => {
     credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
     path: '/bin',
     masterPort: 1,
+    cpusPerHost: 2,
   });
   expect(environment).toMatchObject({
     TRAINING_JOB_NAME: 'a-job',
     SAGEMAKER_BASE_DIR: firstHost().base,
     MINE: '1',
   });
+});
+
+test('hosts share the machine’s CPUs, and each has one', () => {
+  expect([1, 2, 3, 8].map((hosts) => cpusPerHost(8, hosts))).toEqual([8, 4, 2, 1]);
+  expect(cpusPerHost(2, 5)).toBe(1);
 });
 
 test('no checkpoint path leaves the host’s folder', () => {
