@@ -157,6 +157,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
 
     mends.name_node_errors()
     mends.admit_events_of_services_beside()
+    mends.fail_callbacks_with_their_function()
     snapshots = Snapshots(options.state / "snapshots", lock_fd)
     loop = asyncio.get_running_loop()
     asked_to_stop = asyncio.Event()

@@ -10,7 +10,7 @@ import threading
 from typing import Any
 
 from ministack.core import lambda_runtime
-from ministack.services import eventbridge, lambda_svc
+from ministack.services import eventbridge, lambda_svc, stepfunctions
 
 # The two places where MiniStack's Node worker reports a failed invocation.
 _SETTLED = 'status: "error", error: String(err.message || err), trace: err.stack || ""'
@@ -89,6 +89,39 @@ def admit_events_of_services_beside() -> None:
         )
 
     eventbridge._put_events = admit
+
+
+def fail_callbacks_with_their_function() -> None:
+    """Fails a `lambda:invoke.waitForTaskToken` task when its function fails, as Step Functions does;
+    MiniStack swallows the error and waits for a token that nobody has.
+
+    https://docs.aws.amazon.com/step-functions/latest/dg/connect-lambda.html
+    """
+    waiting = threading.local()
+    invoke_with_callback = stepfunctions._invoke_with_callback
+    call_lambda = stepfunctions._call_lambda
+
+    def invoke_and_wait(resource: str, data: Any, token: str, state: dict[str, Any]) -> Any:
+        waiting.token = token
+        try:
+            return invoke_with_callback(resource, data, token, state)
+        finally:
+            waiting.token = None
+
+    def call_or_fail(function: str, event: Any) -> Any:
+        token = getattr(waiting, "token", None)
+        waiting.token = None
+        try:
+            return call_lambda(function, event)
+        except stepfunctions._ExecutionError as error:
+            task = stepfunctions._task_tokens.get(token) if token else None
+            if task:
+                task["error"] = {"Error": error.error, "Cause": error.cause}
+                task["event"].set()
+            raise
+
+    stepfunctions._invoke_with_callback = invoke_and_wait
+    stepfunctions._call_lambda = call_or_fail
 
 
 def stop_workers() -> None:

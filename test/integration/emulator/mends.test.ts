@@ -107,19 +107,41 @@ describe.runIf(process.platform === 'linux')('the address it listens on', () => 
   });
 });
 
-async function runCatching(url: string, functionArn: string): Promise<unknown> {
+describe('a task that waits for its token', () => {
+  const resource = 'arn:aws:states:::lambda:invoke.waitForTaskToken';
+
+  it('fails by the class of its function, which can no longer answer', async () => {
+    const arn = await createFunction(mended.url, 'fails-before-it-answers', FAILS_BY_CLASS);
+    expect(await runCatching(mended.url, arn, resource)).toEqual({ caught: 'by class' });
+  });
+
+  it('waits in vain in the unmended MiniStack', async () => {
+    const arn = await createFunction(plain.url, 'fails-before-it-answers', FAILS_BY_CLASS);
+    expect(await runCatching(plain.url, arn, resource)).toEqual({ caught: 'by States.ALL' });
+  });
+});
+
+async function runCatching(
+  url: string,
+  functionArn: string,
+  resource = 'arn:aws:states:::lambda:invoke',
+): Promise<unknown> {
   const sfn = new SFNClient(clientConfiguration(url));
   const { stateMachineArn } = await sfn.send(
     new CreateStateMachineCommand({
-      name: 'catches',
+      name: resource.endsWith('Token') ? 'catches-waiting' : 'catches',
       roleArn: 'arn:aws:iam::000000000000:role/none',
       definition: JSON.stringify({
         StartAt: 'Try',
         States: {
           Try: {
             Type: 'Task',
-            Resource: 'arn:aws:states:::lambda:invoke',
-            Parameters: { FunctionName: functionArn },
+            Resource: resource,
+            TimeoutSeconds: 5,
+            Parameters: {
+              FunctionName: functionArn,
+              Payload: resource.endsWith('Token') ? { 'token.$': '$$.Task.Token' } : {},
+            },
             Catch: [
               { ErrorEquals: ['PoolGoneBad'], Next: 'ByClass' },
               { ErrorEquals: ['States.ALL'], Next: 'ByNothing' },
