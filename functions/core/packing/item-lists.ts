@@ -39,13 +39,20 @@ function place(
     put({ shard, slot, text: JSON.stringify(fields) });
   };
   const { first, count } = copiesOf(copies, ordinal);
-  for (let copy = 0; copy <= count; copy += 1) {
-    const at = copy === 0 ? ordinal : samples + first + copy - 1;
-    const shard = dealing.shardOf[at] ?? NOWHERE;
-    add(shard, dealing.slotOf[at] ?? 0, copy === 0 ? 0 : copy + 1);
-    const again = dealing.repeats.get(at);
-    if (again !== undefined) add(shard, again, copy === 0 ? 1 : COPIES_OF_COPIES + copy);
-  }
+  for (let copy = 0; copy <= count; copy += 1)
+    placeCopy(dealing, { at: copy === 0 ? ordinal : samples + first + copy - 1, copy }, add);
+}
+
+/** A sample or a copy that balances the classes, and what evens out its shard. */
+function placeCopy(
+  dealing: Dealing,
+  { at, copy }: { at: number; copy: number },
+  add: (shard: number, slot: number, repeat: number) => void,
+): void {
+  const shard = dealing.shardOf[at] ?? NOWHERE;
+  add(shard, dealing.slotOf[at] ?? 0, copy === 0 ? 0 : copy + 1);
+  const again = dealing.repeats.get(at);
+  if (again !== undefined) add(shard, again, copy === 0 ? 1 : COPIES_OF_COPIES + copy);
 }
 
 /** Numbers of copies that even out a shard in which a copy came first: above all that balance the classes. */

@@ -37,6 +37,18 @@ class Verification {
     this.folder = layout.generation(manifest.pipeline, manifest.generation);
   }
 
+  /** A packed arrival, compared with what the shards hold. */
+  expectOnce(key: string): void {
+    const times = this.found.get(key) ?? 0;
+    if (times !== 1) this.problems.push(`${JSON.stringify(key)} is in ${times} shards`);
+    this.found.delete(key);
+  }
+
+  expectNoMore(): void {
+    for (const key of this.found.keys())
+      this.problems.push(`${JSON.stringify(key)} is in a shard but not among the arrivals`);
+  }
+
   /** A compressed list, or undefined with the problem noted. */
   async list(name: string, sha256: string): Promise<string | undefined> {
     const found = await this.store.get(`${this.folder}${name}`);
@@ -148,16 +160,13 @@ async function verifyArrivals(check: Verification): Promise<void> {
         byReason[fate] = (byReason[fate] ?? 0) + 1;
       } else {
         packed += 1;
-        const times = check.found.get(key) ?? 0;
-        if (times !== 1) check.problems.push(`${JSON.stringify(key)} is in ${times} shards`);
-        check.found.delete(key);
+        check.expectOnce(key);
       }
     }
   }
   if (!isDeepStrictEqual(byReason, check.manifest.rejections.byReason))
     check.problems.push('the reasons of rejections are not counted as the manifest says');
-  for (const key of check.found.keys())
-    check.problems.push(`${JSON.stringify(key)} is in a shard but not among the arrivals`);
+  check.expectNoMore();
   if (packed !== arrivals.packed || rejected !== arrivals.rejected) {
     check.problems.push(
       `${packed} packed and ${rejected} rejected are listed, the manifest says ${arrivals.packed} and ${arrivals.rejected}`,

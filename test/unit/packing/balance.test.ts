@@ -41,8 +41,7 @@ describe('balance', () => {
             expect(dealt).toBe(counts.get(name));
             expect(before).toBe(names.filter((other) => other === name).length);
           }
-          if (mode === 'over') expect(one.leftOut.size).toBe(0);
-          else expect(one.copies).toHaveLength(0);
+          expect(mode === 'over' ? one.leftOut.size : one.copies.length).toBe(0);
           for (const ordinal of one.leftOut) expect(names[ordinal]).toBeDefined();
           for (const [ordinal] of names.entries())
             expect(copiesOf(one.copies, ordinal).count).toBe(
