@@ -92,8 +92,8 @@ def admit_events_of_services_beside() -> None:
 
 
 def fail_callbacks_with_their_function() -> None:
-    """Fails a `lambda:invoke.waitForTaskToken` task when its function fails, as Step Functions does;
-    MiniStack swallows the error and waits for a token that nobody has.
+    """Fails a `lambda:invoke.waitForTaskToken` task when its function fails, as Step Functions
+    does; MiniStack swallows the error and waits for a token that nobody has.
 
     https://docs.aws.amazon.com/step-functions/latest/dg/connect-lambda.html
     """

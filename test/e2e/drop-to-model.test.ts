@@ -19,6 +19,8 @@ const run = promisify(execFile);
 let test: TestRegion;
 let api: ApiClient;
 let report: RunReport;
+/** Receives what a rule of a user's own matches. */
+let queueUrl: string;
 
 beforeAll(async () => {
   test = await startTestRegion();
@@ -29,6 +31,7 @@ beforeAll(async () => {
   const declaration = await demoDeclaration(PROJECT_FOLDER, await defaultVpc(clients.ec2));
   const declared = await api.call('PUT', '/pipelines/digits', declaration);
   if (declared.status !== 200) throw new Error(JSON.stringify(declared.body));
+  queueUrl = z.string().parse(await boto3(LISTEN));
   // Its schedule comes due while the digits train.
   await api.call('PUT', '/pipelines/hourly', scheduledDeclaration(declaration));
   await dropDigits(target, () => undefined);
@@ -38,6 +41,14 @@ beforeAll(async () => {
 afterAll(async () => {
   await test.stop();
 });
+
+const LISTEN = `
+sqs, events = boto3.client('sqs'), boto3.client('events')
+url = sqs.create_queue(QueueName='my-own')['QueueUrl']
+arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=['QueueArn'])['Attributes']['QueueArn']
+events.put_rule(Name='my-own', EventPattern=json.dumps({'source': ['tidewheel'], 'detail': {'pipeline': ['digits']}}))
+events.put_targets(Rule='my-own', Targets=[{'Id': 'queue', 'Arn': arn}])
+print(json.dumps(url))`;
 
 const scheduledDeclaration = (digits: string): string =>
   digits
@@ -113,6 +124,25 @@ print(json.dumps({'names': names, 'status': last['TrainingJobStatus'], 'spot': l
       status: 'Completed',
       spot: true,
     });
+  });
+});
+
+describe("a user's own rule", () => {
+  it('hears what happens, each with its versioned detail', async () => {
+    const heard = z.array(z.tuple([z.string(), z.object({ version: z.number(), runId: z.string() })])).parse(
+      await boto3(`
+sqs, heard = boto3.client('sqs'), []
+while messages := sqs.receive_message(QueueUrl='${queueUrl}', MaxNumberOfMessages=10).get('Messages'):
+    for message in messages:
+        event = json.loads(message['Body'])
+        heard.append([event['detail-type'], event['detail']])
+        sqs.delete_message(QueueUrl='${queueUrl}', ReceiptHandle=message['ReceiptHandle'])
+print(json.dumps(heard))`),
+    );
+    expect(new Set(heard.map(([type]) => type))).toEqual(
+      new Set(['DatasetSealed', 'AttemptStarted', 'AttemptInterrupted', 'RunFinished']),
+    );
+    expect(heard.every(([, detail]) => detail.version === 1 && detail.runId === 'digits-000001')).toBe(true);
   });
 });
 
