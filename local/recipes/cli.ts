@@ -16,7 +16,7 @@ const USAGE = `npm run recipes [-- OPTIONS] [NAME...]
   --list     print the names`;
 
 const root = path.resolve(import.meta.dirname, '..', '..');
-const MEASURE = path.join(root, 'training', 'measure');
+const MEASURE = path.join(root, 'training', 'measure', 'measure_recipe.py');
 const PAGE = path.join(root, 'docs', 'strategies.md');
 const MARKS = ['<!-- table: begin -->', '<!-- table: end -->'] as const;
 /** Undisturbed, interrupted and resumed, each within its own limit. */

@@ -13,6 +13,7 @@ import pytest
 from cluster import running
 from conftest import make_host
 from tidewheel_agent.job import read_job
+from tidewheel_agent.mpi import proxy_arguments, proxy_options
 from tidewheel_agent.settings import ConfigurationError, Settings
 from tidewheel_agent.strategies import Host, Launch, plan
 
@@ -103,9 +104,88 @@ def test_tensorflow_workers_know_each_other(plan_of: PlanOf) -> None:
     }
 
 
-def test_a_strategy_without_a_launcher_is_refused_with_the_choice(plan_of: PlanOf) -> None:
-    with pytest.raises(ConfigurationError, match="choose single, ddp, multi-worker-mirrored"):
-        plan_of(HOSTS[0], tidewheel_strategy="ray")
+def roles_of(launch: Launch) -> dict[str, list[dict[str, Any]]]:
+    """What several.py is told to start."""
+    told: dict[str, list[dict[str, Any]]] = json.loads(launch.argv[-1])
+    return told
+
+
+def test_parameters_live_beside_the_workers_where_there_are_no_helpers(plan_of: PlanOf) -> None:
+    first = plan_of(HOSTS[0], tidewheel_strategy="parameter-server")
+    told = roles_of(first)
+    config = json.loads(told["main"]["environment"]["TF_CONFIG"])  # type: ignore[call-overload]
+    assert config["task"] == {"type": "chief", "index": 0}
+    assert config["cluster"] == {
+        "chief": ["127.0.0.2:9002"],
+        "worker": ["127.0.0.2:9003", "127.0.0.3:9004", "127.0.0.4:9005"],
+        "ps": ["127.0.0.2:9006", "127.0.0.3:9007", "127.0.0.4:9008"],
+    }
+    assert not first.serves
+    last = plan_of(HOSTS[2], tidewheel_strategy="parameter-server")
+    tasks = [json.loads(s["environment"]["TF_CONFIG"])["task"] for s in roles_of(last)["services"]]
+    assert tasks == [{"type": "worker", "index": 2}, {"type": "ps", "index": 2}]
+    assert last.serves
+
+
+def test_parameters_live_on_the_helpers_where_there_are_some(plan_of: PlanOf) -> None:
+    told: dict[str, Any] = {
+        "groups": GROUPS,
+        "tidewheel_strategy": "parameter-server",
+        "sagemaker_distribution_instance_groups": ["gpu"],
+    }
+    (service,) = roles_of(plan_of(HOSTS[0], **told))["services"]
+    config = json.loads(service["environment"]["TF_CONFIG"])
+    assert config["task"] == {"type": "ps", "index": 0}
+    assert config["cluster"]["ps"] == ["127.0.0.2:9005"]
+
+
+def test_ray_has_its_head_on_the_first_accelerator_host(plan_of: PlanOf) -> None:
+    head = plan_of(HOSTS[1], groups=GROUPS, gpus=2, tidewheel_strategy="ray")
+    node = plan_of(HOSTS[0], groups=GROUPS, tidewheel_strategy="ray")
+    assert not head.serves and node.serves
+    start = roles_of(head)["services"][0]["argv"]
+    assert {"--head", "--port=9002", "--num-gpus=2", '--resources={"gpu": 1000}'} <= set(start)
+    assert "--address=127.0.0.3:9002" in roles_of(node)["services"][0]["argv"]
+
+
+def test_data_service_runs_on_the_helpers_and_the_script_is_told_where(plan_of: PlanOf) -> None:
+    told: dict[str, Any] = {"groups": GROUPS, "tidewheel_strategy": "data-service"}
+    helper = roles_of(plan_of(HOSTS[0], **told))["services"][0]["argv"]
+    assert helper[-4:] == ["127.0.0.2:9002", "--worker", "127.0.0.2:9003", "--dispatch"]
+    script = plan_of(HOSTS[1], **told)
+    assert script.environment["TIDEWHEEL_DATA_SERVICE"] == "grpc://127.0.0.2:9002"
+
+
+def test_data_service_without_helpers_is_refused(plan_of: PlanOf) -> None:
+    with pytest.raises(ConfigurationError, match="second instance group"):
+        plan_of(HOSTS[0], tidewheel_strategy="data-service")
+
+
+def test_mpi_counts_ranks_host_by_host(plan_of: PlanOf) -> None:
+    pytest.importorskip("mpi4py")
+    launch = plan_of(HOSTS[0], tidewheel_strategy="mpi", tidewheel_processes_per_host=2)
+    told = " ".join(launch.argv)
+    assert "-launcher manual -hosts 127.0.0.2,127.0.0.3,127.0.0.4" in told
+    assert "-ppn 2 -n 6" in told
+    assert plan_of(HOSTS[2], tidewheel_strategy="mpi").awaits_proxy == 2
+
+
+def test_a_proxy_connects_to_the_leader_alone_and_takes_no_other_option() -> None:
+    pytest.importorskip("mpi4py")
+    line = (
+        "HYDRA_LAUNCH: /bin/anything --control-port 10.9.9.9:4711 --rmk user --launcher manual "
+        "--demux poll --iface lo --pgid 0 --retries 10 --usize -1 --pmi-port 0 "
+        "--gpus-per-proc -2 --gpu-subdevs-per-proc -2 --proxy-id 1 "
+    )
+    told = proxy_options(line)
+    assert told is not None and told[0] == 1
+    argv = proxy_arguments("127.0.0.2", told[1])
+    assert Path(argv[0]).name == "hydra_pmi_proxy"
+    assert argv[1:3] == ["--control-port", "127.0.0.2:4711"]
+    for hostile in (["--exec", "/bin/sh"], ["--iface", "lo;id"], ["--proxy-id"]):
+        with pytest.raises(ConfigurationError):
+            proxy_arguments("127.0.0.2", [*told[1], *hostile])
+    assert proxy_options("the script's own line") is None
 
 
 @pytest.mark.parametrize("code", [0, 42])

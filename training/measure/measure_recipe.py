@@ -1,4 +1,4 @@
-"""`python measure NAME --python INTERPRETER [--seed 7]`: measures one, prints one JSON line."""
+"""`measure_recipe.py NAME --python INTERPRETER [--seed 7]`: measures one, prints one JSON line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from interrupted import RecipeError, measure
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="measure")
+    parser = argparse.ArgumentParser(prog="measure_recipe")
     parser.add_argument("name", nargs="?", choices=[entry.name for entry in CATALOGUE])
     parser.add_argument("--python", type=Path, default=Path(sys.executable))
     parser.add_argument("--seed", type=int, default=7)
