@@ -25,6 +25,10 @@ async function main(): Promise<number> {
   }
   let problems = 0;
   for (const manifest of generations) {
+    if (manifest.pruned === true) {
+      process.stdout.write(`${manifest.generation}: pruned, nothing to read\n`);
+      continue;
+    }
     const report = await verifyGeneration(opened.store, manifest);
     problems += report.problems.length;
     const verdict = report.problems.length === 0 ? 'whole' : `${report.problems.length} PROBLEMS`;

@@ -1,5 +1,6 @@
 /** Which generations a run trains on: all that are sealed up to its own, the same for every attempt. */
 import * as z from 'zod';
+import { LaunchRefusedError } from './errors.ts';
 import type { GenerationShards } from './launch/channels.ts';
 import { layout, parseRunId } from './layout.ts';
 import type { ObjectStore } from './ports.ts';
@@ -13,7 +14,7 @@ export interface Dataset {
 
 /** A generation exists by its manifest alone; shards without one are the remains of a run that did not seal. */
 export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dataset> {
-  const generations = run.generations ?? (await sealedGenerations(store, run.pipeline, run.batch));
+  const generations = run.generations ?? (await generationsFor(store, run));
   const several = generations.length > 1;
   const shards = await Promise.all(
     generations.map(async (generation): Promise<GenerationShards> => {
@@ -29,6 +30,17 @@ export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dat
     }),
   );
   return { generations, shards };
+}
+
+/** Up to the version that the declaration pins, otherwise up to the run's own. */
+async function generationsFor(store: ObjectStore, run: RunRecord): Promise<string[]> {
+  const pin = run.declaration?.dataset?.pin;
+  const pinned = pin === undefined ? Number.POSITIVE_INFINITY : (parseRunId(pin)?.batch ?? 0);
+  const generations = await sealedGenerations(store, run.pipeline, Math.min(run.batch, pinned));
+  if (pin === undefined || generations.includes(pin)) return generations;
+  throw new LaunchRefusedError(
+    `dataset.pin names ${pin}, which is no sealed generation of ${run.pipeline} up to ${run.runId}: npm run dataset -- list s3://${store.bucket}/${run.pipeline} shows them`,
+  );
 }
 
 /** @param upToBatch generations of later batches are left out: they may appear while this run trains */

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import { ec2Schema, helpersSchema, instanceType } from './compute-parts.ts';
+import { datasetSchema } from './pipeline/dataset.ts';
 import { packingSchema } from './pipeline/packing.ts';
 
 export { TRAINING_GROUP } from './compute-parts.ts';
@@ -149,6 +150,7 @@ export const pipelineSchema = z.strictObject({
   name: pipelineName,
   settle: settleSchema.prefault({}),
   packing: packingSchema.prefault({}),
+  dataset: datasetSchema.optional(),
   training: trainingSchema,
   compute: computeSchema,
   limits: limitsSchema.prefault({}),

@@ -21,6 +21,8 @@ export const places = (pipeline: string, runId: string) => {
     annotationProblems: 'arrivals/annotation-problems.jsonl.gz',
     arrivals: (part: number) => `arrivals/part-${digits(part)}.jsonl.gz`,
     manifest: layout.manifest(pipeline, runId),
+    /** In place of the manifest when the generation was given up: its arrivals stay dealt with. */
+    pruned: `${generation}pruned.json`,
     /** In place of the manifest when all was rejected: there is nothing to train on, but the arrivals are dealt with. */
     rejectionsOnly: `${generation}rejections.json`,
   };

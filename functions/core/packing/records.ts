@@ -195,6 +195,8 @@ export const manifestSchema = z.object({
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
   balance: balanceSchema.optional(),
+  /** The shards were given up. */
+  pruned: z.literal(true).optional(),
   rejections: z.object({
     byReason: z.record(z.string(), z.number().int()),
     examples: z.array(z.object({ key: z.string(), reason: z.string() })),

@@ -13,7 +13,10 @@ export async function readSealed(
   generation: string,
 ): Promise<Manifest | undefined> {
   const at = places(pipeline, generation);
-  const text = (await readText(store, at.manifest)) ?? (await readText(store, at.rejectionsOnly));
+  const text =
+    (await readText(store, at.manifest)) ??
+    (await readText(store, at.rejectionsOnly)) ??
+    (await readText(store, at.pruned));
   return text === undefined ? undefined : manifestSchema.parse(JSON.parse(text));
 }
 

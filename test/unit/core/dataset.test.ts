@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { datasetOf } from '../../../functions/core/dataset.ts';
 import { layout } from '../../../functions/core/layout.ts';
+import { pipelineSchema } from '../../../functions/core/pipeline.ts';
 import { fakeClock } from '../../fakes/clock.ts';
 import { type MemoryObjectStore, memoryObjectStore } from '../../fakes/object-store.ts';
 import { runOf } from '../../suites/records.ts';
@@ -22,6 +23,14 @@ const seal = (generation: string, bytes: readonly number[]) =>
     }),
   );
 
+const declarationWith = (pin: string) =>
+  pipelineSchema.parse({
+    name: 'digits',
+    dataset: { pin },
+    training: { strategy: 'single' },
+    compute: { instanceTypes: ['g5.xlarge'] },
+  });
+
 describe('a dataset', () => {
   it('knows number and size of its shards from the manifest, without a listing', async () => {
     seal(FIRST, [1_000, 500]);
@@ -38,6 +47,16 @@ describe('a dataset', () => {
     const { shards } = await datasetOf(store, runOf('digits', 2));
     expect(shards.map((each) => each.shards)).toEqual([['0.tar'], ['0.tar', '1.tar']]);
     expect(shards.map(({ totals }) => totals?.bytes)).toEqual([1_000, 15]);
+  });
+
+  it('ends at the version that the declaration pins, and says when there is none', async () => {
+    seal(FIRST, [1_000]);
+    seal(SECOND, [7, 8]);
+    const pinned = (pin: string) =>
+      datasetOf(store, { ...runOf('digits', 2), generations: undefined, declaration: declarationWith(pin) });
+    expect((await pinned(FIRST)).generations).toEqual([FIRST]);
+    expect((await pinned(SECOND)).generations).toEqual([FIRST, SECOND]);
+    await expect(pinned('digits-000003')).rejects.toThrow(/digits-000003, which is no sealed generation/);
   });
 
   it.each(['{}', 'no json', '["key etag"]', '{"shards":[{"name":"x"}]}'])(
