@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { layout } from '../../../functions/core/layout.ts';
 import { seededRandom } from '../../../functions/core/packing/order.ts';
 import type { BlobStore } from '../../../functions/core/packing/port.ts';
+import { readSealed } from '../../../functions/core/packing/sealed-arrivals.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline.ts';
 import { faultyStore, Killed } from '../../fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
@@ -88,6 +90,44 @@ describe('killed at seeded points', () => {
       const both = [...(await unpack(store)), ...(await unpack(store, 'digits-000002'))];
       const held = new Map(both);
       for (const key of store.keys(incoming)) expect(held.get(key)).toEqual(store.body(key));
+    }
+  }, 60_000);
+
+  it('ends alike with copies that balance classes and even counts, while sources change', async () => {
+    const balanced = settings({
+      shardMegabytes: 0.02,
+      balance: 'over',
+      remainder: 'even',
+      shardsMultipleOf: 2,
+    });
+    const unequal = (): MemoryBlobStore => {
+      const store = filled();
+      for (const index of [0, 3, 6]) store.objects.delete(`${incoming}0/${index}.json`);
+      for (const index of [1, 4, 7, 10]) {
+        store.objects.delete(`${incoming}1/${index}.jpg`);
+        store.objects.delete(`${incoming}1/${index}.json`);
+      }
+      return store;
+    };
+    const calm = unequal();
+    await packAll(calm, balanced);
+    for (let seed = 0; seed < Math.ceil(SEEDS / 4); seed += 1) {
+      const store = unequal();
+      await Promise.all([persist(store, balanced, `a ${seed}`), persist(store, balanced, `b ${seed}`)]);
+      expect(sealedBytes(store)).toEqual(sealedBytes(calm));
+      const changing = unequal();
+      const meddle = async (): Promise<void> => {
+        const next = seededRandom(`balanced ${seed}`);
+        for (let change = 0; change < 6; change += 1) {
+          for (let turn = next() % 200; turn > 0; turn -= 1) await Promise.resolve();
+          changing.seed(`${incoming}${next() % 3}/${next() % 24}.jpg`, `changed ${change}`);
+        }
+      };
+      await Promise.all([persist(changing, balanced, `c ${seed}`), meddle()]);
+      const sealed = await readSealed(changing, PIPELINE, RUN);
+      if (sealed === undefined) throw new Error('nothing was sealed');
+      expect((await verifyGeneration(changing, sealed)).problems).toEqual([]);
+      expect(new Set(sealed.shards.map(({ samples }) => samples)).size).toBe(1);
     }
   }, 60_000);
 });
