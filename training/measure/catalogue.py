@@ -158,7 +158,38 @@ def _was_served_by_helpers(attempt: Attempt) -> str:
     return "" if seen and THREE[0] not in seen else f"the data was prepared on {sorted(seen)}"
 
 
+def _images_ddp(recipe: str, python: Path, data: Path, epochs: int) -> Recipe:
+    return Recipe(
+        name=recipe,
+        job=JobOnThisMachine(
+            strategy="ddp",
+            source=RECIPES / recipe,
+            program="train.py",
+            data=digit_data(data),
+            python=python,
+            hosts=TWO,
+            hyperparameters={"epochs": epochs, "checkpoint_steps": 10},
+        ),
+        world_size=2,
+        metric="accuracy",
+        model="model.pt",
+        least=0.8,
+        interrupt_from=10,
+        total=22 * epochs,
+    )
+
+
+def _ddp(python: Path, data: Path) -> Recipe:
+    return _images_ddp("ddp", python, data, 6)
+
+
+def _vit(python: Path, data: Path) -> Recipe:
+    return _images_ddp("vit", python, data, 20)
+
+
 CATALOGUE = (
+    Entry("ddp", "", _ddp),
+    Entry("vit", "", _vit),
     Entry("mpi", "", _mpi),
     Entry("ray", "ray", _ray),
     Entry("ray-data", "ray", _ray_data),

@@ -120,7 +120,8 @@ def first_weights(config: Config, fields: int, values: int) -> Arrays:
     width = fields * config.dimensions + values
 
     def drawn(*shape: int) -> npt.NDArray[np.float32]:
-        return (random.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32)
+        values = random.standard_normal(shape) / np.sqrt(shape[0])
+        return np.asarray(values, np.float32)
 
     table = random.standard_normal((config.vocabulary, config.dimensions)) * 0.05
     weights: Arrays = {

@@ -98,7 +98,7 @@ def train_with_servers(config: Config, resolver: Any) -> None:  # noqa: ANN401
     held = {name: len(parts_of(v)) for name, v in trainer.variables.items() if "/" not in name}
     campaign.say(f"{workers} workers, {servers} parameter servers, parts: {held}")
 
-    @tf.function
+    @tf.function  # type: ignore[untyped-decorator]
     def learn(path: Any, first: Any) -> Any:  # noqa: ANN401
         def on_worker(path: Any, first: Any) -> Any:  # noqa: ANN401
             serialized = read_batch(path, first, config.batch_size)
@@ -141,7 +141,7 @@ def train_mirrored(config: Config, index: int, workers: int) -> None:
         raise ValueError(f"batch_size={config.batch_size}: choose a multiple of {workers} workers")
     own = config.batch_size // workers
 
-    @tf.function
+    @tf.function  # type: ignore[untyped-decorator]
     def learn(path: Any, first: Any, flags: Any) -> Any:  # noqa: ANN401
         def on_worker(path: Any, first: Any, flags: Any) -> Any:  # noqa: ANN401
             serialized = read_batch(path, first + index * own, own)
@@ -199,7 +199,7 @@ def train_from_service(config: Config, service: str) -> None:
     trainer = Trainer(config, tf.distribute.get_strategy(), index=0, workers=1)
     campaign = trainer.campaign
 
-    @tf.function
+    @tf.function  # type: ignore[untyped-decorator]
     def learn(batch: Any) -> Any:  # noqa: ANN401
         loss, updates = trainer.gradients(batch, config.batch_size)
         for part, kept, gradient in updates:
