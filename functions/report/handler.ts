@@ -6,7 +6,8 @@ import { verdictOf } from '../core/verdict.ts';
 
 const input = z.object({
   runId: z.string(),
-  judgement: z.object({ kind: z.string(), reason: z.string() }).optional(),
+  /** A placement's choice has no reason of its own; this function must take whatever state comes before an error. */
+  judgement: z.object({ kind: z.string(), reason: z.string().default('') }).optional(),
   /** What a Catch of the state machine keeps of a failed state. */
   error: z.object({ Error: z.string(), Cause: z.string().optional() }).optional(),
 });

@@ -123,7 +123,7 @@ export function generationProblems(
   input: Pick<ChannelsInput, 'generations' | 'pipeline' | 'inputMode'>,
 ): string[] {
   const { generations, pipeline, inputMode } = input;
-  if (generations.length === 0) return ['there is no generation to train on: seal one first'];
+  if (generations.length === 0) return ['there is no data to train on: drop files under incoming/ first'];
   const foreign = generations.filter(
     ({ shardsPrefix }) => !shardsPrefix.startsWith(layout.dataset(pipeline)),
   );

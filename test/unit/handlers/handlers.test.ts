@@ -210,3 +210,18 @@ describe('api', () => {
     expect(response.body).toContain('letters');
   });
 });
+
+describe('report', () => {
+  it('takes what a launch that failed leaves behind: a choice without a reason, and the error', async () => {
+    failDynamo(denied);
+    const handler = await load('report');
+    const event = {
+      ...RUN,
+      judgement: { kind: 'launch', attempt: 1, timeoutSeconds: 60 },
+      error: { Error: 'LaunchRefusedError', Cause: '{"errorMessage":"no data"}' },
+    };
+    await expect(handler(event, contextOf('report'))).rejects.toMatchObject({
+      name: 'AccessDeniedException',
+    });
+  });
+});
