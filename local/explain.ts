@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { dynamo } from '../functions/aws/clients.ts';
 import { config } from '../functions/aws/config.ts';
 import { dynamoRunStore } from '../functions/aws/run-store.ts';
+import { sightingsOfOthers } from '../functions/core/placement/encounters.ts';
 import { questionOf } from '../functions/core/placement/replay.ts';
 import { showDecision } from '../functions/core/placement/show.ts';
 import { decideIf, type WhatIf } from '../functions/core/placement/what-if.ts';
@@ -60,7 +61,12 @@ async function main(runId: string): Promise<number> {
   );
   for (const { attempt, decision } of wanted) {
     process.stdout.write(`\nattempt ${attempt}, as decided\n${showDecision(decision)}\n`);
-    const question = questionOf({ run, attempts, attempt, decision });
+    const sightings = await sightingsOfOthers(runs, {
+      runId,
+      instanceTypes: run.declaration?.compute.instanceTypes ?? [],
+      now: new Date(decision.kind === 'launch' ? decision.placement.decidedAt : run.updatedAt),
+    });
+    const question = questionOf({ run, attempts, attempt, decision, sightings });
     const asked = change();
     if (!question || Object.values(asked).every((each) => each === undefined)) continue;
     process.stdout.write(`\nattempt ${attempt}, what if\n${showDecision(decideIf(question, asked))}\n`);

@@ -40,6 +40,8 @@ export interface Placement {
   readonly onDemandHourlyUsd: number;
   /** On-Demand price of all nodes of all helper groups together. */
   readonly helpersHourlyUsd?: number | undefined;
+  /** Training seconds of the whole run as former runs took, where that was known. */
+  readonly expectedSeconds?: number | undefined;
   readonly maximumRunSeconds: number;
   /** Spot only: how long the job may wait for capacity and run, together. */
   readonly maximumWaitSeconds?: number | undefined;

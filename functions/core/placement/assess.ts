@@ -13,6 +13,8 @@ export interface Assessed {
   /** The last refusals in a row that this very pool gave us, and when. */
   readonly refusals: number;
   readonly lastRefusalMilliseconds?: number | undefined;
+  /** When capacity of this very pool was last taken from us. */
+  readonly lastLossMilliseconds?: number | undefined;
 }
 
 export interface AssessInput {
@@ -104,13 +106,15 @@ function assessSpot(candidate: Candidate, input: AssessInput, fallback: Fallback
   const spotUsd = share * costUsd(candidate.hourlyUsd, input, billed);
   const dearer = candidate.hourlyUsd - (fallback?.spotHourlyUsd ?? candidate.hourlyUsd);
   const planned = fallback?.plan?.costUsd(outlook.belief);
+  const inVain = (1 - outlook.chanceUp) * costUsd(candidate.onDemandHourlyUsd, input, ASKED_IN_VAIN_SECONDS);
   return {
     candidate,
     outlook,
     expectedCostUsd:
-      planned === undefined
+      inVain +
+      (planned === undefined
         ? spotUsd + costUsd(fallback?.hourlyUsd ?? 0, input, restSeconds)
-        : planned + (dearer * nodes * billed) / 3_600,
+        : planned + (dearer * nodes * billed) / 3_600),
     expectedSeconds:
       share * (Math.min(outlook.waitSeconds, Math.max(0, input.spotSeconds)) + running) + restSeconds,
     ...refusalsOf(candidate, input.sightings),
@@ -131,15 +135,21 @@ function shareOnSpot(
   return chanceUp * within(runningSeconds) + (1 - chanceUp) * within(waitIfDown + runningSeconds);
 }
 
+/**
+ * Asking where nothing is costs so much time (the patience of a waiting job), which no price of an hour shows. It is counted as if On-Demand had run instead: a stated value, the same for every pipeline.
+ */
+const ASKED_IN_VAIN_SECONDS = 600;
+
 /** 1, 2, 4, ... minutes, a quarter of an hour at most. */
 export const backoffSeconds = (refusals: number): number => Math.min(900, 60 * 2 ** (refusals - 1));
 
 function refusalsOf(
   { pool }: Candidate,
   sightings: readonly Sighting[],
-): Pick<Assessed, 'refusals' | 'lastRefusalMilliseconds'> {
+): Pick<Assessed, 'refusals' | 'lastRefusalMilliseconds' | 'lastLossMilliseconds'> {
   let refusals = 0;
   let lastRefusalMilliseconds: number | undefined;
+  let lastLossMilliseconds: number | undefined;
   for (const sighting of sightings) {
     const same =
       sighting.market === pool.market &&
@@ -149,6 +159,7 @@ function refusalsOf(
     const refused = sighting.seen === 'refused';
     refusals = refused ? refusals + 1 : 0;
     lastRefusalMilliseconds = refused ? sighting.atMilliseconds : undefined;
+    if (sighting.seen === 'lost') lastLossMilliseconds = sighting.atMilliseconds;
   }
-  return { refusals, lastRefusalMilliseconds };
+  return { refusals, lastRefusalMilliseconds, lastLossMilliseconds };
 }

@@ -36,7 +36,8 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
   }
   const rested = assessed.filter((each) => restSeconds(each, situation) <= 0);
   const chosen = pick(rested, situation);
-  if (!chosen) return waitFor(assessed, situation, rowsOf(assessed, pruned));
+  if (!chosen || isWorthWaiting(chosen, assessed, situation))
+    return waitFor(assessed, situation, rowsOf(assessed, pruned));
   return launch(chosen, situation, rowsOf(assessed, pruned, chosen, spotRefusedBy(situation)));
 }
 
@@ -73,12 +74,14 @@ function overBudget({ input, work, spentUsd }: Situation, assessed: readonly Ass
 }
 
 /** Whether putting off On-Demand once more is safe: a Spot attempt may bring nothing and cost a whole restart. */
-const spotIsSafe = ({ slackSeconds, work, marginSeconds }: Situation): boolean =>
-  slackSeconds >= work.restartSeconds + marginSeconds;
+const spotIsSafe = (situation: Situation): boolean => untilUnsafe(situation) >= 0;
+
+const untilUnsafe = ({ slackSeconds, work, marginSeconds }: Situation): number =>
+  slackSeconds - work.restartSeconds - marginSeconds;
 
 /** While a job waits no work is done, so the moment at which Spot stops being safe is known now. */
-const spotUntil = ({ nowMilliseconds, slackSeconds, work, marginSeconds }: Situation): string =>
-  new Date(nowMilliseconds + (slackSeconds - work.restartSeconds - marginSeconds) * 1_000).toISOString();
+const spotUntil = (situation: Situation): string =>
+  new Date(situation.nowMilliseconds + untilUnsafe(situation) * 1_000).toISOString();
 
 const spotRefusedBy = (situation: Situation): string | undefined =>
   situation.input.compute.market === 'spot-then-on-demand' && !spotIsSafe(situation)
@@ -88,13 +91,25 @@ const spotRefusedBy = (situation: Situation): string | undefined =>
 function pick(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
   const safe = spotRefusedBy(situation) === undefined;
   const allowed = assessed.filter((each) => safe || each.candidate.pool.market === 'on-demand');
-  // Asking where nothing is costs ten minutes in vain, which no price of an hour shows.
-  const likely = allowed.filter((each) => each.outlook.chanceUp >= LIKELY);
-  return (likely.length > 0 ? likely : allowed).toSorted(byCostThenTime)[0];
+  // Where capacity was just taken it may flicker back; while other Spot pools are there, attempts are spread.
+  const spot = allowed.filter((each) => each.candidate.pool.market === 'spot');
+  const others = spot.filter((each) => !wasJustLost(each, situation));
+  const onDemand = allowed.filter((each) => each.candidate.pool.market === 'on-demand');
+  return [...(others.length > 0 ? others : spot), ...onDemand].toSorted(byCostThenTime)[0];
 }
 
-/** A pool with less than this chance to have capacity now is asked only when there is no other. */
-const LIKELY = 0.25;
+/** A Spot pool that refused a moment ago is worth its rest when On-Demand is all that is left and costs more. */
+function isWorthWaiting(chosen: Assessed, assessed: readonly Assessed[], situation: Situation): boolean {
+  if (chosen.candidate.pool.market === 'spot') return false;
+  const best = pick(assessed, situation);
+  return best !== undefined && best.candidate.pool.market === 'spot';
+}
+
+const JUST_LOST_MILLISECONDS = 30 * 60_000;
+
+const wasJustLost = (each: Assessed, { nowMilliseconds }: Situation): boolean =>
+  each.lastLossMilliseconds !== undefined &&
+  nowMilliseconds - each.lastLossMilliseconds < JUST_LOST_MILLISECONDS;
 
 const byCostThenTime = (a: Assessed, b: Assessed): number =>
   a.expectedCostUsd - b.expectedCostUsd ||
@@ -115,9 +130,16 @@ function waitFor(
   situation: Situation,
   considered: readonly PoolAssessment[],
 ): PlacementDecision {
-  const soonest = Math.min(...assessed.map((each) => restSeconds(each, situation)));
-  const seconds = Math.max(1, Math.ceil(Math.min(soonest, situation.secondsLeft)));
-  const reason = `every pool that may be used has refused lately; asked again in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
+  const rests = assessed.map((each) => restSeconds(each, situation)).filter((rest) => rest > 0);
+  // No wait may outlast the latest safe moment of an On-Demand start that is still open.
+  const safe = untilUnsafe(situation);
+  const limit = safe > 0 && rests.length < assessed.length ? safe : situation.secondsLeft;
+  const seconds = Math.max(1, Math.ceil(Math.min(...rests, limit)));
+  const why =
+    rests.length < assessed.length
+      ? 'Spot has refused lately and is expected to cost less than On-Demand now'
+      : 'every pool that may be used has refused lately';
+  const reason = `${why}; asked again in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
   return { kind: 'wait', seconds, reason, considered };
 }
 
@@ -139,6 +161,7 @@ function launch(
     ...(candidate.subnetId === undefined ? {} : { subnetId: candidate.subnetId }),
     onDemandHourlyUsd: candidate.onDemandHourlyUsd,
     ...(input.helpersHourlyUsd === undefined ? {} : { helpersHourlyUsd: input.helpersHourlyUsd }),
+    ...(input.expectedSeconds === undefined ? {} : { expectedSeconds: input.expectedSeconds }),
     maximumRunSeconds,
     // SageMaker counts waiting and running together and refuses less than the running time.
     ...(spot ? { maximumWaitSeconds: Math.max(maximumRunSeconds, Math.ceil(situation.secondsLeft)) } : {}),

@@ -1,5 +1,6 @@
 /** Puts the question of a stored decision again, from the decision's own table and what was on record before it. */
 import type { AttemptRecord, PlacementDecision, PoolAssessment, Progress, RunRecord } from '../records.ts';
+import type { Sighting } from './beliefs.ts';
 import { ASSUMED_SPOT_SHARE } from './pools.ts';
 import type { MarketView, OnDemandPrice } from './port.ts';
 import type { PlacementInput } from './situation.ts';
@@ -11,12 +12,20 @@ export interface StoredQuestion {
   /** The number of the attempt that was decided on. */
   readonly attempt: number;
   readonly decision: PlacementDecision;
+  /** What other runs had met by then; what they met later is left out by its time. */
+  readonly sightings?: readonly Sighting[] | undefined;
 }
 
 const ANY_ZONE = 'any';
 
 /** undefined: the run has no declaration, so nothing was ever decided. */
-export function questionOf({ run, attempts, attempt, decision }: StoredQuestion): PlacementInput | undefined {
+export function questionOf({
+  run,
+  attempts,
+  attempt,
+  decision,
+  sightings,
+}: StoredQuestion): PlacementInput | undefined {
   if (!run.declaration) return undefined;
   const before = attempts.filter((each) => each.attempt < attempt);
   const launched = decision.kind === 'launch' ? decision.placement : undefined;
@@ -32,6 +41,8 @@ export function questionOf({ run, attempts, attempt, decision }: StoredQuestion)
     attempts: before,
     progress: furthest(before),
     helpersHourlyUsd: launched?.helpersHourlyUsd,
+    expectedSeconds: launched?.expectedSeconds,
+    sightings,
   };
 }
 
@@ -54,7 +65,8 @@ function marketOf(rows: readonly PoolAssessment[]): MarketView {
       instanceType: row.pool.instanceType,
       zoneId: zoneOf(row),
       hourlyUsd: row.hourlyUsd,
-      basis: 'snapshot' as const,
+      // As asked then: a zone that had no row then was not offered, and is not offered in the replay.
+      basis: 'asked' as const,
     })),
     onDemandPrices: [...new Set(rows.map(({ pool }) => pool.instanceType))].map((type) =>
       onDemandOf(type, rows),

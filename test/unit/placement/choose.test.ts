@@ -210,3 +210,32 @@ describe('helper groups', () => {
     });
   });
 });
+
+describe('after the only Spot pool was lost', () => {
+  const compute = { ...question().compute, vpc: undefined };
+  const pool = { instanceType: 'g5.xlarge', market: 'spot' } as const;
+  const alone = (hour: number, kind: 'interrupted' | 'capacity') =>
+    choosePlacement(
+      question({
+        compute: { ...compute, instanceTypes: ['g5.xlarge'] },
+        now: hoursLater(hour),
+        attempts: [attempt(1, pool, { kind, startedAt: hoursLater(0), endedAt: hoursLater(hour) })],
+      }),
+    );
+
+  it('Spot is asked for again while there is slack: On-Demand would end the campaign there', () => {
+    const again = alone(1, 'interrupted');
+    expect(again).toMatchObject({ kind: 'launch', placement: { pool } });
+  });
+
+  it('a refusal is waited out rather than paid for', () => {
+    expect(alone(1, 'capacity')).toMatchObject({ kind: 'wait', seconds: 60 });
+  });
+
+  it('On-Demand is taken when no slack is left', () => {
+    expect(alone(17.9, 'capacity')).toMatchObject({
+      kind: 'launch',
+      placement: { pool: { market: 'on-demand' } },
+    });
+  });
+});

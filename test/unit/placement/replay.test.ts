@@ -43,6 +43,21 @@ const decided = choosePlacement(input);
 const poolOf = (decision: PlacementDecision | undefined) =>
   decision?.kind === 'launch' ? decision.placement.pool : decision?.kind;
 
+describe('a zone that was not offered', () => {
+  it('is not offered in a what-if either', () => {
+    const left = market({ spotPrices: market().spotPrices.filter(({ zoneId }) => zoneId !== 'use1-az4') });
+    const decision = choosePlacement({ ...input, market: left, expectedSeconds: 7_200 });
+    const asked = questionOf({ run, attempts: [first], attempt: 2, decision });
+    if (!asked) throw new Error('no question');
+    expect(asked.expectedSeconds).toBe(7_200);
+    const other = decideIf(asked, { deadlineHours: 48 });
+    if (other.kind !== 'launch') throw new Error('nothing launched');
+    const weighed = other.placement.considered.filter(({ hourlyUsd }) => hourlyUsd > 0);
+    expect(weighed.length).toBeGreaterThan(0);
+    expect(weighed.filter(({ pool }) => pool.zoneId === 'use1-az4')).toEqual([]);
+  });
+});
+
 describe('a stored decision', () => {
   const replayed = questionOf({ run, attempts: [first], attempt: 2, decision: decided });
 
