@@ -45,9 +45,7 @@ test('patterns catch numbers, and one that never ends or never compiles is named
 });
 
 test('a record is framed with its magic number, its length and padding to four bytes', () => {
-  expect(recordIoFrame(Buffer.from('abcde')).toString('hex')).toBe(
-    '0a23d7ce050000006162636465000000',
-  );
+  expect(recordIoFrame(Buffer.from('abcde')).toString('hex')).toBe('0a23d7ce050000006162636465000000');
   expect(recordIoFrame(Buffer.alloc(4))).toHaveLength(12);
 });
 
