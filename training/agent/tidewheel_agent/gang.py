@@ -23,6 +23,7 @@ from .failure import REASON_CHARACTERS
 _BEAT_SECONDS = 2.0
 _RETRY_SECONDS = 1.0
 _TICK_SECONDS = 0.1
+_FAREWELL_SECONDS = 1.0
 _LONGEST_MESSAGE = 16 * 1024
 
 
@@ -127,6 +128,18 @@ class _Line:
             return None
         return messages if all(isinstance(m, dict) for m in messages) else None
 
+    def finish(self, until: float) -> None:
+        """Lets the other end read all that was said. Closing with a beat of its unread would reset
+        the connection, and a reset throws away what is on its way."""
+        with contextlib.suppress(OSError):
+            self.flush()
+            self.connection.shutdown(socket.SHUT_WR)
+            while (left := until - time.monotonic()) > 0:
+                self.connection.settimeout(left)
+                if not self.connection.recv(65536):
+                    break
+        self.close()
+
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self.connection.close()
@@ -158,6 +171,7 @@ class Gang:
         self._outbox: list[dict[str, object]] = []
         self._history: list[dict[str, object]] = []
         self._lines: list[_Line] = []
+        self._met: set[str] = set()
         self._selector = selectors.DefaultSelector()
         self._server: socket.socket | None = None
         self._closing = threading.Event()
@@ -183,10 +197,10 @@ class Gang:
         self._tell({"say": "proxy", "index": index, "options": options})
 
     def close(self) -> None:
-        """Says what is still unsaid, within two seconds."""
+        """Says what is still unsaid, within a few seconds."""
         self._closing.set()
         if self._thread.is_alive():
-            self._thread.join(2.0)
+            self._thread.join(2 * _FAREWELL_SECONDS + 2 * _RETRY_SECONDS)
 
     def _tell(self, message: dict[str, object]) -> None:
         with self._lock:
@@ -199,13 +213,23 @@ class Gang:
             while not self._closing.is_set():
                 self._turn()
             self._turn()
+            self._await_latecomers()
         except Exception as error:  # the gang must never take the training down
             say(f"the agents can no longer talk to each other: {error!r}")
         finally:
+            until = time.monotonic() + _FAREWELL_SECONDS
             for line in self._lines:
-                line.close()
+                line.finish(until)
             if self._server is not None:
                 self._server.close()
+
+    def _await_latecomers(self) -> None:
+        """A script may end before every agent has come: the leader stays a moment longer, or it
+        would be taken for lost by those that are just connecting."""
+        until = time.monotonic() + _FAREWELL_SECONDS + _RETRY_SECONDS
+        others = set(self._hosts) - {self._current}
+        while self._server is not None and self._met < others and time.monotonic() < until:
+            self._turn()
 
     def _listen(self) -> None:
         try:
@@ -309,6 +333,7 @@ class Gang:
             if message.get("say") != "hello" or message.get("job") != self._job_id:
                 return False
             line.host = host
+            self._met.add(host)
             self.has_met = True
             for earlier in self._history:
                 line.put(earlier)
