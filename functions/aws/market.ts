@@ -23,7 +23,7 @@ export interface MarketDeps {
  * was lost. Asking an identical configuration again counts against no limit.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
  */
-const SCORE_SECONDS = 15;
+const SCORE_SECONDS = 3;
 const PRICE_SECONDS = 60;
 const ZONE_SECONDS = 86_400;
 

@@ -117,8 +117,8 @@ describe('an unmodified boto3', () => {
     const jobs = await boto3(`
 sm = boto3.client('sagemaker')
 names = [j['TrainingJobName'] for j in sm.list_training_jobs(SortBy='CreationTime', SortOrder='Ascending')['TrainingJobSummaries']]
-last = sm.describe_training_job(TrainingJobName=names[-1])
-print(json.dumps({'names': names, 'status': last['TrainingJobStatus'], 'spot': last['EnableManagedSpotTraining'], 'billable': last['BillableTimeInSeconds']}))`);
+first, last = (sm.describe_training_job(TrainingJobName=names[n]) for n in (0, -1))
+print(json.dumps({'names': names, 'status': last['TrainingJobStatus'], 'spot': first['EnableManagedSpotTraining'], 'billable': last['BillableTimeInSeconds']}))`);
     expect(jobs).toMatchObject({
       names: report.attempts.map(({ jobName }) => jobName),
       status: 'Completed',

@@ -106,7 +106,8 @@ function assessSpot(candidate: Candidate, input: AssessInput, fallback: Fallback
   const spotUsd = share * costUsd(candidate.hourlyUsd, input, billed);
   const dearer = candidate.hourlyUsd - (fallback?.spotHourlyUsd ?? candidate.hourlyUsd);
   const planned = fallback?.plan?.costUsd(outlook.belief);
-  const inVain = (1 - outlook.chanceUp) * costUsd(candidate.onDemandHourlyUsd, input, ASKED_IN_VAIN_SECONDS);
+  const vainSeconds = Math.min(ASKED_IN_VAIN_SECONDS, billed);
+  const inVain = (1 - outlook.chanceUp) * costUsd(candidate.onDemandHourlyUsd, input, vainSeconds);
   return {
     candidate,
     outlook,
@@ -136,7 +137,8 @@ function shareOnSpot(
 }
 
 /**
- * Asking where nothing is costs so much time (the patience of a waiting job), which no price of an hour shows. It is counted as if On-Demand had run instead: a stated value, the same for every pipeline.
+ * Asking where nothing is costs so much time (the patience of a waiting job), which no price of an hour shows. It is
+ * counted as if On-Demand had run instead, but never as more than all that is left: a stated value, not a fit.
  */
 const ASKED_IN_VAIN_SECONDS = 600;
 
