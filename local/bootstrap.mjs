@@ -14,13 +14,29 @@ const USAGE = `usage: node local/bootstrap.mjs COMMAND
   check                 set up, then check format, lint and types
   format                put in order what a program can
   setup [--develop]     set up only; --develop adds what tests and checks need
+  run TOOL [OPTIONS]    set up what the tool needs, then run it (run TOOL --help): sim, explain, dataset, ...
 `;
 
-const COMMANDS = { start, test, check, format, setup: onlySetUp };
+/** npm goes to the project's folder; what a person names is meant from where they are. */
+const CALLED_FROM = process.env.INIT_CWD ?? process.cwd();
+
+const COMMANDS = { start, test, check, format, setup: onlySetUp, run };
+
+/** The programs behind `npm run NAME`, and whether they need Python and PyTorch beside the npm packages. */
+const TOOLS = {
+  'bench:packing': { script: 'bench/packing/compare.ts', python: true },
+  dataset: { script: 'local/dataset.ts', python: false },
+  explain: { script: 'local/explain.ts', python: false },
+  'images:refresh': { script: 'local/images/refresh-cli.ts', python: false },
+  recipes: { script: 'local/recipes/cli.ts', python: true },
+  schema: { script: 'local/write-schema.ts', python: false },
+  sim: { script: 'bench/sim/main.ts', python: false },
+  'verify-dataset': { script: 'local/verify-dataset.ts', python: false },
+};
 
 async function main([name = '', ...args]) {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!command || (name !== 'start' && args.includes('--help'))) {
+  if (!command || (!['start', 'run'].includes(name) && args.includes('--help'))) {
     process.stdout.write(USAGE);
     return command || name === '--help' ? 0 : 2;
   }
@@ -67,6 +83,15 @@ async function check() {
 async function format() {
   await prepare({ develop: true });
   return (await import('./setup/checks.mjs')).formatAll();
+}
+
+async function run([name = '', ...args]) {
+  const tool = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
+  if (!tool)
+    throw new SetupError(`there is no tool "${name}"; the tools are ${Object.keys(TOOLS).join(', ')}`);
+  await prepare({ develop: false, python: tool.python });
+  const { runInForeground } = await import('./setup/program.mjs');
+  return runInForeground([places.node, path.join(places.root, tool.script), ...args], { cwd: CALLED_FROM });
 }
 
 async function onlySetUp(args) {

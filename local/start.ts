@@ -1,6 +1,7 @@
 /** `npm start`: the region, the demo, and then whatever is dropped. Ends on Ctrl-C, or with `--once` after the first report. */
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import * as z from 'zod';
+import { readCommandLine, runCommand } from './command-line.ts';
 import { runDemo } from './demo/run-demo.ts';
 import { serveDrops } from './demo/serve-drops.ts';
 import { marketScriptOf } from './market/script-option.ts';
@@ -20,6 +21,7 @@ const HELP = `npm start -- [options]
   --help             this text
 `;
 
+const SECONDS = 'give seconds from 1 to 120';
 const projectFolder = join(import.meta.dirname, '..');
 
 export interface Session {
@@ -31,32 +33,35 @@ export interface Session {
   readonly signal: AbortSignal;
 }
 
-function options() {
-  const { values } = parseArgs({
-    options: {
-      once: { type: 'boolean', default: false },
-      'no-demo': { type: 'boolean', default: false },
-      market: { type: 'string', default: 'demo' },
-      grace: { type: 'string', default: '30' },
-      state: { type: 'string', default: join(projectFolder, '.tidewheel') },
-      verbose: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  const graceSeconds = Number(values.grace);
-  if (!(graceSeconds >= 1 && graceSeconds <= 120)) {
-    throw new RangeError(`--grace is "${values.grace}", give seconds from 1 to 120`);
-  }
-  return { ...values, graceSeconds, script: marketScriptOf(values.market) };
-}
+const words = {
+  options: {
+    once: { type: 'boolean', default: false },
+    'no-demo': { type: 'boolean', default: false },
+    market: { type: 'string', default: 'demo' },
+    grace: { type: 'string', default: '30' },
+    state: { type: 'string', default: join(projectFolder, '.tidewheel') },
+    verbose: { type: 'boolean', default: false },
+  },
+  schema: z.object({
+    once: z.boolean(),
+    'no-demo': z.boolean(),
+    market: z.string().transform((text, context) => {
+      try {
+        return marketScriptOf(text);
+      } catch (error: unknown) {
+        context.addIssue(error instanceof Error ? error.message : String(error));
+        return z.NEVER;
+      }
+    }),
+    grace: z.coerce.number(SECONDS).min(1, SECONDS).max(120, SECONDS),
+    state: z.string(),
+    verbose: z.boolean(),
+  }),
+} as const;
 
-async function main(): Promise<number> {
+async function main(args: readonly string[]): Promise<number> {
+  const { values: chosen } = readCommandLine(args, words);
   const screen = terminalScreen(process.stdout);
-  const chosen = options();
-  if (chosen.help) {
-    process.stdout.write(HELP);
-    return 0;
-  }
   const stopping = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
   // The set-up that started us is gone, perhaps by kill -9: nobody could stop us any more.
@@ -65,8 +70,8 @@ async function main(): Promise<number> {
     projectFolder,
     stateDirectory: chosen.state,
     pythonPath: process.env['TIDEWHEEL_PYTHON'] ?? join(projectFolder, '.venv/bin/python'),
-    market: chosen.script,
-    graceSeconds: chosen.graceSeconds,
+    market: chosen.market,
+    graceSeconds: chosen.grace,
     log: (line) => chosen.verbose && screen.line(`  ${line}`),
     onStep: (text) => screen.line(`  starting ${text}`),
   });
@@ -94,9 +99,4 @@ async function main(): Promise<number> {
   }
 }
 
-try {
-  process.exitCode = await main();
-} catch (error: unknown) {
-  terminalScreen(process.stderr).problem(error instanceof Error ? error.message : String(error));
-  process.exitCode = 1;
-}
+await runCommand(HELP, main);

@@ -4,8 +4,9 @@
  */
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
+import * as z from 'zod';
+import { readCommandLine, runCommand, UsageError } from '../../local/command-line.ts';
 import { cutWindows } from './default-windows.ts';
 import { chosenPolicies, POLICY_NAMES } from './policies.ts';
 import { drawTimeline, type Row, summarise } from './rate.ts';
@@ -22,7 +23,12 @@ const HELP = `npm run sim -- --traces DIR [options]
   --timeline ID       draw the runs of one window
   --threads N         default: one a core`;
 
-const { values } = parseArgs({
+const above0 = z.coerce.number('give a number above 0').positive('give a number above 0');
+const whole = z.coerce.number('give 1, 2, 3, ...').int('give 1, 2, 3, ...').min(1, 'give 1, 2, 3, ...');
+const list = z.string().transform((text) => text.split(','));
+const hours = z.coerce.number<string>('give hours, as in 0.05,0.2').min(0, 'give hours, as in 0.05,0.2');
+
+const words = {
   options: {
     traces: { type: 'string' },
     windows: { type: 'string' },
@@ -38,50 +44,60 @@ const { values } = parseArgs({
     json: { type: 'string' },
     timeline: { type: 'string' },
     threads: { type: 'string' },
-    help: { type: 'boolean', default: false },
   },
-});
+  schema: z.object({
+    traces: z.string('name the folder of the traces'),
+    windows: z.string().optional(),
+    work: above0,
+    deadline: list.pipe(z.array(hours)),
+    restart: list.pipe(z.array(hours)),
+    'on-demand': above0,
+    spot: above0,
+    nodes: whole,
+    every: above0,
+    'multi-zone': z.boolean(),
+    policies: list.pipe(z.array(z.enum(POLICY_NAMES, `choose from ${POLICY_NAMES.join(', ')}`))),
+    json: z.string().optional(),
+    timeline: z.string().optional(),
+    threads: whole.optional(),
+  }),
+} as const;
 
-if (values.help || values.traces === undefined) {
-  console.log(HELP);
-  process.exit(values.help ? 0 : 2);
+type Chosen = z.output<typeof words.schema>;
+
+async function main(args: readonly string[]): Promise<number> {
+  const { values: chosen } = readCommandLine(args, words);
+  const windows = windowsOf(chosen);
+  if (chosen.timeline === undefined) await rateAll(chosen, windows);
+  else showTimeline(chosen, windows, chosen.timeline);
+  return 0;
 }
-const folder = values.traces;
-const policies = values.policies.split(',');
-const numbers = (list: string): number[] => list.split(',').map(Number);
 
-const windows = values.windows
-  ? readWindows(values.windows)
-  : cutWindows(folder, {
-      workHours: Number(values.work),
-      deadlineHours: numbers(values.deadline),
-      restartHours: numbers(values.restart),
-      onDemandPrice: Number(values['on-demand']),
-      spotPrice: Number(values.spot),
-      nodes: Number(values.nodes),
-      everyHours: Number(values.every),
-      multiZone: values['multi-zone'],
-    });
-if (windows.length === 0) {
-  console.error(`no trace under ${folder} is long enough for such a window: give a shorter --deadline`);
-  process.exit(2);
+function windowsOf(chosen: Chosen): readonly Window[] {
+  if (chosen.windows !== undefined) return readWindows(chosen.windows);
+  const windows = cutWindows(chosen.traces, {
+    workHours: chosen.work,
+    deadlineHours: chosen.deadline,
+    restartHours: chosen.restart,
+    onDemandPrice: chosen['on-demand'],
+    spotPrice: chosen.spot,
+    nodes: chosen.nodes,
+    everyHours: chosen.every,
+    multiZone: chosen['multi-zone'],
+  });
+  if (windows.length > 0) return windows;
+  throw new UsageError([
+    `no trace under ${chosen.traces} is long enough for such a window: give a shorter --deadline`,
+  ]);
 }
 
-if (values.timeline !== undefined) showTimeline(values.timeline);
-else await rateAll();
-
-function showTimeline(id: string): void {
+function showTimeline({ traces, policies }: Chosen, windows: readonly Window[], id: string): void {
   const window = windows.find((each) => String(each.id) === id);
   if (!window) {
-    console.error(
-      `there is no window "${id}"; the first ones are ${windows
-        .slice(0, 5)
-        .map((each) => each.id)
-        .join(', ')}`,
-    );
-    process.exit(2);
+    const first = windows.slice(0, 5).map((each) => each.id);
+    throw new UsageError([`there is no window "${id}"; the first ones are ${first.join(', ')}`]);
   }
-  const opened = openWindow(folder, window);
+  const opened = openWindow(traces, window);
   for (const strategy of chosenPolicies(policies)) {
     const outcome = simulate(strategy, opened.setting, opened.zones);
     const end = (outcome.finishSeconds / 3_600).toFixed(1);
@@ -92,10 +108,13 @@ function showTimeline(id: string): void {
   }
 }
 
-async function rateAll(): Promise<void> {
+async function rateAll(chosen: Chosen, windows: readonly Window[]): Promise<void> {
+  const { policies } = chosen;
   const started = performance.now();
-  const threads = Math.min(Number(values.threads ?? availableParallelism()), windows.length);
-  const rows = (await Promise.all(sharesOf(windows, threads).map(rateShare))).flat();
+  const threads = Math.min(chosen.threads ?? availableParallelism(), windows.length);
+  const rows = (
+    await Promise.all(sharesOf(windows, threads).map((share) => rateShare(chosen, share)))
+  ).flat();
   const deadlines = new Map(windows.map((window) => [window.id, window.deadlineHours]));
   console.log(
     `${windows.length} windows, ${policies.length} policies, ${((performance.now() - started) / 1_000).toFixed(1)} s`,
@@ -117,7 +136,7 @@ async function rateAll(): Promise<void> {
   }
   const hopeless = new Set(rows.filter((row) => row.optimumUsd === null).map((row) => row.id)).size;
   if (hopeless > 0) console.log(`${hopeless} windows that no schedule can meet are left out of the figures`);
-  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(rows)}\n`);
+  if (chosen.json !== undefined) writeFileSync(chosen.json, `${JSON.stringify(rows)}\n`);
 }
 
 /** Windows with the same job go to the same thread, so that each plan is made once. */
@@ -136,7 +155,7 @@ function sharesOf(all: readonly Window[], threads: number): Window[][] {
   return Array.from({ length: threads }, (_, k) => sorted.slice(k * size, (k + 1) * size));
 }
 
-function rateShare(share: readonly Window[]): Promise<Row[]> {
+function rateShare({ traces: folder, policies }: Chosen, share: readonly Window[]): Promise<Row[]> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
       workerData: { folder, policies, windows: share },
@@ -145,3 +164,5 @@ function rateShare(share: readonly Window[]): Promise<Row[]> {
     worker.once('error', reject);
   });
 }
+
+await runCommand(HELP, main);

@@ -1,5 +1,6 @@
 /** `node local/market/cli.ts`: the local Spot market by itself, for any EC2 client. */
-import { parseArgs } from 'node:util';
+import * as z from 'zod';
+import { readCommandLine, runCommand } from '../command-line.ts';
 import { startLocalMarket } from './market.ts';
 import { marketScriptOf, SCRIPT_HELP } from './script-option.ts';
 import { REGIONS } from './world.ts';
@@ -18,42 +19,45 @@ Then: AWS_ENDPOINT_URL_EC2=http://127.0.0.1:PORT aws ec2 get-spot-placement-scor
         --instance-types g5.xlarge g6.xlarge g4dn.xlarge --target-capacity 2 --single-availability-zone
 `;
 
-const OPTIONS = {
-  script: { type: 'string', default: 'calm' },
-  port: { type: 'string', default: '0' },
-  region: { type: 'string', default: REGIONS[0] },
-  'time-scale': { type: 'string', default: '1' },
-  'config-limit': { type: 'string', default: '50' },
-  'aws-endpoint-url': { type: 'string' },
-  help: { type: 'boolean', default: false },
+const wholeNumber = (least: number, most: number) => {
+  const message = `give a whole number from ${least} to ${most}`;
+  return z.coerce.number(message).int(message).min(least, message).max(most, message);
+};
+
+const words = {
+  options: {
+    script: { type: 'string', default: 'calm' },
+    port: { type: 'string', default: '0' },
+    region: { type: 'string', default: REGIONS[0] },
+    'time-scale': { type: 'string', default: '1' },
+    'config-limit': { type: 'string', default: '50' },
+    'aws-endpoint-url': { type: 'string' },
+  },
+  schema: z.object({
+    script: z.string(),
+    port: wholeNumber(0, 65_535),
+    region: z.enum(REGIONS, `give one of ${REGIONS.join(', ')}`),
+    'time-scale': z.coerce.number('give a number above 0').positive('give a number above 0'),
+    'config-limit': wholeNumber(0, 1_000_000),
+    'aws-endpoint-url': z.url('write it as http://127.0.0.1:4566').optional(),
+  }),
 } as const;
 
-async function main(args: readonly string[]): Promise<void> {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS });
-  if (values.help) {
-    process.stdout.write(USAGE);
-    return;
-  }
+async function main(args: readonly string[]): Promise<number> {
+  const { values } = readCommandLine(args, words);
   const endpoint = values['aws-endpoint-url'];
-  if (endpoint !== undefined && !URL.canParse(endpoint)) {
-    throw new RangeError(`--aws-endpoint-url is '${endpoint}', write it as http://127.0.0.1:4566`);
-  }
   const market = await startLocalMarket({
     script: marketScriptOf(values.script, values.region),
-    port: Number(values.port),
+    port: values.port,
     region: values.region,
-    timeScale: Number(values['time-scale']),
-    configurationLimit: Number(values['config-limit']),
+    timeScale: values['time-scale'],
+    configurationLimit: values['config-limit'],
     ...(endpoint !== undefined && { awsEndpointUrl: endpoint }),
     log: (line) => console.error(line),
   });
   console.log(`AWS_ENDPOINT_URL_EC2=${market.url}`);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void market.close());
+  return 0;
 }
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  console.error(error instanceof Error ? error.message : String(error));
-  process.exitCode = 1;
-}
+await runCommand(USAGE, main);

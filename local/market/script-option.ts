@@ -11,7 +11,7 @@ export const SCRIPT_HELP =
 /** @throws RangeError that says what to write instead */
 export function marketScriptOf(text: string, region: string = REGIONS[0]): MarketScript {
   const script = read(text, region);
-  if (!script) throw new RangeError(`there is no market script '${text}': write ${SCRIPT_HELP}`);
+  if (!script) throw new RangeError(`there is no such market script; write ${SCRIPT_HELP}`);
   return script;
 }
 

@@ -7,9 +7,9 @@ import { step } from './progress.mjs';
 import { installPython, makeEnvironment, pythonIsCurrent } from './python-environment.mjs';
 import { checkMachine } from './requirements.mjs';
 
-/** @param {{ develop: boolean }} options develop adds what tests and checks need */
-export async function setUp({ develop }) {
-  const groups = develop ? ['run', 'develop'] : ['run'];
+/** @param {{ develop: boolean, python?: boolean }} options develop adds what tests and checks need; without python only npm packages */
+export async function setUp({ develop, python = true }) {
+  const groups = python ? (develop ? ['run', 'develop'] : ['run']) : [];
   const isCurrent = () => nodePackagesAreCurrent() && groups.every(pythonIsCurrent);
   if (isCurrent()) return;
   mkdirSync(places.logs, { recursive: true });
@@ -24,7 +24,10 @@ export async function setUp({ develop }) {
 }
 
 async function install(groups) {
-  writeFileSync(places.log, `set-up of ${groups.join(' and ')}, ${new Date().toISOString()}\n`);
+  writeFileSync(
+    places.log,
+    `set-up of ${groups.join(' and ') || 'npm packages'}, ${new Date().toISOString()}\n`,
+  );
   const machine = checkMachine();
   const about = `Node ${process.versions.node}, Python ${machine.python.version.join('.')} (${machine.python.path})`;
   appendFileSync(places.log, `${about}${machine.uv ? ', uv' : ''}\n`);
