@@ -10,7 +10,7 @@ import threading
 from typing import Any
 
 from ministack.core import lambda_runtime
-from ministack.services import eventbridge, lambda_svc, stepfunctions
+from ministack.services import eventbridge, lambda_svc, s3, stepfunctions
 
 # The two places where MiniStack's Node worker reports a failed invocation.
 _SETTLED = 'status: "error", error: String(err.message || err), trace: err.stack || ""'
@@ -122,6 +122,23 @@ def fail_callbacks_with_their_function() -> None:
 
     stepfunctions._invoke_with_callback = invoke_and_wait
     stepfunctions._call_lambda = call_or_fail
+
+
+def encrypt_with_the_accounts_key() -> None:
+    """Takes `aws:kms` without a key for the account's own key, as S3 does; SageMaker's Python SDK
+    uploads every source so.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html
+    """
+    resolve = s3._resolve_sse_write_headers
+    named, key = "x-amz-server-side-encryption", "x-amz-server-side-encryption-aws-kms-key-id"
+
+    def resolve_with_key(headers: dict[str, str], bucket_name: str) -> Any:
+        if headers.get(named) == "aws:kms" and not headers.get(key):
+            headers = {**headers, key: "alias/aws/s3"}
+        return resolve(headers, bucket_name)
+
+    s3._resolve_sse_write_headers = resolve_with_key
 
 
 def stop_workers() -> None:
