@@ -6,6 +6,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import {
   CreateStateMachineCommand,
   DescribeExecutionCommand,
@@ -120,6 +121,23 @@ describe('a task that waits for its token', () => {
     expect(await runCatching(plain.url, arn, resource)).toEqual({ caught: 'by States.ALL' });
   });
 });
+
+describe('an object to be encrypted by KMS with no key named', () => {
+  it("is taken, with the account's own key", async () => {
+    expect(await putEncrypted(mended.url)).toMatchObject({ ServerSideEncryption: 'aws:kms' });
+  });
+
+  it('is refused by the unmended MiniStack', async () => {
+    await expect(putEncrypted(plain.url)).rejects.toMatchObject({ name: 'InvalidArgument' });
+  });
+});
+
+async function putEncrypted(url: string) {
+  const s3 = new S3Client({ ...clientConfiguration(url), forcePathStyle: true });
+  await s3.send(new CreateBucketCommand({ Bucket: 'encrypted' }));
+  const object = { Bucket: 'encrypted', Key: 'key', Body: 'body', ServerSideEncryption: 'aws:kms' } as const;
+  return s3.send(new PutObjectCommand(object));
+}
 
 async function runCatching(
   url: string,
