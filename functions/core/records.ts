@@ -8,7 +8,15 @@ export interface Pool {
   /** Zone id such as use1-az4, or undefined where SageMaker chooses (no VPC named). */
   readonly zoneId?: string | undefined;
   readonly market: 'spot' | 'on-demand';
+  /** Absent in the data bucket's own region. */
+  readonly region?: string | undefined;
 }
+
+export const samePool = (a: Pool, b: Pool): boolean =>
+  a.instanceType === b.instanceType &&
+  a.zoneId === b.zoneId &&
+  a.market === b.market &&
+  a.region === b.region;
 
 export interface Topology {
   readonly nodes: number;
@@ -27,8 +35,20 @@ export interface PoolAssessment {
   /** Mean time until capacity comes, and from then until an interruption; undefined when not expected. */
   readonly expectedWaitSeconds?: number | undefined;
   readonly expectedUpSeconds?: number | undefined;
+  /** Of the gang; absent in decisions of before topologies were weighed. */
+  readonly topology?: Topology | undefined;
+  /** Nine times out of ten the work takes between these; absent where nothing is extrapolated. */
+  readonly expectedSecondsBetween?: readonly [number, number] | undefined;
+  /** Moving shards and checkpoints to another region, in the costs and times above. */
+  readonly transfer?: Transfer | undefined;
   /** Why it is the chosen one, or why it lost. */
   readonly verdict: string;
+}
+
+export interface Transfer {
+  readonly gigabytes: number;
+  readonly usd: number;
+  readonly seconds: number;
 }
 
 /** The choice of topology and pool for the next attempt, with the reasons. */
@@ -68,6 +88,12 @@ export interface Progress {
   readonly totalSteps: number;
   /** Training seconds spent when the checkpoint was written, over all attempts. */
   readonly trainingSeconds?: number | undefined;
+  /** Means over the attempt, of the first host that trains. */
+  readonly usage?:
+    | { readonly cpuPercent?: number | undefined; readonly gpuPercent?: number | undefined }
+    | undefined;
+  /** What the checkpoint weighs, where its marker lists its files. */
+  readonly checkpointBytes?: number | undefined;
   readonly metrics?: Readonly<Record<string, number>> | undefined;
   /** Folder of the complete checkpoint that proves it, relative to the checkpoint prefix. */
   readonly checkpoint: string;
@@ -91,10 +117,18 @@ export interface RunRecord {
   readonly declaration?: Pipeline | undefined;
   readonly closedAt?: string | undefined;
   readonly generation?: string | undefined;
+  /** What of its batch could not be packed: how many, by reason, and a few of them. */
+  readonly rejected?: RejectedArrivals | undefined;
   /** Generations this run trains on, oldest first. */
   readonly generations?: readonly string[] | undefined;
   readonly failure?: string | undefined;
   readonly modelUri?: string | undefined;
+}
+
+export interface RejectedArrivals {
+  readonly count: number;
+  readonly byReason: Readonly<Record<string, number>>;
+  readonly examples: readonly { readonly key: string; readonly reason: string }[];
 }
 
 export type AttemptStatus = 'starting' | 'running' | 'done' | 'interrupted' | 'failed';

@@ -1,6 +1,13 @@
 /** What a run cost, what it would have cost on demand, what was lost to interruptions. */
 import type { Pipeline } from './pipeline.ts';
-import type { AttemptOutcome, AttemptRecord, Pool, Progress, RunRecord } from './records.ts';
+import type {
+  AttemptOutcome,
+  AttemptRecord,
+  Pool,
+  Progress,
+  RejectedArrivals,
+  RunRecord,
+} from './records.ts';
 import type { TimelineEntry } from './run-store.ts';
 
 export interface AttemptReport {
@@ -27,6 +34,8 @@ export interface RunReport {
   readonly failure?: string | undefined;
   readonly modelUri?: string | undefined;
   readonly generations: readonly string[];
+  /** Arrivals of the batch that could not be packed; the generation's manifest names up to a hundred. */
+  readonly rejected?: RejectedArrivals | undefined;
   readonly metrics: Readonly<Record<string, number>>;
   readonly attempts: readonly AttemptReport[];
   readonly interruptions: number;
@@ -67,6 +76,7 @@ export function makeReport(input: ReportInput): RunReport {
     failure,
     modelUri: last?.outcome?.modelUri,
     generations: run.generations ?? [],
+    rejected: run.rejected,
     metrics: newestProgress(input.attempts)?.metrics ?? {},
     attempts,
     interruptions: interruptionsOf(input.attempts),

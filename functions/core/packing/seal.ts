@@ -28,7 +28,16 @@ export interface SealResult {
   readonly samples: number;
   readonly bytes: number;
   readonly rejected: number;
+  readonly rejections: Rejections;
 }
+
+/** Why arrivals were rejected: all reasons counted, and a few of the arrivals. Small, since it travels through the state machine. */
+export interface Rejections {
+  readonly byReason: Readonly<Record<string, number>>;
+  readonly examples: readonly { readonly key: string; readonly reason: string }[];
+}
+
+const EXAMPLES_TOLD = 5;
 
 /** A planned shard is not finished: packing has to run (again) before the seal. */
 export class ShardMissingError extends Error {
@@ -55,6 +64,10 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
     samples: manifest.samples,
     bytes: manifest.bytes,
     rejected: manifest.arrivals.rejected,
+    rejections: {
+      byReason: manifest.rejections.byReason,
+      examples: manifest.rejections.examples.slice(0, EXAMPLES_TOLD),
+    },
   };
 }
 
@@ -65,6 +78,7 @@ const emptyResult = (generation: string): SealResult => ({
   samples: 0,
   bytes: 0,
   rejected: 0,
+  rejections: { byReason: {}, examples: [] },
 });
 
 async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Manifest | undefined> {
