@@ -60,12 +60,13 @@ export function rejectedText(
 function shownKey(pipeline: string, key: string): string {
   const incoming = layout.incoming(pipeline);
   const short = key.startsWith(incoming) ? key.slice(incoming.length) : key;
-  const cut = [...short].slice(0, LONGEST_KEY_SHOWN).join('');
-  const text = cut === short ? short : `${cut}...`;
+  const cut = short.slice(0, LONGEST_KEY_SHOWN).toWellFormed();
+  const text = short.length <= LONGEST_KEY_SHOWN ? short : `${cut}...`;
   return /^[\p{L}\p{N}\p{P}\p{S} ]*$/u.test(text) ? text : escaped(text);
 }
 
 const escaped = (text: string): string =>
-  JSON.stringify(text).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) =>
-    [...character].map((one) => `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`).join(''),
+  JSON.stringify(text).replace(
+    /[\p{C}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   );
