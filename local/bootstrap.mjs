@@ -31,6 +31,7 @@ const TOOLS = {
   recipes: { script: 'local/recipes/cli.ts', python: true },
   schema: { script: 'local/write-schema.ts', python: false },
   sim: { script: 'bench/sim/main.ts', python: false },
+  'test:clients': { script: 'test/clients/main.ts', python: true },
   'verify-dataset': { script: 'local/verify-dataset.ts', python: false },
 };
 

@@ -1,0 +1,103 @@
+/**
+ * `npm run test:clients [-- NAME…]`: clients that are not ours, unmodified, start a job on the local SageMaker, follow
+ * its logs and see it end: once well, once failed. Their environments are installed at the first run.
+ */
+import path from 'node:path';
+import * as z from 'zod';
+import { readCommandLine, runCommand, UsageError } from '../../local/command-line.ts';
+import { CLIENTS, type Client, judge } from './clients.ts';
+import { type EnvironmentName, environmentOf } from './environments.ts';
+import { BUCKET, type Ground, layGround } from './ground.ts';
+import { runProgram } from './program.ts';
+
+const USAGE = `npm run test:clients [-- NAME...]
+  ${CLIENTS.map(({ name, title }) => `${name.padEnd(8)} ${title}`).join('\n  ')}
+  Without a name all of them. The first run installs each into an environment of its own (about 1.5 GB, a minute).`;
+
+/** Set-up is plain JavaScript, for it runs before TypeScript can; its type is said here. */
+const { step } = (await import(path.join(import.meta.dirname, '../../local/setup/progress.mjs'))) as {
+  step: <T>(title: string, work: (progress: { detail(text: string): void }) => Promise<T>) => Promise<T>;
+};
+
+/** A job takes seconds; SageMaker's SDKs look at it every ten, and v2 takes its time to end. */
+const CLIENT_SECONDS = 240;
+const OUTPUT_CHARACTERS = 4_000;
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+interface Tried {
+  readonly client: Client;
+  readonly isSpoilt: boolean;
+}
+
+class ClientFailure extends Error {
+  override readonly name = 'ClientFailure';
+}
+
+/** @throws ClientFailure with what is wrong, when the client has not seen what it must */
+async function run({ client, isSpoilt }: Tried, python: string, ground: Ground): Promise<void> {
+  const job = `${client.name}-${isSpoilt ? 'fails' : 'ends'}-${process.pid}`;
+  const title = `${client.title}: a job that ${isSpoilt ? 'fails' : 'completes'}`;
+  await step(title, async (progress) => {
+    const ended = await runProgram(python, [path.join(import.meta.dirname, client.script)], {
+      seconds: CLIENT_SECONDS,
+      environment: {
+        ...ground.environment,
+        CLIENT_BUCKET: BUCKET,
+        CLIENT_JOB: job,
+        CLIENT_JOB_IS_SPOILT: isSpoilt ? 'yes' : 'no',
+      },
+      onLine: (line) => progress.detail(line),
+    });
+    const problems = await judge(ended, isSpoilt, (uri) => ground.modelBytes(uri));
+    if (problems.length === 0) return;
+    const said = [problems.join('; '), ended.output.slice(-OUTPUT_CHARACTERS), ...ground.lines];
+    throw new ClientFailure(said.join('\n'));
+  });
+}
+
+async function testAll(clients: readonly Client[]): Promise<number> {
+  const pythons = new Map<EnvironmentName, string>();
+  for (const name of new Set<EnvironmentName>(['image', ...clients.map(({ environment }) => environment)])) {
+    const make = (progress: { detail(text: string): void }) =>
+      environmentOf(name, (line) => progress.detail(line));
+    pythons.set(name, await step(`Python environment ${name}`, make));
+  }
+  const ground = await step('emulator and local SageMaker', () => layGround(pythons.get('image') ?? ''));
+  const tries = clients.flatMap((client) => [false, true].map((isSpoilt): Tried => ({ client, isSpoilt })));
+  let failed = 0;
+  try {
+    for (const tried of tries) {
+      failed += await failuresOf(run(tried, pythons.get(tried.client.environment) ?? '', ground));
+    }
+  } finally {
+    await ground.close();
+  }
+  print(`\n${tries.length - failed} passed, ${failed} failed`);
+  return failed > 0 ? 1 : 0;
+}
+
+async function failuresOf(running: Promise<void>): Promise<number> {
+  try {
+    await running;
+    return 0;
+  } catch (error: unknown) {
+    if (!(error instanceof ClientFailure)) throw error;
+    print(error.message);
+    return 1;
+  }
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const { positionals } = readCommandLine(args, {
+    options: {},
+    schema: z.object({}),
+    positionals: ['NAME...'],
+  });
+  const unknown = positionals.filter((name) => !CLIENTS.some((client) => client.name === name));
+  if (unknown.length > 0) throw new UsageError(unknown.map((name) => `there is no client "${name}"`));
+  const isWanted = ({ name }: Client): boolean => positionals.length === 0 || positionals.includes(name);
+  return testAll(CLIENTS.filter(isWanted));
+}
+
+await runCommand(USAGE, main);
