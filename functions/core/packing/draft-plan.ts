@@ -6,6 +6,7 @@ import type { ShardFormat } from './formats/format.ts';
 import type { SampleLabels } from './labels/sample-labels.ts';
 import { labelOfKey, memberStem, memberSuffix, splitKey } from './names.ts';
 import type { ListedBlob } from './port.ts';
+import { expectedBytes, isPrepared } from './preparing.ts';
 import type { ArrivalLine, Rejection } from './records.ts';
 import { columnOf } from './sample-layout.ts';
 import { type Membership, SampleGrouper } from './sampling.ts';
@@ -60,6 +61,8 @@ export class DraftPlan {
   readonly #grouper = new SampleGrouper();
   readonly #bytes = new Growing();
   readonly #objects = new Growing();
+  /** Bytes to be read, only where images are prepared. */
+  readonly #sources: Growing | undefined;
   readonly #digest = createHash('sha256');
   readonly #columns = new Map<string, number>();
   /** First arrival that is taken. */
@@ -77,6 +80,7 @@ export class DraftPlan {
 
   constructor(rules: AcceptRules) {
     this.#rules = rules;
+    this.#sources = rules.settings.prepare === undefined ? undefined : new Growing();
   }
 
   get samples(): number {
@@ -137,6 +141,14 @@ export class DraftPlan {
     return this.#objects.at(ordinal);
   }
 
+  get preparesImages(): boolean {
+    return this.#sources !== undefined;
+  }
+
+  sourceBytesOf(ordinal: number): number {
+    return this.#sources?.at(ordinal) ?? 0;
+  }
+
   add(object: ListedBlob): void {
     const key = object.key.slice(this.#rules.incoming.length);
     const line = JSON.stringify(this.#place(key, object));
@@ -167,9 +179,19 @@ export class DraftPlan {
     /** A label of its own is read only when the sample is packed. */
     if (columnOf(suffix) === 'label') this.#classes[ordinal] = undefined;
     this.#count(columnOf(suffix));
-    this.#bytes.add(ordinal, this.#rules.format.plannedBytes(name, object.size));
+    this.#bytes.add(ordinal, this.#rules.format.plannedBytes(name, this.#sizeOf(object, suffix)));
+    this.#sources?.add(ordinal, object.size);
     this.#objects.add(ordinal, 1);
     return [object.key, object.size, object.etag, ordinal, alone ? 1 : 0];
+  }
+
+  /** Bytes in the shard, as far as they are known before a prepared image is made. */
+  #sizeOf({ size }: ListedBlob, suffix: string): number {
+    const { settings } = this.#rules;
+    const image = settings.prepare?.image;
+    return image !== undefined && isPrepared(settings, columnOf(suffix), suffix)
+      ? expectedBytes(image, size)
+      : size;
   }
 
   #noteLabel(ordinal: number, label: string | undefined): void {

@@ -29,17 +29,20 @@ function reasonOf(
   return 'notTheImageItsNameSays';
 }
 
-/** Undefined when all of it may be packed. `reads` holds, for each member, what its first piece gave. */
+/**
+ * Undefined when all of it may be packed. `reads` holds, for each member, what its first piece gave; `sniffs` says
+ * whether its bytes must be what its name says.
+ */
 export function judgeSample(
   sample: PlannedSample,
   reads: readonly (GetResult | undefined)[],
-  sniff: boolean,
+  sniffs: (member: PlannedMember) => boolean,
 ): Exclusion | undefined {
   let worst: 'rejected' | 'left' | undefined;
   const reasons: (Reason | undefined)[] = [];
   for (const [index, member] of sample.members.entries()) {
     const read = reads[index];
-    const reason = read === undefined ? undefined : reasonOf(member, read, sniff);
+    const reason = read === undefined ? undefined : reasonOf(member, read, sniffs(member));
     reasons.push(reason);
     if (reason === 'changed' || reason === 'deleted') worst = 'left';
     else if (reason !== undefined) worst ??= 'rejected';
@@ -58,4 +61,14 @@ export const excludeAll = (sample: PlannedSample, reason: Rejection): Exclusion 
   sample: sample.ordinal,
   outcome: 'rejected',
   members: sample.members.map(({ key }) => ({ key, reason })),
+});
+
+/** The whole sample rejected because of one member. */
+export const excludeFor = (sample: PlannedSample, culprit: PlannedMember, reason: Rejection): Exclusion => ({
+  sample: sample.ordinal,
+  outcome: 'rejected',
+  members: sample.members.map((member) => ({
+    key: member.key,
+    reason: member === culprit ? reason : 'sampleIncomplete',
+  })),
 });

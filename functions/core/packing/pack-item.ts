@@ -6,11 +6,15 @@ import { decideShard, finishedShard } from './decide-shard.ts';
 import { DEFAULT_WINDOW, type WindowLimits } from './fetch-window.ts';
 import type { PlanFacts } from './formats/format.ts';
 import { formatOf } from './formats/formats.ts';
-import { buildShard, type PackDeps } from './pack-shard.ts';
+import { buildShard } from './pack-shard.ts';
 import { places } from './places.ts';
 import { readPlan } from './plan.ts';
 import { type BlobStore, joinChunks } from './port.ts';
-import type { ListLine, PlanItem, PlannedMember, PlannedSample, ShardRecord } from './records.ts';
+import { engineFor, Preparations } from './preparations.ts';
+import type { ImageEngine } from './preparing.ts';
+import type { ListLine, Plan, PlanItem, PlannedMember, PlannedSample, ShardRecord } from './records.ts';
+import type { PackDeps } from './shard-job.ts';
+import { preparedTotals } from './shard-members.ts';
 import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from './shard-upload.ts';
 import { compress, decompress, linesOf } from './spool.ts';
 
@@ -18,6 +22,8 @@ export interface PackItemDeps {
   readonly store: BlobStore;
   readonly window?: WindowLimits;
   readonly upload?: UploadLimits;
+  /** Opened only for a plan that prepares images. */
+  readonly images?: (() => ImageEngine | undefined) | undefined;
 }
 
 export interface PackItemInput {
@@ -45,17 +51,21 @@ export async function packItem(deps: PackItemDeps, input: PackItemInput): Promis
     buffers: new PartBuffers(deps.upload ?? DEFAULT_UPLOAD),
     window: deps.window ?? DEFAULT_WINDOW,
   };
+  const engine = plan.prepare && engineFor(plan.prepare.engine, deps.images?.());
   let skipped = 0;
   for (const [shard, samples] of list) {
     const recordKey = at.shardRecord(input.item.plan, shard);
     if ((await finishedShard(deps.store, recordKey)) !== undefined) skipped += 1;
     else {
-      const even = shard < (plan.even?.shards ?? 0) ? plan.even?.samples : undefined;
-      await packOne(pack, input, { shard, samples, recordKey, facts: plan.facts, even });
+      const even = evenOf(plan, shard);
+      await packOne(pack, input, { shard, samples, recordKey, facts: plan.facts, even, engine });
     }
   }
   return { item: input.item.item, shards: list.size, skipped };
 }
+
+const evenOf = ({ even }: Plan, shard: number): number | undefined =>
+  even !== undefined && shard < even.shards ? even.samples : undefined;
 
 interface OneShard {
   readonly shard: number;
@@ -64,6 +74,7 @@ interface OneShard {
   readonly facts: PlanFacts;
   /** Samples that the shard must hold. */
   readonly even: number | undefined;
+  readonly engine: ImageEngine | undefined;
 }
 
 async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Promise<ShardRecord> {
@@ -73,8 +84,19 @@ async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Pro
   const key = `${at.shards}${name}`;
   const incoming = layout.incoming(input.pipeline);
   const { packing } = input;
-  const { facts, samples, shard, even } = one;
-  const built = await buildShard(deps, { key, shard, incoming, packing, format, facts, samples, even });
+  const { facts, samples, shard, even, engine } = one;
+  const preparations = preparationsOf(packing, one);
+  const built = await buildShard(deps, {
+    key,
+    shard,
+    incoming,
+    packing,
+    format,
+    facts,
+    samples,
+    even,
+    preparations,
+  });
   const text = built.lines.map((line) => `${JSON.stringify(line)}\n`).join('');
   const sha256 = hash('sha256', text);
   const list = at.memberList(one.shard, sha256);
@@ -90,8 +112,16 @@ async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Pro
     members: built.lines.length,
     upload: { id: built.upload.id, parts: built.parts.map((part) => ({ ...part })) },
     memberList: { key: list, sha256 },
+    ...(engine && { prepared: preparedTotals(built.lines, [engine.build]) }),
     exclusions: [...built.exclusions],
   });
+}
+
+/** A shard that may have to be built again holds what it prepared. */
+function preparationsOf(packing: PackingSettings, { engine, even }: OneShard): Preparations | undefined {
+  const image = packing.prepare?.image;
+  if (engine === undefined || image === undefined) return undefined;
+  return new Preparations(engine, image, formatOf(packing).fixedLayout || even !== undefined);
 }
 
 /** Samples by shard, in order. The lists are ours and named by the plan's digest: a damaged one fails to parse. */

@@ -1,68 +1,31 @@
 /** Builds one shard: sources in, parts out, and a line for every member. Nothing of it is visible until it is decided. */
-import type { PackingSettings } from '../pipeline.ts';
-import { FetchWindow, piecesOf, type WindowLimits } from './fetch-window.ts';
-import {
-  type EncodedMember,
-  type Placed,
-  type PlanFacts,
-  type ShardEncoder,
-  type ShardFormat,
-  type ShardSink,
-  Unfit,
-} from './formats/format.ts';
+import { FetchWindow, piecesOf } from './fetch-window.ts';
+import { type EncodedMember, type ShardEncoder, type ShardSink, Unfit } from './formats/format.ts';
 import { GzipSink } from './gzip-sink.ts';
-import { excludeAll, judgeSample, takesImages } from './judge-sample.ts';
-import type { BlobStore, GetResult } from './port.ts';
+import { excludeAll, excludeFor, judgeSample, takesImages } from './judge-sample.ts';
+import { measureImages } from './measure-images.ts';
+import type { GetResult } from './port.ts';
+import { judgePrepared, preparedOf, type Ready } from './preparations.ts';
 import type { Exclusion, MemberLine, PlannedMember, PlannedSample, Rejection } from './records.ts';
 import { type LaidOut, type LaidSample, layOut } from './sample-layout.ts';
-import { type PartBuffers, ShardUpload, type UploadedShard } from './shard-upload.ts';
-
-export interface PackDeps {
-  readonly store: BlobStore;
-  readonly buffers: PartBuffers;
-  readonly window: WindowLimits;
-}
-
-export interface ShardJob {
-  /** Key of the shard to be. */
-  readonly key: string;
-  readonly shard: number;
-  readonly incoming: string;
-  readonly packing: PackingSettings;
-  readonly format: ShardFormat;
-  readonly facts: PlanFacts;
-  readonly samples: readonly PlannedSample[];
-  /** So many samples, or none: what drops out is made good by copies of the others. */
-  readonly even?: number | undefined;
-}
-
-export interface BuiltShard extends UploadedShard {
-  readonly lines: readonly MemberLine[];
-  readonly samples: number;
-  readonly exclusions: readonly Exclusion[];
-}
-
-/** A sample, or a copy of one, turned out to be unfit. */
-interface Unfitting {
-  readonly sample: PlannedSample;
-  readonly exclusion: Exclusion;
-}
-
-/** That happened after something was written that they are part of: the shard is built again without them. */
-class SamplesSpoiled extends Error {
-  override readonly name = 'SamplesSpoiled';
-  readonly unfitting: readonly Unfitting[];
-  constructor(unfitting: readonly Unfitting[]) {
-    super(`${unfitting.length} samples cannot be in the shard`);
-    this.unfitting = unfitting;
-  }
-}
-
-/** Names a sample or a copy of one. */
-const placeOf = ({ ordinal, repeat }: PlannedSample): string => `${ordinal}~${repeat}`;
+import {
+  type BuiltShard,
+  type PackDeps,
+  placeOf,
+  SamplesSpoiled,
+  type ShardJob,
+  type Unfitting,
+} from './shard-job.ts';
+import { bodyOf, chunksOf, isTooLarge, lineOf, paddingOf, readBytesOf, readOrder } from './shard-members.ts';
+import { ShardUpload } from './shard-upload.ts';
 
 export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltShard> {
   const excluded = new Map<string, Unfitting>();
+  const { preparations, format, incoming, packing: settings } = job;
+  if (preparations !== undefined && format.fixedLayout) {
+    const laid = job.samples.map((sample) => layOut(sample, { incoming, format, settings }));
+    await measureImages(deps, laid, preparations);
+  }
   for (;;) {
     const upload = new ShardUpload(deps.store, await deps.store.createUpload(job.key), deps.buffers);
     const builder = new ShardBuilder(deps, job, { upload, excluded });
@@ -86,10 +49,12 @@ class ShardBuilder {
   readonly #sink: ShardSink;
   readonly #window: FetchWindow;
   readonly #encoder: ShardEncoder;
-  readonly #sniff: boolean;
+  readonly #sniffs: (member: PlannedMember) => boolean;
   readonly #lines: MemberLine[] = [];
   readonly #unfitting: Unfitting[] = [];
   readonly #taken: readonly LaidSample[];
+  /** Members of a sample that are read, in order; not those whose prepared bytes are held. */
+  readonly #toRead: (laid: LaidSample) => readonly PlannedMember[];
   #samples = 0;
 
   constructor(
@@ -102,26 +67,42 @@ class ShardBuilder {
     this.#upload = state.upload;
     this.#gzip = job.format.isGzipped?.(job.packing) === true ? new GzipSink(state.upload) : undefined;
     this.#sink = this.#gzip ?? state.upload;
-    this.#sniff = takesImages(job.packing.accept);
+    const sniff = takesImages(job.packing.accept);
+    const prepared = new Set<PlannedMember>();
+    this.#sniffs = (member) => sniff && !prepared.has(member);
     this.#unfitting.push(...state.excluded.values());
     const without = (sample: PlannedSample): boolean =>
       state.excluded.has(placeOf(sample)) || state.excluded.has(placeOf({ ...sample, repeat: 0 }));
     const taken = this.#layOut(job.samples.filter((sample) => !without(sample)));
     this.#taken = [...taken, ...this.#layOut(paddingOf(taken, job))];
     this.#encoder = job.format.encoder({ settings: job.packing, facts: job.facts, outlines: this.#taken });
-    this.#window = new FetchWindow(deps.store, membersInOrder(this.#taken), deps.window);
+    for (const laid of this.#taken) for (const member of preparedOf(laid)) prepared.add(member);
+    const held = new Set(
+      [...prepared].filter((member) => job.preparations?.heldBytesOf(member) !== undefined),
+    );
+    this.#toRead = (laid) => readOrder(laid).filter((member) => !held.has(member));
+    this.#window = new FetchWindow(deps.store, this.#membersInOrder(), deps.window);
+  }
+
+  *#membersInOrder(): Generator<PlannedMember> {
+    for (const laid of this.#taken) yield* this.#toRead(laid);
   }
 
   /** Leaves out at once what the format cannot hold. */
   #layOut(samples: readonly PlannedSample[]): LaidSample[] {
-    const { incoming, format, packing: settings, facts } = this.#job;
+    const { incoming, format, packing: settings, facts, preparations } = this.#job;
     const taken: LaidSample[] = [];
     for (const sample of samples) {
       const laid = layOut(sample, { incoming, format, settings });
-      const bytes = laid.members.reduce((sum, { size }) => sum + size, 0);
-      const refusal = bytes > format.largestSample ? 'tooLarge' : format.refuses(laid, { settings, facts });
-      if (refusal === undefined) taken.push(laid);
-      else this.#unfitting.push({ sample, exclusion: excludeAll(sample, refusal) });
+      const judged = judgePrepared(laid, (member) => preparations?.outcomeOf(member));
+      if ('exclusion' in judged) this.#unfitting.push({ sample, exclusion: judged.exclusion });
+      else {
+        const refusal = isTooLarge(judged.laid, format)
+          ? 'tooLarge'
+          : format.refuses(laid, { settings, facts });
+        if (refusal === undefined) taken.push(judged.laid);
+        else this.#unfitting.push({ sample, exclusion: excludeAll(sample, refusal) });
+      }
     }
     return taken;
   }
@@ -129,8 +110,7 @@ class ShardBuilder {
   async build(): Promise<BuiltShard> {
     await this.#encoder.start(this.#sink);
     for (const laid of this.#taken) {
-      const bytes = laid.members.reduce((sum, { size }) => sum + size, 0);
-      if (bytes <= this.#deps.window.pieceBytes) await this.#packSmall(laid);
+      if (readBytesOf(laid) <= this.#deps.window.pieceBytes) await this.#packSmall(laid);
       else await this.#packLarge(laid);
     }
     await this.#encoder.finish(this.#sink);
@@ -151,23 +131,70 @@ class ShardBuilder {
 
   async #packSmall(laid: LaidSample): Promise<void> {
     const reads = new Map<PlannedMember, GetResult>();
-    for (const part of laid.members)
-      if (part.kind === 'source') reads.set(part.member, await this.#window.next());
+    for (const member of this.#toRead(laid)) reads.set(member, await this.#window.next());
     const inOrder = laid.sample.members.map((member) => reads.get(member));
-    const exclusion = judgeSample(laid.sample, inOrder, this.#sniff);
+    const exclusion = judgeSample(laid.sample, inOrder, this.#sniffs);
     if (exclusion !== undefined) {
       this.#unfitting.push({ sample: laid.sample, exclusion });
       return;
     }
-    if (laid.sample.repeat > 0 && this.#isExcluded(laid.ordinal)) return;
-    const members = laid.members.map((part): EncodedMember => ({ ...part, body: bodyOf(part, reads) }));
+    const images = await this.#prepare(laid, (member) => chunksOf(reads.get(member)));
+    if (images === undefined || (laid.sample.repeat > 0 && this.#isExcluded(laid.ordinal))) return;
     const before = this.#sink.position;
     try {
-      this.#note(laid, await this.#encoder.add(this.#sink, laid, members));
+      await this.#encode(laid, images, (part) => bodyOf(part, reads));
     } catch (error: unknown) {
       if (!(error instanceof Unfit)) throw error;
       this.#drop(laid, error.reason, before);
     }
+  }
+
+  /** The images of a sample in memory, ready to be written; undefined when one of them cannot be and the sample is out. */
+  async #prepare(
+    laid: LaidSample,
+    chunksOf: (member: PlannedMember) => readonly Uint8Array[],
+  ): Promise<ReadonlyMap<PlannedMember, Ready> | undefined> {
+    const { preparations } = this.#job;
+    if (preparations === undefined) return NO_IMAGES;
+    const images = new Map<PlannedMember, Ready>();
+    for (const member of preparedOf(laid)) {
+      const wasKnown = preparations.outcomeOf(member) !== undefined;
+      const ready = await preparations.prepare(member, chunksOf(member));
+      if (ready.kind === 'rejected') {
+        this.#unfitting.push({
+          sample: laid.sample,
+          exclusion: excludeFor(laid.sample, member, ready.reason),
+        });
+        return undefined;
+      }
+      /** The layout was written with another size: the shard is built again, now that it is known. */
+      if (!wasKnown && this.#job.format.fixedLayout) throw new SamplesSpoiled([]);
+      images.set(member, ready);
+    }
+    return images;
+  }
+
+  async #encode(
+    laid: LaidSample,
+    images: ReadonlyMap<PlannedMember, Ready>,
+    bodyOf: (part: LaidOut) => EncodedMember['body'],
+  ): Promise<void> {
+    const imageOf = (part: LaidOut): Ready | undefined =>
+      part.kind === 'source' ? images.get(part.member) : undefined;
+    const members = laid.members.map((part): EncodedMember => {
+      const image = imageOf(part);
+      return image === undefined
+        ? { ...part, body: bodyOf(part) }
+        : { ...part, size: image.bytes.length, body: [image.bytes] };
+    });
+    if (images.size > 0 && isTooLarge({ members }, this.#job.format)) throw new Unfit('tooLarge');
+    const placed = await this.#encoder.add(this.#sink, laid, members);
+    for (const [index, part] of laid.members.entries()) {
+      const [at, member] = [placed[index], members[index]];
+      if (at !== undefined && member !== undefined)
+        this.#lines.push(lineOf(laid, { part, member, source: imageOf(part)?.source }, at));
+    }
+    this.#samples += 1;
   }
 
   #isExcluded(ordinal: number): boolean {
@@ -183,78 +210,53 @@ class ShardBuilder {
 
   /** Members of any size, piece by piece; what turns out unfit on the way spoils the shard built so far. */
   async #packLarge(laid: LaidSample): Promise<void> {
-    const members = laid.members.map(
-      (part): EncodedMember => ({
-        ...part,
-        body: part.kind === 'made' ? [part.bytes] : this.#stream(laid, part.member),
-      }),
-    );
+    const images = await this.#readImages(laid);
+    if (images === undefined) return;
     try {
-      this.#note(laid, await this.#encoder.add(this.#sink, laid, members));
+      await this.#encode(laid, images, (part) =>
+        part.kind === 'made' ? [part.bytes] : this.#stream(laid, part.member),
+      );
     } catch (error: unknown) {
       if (!(error instanceof Unfit)) throw error;
       throw new SamplesSpoiled([{ sample: laid.sample, exclusion: excludeAll(laid.sample, error.reason) }]);
     }
   }
 
+  /** The images of a large sample, which come first. Undefined when the sample is out; then all of it has been read. */
+  async #readImages(laid: LaidSample): Promise<ReadonlyMap<PlannedMember, Ready> | undefined> {
+    const images = new Set(preparedOf(laid));
+    const toRead = this.#toRead(laid);
+    const read = new Map<PlannedMember, Uint8Array[]>();
+    let exclusion: Exclusion | undefined;
+    for (const member of toRead.filter((one) => images.has(one))) {
+      const chunks: Uint8Array[] = [];
+      for (const _ of piecesOf(member, this.#deps.window.pieceBytes)) {
+        const piece = await this.#window.next();
+        const reads = laid.sample.members.map((one) => (one === member ? piece : undefined));
+        exclusion ??= judgeSample(laid.sample, reads, this.#sniffs);
+        if (exclusion === undefined) chunks.push(...chunksOf(piece));
+      }
+      read.set(member, chunks);
+    }
+    if (exclusion !== undefined) this.#unfitting.push({ sample: laid.sample, exclusion });
+    const ready =
+      exclusion === undefined ? await this.#prepare(laid, (member) => read.get(member) ?? []) : undefined;
+    if (ready !== undefined) return ready;
+    for (const member of toRead)
+      if (!images.has(member))
+        for (const _ of piecesOf(member, this.#deps.window.pieceBytes)) await this.#window.next();
+    return undefined;
+  }
+
   async *#stream(laid: LaidSample, member: PlannedMember): AsyncGenerator<Uint8Array> {
     for (const { offset } of piecesOf(member, this.#deps.window.pieceBytes)) {
       const read = await this.#window.next();
       const reads = laid.sample.members.map((one) => (one === member ? read : undefined));
-      const verdict = judgeSample(laid.sample, reads, this.#sniff && offset === 0);
+      const verdict = judgeSample(laid.sample, reads, (one) => offset === 0 && this.#sniffs(one));
       if (verdict !== undefined) throw new SamplesSpoiled([{ sample: laid.sample, exclusion: verdict }]);
       if (read.kind === 'found') yield* read.chunks;
     }
   }
-
-  #note(laid: LaidSample, placed: readonly Placed[]): void {
-    for (const [index, part] of laid.members.entries()) {
-      const at = placed[index];
-      if (at !== undefined) this.#lines.push(lineOf(laid, part, at));
-    }
-    this.#samples += 1;
-  }
 }
 
-/** Numbers of copies that packing makes: far from those of the plan, and no two shards share one. */
-const COPIES_OF_SHARD = 1_000_000;
-
-/** Copies of what is taken, in turn, up to the count that the shard must have. */
-function paddingOf(taken: readonly LaidSample[], { shard, even }: ShardJob): PlannedSample[] {
-  const missing = taken.length === 0 ? 0 : Math.max(0, (even ?? 0) - taken.length);
-  return Array.from({ length: missing }, (_, index) => {
-    const { sample } = taken[index % taken.length] ?? taken[0] ?? neverEmpty();
-    return { ...sample, repeat: (shard + 1) * COPIES_OF_SHARD + index };
-  });
-}
-
-function neverEmpty(): never {
-  throw new Error('there is nothing to copy');
-}
-
-function lineOf(laid: LaidSample, part: LaidOut, at: Placed): MemberLine {
-  const source =
-    part.kind === 'made' ? { made: part.made } : { key: part.member.key, etag: part.member.etag };
-  const { name, column } = part;
-  return {
-    ...source,
-    name,
-    column,
-    size: at.size ?? part.size,
-    offset: at.offset,
-    sha256: at.sha256,
-    sample: laid.ordinal,
-    ...(laid.sample.repeat > 0 ? { repeat: laid.sample.repeat } : {}),
-  };
-}
-
-function bodyOf(part: LaidOut, reads: ReadonlyMap<PlannedMember, GetResult>): readonly Uint8Array[] {
-  if (part.kind === 'made') return [part.bytes];
-  const read = reads.get(part.member);
-  if (read?.kind !== 'found') throw new Error(`${part.name} was to be packed, but it was not read`);
-  return read.chunks;
-}
-
-function* membersInOrder(taken: readonly LaidSample[]): Generator<PlannedMember> {
-  for (const { members } of taken) for (const part of members) if (part.kind === 'source') yield part.member;
-}
+const NO_IMAGES: ReadonlyMap<PlannedMember, Ready> = new Map();

@@ -10,9 +10,10 @@ import { SampleLabels } from './labels/sample-labels.ts';
 import { listInParallel } from './parallel-listing.ts';
 import { places } from './places.ts';
 import { type BlobStore, joinChunks, type ListedBlob, readText } from './port.ts';
+import { IMAGE_ENGINE } from './preparing.ts';
 import { type Plan, planSchema } from './records.ts';
 import { listGenerations, sealedFilter } from './sealed-arrivals.ts';
-import { type DealingLimits, dealSamples } from './sharding.ts';
+import { type Dealing, type DealingLimits, dealSamples, type SampleSizes } from './sharding.ts';
 import { decompress } from './spool.ts';
 
 export interface PlanDeps {
@@ -72,21 +73,27 @@ const dealingLimits = ({ packing, runId }: PlanInput): DealingLimits => ({
   remainder: packing.remainder,
 });
 
+/** Copies that balance the classes are dealt like samples, numbered after them. */
+function deal(draft: DraftPlan, copies: Uint32Array, input: PlanInput): Dealing {
+  const sampleOf = (place: number): number => copies[place - draft.samples] ?? place;
+  const sizes: SampleSizes = {
+    count: draft.samples + copies.length,
+    bytesOf: (place) => draft.bytesOf(sampleOf(place)),
+    objectsOf: (place) => draft.objectsOf(sampleOf(place)),
+    ...(draft.preparesImages && { sourceBytesOf: (place: number) => draft.sourceBytesOf(sampleOf(place)) }),
+    isDealt: (place) => draft.isDealt(sampleOf(place)),
+  };
+  return dealSamples(sizes, dealingLimits(input));
+}
+
 async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
   const { draft, listedAt, annotations, labels } = await draftPlan(deps, input);
-  /** Copies that balance the classes are dealt like samples, numbered after them. */
   const copies = draft.balance?.copies ?? new Uint32Array();
-  const sampleOf = (place: number): number => copies[place - draft.samples] ?? place;
-  const dealing = dealSamples(
-    {
-      count: draft.samples + copies.length,
-      bytesOf: (place) => draft.bytesOf(sampleOf(place)),
-      objectsOf: (place) => draft.objectsOf(sampleOf(place)),
-      isDealt: (place) => draft.isDealt(sampleOf(place)),
-    },
-    dealingLimits(input),
+  const dealing = deal(draft, copies, input);
+  const prepare = input.packing.prepare && { engine: IMAGE_ENGINE };
+  const digest = draft.digest(
+    [JSON.stringify(input.packing), annotations?.version, prepare?.engine].join(''),
   );
-  const digest = draft.digest(`${JSON.stringify(input.packing)}${annotations?.version ?? ''}`);
   const at = places(input.pipeline, input.runId);
   const parts = draft.arrivals.parts();
   for (const [part, bytes] of parts.entries()) await deps.store.put(at.planArrivals(digest, part), bytes);
@@ -110,6 +117,7 @@ async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
     rejected: draft.rejected,
     facts: await factsOf(deps.store, input.packing, draft),
     ...balanceOf(input.packing, draft),
+    ...(prepare && { prepare }),
     ...(dealing.even && { even: { ...dealing.even } }),
     arrivalParts: parts.length,
     dropped: [...dealing.dropped],

@@ -16,6 +16,9 @@ export const REJECTIONS = [
   'labelMissing',
   'labelDoubled',
   'balancedOut',
+  'imageUnknown',
+  'imageDamaged',
+  'imageTooManyPixels',
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 export const rejectionSchema = z.enum(REJECTIONS);
@@ -68,6 +71,16 @@ const balanceSchema = z.object({
 /** The first `shards` shards hold `samples` samples each, or none at all; the others hold one large sample each. */
 const evenSchema = z.object({ shards: z.number().int(), samples: z.number().int() });
 
+/** What prepared images were before and are now; recorded by shard and summed up in the manifest. */
+const preparedSchema = z.object({
+  /** Versions of what decoded and encoded them, and the processor's architecture: all that the bytes depend on. */
+  by: z.array(z.string()),
+  images: z.number().int(),
+  sourceBytes: z.number().int(),
+  bytes: z.number().int(),
+});
+export type PreparedTotals = z.infer<typeof preparedSchema>;
+
 /** The committed plan of a run: the only thing that says which draft of the lists counts. */
 export const planSchema = z.object({
   version: z.literal(1),
@@ -87,6 +100,8 @@ export const planSchema = z.object({
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
   balance: balanceSchema.optional(),
+  /** Images are prepared, by this very version: another would give other bytes. */
+  prepare: z.object({ engine: z.string() }).optional(),
   /** Compressed parts of the sorted arrivals. */
   arrivalParts: z.number().int(),
   /** First shard of each item and, last, the number of shards. */
@@ -111,6 +126,8 @@ export interface MemberLine {
   /** Number of the sample in the plan. */
   readonly sample: number;
   readonly made?: 'label';
+  /** The object as it was read, where what is in the shard was prepared from it. */
+  readonly source?: { readonly size: number; readonly sha256: string };
   /** Which copy of a sample that is there already; true was written for the first one. */
   readonly repeat?: number | true;
   /** Column of the sample, in formats that have columns. */
@@ -144,6 +161,7 @@ export const shardRecordSchema = z.object({
     .object({ id: z.string(), parts: z.array(z.object({ etag: z.string(), crc32: z.string() })) })
     .optional(),
   memberList: z.object({ key: z.string(), sha256: z.string() }),
+  prepared: preparedSchema.optional(),
   exclusions: z.array(exclusionSchema),
 });
 export type ShardRecord = z.infer<typeof shardRecordSchema>;
@@ -195,6 +213,7 @@ export const manifestSchema = z.object({
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
   balance: balanceSchema.optional(),
+  prepared: preparedSchema.optional(),
   /** The shards were given up. */
   pruned: z.literal(true).optional(),
   rejections: z.object({

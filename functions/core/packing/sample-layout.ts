@@ -2,6 +2,7 @@
 import type { PackingSettings } from '../pipeline.ts';
 import type { Outline, ShardFormat } from './formats/format.ts';
 import { labelOfKey, memberStem, memberSuffix, splitKey } from './names.ts';
+import { isPrepared, preparedSuffix } from './preparing.ts';
 import type { PlannedMember, PlannedSample } from './records.ts';
 import { promisedImage } from './sniff.ts';
 
@@ -15,7 +16,7 @@ interface Common {
 }
 
 export type LaidOut =
-  | (Common & { readonly kind: 'source'; readonly member: PlannedMember })
+  | (Common & { readonly kind: 'source'; readonly member: PlannedMember; readonly prepares: boolean })
   | (Common & { readonly kind: 'made'; readonly made: 'label'; readonly bytes: Buffer });
 
 export interface LaidSample extends Outline {
@@ -46,35 +47,49 @@ const by =
 
 const copyMark = (repeat: number): string => (repeat === 0 ? '' : `~again${repeat === 1 ? '' : repeat}`);
 
-/** Members in the order in which the format writes them. */
-export function layOut(sample: PlannedSample, rules: LayoutRules): LaidSample {
-  const { format, settings } = rules;
-  const members: LaidOut[] = [];
+/** A member by its key, before its name in the shard is settled. */
+interface Read {
+  readonly member: PlannedMember;
+  readonly stem: string;
+  readonly suffix: string;
+  readonly column: string;
+}
+
+function readKeys(sample: PlannedSample, incoming: string): Read[] {
   const columns = new Set<string>();
-  let { label } = sample;
-  for (const member of sample.members) {
-    const key = member.key.slice(rules.incoming.length);
+  return sample.members.map((member) => {
+    const key = member.key.slice(incoming.length);
     const { stem: raw, suffix: rawSuffix } = splitKey(key);
     const suffix = memberSuffix(rawSuffix);
-    const plain = memberStem(raw, member.alone ? key : undefined);
-    const stem = `${plain}${copyMark(sample.repeat)}`;
+    const stem = `${memberStem(raw, member.alone ? key : undefined)}${copyMark(sample.repeat)}`;
     const short = columnOf(suffix);
     const column = columns.has(short) ? suffix.replace(/[^a-z0-9_]/g, '_') : short;
     columns.add(column);
-    label ??= labelOfKey(key, settings);
-    const isLabel = column === LABEL;
-    members.push({
-      kind: 'source',
-      name: `${stem}.${suffix}`,
-      stem,
-      suffix,
-      column,
-      size: member.size,
-      isLabel,
-      member,
-    });
-  }
-  if (format.grouped && label !== undefined && !columns.has(LABEL)) {
+    return { member, stem, suffix, column };
+  });
+}
+
+/** Prepared images get the suffix of what they become. */
+function named(all: readonly Read[], settings: PackingSettings): LaidOut[] {
+  const suffixes = new Set(all.map(({ suffix }) => suffix));
+  return all.map(({ member, stem, suffix: own, column }) => {
+    const image = settings.prepare?.image;
+    const prepares = image !== undefined && isPrepared(settings, column, own);
+    if (prepares) suffixes.delete(own);
+    const suffix = prepares ? preparedSuffix(own, image, suffixes) : own;
+    suffixes.add(suffix);
+    const common = { stem, suffix, column, name: `${stem}.${suffix}`, isLabel: column === LABEL };
+    return { kind: 'source', ...common, size: member.size, member, prepares };
+  });
+}
+
+/** Members in the order in which the format writes them. */
+export function layOut(sample: PlannedSample, rules: LayoutRules): LaidSample {
+  const { format, settings } = rules;
+  const members = named(readKeys(sample, rules.incoming), settings);
+  let { label } = sample;
+  for (const { key } of sample.members) label ??= labelOfKey(key.slice(rules.incoming.length), settings);
+  if (format.grouped && label !== undefined && !members.some(({ column }) => column === LABEL)) {
     members.push(labelOf(label, members[0]?.stem ?? ''));
   }
   return {

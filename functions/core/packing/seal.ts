@@ -9,6 +9,7 @@ import { readPlan } from './plan.ts';
 import { type BlobStore, joinChunks } from './port.ts';
 import { type Manifest, type MemberLine, type Plan, type ShardRecord } from './records.ts';
 import { readSealed } from './sealed-arrivals.ts';
+import { preparedIn } from './shard-members.ts';
 import { datasetIndex, type SideFile, shardIndex } from './side-files.ts';
 
 export interface SealDeps {
@@ -119,6 +120,7 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
     arrivals: accounts.arrivals,
     ...(plan.balance && { balance: plan.balance }),
     ...(plan.even && { even: plan.even }),
+    ...preparedIn(kept),
     ...(plan.annotations && { annotations: await sealAnnotations(store, at, plan.annotations) }),
     rejections: accounts.rejections,
   };

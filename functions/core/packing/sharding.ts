@@ -1,5 +1,6 @@
 /** How samples are dealt to shards: a seeded shuffle over everything, then equal counts, then items of a fair size. */
 import { shuffledPositions } from './order.ts';
+import { MOST_PREPARED_OBJECTS, MOST_PREPARED_SOURCE_BYTES } from './preparing.ts';
 
 export interface SampleSizes {
   readonly count: number;
@@ -7,6 +8,8 @@ export interface SampleSizes {
   bytesOf(ordinal: number): number;
   /** Objects that form the sample. */
   objectsOf(ordinal: number): number;
+  /** Bytes to be read and decoded for it, where images are prepared: then a shard has no more than can be done in time. */
+  sourceBytesOf?(ordinal: number): number;
   /** False for a sample that is refused before it is dealt. */
   isDealt?(ordinal: number): boolean;
 }
@@ -64,6 +67,7 @@ function sortOut(samples: SampleSizes, limits: DealingLimits): Sorted {
   const large: number[] = [];
   let bytes = 0;
   let objects = 0;
+  let sourceBytes = 0;
   for (const ordinal of inOrder(samples, limits)) {
     if (samples.isDealt?.(ordinal) === false) continue;
     const size = samples.bytesOf(ordinal);
@@ -74,8 +78,14 @@ function sortOut(samples: SampleSizes, limits: DealingLimits): Sorted {
     common.push(ordinal);
     bytes += size;
     objects += samples.objectsOf(ordinal);
+    sourceBytes += samples.sourceBytesOf?.(ordinal) ?? 0;
   }
-  const least = Math.max(Math.ceil(bytes / limits.shardBytes), Math.ceil(objects / MOST_OBJECTS_IN_SHARD));
+  const mostObjects = samples.sourceBytesOf === undefined ? MOST_OBJECTS_IN_SHARD : MOST_PREPARED_OBJECTS;
+  const least = Math.max(
+    Math.ceil(bytes / limits.shardBytes),
+    Math.ceil(objects / mostObjects),
+    Math.ceil(sourceBytes / MOST_PREPARED_SOURCE_BYTES),
+  );
   const perWorker = Math.max(Math.ceil(least / limits.multipleOf), limits.leastPerWorker ?? 1);
   return { common, large, wantedShards: common.length === 0 ? 0 : perWorker * limits.multipleOf };
 }
@@ -143,7 +153,7 @@ function loadsOf(samples: SampleSizes, shardOf: Uint32Array, shards: number): Lo
   for (let ordinal = 0; ordinal < samples.count; ordinal += 1) {
     const shard = shardOf[ordinal] ?? NOWHERE;
     if (shard === NOWHERE) continue;
-    bytes[shard] = (bytes[shard] ?? 0) + samples.bytesOf(ordinal);
+    bytes[shard] = (bytes[shard] ?? 0) + (samples.sourceBytesOf?.(ordinal) ?? samples.bytesOf(ordinal));
     objects[shard] = (objects[shard] ?? 0) + samples.objectsOf(ordinal);
   }
   return { bytes, objects };

@@ -28,6 +28,8 @@ class Verification {
   /** How often each packed key was found in a shard, repeats aside; compared with the arrivals at the end. */
   readonly found = new Map<string, number>();
   readonly copies = new CopyCounter();
+  /** Images that were prepared: their number, and bytes before and after. */
+  readonly prepared = { images: 0, sourceBytes: 0, bytes: 0 };
   members = 0;
   bytes = 0;
 
@@ -78,6 +80,7 @@ export async function verifyGeneration(store: BlobStore, manifest: Manifest): Pr
   const rows = manifest.annotations?.problems;
   if (rows !== undefined) await check.list(rows.list, rows.sha256);
   verifyEven(check);
+  verifyPrepared(check);
   if (check.copies.count !== manifest.repeated)
     check.problems.push(
       `the shards hold ${check.copies.count} copies, the manifest says ${manifest.repeated}`,
@@ -91,6 +94,21 @@ export async function verifyGeneration(store: BlobStore, manifest: Manifest): Pr
     bytes: check.bytes,
     problems: check.problems,
   };
+}
+
+function countPrepared({ prepared }: Verification, { source, size }: MemberLine): void {
+  if (source === undefined) return;
+  prepared.images += 1;
+  prepared.sourceBytes += source.size;
+  prepared.bytes += size;
+}
+
+function verifyPrepared({ manifest: { prepared: sealed }, prepared, problems }: Verification): void {
+  const { images, sourceBytes, bytes } = sealed ?? { images: 0, sourceBytes: 0, bytes: 0 };
+  if (!isDeepStrictEqual({ images, sourceBytes, bytes }, prepared))
+    problems.push(
+      `the lists hold ${prepared.images} prepared images of ${prepared.bytes} bytes, the manifest says ${images} of ${bytes}`,
+    );
 }
 
 function verifyEven({ manifest: { even, shards }, problems }: Verification): void {
@@ -110,6 +128,7 @@ async function verifyShard(check: Verification, shard: Shard): Promise<void> {
   for (const line of lines) {
     const { key, repeat } = line;
     check.copies.add(shard.name, line);
+    countPrepared(check, line);
     if (key !== undefined && repeat === undefined) check.found.set(key, (check.found.get(key) ?? 0) + 1);
   }
   check.members += lines.length;

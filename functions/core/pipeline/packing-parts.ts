@@ -27,3 +27,68 @@ export const tfrecordSchema = z
       .describe("gzip: each shard is one gzip file, read with compression_type='GZIP'."),
   })
   .describe('Only for the format tfrecord.');
+
+const side = (what: string) => z.number().int().min(1).max(16_384).optional().describe(what);
+
+const prepareImageSchema = z
+  .strictObject({
+    maxSide: side('Longest side in pixels; the ratio stays, and smaller images are not enlarged.'),
+    width: side('Width in pixels; without height the ratio stays.'),
+    height: side('Height in pixels; without width the ratio stays.'),
+    fit: z
+      .enum(['cover', 'contain', 'fill', 'inside', 'outside'])
+      .optional()
+      .describe(
+        'With width and height: cover (default) crops, contain pads with background, fill distorts, inside and outside keep the ratio.',
+      ),
+    format: z
+      .enum(['jpeg', 'png', 'webp'])
+      .default('jpeg')
+      .describe('How prepared images are encoded; their names get its suffix.'),
+    quality: z.number().int().min(1).max(100).optional().describe('Of jpeg and webp; default 90.'),
+    background: z
+      .string()
+      .regex(/^#[0-9a-f]{6}$/, 'write a colour as #000000')
+      .default('#000000')
+      .describe(
+        'Behind what is transparent, where the format has no transparency, and around it with contain.',
+      ),
+    columns: z
+      .array(z.string().regex(/^[a-z0-9_]{1,60}$/, 'name a column such as image'))
+      .min(1)
+      .max(20)
+      .default(['image'])
+      .describe('Members that are prepared; masks and anything else stay as they are.'),
+    mostMegapixels: z
+      .number()
+      .min(0.01)
+      .max(268)
+      .default(100)
+      .describe('Larger images are rejected before they are decoded.'),
+    expectedKilobytes: z
+      .number()
+      .min(0.1)
+      .max(100_000)
+      .optional()
+      .describe(
+        'Size of a prepared image in 10^3 bytes, by which shards are planned; default: by its pixels.',
+      ),
+  })
+  .refine(({ maxSide, width, height }) => maxSide === undefined || (width ?? height) === undefined, {
+    path: ['maxSide'],
+    message: 'name the longest side, or width and height, not both',
+  })
+  .refine(({ fit, width, height }) => fit === undefined || (width !== undefined && height !== undefined), {
+    path: ['fit'],
+    message: 'name width and height, which it goes by, or leave it out',
+  })
+  .refine(({ format, quality }) => format !== 'png' || quality === undefined, {
+    path: ['quality'],
+    message: 'png loses nothing: leave the quality out, or write jpeg or webp',
+  });
+
+export type ImageSettings = z.output<typeof prepareImageSchema>;
+
+export const prepareSchema = z
+  .strictObject({ image: prepareImageSchema })
+  .describe('Images are decoded, turned upright, resized and encoded again before they are packed.');

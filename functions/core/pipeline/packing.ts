@@ -1,6 +1,6 @@
 /** How arrivals are packed into shards: the `packing` part of a declaration. */
 import * as z from 'zod';
-import { annotationsSchema, tfrecordSchema } from './packing-parts.ts';
+import { annotationsSchema, prepareSchema, tfrecordSchema } from './packing-parts.ts';
 
 /** Long texts and nested repetition are refused by length alone: keys have at most 1,024 bytes. */
 function isPatternWithGroup(pattern: string): boolean {
@@ -102,6 +102,7 @@ export const packingSchema = z
       .prefault({})
       .describe('Only for the format records: what the arrivals are.'),
     tfrecord: tfrecordSchema.optional(),
+    prepare: prepareSchema.optional(),
     whenDone: z
       .enum(['keep', 'delete'])
       .default('keep')
@@ -134,6 +135,10 @@ export const packingSchema = z
   .refine(({ balance, remainder }) => balance === undefined || remainder !== 'drop', {
     path: ['remainder'],
     message: 'a balance leaves nothing for later: write even or ragged',
+  })
+  .refine(({ prepare, format }) => prepare === undefined || (format !== 'lines' && format !== 'records'), {
+    path: ['prepare'],
+    message: 'lines and records are joined as they are: leave it out, or choose a format of samples',
   })
   .refine(({ format, shardMegabytes }) => format !== 'mds' || shardMegabytes <= 4_000, {
     path: ['shardMegabytes'],

@@ -1,0 +1,32 @@
+/** Prepares the images of a shard whose layout is written before its first sample, so that their sizes are known. */
+import { FetchWindow, piecesOf, type WindowLimits } from './fetch-window.ts';
+import type { BlobStore } from './port.ts';
+import { type Preparations, preparedOf } from './preparations.ts';
+import type { PlannedMember } from './records.ts';
+import type { LaidSample } from './sample-layout.ts';
+
+/** What changed or vanished is left for the build to find. */
+export async function measureImages(
+  { store, window: limits }: { readonly store: BlobStore; readonly window: WindowLimits },
+  samples: readonly LaidSample[],
+  preparations: Preparations,
+): Promise<void> {
+  const members: PlannedMember[] = [];
+  for (const laid of samples)
+    for (const member of preparedOf(laid)) if (laid.sample.repeat === 0) members.push(member);
+  const window = new FetchWindow(store, members, limits);
+  try {
+    for (const member of members) {
+      const chunks: Uint8Array[] = [];
+      let isWhole = true;
+      for (const _ of piecesOf(member, limits.pieceBytes)) {
+        const piece = await window.next();
+        if (piece.kind === 'found') chunks.push(...piece.chunks);
+        else isWhole = false;
+      }
+      if (isWhole) await preparations.prepare(member, chunks);
+    }
+  } finally {
+    await window.close();
+  }
+}

@@ -1,0 +1,83 @@
+/** Preparing images before they are packed: which members, under what name, how large they may be expected to get. */
+import type { ImageSettings } from '../pipeline/packing-parts.ts';
+import type { PackingSettings } from '../pipeline.ts';
+import type { Rejection } from './records.ts';
+import { promisedImage } from './sniff.ts';
+
+/**
+ * What decodes and encodes. A plan names it, and only the very same version packs that plan: another may give other
+ * bytes. A test compares it with what package.json pins.
+ */
+export const IMAGE_ENGINE = 'sharp 0.35.5';
+
+export type PreparedImage =
+  | { readonly kind: 'prepared'; readonly bytes: Uint8Array }
+  | { readonly kind: 'rejected'; readonly reason: Rejection };
+
+/** Port of the image library. The same source, settings and `build` give the same bytes. */
+export interface ImageEngine {
+  /** As IMAGE_ENGINE. */
+  readonly name: string;
+  /** All that the bytes depend on, such as "sharp 0.35.5, libvips 8.18.3, arm64". */
+  readonly build: string;
+  /** What cannot be decoded is a value; a thrown error is a fault of the machine. */
+  prepare(source: Uint8Array, settings: ImageSettings): Promise<PreparedImage>;
+}
+
+export const DEFAULT_QUALITY = 90;
+/** A larger object is refused: it has to be in memory as a whole. */
+export const LARGEST_SOURCE_BYTES = 256e6;
+
+const SUFFIXES: Readonly<Record<ImageSettings['format'], string>> = { jpeg: 'jpg', png: 'png', webp: 'webp' };
+
+/** Whether a member of this column and suffix is prepared. */
+export const isPrepared = (settings: PackingSettings, column: string, suffix: string): boolean =>
+  settings.prepare?.image.columns.includes(column) === true && promisedImage(suffix) !== undefined;
+
+/**
+ * Suffix of the prepared image, with that of its format: `seg.png` becomes `seg.jpg`. Where the sample has a member of
+ * that suffix already, a number tells them apart.
+ */
+export function preparedSuffix(
+  suffix: string,
+  { format }: ImageSettings,
+  others: ReadonlySet<string>,
+): string {
+  const inner = suffix.slice(0, Math.max(0, suffix.lastIndexOf('.')));
+  const wanted = inner === '' ? SUFFIXES[format] : `${inner}.${SUFFIXES[format]}`;
+  if (!others.has(wanted)) return wanted;
+  for (let number = 2; ; number += 1) {
+    const other = `image${number}.${SUFFIXES[format]}`;
+    if (!others.has(other)) return other;
+  }
+}
+
+/** Pixels of the largest image that the settings allow, or undefined when nothing is resized; photographs are 4:3. */
+function mostPixels({ maxSide, width, height }: ImageSettings): number | undefined {
+  if (maxSide !== undefined) return maxSide * maxSide * 0.75;
+  if (width !== undefined && height !== undefined) return width * height;
+  const side = width ?? height;
+  return side === undefined ? undefined : side * side * 1.33;
+}
+
+/** Bytes a pixel of small photographs, rounded up: measured with the digits and noise of test/integration/packing. */
+function bytesPerPixel({ format, quality = DEFAULT_QUALITY }: ImageSettings): number {
+  if (format === 'png') return 2;
+  const jpeg = quality < 60 ? 0.12 : quality < 80 ? 0.2 : quality < 93 ? 0.35 : 0.8;
+  return format === 'webp' ? jpeg * 0.7 : jpeg;
+}
+
+/** By which shards are planned, before anything is decoded. */
+export function expectedBytes(settings: ImageSettings, sourceBytes: number): number {
+  if (settings.expectedKilobytes !== undefined) return Math.ceil(settings.expectedKilobytes * 1e3);
+  const pixels = mostPixels(settings);
+  if (pixels === undefined) return sourceBytes;
+  const most = Math.ceil(pixels * bytesPerPixel(settings));
+  const canGrow = settings.maxSide === undefined || settings.format === 'png';
+  return canGrow ? most : Math.min(sourceBytes, most);
+}
+
+/** Decoding takes about 1 s for 15 MB of sources, one image at a time: a shard must be packed well inside 15 minutes. */
+export const MOST_PREPARED_SOURCE_BYTES = 4e9;
+/** And about 5 ms an image, however small it is. */
+export const MOST_PREPARED_OBJECTS = 50_000;

@@ -1,0 +1,102 @@
+/** What a shard holds beside its bytes: copies that make its count even, lines of its member list, the order of reading. */
+import type { EncodedMember, Placed, ShardFormat } from './formats/format.ts';
+import type { GetResult } from './port.ts';
+import type { MemberLine, PlannedMember, PlannedSample, PreparedTotals } from './records.ts';
+import type { LaidOut, LaidSample } from './sample-layout.ts';
+
+/** Numbers of copies that packing makes: far from those of the plan, and no two shards share one. */
+const COPIES_OF_SHARD = 1_000_000;
+
+/** Copies of what is taken, in turn, up to the count that the shard must have. */
+export function paddingOf(
+  taken: readonly LaidSample[],
+  { shard, even }: { readonly shard: number; readonly even?: number | undefined },
+): PlannedSample[] {
+  const missing = taken.length === 0 ? 0 : Math.max(0, (even ?? 0) - taken.length);
+  return Array.from({ length: missing }, (_, index) => {
+    const { sample } = taken[index % taken.length] ?? taken[0] ?? neverEmpty();
+    return { ...sample, repeat: (shard + 1) * COPIES_OF_SHARD + index };
+  });
+}
+
+function neverEmpty(): never {
+  throw new Error('there is nothing to copy');
+}
+
+/** A line of the member list. */
+export function lineOf(
+  laid: LaidSample,
+  { part, member, source: read }: { part: LaidOut; member: EncodedMember; source: MemberLine['source'] },
+  at: Placed,
+): MemberLine {
+  const source =
+    part.kind === 'made' ? { made: part.made } : { key: part.member.key, etag: part.member.etag };
+  const { name, column } = part;
+  return {
+    ...source,
+    name,
+    column,
+    size: at.size ?? member.size,
+    offset: at.offset,
+    sha256: at.sha256,
+    sample: laid.ordinal,
+    ...(laid.sample.repeat > 0 ? { repeat: laid.sample.repeat } : {}),
+    ...(read && { source: read }),
+  };
+}
+
+/** What was read and what became of it, by the lines of the shard or of all shards. */
+export function preparedTotals(lines: Iterable<MemberLine>, by: readonly string[]): PreparedTotals {
+  const totals = { by: [...by], images: 0, sourceBytes: 0, bytes: 0 };
+  for (const { source, size } of lines) {
+    if (source === undefined) continue;
+    totals.images += 1;
+    totals.sourceBytes += source.size;
+    totals.bytes += size;
+  }
+  return totals;
+}
+
+/** The totals of several shards or generations; nothing where none prepares images. */
+export function preparedIn(all: readonly { readonly prepared?: PreparedTotals | undefined }[]): {
+  readonly prepared?: PreparedTotals;
+} {
+  const some = all.flatMap(({ prepared }) => (prepared === undefined ? [] : [prepared]));
+  if (some.length === 0) return {};
+  const sum = (of: (one: PreparedTotals) => number): number =>
+    some.reduce((total, one) => total + of(one), 0);
+  const prepared = {
+    by: [...new Set(some.flatMap(({ by }) => by))].sort(),
+    images: sum(({ images }) => images),
+    sourceBytes: sum(({ sourceBytes }) => sourceBytes),
+    bytes: sum(({ bytes }) => bytes),
+  };
+  return { prepared };
+}
+
+/** Members of a sample in the order in which they are read: what is prepared comes first, for its size must be known. */
+export function readOrder({ members }: LaidSample): PlannedMember[] {
+  const sources = members.filter((part) => part.kind === 'source');
+  const first = sources.filter(({ prepares }) => prepares);
+  const all = first.length === 0 ? sources : [...first, ...sources.filter(({ prepares }) => !prepares)];
+  return all.map(({ member }) => member);
+}
+
+export const chunksOf = (read: GetResult | undefined): readonly Uint8Array[] =>
+  read?.kind === 'found' ? read.chunks : [];
+
+/** Bytes of the objects, and of what packing adds. */
+export const readBytesOf = ({ members }: LaidSample): number =>
+  members.reduce((sum, part) => sum + (part.kind === 'source' ? part.member.size : part.size), 0);
+
+export const isTooLarge = (
+  { members }: { readonly members: readonly { readonly size: number }[] },
+  { largestSample }: ShardFormat,
+): boolean => members.reduce((sum, { size }) => sum + size, 0) > largestSample;
+
+export function bodyOf(part: LaidOut, reads: ReadonlyMap<PlannedMember, GetResult>): readonly Uint8Array[] {
+  if (part.kind === 'made') return [part.bytes];
+  const read = reads.get(part.member);
+  if (read?.kind !== 'found') throw new Error(`${part.name} was to be packed, but it was not read`);
+  return read.chunks;
+}
