@@ -1,8 +1,8 @@
 /** Which generations a run trains on: all that are sealed up to its own, the same for every attempt. */
 import * as z from 'zod';
-import { LaunchRefusedError } from './errors.ts';
+import { heldGenerations } from './dataset-version.ts';
 import type { GenerationShards } from './launch/channels.ts';
-import { layout, parseRunId } from './layout.ts';
+import { layout } from './layout.ts';
 import type { ObjectStore } from './ports.ts';
 import type { RunRecord } from './records.ts';
 
@@ -12,9 +12,12 @@ export interface Dataset {
   readonly shards: readonly GenerationShards[];
 }
 
-/** A generation exists by its manifest alone; shards without one are the remains of a run that did not seal. */
+/**
+ * Shards without a manifest are the remains of a run that did not seal. A run notes what it reads before it reads, and
+ * then looks whether that was given up meanwhile: a prune does the same in the opposite order, so one of them notices.
+ */
 export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dataset> {
-  const generations = run.generations ?? (await generationsFor(store, run));
+  const generations = run.generations ?? (await heldGenerations(store, run));
   const several = generations.length > 1;
   const shards = await Promise.all(
     generations.map(async (generation): Promise<GenerationShards> => {
@@ -30,33 +33,6 @@ export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dat
     }),
   );
   return { generations, shards };
-}
-
-/** Up to the version that the declaration pins, otherwise up to the run's own. */
-async function generationsFor(store: ObjectStore, run: RunRecord): Promise<string[]> {
-  const pin = run.declaration?.dataset?.pin;
-  const pinned = pin === undefined ? Number.POSITIVE_INFINITY : (parseRunId(pin)?.batch ?? 0);
-  const generations = await sealedGenerations(store, run.pipeline, Math.min(run.batch, pinned));
-  if (pin === undefined || generations.includes(pin)) return generations;
-  throw new LaunchRefusedError(
-    `dataset.pin names ${pin}, which is no sealed generation of ${run.pipeline} up to ${run.runId}: npm run dataset -- list s3://${store.bucket}/${run.pipeline} shows them`,
-  );
-}
-
-/** @param upToBatch generations of later batches are left out: they may appear while this run trains */
-export async function sealedGenerations(
-  store: ObjectStore,
-  pipeline: string,
-  upToBatch: number,
-): Promise<string[]> {
-  const folders = await store.listFolders(layout.dataset(pipeline));
-  const candidates = folders.filter(
-    (folder) => (parseRunId(folder)?.batch ?? Number.POSITIVE_INFINITY) <= upToBatch,
-  );
-  const sealed = await Promise.all(
-    candidates.map(async (folder) => (await store.readText(layout.manifest(pipeline, folder))) !== undefined),
-  );
-  return candidates.filter((_, index) => sealed[index]).sort();
 }
 
 interface Shard {

@@ -20,6 +20,12 @@ export const layout = {
   /** The shards themselves: nothing but shards lies here, so that it can be a training channel. */
   shards: (pipeline: string, generation: string) => `${pipeline}/dataset/${generation}/shards/`,
   manifest: (pipeline: string, generation: string) => `${pipeline}/dataset/${generation}/manifest.json`,
+  /** The dataset's versions, each written once and never changed. */
+  datasetVersions: (pipeline: string) => `${pipeline}/dataset/versions/`,
+  datasetVersion: (pipeline: string, number: number) =>
+    `${pipeline}/dataset/versions/${String(number).padStart(VERSION_DIGITS, '0')}.json`,
+  /** What a run reads, noted before it reads: nothing of it is deleted while the run has no report. */
+  reads: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/reads/`,
   /** SageMaker keeps this in step with /opt/ml/checkpoints; every attempt of a run shares it. */
   checkpoints: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/`,
   /** Written by the agent on rank 0 into the checkpoint folder. */
@@ -33,6 +39,8 @@ export const layout = {
   models: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/models/`,
   agent: (digest: string) => `agent/${digest}/`,
 } as const;
+
+const VERSION_DIGITS = 8;
 
 /** `s3://bucket/key` for requests that name data by URI. */
 export const s3Uri = (bucket: string, key: string): string => `s3://${bucket}/${key}`;
@@ -48,6 +56,25 @@ export const runIdOf = (pipeline: string, batch: number): string =>
 export function parseRunId(runId: string): { pipeline: string; batch: number } | undefined {
   const match = /^([a-z0-9][a-z0-9-]*)-(\d{6,})$/.exec(runId);
   return match?.[1] && match[2] ? { pipeline: match[1], batch: Number(match[2]) } : undefined;
+}
+
+/** A compacted generation is named by the newest batch in it and by what it was made of. */
+export const compactedName = (pipeline: string, batch: number, digest: string): string =>
+  `${runIdOf(pipeline, batch)}-c${digest.slice(0, 8)}`;
+
+export interface GenerationName {
+  readonly pipeline: string;
+  /** Of the run that packed it; of a compacted one, the newest batch in it. */
+  readonly batch: number;
+  readonly isCompacted: boolean;
+}
+
+/** What the name of a generation says, or undefined when it is none. */
+export function parseGeneration(name: string): GenerationName | undefined {
+  const match = /^([a-z0-9][a-z0-9-]*)-(\d{6,})(-c[0-9a-f]{8})?$/.exec(name);
+  return match?.[1] && match[2]
+    ? { pipeline: match[1], batch: Number(match[2]), isCompacted: match[3] !== undefined }
+    : undefined;
 }
 
 /** Which pipeline an arrival belongs to, or undefined when the key lies under no incoming prefix. */

@@ -177,12 +177,30 @@ export const sealedShardSchema = z.object({
   memberListSha256: z.string(),
 });
 
+/** What the shards of two generations must have in common to be joined: formats that need nothing leave it empty. */
+const shapeSchema = z.object({
+  columns: z.array(z.string()).optional(),
+  csvHeader: z.string().optional(),
+  labelType: z.string().optional(),
+  kind: z.string().optional(),
+});
+
+/** A generation that was made of others. */
+const compactedSchema = z.object({
+  /** Generations whose shards it holds, and those that only rejected; oldest first. */
+  of: z.array(z.string()),
+  /** All numbers of samples are below this. */
+  numbers: z.number().int(),
+});
+
 /** manifest.json of a generation. References are relative to the generation's folder. */
 export const manifestSchema = z.object({
   version: z.literal(1),
   pipeline: z.string(),
   generation: z.string(),
   format: z.string(),
+  shape: shapeSchema.optional(),
+  compacted: compactedSchema.optional(),
   /** Shards are gzip files; offsets of members are those of the plain bytes. */
   compression: z.literal('gzip').optional(),
   seed: z.number().int(),
@@ -223,11 +241,15 @@ export const manifestSchema = z.object({
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 
-/** A line of a generation's arrivals: key, ETag, bytes, and the shard's number or the rejection. */
+/**
+ * A line of a generation's arrivals: key, ETag, bytes, the shard's number or the rejection, and, in a compacted
+ * generation, under which file of annotations a label was missing where that is not the manifest's.
+ */
 export const sealedLine = z.tuple([
   z.string(),
   z.string(),
   z.number(),
   z.union([z.number(), rejectionSchema]),
+  z.string().optional(),
 ]);
 export type SealedLine = z.infer<typeof sealedLine>;

@@ -9,8 +9,10 @@ import { readPlan } from './plan.ts';
 import { type BlobStore, joinChunks } from './port.ts';
 import { type Manifest, type MemberLine, type Plan, type ShardRecord } from './records.ts';
 import { readSealed } from './sealed-arrivals.ts';
+import { shapeOf } from './shape.ts';
 import { preparedIn } from './shard-members.ts';
 import { datasetIndex, type SideFile, shardIndex } from './side-files.ts';
+import { takeIn, versionsIn } from './versions.ts';
 
 export interface SealDeps {
   readonly store: BlobStore;
@@ -55,6 +57,7 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
   const before = await readSealed(deps.store, input.pipeline, input.runId);
   const manifest = before ?? (await seal(deps.store, input, at));
   if (manifest === undefined) return emptyResult(input.runId);
+  if (manifest.shards.length > 0) await takeIn(versionsIn(deps.store), input.pipeline);
   if (input.packing.whenDone === 'delete') await deletePacked(deps.store, manifest);
   const shards = manifest.shards.length;
   const sealed = before === undefined ? 'sealed' : 'alreadySealed';
@@ -86,7 +89,9 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
   const plan = await readPlan(store, input);
   if (plan === undefined) throw new Error(`${input.runId} has no plan; run PlanShards first`);
   if (plan.objects === 0) return undefined;
-  const records = await readRecords(store, at, plan);
+  const { runId, shards: planned } = plan;
+  const recordKey = (shard: number): string => at.shardRecord(plan.digest, shard);
+  const records = await readRecords(store, { runId, shards: planned, recordKey });
   proveEven(plan, records);
   const kept = records.filter((record) => record.samples > 0);
   const shards = await sealedShards(store, kept);
@@ -108,6 +113,7 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
     pipeline: input.pipeline,
     generation: input.runId,
     format: input.packing.format,
+    shape: shapeOf(input.packing, plan.facts),
     ...(formatOf(input.packing).isGzipped?.(input.packing) === true && { compression: 'gzip' }),
     seed: input.packing.seed,
     plan: plan.digest,
@@ -157,12 +163,19 @@ function proveEven({ even, runId }: Plan, records: readonly ShardRecord[]): void
 const sum = <T>(all: readonly T[], of: (one: T) => number): number =>
   all.reduce((total, one) => total + of(one), 0);
 
+/** What is needed of a plan, of a run's or of a compaction's, to find its records. */
+export interface RecordedPlan {
+  readonly runId: string;
+  readonly shards: number;
+  recordKey(shard: number): string;
+}
+
 /** Records are asked for a few at a time; a shard whose upload nobody finished is finished here. */
-async function readRecords(store: BlobStore, at: Places, plan: Plan): Promise<ShardRecord[]> {
+export async function readRecords(store: BlobStore, plan: RecordedPlan): Promise<ShardRecord[]> {
   const records: ShardRecord[] = [];
   for (let first = 0; first < plan.shards; first += PARALLEL_RECORDS) {
     const some = Array.from({ length: Math.min(PARALLEL_RECORDS, plan.shards - first) }, async (_, index) => {
-      const record = await finishedShard(store, at.shardRecord(plan.digest, first + index));
+      const record = await finishedShard(store, plan.recordKey(first + index));
       if (record === undefined) throw new ShardMissingError(plan.runId, first + index);
       return record;
     });
@@ -172,7 +185,10 @@ async function readRecords(store: BlobStore, at: Places, plan: Plan): Promise<Sh
 }
 const PARALLEL_RECORDS = 32;
 
-async function sealedShards(store: BlobStore, kept: readonly ShardRecord[]): Promise<Manifest['shards']> {
+export async function sealedShards(
+  store: BlobStore,
+  kept: readonly ShardRecord[],
+): Promise<Manifest['shards']> {
   const shards: Manifest['shards'] = [];
   for (let first = 0; first < kept.length; first += PARALLEL_RECORDS) {
     const some = kept.slice(first, first + PARALLEL_RECORDS);
@@ -181,7 +197,7 @@ async function sealedShards(store: BlobStore, kept: readonly ShardRecord[]): Pro
   return shards;
 }
 
-async function writeSide(store: BlobStore, at: Places, file: SideFile | undefined): Promise<void> {
+export async function writeSide(store: BlobStore, at: Places, file: SideFile | undefined): Promise<void> {
   if (file !== undefined) await store.put(`${at.generation}${file.name}`, Buffer.from(file.text));
 }
 

@@ -2,8 +2,9 @@
  * Plan, pack and seal as small as they can be with the promises that the real ones keep (test/unit/packing): one
  * immutable plan a run, finished items are skipped, the manifest is written last and only if none is there.
  */
-import { sealedGenerations } from '../../../../functions/core/dataset.ts';
+import { sealedGenerations } from '../../../../functions/core/dataset-version.ts';
 import { layout } from '../../../../functions/core/layout.ts';
+import { takeIn, versionsBeside } from '../../../../functions/core/packing/versions.ts';
 import type { ObjectStore } from '../../../../functions/core/ports.ts';
 
 export interface PackedRun {
@@ -70,5 +71,6 @@ export async function seal(store: ObjectStore, run: PackedRun) {
     }
     await store.createText(key, JSON.stringify(planned));
   }
+  await takeIn(versionsBeside(store), run.pipeline);
   return { status: 'sealed', generation: run.runId };
 }
