@@ -1,4 +1,6 @@
 /** How long one placement takes with 300 pools and a month of history: node bench/placement/latency.ts */
+import { catalogTypes } from '../../functions/core/catalog/catalog.ts';
+import { trainingType } from '../../functions/core/launch/training-types.ts';
 import { choosePlacement } from '../../functions/core/placement/choose.ts';
 import type { PlacementInput } from '../../functions/core/placement/situation.ts';
 
@@ -7,7 +9,10 @@ const ZONES = 5;
 const SIGHTINGS = 30 * 24;
 const closedAt = '2026-11-01T00:00:00.000Z';
 const at = (hours: number): string => new Date(Date.parse(closedAt) + hours * 3_600_000).toISOString();
-const types = Array.from({ length: TYPES }, (_, k) => `t${k % 6}.size${k}`);
+/** All of one pace to the model or of many: `node bench/placement/latency.ts mixed` */
+const types = catalogTypes()
+  .filter((type) => trainingType(type)?.device === (process.argv[2] === 'mixed' ? 'gpu' : 'cpu'))
+  .slice(0, TYPES);
 const zones = Array.from({ length: ZONES }, (_, k) => `use1-az${k + 1}`);
 
 const input = (turn: number): PlacementInput => ({

@@ -28,6 +28,101 @@ export const helpersSchema = z
     'give each group a name of its own',
   );
 
+/** As the catalog names them; a test compares the two. The first eight are NVIDIA's, Trainium needs code of its own. */
+export const ACCELERATOR_KINDS = [
+  'T4',
+  'V100',
+  'A10G',
+  'L4',
+  'L40S',
+  'A100',
+  'H100',
+  'H200',
+  'Trainium',
+] as const;
+
+export const needsSchema = z
+  .strictObject({
+    accelerators: z
+      .number()
+      .int()
+      .min(0)
+      .max(512)
+      .describe('How many train together, over all nodes: the world size. 0 trains on CPUs.'),
+    kinds: z
+      .array(z.enum(ACCELERATOR_KINDS))
+      .min(1)
+      .optional()
+      .describe('Which accelerators will do; default: every NVIDIA one.'),
+    acceleratorMemoryGigabytes: z.number().positive().max(1_000).optional().describe('Least memory of each.'),
+    acceleratorsPerNode: z
+      .number()
+      .int()
+      .min(1)
+      .max(16)
+      .optional()
+      .describe('At least so many in one node, for strategies that need a fast link between them.'),
+    memoryGigabytes: z.number().positive().max(24_576).optional().describe('Least host memory of a node.'),
+    vcpus: z.number().int().min(1).max(512).optional().describe('Least vCPUs of a node.'),
+    maximumNodes: z.number().int().min(1).max(64).default(8),
+    cpuInstead: z
+      .boolean()
+      .default(false)
+      .describe('The model is small: nodes without accelerators may train it as well.'),
+    resumeOnOtherTopology: z
+      .boolean()
+      .default(false)
+      .describe(
+        'A checkpoint of one number of nodes and processes may be gone on with by another; docs/training.md says which recipes can.',
+      ),
+  })
+  .superRefine((needs, context) => {
+    const problem = (path: string, message: string): void =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    const { accelerators, acceleratorsPerNode } = needs;
+    if (accelerators > 0 && (acceleratorsPerNode ?? 0) > accelerators)
+      problem(
+        'acceleratorsPerNode',
+        `${acceleratorsPerNode} in one node are more than the ${accelerators} that train together, lower it`,
+      );
+    if (accelerators > 0) return;
+    for (const name of ['kinds', 'acceleratorMemoryGigabytes', 'acceleratorsPerNode'] as const)
+      if (needs[name] !== undefined)
+        problem(name, 'says nothing without accelerators: leave it out, or ask for some');
+  });
+
+const awsRegion = z.string().regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'write a region such as us-west-2');
+
+export const vpcSchema = z.strictObject({
+  securityGroupIds: z
+    .array(z.string().regex(/^sg-[0-9a-z]{1,29}$/))
+    .min(1)
+    .max(5),
+  subnets: z
+    .array(
+      z.strictObject({
+        id: z.string().regex(/^subnet-[0-9a-z]{1,25}$/),
+        zoneId: z.string().regex(/^[a-z0-9-]+-az\d+$/),
+      }),
+    )
+    .min(1)
+    .max(16),
+});
+
+export const regionsSchema = z
+  .array(
+    z.strictObject({
+      name: awsRegion,
+      vpc: vpcSchema.optional().describe("As compute.vpc, which is the one of the data bucket's region."),
+    }),
+  )
+  .min(1)
+  .max(8)
+  .refine(
+    (regions) => new Set(regions.map(({ name }) => name)).size === regions.length,
+    'name each region once',
+  );
+
 export const ec2Schema = z.strictObject({
   image: z
     .string()

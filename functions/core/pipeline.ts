@@ -3,7 +3,14 @@
  * One schema validates `pipelines/<name>.yaml`, the API's PUT body, and generates the editors' JSON Schema.
  */
 import * as z from 'zod';
-import { ec2Schema, helpersSchema, instanceType } from './compute-parts.ts';
+import {
+  ec2Schema,
+  helpersSchema,
+  instanceType,
+  needsSchema,
+  regionsSchema,
+  vpcSchema,
+} from './compute-parts.ts';
 import { datasetSchema } from './pipeline/dataset.ts';
 import { packingSchema } from './pipeline/packing.ts';
 
@@ -81,13 +88,22 @@ export const trainingSchema = z.strictObject({
     .describe('Whether every host gets all shards or its share of them.'),
 });
 
-export const computeSchema = z.strictObject({
+const computeFields = z.strictObject({
   instanceTypes: z
     .array(instanceType)
     .min(1)
     .max(30)
-    .describe('Interchangeable types; three or more score best.'),
+    .optional()
+    .describe(
+      'Interchangeable types; three or more score best. With needs: only these of those that meet them.',
+    ),
   nodes: z.number().int().min(1).max(64).default(1),
+  needs: needsSchema
+    .optional()
+    .describe('What the training needs, instead of types and nodes: every topology that has it is weighed.'),
+  regions: regionsSchema
+    .optional()
+    .describe("Where it may train. Default: only in the data bucket's own region."),
   helpers: helpersSchema
     .optional()
     .describe('Groups of CPU nodes beside the nodes that train, for strategies that preprocess there.'),
@@ -105,24 +121,29 @@ export const computeSchema = z.strictObject({
     .describe('Where the job runs: sagemaker (the default), or ec2 for instances of your own account.'),
   ec2: ec2Schema.optional(),
   volumeGigabytes: z.number().int().min(1).max(16_384).default(30),
-  vpc: z
-    .strictObject({
-      securityGroupIds: z
-        .array(z.string().regex(/^sg-[0-9a-z]{1,29}$/))
-        .min(1)
-        .max(5),
-      subnets: z
-        .array(
-          z.strictObject({
-            id: z.string().regex(/^subnet-[0-9a-z]{1,25}$/),
-            zoneId: z.string().regex(/^[a-z0-9-]+-az\d+$/),
-          }),
-        )
-        .min(1)
-        .max(16),
-    })
+  vpc: vpcSchema
     .optional()
     .describe('With a VPC a zone can be chosen: each attempt gets the one subnet of its zone.'),
+});
+
+export const computeSchema = computeFields.superRefine((compute, context) => {
+  const problem = (path: string, message: string): void =>
+    context.addIssue({ code: 'custom', path: [path], message });
+  if (compute.instanceTypes === undefined && compute.needs === undefined)
+    problem(
+      'instanceTypes',
+      'name the types that may be used, or say in compute.needs what the training needs',
+    );
+  if (compute.needs !== undefined && compute.nodes !== 1)
+    problem(
+      'nodes',
+      `${compute.nodes} and compute.needs exclude each other: leave it out, compute.needs.maximumNodes bounds it`,
+    );
+  if (compute.regions !== undefined && compute.launcher === 'ec2')
+    problem(
+      'regions',
+      'hosts on EC2 run in the region of the data bucket only: leave it out, or let SageMaker launch',
+    );
 });
 
 export const limitsSchema = z.strictObject({

@@ -7,10 +7,16 @@ import type { Progress } from './records.ts';
 /** Written last into every checkpoint folder by the recipes and checked by the agent. */
 export const CHECKPOINT_MARKER = 'COMPLETE.json';
 
+const percent = z.number().min(0).max(100);
+
 const progressSchema = z.object({
   step: z.number().int().min(0),
   totalSteps: z.number().int().min(0),
   trainingSeconds: z.number().min(0).optional(),
+  usage: z
+    .object({ cpuPercent: percent.optional(), gpuPercent: percent.optional() })
+    .optional()
+    .catch(undefined),
   metrics: z.record(z.string(), z.number()).optional(),
   checkpoint: z
     .string()
@@ -29,10 +35,18 @@ export async function readProgress(
   const parsed = progressSchema.safeParse(parseJson(note?.text));
   if (!parsed.success) return undefined;
   const path = `${layout.checkpoints(pipeline, runId)}${parsed.data.checkpoint}`;
-  const complete = OUR_LAYOUT.test(parsed.data.checkpoint)
-    ? (await store.readText(`${path}/${CHECKPOINT_MARKER}`)) !== undefined
-    : await isThere(store, path);
-  return complete ? parsed.data : undefined;
+  if (!OUR_LAYOUT.test(parsed.data.checkpoint)) return (await isThere(store, path)) ? parsed.data : undefined;
+  const marker = await store.readText(`${path}/${CHECKPOINT_MARKER}`);
+  return marker && { ...parsed.data, ...weightOf(marker.text) };
+}
+
+const markerSchema = z.object({ files: z.record(z.string(), z.object({ bytes: z.number().min(0) })) });
+
+/** Whoever writes markers of their own may list no files. */
+function weightOf(marker: string): Pick<Progress, 'checkpointBytes'> {
+  const parsed = markerSchema.safeParse(parseJson(marker));
+  if (!parsed.success) return {};
+  return { checkpointBytes: Object.values(parsed.data.files).reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
 /** Folders that end with the marker; other frameworks' layouts have none, and the agent knows their own ends. */

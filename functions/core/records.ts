@@ -1,5 +1,6 @@
 /** What is remembered of pipelines, runs and attempts. Times are ISO 8601 in UTC, durations seconds, money USD. */
 import type { Pipeline } from './pipeline.ts';
+import type { StoredQuestion } from './placement/situation.ts';
 
 /** pool = instance type x availability zone x market */
 export interface Pool {
@@ -72,7 +73,8 @@ export interface Placement {
   readonly decidedAt: string;
 }
 
-export type PlacementDecision =
+/** `question`: the market and all else that it was decided from; absent in decisions of an older format. */
+export type PlacementDecision = { readonly question?: StoredQuestion | undefined } & (
   | { readonly kind: 'launch'; readonly placement: Placement }
   | {
       readonly kind: 'wait';
@@ -80,7 +82,8 @@ export type PlacementDecision =
       readonly reason: string;
       readonly considered: readonly PoolAssessment[];
     }
-  | { readonly kind: 'giveUp'; readonly reason: string; readonly considered: readonly PoolAssessment[] };
+  | { readonly kind: 'giveUp'; readonly reason: string; readonly considered: readonly PoolAssessment[] }
+);
 
 /** Work that a checkpoint proves done. Written by the agent, judged by the service. */
 export interface Progress {

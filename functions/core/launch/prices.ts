@@ -31,13 +31,16 @@ function atEc2Prices(placement: Placement, region: string): Placement {
   };
 }
 
-/** A type without a known price counts as free: the report may then say too little, and no run fails for it. */
+/**
+ * Placement weighs no pool whose helpers have no known price; only attempts of before it did lack the figure, and there
+ * a type without a price counts as free: the report may then say too little, and no run fails for it.
+ */
 function withHelpers(
   placement: Placement,
   helpers: Pipeline['compute']['helpers'],
   region: string,
 ): Placement {
-  if (helpers === undefined) return placement;
+  if (helpers === undefined || placement.helpersHourlyUsd !== undefined) return placement;
   const hourly = helpers.map(
     ({ instanceType, nodes }) => nodes * (trainingPrice(instanceType, region)?.hourlyUsd ?? 0),
   );

@@ -1,7 +1,8 @@
 /** What each pool would probably cost and when it would be done, the change to On-Demand at the end included. */
+import { samePool } from '../records.ts';
 import type { BeliefModel, Outlook, Sighting } from './beliefs.ts';
 import { outlookOf } from './beliefs.ts';
-import type { Candidate } from './pools.ts';
+import { type Candidate, unitUsd } from './pools.ts';
 import { planSpot, type SpotPlan } from './spot-plan.ts';
 import type { WorkEstimate } from './work.ts';
 
@@ -10,6 +11,9 @@ export interface Assessed {
   readonly outlook: Outlook;
   readonly expectedCostUsd: number;
   readonly expectedSeconds: number;
+  /** Of the work left here, restarts left out: as expected, and so long that it takes more only once in ten times. */
+  readonly workSeconds: number;
+  readonly safeWorkSeconds: number;
   /** The last refusals in a row that this very pool gave us, and when. */
   readonly refusals: number;
   readonly lastRefusalMilliseconds?: number | undefined;
@@ -20,10 +24,10 @@ export interface Assessed {
 export interface AssessInput {
   readonly model: BeliefModel;
   readonly sightings: readonly Sighting[];
+  /** Stated for the reference topology; each candidate has its own pace. */
   readonly work: WorkEstimate;
-  readonly nodes: number;
-  /** Of all helper groups together, which are always on demand. */
-  readonly helpersHourlyUsd: number;
+  /** The On-Demand pools that a Spot attempt may fall back on; none where the pipeline allows none. */
+  readonly fallbacks: readonly Candidate[];
   /** Until the deadline. */
   readonly secondsLeft: number;
   /** Until the work must be done on Spot or have been given to On-Demand. */
@@ -32,44 +36,61 @@ export interface AssessInput {
 }
 
 export function assess(candidates: readonly Candidate[], input: AssessInput): readonly Assessed[] {
-  const cheapest = (market: Candidate['pool']['market']): number =>
-    Math.min(...candidates.filter((each) => each.pool.market === market).map((each) => each.hourlyUsd));
-  const fallback = fallbackOf(cheapest('spot'), cheapest('on-demand'), input);
+  const spot = candidates.filter(({ pool, closed }) => pool.market === 'spot' && closed === undefined);
+  const cheapest = Math.min(...spot.map((each) => unitUsd(each, each.hourlyUsd)));
+  const fallbacks = Number.isFinite(cheapest)
+    ? input.fallbacks.map((each) => fallbackOf(each, cheapest, input))
+    : [];
   return candidates.map((candidate) =>
     candidate.pool.market === 'on-demand'
       ? assessOnDemand(candidate, input)
-      : assessSpot(candidate, input, fallback),
+      : assessSpot(candidate, input, fallbacks),
   );
 }
 
-/** The change to On-Demand that a Spot attempt can count on; undefined where the pipeline allows none. */
+/** The change to On-Demand that a Spot attempt can count on. Prices are of the gang. */
 interface Fallback {
   readonly hourlyUsd: number;
-  readonly spotHourlyUsd: number;
+  readonly workSeconds: number;
+  /** Of the cheapest Spot pool, for an hour of the reference's work. */
+  readonly spotUnitUsd: number;
   readonly plan: SpotPlan | undefined;
 }
 
-function fallbackOf(spotHourly: number, onDemandHourly: number, input: AssessInput): Fallback | undefined {
-  if (!Number.isFinite(onDemandHourly) || !Number.isFinite(spotHourly)) return undefined;
-  const { work, nodes, secondsLeft, helpersHourlyUsd } = input;
+/** One plan for all Spot pools, in seconds of the fallback's own work: its price, and the cheapest Spot beside it. */
+function fallbackOf(fallback: Candidate, spotUnitUsd: number, { work, secondsLeft }: AssessInput): Fallback {
+  const hourlyUsd = gangUsd(fallback, fallback.hourlyUsd);
+  const workSeconds = safeWorkOf(fallback, work);
   const plan = planSpot({
     secondsLeft,
-    work,
-    spotUsd: spotHourly * nodes + helpersHourlyUsd,
-    onDemandUsd: onDemandHourly * nodes + helpersHourlyUsd,
+    work: { ...work, workSeconds },
+    spotUsd: spotUnitUsd / fallback.pace.factor,
+    onDemandUsd: hourlyUsd,
   });
-  return { hourlyUsd: onDemandHourly, spotHourlyUsd: spotHourly, plan };
+  return { hourlyUsd, workSeconds, spotUnitUsd, plan };
 }
 
-const costUsd = (hourlyUsd: number, gang: Gang, seconds: number): number =>
-  ((hourlyUsd * gang.nodes + gang.helpersHourlyUsd) * seconds) / 3_600;
+const costUsd = (unit: number, seconds: number): number => (unit * seconds) / 3_600;
 
-type Gang = Pick<AssessInput, 'nodes' | 'helpersHourlyUsd'>;
+/** Of a normal distribution, below which it lies nine times out of ten. */
+const ONCE_IN_TEN = 1.282;
+
+export const workOf = ({ pace }: Candidate, { workSeconds }: WorkEstimate): number =>
+  workSeconds * pace.factor;
+
+/** A topology that nobody has measured is trusted with a deadline only at the slow end of what it may be. */
+export const safeWorkOf = (candidate: Candidate, work: WorkEstimate): number =>
+  workOf(candidate, work) * Math.exp(ONCE_IN_TEN * candidate.pace.uncertainty);
+
+/** Until the first new progress here, shards and checkpoints being brought there first. */
+export const restartOf = ({ transfer }: Candidate, { restartSeconds }: WorkEstimate): number =>
+  restartSeconds + (transfer?.seconds ?? 0);
 
 /** On-Demand is taken to be there, unless it was refused lately: then as long again as it has been refusing. */
 function assessOnDemand(candidate: Candidate, input: AssessInput): Assessed {
   const refused = refusalsOf(candidate, input.sightings);
-  const billed = input.work.workSeconds + input.work.restartSeconds;
+  const workSeconds = workOf(candidate, input.work);
+  const billed = workSeconds + input.work.restartSeconds;
   const waitSeconds = refused.refusals === 0 ? 0 : backoffSeconds(refused.refusals);
   return {
     candidate,
@@ -79,45 +100,61 @@ function assessOnDemand(candidate: Candidate, input: AssessInput): Assessed {
       waitSeconds,
       upSeconds: Number.POSITIVE_INFINITY,
     },
-    expectedCostUsd: costUsd(candidate.hourlyUsd, input, billed),
-    expectedSeconds: waitSeconds + billed,
+    expectedCostUsd:
+      costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) + (candidate.transfer?.usd ?? 0),
+    expectedSeconds: waitSeconds + billed + (candidate.transfer?.seconds ?? 0),
+    workSeconds,
+    safeWorkSeconds: safeWorkOf(candidate, input.work),
     ...refused,
   };
 }
+
+/** An hour of the whole gang, helpers included. */
+const gangUsd = (candidate: Candidate, hourlyUsd: number): number =>
+  unitUsd(candidate, hourlyUsd) / candidate.pace.factor;
 
 /**
  * The time comes from spells of capacity, one after the other, each paying a restart before it brings progress; what
  * does not fit before the latest safe moment is done on demand. The cost is the plan's, made once at the price of the
  * cheapest pool, plus what this pool asks more for the work if all of it is done here.
  */
-function assessSpot(candidate: Candidate, input: AssessInput, fallback: Fallback | undefined): Assessed {
-  const { work, nodes, model } = input;
+function assessSpot(candidate: Candidate, input: AssessInput, fallbacks: readonly Fallback[]): Assessed {
+  const { work, model } = input;
+  const { restartSeconds } = work;
+  const { transfer } = candidate;
   const outlook = outlookOf(model, candidate.pool, {
     sightings: input.sightings,
     score: candidate.score,
     nowMilliseconds: input.nowMilliseconds,
   });
-  const useful = Math.max(outlook.upSeconds - work.restartSeconds, outlook.upSeconds / 10);
-  const spells = Math.max(1, work.workSeconds / useful);
-  const billed = work.workSeconds + spells * work.restartSeconds;
+  const workSeconds = workOf(candidate, work);
+  const useful = Math.max(outlook.upSeconds - restartSeconds, outlook.upSeconds / 10);
+  const spells = Math.max(1, workSeconds / useful);
+  const billed = workSeconds + spells * restartSeconds;
   const running = billed + (spells - 1) * model.waitAfterLossSeconds;
-  const share = fallback === undefined ? 1 : shareOnSpot(outlook, running, input.spotSeconds);
-  const restSeconds = (1 - share) * (work.workSeconds + work.restartSeconds);
-  const spotUsd = share * costUsd(candidate.hourlyUsd, input, billed);
-  const dearer = candidate.hourlyUsd - (fallback?.spotHourlyUsd ?? candidate.hourlyUsd);
-  const planned = fallback?.plan?.costUsd(outlook.belief);
+  const onDemand = fallbacks[0];
+  const share = onDemand === undefined ? 1 : shareOnSpot(outlook, running, input.spotSeconds);
+  const restSeconds = (1 - share) * ((onDemand?.workSeconds ?? 0) + restartSeconds);
+  const spotUsd = share * costUsd(gangUsd(candidate, candidate.hourlyUsd), billed);
+  const unit = unitUsd(candidate, candidate.hourlyUsd);
+  const options = fallbacks.map(({ plan, hourlyUsd, spotUnitUsd }) =>
+    plan === undefined
+      ? spotUsd + costUsd(hourlyUsd, restSeconds)
+      : plan.costUsd(outlook.belief) + costUsd((unit - spotUnitUsd) / candidate.pace.factor, billed),
+  );
   const vainSeconds = Math.min(ASKED_IN_VAIN_SECONDS, billed);
-  const inVain = (1 - outlook.chanceUp) * costUsd(candidate.onDemandHourlyUsd, input, vainSeconds);
+  const inVain =
+    (1 - outlook.chanceUp) * costUsd(gangUsd(candidate, candidate.onDemandHourlyUsd), vainSeconds);
   return {
     candidate,
     outlook,
-    expectedCostUsd:
-      inVain +
-      (planned === undefined
-        ? spotUsd + costUsd(fallback?.hourlyUsd ?? 0, input, restSeconds)
-        : planned + (dearer * nodes * billed) / 3_600),
+    expectedCostUsd: inVain + (transfer?.usd ?? 0) + (options.length > 0 ? Math.min(...options) : spotUsd),
     expectedSeconds:
-      share * (Math.min(outlook.waitSeconds, Math.max(0, input.spotSeconds)) + running) + restSeconds,
+      (transfer?.seconds ?? 0) +
+      share * (Math.min(outlook.waitSeconds, Math.max(0, input.spotSeconds)) + running) +
+      restSeconds,
+    workSeconds,
+    safeWorkSeconds: safeWorkOf(candidate, work),
     ...refusalsOf(candidate, input.sightings),
   };
 }
@@ -153,11 +190,7 @@ function refusalsOf(
   let lastRefusalMilliseconds: number | undefined;
   let lastLossMilliseconds: number | undefined;
   for (const sighting of sightings) {
-    const same =
-      sighting.market === pool.market &&
-      sighting.instanceType === pool.instanceType &&
-      sighting.zoneId === pool.zoneId;
-    if (!same) continue;
+    if (!samePool(sighting, pool)) continue;
     const refused = sighting.seen === 'refused';
     refusals = refused ? refusals + 1 : 0;
     lastRefusalMilliseconds = refused ? sighting.atMilliseconds : undefined;

@@ -20,6 +20,8 @@ export interface Sighting {
   readonly instanceType: string;
   readonly zoneId?: string | undefined;
   readonly market: Pool['market'];
+  /** As in Pool. */
+  readonly region?: string | undefined;
   /** lost: we had it and it was taken away; refused: we asked and were not given it. */
   readonly seen: 'up' | 'lost' | 'refused';
 }
@@ -37,12 +39,10 @@ export interface Outlook {
 /** What an attempt tells of its pool: up from its start to its end, down when it was refused or interrupted. */
 export function sightingsOf(attempts: readonly AttemptRecord[]): readonly Sighting[] {
   return attempts.flatMap((attempt) => {
-    const { instanceType, zoneId, market } = attempt.placement.pool;
+    const { pool } = attempt.placement;
     const at = (time: string, seen: Sighting['seen']): Sighting => ({
+      ...pool,
       atMilliseconds: Date.parse(time),
-      instanceType,
-      zoneId,
-      market,
       seen,
     });
     const { outcome } = attempt;
@@ -70,6 +70,7 @@ const SAME_TYPE = 0.3;
 /** How much news of another pool says of this one, 0 nothing to 1 everything. */
 function kinship(sighting: Sighting, pool: Pool): number {
   if (sighting.market !== pool.market) return 0;
+  if (sighting.zoneId === undefined && pool.zoneId === undefined && sighting.region !== pool.region) return 0;
   const sameType = sighting.instanceType === pool.instanceType;
   if (sameType && sighting.zoneId === pool.zoneId) return 1;
   const sameZone = sighting.zoneId !== undefined && sighting.zoneId === pool.zoneId;

@@ -3,12 +3,11 @@
  * Spot wherever it is expected to cost least; at the latest safe moment On-Demand. Pure, and every number is kept.
  */
 
-import { instanceFacts } from '../catalog/catalog.ts';
 import { fittedRegimes } from '../policy/regimes.ts';
 import type { Placement, PlacementDecision, PoolAssessment } from '../records.ts';
-import { type Assessed, assess, backoffSeconds } from './assess.ts';
-import { beliefModel, recentSightings, sightingsOf } from './beliefs.ts';
-import { poolsOf } from './pools.ts';
+import { type Assessed, assess, backoffSeconds, restartOf } from './assess.ts';
+import { beliefModel } from './beliefs.ts';
+import type { Candidate } from './pools.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
 import { describeAction, rowsOf } from './table.ts';
 
@@ -16,29 +15,24 @@ const model = beliefModel(fittedRegimes);
 
 export function choosePlacement(input: PlacementInput): PlacementDecision {
   const situation = situationOf(input);
-  const { candidates, pruned } = poolsOf(input.compute, input.market);
+  const { candidates, pruned, work, secondsLeft, slackSeconds } = situation;
   const assessed = assess(candidates, {
     model,
-    sightings: recentSightings(
-      [...(input.sightings ?? []), ...sightingsOf(input.attempts)],
-      situation.nowMilliseconds,
-    ),
-    work: situation.work,
-    nodes: input.compute.nodes,
-    helpersHourlyUsd: input.helpersHourlyUsd ?? 0,
-    secondsLeft: situation.secondsLeft,
-    spotSeconds: situation.slackSeconds + situation.work.workSeconds,
+    sightings: situation.sightings,
+    work,
+    fallbacks: situation.fallbacks,
+    secondsLeft,
+    spotSeconds: slackSeconds + work.workSeconds,
     nowMilliseconds: situation.nowMilliseconds,
   });
+  const table = (chosen?: Assessed): readonly PoolAssessment[] =>
+    rowsOf({ assessed, pruned, situation, chosen, whyNot: (each) => whyNot(each, situation) });
   const hopeless = hopelessReason(situation, assessed);
-  if (hopeless !== undefined) {
-    return { kind: 'giveUp', reason: hopeless, considered: rowsOf(assessed, pruned) };
-  }
+  if (hopeless !== undefined) return { kind: 'giveUp', reason: hopeless, considered: table() };
   const rested = assessed.filter((each) => restSeconds(each, situation) <= 0);
   const chosen = pick(rested, situation);
-  if (!chosen || isWorthWaiting(chosen, assessed, situation))
-    return waitFor(assessed, situation, rowsOf(assessed, pruned));
-  return launch(chosen, situation, rowsOf(assessed, pruned, chosen, spotRefusedBy(situation)));
+  if (!chosen || isWorthWaiting(chosen, assessed, situation)) return waitFor(assessed, situation, table());
+  return launch(chosen, situation, table(chosen));
 }
 
 /** An estimate must be off by more than this before a run is given up for its deadline. */
@@ -52,21 +46,23 @@ function hopelessReason(situation: Situation, assessed: readonly Assessed[]): st
   }
   if (secondsLeft <= 0) return `the deadline of ${limits.deadlineHours} h has passed`;
   // What former runs took is no proof: the declaration may have changed since.
-  if (work.basis === 'measured' && work.workSeconds > secondsLeft * ESTIMATE_TOLERANCE) {
-    return `the deadline cannot be met: ${hours(work.workSeconds)} of work are left and ${hours(secondsLeft)} of time`;
+  const least = Math.min(...assessed.filter(isOpen).map(({ workSeconds }) => workSeconds));
+  if (work.basis === 'measured' && Number.isFinite(least) && least > secondsLeft * ESTIMATE_TOLERANCE) {
+    return `the deadline cannot be met: ${hours(least)} of work are left and ${hours(secondsLeft)} of time`;
   }
-  if (assessed.length === 0) return 'no pool can be weighed: see the table for the reason of each';
+  if (assessed.every(({ candidate }) => candidate.closed !== undefined))
+    return 'no pool can be weighed: see the table for the reason of each';
   return overBudget(situation, assessed);
 }
 
 function overBudget({ input, work, spentUsd }: Situation, assessed: readonly Assessed[]): string | undefined {
   const budget = input.limits.budgetUsd;
   if (budget === undefined) return undefined;
-  const cheapest = assessed.reduce((least, each) =>
-    each.expectedCostUsd < least.expectedCostUsd ? each : least,
-  );
+  const cheapest = assessed
+    .filter(isOpen)
+    .reduce((least, each) => (each.expectedCostUsd < least.expectedCostUsd ? each : least));
   const left = budget - spentUsd;
-  const restart = (gangHourlyUsd(cheapest.candidate.hourlyUsd, input) * work.restartSeconds) / 3_600;
+  const restart = (gangHourlyUsd(cheapest.candidate) * work.restartSeconds) / 3_600;
   // An assumed length of the work is no reason to give up; not even reaching the first new progress is.
   const needed = work.basis === 'assumed' ? restart : Math.max(restart, cheapest.expectedCostUsd);
   if (needed <= left) return undefined;
@@ -83,24 +79,61 @@ const untilUnsafe = ({ slackSeconds, work, marginSeconds }: Situation): number =
 const spotUntil = (situation: Situation): string =>
   new Date(situation.nowMilliseconds + untilUnsafe(situation) * 1_000).toISOString();
 
-const spotRefusedBy = (situation: Situation): string | undefined =>
-  situation.input.compute.market === 'spot-then-on-demand' && !spotIsSafe(situation)
-    ? `no slack is left for Spot: ${hours(situation.slackSeconds)} until the latest safe start`
-    : undefined;
+const isOpen = ({ candidate }: Assessed): boolean => candidate.closed === undefined;
+
+/** Whether this pool's own work, as slow as it may turn out, ends while there is time. */
+const endsInTime = (each: Assessed, { secondsLeft, work }: Situation): boolean =>
+  each.safeWorkSeconds + restartOf(each.candidate, work) <= secondsLeft;
+
+/**
+ * Why a pool may not be chosen, whatever it costs. While Spot runs at least as fast as the fallback, slack does not
+ * shrink; a slower one must leave its restart and margin until its very end.
+ */
+function whyNot(each: Assessed, situation: Situation): string | undefined {
+  const { candidate, safeWorkSeconds } = each;
+  const { closed, pool } = candidate;
+  if (closed !== undefined) return closed;
+  const { input, work, secondsLeft, marginSeconds, slackSeconds } = situation;
+  if (pool.market === 'on-demand')
+    return endsInTime(each, situation)
+      ? undefined
+      : `would probably be late: it may take ${hours(safeWorkSeconds)}, ${hours(secondsLeft)} are left`;
+  if (input.compute.market !== 'spot-then-on-demand') return undefined;
+  if (!spotIsSafe(situation))
+    return `no slack is left for Spot: ${hours(slackSeconds)} until the latest safe start`;
+  const atItsEnd = secondsLeft - safeWorkSeconds - restartOf(candidate, work);
+  return atItsEnd >= work.restartSeconds + marginSeconds
+    ? undefined
+    : `too slow to leave time for On-Demand after a loss: it may take ${hours(safeWorkSeconds)}`;
+}
 
 function pick(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
-  const safe = spotRefusedBy(situation) === undefined;
-  const allowed = assessed.filter((each) => safe || each.candidate.pool.market === 'on-demand');
+  const allowed = assessed.filter((each) => whyNot(each, situation) === undefined);
   // Where capacity was just taken it may flicker back; while other Spot pools are there, attempts are spread.
   const spot = allowed.filter((each) => each.candidate.pool.market === 'spot');
   const others = spot.filter((each) => !wasJustLost(each, situation));
   const onDemand = allowed.filter((each) => each.candidate.pool.market === 'on-demand');
-  return [...(others.length > 0 ? others : spot), ...onDemand].toSorted(byCostThenTime)[0];
+  const best = [...(others.length > 0 ? others : spot), ...onDemand].toSorted(byCostThenTime)[0];
+  return best ?? fastestOnDemand(assessed);
 }
 
-/** A Spot pool that refused a moment ago is worth its rest when On-Demand is all that is left and costs more. */
+/** Where nothing ends in time for sure, what may be the least late. */
+const fastestOnDemand = (assessed: readonly Assessed[]): Assessed | undefined =>
+  assessed
+    .filter((each) => isOpen(each) && each.candidate.pool.market === 'on-demand')
+    .toSorted((a, b) => a.safeWorkSeconds - b.safeWorkSeconds || byCostThenTime(a, b))[0];
+
+/** A pool that refused a moment ago is worth its rest when On-Demand is all that is left and costs more, or is too slow. */
 function isWorthWaiting(chosen: Assessed, assessed: readonly Assessed[], situation: Situation): boolean {
   if (chosen.candidate.pool.market === 'spot') return false;
+  if (!endsInTime(chosen, situation))
+    return assessed.some(
+      (each) =>
+        each.candidate.pool.market === 'on-demand' &&
+        whyNot(each, situation) === undefined &&
+        each.safeWorkSeconds + restartOf(each.candidate, situation.work) + restSeconds(each, situation) <=
+          situation.secondsLeft,
+    );
   const best = pick(assessed, situation);
   return best !== undefined && best.candidate.pool.market === 'spot';
 }
@@ -116,8 +149,8 @@ const byCostThenTime = (a: Assessed, b: Assessed): number =>
   a.expectedSeconds - b.expectedSeconds ||
   poolName(a).localeCompare(poolName(b));
 
-const poolName = ({ candidate: { pool } }: Assessed): string =>
-  `${pool.instanceType} ${pool.zoneId ?? ''} ${pool.market}`;
+const poolName = ({ candidate: { pool, topology } }: Assessed): string =>
+  `${pool.instanceType} ${pool.region ?? ''} ${pool.zoneId ?? ''} ${pool.market} ${topology.nodes}`;
 
 /** How long a pool that refused us should still be left alone. */
 function restSeconds(each: Assessed, { nowMilliseconds }: Situation): number {
@@ -130,7 +163,10 @@ function waitFor(
   situation: Situation,
   considered: readonly PoolAssessment[],
 ): PlacementDecision {
-  const rests = assessed.map((each) => restSeconds(each, situation)).filter((rest) => rest > 0);
+  const rests = assessed
+    .filter(isOpen)
+    .map((each) => restSeconds(each, situation))
+    .filter((rest) => rest > 0);
   // No wait may outlast the latest safe moment of an On-Demand start that is still open.
   const safe = untilUnsafe(situation);
   const limit = safe > 0 && rests.length < assessed.length ? safe : situation.secondsLeft;
@@ -150,17 +186,14 @@ function launch(
 ): PlacementDecision {
   const { candidate } = chosen;
   const { input } = situation;
-  const maximumRunSeconds = longestRun(candidate.hourlyUsd, situation);
+  const maximumRunSeconds = longestRun(candidate, situation);
   const spot = candidate.pool.market === 'spot';
   const placement: Placement = {
     pool: candidate.pool,
-    topology: {
-      nodes: input.compute.nodes,
-      acceleratorsPerNode: instanceFacts(candidate.pool.instanceType)?.acceleratorCount ?? 0,
-    },
+    topology: candidate.topology,
     ...(candidate.subnetId === undefined ? {} : { subnetId: candidate.subnetId }),
     onDemandHourlyUsd: candidate.onDemandHourlyUsd,
-    ...(input.helpersHourlyUsd === undefined ? {} : { helpersHourlyUsd: input.helpersHourlyUsd }),
+    ...(input.compute.helpers === undefined ? {} : { helpersHourlyUsd: candidate.helpersHourlyUsd }),
     ...(input.expectedSeconds === undefined ? {} : { expectedSeconds: input.expectedSeconds }),
     maximumRunSeconds,
     // SageMaker counts waiting and running together and refuses less than the running time.
@@ -173,14 +206,14 @@ function launch(
   return { kind: 'launch', placement };
 }
 
-const gangHourlyUsd = (hourlyUsd: number, { compute, helpersHourlyUsd }: PlacementInput): number =>
-  hourlyUsd * compute.nodes + (helpersHourlyUsd ?? 0);
+const gangHourlyUsd = ({ hourlyUsd, topology, helpersHourlyUsd }: Candidate): number =>
+  hourlyUsd * topology.nodes + helpersHourlyUsd;
 
 /** SageMaker itself ends an attempt that would pass the budget. */
-function longestRun(hourlyUsd: number, { input, spentUsd }: Situation): number {
+function longestRun(candidate: Candidate, { input, spentUsd }: Situation): number {
   const { budgetUsd, maximumRunSeconds } = input.limits;
   if (budgetUsd === undefined) return maximumRunSeconds;
-  const affordable = Math.floor(((budgetUsd - spentUsd) / gangHourlyUsd(hourlyUsd, input)) * 3_600);
+  const affordable = Math.floor(((budgetUsd - spentUsd) / gangHourlyUsd(candidate)) * 3_600);
   return Math.max(1, Math.min(maximumRunSeconds, affordable));
 }
 

@@ -9,6 +9,7 @@ import { encounterOf } from './encounters.ts';
 import type { MarketSample } from './market-history.ts';
 import type { Answer, MarketSource, PlacementScore } from './port.ts';
 import { planQuestions, type ScoreNeed, scoreNeeds } from './score-plan.ts';
+import { typesOf } from './topologies.ts';
 
 export interface CollectDeps {
   readonly runs: RunStore;
@@ -101,7 +102,7 @@ async function samplesOf(
     readonly notes: string[];
   },
 ): Promise<readonly MarketSample[]> {
-  const types = [...new Set(given.computes.flatMap(({ instanceTypes }) => instanceTypes))].sort();
+  const types = [...new Set(given.computes.flatMap(typesOf))].sort();
   if (types.length === 0) return [];
   const [spot, onDemand, zones] = await Promise.all([
     market.spotPrices(types),

@@ -9,13 +9,14 @@ import type { Encounter } from './market-history.ts';
 export function encounterOf(attempt: AttemptRecord): Encounter | undefined {
   const { outcome, placement } = attempt;
   if (outcome === undefined) return undefined;
-  const { instanceType, zoneId, market } = placement.pool;
+  const { instanceType, zoneId, market, region } = placement.pool;
   return {
     runId: attempt.runId,
     attempt: attempt.attempt,
     instanceType,
     zoneId,
     market,
+    ...(region === undefined ? {} : { region }),
     nodes: placement.topology.nodes,
     askedAt: attempt.createdAt,
     startedAt: outcome.startedAt,
@@ -41,12 +42,13 @@ function endOf(kind: NonNullable<AttemptRecord['outcome']>['kind'], started: boo
 
 /** What the encounters of other runs say of capacity, in the words that beliefs are made from. */
 export const sightingsFrom = (encounters: readonly Encounter[]): readonly Sighting[] =>
-  encounters.flatMap(({ instanceType, zoneId, market, startedAt, endedAt, end }) => {
+  encounters.flatMap(({ instanceType, zoneId, market, region, startedAt, endedAt, end }) => {
     const at = (time: string, seen: Sighting['seen']): Sighting => ({
       atMilliseconds: Date.parse(time),
       instanceType,
       zoneId,
       market,
+      region,
       seen,
     });
     const start = startedAt === undefined ? [] : [at(startedAt, 'up')];
@@ -94,31 +96,4 @@ export async function sightingsOfOthers(
   const families = new Set(question.instanceTypes.map(familyOf));
   const met = await Promise.all([...families].map((family) => runs.listEncounters(family, since)));
   return sightingsFrom(met.flat().filter(({ runId }) => runId !== question.runId));
-}
-
-/** So many former runs are looked at; the longest of them counts, because a deadline is to be kept. */
-const FORMER_RUNS = 5;
-
-/** Training seconds of a whole run of the pipeline as its last successful runs took; undefined without any. */
-export async function secondsOfFormerRuns(
-  runs: Pick<RunStore, 'listRuns' | 'listAttempts'>,
-  question: { readonly pipeline: string; readonly runId: string; readonly nodes: number },
-): Promise<number | undefined> {
-  const former = (await runs.listRuns(question.pipeline, FORMER_RUNS + 1)).filter(
-    ({ runId, status, declaration }) =>
-      runId !== question.runId && status === 'succeeded' && declaration?.compute.nodes === question.nodes,
-  );
-  const taken = await Promise.all(
-    former.map(async ({ runId }) => trainingSecondsOf(await runs.listAttempts(runId))),
-  );
-  const known = taken.filter((each) => each > 0);
-  return known.length === 0 ? undefined : Math.max(...known);
-}
-
-/** What the last checkpoint proves, or without one what all attempts took together. */
-function trainingSecondsOf(attempts: readonly AttemptRecord[]): number {
-  const spent = attempts.reduce((sum, { outcome }) => sum + (outcome?.trainingSeconds ?? 0), 0);
-  const proven = attempts.at(-1)?.progressAfter;
-  if (proven?.trainingSeconds === undefined || proven.step < proven.totalSteps) return spent;
-  return proven.trainingSeconds;
 }

@@ -24,6 +24,8 @@ export interface Encounter {
   readonly instanceType: string;
   readonly zoneId?: string | undefined;
   readonly market: 'spot' | 'on-demand';
+  /** Absent in the data's own region. */
+  readonly region?: string | undefined;
   readonly nodes: number;
   readonly askedAt: string;
   /** Absent when capacity was never had. */

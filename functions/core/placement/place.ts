@@ -1,14 +1,18 @@
 /** The Place state: decides where the next attempt of a run goes, and stores the decision with its numbers. */
 import { RunNotFoundError } from '../errors.ts';
+import type { Pipeline } from '../pipeline.ts';
 import type { Clock } from '../ports.ts';
-import type { PlacementDecision, Progress } from '../records.ts';
+import type { AttemptRecord, PlacementDecision, Progress, RunRecord } from '../records.ts';
 import type { RunStore } from '../run-store.ts';
 import { attemptTimeoutSeconds } from './attempt-timeout.ts';
 import { choosePlacement } from './choose.ts';
-import { encounterOf, secondsOfFormerRuns, sightingsOfOthers } from './encounters.ts';
-import { helpersHourlyUsd } from './pools.ts';
-import type { MarketSource } from './port.ts';
+import { encounterOf, sightingsOfOthers } from './encounters.ts';
+import { formerRunOf } from './former-runs.ts';
+import type { MarketSource, MarketView } from './port.ts';
 import { readMarket } from './read-market.ts';
+import { type RegionDeps, readElsewhere } from './regions.ts';
+import { type PlacementInput, storedPart } from './situation.ts';
+import { gangsOf, typesOf } from './topologies.ts';
 
 export interface PlaceDeps {
   readonly runs: Pick<
@@ -16,6 +20,8 @@ export interface PlaceDeps {
     'getRun' | 'listRuns' | 'listAttempts' | 'putPlacement' | 'putEncounter' | 'listEncounters'
   >;
   readonly market: MarketSource;
+  /** Asked only for a pipeline that names other regions. */
+  readonly regions?: RegionDeps | undefined;
   readonly clock: Clock;
 }
 
@@ -40,32 +46,59 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
   if (last && last.outcome === undefined) {
     return { kind: 'launch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
   }
-  const { compute, limits } = declaration;
   const now = deps.clock.now();
   const met = last && encounterOf(last);
   if (met) await deps.runs.putEncounter(met);
-  const { instanceTypes, nodes } = compute;
-  const alsoPriced = (compute.helpers ?? []).map((group) => group.instanceType);
-  const [market, sightings, expectedSeconds] = await Promise.all([
-    readMarket(deps.market, { instanceTypes, nodes, spot: compute.market !== 'on-demand', alsoPriced }),
-    sightingsOfOthers(deps.runs, { runId, instanceTypes, now }),
-    secondsOfFormerRuns(deps.runs, { pipeline: run.pipeline, runId, nodes }),
-  ]);
+  const input = await questionFor(deps, { run, declaration, attempts, now });
   const attempt = (last?.attempt ?? 0) + 1;
-  const decision = choosePlacement({
+  const decision = { ...choosePlacement(input), question: storedPart(input) };
+  await deps.runs.putPlacement(runId, attempt, decision);
+  return resultOf(attempt, decision);
+}
+
+interface Known {
+  readonly run: RunRecord;
+  readonly declaration: Pipeline;
+  readonly attempts: readonly AttemptRecord[];
+  readonly now: Date;
+}
+
+async function questionFor(
+  deps: PlaceDeps,
+  { run, declaration, attempts, now }: Known,
+): Promise<PlacementInput> {
+  const { compute, limits, training } = declaration;
+  const read = (source: MarketSource): Promise<MarketView> =>
+    readMarket(source, {
+      gangs: gangsOf(compute),
+      spot: compute.market !== 'on-demand',
+      alsoPriced: (compute.helpers ?? []).map((group) => group.instanceType),
+    });
+  const progress = newestProgress(attempts);
+  const [market, sightings, former] = await Promise.all([
+    read(deps.market),
+    sightingsOfOthers(deps.runs, { runId: run.runId, instanceTypes: typesOf(compute), now }),
+    formerRunOf(deps.runs, run),
+  ]);
+  const checkpointBytes = progress?.checkpointBytes ?? former?.checkpointBytes;
+  const elsewhere = deps.regions
+    ? await readElsewhere(deps.regions, { run, home: market.region, attempts, checkpointBytes, read })
+    : [];
+  return {
     compute,
     limits,
+    training,
     market,
+    ...(elsewhere.length === 0 ? {} : { elsewhere }),
     closedAt: run.closedAt ?? run.createdAt,
     now: now.toISOString(),
     attempts,
-    progress: newestProgress(attempts),
-    helpersHourlyUsd: helpersHourlyUsd(compute, market),
+    progress,
     sightings,
-    expectedSeconds,
-  });
-  await deps.runs.putPlacement(runId, attempt, decision);
-  return resultOf(attempt, decision);
+    expectedSeconds: former?.seconds,
+    expectedOn: former?.on,
+    formerPaces: former?.paces,
+  };
 }
 
 /** The furthest that any attempt is proven to have come. */

@@ -11,6 +11,8 @@ export interface PlacementScore {
   readonly zoneId: string;
   /** 1 to 10, for the whole gang; 10 is likely but not promised to be had. */
   readonly score: number;
+  /** Of the gang that was asked for; absent: of whichever gang there is. */
+  readonly nodes?: number | undefined;
 }
 
 export interface SpotPrice {

@@ -1,11 +1,16 @@
 /** Asks the market everything a placement needs, at once; what it does not learn becomes a note, never an error. */
-import type { Answer, MarketSource, MarketView } from './port.ts';
+import type { Answer, MarketSource, MarketView, PlacementScore } from './port.ts';
+
+interface Gang {
+  readonly nodes: number;
+  readonly instanceTypes: readonly string[];
+}
 
 export async function readMarket(
   source: MarketSource,
   question: {
-    readonly instanceTypes: readonly string[];
-    readonly nodes: number;
+    /** One question of scores each. */
+    readonly gangs: readonly Gang[];
     readonly spot: boolean;
     /** Types that are only paid for, such as helpers. */
     readonly alsoPriced?: readonly string[];
@@ -13,10 +18,11 @@ export async function readMarket(
 ): Promise<MarketView> {
   const nothing = <T>(): Promise<Answer<readonly T[]>> =>
     Promise.resolve({ kind: 'known', value: [], notes: [] });
+  const types = [...new Set(question.gangs.flatMap(({ instanceTypes }) => instanceTypes))];
   const [scores, spotPrices, onDemandPrices, zones] = await Promise.all([
-    question.spot ? source.scores(question.instanceTypes, question.nodes) : nothing<never>(),
-    question.spot ? source.spotPrices(question.instanceTypes) : nothing<never>(),
-    source.onDemandPrices([...question.instanceTypes, ...(question.alsoPriced ?? [])]),
+    Promise.all(question.spot ? question.gangs.map((gang) => scoresOf(source, gang)) : []),
+    question.spot ? source.spotPrices(types) : nothing<never>(),
+    source.onDemandPrices([...types, ...(question.alsoPriced ?? [])]),
     source.zones(),
   ]);
   const notes: string[] = [];
@@ -30,10 +36,20 @@ export async function readMarket(
   };
   return {
     region: source.region,
-    scores: take('placement scores', scores),
+    scores: scores.flatMap((answer) => take('placement scores', answer)),
     spotPrices: take('Spot prices', spotPrices),
     onDemandPrices: take('On-Demand prices', onDemandPrices),
     zones: take('zones', zones),
     notes,
   };
+}
+
+async function scoresOf(
+  source: MarketSource,
+  { instanceTypes, nodes }: Gang,
+): Promise<Answer<readonly PlacementScore[]>> {
+  const answer = await source.scores(instanceTypes, nodes);
+  return answer.kind === 'known'
+    ? { ...answer, value: answer.value.map((each) => ({ ...each, nodes })) }
+    : answer;
 }

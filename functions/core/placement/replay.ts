@@ -1,11 +1,11 @@
-/** Puts the question of a stored decision again, from the decision's own table and what was on record before it. */
+/** Puts the question of a stored decision again, from what was stored with it and what was on record before it. */
 import type { AttemptRecord, PlacementDecision, PoolAssessment, Progress, RunRecord } from '../records.ts';
 import type { Sighting } from './beliefs.ts';
 import { ASSUMED_SPOT_SHARE } from './pools.ts';
 import type { MarketView, OnDemandPrice } from './port.ts';
-import type { PlacementInput } from './situation.ts';
+import type { PlacementInput, StoredQuestion } from './situation.ts';
 
-export interface StoredQuestion {
+export interface DecisionToReplay {
   readonly run: RunRecord;
   /** Of the run, oldest first. */
   readonly attempts: readonly AttemptRecord[];
@@ -18,31 +18,39 @@ export interface StoredQuestion {
 
 const ANY_ZONE = 'any';
 
+/** When it was decided: stored with the decision, or for waits of an older format the run's last change. */
+export const decidedAt = (decision: PlacementDecision, run: Pick<RunRecord, 'updatedAt'>): string =>
+  decision.question?.now ?? (decision.kind === 'launch' ? decision.placement.decidedAt : run.updatedAt);
+
 /** undefined: the run has no declaration, so nothing was ever decided. */
-export function questionOf({
-  run,
-  attempts,
-  attempt,
-  decision,
-  sightings,
-}: StoredQuestion): PlacementInput | undefined {
+export function questionOf(replay: DecisionToReplay): PlacementInput | undefined {
+  const { run, attempts, attempt, decision, sightings } = replay;
   if (!run.declaration) return undefined;
+  const { compute, limits, training } = run.declaration;
   const before = attempts.filter((each) => each.attempt < attempt);
+  return {
+    ...(decision.question ?? rebuilt(run, decision)),
+    compute,
+    limits,
+    training,
+    attempts: before,
+    progress: furthest(before),
+    sightings,
+  };
+}
+
+/** A decision of before questions were stored: the market is read back from its table, as far as that goes. */
+function rebuilt(run: RunRecord, decision: PlacementDecision): StoredQuestion {
   const launched = decision.kind === 'launch' ? decision.placement : undefined;
   const rows = (decision.kind === 'launch' ? decision.placement.considered : decision.considered).filter(
     ({ hourlyUsd }) => hourlyUsd > 0,
   );
   return {
-    compute: run.declaration.compute,
-    limits: run.declaration.limits,
     market: marketOf(rows),
     closedAt: run.closedAt ?? run.createdAt,
-    now: launched?.decidedAt ?? run.updatedAt,
-    attempts: before,
-    progress: furthest(before),
+    now: decidedAt(decision, run),
     helpersHourlyUsd: launched?.helpersHourlyUsd,
     expectedSeconds: launched?.expectedSeconds,
-    sightings,
   };
 }
 
@@ -72,7 +80,7 @@ function marketOf(rows: readonly PoolAssessment[]): MarketView {
       onDemandOf(type, rows),
     ),
     zones: [],
-    notes: ['market as it was when this was decided'],
+    notes: ['a decision of an older format: the market is read back from its table'],
   };
 }
 

@@ -5,6 +5,7 @@
  */
 import type { Pipeline } from '../pipeline.ts';
 import type { AskedQuestion } from './market-history.ts';
+import { gangsOf } from './topologies.ts';
 
 export interface ScoreNeed {
   readonly key: string;
@@ -23,11 +24,13 @@ export const questionKey = (types: readonly string[], nodes: number): string =>
 /** One need for each distinct question of the pipelines that may use Spot. */
 export function scoreNeeds(computes: readonly Pipeline['compute'][]): readonly ScoreNeed[] {
   const byKey = new Map<string, { readonly need: ScoreNeed; readonly wanted: number }>();
-  for (const { market, instanceTypes, nodes } of computes) {
-    if (market === 'on-demand') continue;
-    const key = questionKey(instanceTypes, nodes);
-    const wanted = (byKey.get(key)?.wanted ?? 0) + 1;
-    byKey.set(key, { need: { key, instanceTypes: [...new Set(instanceTypes)].sort(), nodes }, wanted });
+  for (const compute of computes) {
+    if (compute.market === 'on-demand') continue;
+    for (const { instanceTypes, nodes } of gangsOf(compute)) {
+      const key = questionKey(instanceTypes, nodes);
+      const wanted = (byKey.get(key)?.wanted ?? 0) + 1;
+      byKey.set(key, { need: { key, instanceTypes: [...new Set(instanceTypes)].sort(), nodes }, wanted });
+    }
   }
   return [...byKey.values()]
     .toSorted((a, b) => b.wanted - a.wanted || a.need.key.localeCompare(b.need.key))

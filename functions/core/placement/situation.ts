@@ -1,14 +1,22 @@
-/** What a placement is decided from, and what follows from it before any pool is looked at. */
+/** What a placement is decided from, and what follows from it. */
 import type { Pipeline } from '../pipeline.ts';
 import type { AttemptRecord, Progress } from '../records.ts';
-import type { Sighting } from './beliefs.ts';
+import { restartOf, safeWorkOf } from './assess.ts';
+import { recentSightings, type Sighting, sightingsOf } from './beliefs.ts';
+import { type MeasuredPace, measuredPaces, type PaceModel, paceModel, type Shape } from './pace.ts';
+import { type Candidate, type Pruned, poolsOf, type RegionView, unitUsd } from './pools.ts';
 import type { MarketView } from './port.ts';
+import { type GangTopology, topologiesOf } from './topologies.ts';
 import { estimateWork, spentUsd, type WorkEstimate } from './work.ts';
 
 export interface PlacementInput {
   readonly compute: Pipeline['compute'];
   readonly limits: Pipeline['limits'];
+  /** Its strategy and image rule topologies out. */
+  readonly training?: Pipeline['training'] | undefined;
   readonly market: MarketView;
+  /** The other regions that the pipeline names. */
+  readonly elsewhere?: readonly RegionView[] | undefined;
   /** When the batch was closed: the deadline counts from here. */
   readonly closedAt: string;
   readonly now: string;
@@ -17,19 +25,46 @@ export interface PlacementInput {
   readonly progress?: Progress | undefined;
   /** Training seconds of the whole run, as declared or as former runs took. */
   readonly expectedSeconds?: number | undefined;
-  /** Of all helper groups together; what `helpersHourlyUsd` finds. */
+  /** What those seconds were trained on, and the paces that former runs had. */
+  readonly expectedOn?: Shape | undefined;
+  readonly formerPaces?: readonly MeasuredPace[] | undefined;
+  /** Of all helper groups together; what is taken where the market does not name their prices. */
   readonly helpersHourlyUsd?: number | undefined;
   /** What other runs met in these pools. */
   readonly sightings?: readonly Sighting[] | undefined;
 }
+
+/** What a decision is stored with, beside what the run and its attempts hold: with both it can be put again exactly. */
+export type StoredQuestion = Omit<
+  PlacementInput,
+  'compute' | 'limits' | 'training' | 'attempts' | 'progress' | 'sightings'
+>;
+
+export const storedPart = (input: PlacementInput): StoredQuestion => ({
+  market: input.market,
+  elsewhere: input.elsewhere,
+  closedAt: input.closedAt,
+  now: input.now,
+  expectedSeconds: input.expectedSeconds,
+  expectedOn: input.expectedOn,
+  formerPaces: input.formerPaces,
+  helpersHourlyUsd: input.helpersHourlyUsd,
+});
 
 /** Everything the decision is made from, derived once. */
 export interface Situation {
   readonly input: PlacementInput;
   readonly nowMilliseconds: number;
   readonly secondsLeft: number;
+  /** Stated for `reference`. */
   readonly work: WorkEstimate;
-  /** How long an On-Demand start can still be put off; below 0 the deadline is lost already. */
+  readonly reference: Shape | undefined;
+  readonly candidates: readonly Candidate[];
+  readonly pruned: readonly Pruned[];
+  readonly sightings: readonly Sighting[];
+  /** On-Demand pools that a Spot attempt may fall back on, from the cheapest to the fastest. */
+  readonly fallbacks: readonly Candidate[];
+  /** How long the On-Demand start of the fastest can still be put off; below 0 the deadline is lost already. */
   readonly slackSeconds: number;
   /** Kept free for noticing a loss and for On-Demand being refused at first. */
   readonly marginSeconds: number;
@@ -43,20 +78,95 @@ export function situationOf(input: PlacementInput): Situation {
   const nowMilliseconds = Date.parse(input.now);
   const campaignSeconds = input.limits.deadlineHours * 3_600;
   const secondsLeft = (Date.parse(input.closedAt) - nowMilliseconds) / 1_000 + campaignSeconds;
+  const paces = measuredPaces(input.attempts);
+  const reference = referenceOf(input, paces);
   const work = estimateWork({
     attempts: input.attempts,
     progress: input.progress,
+    paces,
     expectedSeconds: input.expectedSeconds,
     maximumRunSeconds: input.limits.maximumRunSeconds,
     campaignSeconds,
   });
+  const model = paceModel(
+    reference,
+    paces.length > 0 ? paces : (input.formerPaces ?? []),
+    input.compute.helpers,
+  );
+  const { candidates, pruned } = poolsFor(input, model);
+  const sightings = recentSightings(
+    [...(input.sightings ?? []), ...sightingsOf(input.attempts)],
+    nowMilliseconds,
+  );
+  const base = { work, secondsLeft, marginSeconds: Math.min(MARGIN_SECONDS, campaignSeconds / 20) };
   return {
+    ...base,
     input,
     nowMilliseconds,
-    secondsLeft,
-    work,
-    slackSeconds: secondsLeft - work.workSeconds - work.restartSeconds,
-    marginSeconds: Math.min(MARGIN_SECONDS, campaignSeconds / 20),
+    reference,
+    candidates,
+    pruned,
+    sightings,
     spentUsd: spentUsd(input.attempts),
+    ...fallbacksOf(candidates, base),
   };
+}
+
+/** What the work is stated for: the topology that was measured last, else the one former runs used, else the first named. */
+function referenceOf(input: PlacementInput, paces: readonly MeasuredPace[]): Shape | undefined {
+  return (
+    paces.at(-1) ??
+    input.expectedOn ??
+    topologiesOf({ compute: input.compute, training: input.training, region: input.market.region })
+      .topologies[0]
+  );
+}
+
+/** The topology of the newest checkpoint. */
+const savedOn = ({ attempts }: PlacementInput): GangTopology | undefined => {
+  const saved = attempts.findLast(
+    ({ progressBefore, progressAfter }) => (progressAfter?.step ?? 0) > (progressBefore?.step ?? 0),
+  )?.placement;
+  return saved && { instanceType: saved.pool.instanceType, ...saved.topology };
+};
+
+const poolsFor = (input: PlacementInput, model: PaceModel): ReturnType<typeof poolsOf> =>
+  poolsOf({ ...input, savedOn: savedOn(input), paceOf: (topology) => model.paceOf(topology) });
+
+interface Base {
+  readonly work: WorkEstimate;
+  readonly secondsLeft: number;
+  readonly marginSeconds: number;
+}
+
+/** So many plans are made at most: the cheapest, the fastest, and what lies between. */
+const MAXIMUM_FALLBACKS = 3;
+
+/**
+ * A Spot attempt may bring nothing and cost a whole restart; then one of these must still end in time. Of two, the
+ * dearer one counts only if it is faster.
+ */
+function fallbacksOf(
+  candidates: readonly Candidate[],
+  base: Base,
+): Pick<Situation, 'fallbacks' | 'slackSeconds'> {
+  const slackOf = (each: Candidate): number =>
+    base.secondsLeft - safeWorkOf(each, base.work) - restartOf(each, base.work);
+  const open = candidates.filter(({ closed }) => closed === undefined);
+  const onDemand = open.filter(({ pool }) => pool.market === 'on-demand');
+  const counted = onDemand.length > 0 ? onDemand : open;
+  const slackSeconds =
+    counted.length > 0
+      ? Math.max(...counted.map(slackOf))
+      : base.secondsLeft - base.work.workSeconds - base.work.restartSeconds;
+  const unit = (each: Candidate): number => unitUsd(each, each.hourlyUsd);
+  const front: Candidate[] = [];
+  for (const each of onDemand.toSorted((a, b) => unit(a) - unit(b) || slackOf(b) - slackOf(a))) {
+    const before = front.at(-1);
+    const isFaster = before === undefined || slackOf(each) > slackOf(before) + 1;
+    if (isFaster && slackOf(each) >= base.work.restartSeconds + base.marginSeconds) front.push(each);
+  }
+  const last = front.at(-1) ?? onDemand.toSorted((a, b) => slackOf(b) - slackOf(a) || unit(a) - unit(b))[0];
+  const fallbacks = last === undefined ? [] : [...front.slice(0, -1).slice(0, MAXIMUM_FALLBACKS - 1), last];
+  return { slackSeconds, fallbacks };
 }

@@ -3,23 +3,33 @@ import type { PoolAssessment } from '../records.ts';
 import type { Assessed } from './assess.ts';
 import type { Pruned } from './pools.ts';
 import type { Situation } from './situation.ts';
+import { NINE_OF_TEN } from './throughput.ts';
 
 /** A decision is stored with its table, and DynamoDB holds 400 KB: the best rows tell the story. */
 const MAXIMUM_ROWS = 60;
+/** Of them kept for what was pruned, so that the reasons are seen beside many pools too. */
+const ROWS_FOR_PRUNED = 20;
+
+export interface Table {
+  readonly assessed: readonly Assessed[];
+  readonly pruned: readonly Pruned[];
+  readonly situation: Situation;
+  readonly chosen: Assessed | undefined;
+  /** Why a pool may not be chosen, whatever it costs. */
+  readonly whyNot: (each: Assessed) => string | undefined;
+}
 
 /** The chosen row first, then by expected cost, then what was pruned. */
-export function rowsOf(
-  assessed: readonly Assessed[],
-  pruned: readonly Pruned[],
-  chosen?: Assessed,
-  spotRefused?: string,
-): readonly PoolAssessment[] {
+export function rowsOf(table: Table): readonly PoolAssessment[] {
+  const { assessed, pruned, chosen } = table;
   const ordered = assessed.toSorted(
     (a, b) => Number(b === chosen) - Number(a === chosen) || a.expectedCostUsd - b.expectedCostUsd,
   );
-  const rows = ordered.map((each) => rowOf(each, chosen, spotRefused));
-  const left = pruned.map(({ pool, reason }) => ({
+  const weighed = MAXIMUM_ROWS - Math.min(ROWS_FOR_PRUNED, pruned.length);
+  const rows = ordered.slice(0, weighed).map((each) => rowOf(each, table));
+  const left = pruned.map(({ pool, topology, reason }) => ({
     pool,
+    topology,
     hourlyUsd: 0,
     expectedCostUsd: 0,
     expectedSeconds: 0,
@@ -28,45 +38,75 @@ export function rowsOf(
   return [...rows, ...left].slice(0, MAXIMUM_ROWS);
 }
 
-function rowOf(
-  each: Assessed,
-  chosen: Assessed | undefined,
-  spotRefused: string | undefined,
-): PoolAssessment {
-  const { candidate, outlook } = each;
+function rowOf(each: Assessed, table: Table): PoolAssessment {
+  const { candidate, outlook, expectedSeconds, workSeconds } = each;
   const finite = Number.isFinite(outlook.upSeconds);
+  const { uncertainty } = candidate.pace;
+  const reach = Math.exp(NINE_OF_TEN * uncertainty);
+  const rest = expectedSeconds - workSeconds;
   return {
     pool: candidate.pool,
+    topology: candidate.topology,
     ...(candidate.score === undefined ? {} : { score: candidate.score }),
     hourlyUsd: candidate.hourlyUsd,
     expectedCostUsd: each.expectedCostUsd,
-    expectedSeconds: Math.round(each.expectedSeconds),
+    expectedSeconds: Math.round(expectedSeconds),
+    ...(uncertainty === 0
+      ? {}
+      : {
+          expectedSecondsBetween: [
+            Math.max(0, Math.round(rest + workSeconds / reach)),
+            Math.round(rest + workSeconds * reach),
+          ] as const,
+        }),
     expectedWaitSeconds: Math.round(outlook.waitSeconds),
     ...(finite ? { expectedUpSeconds: Math.round(outlook.upSeconds) } : {}),
-    verdict: `${verdictOf(each, chosen, spotRefused)} (${candidate.priceNote})`,
+    ...(candidate.transfer === undefined ? {} : { transfer: candidate.transfer }),
+    verdict: `${verdictOf(each, table)} (${[candidate.priceNote, ...noteOnPace(each)].join('; ')})`,
   };
 }
 
-function verdictOf(each: Assessed, chosen: Assessed | undefined, spotRefused: string | undefined): string {
+/** How its speed is known, where that is not by measurement. */
+function noteOnPace({ candidate: { pace } }: Assessed): readonly string[] {
+  switch (pace.basis) {
+    case 'reference':
+    case 'measured':
+      return [];
+    case 'extrapolated':
+      return [`pace x ${pace.factor.toFixed(2)} extrapolated from what was measured`];
+    case 'dataSheet':
+      return [`pace x ${pace.factor.toFixed(2)} by data sheets, nothing measured yet`];
+    case 'unknown':
+      return ['pace unknown, taken for the same'];
+  }
+}
+
+function verdictOf(each: Assessed, { chosen, whyNot }: Table): string {
   if (each === chosen) return 'chosen';
-  if (spotRefused !== undefined && each.candidate.pool.market === 'spot') return spotRefused;
+  const forbidden = whyNot(each);
+  if (forbidden !== undefined) return forbidden;
   if (chosen === undefined) return each.refusals > 0 ? 'refused lately' : 'not used';
   if (each.refusals > 0 && each.expectedCostUsd <= chosen.expectedCostUsd)
     return 'refused lately, left alone for a while';
   const dearer = each.expectedCostUsd - chosen.expectedCostUsd;
   if (dearer < 0 || each.outlook.chanceUp < chosen.outlook.chanceUp / 2)
     return `believed to be without capacity (chance to have it now ${Math.round(each.outlook.chanceUp * 100)} %)`;
-  if (dearer > 0.005) return `expected to cost $${dearer.toFixed(2)} more`;
+  if (dearer > 0.005) return `expected to cost $${dearer.toFixed(2)} more${transferShare(each)}`;
   return each.expectedSeconds > chosen.expectedSeconds
     ? 'costs the same and takes longer'
     : 'as good, second by name';
 }
 
+const transferShare = ({ candidate: { transfer } }: Assessed): string =>
+  transfer === undefined
+    ? ''
+    : `, $${transfer.usd.toFixed(2)} of it for moving ${transfer.gigabytes.toFixed(1)} GB there and back`;
+
 /** Why this pool, in one sentence, with whatever the market did not say. */
 export function describeAction(chosen: Assessed, situation: Situation): string {
   const { candidate, outlook } = chosen;
   const { work, slackSeconds, marginSeconds, input } = situation;
-  const slack = `${hours(work.workSeconds)} of work left (${work.basis}), ${hours(slackSeconds)} of slack`;
+  const slack = `${hours(chosen.workSeconds)} of work left (${work.basis}${spread(chosen)}), ${hours(slackSeconds)} of slack`;
   const parts = [slack];
   if (candidate.pool.market === 'spot') {
     parts.push(
@@ -81,12 +121,24 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
         : 'On-Demand is expected to cost no more than Spot',
     );
   }
-  if (input.helpersHourlyUsd !== undefined)
-    parts.push(`helper groups add $${input.helpersHourlyUsd.toFixed(2)} an hour to every row`);
+  if (candidate.helpersHourlyUsd > 0)
+    parts.push(`helper groups add $${candidate.helpersHourlyUsd.toFixed(2)} an hour to every row`);
+  if (candidate.transfer)
+    parts.push(
+      `${candidate.transfer.gigabytes.toFixed(1)} GB are copied to ${candidate.pool.region ?? ''} and back for $${candidate.transfer.usd.toFixed(2)}`,
+    );
   if (slackSeconds < 0) parts.push('the deadline can no longer be promised');
   else if (work.basis === 'assumed')
     parts.push('the deadline cannot be promised until a checkpoint shows the pace');
   return [...parts, ...input.market.notes].join('; ');
+}
+
+/** Nine times out of ten. */
+function spread({ workSeconds, candidate }: Assessed): string {
+  const { uncertainty } = candidate.pace;
+  if (uncertainty === 0) return '';
+  const reach = Math.exp(NINE_OF_TEN * uncertainty);
+  return `, between ${hours(workSeconds / reach)} and ${hours(workSeconds * reach)}`;
 }
 
 const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;

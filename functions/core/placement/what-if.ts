@@ -1,7 +1,8 @@
-/** Asks a stored question again with something changed: another deadline, other types or zones, no Spot, a budget. */
+/** Asks a stored question again with something changed: another deadline, other types, zones or regions, no Spot, a budget. */
 import type { Pipeline } from '../pipeline.ts';
 import type { PlacementDecision } from '../records.ts';
 import { choosePlacement } from './choose.ts';
+import type { RegionView } from './pools.ts';
 import type { PlacementInput } from './situation.ts';
 
 export interface WhatIf {
@@ -9,28 +10,60 @@ export interface WhatIf {
   readonly market?: Pipeline['compute']['market'] | undefined;
   readonly instanceTypes?: readonly string[] | undefined;
   readonly zoneIds?: readonly string[] | undefined;
+  readonly regions?: readonly string[] | undefined;
   readonly budgetUsd?: number | undefined;
 }
 
+/** @param input as asked then; with types, zones or regions that it did not have, what `fill-in.ts` found of them */
 export const decideIf = (input: PlacementInput, change: WhatIf): PlacementDecision =>
   choosePlacement(changed(input, change));
 
+type Vpc = Pipeline['compute']['vpc'];
+
 function changed(input: PlacementInput, change: WhatIf): PlacementInput {
   const { vpc, ...compute } = input.compute;
-  const { zoneIds } = change;
-  const subnets = vpc?.subnets.filter(({ zoneId }) => zoneIds === undefined || zoneIds.includes(zoneId));
+  const home = ofZones(vpc, change.zoneIds, input.market.zones);
+  const elsewhere = (input.elsewhere ?? []).filter(
+    ({ market }) => change.regions === undefined || change.regions.includes(market.region),
+  );
   return {
     ...input,
+    elsewhere: elsewhere.map((view): RegionView => {
+      const { vpc: own, ...rest } = view;
+      const there = ofZones(own, change.zoneIds, view.market.zones);
+      return there === undefined ? rest : { ...rest, vpc: there };
+    }),
     compute: {
       ...compute,
-      instanceTypes: [...(change.instanceTypes ?? compute.instanceTypes)],
+      ...(change.instanceTypes === undefined ? {} : { instanceTypes: [...change.instanceTypes] }),
+      ...(change.regions === undefined ? {} : { regions: change.regions.map((name) => ({ name })) }),
       market: change.market ?? compute.market,
-      ...(vpc && subnets ? { vpc: { ...vpc, subnets } } : {}),
+      ...(home === undefined ? {} : { vpc: home }),
     },
     limits: {
       ...input.limits,
       deadlineHours: change.deadlineHours ?? input.limits.deadlineHours,
       ...(change.budgetUsd === undefined ? {} : { budgetUsd: change.budgetUsd }),
     },
+  };
+}
+
+/** The asked zones, with the subnets they have or one that stands for a subnet that they would need. */
+function ofZones(
+  vpc: Vpc,
+  zoneIds: readonly string[] | undefined,
+  zones: readonly { readonly zoneId: string }[],
+): Vpc {
+  if (zoneIds === undefined) return vpc;
+  const here = zoneIds.filter(
+    (zoneId) =>
+      vpc?.subnets.some((subnet) => subnet.zoneId === zoneId) || zones.some((zone) => zone.zoneId === zoneId),
+  );
+  return {
+    securityGroupIds: vpc?.securityGroupIds ?? [],
+    subnets: here.map(
+      (zoneId) =>
+        vpc?.subnets.find((subnet) => subnet.zoneId === zoneId) ?? { id: `subnet-if-${zoneId}`, zoneId },
+    ),
   };
 }

@@ -1,12 +1,13 @@
 /** How much training is left, what a restart costs and what was spent: from attempts and checkpoints, else from priors. */
-import type { AttemptRecord, Placement, Progress } from '../records.ts';
+import { type AttemptRecord, type Placement, type Progress, samePool } from '../records.ts';
 import { attemptCost } from '../report.ts';
+import type { MeasuredPace } from './pace.ts';
 
 /** Provisioning, image and checkpoint load of a SageMaker job, until one has been measured. */
 export const DEFAULT_RESTART_SECONDS = 300;
 
 export interface WorkEstimate {
-  /** Training seconds still to do on the pipeline's own topology. */
+  /** Training seconds still to do on the topology that they are stated for. */
   readonly workSeconds: number;
   /** measured: from a checkpoint; declared: the pipeline or its former runs say so; assumed: nobody knows yet. */
   readonly basis: 'measured' | 'declared' | 'assumed';
@@ -17,6 +18,8 @@ export interface WorkEstimate {
 export interface WorkInput {
   readonly attempts: readonly AttemptRecord[];
   readonly progress?: Progress | undefined;
+  /** Of the attempts, oldest first: with several topologies among them the last one's pace counts. */
+  readonly paces?: readonly MeasuredPace[] | undefined;
   /** Training seconds of the whole run, as declared or as former runs of the pipeline took. */
   readonly expectedSeconds?: number | undefined;
   readonly maximumRunSeconds: number;
@@ -27,7 +30,7 @@ export interface WorkInput {
 export function estimateWork(input: WorkInput): WorkEstimate {
   const restartSeconds = restartCost(input.attempts);
   const { progress, expectedSeconds } = input;
-  const measured = progress && remainingFrom(progress);
+  const measured = progress && remainingFrom(progress, paceOfLast(input.paces ?? []));
   if (measured !== undefined) return { workSeconds: measured, basis: 'measured', restartSeconds };
   const share =
     progress && progress.totalSteps > 0 ? 1 - Math.min(1, progress.step / progress.totalSteps) : 1;
@@ -38,8 +41,21 @@ export function estimateWork(input: WorkInput): WorkEstimate {
   return { workSeconds: assumed * share, basis: 'assumed', restartSeconds };
 }
 
-function remainingFrom({ step, totalSteps, trainingSeconds }: Progress): number | undefined {
+/** Seconds a step on the topology measured last; undefined where all ran on the same, whose overall mean is as good. */
+function paceOfLast(paces: readonly MeasuredPace[]): number | undefined {
+  const last = paces.at(-1);
+  const own = paces.filter((each) => each.instanceType === last?.instanceType && each.nodes === last.nodes);
+  if (own.length === paces.length) return undefined;
+  const steps = own.reduce((sum, each) => sum + each.steps, 0);
+  return own.reduce((sum, each) => sum + each.steps * each.stepSeconds, 0) / steps;
+}
+
+function remainingFrom(
+  { step, totalSteps, trainingSeconds }: Progress,
+  stepSeconds: number | undefined,
+): number | undefined {
   if (totalSteps > 0 && step >= totalSteps) return 0;
+  if (stepSeconds !== undefined && totalSteps > 0) return stepSeconds * (totalSteps - step);
   if (trainingSeconds === undefined || trainingSeconds <= 0 || step <= 0 || totalSteps <= 0) return undefined;
   return (trainingSeconds / step) * (totalSteps - step);
 }
@@ -60,12 +76,7 @@ function restartCost(attempts: readonly AttemptRecord[]): number {
 /** Price of one node in the chosen pool. */
 export function hourlyUsdOf(placement: Placement): number {
   const { pool, considered } = placement;
-  const row = considered.find(
-    (each) =>
-      each.pool.instanceType === pool.instanceType &&
-      each.pool.zoneId === pool.zoneId &&
-      each.pool.market === pool.market,
-  );
+  const row = considered.find((each) => samePool(each.pool, pool));
   return row?.hourlyUsd ?? placement.onDemandHourlyUsd;
 }
 

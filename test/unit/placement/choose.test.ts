@@ -2,7 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { choosePlacement } from '../../../functions/core/placement/choose.ts';
 import type { PlacementInput } from '../../../functions/core/placement/situation.ts';
 import type { Placement, PlacementDecision, Pool } from '../../../functions/core/records.ts';
-import { attempt, CLOSED_AT, hoursLater, market, progress, question, spot, ZONES } from './fixtures.ts';
+import {
+  attempt,
+  CLOSED_AT,
+  hoursLater,
+  market,
+  onDemand,
+  progress,
+  question,
+  spot,
+  ZONES,
+} from './fixtures.ts';
 
 function launched(decision: PlacementDecision): Placement {
   if (decision.kind !== 'launch') throw new Error(`${decision.kind}: ${decision.reason}`);
@@ -68,7 +78,7 @@ describe('with slack', () => {
   });
 
   it('waits when every pool has just refused, and says for how long', () => {
-    const pools: Pool[] = base.compute.instanceTypes.flatMap((instanceType) =>
+    const pools: Pool[] = (base.compute.instanceTypes ?? []).flatMap((instanceType) =>
       ZONES.map((zoneId) => ({ instanceType, zoneId, market: 'spot' as const })),
     );
     const attempts = pools.map((pool, k) =>
@@ -145,11 +155,11 @@ describe('limits', () => {
   });
 
   it('leaves out what has no price, with the reason, and gives up when nothing is left', () => {
-    const compute = { ...base.compute, instanceTypes: ['g5.xlarge', 'x9.large'] };
-    const chosen = place({ compute });
-    expect(chosen.considered.find(({ pool }) => pool.instanceType === 'x9.large')?.verdict).toContain(
-      'no price',
-    );
+    const compute = { ...base.compute, instanceTypes: ['g5.xlarge', 'g6e.xlarge', 'x9.large'] };
+    const { considered } = place({ compute });
+    const verdict = (type: string) => considered.find(({ pool }) => pool.instanceType === type)?.verdict;
+    expect(verdict('g6e.xlarge')).toContain('no price of g6e.xlarge');
+    expect(verdict('x9.large')).toContain('SageMaker does not train on x9.large');
     const none = choosePlacement(question({ compute: { ...compute, instanceTypes: ['x9.large'] } }));
     expect(none).toMatchObject({ kind: 'giveUp', reason: expect.stringContaining('no pool can be weighed') });
   });
@@ -169,10 +179,12 @@ it('gives every pool a row with a verdict, and puts what the market did not say 
 
 it('leaves Spot out where helper groups run beside, unless the pipeline wants it tried', () => {
   const helpers = [{ name: 'prepare', instanceType: 'c5.4xlarge', nodes: 1 }];
-  const kept = place({ compute: { ...base.compute, helpers } });
+  const priced = market({ onDemandPrices: [...market().onDemandPrices, onDemand('c5.4xlarge', 0.8)] });
+  const kept = place({ compute: { ...base.compute, helpers }, market: priced });
   expect(kept.pool.market).toBe('on-demand');
   expect(kept.considered.some(({ verdict }) => verdict.includes('spotWithHelpers'))).toBe(true);
-  expect(place({ compute: { ...base.compute, helpers, spotWithHelpers: true } }).pool.market).toBe('spot');
+  const tried = { ...base.compute, helpers, spotWithHelpers: true };
+  expect(place({ compute: tried, market: priced }).pool.market).toBe('spot');
 });
 
 describe('helper groups', () => {
@@ -181,7 +193,11 @@ describe('helper groups', () => {
     market: 'on-demand' as const,
     helpers: [{ name: 'load', instanceType: 'c5.4xlarge', nodes: 3 }],
   };
-  const asked = { compute, helpersHourlyUsd: 3 };
+  const asked = {
+    compute,
+    market: market({ onDemandPrices: [...market().onDemandPrices, onDemand('c5.4xlarge', 1)] }),
+  };
+  const free = { compute: { ...compute, helpers: undefined } };
   const cost = (change: Parameters<typeof question>[0]) => {
     const decision = choosePlacement(question(change));
     if (decision.kind !== 'launch') throw new Error(JSON.stringify(decision));
@@ -189,12 +205,12 @@ describe('helper groups', () => {
   };
 
   it('are paid for in every row of the table and in the placement', () => {
-    const [without] = cost({ compute }).considered;
+    const ofG5 = ({ considered }: Placement) =>
+      considered.find(({ pool }) => pool.instanceType === 'g5.xlarge');
+    const without = ofG5(cost(free));
     const placement = cost(asked);
     const hours = 6 + 300 / 3_600;
-    expect((placement.considered[0]?.expectedCostUsd ?? 0) - (without?.expectedCostUsd ?? 0)).toBeCloseTo(
-      3 * hours,
-    );
+    expect((ofG5(placement)?.expectedCostUsd ?? 0) - (without?.expectedCostUsd ?? 0)).toBeCloseTo(3 * hours);
     expect(placement).toMatchObject({
       helpersHourlyUsd: 3,
       reason: expect.stringContaining('$3.00 an hour'),
@@ -203,12 +219,20 @@ describe('helper groups', () => {
 
   it('are paid for from the budget', () => {
     const limits = { ...question().limits, budgetUsd: 20 };
-    expect(cost({ compute, limits }).pool.market).toBe('on-demand');
+    expect(cost({ ...free, limits }).pool.market).toBe('on-demand');
     expect(choosePlacement(question({ ...asked, limits }))).toMatchObject({
       kind: 'giveUp',
       reason: expect.stringContaining('budget'),
     });
   });
+});
+
+it('leaves every pool out whose helpers have no known price: they are not free', () => {
+  const helpers = [{ name: 'load', instanceType: 'c5.4xlarge', nodes: 3 }];
+  const decision = choosePlacement(question({ compute: { ...base.compute, helpers } }));
+  expect(decision).toMatchObject({ kind: 'giveUp' });
+  const rows = decision.kind === 'giveUp' ? decision.considered : [];
+  expect(rows.every(({ verdict }) => verdict.includes('no price of c5.4xlarge in us-east-1'))).toBe(true);
 });
 
 describe('after the only Spot pool was lost', () => {

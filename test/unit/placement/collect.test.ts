@@ -2,12 +2,8 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { layout } from '../../../functions/core/layout.ts';
 import { collectScores } from '../../../functions/core/placement/collect.ts';
-import {
-  encounterOf,
-  secondsOfFormerRuns,
-  sightingsOfOthers,
-  summaryOf,
-} from '../../../functions/core/placement/encounters.ts';
+import { encounterOf, sightingsOfOthers, summaryOf } from '../../../functions/core/placement/encounters.ts';
+import { formerRunOf } from '../../../functions/core/placement/former-runs.ts';
 import type { MarketSource } from '../../../functions/core/placement/port.ts';
 import { planQuestions, questionKey, scoreNeeds } from '../../../functions/core/placement/score-plan.ts';
 import { fakeClock } from '../../fakes/clock.ts';
@@ -190,8 +186,11 @@ describe('what other runs met', () => {
         }),
       );
     }
-    const question = { pipeline: 'digits', runId: 'digits-000009', nodes: 2 };
-    expect(await secondsOfFormerRuns(runs, question)).toBe(1_000);
-    expect(await secondsOfFormerRuns(runs, { ...question, nodes: 8 })).toBeUndefined();
+    const next = (nodes: number) =>
+      runOf('digits', 9, {
+        declaration: declarationOf('digits', { compute: { instanceTypes: TYPES, nodes } }),
+      });
+    expect(await formerRunOf(runs, next(2))).toMatchObject({ seconds: 1_000, on: { nodes: 2 } });
+    expect(await formerRunOf(runs, next(8))).toBeUndefined();
   });
 });

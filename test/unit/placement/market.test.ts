@@ -108,7 +108,10 @@ describe('Spot prices', () => {
 
 it('goes on with what is known when everything fails', async () => {
   ec2.rejects(named('RequestLimitExceeded'));
-  const view = await readMarket(market(), { instanceTypes: ['g5.xlarge', 'x9.large'], nodes: 2, spot: true });
+  const view = await readMarket(market(), {
+    gangs: [{ instanceTypes: ['g5.xlarge', 'x9.large'], nodes: 2 }],
+    spot: true,
+  });
   expect(view.scores).toEqual([]);
   expect(view.onDemandPrices.map(({ instanceType }) => instanceType)).toEqual(['g5.xlarge']);
   expect(view.notes.join('\n')).toMatch(/placement scores unknown \(throttled\)/);

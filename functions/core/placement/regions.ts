@@ -1,0 +1,43 @@
+/** The other regions that a pipeline names: their markets, what moving there costs, and whether anything can be launched. */
+import type { RunRecord } from '../records.ts';
+import type { RegionView } from './pools.ts';
+import type { MarketSource, MarketView } from './port.ts';
+import type { PlacementInput } from './situation.ts';
+import { transferOf } from './transfer.ts';
+
+export interface RegionDeps {
+  market(region: string): MarketSource;
+  /** Why no job can be launched in the region, or undefined when one can. */
+  whyClosed(region: string): Promise<string | undefined>;
+  /** Of all shards that the run trains on; undefined where no manifest says. */
+  datasetBytes(run: RunRecord): Promise<number | undefined>;
+}
+
+export interface RegionsQuestion {
+  readonly run: RunRecord;
+  readonly home: string;
+  readonly attempts: PlacementInput['attempts'];
+  readonly checkpointBytes: number | undefined;
+  readonly read: (source: MarketSource) => Promise<MarketView>;
+}
+
+/** One view for each named region but the data's own. */
+export async function readElsewhere(
+  deps: RegionDeps,
+  { run, home, attempts, checkpointBytes, read }: RegionsQuestion,
+): Promise<readonly RegionView[]> {
+  const named = (run.declaration?.compute.regions ?? []).filter(({ name }) => name !== home);
+  if (named.length === 0) return [];
+  const datasetBytes = await deps.datasetBytes(run);
+  return Promise.all(
+    named.map(async ({ name, vpc }): Promise<RegionView> => {
+      const [market, closed] = await Promise.all([read(deps.market(name)), deps.whyClosed(name)]);
+      return {
+        market,
+        ...(vpc === undefined ? {} : { vpc }),
+        transfer: transferOf({ home, region: name, datasetBytes, checkpointBytes, attempts }),
+        ...(closed === undefined ? {} : { closed }),
+      };
+    }),
+  );
+}

@@ -1,0 +1,34 @@
+/** What training in another region than the data's costs in money and time before the first step, and on the way back. */
+import { transferUsdPerGigabyte } from '../catalog/transfer.ts';
+import type { AttemptRecord, Transfer } from '../records.ts';
+
+export interface TransferQuestion {
+  readonly home: string;
+  readonly region: string;
+  /** Of all shards that the run trains on; undefined where no manifest says. */
+  readonly datasetBytes?: number | undefined;
+  readonly checkpointBytes?: number | undefined;
+  readonly attempts: readonly AttemptRecord[];
+}
+
+/** S3 copies between two regions, many objects at a time. A stated prior. */
+const BYTES_PER_SECOND = 250e6;
+/** Listing both sides and the first requests. */
+const START_SECONDS = 10;
+const GIGABYTE = 1e9;
+
+/** Shards that an earlier attempt took along are there; the newest checkpoint goes there and one more comes back. */
+export function transferOf(question: TransferQuestion): Transfer {
+  const { home, region, datasetBytes = 0, checkpointBytes = 0, attempts } = question;
+  const wasThere = attempts.some(({ placement }) => placement.pool.region === region);
+  const last = attempts.at(-1)?.placement.pool.region;
+  const there = (wasThere ? 0 : datasetBytes) + (last === region ? 0 : checkpointBytes);
+  const usd =
+    (there / GIGABYTE) * transferUsdPerGigabyte(home, region) +
+    (checkpointBytes / GIGABYTE) * transferUsdPerGigabyte(region, home);
+  return {
+    gigabytes: (there + checkpointBytes) / GIGABYTE,
+    usd,
+    seconds: START_SECONDS + there / BYTES_PER_SECOND,
+  };
+}
