@@ -96,12 +96,14 @@ def read_progress(folder: Path) -> dict[str, object]:
 
 def test_leader_writes_what_a_checkpoint_proves(tmp_path: Path) -> None:
     reporter = ProgressReporter(tmp_path, leader=True, log=LogProgress())
+    reporter.measured_by(lambda: {"cpuPercent": 42.5})
     os.utime(save(tmp_path, 120) / "COMPLETE.json", (1_790_000_000, 1_790_000_000))
     reporter.look()
     assert read_progress(tmp_path) == {
         "step": 120,
         "totalSteps": 480,
         "trainingSeconds": 12.5,
+        "usage": {"cpuPercent": 42.5},
         "metrics": {"loss": 0.5},
         "checkpoint": "step-00000120",
         "updatedAt": "2026-09-21T14:13:20.000Z",

@@ -83,6 +83,8 @@ def test_recording_takes_less_than_a_hundredth_of_a_core(tmp_path: Path) -> None
     started = time.monotonic()
     recorder.start()
     time.sleep(4.3)
+    assert 0 <= recorder.means()["cpuPercent"] <= 100
+    assert "gpuPercent" not in recorder.means()
     recorder.close(lambda: {"checkpoints": None})
     seconds = time.monotonic() - started
     lines = [

@@ -206,6 +206,7 @@ def _prepare_and_supervise(
     started = time.time()
     progress.script_started(started)
     usage = _record_usage(job, settings, script)
+    progress.measured_by(usage.means)
     watch = None
     leader = job.distribution_hosts[0]
     # Only the leader's folder gets new checkpoints; elsewhere nothing new is no stall.

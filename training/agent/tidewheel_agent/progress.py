@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -63,6 +64,7 @@ class ProgressReporter:
         self._leader = leader
         self._log = log
         self._started_at: float | None = None
+        self._usage: Callable[[], dict[str, float]] = dict
         self._seconds_before, self._before_step = _read_before(folder)
         self._layouts = Layouts()
         self._unnumbered = self._before_step or 0
@@ -74,6 +76,10 @@ class ProgressReporter:
 
     def script_started(self, unix_seconds: float) -> None:
         self._started_at = unix_seconds
+
+    def measured_by(self, usage: Callable[[], dict[str, float]]) -> None:
+        """How busy this host is: what the service forecasts other topologies from."""
+        self._usage = usage
 
     def look(self) -> Checkpoint | None:
         """Looks for a newer complete checkpoint and tells of it; returns the newest known."""
@@ -130,6 +136,7 @@ class ProgressReporter:
             # 0 stands for "nobody said".
             "totalSteps": checkpoint.total_steps or self._log.total or 0,
             "trainingSeconds": round(self._training_seconds(checkpoint), 3),
+            **({"usage": usage} if (usage := self._usage()) else {}),
             "metrics": {**self._log.metrics, **checkpoint.metrics},
             "checkpoint": checkpoint.name,
             "updatedAt": iso(checkpoint.saved_at) if checkpoint.saved_at else iso_now(),

@@ -118,6 +118,11 @@ class UsageRecorder:
     def start(self) -> None:
         self._thread.start()
 
+    def means(self) -> dict[str, float]:
+        """Of this host so far, in percent; what it cannot tell is left out."""
+        named = {name: self._summary.mean(name) for name in ("cpuPercent", "gpuPercent")}
+        return {name: value for name, value in named.items() if value is not None}
+
     def close(self, more: Callable[[], dict[str, object]] = dict) -> None:
         """Ends the thread and writes the summary, with what else there is to say."""
         self._closing.set()
