@@ -1,6 +1,7 @@
 /** Plan, pack and seal over the in-memory store, and what is then in the shards. */
 import { Readable } from 'node:stream';
 import tar from 'tar-stream';
+import { openImageEngine } from '../../../functions/aws/image-engine.ts';
 import { layout } from '../../../functions/core/layout.ts';
 import { packItem } from '../../../functions/core/packing/pack-item.ts';
 import { planShards } from '../../../functions/core/packing/plan.ts';
@@ -29,7 +30,11 @@ export async function planAndPack(store: BlobStore, packing: PackingSettings, ru
   const found = await store.get(layout.planItems(PIPELINE, runId));
   if (found.kind !== 'found') throw new Error('no items');
   const items = itemSchema.array().parse(JSON.parse(Buffer.concat(found.chunks).toString()));
-  for (const item of items) await packItem({ store, ...SMALL }, { runId, pipeline: PIPELINE, packing, item });
+  for (const item of items)
+    await packItem(
+      { store, ...SMALL, images: openImageEngine },
+      { runId, pipeline: PIPELINE, packing, item },
+    );
 }
 
 export async function packAll(store: BlobStore, packing: PackingSettings, runId = RUN): Promise<SealResult> {
