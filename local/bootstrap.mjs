@@ -32,6 +32,7 @@ const TOOLS = {
   schema: { script: 'local/write-schema.ts', python: false },
   sim: { script: 'bench/sim/main.ts', python: false },
   'test:clients': { script: 'test/clients/main.ts', python: true },
+  'test:interruptions': { script: 'test/interruptions/main.ts', python: true },
   'verify-dataset': { script: 'local/verify-dataset.ts', python: false },
 };
 

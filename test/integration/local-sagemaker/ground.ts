@@ -89,7 +89,7 @@ export interface Ground {
   readonly stateDirectory: string;
   /** Lines that the server logged. */
   readonly lines: readonly string[];
-  put(key: string, body: string): Promise<void>;
+  put(key: string, body: string | Buffer): Promise<void>;
   get(key: string): Promise<Buffer>;
   keys(prefix: string): Promise<readonly string[]>;
   create(request: Partial<CreateTrainingJobRequest> & { readonly script: string }): Promise<string>;
@@ -132,7 +132,7 @@ export async function layGround(
   counter += 1;
   const bucket = `ground-${process.pid}-${counter}-${Date.now()}`;
   await s3.send(new CreateBucketCommand({ Bucket: bucket }));
-  const put = async (key: string, body: string): Promise<void> => {
+  const put = async (key: string, body: string | Buffer): Promise<void> => {
     await s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: body }));
   };
   const describe = (name: string): Promise<DescribeTrainingJobResponse> =>

@@ -1,0 +1,106 @@
+/** The ddp recipe on two hosts of the local SageMaker, its checkpoints in the bucket: started, struck, looked at. */
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
+import { CreateTrainingJobCommand, type DescribeTrainingJobResponse } from '@aws-sdk/client-sagemaker';
+import { projectPython } from '../integration/emulator.ts';
+import { channelOf, type Ground } from '../integration/local-sagemaker/ground.ts';
+
+const TRAINING = path.join(import.meta.dirname, '../../training');
+/** Small, so that a training is short: 44 steps, a checkpoint every 4. */
+const SETTINGS = { epochs: 2, width: 8, checkpoint_steps: 4, warmup_steps: 4, loader_workers: 0 };
+const SHARDS = 4;
+
+/** Puts data, recipe and agent into the bucket. */
+export async function provide(ground: Ground, folder: string): Promise<void> {
+  const code = `from pathlib import Path; from digits import write_digits; write_digits(Path("${folder}/shards"), shards=${SHARDS})`;
+  await promisify(execFile)(projectPython(), ['-c', code], {
+    env: { ...process.env, PYTHONPATH: path.join(TRAINING, 'measure') },
+  });
+  await upload(ground, path.join(folder, 'shards'), 'data/');
+  await upload(ground, path.join(TRAINING, 'recipes/ddp'), 'recipe/');
+  await upload(ground, path.join(TRAINING, 'agent'), 'agent/');
+}
+
+async function upload(ground: Ground, folder: string, prefix: string): Promise<void> {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || !/\.(py|tar)$/.test(entry.name)) continue;
+    const file = path.join(entry.parentPath, entry.name);
+    await ground.put(prefix + path.relative(folder, file), await readFile(file));
+  }
+}
+
+export interface Training {
+  readonly job: string;
+  readonly bases: readonly string[];
+  /** The leader's. */
+  readonly checkpoints: string;
+}
+
+/** @param run names the checkpoints: jobs of one run go on from each other's. */
+export async function start(ground: Ground, run: string, attempt: number, keep: number): Promise<Training> {
+  const job = `${run}-${attempt}`;
+  const uri = (prefix: string): string => `s3://${ground.bucket}/${prefix}`;
+  const told = {
+    ...SETTINGS,
+    keep_checkpoints: keep,
+    sagemaker_program: 'train.py',
+    tidewheel_strategy: 'ddp',
+  };
+  await ground.sageMaker.send(
+    new CreateTrainingJobCommand({
+      TrainingJobName: job,
+      RoleArn: 'arn:aws:iam::000000000000:role/training',
+      AlgorithmSpecification: {
+        TrainingImage: 'image',
+        TrainingInputMode: 'File',
+        ContainerEntrypoint: ['python3', '/opt/ml/input/data/agent'],
+      },
+      HyperParameters: Object.fromEntries(
+        Object.entries({ ...told, sagemaker_job_name: job }).map(([key, value]) => [
+          key,
+          JSON.stringify(value),
+        ]),
+      ),
+      InputDataConfig: [
+        channelOf('train', uri('data/')),
+        channelOf('code', uri('recipe/')),
+        channelOf('agent', uri('agent/')),
+      ],
+      OutputDataConfig: { S3OutputPath: uri('models') },
+      ResourceConfig: { InstanceType: 'ml.c5.xlarge', InstanceCount: 2, VolumeSizeInGB: 1 },
+      StoppingCondition: { MaxRuntimeInSeconds: 600, MaxWaitTimeInSeconds: 1_200 },
+      EnableManagedSpotTraining: true,
+      CheckpointConfig: { S3Uri: uri(`checkpoints/${run}`), LocalPath: '/opt/ml/checkpoints' },
+      Environment: { TIDEWHEEL_SPOT: '1' },
+    }),
+  );
+  const bases = ['algo-1', 'algo-2'].map((host) =>
+    path.join(ground.stateDirectory, 'jobs', job, 'hosts', host, 'opt/ml'),
+  );
+  return { job, bases, checkpoints: path.join(bases[0] ?? '', 'checkpoints') };
+}
+
+export const hasEnded = ({ TrainingJobStatus: status }: DescribeTrainingJobResponse): boolean =>
+  status === 'Completed' || status === 'Failed' || status === 'Stopped';
+
+/** What the hosts of a job said, in order. */
+export async function linesOf(ground: Ground, job: string): Promise<string[]> {
+  const { events = [] } = await ground.logs.send(
+    new FilterLogEventsCommand({
+      logGroupName: '/aws/sagemaker/TrainingJobs',
+      logStreamNamePrefix: `${job}/`,
+    }),
+  );
+  return events.map(({ message = '' }) => message);
+}
+
+/** Steps that attempts of the job went on from; 0 for one that began anew. */
+export const resumedAt = (lines: readonly string[]): number[] =>
+  lines.flatMap((line) => {
+    if (line === 'starting at step 0') return [0];
+    const step = /^resumed at step (\d+) of/.exec(line)?.[1];
+    return step === undefined ? [] : [Number(step)];
+  });
