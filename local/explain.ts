@@ -2,83 +2,134 @@
  * `npm run explain -- RUN_ID`: why each attempt went where it went, decided again on this machine from what is stored,
  * and what would have been decided otherwise. Reads the table that TIDEWHEEL_TABLE names; writes nothing.
  */
-import { parseArgs } from 'node:util';
+import * as z from 'zod';
 import { dynamo } from '../functions/aws/clients.ts';
 import { config } from '../functions/aws/config.ts';
 import { dynamoRunStore } from '../functions/aws/run-store.ts';
+import { choosePlacement } from '../functions/core/placement/choose.ts';
 import { sightingsOfOthers } from '../functions/core/placement/encounters.ts';
-import { questionOf } from '../functions/core/placement/replay.ts';
+import { fillIn } from '../functions/core/placement/fill-in.ts';
+import { decidedAt, questionOf, sameChoice } from '../functions/core/placement/replay.ts';
 import { showDecision } from '../functions/core/placement/show.ts';
+import type { PlacementInput } from '../functions/core/placement/situation.ts';
+import { typesOf } from '../functions/core/placement/topologies.ts';
 import { decideIf, type WhatIf } from '../functions/core/placement/what-if.ts';
+import type { RunStore, StoredPlacement } from '../functions/core/run-store.ts';
+import { readCommandLine, runCommand } from './command-line.ts';
 
 const USAGE = `npm run explain -- RUN_ID [--attempt N]
-  and, to ask what would have been decided otherwise:
-  --deadline-hours H   --market spot|on-demand|spot-then-on-demand   --budget USD
-  --types a,b          --zones use1-az1,use1-az2`;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
+Why each attempt went where it went. To ask what would have been decided otherwise, at that moment:
+  --deadline-hours H   --budget USD   --market spot|on-demand|spot-then-on-demand (on-demand: no Spot)
+  --types a,b          --zones use1-az1,use1-az2          --regions us-east-1,us-west-2
+  --data-gigabytes N   how much would move to a region that the pipeline did not name
+
+TIDEWHEEL_TABLE, AWS_REGION and credentials name the table; npm start prints those of the local region.`;
+
+const amount = z.coerce.number().positive('write a number above 0').optional();
+const list = z
+  .string()
+  .regex(/^[a-z0-9.-]+(,[a-z0-9.-]+)*$/, 'write names with commas between them')
+  .transform((text) => text.split(','))
+  .optional();
+
+const WORDS = {
+  positionals: ['RUN_ID'],
   options: {
     attempt: { type: 'string' },
     'deadline-hours': { type: 'string' },
+    'data-gigabytes': { type: 'string' },
     market: { type: 'string' },
     budget: { type: 'string' },
     types: { type: 'string' },
     zones: { type: 'string' },
+    regions: { type: 'string' },
   },
+  schema: z.object({
+    attempt: z.coerce.number().int().min(1, 'attempts are counted from 1').optional(),
+    'deadline-hours': amount,
+    'data-gigabytes': amount,
+    budget: amount,
+    market: z
+      .enum(['spot', 'on-demand', 'spot-then-on-demand'], 'write spot, on-demand or spot-then-on-demand')
+      .optional(),
+    types: list,
+    zones: list,
+    regions: list,
+  }),
+} as const;
+
+type Values = z.output<typeof WORDS.schema>;
+
+const changeOf = (values: Values): WhatIf => ({
+  deadlineHours: values['deadline-hours'],
+  budgetUsd: values.budget,
+  market: values.market,
+  instanceTypes: values.types,
+  zoneIds: values.zones,
+  regions: values.regions,
 });
 
-const MARKETS = ['spot', 'on-demand', 'spot-then-on-demand'] as const;
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-function change(): WhatIf {
-  const market = MARKETS.find((each) => each === values.market);
-  if (values.market !== undefined && market === undefined)
-    throw new Error(`--market is one of ${MARKETS.join(', ')}`);
-  const number = (text: string | undefined): number | undefined =>
-    text === undefined ? undefined : Number(text);
-  return {
-    deadlineHours: number(values['deadline-hours']),
-    budgetUsd: number(values.budget),
-    market,
-    instanceTypes: values.types?.split(','),
-    zoneIds: values.zones?.split(','),
-  };
-}
-
-async function main(runId: string): Promise<number> {
+async function main(args: readonly string[]): Promise<number> {
+  const { values, positionals } = readCommandLine(args, WORDS);
+  const runId = positionals[0] ?? '';
   const runs = dynamoRunStore(dynamo(), config.table());
-  const [run, attempts, placements] = await Promise.all([
-    runs.getRun(runId),
-    runs.listAttempts(runId),
-    runs.listPlacements(runId),
-  ]);
-  if (!run) {
-    process.stderr.write(`there is no run "${runId}" in ${config.table()}\n`);
-    return 2;
-  }
+  const placements = await runs.listPlacements(runId);
+  if ((await runs.getRun(runId)) === undefined)
+    throw new Error(`there is no run "${runId}" in ${config.table()}: GET /pipelines/NAME/runs lists them`);
   const wanted = placements.filter(
-    ({ attempt }) => values.attempt === undefined || attempt === Number(values.attempt),
+    ({ attempt }) => values.attempt === undefined || attempt === values.attempt,
   );
-  for (const { attempt, decision } of wanted) {
-    process.stdout.write(`\nattempt ${attempt}, as decided\n${showDecision(decision)}\n`);
-    const sightings = await sightingsOfOthers(runs, {
-      runId,
-      instanceTypes: run.declaration?.compute.instanceTypes ?? [],
-      now: new Date(decision.kind === 'launch' ? decision.placement.decidedAt : run.updatedAt),
-    });
-    const question = questionOf({ run, attempts, attempt, decision, sightings });
-    const asked = change();
-    if (!question || Object.values(asked).every((each) => each === undefined)) continue;
-    process.stdout.write(`\nattempt ${attempt}, what if\n${showDecision(decideIf(question, asked))}\n`);
-  }
-  if (wanted.length === 0) process.stdout.write(`nothing was decided for ${runId} yet\n`);
+  for (const placement of wanted) await explain(runs, runId, placement, values);
+  if (wanted.length === 0)
+    say(`nothing was decided for ${runId} ${values.attempt ? `as attempt ${values.attempt}` : 'yet'}`);
   return 0;
 }
 
-const [runId] = positionals;
-if (runId === undefined) {
-  process.stderr.write(`${USAGE}\n`);
-  process.exitCode = 2;
-} else {
-  process.exitCode = await main(runId);
+async function explain(
+  runs: RunStore,
+  runId: string,
+  { attempt, decision }: StoredPlacement,
+  values: Values,
+): Promise<void> {
+  say(`\nattempt ${attempt}, as decided\n${showDecision(decision)}`);
+  const [run, attempts] = await Promise.all([runs.getRun(runId), runs.listAttempts(runId)]);
+  if (run?.declaration === undefined) return;
+  const now = new Date(decidedAt(decision, run));
+  const sightingsIn = (instanceTypes: readonly string[]) =>
+    sightingsOfOthers(runs, { runId, instanceTypes, now });
+  const types = typesOf(run.declaration.compute);
+  const question = questionOf({ run, attempts, attempt, decision, sightings: await sightingsIn(types) });
+  if (question === undefined) return;
+  const again = sameChoice(choosePlacement(question), decision);
+  say(`\nDecided again from what is stored: ${again ? 'the same' : OTHERWISE}.`);
+  const change = changeOf(values);
+  if (Object.values(change).some((each) => each !== undefined)) {
+    const sightings = await sightingsIn([...types, ...(values.types ?? [])]);
+    await whatIf(runs, attempt, { question: { ...question, sightings }, change, values });
+  }
 }
+
+const OTHERWISE =
+  'otherwise; rules, catalog or what other runs met on record have changed since, or the decision is of an older format';
+
+interface Asked {
+  readonly question: PlacementInput;
+  readonly change: WhatIf;
+  readonly values: Values;
+}
+
+async function whatIf(runs: RunStore, attempt: number, { question, change, values }: Asked): Promise<void> {
+  const gigabytes = values['data-gigabytes'];
+  const { input, notes } = await fillIn(question, change, {
+    history: runs,
+    home: config.region(),
+    datasetBytes: gigabytes === undefined ? undefined : gigabytes * 1e9,
+  });
+  say(`\nattempt ${attempt}, what if\n${showDecision(decideIf(input, change))}`);
+  for (const note of notes) say(`- ${note}`);
+}
+
+await runCommand(USAGE, main);

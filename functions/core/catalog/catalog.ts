@@ -98,6 +98,23 @@ export function offeredZoneIds(type: string, region: string): readonly string[] 
   return zones && Object.keys(zones).length > 0 ? Object.keys(zones).sort() : undefined;
 }
 
+/** Of every region in the snapshot, the zone ids that offered anything. */
+const zonesByRegion: ReadonlyMap<string, ReadonlySet<string>> = Object.values(ec2Prices)
+  .flatMap((regions) => Object.entries(regions))
+  .reduce((all, [region, [, zones]]) => {
+    all.set(region, new Set([...(all.get(region) ?? []), ...Object.keys(zones)]));
+    return all;
+  }, new Map<string, Set<string>>());
+
+export const zonesOfRegion = (region: string): readonly string[] =>
+  [...(zonesByRegion.get(region) ?? [])].sort();
+
+/** Zone ids begin with a short name of their region that AWS does not derive from its name: use1-az4 of us-east-1. */
+export const regionOfZone = (zoneId: string): string | undefined =>
+  [...zonesByRegion].find(([, zones]) =>
+    [...zones].some((each) => each.split('-')[0] === zoneId.split('-')[0]),
+  )?.[0];
+
 /**
  * SageMaker over EC2 On-Demand as observed in us-east-1 wherever both are known: 1.40 for the xlarge sizes of g4dn,
  * g5 and g6e, 1.25 for the other G and P3 sizes, 1.15 for P4 and P5, 1.325 for Trainium, 1.20 for CPU families.

@@ -2,24 +2,19 @@
 import type { Pipeline } from '../pipeline.ts';
 import type { Pool, Topology, Transfer } from '../records.ts';
 import { type Pace, REFERENCE_PACE } from './pace.ts';
+import { helpersIn, type PoolPrices, pricesOf, type Quotes, quotesOf } from './pool-prices.ts';
 import type { MarketView, OnDemandPrice } from './port.ts';
 import { type GangTopology, topologiesOf } from './topologies.ts';
 
-export interface Candidate {
+export interface Candidate extends PoolPrices {
   readonly pool: Pool;
   readonly topology: Topology;
   readonly pace: Pace;
   readonly subnetId?: string | undefined;
-  readonly score?: number | undefined;
-  /** Price of one node of this pool, and of the same node on demand. */
-  readonly hourlyUsd: number;
-  readonly onDemandHourlyUsd: number;
   /** Of all helper groups together, which are always on demand. */
   readonly helpersHourlyUsd: number;
   /** Absent in the data's own region. */
   readonly transfer?: Transfer | undefined;
-  /** How the price is known, for the verdict. */
-  readonly priceNote: string;
   /** Why nothing can be launched here: weighed and shown, never chosen. */
   readonly closed?: string | undefined;
 }
@@ -50,8 +45,6 @@ export interface PoolsQuestion {
   readonly paceOf?: ((topology: GangTopology) => Pace) | undefined;
 }
 
-/** Where no Spot price is known, this share of On-Demand is taken; about the middle of the snapshot's G and P families. */
-export const ASSUMED_SPOT_SHARE = 0.45;
 /** So many are weighed in full; those beyond are the dearest for their speed, on demand. */
 const MAXIMUM_POOLS = 300;
 
@@ -152,11 +145,6 @@ function poolsIn(view: View, question: PoolsQuestion): Pools {
 
 const shapeOf = ({ nodes, acceleratorsPerNode }: GangTopology): Topology => ({ nodes, acceleratorsPerNode });
 
-type Quotes = ReadonlyMap<string, MarketView['spotPrices']>;
-
-const quotesOf = (market: MarketView): Quotes =>
-  Map.groupBy(market.spotPrices, ({ instanceType }) => instanceType);
-
 interface Facts {
   readonly compute: Pipeline['compute'];
   readonly price: OnDemandPrice | undefined;
@@ -179,58 +167,6 @@ function notOffered({ instanceType, zoneId }: Pool, quotes: Quotes): boolean {
   if (zoneId === undefined) return false;
   const offered = quotes.get(instanceType)?.filter((each) => each.basis === 'asked') ?? [];
   return offered.length > 0 && !offered.some((each) => each.zoneId === zoneId);
-}
-
-function pricesOf(
-  { pool, topology }: { readonly pool: Pool; readonly topology: Topology },
-  price: OnDemandPrice,
-  market: MarketView,
-  quotes: Quotes,
-): Pick<Candidate, 'score' | 'hourlyUsd' | 'onDemandHourlyUsd' | 'priceNote'> {
-  const { hourlyUsd } = price;
-  if (pool.market === 'on-demand') return { hourlyUsd, onDemandHourlyUsd: hourlyUsd, priceNote: price.note };
-  const share = spotShare(pool, price, quotes);
-  return {
-    score: scoreOf(pool, topology.nodes, market),
-    hourlyUsd: hourlyUsd * (share ?? ASSUMED_SPOT_SHARE),
-    onDemandHourlyUsd: hourlyUsd,
-    priceNote:
-      share === undefined
-        ? `no Spot price known, ${ASSUMED_SPOT_SHARE * 100} % of On-Demand assumed`
-        : `EC2's Spot share of ${(share * 100).toFixed(0)} % taken for SageMaker's`,
-  };
-}
-
-/** Per hour of all helper groups, or why it cannot be known: what has no price is not free. */
-function helpersIn(market: MarketView, { compute, helpersHourlyUsd }: PoolsQuestion): number | string {
-  let sum = 0;
-  for (const { name, instanceType, nodes } of compute.helpers ?? []) {
-    const price = market.onDemandPrices.find((each) => each.instanceType === instanceType);
-    if (price === undefined)
-      return (
-        helpersHourlyUsd ??
-        `no price of ${instanceType} in ${market.region} is known, which the helper group "${name}" runs on: name another type`
-      );
-    sum += nodes * price.hourlyUsd;
-  }
-  return sum;
-}
-
-/** Where SageMaker chooses the zone it is the best one's score: a gang always ends up in one zone. */
-function scoreOf({ zoneId }: Pool, nodes: number, market: MarketView): number | undefined {
-  const scores = market.scores.filter(
-    (each) => (zoneId === undefined || each.zoneId === zoneId) && (each.nodes ?? nodes) === nodes,
-  );
-  return scores.length === 0 ? undefined : Math.max(...scores.map((each) => each.score));
-}
-
-/** EC2 Spot over EC2 On-Demand: SageMaker publishes no Spot price. Without a zone the mean over the region's zones. */
-function spotShare({ instanceType, zoneId }: Pool, price: OnDemandPrice, all: Quotes): number | undefined {
-  const quotes =
-    all.get(instanceType)?.filter((each) => zoneId === undefined || each.zoneId === zoneId) ?? [];
-  if (quotes.length === 0 || price.ec2HourlyUsd === undefined || price.ec2HourlyUsd <= 0) return undefined;
-  const mean = quotes.reduce((sum, each) => sum + each.hourlyUsd, 0) / quotes.length;
-  return Math.min(1, mean / price.ec2HourlyUsd);
 }
 
 /** What an hour of the work costs here, the work being stated for the reference. */

@@ -1,7 +1,14 @@
 /** Puts the question of a stored decision again, from what was stored with it and what was on record before it. */
-import type { AttemptRecord, PlacementDecision, PoolAssessment, Progress, RunRecord } from '../records.ts';
+import {
+  type AttemptRecord,
+  type PlacementDecision,
+  type PoolAssessment,
+  type Progress,
+  type RunRecord,
+  samePool,
+} from '../records.ts';
 import type { Sighting } from './beliefs.ts';
-import { ASSUMED_SPOT_SHARE } from './pools.ts';
+import { ASSUMED_SPOT_SHARE } from './pool-prices.ts';
 import type { MarketView, OnDemandPrice } from './port.ts';
 import type { PlacementInput, StoredQuestion } from './situation.ts';
 
@@ -92,4 +99,12 @@ function onDemandOf(instanceType: string, rows: readonly PoolAssessment[]): OnDe
   const hourlyUsd = listed?.hourlyUsd ?? dearest / ASSUMED_SPOT_SHARE;
   const note = listed ? 'as stored' : 'On-Demand price not stored, guessed from Spot';
   return { instanceType, hourlyUsd, basis: listed ? 'listed' : 'estimated', note, ec2HourlyUsd: hourlyUsd };
+}
+
+/** Whether two decisions come to the same pool and gang, or both to waiting or to giving up. */
+export function sameChoice(a: PlacementDecision, b: PlacementDecision): boolean {
+  if (a.kind !== 'launch' || b.kind !== 'launch') return a.kind === b.kind;
+  return (
+    samePool(a.placement.pool, b.placement.pool) && a.placement.topology.nodes === b.placement.topology.nodes
+  );
 }

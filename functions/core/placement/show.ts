@@ -2,15 +2,22 @@
 import type { PlacementDecision, PoolAssessment } from '../records.ts';
 
 export function showDecision(decision: PlacementDecision): string {
-  const rows = decision.kind === 'launch' ? decision.placement.considered : decision.considered;
-  return [headline(decision), '', ...tableOf(rows)].join('\n');
+  const { rows, at } = tableIn(decision);
+  return [headline(decision), '', ...tableOf(rows, at)].join('\n');
+}
+
+/** Rows, and when they were weighed; waits of an older format do not say. */
+function tableIn(decision: PlacementDecision): { rows: readonly PoolAssessment[]; at: string | undefined } {
+  if (decision.kind === 'launch')
+    return { rows: decision.placement.considered, at: decision.placement.decidedAt };
+  return { rows: decision.considered, at: decision.question?.now };
 }
 
 function headline(decision: PlacementDecision): string {
   switch (decision.kind) {
     case 'launch': {
       const { pool, topology, reason, decidedAt } = decision.placement;
-      const where = pool.zoneId ?? 'a zone of SageMaker’s choice';
+      const where = [pool.region, pool.zoneId ?? 'a zone of SageMaker’s choice'].filter(Boolean).join(' ');
       return `${decidedAt}: ${topology.nodes} x ${pool.instanceType}, ${pool.market}, in ${where}\n${reason}`;
     }
     case 'wait':
@@ -20,10 +27,10 @@ function headline(decision: PlacementDecision): string {
   }
 }
 
-const HEADS = ['pool', 'score', '$/h', 'wait', 'lasts', 'cost', 'time', 'verdict'] as const;
+const HEADS = ['pool', 'score', '$/h', 'wait', 'lasts', 'cost', 'time', 'done by', 'verdict'] as const;
 
-function tableOf(rows: readonly PoolAssessment[]): readonly string[] {
-  const cells = [HEADS, ...rows.map(cellsOf)];
+function tableOf(rows: readonly PoolAssessment[], at: string | undefined): readonly string[] {
+  const cells = [HEADS, ...rows.map((row) => cellsOf(row, at))];
   const widths = HEADS.map((_, k) => Math.max(...cells.map((row) => row[k]?.length ?? 0)));
   return cells.map((row) =>
     row.map((cell, k) => (k === row.length - 1 ? cell : cell.padEnd(widths[k] ?? 0))).join('  '),
@@ -33,13 +40,25 @@ function tableOf(rows: readonly PoolAssessment[]): readonly string[] {
 const hours = (seconds: number | undefined): string =>
   seconds === undefined ? '-' : `${(seconds / 3_600).toFixed(1)} h`;
 
-const cellsOf = (row: PoolAssessment): readonly string[] => [
-  `${row.pool.instanceType} ${row.pool.zoneId ?? '(any zone)'} ${row.pool.market}`,
-  row.score === undefined ? '-' : String(row.score),
-  row.hourlyUsd.toFixed(3),
-  hours(row.expectedWaitSeconds),
-  hours(row.expectedUpSeconds),
-  `$${row.expectedCostUsd.toFixed(2)}`,
-  hours(row.expectedSeconds),
-  row.verdict,
-];
+/** The price is of one node, cost and time are of the gang. What was left out was not weighed. */
+function cellsOf(row: PoolAssessment, at: string | undefined): readonly string[] {
+  const { pool, topology, expectedSecondsBetween: between } = row;
+  const name = `${topology ? `${topology.nodes} x ` : ''}${pool.instanceType} ${pool.zoneId ?? pool.region ?? '(any zone)'} ${pool.market}`;
+  if (row.verdict.startsWith('left out')) return [name, '-', '-', '-', '-', '-', '-', '-', row.verdict];
+  return [
+    name,
+    row.score === undefined ? '-' : String(row.score),
+    row.hourlyUsd.toFixed(3),
+    hours(row.expectedWaitSeconds),
+    hours(row.expectedUpSeconds),
+    `$${row.expectedCostUsd.toFixed(2)}`,
+    between
+      ? `${hours(row.expectedSeconds)} (${hours(between[0])} to ${hours(between[1])})`
+      : hours(row.expectedSeconds),
+    at === undefined ? '-' : minuteAfter(at, row.expectedSeconds),
+    row.verdict,
+  ];
+}
+
+const minuteAfter = (at: string, seconds: number): string =>
+  new Date(Date.parse(at) + seconds * 1_000).toISOString().slice(0, 16).replace('T', ' ');

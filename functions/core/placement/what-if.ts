@@ -20,8 +20,19 @@ export const decideIf = (input: PlacementInput, change: WhatIf): PlacementDecisi
 
 type Vpc = Pipeline['compute']['vpc'];
 
+/** The pipeline's compute with what is asked put in; zones need the market and come later. */
+export const changedCompute = (
+  { compute }: PlacementInput,
+  { instanceTypes, regions, market }: WhatIf,
+): Pipeline['compute'] => ({
+  ...compute,
+  ...(instanceTypes === undefined ? {} : { instanceTypes: [...instanceTypes] }),
+  ...(regions === undefined ? {} : { regions: regions.map((name) => ({ name })) }),
+  market: market ?? compute.market,
+});
+
 function changed(input: PlacementInput, change: WhatIf): PlacementInput {
-  const { vpc, ...compute } = input.compute;
+  const { vpc, ...compute } = changedCompute(input, change);
   const home = ofZones(vpc, change.zoneIds, input.market.zones);
   const elsewhere = (input.elsewhere ?? []).filter(
     ({ market }) => change.regions === undefined || change.regions.includes(market.region),
@@ -33,13 +44,7 @@ function changed(input: PlacementInput, change: WhatIf): PlacementInput {
       const there = ofZones(own, change.zoneIds, view.market.zones);
       return there === undefined ? rest : { ...rest, vpc: there };
     }),
-    compute: {
-      ...compute,
-      ...(change.instanceTypes === undefined ? {} : { instanceTypes: [...change.instanceTypes] }),
-      ...(change.regions === undefined ? {} : { regions: change.regions.map((name) => ({ name })) }),
-      market: change.market ?? compute.market,
-      ...(home === undefined ? {} : { vpc: home }),
-    },
+    compute: { ...compute, ...(home === undefined ? {} : { vpc: home }) },
     limits: {
       ...input.limits,
       deadlineHours: change.deadlineHours ?? input.limits.deadlineHours,
