@@ -23,6 +23,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import virtual_time
+
 HOST = "127.0.0.1"
 TEMPORARY_PREFIX = "tidewheel-emulator-"
 GRACE_SECONDS = 1
@@ -50,6 +52,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--lock-seconds", type=float, default=20.0, help="how long to wait for a predecessor's end"
     )
     parser.add_argument("--with-parent", action="store_true", help="end when standard input ends")
+    parser.add_argument(
+        "--clock",
+        type=Path,
+        help="file of a virtual clock to go by (local/clock); default: the wall's",
+    )
     return parser.parse_args(arguments)
 
 
@@ -148,6 +155,8 @@ class CountRequests:
 
 
 async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: int) -> None:
+    if options.clock is not None:
+        virtual_time.install(options.clock)
     # Only now: what MiniStack reads from the environment at import must be set.
     import hypercorn.asyncio
     import hypercorn.config
@@ -177,6 +186,11 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     config.graceful_timeout = GRACE_SECONDS
     config.loglevel = "WARNING"
     served: Any = CountRequests(app, snapshots)
+    if options.clock is not None:
+        mends.set_worker_clock(virtual_time.worker_prelude(options.clock))
+        follower = virtual_time.Follower()
+        follower.attach()
+        served = virtual_time.ServeClock(served, follower)
     await hypercorn.asyncio.serve(served, config, shutdown_trigger=asked_to_stop.wait)
     mends.stop_workers()
 

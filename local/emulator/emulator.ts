@@ -20,6 +20,8 @@ export interface EmulatorOptions {
   readonly log?: string;
   /** How often the state is saved: what a kill -9 can lose. Default 3. */
   readonly saveSeconds?: number;
+  /** File of a virtual clock (local/clock) that MiniStack and its functions go by. Default: the clock on the wall. */
+  readonly clockFile?: string;
   /** Default 30. */
   readonly readyTimeoutSeconds?: number;
 }
@@ -70,9 +72,18 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
 function spawnEmulator(options: EmulatorOptions, log: number): ChildProcess {
   const argument = ['--state', options.stateDirectory, '--port', String(options.port ?? 0)];
   const save = ['--save-seconds', String(options.saveSeconds ?? 3)];
+  const clock = options.clockFile === undefined ? [] : ['--clock', options.clockFile];
   return spawn(
     options.pythonPath,
-    [path.join(import.meta.dirname, 'emulator.py'), ...argument, ...save, '--port-fd', '3', '--with-parent'],
+    [
+      path.join(import.meta.dirname, 'emulator.py'),
+      ...argument,
+      ...save,
+      ...clock,
+      '--port-fd',
+      '3',
+      '--with-parent',
+    ],
     {
       env: emulatorEnvironment(options),
       // A group of its own: Ctrl-C in the terminal reaches us, and we stop it in good order.

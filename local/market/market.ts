@@ -1,10 +1,12 @@
 /** The local Spot market: capacity that comes and goes by a script, and the EC2 API that tells of it. */
+import { type Clock, wallClock } from '../clock/clock.ts';
 import { configurationLimit } from './ec2/configuration-limit.ts';
 import { startEc2Server } from './ec2/server.ts';
 import { makeLeases } from './leases.ts';
-import { startMarketTime } from './market-time.ts';
+import { type MarketTime, startMarketTime } from './market-time.ts';
 import type { CapacityMarket } from './port.ts';
-import { makePrices } from './prices.ts';
+import { makePrices, type SpotPrices, steadyPrices } from './prices.ts';
+import type { CapacityPlan } from './scripts/plan.ts';
 import { type MarketScript, planOf } from './scripts/script.ts';
 import { REGIONS, zoneOf, zonesOffering } from './world.ts';
 
@@ -27,6 +29,10 @@ export interface LocalMarketOptions {
   readonly configurationLimit?: number;
   /** Of the prices' wandering. Default 1. */
   readonly priceSeed?: number;
+  /** Spot always costs what the catalog says, as a simulation assumes that pays one price. Default: it wanders. */
+  readonly steadyPrices?: boolean;
+  /** Default: the clock on the wall. */
+  readonly clock?: Clock;
   readonly log?: (line: string) => void;
 }
 
@@ -41,6 +47,7 @@ export interface LocalMarket {
 
 export async function startLocalMarket(options: LocalMarketOptions = {}): Promise<LocalMarket> {
   const { region = REGIONS[0], timeScale = 1, graceSeconds = 120, log = () => undefined } = options;
+  const clock = options.clock ?? wallClock;
   const problems = problemsOf({
     region,
     timeScale,
@@ -49,8 +56,8 @@ export async function startLocalMarket(options: LocalMarketOptions = {}): Promis
   });
   if (problems.length > 0) throw new RangeError(`the local market cannot start: ${problems.join('; ')}`);
   const plan = planOf(options.script ?? { kind: 'calm' });
-  const time = startMarketTime(timeScale);
-  const prices = makePrices(options.priceSeed ?? 1, plan, time);
+  const time = startMarketTime(timeScale, clock);
+  const prices = pricesBy(options, plan, time);
   const leases = makeLeases({
     plan,
     time,
@@ -65,6 +72,7 @@ export async function startLocalMarket(options: LocalMarketOptions = {}): Promis
     awsEndpointUrl: options.awsEndpointUrl,
     region,
     market: { time, prices, leases, configurations },
+    clock,
     log,
   });
   return {
@@ -78,6 +86,9 @@ export async function startLocalMarket(options: LocalMarketOptions = {}): Promis
     },
   };
 }
+
+const pricesBy = (options: LocalMarketOptions, plan: CapacityPlan, time: MarketTime): SpotPrices =>
+  options.steadyPrices ? steadyPrices() : makePrices(options.priceSeed ?? 1, plan, time);
 
 /** Zone ids that offer every one of the types. */
 function zonesForAll(types: readonly string[], region: string): readonly string[] {

@@ -79,6 +79,22 @@ export function makePrices(seed: number, plan: CapacityPlan, time: MarketTime): 
   };
 }
 
+/** The catalog's prices, whatever the capacity. */
+export function steadyPrices(): SpotPrices {
+  const usdOf = (pool: SpotPool): number | undefined => listPrice(pool)?.spotUsd;
+  return {
+    priceAt: usdOf,
+    history: (pool, from) => {
+      const usd = usdOf(pool);
+      return usd === undefined ? [] : [{ at: from, usd }];
+    },
+    spotDiscount: (instanceType, zoneId) => {
+      const list = listPrice({ instanceType, zoneId });
+      return list ? list.spotUsd / list.onDemandUsd : 1;
+    },
+  };
+}
+
 /** The price of a pool moves at steps of its own. */
 interface Drift {
   readonly length: number;

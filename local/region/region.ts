@@ -1,5 +1,7 @@
 /** One machine as an AWS region: the emulator, a SageMaker and a Spot market beside it, and the stack deployed into it. */
 import { join } from 'node:path';
+import { type RegionClock, startRegionClock } from '../clock/region-clock.ts';
+import type { VirtualClock } from '../clock/virtual-clock.ts';
 import { type Emulator, startEmulator } from '../emulator/emulator.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../market/market.ts';
 import { startLocalSageMaker } from '../sagemaker/server.ts';
@@ -24,6 +26,13 @@ export interface RegionOptions {
   readonly market: MarketScript;
   /** Seconds that a host gets between SIGTERM and SIGKILL; SageMaker's are 120. */
   readonly graceSeconds?: number;
+  /**
+   * The region goes by a virtual clock, which stands while anything is at work and jumps to what comes next when
+   * nothing is. It stands until it is started. Default: the clock on the wall.
+   */
+  readonly isClockVirtual?: boolean;
+  /** Spot always costs what the catalog says. */
+  readonly steadyPrices?: boolean;
   readonly log: (line: string) => void;
   /** Told before each part starts. */
   readonly onStep?: (text: string) => void;
@@ -33,6 +42,8 @@ export interface Region {
   readonly endpoints: Endpoints;
   readonly clients: LocalClients;
   readonly stack: Stack;
+  /** Only with `isClockVirtual`. */
+  readonly clock: VirtualClock | undefined;
   /** Resolves if the emulator ends by itself. */
   readonly emulatorExited: Promise<void>;
   /** Ends every process of the region and keeps its state; idempotent. */
@@ -52,9 +63,12 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
     for (const closer of closers.splice(0).reverse()) await closer();
   };
   try {
+    const time = await startRegionClock(options);
+    closers.push(() => time.close());
     options.onStep?.('emulator (S3, EventBridge, Step Functions, Lambda, DynamoDB, SQS, API Gateway)');
-    const emulator = await startAws(options, endpoints, ports.aws);
+    const emulator = await startAws(options, endpoints, { port: ports.aws, time });
     closers.push(() => emulator.stop());
+    time.followEmulator(endpoints.aws);
     const clients = localClients(endpoints);
     options.onStep?.('Spot market and SageMaker');
     const market = await startLocalMarket({
@@ -62,20 +76,26 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
       awsEndpointUrl: endpoints.aws,
       script: options.market,
       graceSeconds: options.graceSeconds ?? 120,
+      steadyPrices: options.steadyPrices ?? false,
+      clock: time.clock,
       log: options.log,
     });
     closers.push(() => market.close());
-    closers.push(await startSageMaker(options, { endpoints, clients, port: ports.sageMaker, market }));
+    closers.push(await startSageMaker(options, { endpoints, clients, port: ports.sageMaker, market, time }));
     options.onStep?.('stack (osls deploy)');
     const { stack } = await deploy({ ...options, endpoints, clients });
-    return { endpoints, clients, stack, emulatorExited: emulator.exited, close };
+    return { endpoints, clients, stack, clock: time.virtual, emulatorExited: emulator.exited, close };
   } catch (error: unknown) {
     await close();
     throw error;
   }
 }
 
-async function startAws(options: RegionOptions, endpoints: Endpoints, port: number): Promise<Emulator> {
+async function startAws(
+  options: RegionOptions,
+  endpoints: Endpoints,
+  { port, time }: { readonly port: number; readonly time: RegionClock },
+): Promise<Emulator> {
   const { AWS_ENDPOINT_URL_SAGEMAKER = '', AWS_ENDPOINT_URL_EC2 = '' } = environmentFor(endpoints);
   return startEmulator({
     pythonPath: options.pythonPath,
@@ -83,8 +103,14 @@ async function startAws(options: RegionOptions, endpoints: Endpoints, port: numb
     port,
     nodePath: process.execPath,
     // The functions find the two servers through the SDK's own variables; no line of them knows.
-    environment: { AWS_ENDPOINT_URL_SAGEMAKER, AWS_ENDPOINT_URL_EC2 },
+    // What is native lies beside the bundles: on AWS in a layer, here where npm installed it.
+    environment: {
+      AWS_ENDPOINT_URL_SAGEMAKER,
+      AWS_ENDPOINT_URL_EC2,
+      NODE_PATH: join(options.projectFolder, 'node_modules'),
+    },
     log: join(options.stateDirectory, 'logs', 'emulator.log'),
+    ...time.emulator,
   });
 }
 
@@ -95,6 +121,7 @@ async function startSageMaker(
     readonly clients: LocalClients;
     readonly port: number;
     readonly market: LocalMarket;
+    readonly time: RegionClock;
   },
 ): Promise<() => Promise<void>> {
   const server = await startLocalSageMaker({
@@ -108,6 +135,7 @@ async function startSageMaker(
     subnetZone: async (subnetId) => subnetZone(at.clients.ec2, subnetId),
     spotDiscount: at.market.spotDiscount,
     ...(options.graceSeconds !== undefined && { graceSeconds: options.graceSeconds }),
+    ...at.time.sageMaker,
     log: options.log,
   });
   return () => server.close();

@@ -3,6 +3,17 @@ import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
 import type { CapacityLease, CapacityMarket, CapacityRequest } from '../market/port.ts';
 import { ec2Name, groupsOf, marketOf } from './job-record.ts';
 
+export const NO_CAPACITY =
+  'Unable to provision requested ML compute capacity. Please retry using a different ML instance type.';
+export const STARVED = 'Insufficient capacity error from EC2 while launching instances, retrying!';
+
+const ACCELERATED = /^ml\.(p|g|trn)\d/;
+
+/** On-Demand jobs with accelerators wait in Pending, all others in Starting. */
+export const pendsWhenStarved = (request: CreateTrainingJobRequest): boolean =>
+  marketOf(request) === 'on-demand' &&
+  groupsOf(request).some((group) => ACCELERATED.test(group.instanceType));
+
 export const capacityRequest = (
   owner: string,
   request: CreateTrainingJobRequest,
@@ -32,12 +43,15 @@ export function billingRate(
   );
 }
 
-/** undefined when the signal came first. onStarved: called once, when there is none at the first try. */
+/**
+ * undefined when the signal came first. onStarved: called once, when there is none at the first try; what it returns is
+ * called at the very moment at which the waiting ends.
+ */
 export function waitForCapacity(
   market: CapacityMarket,
   request: CapacityRequest,
   signal: AbortSignal,
-  onStarved: () => void,
+  onStarved: () => () => void,
 ): Promise<CapacityLease | undefined> {
   if (signal.aborted) return Promise.resolve(undefined);
   const first = market.acquire(request);
@@ -45,9 +59,11 @@ export function waitForCapacity(
   const { promise, resolve, reject } = Promise.withResolvers<CapacityLease | undefined>();
   let isSettled = false;
   let unsubscribe: (() => void) | undefined;
+  let onEnd: (() => void) | undefined;
   const stop = (): void => {
     isSettled = true;
     unsubscribe?.();
+    onEnd?.();
     signal.removeEventListener('abort', giveUp);
   };
   const giveUp = (): void => {
@@ -71,7 +87,7 @@ export function waitForCapacity(
   const unsubscribeFromMarket = market.onCapacity(tryAgain);
   if (isSettled) unsubscribeFromMarket();
   else unsubscribe = unsubscribeFromMarket;
-  onStarved();
+  onEnd = onStarved();
   // Capacity may have come between the first try and the subscription.
   tryAgain();
   return promise;

@@ -123,6 +123,8 @@ export interface HostSurroundings {
   readonly path: string;
   /** The first of the ports that are the job's own (addresses.ts). */
   readonly masterPort: number;
+  /** Under everything else. */
+  readonly given?: Readonly<Record<string, string>>;
   /** CPUs of each host: those of this machine, shared out. */
   readonly cpusPerHost: number;
 }
@@ -138,6 +140,7 @@ export function environmentOf(
   surroundings: HostSurroundings,
 ): Record<string, string> {
   return {
+    ...surroundings.given,
     PATH: surroundings.path,
     HOME: join(host.root, 'root'),
     LANG: 'C.UTF-8',

@@ -1,6 +1,6 @@
 /** Why a job ends before its program does, and how that shows. */
 import type { SecondaryStatus } from '@aws-sdk/client-sagemaker';
-import { after } from './concurrency.ts';
+import type { Clock } from '../clock/clock.ts';
 
 export type Ending = 'stopped' | 'maxRuntime' | 'maxWait' | 'maxPending' | 'noCapacity' | 'serverCloses';
 
@@ -16,13 +16,15 @@ export const STOPPED_AS: Readonly<
 /** The first reason to end counts; time limits are among the reasons. */
 export class EndingSwitch {
   readonly #controller = new AbortController();
+  readonly #clock: Clock;
   readonly #timeScale: number;
   readonly #onLimit: (ending: Ending) => Promise<void>;
   readonly #cancels = new Set<() => void>();
   #ending: Ending | undefined;
 
-  /** timeScale: job seconds in a real second. onLimit: before a limit ends the job. */
-  constructor(timeScale: number, onLimit: (ending: Ending) => Promise<void>) {
+  /** timeScale: job seconds in a second of the clock. onLimit: before a limit ends the job. */
+  constructor(clock: Clock, timeScale: number, onLimit: (ending: Ending) => Promise<void>) {
+    this.#clock = clock;
     this.#timeScale = timeScale;
     this.#onLimit = onLimit;
   }
@@ -43,7 +45,8 @@ export class EndingSwitch {
   /** Ends the job after so many job seconds, unless the returned function is called. */
   limit(ending: Ending, seconds: number | undefined): () => void {
     if (seconds === undefined) return () => {};
-    const cancelTimer = after((seconds / this.#timeScale) * 1000, () => {
+    const endMs = this.#clock.now() + (seconds / this.#timeScale) * 1000;
+    const cancelTimer = this.#clock.at(endMs, () => {
       if (this.#ending === undefined) void this.#onLimit(ending).then(() => this.end(ending));
     });
     const cancel = (): void => {

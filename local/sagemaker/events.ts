@@ -5,6 +5,7 @@ import { type EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventb
 import { eventDetail } from './describe.ts';
 import { messageOf } from './errors.ts';
 import type { JobRecord } from './job-record.ts';
+import type { Settings } from './options.ts';
 
 export interface EventSender {
   send(record: JobRecord): void;
@@ -15,13 +16,17 @@ export interface EventSender {
 const ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 200;
 
-export function makeEventSender(client: EventBridgeClient, log: (line: string) => void): EventSender {
+export function makeEventSender(
+  client: EventBridgeClient,
+  { log, clock }: Pick<Settings, 'log' | 'clock'>,
+): EventSender {
   const tails = new Map<string, Promise<void>>();
   return {
     send: (record) => {
       const tail = inTurn(tails.get(record.name), () => deliver(client, record, log));
       tails.set(record.name, tail);
       void forget(tails, record.name, tail);
+      void tail.then(clock.hold(`an event of ${record.name}`));
     },
     flush: async () => {
       await Promise.all(tails.values());

@@ -34,6 +34,8 @@ export interface GangContext {
   readonly masterPort: number;
   readonly scratchDirectory: string;
   readonly onCheckpointSynced: () => void;
+  /** Told when all hosts' programs sleep on a virtual clock, and when one is awake again. */
+  readonly onRest: (isAtRest: boolean) => void;
   readonly metrics: JobMetrics;
 }
 
@@ -70,6 +72,8 @@ class LocalGang implements Gang {
   readonly #syncs: readonly CheckpointSync[];
   #feeders: readonly PipeFeeder[] = [];
   #running: readonly RunningHost[] = [];
+  /** Hosts whose programs sleep on a virtual clock. */
+  readonly #asleep = new Set<Host>();
 
   constructor(context: GangContext) {
     this.#context = context;
@@ -136,10 +140,12 @@ class LocalGang implements Gang {
 
   #startHost(host: Host, epoch: number): RunningHost {
     const { clients, hosts, jobArn, masterPort, metrics, request, settings } = this.#context;
+    const sleeper = settings.sleepers?.join((isAsleep) => this.#onSleep(host, isAsleep));
     const process = startHost(settings.pythonPath, {
       command: commandOf(request, host),
       environment: environmentOf(request, host, {
         jobArn,
+        given: { ...settings.hostEnvironment, ...sleeper?.environment },
         region: settings.region,
         awsEndpointUrl: settings.awsEndpointUrl,
         credentials: settings.credentials,
@@ -163,7 +169,18 @@ class LocalGang implements Gang {
     const drained = Promise.all([readLines(process.stdout, take), readLines(process.stderr, take)]).then(() =>
       stream.close(),
     );
+    void process.exited.then(() => {
+      sleeper?.leave();
+      // One that was killed in its sleep: its end is work to do.
+      this.#onSleep(host, false);
+    });
     return { host, process, drained };
+  }
+
+  #onSleep(host: Host, isAsleep: boolean): void {
+    if (isAsleep) this.#asleep.add(host);
+    else this.#asleep.delete(host);
+    this.#context.onRest(this.#asleep.size === this.#context.hosts.length);
   }
 
   async stop(graceSeconds: number): Promise<void> {

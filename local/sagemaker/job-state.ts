@@ -38,8 +38,9 @@ export class JobState {
   async change(status: TrainingJobStatus, secondaryStatus: SecondaryStatus, message: string): Promise<void> {
     // A stop that came meanwhile is not taken back by what was under way.
     if (this.#record.status === 'Stopping' && status === 'InProgress') return;
-    this.#record = withStatus(this.#record, { status, secondaryStatus, message }, Date.now());
     const { store, events, settings } = this.#services;
+    const now = settings.clock.now();
+    this.#record = withStatus(this.#record, { status, secondaryStatus, message }, now);
     const record = this.#record;
     const reason = record.failureReason === undefined ? '' : `: ${record.failureReason}`;
     settings.log(`${record.name} ${record.status}/${record.secondaryStatus}${reason}`);
@@ -52,7 +53,7 @@ export class JobState {
   }
 
   async end(status: TrainingJobStatus, secondaryStatus: SecondaryStatus, message: string): Promise<void> {
-    const now = Date.now();
+    const now = this.#services.settings.clock.now();
     this.update((record) => {
       const done = withPhaseEnded(record, this.#services.settings.timeScale, now);
       return done.trainingStartedAt === undefined ? done : { ...done, trainingEndedAt: now };

@@ -1,5 +1,6 @@
 /** The API's operations: a checked body in, the answer's body out. */
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
+import type { Clock } from '../clock/clock.ts';
 import { type Structure, violationMessage, violations } from './constraints.ts';
 import { MAXIMUM_HOSTS } from './container.ts';
 import { describeJob, summariseJob } from './describe.ts';
@@ -17,6 +18,7 @@ export interface OperationContext {
   readonly registry: JobRegistry;
   readonly abilities: LocalAbilities;
   readonly timeScale: number;
+  readonly clock: Clock;
 }
 
 interface Operation {
@@ -95,7 +97,7 @@ function jobOf(name: string, { registry }: OperationContext): TrainingJob {
 }
 
 function describeTrainingJob({ TrainingJobName }: Named, context: OperationContext): Answer {
-  return describeJob(jobOf(TrainingJobName, context).record, context.timeScale, Date.now());
+  return describeJob(jobOf(TrainingJobName, context).record, context.timeScale, context.clock.now());
 }
 
 async function stopTrainingJob({ TrainingJobName }: Named, context: OperationContext): Promise<Answer> {
@@ -139,7 +141,7 @@ async function updateTrainingJob(
     return {
       ...record,
       request: { ...record.request, ...changes, ResourceConfig: merged },
-      modifiedAt: Date.now(),
+      modifiedAt: context.clock.now(),
     };
   });
   return { TrainingJobArn: job.record.arn };

@@ -1,3 +1,5 @@
+import { type Clock, wallClock } from '../clock/clock.ts';
+import type { Sleepers } from '../clock/sleepers.ts';
 import type { CapacityMarket } from '../market/port.ts';
 
 export interface LocalSageMakerOptions {
@@ -22,6 +24,12 @@ export interface LocalSageMakerOptions {
    * training and billable seconds count faster. Time stamps and the grace time stay real.
    */
   readonly timeScale?: number;
+  /** Of time stamps and limits; the grace time and the syncing of checkpoints stay real. Default: the clock on the wall. */
+  readonly clock?: Clock;
+  /** Where programs of the hosts sleep on a virtual clock. Without it, one of them that runs holds the clock. */
+  readonly sleepers?: Sleepers;
+  /** For every host's program, under what the platform and the request set. */
+  readonly hostEnvironment?: Readonly<Record<string, string>>;
   readonly log?: (line: string) => void;
   readonly checkpointSyncSeconds?: number;
   /** Spot price divided by On-Demand price; 1 where nothing is known. EC2 names without `ml.`. */
@@ -42,8 +50,9 @@ export interface LocalSageMakerOptions {
 }
 
 /** The options with every default filled in. */
-export type Settings = Required<Omit<LocalSageMakerOptions, 'fileSystemsDirectory'>> & {
+export type Settings = Required<Omit<LocalSageMakerOptions, 'fileSystemsDirectory' | 'sleepers'>> & {
   readonly fileSystemsDirectory: string | undefined;
+  readonly sleepers: Sleepers | undefined;
 };
 
 export function settingsOf(options: LocalSageMakerOptions): Settings {
@@ -52,6 +61,9 @@ export function settingsOf(options: LocalSageMakerOptions): Settings {
   return {
     graceSeconds: 120,
     timeScale: 1,
+    clock: wallClock,
+    sleepers: undefined,
+    hostEnvironment: {},
     log: () => {},
     checkpointSyncSeconds: 1,
     spotDiscount: () => 1,

@@ -47,7 +47,7 @@ class DiskRegistry implements JobRegistry {
     const { events, store } = this.#services;
     let current = record;
     if (!hasEnded(record)) {
-      const now = Date.now();
+      const now = this.#services.settings.clock.now();
       const hasTrained = record.trainingStartedAt !== undefined;
       const change = { status: 'Failed', secondaryStatus: 'Failed', message: 'Training job failed' } as const;
       current = {
@@ -72,7 +72,7 @@ class DiskRegistry implements JobRegistry {
       const zoneIds = await this.#zonesOf(request);
       await this.#requireData(request);
       this.#requireQuota(request);
-      const record = newRecord(request, arn, Date.now());
+      const record = newRecord(request, arn, this.#services.settings.clock.now());
       const job = new TrainingJob(record, zoneIds, this.#services);
       await this.#services.store.save(record);
       this.#jobs.set(name, job);

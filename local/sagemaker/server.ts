@@ -35,7 +35,7 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
     settings,
     clients,
     store: await openJobStore(settings.stateDirectory),
-    events: makeEventSender(clients.events, settings.log),
+    events: makeEventSender(clients.events, settings),
     addresses: makeAddressBook(Math.random),
     scanner: makeLineScanner(),
   };
@@ -44,6 +44,7 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
     registry,
     abilities: { canServeFileSystems: settings.fileSystemsDirectory !== undefined },
     timeScale: settings.timeScale,
+    clock: settings.clock,
   };
   const server = makeHttpServer((operation, body) => runOperation(operation, body, context), settings.log);
   server.listen(settings.port, '127.0.0.1');

@@ -28,7 +28,11 @@ export function openStay(
   services: StayServices,
   record: JobRecord,
   lease: CapacityLease,
-  place: { readonly slot: number; readonly masterPort: number },
+  place: {
+    readonly slot: number;
+    readonly masterPort: number;
+    readonly onRest: (isAtRest: boolean) => void;
+  },
 ): Stay {
   const { clients, scanner, settings, store } = services;
   const { request, arn, name } = record;
@@ -56,6 +60,7 @@ export function openStay(
     masterPort: place.masterPort,
     scratchDirectory: join(directory, 'scratch'),
     onCheckpointSynced: () => lease.checkpointSynced(),
+    onRest: place.onRest,
     metrics,
   });
   return { gang, reclaim: reclaim.signal, noticeSeconds: () => noticeSeconds };

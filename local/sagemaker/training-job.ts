@@ -1,20 +1,21 @@
 /** The life of one training job, from waiting for capacity to its end, through interruptions. */
 import { join } from 'node:path';
+import { Presence } from '../clock/presence.ts';
 import type { CapacityLease } from '../market/port.ts';
 import type { AddressBook } from './addresses.ts';
 import { type ArtifactKind, uploadArtifacts } from './artifacts.ts';
-import { billingRate, capacityRequest, waitForCapacity } from './capacity.ts';
+import {
+  billingRate,
+  capacityRequest,
+  NO_CAPACITY,
+  pendsWhenStarved,
+  STARVED,
+  waitForCapacity,
+} from './capacity.ts';
 import { EndingSwitch, STOPPED_AS } from './endings.ts';
 import { JobFailure, messageOf, TRY_AGAIN } from './errors.ts';
 import { failureOf, type Gang, type GangOutcome } from './gang.ts';
-import {
-  groupsOf,
-  type JobRecord,
-  marketOf,
-  secondsUntil,
-  withPhaseEnded,
-  withPhaseStarted,
-} from './job-record.ts';
+import { type JobRecord, marketOf, secondsUntil, withPhaseEnded, withPhaseStarted } from './job-record.ts';
 import { JobState, type StateServices } from './job-state.ts';
 import { openStay, type StayServices } from './stay.ts';
 
@@ -22,22 +23,20 @@ export interface JobServices extends StateServices, StayServices {
   readonly addresses: AddressBook;
 }
 
-const NO_CAPACITY =
-  'Unable to provision requested ML compute capacity. Please retry using a different ML instance type.';
-const STARVED = 'Insufficient capacity error from EC2 while launching instances, retrying!';
 /** How long (in job seconds) an On-Demand job without accelerators is retried here before it fails; AWS tells no figure. */
 const ON_DEMAND_PATIENCE_SECONDS = 900;
 /** Peers of a failed host are of no more use; what they may still save they save in this time. */
 const PEER_GRACE_SECONDS = 10;
 const CLOSE_GRACE_SECONDS = 5;
 const DAY_SECONDS = 86_400;
-const ACCELERATED = /^ml\.(p|g|trn)\d/;
 
 export class TrainingJob {
   readonly #services: JobServices;
   readonly #zoneIds: readonly string[] | undefined;
   readonly #state: JobState;
   readonly #endings: EndingSwitch;
+  /** A virtual clock goes on while the job waits for capacity, and while its hosts' programs sleep. */
+  readonly #presence: Presence;
   #done: Promise<void> = Promise.resolve();
 
   /** zoneIds: those of the job's subnets; undefined when it names none. */
@@ -45,7 +44,10 @@ export class TrainingJob {
     this.#zoneIds = zoneIds;
     this.#services = services;
     this.#state = new JobState(record, services);
-    this.#endings = new EndingSwitch(services.settings.timeScale, async (ending) => {
+    const { clock, timeScale } = services.settings;
+    this.#presence = new Presence(clock, record.name);
+    this.#endings = new EndingSwitch(clock, timeScale, async (ending) => {
+      this.#presence.work();
       if (ending !== 'noCapacity') await this.#showStopping();
     });
   }
@@ -60,12 +62,14 @@ export class TrainingJob {
   }
 
   start(): void {
-    this.#done = this.#run();
+    this.#presence.work();
+    this.#done = this.#run().finally(() => this.#presence.rest());
   }
 
   /** StopTrainingJob of a job that has not ended; asking twice is asking once. */
   async stop(): Promise<void> {
     if (this.#endings.ending !== undefined) return;
+    this.#presence.work();
     await this.#showStopping();
     this.#endings.end('stopped');
   }
@@ -120,17 +124,21 @@ export class TrainingJob {
 
   async #acquire(): Promise<CapacityLease | undefined> {
     const { request, name } = this.record;
-    const pends =
-      marketOf(request) === 'on-demand' &&
-      groupsOf(request).some((group) => ACCELERATED.test(group.instanceType));
+    const pends = pendsWhenStarved(request);
     const cancels: (() => void)[] = [];
-    const onStarved = (): void => {
-      void this.#state.change('InProgress', pends ? 'Pending' : 'Starting', STARVED);
+    const onStarved = (): (() => void) => {
+      let isWaiting = true;
+      const told = this.#state.change('InProgress', pends ? 'Pending' : 'Starting', STARVED);
+      void told.then(() => isWaiting && this.#presence.rest());
       if (pends)
         cancels.push(this.#endings.limit('maxPending', request.StoppingCondition?.MaxPendingTimeInSeconds));
       else if (marketOf(request) === 'on-demand') {
         cancels.push(this.#endings.limit('noCapacity', ON_DEMAND_PATIENCE_SECONDS));
       }
+      return () => {
+        isWaiting = false;
+        this.#presence.work();
+      };
     };
     const wanted = capacityRequest(name, request, this.#zoneIds);
     const lease = await waitForCapacity(
@@ -148,31 +156,39 @@ export class TrainingJob {
     const { gang, reclaim, noticeSeconds } = openStay(this.#services, this.record, lease, {
       slot,
       masterPort,
+      onRest: (isAtRest) => (isAtRest && !cut.aborted ? this.#presence.rest() : this.#presence.work()),
     });
+    const cut = AbortSignal.any([reclaim, this.#endings.signal]);
+    cut.addEventListener('abort', () => this.#presence.work(), { once: true });
     this.#state.update((record) =>
-      withPhaseStarted(record, billingRate(record.request, lease.zoneId, settings.spotDiscount), Date.now()),
+      withPhaseStarted(
+        record,
+        billingRate(record.request, lease.zoneId, settings.spotDiscount),
+        settings.clock.now(),
+      ),
     );
     const cancelRuntime = this.#limitRuntime();
     try {
-      return await this.#runGang(gang, reclaim, noticeSeconds);
+      return await this.#runGang(gang, cut, noticeSeconds);
     } finally {
       cancelRuntime();
       // Whatever went wrong on the way: no process stays.
       await gang.stop(0);
       await gang.metrics.close();
-      this.#state.update((record) => withPhaseEnded(record, settings.timeScale, Date.now()));
+      this.#state.update((record) => withPhaseEnded(record, settings.timeScale, settings.clock.now()));
     }
   }
 
   /** Time on capacity before an interruption counts: whether SageMaker counts so is not documented. */
   #limitRuntime(): () => void {
-    const { trainingSeconds } = secondsUntil(this.record, this.#services.settings.timeScale, Date.now());
+    const { settings } = this.#services;
+    const { trainingSeconds } = secondsUntil(this.record, settings.timeScale, settings.clock.now());
     const runtime = this.record.request.StoppingCondition?.MaxRuntimeInSeconds ?? DAY_SECONDS;
     return this.#endings.limit('maxRuntime', Math.max(0, runtime - trainingSeconds));
   }
 
-  async #runGang(gang: Gang, reclaim: AbortSignal, noticeSeconds: () => number): Promise<boolean> {
-    const outcome = await this.#prepareAndRun(gang, AbortSignal.any([reclaim, this.#endings.signal]));
+  async #runGang(gang: Gang, cut: AbortSignal, noticeSeconds: () => number): Promise<boolean> {
+    const outcome = await this.#prepareAndRun(gang, cut);
     if (outcome) {
       await this.#conclude(outcome, gang);
       return false;
@@ -254,7 +270,7 @@ export class TrainingJob {
         outputPath: output?.S3OutputPath ?? '',
         compression: output?.CompressionType ?? 'GZIP',
         hosts: gang.hosts,
-        scratchDirectory: join(this.#directory, 'scratch'),
+        scratchDirectory: join(this.#services.store.directoryOf(this.record.name), 'scratch'),
       },
       kinds,
     );
@@ -268,9 +284,5 @@ export class TrainingJob {
     if (failure !== error) this.#services.settings.log(`${this.record.name}: ${messageOf(error)}`);
     this.#state.update((record) => ({ ...record, failureReason: failure.message }));
     await this.#state.end('Failed', 'Failed', 'Training job failed');
-  }
-
-  get #directory(): string {
-    return this.#services.store.directoryOf(this.record.name);
   }
 }

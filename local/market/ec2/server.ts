@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
+import type { Clock } from '../../clock/clock.ts';
 import { Ec2Error } from './errors.ts';
 import { describeInstanceTypes } from './instance-types.ts';
 import { passOn } from './pass-on.ts';
@@ -19,6 +20,7 @@ export interface Ec2ServerOptions {
   /** For requests that are not signed. */
   readonly region: string;
   readonly market: MarketState;
+  readonly clock: Clock;
   readonly log: (line: string) => void;
 }
 
@@ -81,7 +83,7 @@ async function answer(
   try {
     const query = readQuery(parameters);
     const region = regionOf(request) ?? options.region;
-    const answered = action({ query, region, nowMs: Date.now(), market: options.market });
+    const answered = action({ query, region, nowMs: options.clock.now(), market: options.market });
     if (query.isTrue('DryRun')) {
       throw new Ec2Error('DryRunOperation', 'Request would have succeeded, but DryRun flag is set.', 412);
     }

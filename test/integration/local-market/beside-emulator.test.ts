@@ -149,7 +149,7 @@ describe('the command line', () => {
       stderr: expect.stringContaining('seed:NUMBER'),
     });
     await expect(run('--time-scale', '0')).rejects.toMatchObject({
-      stderr: expect.stringContaining('timeScale is 0, give a number above 0'),
+      stderr: expect.stringContaining('--time-scale is "0": give a number above 0'),
     });
   });
 });

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ec2OnDemandUsd } from '../../../functions/core/catalog/catalog.ts';
+import { wallClock } from '../../../local/clock/clock.ts';
 import { startMarketTime } from '../../../local/market/market-time.ts';
 import { makePrices } from '../../../local/market/prices.ts';
 import { zoneScore } from '../../../local/market/scores.ts';
@@ -10,7 +11,7 @@ import { listPrice, zonesOf, zonesOffering } from '../../../local/market/world.t
 
 const HOUR = 3_600;
 const pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az4' };
-const time = startMarketTime(1, () => 0);
+const time = startMarketTime(1, { ...wallClock, now: () => 0 });
 const FAMILY = ['g5.xlarge', 'g6.xlarge', 'g4dn.xlarge'];
 
 describe('Spot prices', () => {

@@ -1,0 +1,52 @@
+/** The clock of a whole region: with a virtual one, also its file, the programs that sleep on it, the emulator that follows it. */
+import { join } from 'node:path';
+import type { EmulatorOptions } from '../emulator/emulator.ts';
+import type { LocalSageMakerOptions } from '../sagemaker/options.ts';
+import { type Clock, wallClock } from './clock.ts';
+import { emulatorFollower } from './emulator-follower.ts';
+import { startSleepers } from './sleepers.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+export interface RegionClock {
+  readonly clock: Clock;
+  /** Undefined where the region goes by the wall's. */
+  readonly virtual: VirtualClock | undefined;
+  readonly emulator: Pick<EmulatorOptions, 'clockFile'>;
+  readonly sageMaker: Pick<LocalSageMakerOptions, 'clock' | 'sleepers' | 'hostEnvironment'>;
+  followEmulator(url: string): void;
+  close(): Promise<void>;
+}
+
+const onTheWall: RegionClock = {
+  clock: wallClock,
+  virtual: undefined,
+  emulator: {},
+  sageMaker: { clock: wallClock },
+  followEmulator: () => undefined,
+  close: () => Promise.resolve(),
+};
+
+/** A virtual clock begins at the full second of now, and stands until it is started. */
+export async function startRegionClock(options: {
+  readonly isClockVirtual?: boolean;
+  readonly stateDirectory: string;
+  readonly log: (line: string) => void;
+}): Promise<RegionClock> {
+  const { isClockVirtual = false, stateDirectory, log } = options;
+  if (!isClockVirtual) return onTheWall;
+  const file = join(stateDirectory, 'clock');
+  const clock = new VirtualClock({ file, startMs: Math.floor(Date.now() / 1_000) * 1_000, log });
+  const sleepers = await startSleepers({ clock, file });
+  const hostEnvironment = { PYTHONPATH: join(import.meta.dirname, 'python') };
+  return {
+    clock,
+    virtual: clock,
+    emulator: { clockFile: file },
+    sageMaker: { clock, sleepers, hostEnvironment },
+    followEmulator: (url) => clock.follow(emulatorFollower(url, log)),
+    close: async () => {
+      await sleepers.close();
+      await clock.close();
+    },
+  };
+}
