@@ -69,3 +69,10 @@ function parse(text: string | undefined): unknown {
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/** Of all shards that the run trains on; undefined where a manifest does not say. */
+export async function datasetBytes(store: ObjectStore, run: RunRecord): Promise<number | undefined> {
+  const { shards } = await datasetOf(store, run);
+  const known = shards.map(({ totals }) => totals?.bytes);
+  return known.includes(undefined) ? undefined : sum(known.map((bytes) => bytes ?? 0));
+}

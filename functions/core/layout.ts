@@ -38,6 +38,8 @@ export const layout = {
     `${pipeline}/runs/${runId}/attempts/${attempt}/`,
   models: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/models/`,
   agent: (digest: string) => `agent/${digest}/`,
+  /** The bucket of another region in which attempts may run; its keys are those of the data bucket. */
+  regionBucket: (dataBucket: string, region: string) => `${dataBucket}-${region}`,
 } as const;
 
 const VERSION_DIGITS = 8;

@@ -47,7 +47,7 @@ export class AccountsDifferError extends Error {
 const MOST_EXAMPLES = 100;
 
 /** An order-free digest of keys and ETags: equal sums mean equal multisets. */
-class KeySum {
+export class KeySum {
   #sum = 0n;
   count = 0;
 
@@ -106,7 +106,7 @@ async function settleExcluded(
   } else await writer.rejected([key, etag, size, reason]);
 }
 
-async function readLines(store: BlobStore, key: string): Promise<string> {
+export async function readLines(store: BlobStore, key: string): Promise<string> {
   const found = await store.get(key);
   if (found.kind !== 'found') throw new AccountsDifferError(key, 'this list is gone');
   return decompress(joinChunks(found.chunks));
@@ -147,7 +147,7 @@ async function readMembers(store: BlobStore, books: Books, seen: Seen): Promise<
 const LINES_IN_PART = 100_000;
 
 /** Writes the sorted list of what this generation has dealt with, part by part. */
-class ArrivalsWriter {
+export class ArrivalsWriter {
   readonly #store: BlobStore;
   readonly #at: Places;
   readonly #parts: Manifest['arrivals']['parts'] = [];
@@ -170,7 +170,7 @@ class ArrivalsWriter {
     await this.#add(line);
   }
 
-  async rejected(line: [string, string, number, Rejection]): Promise<void> {
+  async rejected(line: [string, string, number, Rejection, string?]): Promise<void> {
     this.#rejected += 1;
     this.#byReason[line[3]] = (this.#byReason[line[3]] ?? 0) + 1;
     if (this.#examples.length < MOST_EXAMPLES) this.#examples.push({ key: line[0], reason: line[3] });

@@ -37,7 +37,7 @@ export function seededRandom(seed: string): () => number {
 }
 
 /** Uniform below `bound`, without the bias of a plain remainder. */
-function below(next: () => number, bound: number): number {
+export function below(next: () => number, bound: number): number {
   const limit = 0x1_0000_0000 - (0x1_0000_0000 % bound);
   for (;;) {
     const value = next();

@@ -12,7 +12,7 @@ import { places } from './places.ts';
 import { type BlobStore, joinChunks, type ListedBlob, readText } from './port.ts';
 import { IMAGE_ENGINE } from './preparing.ts';
 import { type Plan, planSchema } from './records.ts';
-import { listGenerations, sealedFilter } from './sealed-arrivals.ts';
+import { accountingGenerations, sealedFilter } from './sealed-arrivals.ts';
 import { type Dealing, type DealingLimits, dealSamples, type SampleSizes } from './sharding.ts';
 import { decompress } from './spool.ts';
 
@@ -185,7 +185,7 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   const annotations = await Annotations.open(deps.store, input.packing, incoming);
   const labels = annotations && new SampleLabels(annotations);
   const draft = new DraftPlan({ incoming, format: formatOf(input.packing), settings: input.packing, labels });
-  const generations = await listGenerations(deps.store, input.pipeline);
+  const generations = await accountingGenerations(deps.store, input.pipeline);
   const isSealed = sealedFilter(deps.store, generations, annotations?.version);
   const noData = new Set([incoming, `${incoming}${input.settleMarker ?? ''}`, annotations?.key]);
   const takeUp = async (object: ListedBlob): Promise<void> => {

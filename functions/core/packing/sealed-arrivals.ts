@@ -1,10 +1,11 @@
 /** What earlier generations have dealt with, streamed in the listing's order beside the listing itself. */
-import { layout } from '../layout.ts';
+import { layout, parseGeneration } from '../layout.ts';
 import { compareKeys } from './order.ts';
 import { places } from './places.ts';
-import { type BlobStore, joinChunks, listPages, readText } from './port.ts';
+import { type BlobStore, joinChunks, readText } from './port.ts';
 import { type Manifest, manifestSchema, type SealedLine, sealedLine } from './records.ts';
 import { decompress, linesOf } from './spool.ts';
+import { type DatasetVersion, newestVersion, versionsIn } from './versions.ts';
 
 /** What a run has sealed: its generation, or a manifest without shards when all arrivals were rejected. */
 export async function readSealed(
@@ -20,15 +21,51 @@ export async function readSealed(
   return text === undefined ? undefined : manifestSchema.parse(JSON.parse(text));
 }
 
-/** Every sealed generation of the pipeline, oldest first, those that only rejected included. Other folders are none. */
+/** Every generation of the pipeline, oldest first: replaced and pruned ones and those that only rejected are among them. */
 export async function listGenerations(store: BlobStore, pipeline: string): Promise<Manifest[]> {
+  const versions = versionsIn(store);
+  const newest = await newestVersion(versions, pipeline);
+  return manifestsOf(
+    store,
+    pipeline,
+    (await versions.folders(layout.dataset(pipeline))).filter(isMade(newest)),
+  );
+}
+
+/** What together accounts for every arrival: generations, those replaced aside, whose arrivals their successors hold. */
+export async function accountingGenerations(store: BlobStore, pipeline: string): Promise<Manifest[]> {
+  const versions = versionsIn(store);
+  const newest = await newestVersion(versions, pipeline);
+  const replaced = new Set(newest?.replaced);
+  const folders = (await versions.folders(layout.dataset(pipeline))).filter(isMade(newest));
+  return manifestsOf(
+    store,
+    pipeline,
+    folders.filter((name) => !replaced.has(name)),
+  );
+}
+
+/** A compacted generation is one only when a version names it: until then what it holds is elsewhere. */
+const isMade =
+  (newest: DatasetVersion | undefined) =>
+  (name: string): boolean => {
+    const generation = parseGeneration(name);
+    return generation !== undefined && (!generation.isCompacted || newest?.added[name] !== undefined);
+  };
+
+const AT_ONCE = 16;
+
+/** Manifests of these, as far as they are sealed. */
+export async function manifestsOf(
+  store: BlobStore,
+  pipeline: string,
+  generations: readonly string[],
+): Promise<Manifest[]> {
   const manifests: Manifest[] = [];
-  for await (const page of listPages(store, layout.dataset(pipeline), { delimiter: '/' })) {
-    for (const folder of page.prefixes) {
-      const generation = folder.slice(layout.dataset(pipeline).length, -1);
-      const manifest = await readSealed(store, pipeline, generation);
-      if (manifest !== undefined) manifests.push(manifest);
-    }
+  for (let first = 0; first < generations.length; first += AT_ONCE) {
+    const some = generations.slice(first, first + AT_ONCE);
+    const read = await Promise.all(some.map((generation) => readSealed(store, pipeline, generation)));
+    manifests.push(...read.filter((manifest) => manifest !== undefined));
   }
   return manifests;
 }
@@ -45,6 +82,7 @@ class GenerationCursor {
   #key = '';
   #etag = '';
   #fate: SealedLine[3] = 0;
+  #under: string | undefined;
   readonly #annotations: string | undefined;
 
   constructor(store: BlobStore, manifest: Manifest) {
@@ -54,17 +92,28 @@ class GenerationCursor {
     this.#parts = manifest.arrivals.parts;
   }
 
-  /** Whether the generation is done with this key of this ETag. Keys must be asked for in order. */
+  /**
+   * Whether the generation is done with this key of this ETag. Keys must be asked for in order, each once: a compacted
+   * generation may hold several ETags of one.
+   */
   async holds(key: string, etag: string, annotations: string | undefined): Promise<boolean> {
     let part = this.#parts[this.#part];
     while (part !== undefined && compareKeys(part.last, key) < 0) part = this.#skip();
-    if (part === undefined || compareKeys(key, part.first) < 0) return false;
-    if (this.#lines === undefined) await this.#open(part);
-    while (this.#lines !== undefined && compareKeys(this.#key, key) < 0) this.#step();
-    if (this.#key !== key || this.#etag !== etag) return false;
-    /** Refused for its label alone: other annotations may have one. */
+    while (part !== undefined && compareKeys(part.first, key) <= 0) {
+      if (this.#lines === undefined) await this.#open(part);
+      while (this.#lines !== undefined && compareKeys(this.#key, key) < 0) this.#step();
+      for (; this.#lines !== undefined && this.#key === key; this.#step())
+        if (this.#etag === etag) return this.#isDone(annotations);
+      if (this.#lines !== undefined) return false;
+      part = this.#skip();
+    }
+    return false;
+  }
+
+  /** Refused for its label alone: other annotations may have one. */
+  #isDone(annotations: string | undefined): boolean {
     const wantsLabel = this.#fate === 'labelMissing' || this.#fate === 'labelDoubled';
-    return !wantsLabel || this.#annotations === annotations;
+    return !wantsLabel || (this.#under ?? this.#annotations) === annotations;
   }
 
   #skip(): Part | undefined {
@@ -88,7 +137,7 @@ class GenerationCursor {
       this.#lines = undefined;
       return;
     }
-    [this.#key, this.#etag, , this.#fate] = sealedLine.parse(JSON.parse(next.value));
+    [this.#key, this.#etag, , this.#fate, this.#under] = sealedLine.parse(JSON.parse(next.value));
   }
 }
 

@@ -20,12 +20,15 @@ export interface VerifyReport {
 const PIECE_BYTES = 8 * 1024 * 1024;
 type Shard = Manifest['shards'][number];
 
+/** A key may have come with several ETags, each an arrival. An ETag has no blank. */
+const arrivalOf = (key: string, etag: string): string => `${etag} ${key}`;
+
 class Verification {
   readonly store: BlobStore;
   readonly manifest: Manifest;
   readonly folder: string;
   readonly problems: string[] = [];
-  /** How often each packed key was found in a shard, repeats aside; compared with the arrivals at the end. */
+  /** How often each packed key of an ETag was found in a shard, repeats aside; compared with the arrivals at the end. */
   readonly found = new Map<string, number>();
   readonly copies = new CopyCounter();
   /** Images that were prepared: their number, and bytes before and after. */
@@ -40,14 +43,15 @@ class Verification {
   }
 
   /** A packed arrival, compared with what the shards hold. */
-  expectOnce(key: string): void {
-    const times = this.found.get(key) ?? 0;
+  expectOnce(key: string, etag: string): void {
+    const arrival = arrivalOf(key, etag);
+    const times = this.found.get(arrival) ?? 0;
     if (times !== 1) this.problems.push(`${JSON.stringify(key)} is in ${times} shards`);
-    this.found.delete(key);
+    this.found.delete(arrival);
   }
 
   expectNoMore(): void {
-    for (const key of this.found.keys())
+    for (const key of Array.from(this.found.keys(), (arrival) => arrival.slice(arrival.indexOf(' ') + 1)))
       this.problems.push(`${JSON.stringify(key)} is in a shard but not among the arrivals`);
   }
 
@@ -129,7 +133,9 @@ async function verifyShard(check: Verification, shard: Shard): Promise<void> {
     const { key, repeat } = line;
     check.copies.add(shard.name, line);
     countPrepared(check, line);
-    if (key !== undefined && repeat === undefined) check.found.set(key, (check.found.get(key) ?? 0) + 1);
+    if (key === undefined || repeat !== undefined) continue;
+    const arrival = arrivalOf(key, line.etag ?? '');
+    check.found.set(arrival, (check.found.get(arrival) ?? 0) + 1);
   }
   check.members += lines.length;
   const complain = (what: string): void => void check.problems.push(`${shard.name} ${what}`);
@@ -167,19 +173,19 @@ async function verifyArrivals(check: Verification): Promise<void> {
   let packed = 0;
   let rejected = 0;
   const byReason: Record<string, number> = {};
-  let before: string | undefined;
+  let before: readonly [key: string, etag: string] | undefined;
   for (const part of arrivals.parts) {
     for (const line of linesOf((await check.list(part.list, part.sha256)) ?? '')) {
-      const [key, , , fate] = sealedLine.parse(JSON.parse(line));
-      if (before !== undefined && compareKeys(before, key) >= 0)
+      const [key, etag, , fate] = sealedLine.parse(JSON.parse(line));
+      if (before !== undefined && (compareKeys(before[0], key) || compareKeys(before[1], etag)) >= 0)
         check.problems.push(`${part.list} is not in order at ${JSON.stringify(key)}`);
-      before = key;
+      before = [key, etag];
       if (typeof fate === 'string') {
         rejected += 1;
         byReason[fate] = (byReason[fate] ?? 0) + 1;
       } else {
         packed += 1;
-        check.expectOnce(key);
+        check.expectOnce(key, etag);
       }
     }
   }

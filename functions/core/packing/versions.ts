@@ -110,13 +110,14 @@ const byBatch = (a: string, b: string): number => batchOf(a) - batchOf(b) || (a 
 export const batchOf = (generation: string): number =>
   parseGeneration(generation)?.batch ?? Number.POSITIVE_INFINITY;
 
+const without = (names: readonly string[], gone: readonly string[]): string[] =>
+  names.filter((name) => !gone.includes(name));
+
 /** What the chain's next version is after a change. */
 function nextVersion(before: DatasetVersion | undefined, change: DatasetChange): DatasetVersion {
   const { generations, replaced, givenUp, added } = before ?? EMPTY;
   const number = (before?.number ?? 0) + 1;
   const common = { version: 1, number, change } as const;
-  const without = (names: readonly string[], gone: readonly string[]): string[] =>
-    names.filter((name) => !gone.includes(name));
   switch (change.kind) {
     case 'sealed':
     case 'compacted': {

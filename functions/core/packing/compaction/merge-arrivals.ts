@@ -1,0 +1,141 @@
+/** The sorted arrivals of several generations as one list. Each arrival, a key of one ETag, is in it once. */
+import { type ArrivalsWriter, readLines } from '../account.ts';
+import { compareKeys } from '../order.ts';
+import { places } from '../places.ts';
+import type { BlobStore } from '../port.ts';
+import { type Manifest, type SealedLine, sealedLine } from '../records.ts';
+import { linesOf } from '../spool.ts';
+
+export interface ArrivalsOf {
+  readonly manifest: Manifest;
+  /** New shard of each of its shards, by the number in their names. */
+  readonly shardOf: ReadonlyMap<number, number>;
+}
+
+/** Lines of one generation in order, as the joined generation writes them. */
+async function* linesFrom(
+  store: BlobStore,
+  { manifest, shardOf }: ArrivalsOf,
+  newest: string | undefined,
+): AsyncGenerator<SealedLine> {
+  const { generation } = places(manifest.pipeline, manifest.generation);
+  const mine = manifest.annotations?.version;
+  for (const part of manifest.arrivals.parts) {
+    for (const text of linesOf(await readLines(store, `${generation}${part.list}`))) {
+      const [key, etag, size, fate, under] = sealedLine.parse(JSON.parse(text));
+      if (typeof fate === 'number') yield [key, etag, size, shardOf.get(fate) ?? neverDealt(key)];
+      else {
+        const version = fate === 'labelMissing' || fate === 'labelDoubled' ? (under ?? mine) : undefined;
+        yield version === undefined || version === newest
+          ? [key, etag, size, fate]
+          : [key, etag, size, fate, version];
+      }
+    }
+  }
+}
+
+function neverDealt(key: string): never {
+  throw new Error(`the shard that holds ${JSON.stringify(key)} was not joined`);
+}
+
+const byArrival = (a: SealedLine, b: SealedLine): number =>
+  compareKeys(a[0], b[0]) || compareKeys(a[1], b[1]);
+
+interface Cursor {
+  readonly lines: AsyncGenerator<SealedLine>;
+  readonly age: number;
+  line: SealedLine;
+}
+
+/**
+ * What was rejected for its label and packed later is in two lists: packed counts, and of two rejections the later one.
+ * @param newest version of the annotations that the joined manifest names
+ */
+export async function mergeArrivals(
+  store: BlobStore,
+  writer: ArrivalsWriter,
+  { all, newest }: { readonly all: readonly ArrivalsOf[]; readonly newest: string | undefined },
+): Promise<number> {
+  const open: Cursor[] = [];
+  for (const [age, one] of all.entries()) {
+    const lines = linesFrom(store, one, newest);
+    const first = await lines.next();
+    if (first.done !== true) open.push({ lines, age, line: first.value });
+  }
+  const heap = new Heap(open);
+  let written = 0;
+  for (let least = heap.least(); least !== undefined; least = heap.least()) {
+    let line = least.line;
+    await step(heap, least);
+    for (
+      let same = heap.least();
+      same !== undefined && byArrival(same.line, line) === 0;
+      same = heap.least()
+    ) {
+      line = preferred(line, same.line);
+      await step(heap, same);
+    }
+    const [key, etag, size, fate, under] = line;
+    if (typeof fate === 'number') await writer.packed([key, etag, size, fate]);
+    else
+      await writer.rejected(under === undefined ? [key, etag, size, fate] : [key, etag, size, fate, under]);
+    written += 1;
+  }
+  return written;
+}
+
+/** The second is of a later generation. */
+function preferred(first: SealedLine, second: SealedLine): SealedLine {
+  if (typeof first[3] === 'number' && typeof second[3] === 'number')
+    throw new Error(`${JSON.stringify(first[0])} of ETag ${first[1]} is packed in two generations`);
+  return typeof first[3] === 'number' ? first : second;
+}
+
+async function step(heap: Heap, cursor: Cursor): Promise<void> {
+  const next = await cursor.lines.next();
+  if (next.done === true) heap.drop();
+  else {
+    cursor.line = next.value;
+    heap.sink();
+  }
+}
+
+/** A binary heap; the first is the least arrival, of equal ones that of the oldest generation. */
+class Heap {
+  readonly #cursors: Cursor[];
+
+  constructor(cursors: readonly Cursor[]) {
+    this.#cursors = cursors.toSorted(before);
+  }
+
+  least(): Cursor | undefined {
+    return this.#cursors[0];
+  }
+
+  drop(): void {
+    const last = this.#cursors.pop();
+    if (last === undefined || this.#cursors.length === 0) return;
+    this.#cursors[0] = last;
+    this.sink();
+  }
+
+  /** Puts the first in its place. */
+  sink(): void {
+    const all = this.#cursors;
+    for (let at = 0; ; ) {
+      const [left, right] = [2 * at + 1, 2 * at + 2];
+      let least = at;
+      for (const child of [left, right]) {
+        const [one, other] = [all[child], all[least]];
+        if (one !== undefined && other !== undefined && before(one, other) < 0) least = child;
+      }
+      const [parent, child] = [all[at], all[least]];
+      if (least === at || parent === undefined || child === undefined) return;
+      all[at] = child;
+      all[least] = parent;
+      at = least;
+    }
+  }
+}
+
+const before = (a: Cursor, b: Cursor): number => byArrival(a.line, b.line) || a.age - b.age;

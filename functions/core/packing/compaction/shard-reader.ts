@@ -1,0 +1,119 @@
+/** Reads one sealed shard from its first byte to its last, a piece ahead, and proves on the way that it is the sealed one. */
+import { PassThrough, Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { crc32, createGunzip } from 'node:zlib';
+import type { BlobStore, GetResult } from '../port.ts';
+import type { Manifest } from '../records.ts';
+
+/** A shard that was to be joined is not what was sealed: damaged, replaced or pruned. Nothing is changed. */
+export class CompactionAbandonedError extends Error {
+  override readonly name = 'CompactionAbandonedError';
+  constructor(generation: string, reason: string, options?: ErrorOptions) {
+    super(`${generation} is not made: ${reason}. The dataset stays as it is`, options);
+  }
+}
+
+export interface ReadShard {
+  readonly key: string;
+  readonly shard: Manifest['shards'][number];
+  readonly isGzipped: boolean;
+  readonly pieceBytes: number;
+  /** What the error names. */
+  readonly compaction: string;
+}
+
+export class ShardReader {
+  readonly #plain: AsyncIterator<Uint8Array>;
+  readonly #what: ReadShard;
+  #chunk: Uint8Array = new Uint8Array();
+  #crc = 0;
+  #position = 0;
+
+  constructor(store: BlobStore, what: ReadShard) {
+    this.#what = what;
+    const stored = this.#stored(store);
+    this.#plain = what.isGzipped ? unzipped(stored) : stored;
+  }
+
+  /** Plain bytes taken so far. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** The next `length` plain bytes, in chunks. */
+  async *take(length: number): AsyncGenerator<Uint8Array> {
+    for (let left = length; left > 0; ) {
+      if (this.#chunk.length === 0) await this.#fill();
+      const chunk = this.#chunk.subarray(0, left);
+      this.#chunk = this.#chunk.subarray(chunk.length);
+      left -= chunk.length;
+      this.#position += chunk.length;
+      yield chunk;
+    }
+  }
+
+  async skip(length: number): Promise<void> {
+    for await (const chunk of this.take(length)) void chunk;
+  }
+
+  async bytes(length: number): Promise<Buffer> {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of this.take(length)) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  }
+
+  /** Reads what is left (a trailer) and compares the whole. */
+  async finish(): Promise<void> {
+    for (let next = await this.#plain.next(); next.done !== true; next = await this.#plain.next()) void next;
+    const crc = this.#crc.toString(16).padStart(8, '0');
+    if (crc !== this.#what.shard.crc32) throw this.#fault(`has CRC-32 ${crc}, not ${this.#what.shard.crc32}`);
+  }
+
+  /** Stops reading. */
+  async close(): Promise<void> {
+    await this.#plain.return?.();
+  }
+
+  async #fill(): Promise<void> {
+    const next = await this.#plain.next();
+    if (next.done === true) throw this.#fault('ends before its list does');
+    this.#chunk = next.value;
+  }
+
+  async *#stored(store: BlobStore): AsyncGenerator<Uint8Array> {
+    const { shard, key, pieceBytes } = this.#what;
+    const get = (offset: number): Promise<GetResult> | undefined => {
+      if (offset >= shard.bytes) return undefined;
+      const range = { offset, length: Math.min(pieceBytes, shard.bytes - offset) };
+      const read = store.get(key, { ifMatch: shard.etag, range });
+      // Looked at when it is its turn; until then its failure is nobody's.
+      read.catch(() => undefined);
+      return read;
+    };
+    let ahead = get(0);
+    for (let offset = 0; ahead !== undefined; ) {
+      const found = await ahead;
+      if (found.kind !== 'found')
+        throw this.#fault(found.kind === 'missing' ? 'is missing' : 'is not the object that was sealed');
+      offset += found.size;
+      ahead = get(offset);
+      for (const chunk of found.chunks) {
+        this.#crc = crc32(chunk, this.#crc);
+        yield chunk;
+      }
+    }
+  }
+
+  #fault(what: string): CompactionAbandonedError {
+    return new CompactionAbandonedError(this.#what.compaction, `${this.#what.key} ${what}`);
+  }
+}
+
+/** A failure of the source comes out here. */
+async function* unzipped(stored: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const plain = new PassThrough();
+  const done = pipeline(Readable.from(stored), createGunzip(), plain);
+  done.catch(() => undefined);
+  for await (const chunk of plain as AsyncIterable<Buffer>) yield chunk;
+  await done;
+}
