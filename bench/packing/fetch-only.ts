@@ -17,6 +17,7 @@ const window = new FetchWindow(opened.store, members, DEFAULT_WINDOW);
 let bytes = 0;
 for (let read = 0; read < members.length; read += 1) {
   const result = await window.next();
+  window.release();
   if (result.kind === 'found') bytes += result.size;
 }
 console.log(JSON.stringify({ objects: members.length, bytes }));

@@ -47,6 +47,11 @@ function conditionOf(options: PutOptions): string[] {
   return headers;
 }
 
+const WITH_CHECKSUM = [['x-amz-checksum-mode', 'ENABLED']] as const;
+const NO_HEADERS = [] as const;
+const WHOLE_ANSWERS = [200, 404, 412];
+const RANGE_ANSWERS = [206, 404, 412];
+
 type PartHead = Parameters<BlobStore['uploadPart']>[1];
 
 export class S3BlobStore implements BlobStore {
@@ -74,7 +79,7 @@ export class S3BlobStore implements BlobStore {
   }
 
   async get(key: string, options: GetOptions = {}): Promise<GetResult> {
-    const { ifMatch, range } = options;
+    const { ifMatch, range, into } = options;
     const headers: string[] = [];
     if (ifMatch !== undefined) headers.push('if-match', `"${ifMatch}"`);
     if (range !== undefined)
@@ -85,9 +90,10 @@ export class S3BlobStore implements BlobStore {
       method: 'GET',
       key,
       headers,
-      amzHeaders: whole ? [['x-amz-checksum-mode', 'ENABLED']] : [],
-      accept: whole ? [200, 404, 412] : [206, 404, 412],
+      amzHeaders: whole ? WITH_CHECKSUM : NO_HEADERS,
+      accept: whole ? WHOLE_ANSWERS : RANGE_ANSWERS,
       verify: whole,
+      into,
     });
     if (answer.status === 412) return { kind: 'changed' };
     if (answer.status === 404) return this.#absent(key, answer);
@@ -107,7 +113,7 @@ export class S3BlobStore implements BlobStore {
       operation: 'HeadObject',
       method: 'HEAD',
       key,
-      amzHeaders: [['x-amz-checksum-mode', 'ENABLED']],
+      amzHeaders: WITH_CHECKSUM,
       accept: [200, 404],
     });
     if (answer.status === 404) return undefined;

@@ -3,7 +3,14 @@
  * tail a repeated request is usually answered in the normal time.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance-guidelines.html#optimizing-performance-guidelines-retry
  */
-import { type Answer, type Cancellation, cancel, type Exchange, type Transport } from './transport.ts';
+import {
+  type Answer,
+  type Cancellation,
+  cancel,
+  type Exchange,
+  type Receiver,
+  type Transport,
+} from './transport.ts';
 
 export interface HedgeWorld {
   now(): number;
@@ -48,12 +55,54 @@ class Latencies {
 const isRead = (exchange: Exchange): boolean =>
   exchange.method === 'GET' && exchange.cancellation === undefined;
 
+/** A read that a second try may overtake. */
+class Race {
+  readonly exchange: Exchange;
+  /** When it has taken far longer than its like. */
+  readonly lateAt: number;
+  readonly #receiver: Receiver;
+  readonly #tries: Cancellation[] = [];
+  #open = 0;
+
+  constructor(exchange: Exchange, receiver: Receiver, lateAt: number) {
+    this.exchange = exchange;
+    this.#receiver = receiver;
+    this.lateAt = lateAt;
+  }
+
+  get isHedged(): boolean {
+    return this.#tries.length > 1;
+  }
+
+  enter(cancellation: Cancellation): void {
+    this.#tries.push(cancellation);
+    this.#open += 1;
+  }
+
+  won(mine: Cancellation, answer: Answer): void {
+    for (const other of this.#tries) if (other !== mine) cancel(other, new Error('another try was faster'));
+    this.#receiver.answered(answer);
+  }
+
+  /** True when no other try is left. */
+  lost(error: unknown): boolean {
+    this.#open -= 1;
+    if (this.#open > 0) return false;
+    this.#receiver.failed(error);
+    return true;
+  }
+}
+
 /** Wraps a transport; only reads are ever repeated. */
 export class HedgedTransport implements Transport {
   readonly #transport: Transport;
   readonly #world: HedgeWorld;
   readonly #limits: HedgeLimits;
   readonly #latencies: Latencies;
+  /** Oldest first. One timer looks after all of them: one a request would cost as much as signing it. */
+  readonly #races = new Set<Race>();
+  #isWatching = false;
+  #stopWatching: (() => void) | undefined;
   #firsts = 0;
   /** Second tries so far. */
   hedges = 0;
@@ -65,57 +114,72 @@ export class HedgedTransport implements Transport {
     this.#latencies = new Latencies(limits.memory);
   }
 
-  send(exchange: Exchange): Promise<Answer> {
-    if (!isRead(exchange)) return this.#transport.send(exchange);
+  dispatch(exchange: Exchange, receiver: Receiver): void {
+    if (!isRead(exchange)) return this.#transport.dispatch(exchange, receiver);
     this.#firsts += 1;
+    const startedAt = this.#world.now();
     const threshold = this.#threshold();
-    return threshold === undefined ? this.#timed(exchange) : this.#race(exchange, threshold);
+    const race = new Race(exchange, receiver, startedAt + (threshold ?? Number.POSITIVE_INFINITY));
+    if (threshold !== undefined) this.#races.add(race);
+    this.#start(race, exchange, startedAt);
+    if (threshold !== undefined && !this.#isWatching) this.#watch(threshold);
   }
 
   close(): Promise<void> {
+    this.#stopWatching?.();
     return this.#transport.close();
   }
 
   #threshold(): number | undefined {
     const { percentile } = this.#latencies;
-    if (percentile === undefined || this.hedges >= this.#firsts * this.#limits.budget) return undefined;
+    if (percentile === undefined || !this.#hasBudget) return undefined;
     return Math.max(this.#limits.leastMilliseconds, percentile * this.#limits.factor);
   }
 
-  async #timed(exchange: Exchange): Promise<Answer> {
-    const started = this.#world.now();
-    const answer = await this.#transport.send(exchange);
-    this.#latencies.add(this.#world.now() - started);
-    return answer;
+  get #hasBudget(): boolean {
+    return this.hedges < this.#firsts * this.#limits.budget;
   }
 
-  #race(exchange: Exchange, threshold: number): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const tries: Cancellation[] = [];
-      let open = 1;
-      const finish = (settle: () => void, mine: Cancellation): void => {
-        stopTimer();
-        for (const other of tries) if (other !== mine) cancel(other, new Error('another try was faster'));
-        settle();
-      };
-      const start = (): void => {
-        const cancellation: Cancellation = { cancelled: false };
-        tries.push(cancellation);
-        this.#timed({ ...exchange, cancellation }).then(
-          (answer) => finish(() => resolve(answer), cancellation),
-          (error: unknown) => {
-            open -= 1;
-            if (open === 0)
-              finish(() => reject(error instanceof Error ? error : new Error(String(error))), cancellation);
-          },
-        );
-      };
-      const stopTimer = this.#world.after(threshold, () => {
-        open += 1;
-        this.hedges += 1;
-        start();
-      });
-      start();
+  #start(race: Race, exchange: Exchange, startedAt: number): void {
+    const cancellation: Cancellation = { cancelled: false };
+    exchange.cancellation = cancellation;
+    race.enter(cancellation);
+    this.#transport.dispatch(exchange, {
+      answered: (answer) => {
+        this.#latencies.add(this.#world.now() - startedAt);
+        this.#races.delete(race);
+        race.won(cancellation, answer);
+      },
+      failed: (error) => {
+        if (race.lost(error)) this.#races.delete(race);
+      },
     });
+  }
+
+  #watch(milliseconds: number): void {
+    this.#isWatching = true;
+    this.#stopWatching = this.#world.after(milliseconds, () => this.#look());
+  }
+
+  /** Starts the second try of everything that is late, and looks again when the next may be. */
+  #look(): void {
+    const now = this.#world.now();
+    let next: number | undefined;
+    for (const race of this.#races) {
+      if (race.isHedged) continue;
+      if (race.lateAt > now) {
+        next = race.lateAt - now;
+        break;
+      }
+      if (this.#hasBudget) this.#hedge(race, now);
+    }
+    this.#isWatching = false;
+    if (next !== undefined) this.#watch(next);
+  }
+
+  /** The second try has memory of its own: both may be writing until one of them has won. */
+  #hedge(race: Race, now: number): void {
+    this.hedges += 1;
+    this.#start(race, { ...race.exchange, into: undefined }, now);
   }
 }

@@ -4,6 +4,7 @@ import { S3BlobStore } from './blob-store.ts';
 import { bucketAddress } from './endpoint.ts';
 import { HedgedTransport } from './hedge.ts';
 import { Pacer } from './pacer.ts';
+import { ReadSockets } from './read-sockets.ts';
 import { Requester, type World } from './requester.ts';
 import type { RetryPolicy } from './retry.ts';
 import type { S3Credentials } from './sigv4.ts';
@@ -72,11 +73,12 @@ export async function openBlobStore(options: OpenOptions): Promise<OpenStore> {
   const dualStack = environment['AWS_USE_DUALSTACK_ENDPOINT'] === 'true';
   const address = bucketAddress({ bucket: options.bucket, region, endpoint, dualStack });
   const world = options.world ?? realWorld;
-  const sockets = openTransport({
+  const limits = {
     origin: address.origin,
     connections: options.connections ?? 64,
     silenceMilliseconds: options.silenceMilliseconds ?? 15_000,
-  });
+  };
+  const sockets = new ReadSockets(limits, openTransport(limits));
   const transport = new HedgedTransport(sockets, { now: () => world.now(), after });
   const requester = new Requester({
     address,

@@ -21,8 +21,10 @@ export interface Exchange {
   /** Names and values in turn. */
   readonly headers: string[];
   readonly body?: Uint8Array | undefined;
+  /** Where the answer's body may be put if it is exactly as long; nobody else may use it meanwhile. */
+  readonly into?: Uint8Array | undefined;
   /** Lets the sender drop the exchange; cheaper than an AbortSignal, of which there would be one a request. */
-  readonly cancellation?: Cancellation | undefined;
+  cancellation?: Cancellation | undefined;
 }
 
 export interface Answer {
@@ -41,25 +43,32 @@ export interface TransportOptions {
   readonly silenceMilliseconds: number;
 }
 
+/** Whoever waits for an answer; exactly one of the two is called. An object rather than a promise at every level. */
+export interface Receiver {
+  answered(answer: Answer): void;
+  failed(error: unknown): void;
+}
+
 export interface Transport {
-  send(exchange: Exchange): Promise<Answer>;
+  dispatch(exchange: Exchange, receiver: Receiver): void;
   close(): Promise<void>;
 }
+
+export const send = (transport: Transport, exchange: Exchange): Promise<Answer> =>
+  new Promise((answered, failed) => transport.dispatch(exchange, { answered, failed }));
 
 /** Collects one answer; undici calls its methods in order. */
 class Collector implements Dispatcher.DispatchHandler {
   readonly #exchange: Exchange;
-  readonly #resolve: (answer: Answer) => void;
-  readonly #reject: (error: Error) => void;
+  readonly #receiver: Receiver;
   readonly #chunks: Uint8Array[] = [];
   #size = 0;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
 
-  constructor(exchange: Exchange, resolve: (answer: Answer) => void, reject: (error: Error) => void) {
+  constructor(exchange: Exchange, receiver: Receiver) {
     this.#exchange = exchange;
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#receiver = receiver;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -85,12 +94,13 @@ class Collector implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#forget();
-    this.#resolve({ status: this.#status, headers: this.#headers, chunks: this.#chunks, size: this.#size });
+    const [status, headers, chunks, size] = [this.#status, this.#headers, this.#chunks, this.#size];
+    this.#receiver.answered({ status, headers, chunks, size });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#forget();
-    this.#reject(error);
+    this.#receiver.failed(error);
   }
 
   #forget(): void {
@@ -109,18 +119,10 @@ export function openTransport(options: TransportOptions): Transport {
     connect: { timeout: 5_000 },
   });
   return {
-    send: (exchange) =>
-      new Promise<Answer>((resolve, reject) => {
-        pool.dispatch(
-          {
-            method: exchange.method,
-            path: exchange.path,
-            headers: exchange.headers,
-            body: exchange.body ?? null,
-          },
-          new Collector(exchange, resolve, reject),
-        );
-      }),
+    dispatch: (exchange, receiver) => {
+      const { method, path, headers, body = null } = exchange;
+      pool.dispatch({ method, path, headers, body }, new Collector(exchange, receiver));
+    },
     close: () => pool.destroy(),
   };
 }

@@ -1,6 +1,7 @@
 /** Reads many objects at once and hands them over in order, holding no more than a bounded number of bytes. */
-import type { BlobStore, GetResult } from './port.ts';
+import type { BlobStore, GetOptions, GetResult } from './port.ts';
 import type { PlannedMember } from './records.ts';
+import { SlotRing } from './slot-ring.ts';
 
 export interface WindowLimits {
   /** Requests in flight. */
@@ -37,53 +38,94 @@ export function piecesOf(member: PlannedMember, pieceBytes: number): Piece[] {
 const PIECE_OVERHEAD_BYTES = 16 * 1024;
 const weightOf = (length: number): number => length + PIECE_OVERHEAD_BYTES;
 
-type Settled = { readonly result: GetResult } | { readonly error: unknown };
+type Settled =
+  | { readonly kind: 'read'; readonly result: GetResult }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+/** A piece that is on its way or has come. */
+interface Started {
+  outcome: Promise<Settled> | undefined;
+  /** Once it has come. */
+  settled: Settled | undefined;
+  readonly weight: number;
+  readonly hasSlot: boolean;
+}
+
+/** A window has one at a time; a worker passes it from shard to shard. */
+export const slotsFor = (limits: WindowLimits): SlotRing => new SlotRing(Math.floor(limits.bytes / 2));
 
 /** Pieces come out in the order in which the members went in. */
 export class FetchWindow {
   readonly #store: BlobStore;
   readonly #limits: WindowLimits;
   readonly #source: Iterator<Piece>;
+  readonly #slots: SlotRing;
   /** Started and not yet taken, oldest first; `#head` is the next to take. */
-  #started: (Promise<Settled> | undefined)[] = [];
-  #weights: number[] = [];
+  #started: (Started | undefined)[] = [];
   #head = 0;
+  /** Slots of pieces that were taken and may still be looked at. */
+  #takenSlots = 0;
   #waiting: Piece | undefined;
   #inFlight = 0;
   #held = 0;
   #closed = false;
 
-  constructor(store: BlobStore, members: Iterable<PlannedMember>, limits: WindowLimits) {
+  constructor(
+    store: BlobStore,
+    members: Iterable<PlannedMember>,
+    limits: WindowLimits,
+    slots = slotsFor(limits),
+  ) {
     this.#store = store;
     this.#limits = limits;
+    this.#slots = slots;
     this.#source = pieces(members, limits.pieceBytes);
     this.#pump();
   }
 
-  /** The next piece. Everything started before it is already on its way. */
-  async next(): Promise<GetResult> {
-    const settled = this.#started[this.#head];
-    if (settled === undefined) throw new Error('a piece was asked for that was never planned');
-    const outcome = await settled;
-    this.#held -= this.#weights[this.#head] ?? 0;
-    this.#started[this.#head] = undefined;
-    this.#head += 1;
-    this.#compact();
-    this.#pump();
-    if ('error' in outcome) throw outcome.error;
-    return outcome.result;
+  /** The next piece, at once if it has come. Its bytes stay as they are until `release`. */
+  next(): GetResult | Promise<GetResult> {
+    const started = this.#started[this.#head];
+    if (started === undefined) throw new Error('a piece was asked for that was never planned');
+    if (started.settled !== undefined) return this.#hand(started, started.settled);
+    return this.#await(started);
   }
 
-  /** Starts nothing more and waits for what is in flight. */
+  async #await(started: Started): Promise<GetResult> {
+    const settled = started.settled ?? (await started.outcome);
+    if (settled === undefined) throw new Error('a piece was asked for that was never started');
+    return this.#hand(started, settled);
+  }
+
+  #hand(started: Started, settled: Settled): GetResult {
+    this.#started[this.#head] = undefined;
+    this.#head += 1;
+    if (started.hasSlot) this.#takenSlots += 1;
+    this.#held -= started.weight;
+    this.#compact();
+    this.#pump();
+    if (settled.kind === 'failed') throw settled.error;
+    return settled.result;
+  }
+
+  /** The pieces taken so far are done with: others may be read into their memory. */
+  release(): void {
+    for (; this.#takenSlots > 0; this.#takenSlots -= 1) this.#slots.release();
+  }
+
+  /** Starts nothing more, waits for what is in flight and gives all memory back. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all(this.#started.filter((one) => one !== undefined));
+    const left = this.#started.filter((one) => one !== undefined);
+    await Promise.all(left.flatMap(({ outcome }) => outcome ?? []));
+    this.#started = [];
+    this.#takenSlots += left.filter(({ hasSlot }) => hasSlot).length;
+    this.release();
   }
 
   #compact(): void {
-    if (this.#head < 4_096) return;
+    if (this.#head < 1_024) return;
     this.#started = this.#started.slice(this.#head);
-    this.#weights = this.#weights.slice(this.#head);
     this.#head = 0;
   }
 
@@ -104,22 +146,27 @@ export class FetchWindow {
   }
 
   #start({ member, offset, length }: Piece): void {
+    const weight = weightOf(length);
     this.#inFlight += 1;
-    this.#held += weightOf(length);
-    const range = length === member.size ? {} : { range: { offset, length } };
-    this.#weights.push(weightOf(length));
-    this.#started.push(
-      this.#store.get(member.key, { ifMatch: member.etag, ...range }).then(
-        (result) => this.#settle({ result }),
-        (error: unknown) => this.#settle({ error }),
-      ),
+    this.#held += weight;
+    const into = this.#slots.take(length);
+    const options: GetOptions =
+      length === member.size
+        ? { ifMatch: member.etag, into }
+        : { ifMatch: member.etag, into, range: { offset, length } };
+    const started: Started = { outcome: undefined, settled: undefined, weight, hasSlot: into !== undefined };
+    this.#started.push(started);
+    started.outcome = this.#store.get(member.key, options).then(
+      (result) => this.#settle(started, { kind: 'read', result }),
+      (error: unknown) => this.#settle(started, { kind: 'failed', error }),
     );
   }
 
-  #settle(outcome: Settled): Settled {
+  #settle(started: Started, settled: Settled): Settled {
+    started.settled = settled;
     this.#inFlight -= 1;
     this.#pump();
-    return outcome;
+    return settled;
   }
 }
 

@@ -28,7 +28,15 @@ export class GzipSink implements ShardSink {
     return this.#position;
   }
 
-  async write(bytes: Uint8Array): Promise<void> {
+  write(bytes: Uint8Array): Promise<void> | undefined {
+    if (bytes.length > BLOCK_BYTES - this.#filled) return this.#writeOn(bytes);
+    this.#block.set(bytes, this.#filled);
+    this.#filled += bytes.length;
+    this.#position += bytes.length;
+    return this.#filled === BLOCK_BYTES ? this.#flush() : undefined;
+  }
+
+  async #writeOn(bytes: Uint8Array): Promise<void> {
     for (let from = 0; from < bytes.length; ) {
       const fits = Math.min(bytes.length - from, BLOCK_BYTES - this.#filled);
       this.#block.set(bytes.subarray(from, from + fits), this.#filled);

@@ -1,20 +1,20 @@
 /** Prepares the images of a shard whose layout is written before its first sample, so that their sizes are known. */
-import { FetchWindow, piecesOf, type WindowLimits } from './fetch-window.ts';
-import type { BlobStore } from './port.ts';
+import { FetchWindow, piecesOf } from './fetch-window.ts';
 import { type Preparations, preparedOf } from './preparations.ts';
 import type { PlannedMember } from './records.ts';
 import type { LaidSample } from './sample-layout.ts';
+import type { PackDeps } from './shard-job.ts';
 
 /** What changed or vanished is left for the build to find. */
 export async function measureImages(
-  { store, window: limits }: { readonly store: BlobStore; readonly window: WindowLimits },
+  { store, window: limits, slots }: Pick<PackDeps, 'store' | 'window' | 'slots'>,
   samples: readonly LaidSample[],
   preparations: Preparations,
 ): Promise<void> {
   const members: PlannedMember[] = [];
   for (const laid of samples)
     for (const member of preparedOf(laid)) if (laid.sample.repeat === 0) members.push(member);
-  const window = new FetchWindow(store, members, limits);
+  const window = new FetchWindow(store, members, limits, slots);
   try {
     for (const member of members) {
       const chunks: Uint8Array[] = [];
@@ -25,6 +25,7 @@ export async function measureImages(
         else isWhole = false;
       }
       if (isWhole) await preparations.prepare(member, chunks);
+      window.release();
     }
   } finally {
     await window.close();

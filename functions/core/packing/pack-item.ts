@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { layout } from '../layout.ts';
 import type { PackingSettings } from '../pipeline.ts';
 import { decideShard, finishedShard } from './decide-shard.ts';
-import { DEFAULT_WINDOW, type WindowLimits } from './fetch-window.ts';
+import { DEFAULT_WINDOW, slotsFor, type WindowLimits } from './fetch-window.ts';
 import type { PlanFacts } from './formats/format.ts';
 import { formatOf } from './formats/formats.ts';
 import { buildShard } from './pack-shard.ts';
@@ -46,10 +46,12 @@ export async function packItem(deps: PackItemDeps, input: PackItemInput): Promis
   if (plan?.digest !== input.item.plan)
     throw new Error(`the plan of ${input.runId} is not the one that this item belongs to`);
   const list = await readList(deps.store, at.planList(input.item.plan, input.item.item));
+  const window = deps.window ?? DEFAULT_WINDOW;
   const pack: PackDeps = {
     store: deps.store,
     buffers: new PartBuffers(deps.upload ?? DEFAULT_UPLOAD),
-    window: deps.window ?? DEFAULT_WINDOW,
+    window,
+    slots: slotsFor(window),
   };
   const engine = plan.prepare && engineFor(plan.prepare.engine, deps.images?.());
   let skipped = 0;

@@ -55,6 +55,8 @@ class ShardBuilder {
   readonly #taken: readonly LaidSample[];
   /** Members of a sample that are read, in order; not those whose prepared bytes are held. */
   readonly #toRead: (laid: LaidSample) => readonly PlannedMember[];
+  /** What was read of the sample that is being packed. */
+  readonly #reads = new Map<PlannedMember, GetResult>();
   #samples = 0;
 
   constructor(
@@ -80,8 +82,9 @@ class ShardBuilder {
     const held = new Set(
       [...prepared].filter((member) => job.preparations?.heldBytesOf(member) !== undefined),
     );
-    this.#toRead = (laid) => readOrder(laid).filter((member) => !held.has(member));
-    this.#window = new FetchWindow(deps.store, this.#membersInOrder(), deps.window);
+    this.#toRead =
+      held.size === 0 ? readOrder : (laid) => readOrder(laid).filter((member) => !held.has(member));
+    this.#window = new FetchWindow(deps.store, this.#membersInOrder(), deps.window, deps.slots);
   }
 
   *#membersInOrder(): Generator<PlannedMember> {
@@ -112,6 +115,7 @@ class ShardBuilder {
     for (const laid of this.#taken) {
       if (readBytesOf(laid) <= this.#deps.window.pieceBytes) await this.#packSmall(laid);
       else await this.#packLarge(laid);
+      this.#window.release();
     }
     await this.#encoder.finish(this.#sink);
     await this.#gzip?.finish();
@@ -130,15 +134,22 @@ class ShardBuilder {
   }
 
   async #packSmall(laid: LaidSample): Promise<void> {
-    const reads = new Map<PlannedMember, GetResult>();
-    for (const member of this.#toRead(laid)) reads.set(member, await this.#window.next());
+    const reads = this.#reads;
+    reads.clear();
+    for (const member of this.#toRead(laid)) {
+      const read = this.#window.next();
+      reads.set(member, read instanceof Promise ? await read : read);
+    }
     const inOrder = laid.sample.members.map((member) => reads.get(member));
     const exclusion = judgeSample(laid.sample, inOrder, this.#sniffs);
     if (exclusion !== undefined) {
       this.#unfitting.push({ sample: laid.sample, exclusion });
       return;
     }
-    const images = await this.#prepare(laid, (member) => chunksOf(reads.get(member)));
+    const images =
+      this.#job.preparations === undefined
+        ? NO_IMAGES
+        : await this.#prepare(laid, (member) => chunksOf(reads.get(member)));
     if (images === undefined || (laid.sample.repeat > 0 && this.#isExcluded(laid.ordinal))) return;
     const before = this.#sink.position;
     try {

@@ -43,6 +43,11 @@ export interface GetOptions {
   readonly ifMatch?: string;
   /** First byte and number of bytes. */
   readonly range?: { readonly offset: number; readonly length: number };
+  /**
+   * As long as the answer will be. The store may put the body there and answer with it, or not; until it has answered
+   * the memory is its own.
+   */
+  readonly into?: Uint8Array | undefined;
 }
 
 export interface PutOptions {

@@ -6,11 +6,13 @@ import type { BlobStore } from './port.ts';
 import type { Preparations } from './preparations.ts';
 import type { Exclusion, MemberLine, PlannedSample } from './records.ts';
 import type { PartBuffers, UploadedShard } from './shard-upload.ts';
+import type { SlotRing } from './slot-ring.ts';
 
 export interface PackDeps {
   readonly store: BlobStore;
   readonly buffers: PartBuffers;
   readonly window: WindowLimits;
+  readonly slots: SlotRing;
 }
 
 export interface ShardJob {

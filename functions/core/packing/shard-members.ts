@@ -76,6 +76,8 @@ export function preparedIn(all: readonly { readonly prepared?: PreparedTotals | 
 
 /** Members of a sample in the order in which they are read: what is prepared comes first, for its size must be known. */
 export function readOrder({ members }: LaidSample): PlannedMember[] {
+  const [only] = members;
+  if (members.length === 1 && only?.kind === 'source') return [only.member];
   const sources = members.filter((part) => part.kind === 'source');
   const first = sources.filter(({ prepares }) => prepares);
   const all = first.length === 0 ? sources : [...first, ...sources.filter(({ prepares }) => !prepares)];

@@ -64,7 +64,15 @@ export class ShardUpload {
     return this.#position;
   }
 
-  async write(bytes: Uint8Array): Promise<void> {
+  write(bytes: Uint8Array): Promise<void> | undefined {
+    if (bytes.length >= this.#buffer.length - this.#filled) return this.#writeOn(bytes);
+    this.#buffer.set(bytes, this.#filled);
+    this.#filled += bytes.length;
+    this.#position += bytes.length;
+    return undefined;
+  }
+
+  async #writeOn(bytes: Uint8Array): Promise<void> {
     let from = 0;
     while (from < bytes.length) {
       const fits = Math.min(bytes.length - from, this.#buffer.length - this.#filled);

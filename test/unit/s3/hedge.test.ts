@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { HedgedTransport } from '../../../functions/aws/s3/hedge.ts';
-import type { Answer, Exchange, Transport } from '../../../functions/aws/s3/transport.ts';
+import { type Answer, type Exchange, send, type Transport } from '../../../functions/aws/s3/transport.ts';
 
 const LIMITS = { memory: 10, factor: 3, leastMilliseconds: 50, budget: 0.5 };
 const GET: Exchange = { method: 'GET', path: '/', headers: [] };
+/** The hedge writes into an exchange that it sends. */
+const read = (): Exchange => ({ ...GET });
 
 /** A transport whose answers come when the test's clock says so. */
 function clockwork(delays: readonly number[]) {
@@ -19,22 +21,23 @@ function clockwork(delays: readonly number[]) {
   };
   const left = [...delays];
   const aborted: number[] = [];
+  const memories: (Uint8Array | undefined)[] = [];
   let sent = 0;
   const transport: Transport = {
-    send: ({ cancellation }) =>
-      new Promise((resolve, reject) => {
-        const number = sent;
-        sent += 1;
-        const cancel = after(left.shift() ?? 10, () =>
-          resolve({ status: 200, headers: { number: String(number) }, chunks: [], size: 0 }),
-        );
-        if (cancellation === undefined) return;
-        cancellation.abort = () => {
-          cancel();
-          aborted.push(number);
-          reject(new Error('aborted'));
-        };
-      }),
+    dispatch: ({ cancellation, into }, receiver) => {
+      const number = sent;
+      sent += 1;
+      memories.push(into);
+      const cancel = after(left.shift() ?? 10, () =>
+        receiver.answered({ status: 200, headers: { number: String(number) }, chunks: [], size: 0 }),
+      );
+      if (cancellation === undefined) return;
+      cancellation.abort = () => {
+        cancel();
+        aborted.push(number);
+        receiver.failed(new Error('aborted'));
+      };
+    },
     close: () => Promise.resolve(),
   };
   const run = async (until: number): Promise<void> => {
@@ -51,12 +54,12 @@ function clockwork(delays: readonly number[]) {
   const hedged = new HedgedTransport(transport, { now: () => now, after }, LIMITS);
   const warmUp = async (): Promise<void> => {
     for (let request = 0; request < LIMITS.memory; request += 1) {
-      const answer = hedged.send(GET);
+      const answer = send(hedged, read());
       await run(now + 10);
       await answer;
     }
   };
-  return { hedged, run, warmUp, aborted, now: () => now };
+  return { hedged, run, warmUp, aborted, memories, now: () => now };
 }
 
 const WARM = Array.from({ length: LIMITS.memory }, () => 10);
@@ -65,21 +68,58 @@ describe('a read that hangs', () => {
   it('is overtaken by a second try, and dropped', async () => {
     const world = clockwork([...WARM, 5_000, 10]);
     await world.warmUp();
-    const answer = world.hedged.send(GET);
+    const answer = send(world.hedged, read());
     await world.run(world.now() + 100);
     const { headers }: Answer = await answer;
     expect(headers['number']).toBe(String(LIMITS.memory + 1));
     expect(world.aborted).toEqual([LIMITS.memory]);
   });
 
+  it('is tried again into other memory: the first may still be writing', async () => {
+    const world = clockwork([...WARM, 5_000, 10]);
+    await world.warmUp();
+    const into = new Uint8Array(4);
+    const answer = send(world.hedged, { ...GET, into });
+    await world.run(world.now() + 100);
+    await answer;
+    expect(world.memories.slice(-2)).toEqual([into, undefined]);
+  });
+
+  it('fails only when every try has failed', async () => {
+    let failing: (() => void)[] = [];
+    let now = 0;
+    const late: (() => void)[] = [];
+    const hedged = new HedgedTransport(
+      {
+        dispatch: (_exchange, receiver) => {
+          if (now < 100) receiver.answered({ status: 200, headers: {}, chunks: [], size: 0 });
+          else failing.push(() => receiver.failed(new Error(`try ${failing.length}`)));
+        },
+        close: () => Promise.resolve(),
+      },
+      { now: () => now, after: (_milliseconds, call) => (late.push(call), () => {}) },
+      LIMITS,
+    );
+    for (let request = 0; request < LIMITS.memory; request += 1) await send(hedged, read());
+    now = 100;
+    const answer = send(hedged, read());
+    now = 1_000;
+    late.shift()?.();
+    const [first, second] = failing;
+    first?.();
+    failing = [];
+    second?.();
+    await expect(answer).rejects.toThrow('try 0');
+  });
+
   it('is not tried twice before its like are known, nor when it is no read', async () => {
     const cold = clockwork([200]);
-    const first = cold.hedged.send(GET);
+    const first = send(cold.hedged, read());
     await cold.run(300);
     await first;
     const warm = clockwork([...WARM, 200]);
     await warm.warmUp();
-    const write = warm.hedged.send({ ...GET, method: 'PUT' });
+    const write = send(warm.hedged, { ...GET, method: 'PUT' });
     await warm.run(warm.now() + 300);
     await write;
     expect([cold.hedged.hedges, warm.hedged.hedges]).toEqual([0, 0]);
@@ -89,7 +129,7 @@ describe('a read that hangs', () => {
     const world = clockwork([...WARM, ...Array.from({ length: 200 }, () => 60)]);
     await world.warmUp();
     for (let request = 0; request < 50; request += 1) {
-      const answer = world.hedged.send(GET);
+      const answer = send(world.hedged, read());
       await world.run(world.now() + 200);
       await answer;
     }

@@ -19,11 +19,11 @@ function scripted(script: Script, clock = Date.UTC(2026, 10, 21)) {
   const slept: number[] = [];
   const refreshed: boolean[] = [];
   const transport: Transport = {
-    send: (exchange) => {
+    dispatch: (exchange, receiver) => {
       sent.push(exchange);
       const next = script.shift() ?? { status: 200 };
-      if (next instanceof Error) return Promise.reject(next);
-      return Promise.resolve({ status: 200, headers: {}, chunks: [], size: 0, ...next });
+      if (next instanceof Error) receiver.failed(next);
+      else receiver.answered({ status: 200, headers: {}, chunks: [], size: 0, ...next });
     },
     close: () => Promise.resolve(),
   };

@@ -6,7 +6,8 @@ import type { Rejection } from '../records.ts';
 export interface ShardSink {
   /** Bytes written so far. */
   readonly position: number;
-  write(bytes: Uint8Array): Promise<void>;
+  /** The bytes are copied before it returns. A promise only where the next write must wait for room. */
+  write(bytes: Uint8Array): Promise<void> | undefined;
   /** The last `length` bytes written, while they still lie together. */
   recent(length: number): Uint8Array | undefined;
 }

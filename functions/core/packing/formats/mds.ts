@@ -102,7 +102,9 @@ async function integer(member: EncodedMember): Promise<Buffer> {
 function encoder(context: ShardContext): ShardEncoder {
   const columns = mdsColumns(context.settings, context.facts);
   return {
-    start: (sink) => sink.write(header(context, columns)),
+    start: async (sink) => {
+      await sink.write(header(context, columns));
+    },
     add: async (sink, outline, members) => {
       await sink.write(lengthWords(outline, columns));
       const placed = new Map<string, Placed>();

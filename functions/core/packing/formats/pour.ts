@@ -4,13 +4,23 @@ import type { MemberBody, ShardSink } from './format.ts';
 
 const isInMemory = (body: MemberBody): body is readonly Uint8Array[] => Array.isArray(body);
 
-/** @returns SHA-256 of what was written; `each` sees every chunk as well */
-export async function pour(
+/**
+ * Returns the SHA-256 of what was written: at once where nothing had to wait, which is nearly always for bodies in memory.
+ * `each` sees every chunk as well.
+ */
+export function pour(
   sink: ShardSink,
   body: MemberBody,
   each?: (chunk: Uint8Array) => void,
+): string | Promise<string> {
+  return isInMemory(body) ? pourChunks(sink, body, each) : pourStream(sink, body, each);
+}
+
+async function pourStream(
+  sink: ShardSink,
+  body: AsyncIterable<Uint8Array>,
+  each?: (chunk: Uint8Array) => void,
 ): Promise<string> {
-  if (isInMemory(body)) return pourChunks(sink, body, each);
   const digest = createHash('sha256');
   for await (const chunk of body) {
     each?.(chunk);
@@ -20,23 +30,38 @@ export async function pour(
   return digest.digest('hex');
 }
 
-async function pourChunks(
+function pourChunks(
   sink: ShardSink,
   chunks: readonly Uint8Array[],
   each?: (chunk: Uint8Array) => void,
-): Promise<string> {
+): string | Promise<string> {
   let size = 0;
-  for (const chunk of chunks) {
+  for (const [index, chunk] of chunks.entries()) {
     each?.(chunk);
     size += chunk.length;
-    await sink.write(chunk);
+    const full = sink.write(chunk);
+    if (full !== undefined) return pourRest(sink, { chunks, next: index + 1, full }, each);
   }
   return digestOf(chunks, sink.recent(size));
 }
 
+/** Goes on where a write had to wait; the bytes no longer lie together. */
+async function pourRest(
+  sink: ShardSink,
+  { chunks, next, full }: { chunks: readonly Uint8Array[]; next: number; full: Promise<void> },
+  each?: (chunk: Uint8Array) => void,
+): Promise<string> {
+  await full;
+  for (const chunk of chunks.slice(next)) {
+    each?.(chunk);
+    await sink.write(chunk);
+  }
+  return digestOf(chunks, undefined);
+}
+
 /** One hash over bytes that lie together is several times cheaper than one over pieces. */
 function digestOf(chunks: readonly Uint8Array[], together: Uint8Array | undefined): string {
-  const whole = together ?? (chunks.length === 1 ? chunks[0] : undefined);
+  const whole = chunks.length === 1 ? chunks[0] : together;
   if (whole !== undefined) return hash('sha256', whole);
   const digest = createHash('sha256');
   for (const chunk of chunks) digest.update(chunk);

@@ -93,5 +93,7 @@ export function tarHeader(path: string, size: number): Buffer {
 }
 
 /** Bytes that a member of this name and size takes in an archive. */
-export const tarMemberBytes = (path: string, size: number): number =>
-  tarHeader(path, size).length + size + paddingOf(size);
+export function tarMemberBytes(path: string, size: number): number {
+  const isPlain = size < USTAR_SIZE_LIMIT && splitPath(path) !== undefined;
+  return (isPlain ? BLOCK : tarHeader(path, size).length) + size + paddingOf(size);
+}

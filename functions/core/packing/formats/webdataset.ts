@@ -1,25 +1,30 @@
 /** WebDataset: a tar in which the members of a sample follow each other. */
 import type { ShardEncoder, ShardFormat } from './format.ts';
 import { pour } from './pour.ts';
-import { paddingOf, TRAILER, tarHeader, tarMemberBytes } from './tar.ts';
+import { BLOCK, paddingOf, TRAILER, tarHeader, tarMemberBytes } from './tar.ts';
 
-const PADDING = new Uint8Array(512);
+/** By their length. */
+const PADDINGS = Array.from({ length: BLOCK }, (_, length) => TRAILER.subarray(0, length));
 
 const encoder: ShardEncoder = {
   start: () => Promise.resolve(),
   add: async (sink, _outline, members) => {
     const placed = [];
     for (const member of members) {
-      await sink.write(tarHeader(member.name, member.size));
+      const noRoom = sink.write(tarHeader(member.name, member.size));
+      if (noRoom !== undefined) await noRoom;
       const offset = sink.position;
-      const sha256 = await pour(sink, member.body);
-      const padding = paddingOf(member.size);
-      if (padding > 0) await sink.write(PADDING.subarray(0, padding));
+      const poured = pour(sink, member.body);
+      const sha256 = typeof poured === 'string' ? poured : await poured;
+      const padded = sink.write(PADDINGS[paddingOf(member.size)] ?? TRAILER);
+      if (padded !== undefined) await padded;
       placed.push({ offset, sha256 });
     }
     return placed;
   },
-  finish: (sink) => sink.write(TRAILER),
+  finish: async (sink) => {
+    await sink.write(TRAILER);
+  },
 };
 
 export const webdataset: ShardFormat = {

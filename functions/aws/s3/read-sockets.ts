@@ -1,0 +1,293 @@
+/**
+ * The sockets that small objects are read through: one GET at a time on each, bytes read into a buffer that stays with the
+ * socket. Everything else goes over undici, which is twice as dear here: 30 us of CPU for a GET of 10 KB against 16, and
+ * three times the garbage (docs/benchmarks.md).
+ */
+import net from 'node:net';
+import tls from 'node:tls';
+import { HttpAnswer, MalformedAnswer } from './http-answer.ts';
+import type { Exchange, Receiver, Transport, TransportOptions } from './transport.ts';
+
+/** S3 and most servers close a connection after some idle seconds; a request on its way then is lost. */
+const IDLE_MILLISECONDS = 4_000;
+const CONNECT_MILLISECONDS = 5_000;
+const BUFFER_BYTES = 64 * 1024;
+
+class SocketError extends Error {
+  override readonly name = 'SocketError';
+  readonly code: string;
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+interface Job {
+  readonly exchange: Exchange;
+  readonly head: string;
+  readonly receiver: Receiver;
+}
+
+const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
+const PATH = /^[\x21-\x7e]+$/;
+
+/** Request line and headers. A value that could end its line early is refused: keys and ETags come from outside. */
+export function requestHead({ method, path, headers }: Exchange): string {
+  if (!PATH.test(path)) throw new SocketError('InvalidPath', 'the path is not percent-encoded');
+  let head = `${method} ${path} HTTP/1.1\r\n`;
+  for (let index = 0; index < headers.length; index += 2) {
+    const value = headers[index + 1] ?? '';
+    if (FORBIDDEN.test(value))
+      throw new SocketError(
+        'InvalidHeader',
+        `${headers[index] ?? ''} holds a character that no header may hold`,
+      );
+    head += `${headers[index] ?? ''}: ${value}\r\n`;
+  }
+  return `${head}\r\n`;
+}
+
+interface Owner {
+  readonly connect: (onread: net.OnReadOpts) => net.Socket;
+  /** The line may take the next job. */
+  free(line: Line): void;
+  gone(line: Line): void;
+}
+
+/** One socket and the request that is on it. */
+class Line {
+  readonly #owner: Owner;
+  readonly #socket: net.Socket;
+  #job: Job | undefined;
+  #answer: HttpAnswer | undefined;
+  #isOpen = false;
+  #isGone = false;
+  /** Milliseconds since 1970 of the last sign of life. */
+  seen: number;
+
+  constructor(owner: Owner, job: Job) {
+    this.#owner = owner;
+    this.seen = Date.now();
+    const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+    this.#socket = owner.connect({ buffer, callback: (length) => this.#read(buffer, length) });
+    this.#socket.once(this.#socket instanceof tls.TLSSocket ? 'secureConnect' : 'connect', () => {
+      this.#isOpen = true;
+      this.seen = Date.now();
+    });
+    this.#socket.once('error', (error) => this.#fail(error));
+    this.#socket.once('end', () => this.#ended());
+    this.#socket.once('close', () => this.#ended());
+    this.start(job);
+  }
+
+  get isBusy(): boolean {
+    return this.#job !== undefined;
+  }
+
+  start(job: Job): void {
+    const { exchange, head } = job;
+    const { cancellation } = exchange;
+    this.#job = job;
+    this.#answer = new HttpAnswer(exchange.into);
+    this.seen = Date.now();
+    if (cancellation !== undefined) cancellation.abort = (reason) => this.#fail(reason);
+    this.#socket.write(head, 'latin1');
+  }
+
+  /** Gives up a line that has been silent for too long. */
+  check(now: number, silenceMilliseconds: number): void {
+    const silent = now - this.seen;
+    if (this.#job === undefined) {
+      if (silent > IDLE_MILLISECONDS) this.drop();
+    } else if (!this.#isOpen && silent > CONNECT_MILLISECONDS)
+      this.#fail(new SocketError('ConnectTimeout', `no connection within ${CONNECT_MILLISECONDS} ms`));
+    else if (silent > silenceMilliseconds)
+      this.#fail(new SocketError('SilenceTimeout', `nothing was heard for ${silent} ms`));
+  }
+
+  get isStale(): boolean {
+    return this.#isGone || Date.now() - this.seen > IDLE_MILLISECONDS;
+  }
+
+  /** Ends the line, and the request on it. */
+  drop(): void {
+    this.#fail(new SocketError('Closed', 'the connection was given up'));
+  }
+
+  #destroy(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#socket.destroy();
+    this.#owner.gone(this);
+  }
+
+  #read(buffer: Buffer, length: number): boolean {
+    const answer = this.#answer;
+    if (this.#isGone) return false;
+    /** Bytes that nobody asked for. */
+    if (answer === undefined) {
+      this.drop();
+      return false;
+    }
+    this.seen = Date.now();
+    try {
+      if (answer.take(buffer.subarray(0, length))) this.#done(answer, false);
+    } catch (error: unknown) {
+      this.#fail(error instanceof Error ? error : new MalformedAnswer(String(error)));
+    }
+    return true;
+  }
+
+  #done(answer: HttpAnswer, isOver: boolean): void {
+    const job = this.#release();
+    if (answer.keepAlive && !isOver) this.#owner.free(this);
+    else this.#destroy();
+    job?.receiver.answered(answer.answer());
+  }
+
+  #ended(): void {
+    const answer = this.#answer;
+    if (answer?.close() === true) this.#done(answer, true);
+    else
+      this.#fail(
+        new SocketError('ECONNRESET', 'the server closed the connection before its answer was complete'),
+      );
+  }
+
+  #fail(error: Error): void {
+    const job = this.#release();
+    this.#destroy();
+    job?.receiver.failed(error);
+  }
+
+  #release(): Job | undefined {
+    const job = this.#job;
+    this.#job = undefined;
+    this.#answer = undefined;
+    if (job?.exchange.cancellation !== undefined) job.exchange.cancellation.abort = undefined;
+    return job;
+  }
+}
+
+/** Reads go over sockets of our own, everything else over `others`. */
+export class ReadSockets implements Transport, Owner {
+  readonly #options: TransportOptions;
+  readonly #others: Transport;
+  readonly #origin: URL;
+  readonly #lines = new Set<Line>();
+  readonly #idle: Line[] = [];
+  #waiting: Job[] = [];
+  #nextWaiting = 0;
+  /** TLS session of the last connection: the next one need not begin anew. */
+  #session: Buffer | undefined;
+  #sweeper: NodeJS.Timeout | undefined;
+  #sweptAt = 0;
+  #isClosed = false;
+
+  constructor(options: TransportOptions, others: Transport) {
+    this.#options = options;
+    this.#others = others;
+    this.#origin = new URL(options.origin);
+  }
+
+  dispatch(exchange: Exchange, receiver: Receiver): void {
+    if (exchange.method !== 'GET' || exchange.body !== undefined)
+      return this.#others.dispatch(exchange, receiver);
+    let head: string;
+    try {
+      head = requestHead(exchange);
+    } catch (error: unknown) {
+      return receiver.failed(error);
+    }
+    this.#place({ exchange, head, receiver });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#sweeper);
+    for (const job of this.#waiting.slice(this.#nextWaiting)) this.#refuse(job);
+    this.#waiting = [];
+    this.#nextWaiting = 0;
+    for (const line of this.#lines) line.drop();
+    await this.#others.close();
+  }
+
+  connect(onread: net.OnReadOpts): net.Socket {
+    const { hostname, port, protocol } = this.#origin;
+    const host = hostname.replace(/^\[|\]$/g, '');
+    if (protocol === 'http:') return net.connect({ host, port: Number(port || 80), noDelay: true, onread });
+    /** The types do not know that tls.connect passes the last two on to its socket. */
+    const options: tls.ConnectionOptions & { readonly onread: net.OnReadOpts; readonly noDelay: boolean } = {
+      host,
+      port: Number(port || 443),
+      ALPNProtocols: ['http/1.1'],
+      ...(net.isIP(host) === 0 && { servername: host }),
+      ...(this.#session && { session: this.#session }),
+      onread,
+      noDelay: true,
+    };
+    return tls.connect(options).on('session', (session) => (this.#session = session));
+  }
+
+  free(line: Line): void {
+    const job = this.#nextJob();
+    if (job === undefined) this.#idle.push(line);
+    else line.start(job);
+  }
+
+  gone(line: Line): void {
+    this.#lines.delete(line);
+    const at = this.#idle.indexOf(line);
+    if (at >= 0) this.#idle.splice(at, 1);
+    const job = this.#nextJob();
+    if (job !== undefined) this.#place(job);
+  }
+
+  #refuse(job: Job): void {
+    job.receiver.failed(new SocketError('Cancelled', 'the request was given up before it was sent'));
+  }
+
+  #nextJob(): Job | undefined {
+    while (this.#nextWaiting < this.#waiting.length) {
+      const job = this.#waiting[this.#nextWaiting];
+      this.#nextWaiting += 1;
+      if (this.#nextWaiting * 2 > this.#waiting.length) {
+        this.#waiting = this.#waiting.slice(this.#nextWaiting);
+        this.#nextWaiting = 0;
+      }
+      if (job === undefined) continue;
+      if (job.exchange.cancellation?.cancelled !== true) return job;
+      this.#refuse(job);
+    }
+    return undefined;
+  }
+
+  #place(job: Job): void {
+    if (this.#isClosed || job.exchange.cancellation?.cancelled === true) return this.#refuse(job);
+    let line = this.#idle.pop();
+    while (line?.isStale === true) {
+      line.drop();
+      line = this.#idle.pop();
+    }
+    if (line !== undefined) line.start(job);
+    else if (this.#lines.size < this.#options.connections) this.#open(job);
+    else this.#waiting.push(job);
+  }
+
+  #open(job: Job): void {
+    this.#lines.add(new Line(this, job));
+    if (this.#sweeper !== undefined) return;
+    const every = Math.min(1_000, this.#options.silenceMilliseconds / 4);
+    this.#sweptAt = Date.now();
+    this.#sweeper = setInterval(() => this.#sweep(every), every).unref();
+  }
+
+  /** A process that was held up itself has heard nothing, whatever the servers said. */
+  #sweep(every: number): void {
+    const now = Date.now();
+    const isLate = now - this.#sweptAt > every * 2;
+    this.#sweptAt = now;
+    if (isLate) return;
+    for (const line of this.#lines) line.check(now, this.#options.silenceMilliseconds);
+  }
+}

@@ -1,0 +1,199 @@
+/** The sockets of our own against servers that behave, and against servers that do not. */
+import net from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import tls from 'node:tls';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ReadSockets } from '../../../functions/aws/s3/read-sockets.ts';
+import {
+  type Cancellation,
+  cancel,
+  type Exchange,
+  send,
+  type Transport,
+} from '../../../functions/aws/s3/transport.ts';
+import { selfSigned } from './self-signed.ts';
+
+const GET: Exchange = { method: 'GET', path: '/k', headers: ['host', 'h'] };
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+
+interface Peer {
+  readonly port: number;
+  readonly sockets: net.Socket[];
+  readonly requests: string[];
+}
+
+/** A server that answers every request by a function of its number; undefined leaves it without an answer. */
+async function serve(
+  answer: (number: number, socket: net.Socket) => string | undefined,
+  make: (listener: (socket: net.Socket) => void) => net.Server = (listener) => net.createServer(listener),
+): Promise<Peer> {
+  const sockets: net.Socket[] = [];
+  const requests: string[] = [];
+  const server = make((socket) => {
+    sockets.push(socket);
+    socket.on('error', () => {});
+    socket.on('data', (bytes: Buffer) => {
+      requests.push(bytes.toString('latin1'));
+      const text = answer(requests.length - 1, socket);
+      if (text !== undefined && !socket.destroyed) socket.write(text, 'latin1');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  open.push({
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  });
+  const address = server.address();
+  return { port: typeof address === 'object' && address !== null ? address.port : 0, sockets, requests };
+}
+
+const nothing: Transport = {
+  dispatch: (_exchange, receiver) => receiver.failed(new Error('not a read')),
+  close: () => Promise.resolve(),
+};
+
+function sockets(
+  port: number,
+  { connections = 4, silence = 5_000, origin = `http://127.0.0.1:${port}` } = {},
+) {
+  const opened = new ReadSockets({ origin, connections, silenceMilliseconds: silence }, nothing);
+  open.push(opened);
+  return opened;
+}
+
+const textOf = async (transport: Transport, exchange: Exchange = { ...GET }): Promise<string> =>
+  Buffer.concat((await send(transport, exchange)).chunks).toString();
+
+describe('reads over sockets of our own', () => {
+  it('share a few connections, each used again and again', async () => {
+    const peer = await serve(() => OK);
+    const mine = sockets(peer.port);
+    const all = await Promise.all(Array.from({ length: 100 }, () => textOf(mine)));
+    expect(new Set(all)).toEqual(new Set(['ok']));
+    expect(peer.sockets.length).toBeLessThanOrEqual(4);
+    expect(peer.requests[0]).toBe('GET /k HTTP/1.1\r\nhost: h\r\n\r\n');
+  });
+
+  it('open another connection when the server ends one', async () => {
+    const peer = await serve((number) =>
+      number === 0 ? OK.replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n') : OK,
+    );
+    const mine = sockets(peer.port, { connections: 1 });
+    expect([await textOf(mine), await textOf(mine)]).toEqual(['ok', 'ok']);
+    expect(peer.sockets).toHaveLength(2);
+  });
+
+  it('fail when the connection ends in the middle, and those that waited go on', async () => {
+    const peer = await serve((number, socket) => {
+      if (number > 0) return OK;
+      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\nhalf');
+      return undefined;
+    });
+    const mine = sockets(peer.port, { connections: 1 });
+    const [first, second] = await Promise.allSettled([textOf(mine), textOf(mine)]);
+    expect(first).toMatchObject({ status: 'rejected', reason: { code: 'ECONNRESET' } });
+    expect(second).toEqual({ status: 'fulfilled', value: 'ok' });
+  });
+
+  it('fail when nobody listens', async () => {
+    const peer = await serve(() => OK);
+    open.splice(0).forEach((one) => one.close());
+    await expect(textOf(sockets(peer.port))).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  it('are given up after a silence, before the answer and within it', async () => {
+    const peer = await serve((number) =>
+      number === 0 ? undefined : 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf',
+    );
+    const mine = sockets(peer.port, { silence: 200 });
+    await expect(textOf(mine)).rejects.toMatchObject({ code: 'SilenceTimeout' });
+    await expect(textOf(mine)).rejects.toMatchObject({ code: 'SilenceTimeout' });
+  });
+
+  it('do not use a connection on which something came that nobody asked for', async () => {
+    const peer = await serve(() => OK);
+    const mine = sockets(peer.port, { connections: 1 });
+    await textOf(mine);
+    peer.sockets[0]?.write('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nforged');
+    await sleep(50);
+    expect(await textOf(mine)).toBe('ok');
+    expect(peer.sockets).toHaveLength(2);
+  });
+
+  it('do not trust an answer that is longer than it said', async () => {
+    const peer = await serve((number) => (number === 0 ? `${OK}more` : OK));
+    const mine = sockets(peer.port, { connections: 1 });
+    await expect(textOf(mine)).rejects.toMatchObject({ code: 'MalformedAnswer' });
+    expect(await textOf(mine)).toBe('ok');
+  });
+
+  it('can be dropped on their way and before it', async () => {
+    const peer = await serve((number) => (number === 0 ? undefined : OK));
+    const mine = sockets(peer.port, { connections: 1 });
+    const running: Cancellation = { cancelled: false };
+    const waiting: Cancellation = { cancelled: false };
+    const all = Promise.allSettled([
+      textOf(mine, { ...GET, cancellation: running }),
+      textOf(mine, { ...GET, cancellation: waiting }),
+      textOf(mine),
+    ]);
+    cancel(waiting, new Error('no longer wanted'));
+    while (peer.requests.length === 0) await sleep(5);
+    cancel(running, new Error('another was faster'));
+    expect(await all).toMatchObject([
+      { reason: { message: 'another was faster' } },
+      { reason: { code: 'Cancelled' } },
+      { value: 'ok' },
+    ]);
+  });
+
+  it('never send a header that could end early, nor a path that is not encoded', async () => {
+    const peer = await serve(() => OK);
+    const mine = sockets(peer.port);
+    const forged = textOf(mine, { ...GET, headers: ['if-match', '"a"\r\nx: y'] });
+    await expect(forged).rejects.toMatchObject({ code: 'InvalidHeader' });
+    await expect(textOf(mine, { ...GET, path: '/a b' })).rejects.toMatchObject({ code: 'InvalidPath' });
+    expect(peer.requests).toEqual([]);
+  });
+
+  it('end with the transport, the waiting ones too', async () => {
+    const peer = await serve(() => undefined);
+    const mine = sockets(peer.port, { connections: 1 });
+    const all = Promise.allSettled([textOf(mine), textOf(mine)]);
+    while (peer.requests.length === 0) await sleep(5);
+    await mine.close();
+    expect(await all).toMatchObject([{ reason: { code: 'Closed' } }, { reason: { code: 'Cancelled' } }]);
+    await expect(textOf(mine)).rejects.toMatchObject({ code: 'Cancelled' });
+  });
+
+  it('go over TLS, to a server whose certificate is for its name', async () => {
+    const { key, certificate } = selfSigned('localhost');
+    const before = tls.getCACertificates('default');
+    const peer = await serve(
+      () => OK,
+      (listener) => tls.createServer({ key, cert: certificate }, listener),
+    );
+    const strange = sockets(peer.port, { origin: `https://localhost:${peer.port}` });
+    await expect(textOf(strange)).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+    tls.setDefaultCACertificates([...before, certificate]);
+    try {
+      const mine = sockets(peer.port, { origin: `https://localhost:${peer.port}`, connections: 2 });
+      const into = Buffer.alloc(2);
+      const answer = await send(mine, { ...GET, into });
+      expect(answer.chunks[0]).toBe(into);
+      expect(into.toString()).toBe('ok');
+      expect(await Promise.all([textOf(mine), textOf(mine), textOf(mine)])).toEqual(['ok', 'ok', 'ok']);
+      const misnamed = sockets(peer.port, { origin: `https://127.0.0.1:${peer.port}` });
+      await expect(textOf(misnamed)).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+    } finally {
+      tls.setDefaultCACertificates(before);
+    }
+  });
+});
