@@ -30,13 +30,14 @@ export const CLIENTS: readonly Client[] = [
 
 const seen = z.object({ job: z.string(), status: z.string(), reason: z.string() });
 
-/** The script's own lines, each epoch's, as they must have come through the client's log. */
-const EPOCHS = [0, 1, 2].map((epoch) => `epoch=${epoch} words=${WORDS}`);
+/** The script's own lines, each epoch's, as they must have come through the client's log; SDK 3 adds the time to the name. */
+const epochsOf = (job: string): RegExp[] =>
+  [0, 1, 2].map((epoch) => new RegExp(`job=${job}(-\\d+)? epoch=${epoch} words=${WORDS}\\b`));
 
 /** What is wrong with what a client printed. */
 export async function judge(
   { code, output }: Ended,
-  isSpoilt: boolean,
+  { job, isSpoilt }: { readonly job: string; readonly isSpoilt: boolean },
   modelBytes: (uri: string) => Promise<number | undefined>,
 ): Promise<string[]> {
   const last = output.split('\n').findLast((line) => line.startsWith('saw '));
@@ -44,7 +45,9 @@ export async function judge(
   const { status, reason } = seen.parse(JSON.parse(last.slice('saw '.length)));
   const expected = isSpoilt ? 'Failed' : 'Completed';
   return [
-    ...EPOCHS.filter((line) => !output.includes(line)).map((line) => `its log lacks "${line}"`),
+    ...epochsOf(job)
+      .filter((line) => !line.test(output))
+      .map((line) => `its log lacks ${line.source}`),
     ...(status === expected ? [] : [`it saw ${status}, not ${expected}`]),
     ...(isSpoilt && !reason.includes('AlgorithmError') ? [`its reason is "${reason}"`] : []),
     ...(isSpoilt || (await modelBytes(reason)) ? [] : [`there is no model at "${reason}"`]),

@@ -49,7 +49,7 @@ async function run({ client, isSpoilt }: Tried, python: string, ground: Ground):
       },
       onLine: (line) => progress.detail(line),
     });
-    const problems = await judge(ended, isSpoilt, (uri) => ground.modelBytes(uri));
+    const problems = await judge(ended, { job, isSpoilt }, (uri) => ground.modelBytes(uri));
     if (problems.length === 0) return;
     const said = [problems.join('; '), ended.output.slice(-OUTPUT_CHARACTERS), ...ground.lines];
     throw new ClientFailure(said.join('\n'));

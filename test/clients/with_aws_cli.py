@@ -51,19 +51,24 @@ def main() -> None:
 
 
 def follow(job: str, shown: int) -> int:
+    """Prints what is new over all hosts; returns how many lines there are by now."""
+    group = ("--log-group-name", GROUP)
     try:
-        found = aws(
-            "logs", "filter-log-events", "--log-group-name", GROUP, "--log-stream-name-prefix", job
-        )
+        found = aws("logs", "describe-log-streams", *group, "--log-stream-name-prefix", f"{job}/")
     except subprocess.CalledProcessError as error:
         # No host of any job has said a word yet.
         if "ResourceNotFoundException" in error.stderr:
             return shown
         raise
-    events = found["events"]
-    for event in events[shown:]:
-        print(f"{event['logStreamName'].split('/')[1]} {event['message']}", flush=True)
-    return len(events)
+    lines: list[tuple[int, str]] = []
+    for stream in found["logStreams"]:
+        name = stream["logStreamName"]
+        page = aws("logs", "get-log-events", *group, "--log-stream-name", name, "--start-from-head")
+        host = name.split("/")[1]
+        lines += [(each["timestamp"], f"{host} {each['message']}") for each in page["events"]]
+    for _, line in sorted(lines)[shown:]:
+        print(line, flush=True)
+    return len(lines)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
+import { DescribeLogStreamsCommand, GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { CreateTrainingJobCommand, type DescribeTrainingJobResponse } from '@aws-sdk/client-sagemaker';
 import { projectPython } from '../integration/emulator.ts';
 import { channelOf, type Ground } from '../integration/local-sagemaker/ground.ts';
@@ -87,14 +87,20 @@ export const hasEnded = ({ TrainingJobStatus: status }: DescribeTrainingJobRespo
   status === 'Completed' || status === 'Failed' || status === 'Stopped';
 
 /** What the hosts of a job said, in order. */
-export async function linesOf(ground: Ground, job: string): Promise<string[]> {
-  const { events = [] } = await ground.logs.send(
-    new FilterLogEventsCommand({
-      logGroupName: '/aws/sagemaker/TrainingJobs',
-      logStreamNamePrefix: `${job}/`,
-    }),
+export async function linesOf({ logs }: Ground, job: string): Promise<string[]> {
+  const of = { logGroupName: '/aws/sagemaker/TrainingJobs', logStreamNamePrefix: `${job}/` };
+  const { logStreams = [] } = await logs.send(new DescribeLogStreamsCommand(of));
+  const all = await Promise.all(
+    logStreams.map(({ logStreamName }) =>
+      logs.send(
+        new GetLogEventsCommand({ logGroupName: of.logGroupName, logStreamName, startFromHead: true }),
+      ),
+    ),
   );
-  return events.map(({ message = '' }) => message);
+  return all
+    .flatMap(({ events = [] }) => events)
+    .toSorted((a, b) => (a.timestamp ?? 0) - (b.timestamp ?? 0))
+    .map(({ message = '' }) => message);
 }
 
 /** Steps that attempts of the job went on from; 0 for one that began anew. */

@@ -19,7 +19,7 @@ def main() -> None:
     )
     for epoch in range(told.epochs):
         time.sleep(0.5)
-        print(f"epoch={epoch} words={words}", flush=True)
+        print(f"job={os.environ['TRAINING_JOB_NAME']} epoch={epoch} words={words}", flush=True)
     if told.spoilt == "yes":
         raise ValueError("the data is spoilt")
     Path(os.environ["SM_MODEL_DIR"], "model.txt").write_text(str(words), encoding="utf-8")
