@@ -296,6 +296,47 @@ def test_progress_lines_become_metrics_of_the_next_checkpoint(host_of: HostOf) -
     assert progress["metrics"] == {"loss": 0.5, "accuracy": 0.9}
 
 
+SLOW_SAVE = """
+import json, os, time
+folder = tidewheel.checkpoint_dir()
+for step in (1, 2):
+    path = os.path.join(folder, f"step-{step:08d}")
+    os.makedirs(path)
+    time.sleep(0.6)
+    open(os.path.join(path, "state"), "w").close()
+    with open(os.path.join(path, "COMPLETE.json"), "w") as file:
+        json.dump({"step": step, "files": {"state": {"bytes": 0}}}, file)
+    time.sleep(1.5)
+"""
+
+
+def progress_of(base: Path) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(
+        (base / "checkpoints" / "tidewheel-progress.json").read_text()
+    )
+    return said
+
+
+def test_the_time_of_a_save_is_read_off_its_files(host_of: HostOf) -> None:
+    base = host_of("import tidewheel\n" + SLOW_SAVE)
+    code, log = run(base)
+    assert code == 0, log
+    took = progress_of(base).get("saveSeconds")
+    if took is None:
+        pytest.skip("this file system does not know when a file came into being")
+    assert 0.6 <= took < 1.2
+    summary = json.loads((base / "output/data/usage-127.0.0.1-summary.json").read_text())
+    assert summary["checkpoints"]["saveSeconds"] == pytest.approx(took, abs=0.001)
+
+
+def test_what_the_script_says_of_its_save_goes_before_what_the_files_tell(host_of: HostOf) -> None:
+    script = "import tidewheel, time\nwith tidewheel.saving():\n    time.sleep(0.2)\n" + SLOW_SAVE
+    base = host_of(script)
+    code, log = run(base)
+    assert code == 0, log
+    assert 0.2 <= progress_of(base)["saveSeconds"] < 0.5
+
+
 def wheel(folder: Path) -> Path:
     """A tiny package, so that no index is needed."""
     path = folder / "tidetest-1.0-py3-none-any.whl"

@@ -2,18 +2,72 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from conftest import AGENT
 from tidewheel_agent.checkpoints import Checkpoint
 from tidewheel_agent.counters import MachineCounters, ProcessCounters, Reading
 from tidewheel_agent.processes import Process
 from tidewheel_agent.usage import Summary, UsageRecorder, sample_between, usage_line
+from tidewheel_agent.waits import Waits
 from tidewheel_agent.watch import CheckpointWatch
+
+
+def test_waiting_for_data_is_a_share_of_the_scripts_own_time() -> None:
+    before = Reading(at=10, wall=1000, waits=(1.0, 5.0))
+    after = Reading(at=11, wall=1001, waits=(1.75, 5.25))
+    assert sample_between(before, after, cpus=1).dataWaitPercent == 75.0
+    assert "data_wait_percent=75" in usage_line("h", sample_between(before, after, cpus=1))
+    # No batch came, or the script does not say.
+    assert sample_between(after, after, cpus=1).dataWaitPercent is None
+    assert sample_between(Reading(1, 1), Reading(2, 2), cpus=1).dataWaitPercent is None
+
+
+def test_waits_are_summed_over_processes_that_lived_one_after_the_other(tmp_path: Path) -> None:
+    code = (
+        "import sys, time, tidewheel\n"
+        "def slow():\n"
+        "    for item in range(3):\n"
+        "        time.sleep(0.1)\n"
+        "        yield item\n"
+        "for item in tidewheel.batches(slow()):\n"
+        "    time.sleep(0.2)\n"
+    )
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(AGENT / "for_scripts"),
+        "TIDEWHEEL_WAITS_DIR": str(tmp_path),
+    }
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    spent = Waits(tmp_path).read()
+    assert spent is not None
+    waited, computed = spent
+    assert 0.6 <= waited < 1.1
+    assert 1.2 <= computed < 2.0
+
+
+def test_a_script_that_says_nothing_is_not_guessed_at(tmp_path: Path) -> None:
+    assert Waits(tmp_path).read() is None
+    assert Waits(tmp_path / "gone").read() is None
+
+
+def test_a_batch_costs_microseconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEWHEEL_WAITS_DIR", str(tmp_path))
+    monkeypatch.syspath_prepend(str(AGENT / "for_scripts"))
+    tidewheel = importlib.import_module("tidewheel")
+    began = time.process_time()
+    for _ in tidewheel.batches(range(20_000)):
+        pass
+    assert (time.process_time() - began) / 20_000 < 50e-6
 
 
 def test_rates_are_differences_over_time() -> None:
@@ -131,6 +185,7 @@ def test_steady_checkpoints_are_no_stall() -> None:
         "count": 14,
         "meanIntervalSeconds": 300.0,
         "sizeBytes": 10,
+        "saveSeconds": None,
         "stalls": 0,
     }
 

@@ -1,23 +1,39 @@
 """What a training script may say to Tidewheel, and ask of it. The agent puts this on PYTHONPATH.
 
 import tidewheel
-tidewheel.progress(step, total, loss=loss, accuracy=accuracy)
-if tidewheel.stop_soon():
-    save()
-    return
+for batch in tidewheel.batches(loader):
+    tidewheel.progress(step, total, loss=loss, accuracy=accuracy)
+    if tidewheel.stop_soon():
+        with tidewheel.saving():
+            save()
+        return
 """
 
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import signal
+import struct
 import threading
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import FrameType
+from typing import TypeVar
 
-__all__ = ["checkpoint_dir", "checkpoint_seconds", "progress", "stop_deadline", "stop_soon"]
+__all__ = [
+    "batches",
+    "checkpoint_dir",
+    "checkpoint_seconds",
+    "progress",
+    "saving",
+    "stop_deadline",
+    "stop_soon",
+]
 
+T = TypeVar("T")
 _stopped = False
 _listening = False
 
@@ -28,6 +44,35 @@ def progress(step: int, total: int, **metrics: float) -> None:
         return
     pairs = "".join(f" {name}={float(value):.6g}" for name, value in metrics.items())
     print(f"tidewheel step={int(step)} total={int(total)}{pairs}", flush=True)
+
+
+def batches(loader: Iterable[T]) -> Iterator[T]:
+    """Hands on what the loader yields, and tells the agent how long each was waited for.
+
+    What passes between two batches counts as computing. On a GPU that is what the host sees of it:
+    a step that only queues work seems short until something waits for its result.
+    """
+    meter = _meter()
+    source = iter(loader)
+    while True:
+        asked = time.monotonic()
+        try:
+            batch = next(source)
+        except StopIteration:
+            return
+        got = time.monotonic()
+        yield batch
+        meter.add(got - asked, time.monotonic() - got)
+
+
+@contextmanager
+def saving() -> Iterator[None]:
+    """Around a save: tells how long training stands still for it, from which the service computes
+    how often to save. rank 0 only; without it the agent reads it off the files."""
+    began = time.monotonic()
+    yield
+    if os.environ.get("RANK", "0") == "0":
+        print(f"tidewheel save_seconds={time.monotonic() - began:.6g}", flush=True)
 
 
 def stop_soon() -> bool:
@@ -76,3 +121,36 @@ def _listen() -> None:
 def _remember(number: int, frame: FrameType | None) -> None:
     global _stopped
     _stopped = True
+
+
+class _Meter:
+    """Two growing numbers in a file of this process's own, which the agent reads every second."""
+
+    def __init__(self, folder: str) -> None:
+        self._sums = [0.0, 0.0]
+        self._shared: mmap.mmap | None = None
+        try:
+            with open(os.path.join(folder, str(os.getpid())), "w+b") as file:
+                file.write(struct.pack("=dd", 0.0, 0.0))
+                file.flush()
+                self._shared = mmap.mmap(file.fileno(), 0)
+        except (OSError, ValueError):
+            # Not under the agent, or no room: training goes on unmeasured.
+            self._shared = None
+
+    def add(self, waited: float, computed: float) -> None:
+        self._sums[0] += waited
+        self._sums[1] += computed
+        if self._shared is not None:
+            struct.pack_into("=dd", self._shared, 0, *self._sums)
+
+
+_meters: dict[int, _Meter] = {}
+
+
+def _meter() -> _Meter:
+    """One for each process: a fork must not write into its parent's."""
+    pid = os.getpid()
+    if pid not in _meters:
+        _meters[pid] = _Meter(os.environ.get("TIDEWHEEL_WAITS_DIR", "/nonexistent"))
+    return _meters[pid]

@@ -41,6 +41,8 @@ class Reading:
     sent_bytes: float | None = None
     gpu_percent: float | None = None
     gpu_memory_percent: float | None = None
+    waits: tuple[float, float] | None = None
+    """Seconds that the script waited for data, and that it computed."""
 
 
 class Counters(Protocol):

@@ -29,6 +29,7 @@ from .source import install_requirements, place_source
 from .strategies import Host, Launch, plan
 from .supervisor import EXIT_STOPPED, End, StopRequest, Supervisor
 from .usage import UsageRecorder
+from .waits import WAITS_VARIABLE, Waits
 from .watch import CheckpointWatch
 from .watchdog import Watchdog
 
@@ -110,6 +111,7 @@ def _run(job: Job, settings: Settings, stop: StopRequest, gang: Gang) -> Outcome
     place_source(job)
     launch = plan(job, settings, host)
     work = Path(tempfile.mkdtemp(prefix="tidewheel-"))
+    (work / "waits").mkdir()
     try:
         environment = script_environment(
             job, settings, host, launch, work / "stop-soon", os.environ
@@ -139,6 +141,7 @@ def script_environment(
         **sagemaker_environment(job, host.cpus, host.gpus, inherited),
         "PYTHONPATH": os.pathsep.join(path),
         "TIDEWHEEL_STOP_FILE": str(stop_file),
+        WAITS_VARIABLE: str(stop_file.with_name("waits")),
         "TIDEWHEEL_GRACE_SECONDS": f"{settings.grace_seconds:g}",
     }
     if job.checkpoint_dir is not None:
@@ -205,7 +208,7 @@ def _prepare_and_supervise(
     watchdog = Watchdog(script.token, script.pid)
     started = time.time()
     progress.script_started(started)
-    usage = _record_usage(job, settings, script)
+    usage = _record_usage(job, settings, script, Waits(Path(environment[WAITS_VARIABLE])))
     progress.measured_by(usage.means)
     watch = None
     leader = job.distribution_hosts[0]
@@ -278,13 +281,13 @@ def _wait_for_leader(job: Job, settings: Settings, stop: StopRequest, gang: Gang
     return Outcome(EXIT_STOPPED)
 
 
-def _record_usage(job: Job, settings: Settings, script: Script) -> UsageRecorder:
+def _record_usage(job: Job, settings: Settings, script: Script, waits: Waits) -> UsageRecorder:
     shares_machine = settings.cpus is not None
     counters: Counters = (
         ProcessCounters(script.processes) if shares_machine else MachineCounters(open_gpus())
     )
     folder = job.base / "output" / "data"
-    usage = UsageRecorder(counters, folder, job.current_host, cpu_count(settings))
+    usage = UsageRecorder(counters, folder, job.current_host, cpu_count(settings), waits)
     usage.start()
     return usage
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from .births import save_seconds
 from .checkpoints import Checkpoint, newest_complete, numbers
 from .events import iso, iso_now, say
 from .layouts import UNKNOWN_STEP, Layouts
@@ -31,6 +32,8 @@ class LogProgress:
     step: int | None = None
     total: int | None = None
     metrics: dict[str, float] = field(default_factory=dict)
+    save_seconds: float | None = None
+    """How long the last save held training up, where the script says so (`tidewheel.saving`)."""
 
     def read_line(self, line: str) -> None:
         line = line[:_LONGEST_READ]
@@ -52,6 +55,8 @@ class LogProgress:
                 self.step = int(value)
             elif name == "total":
                 self.total = int(value)
+            elif name == "save_seconds":
+                self.save_seconds = value
             else:
                 self.metrics[name] = value
 
@@ -70,6 +75,8 @@ class ProgressReporter:
         self._unnumbered = self._before_step or 0
         self._told: Checkpoint | None = None
         self.newest: Checkpoint | None = None
+        self.save_seconds: float | None = None
+        """Mean time of a save, the last ones counting most; None while none has been seen."""
         self.newest = self._find(is_first_look=True)
         if self.newest:
             say(f"resumable from {self.newest.name}, step {self.newest.step}")
@@ -87,6 +94,7 @@ class ProgressReporter:
         if newest is None or newest == self._told:
             return self.newest
         is_new = self.newest is None or newest.step != self.newest.step
+        self._measure(newest)
         self.newest = self._told = newest
         if self._leader:
             self._write(newest)
@@ -94,6 +102,20 @@ class ProgressReporter:
             total = f" of {newest.total_steps}" if newest.total_steps else ""
             say(f"checkpoint {newest.name} is complete: step {newest.step}{total} is safe")
         return newest
+
+    def _measure(self, newest: Checkpoint) -> None:
+        """What the script says of its save goes before what the files tell."""
+        if self._folder is None or self._started_at is None:
+            return
+        if newest.saved_at < self._started_at:
+            return
+        since = max(self._started_at, self._told.saved_at if self._told else 0.0)
+        took = self._log.save_seconds
+        if took is None:
+            took = save_seconds(self._folder, newest, since)
+        if took is not None:
+            mean = self.save_seconds
+            self.save_seconds = took if mean is None else 0.7 * mean + 0.3 * took
 
     def _find(self, *, is_first_look: bool = False) -> Checkpoint | None:
         """Our own layout is proof by itself; others count where there is none of ours."""
@@ -131,7 +153,7 @@ class ProgressReporter:
 
     def _write(self, checkpoint: Checkpoint) -> None:
         assert self._folder is not None
-        document = {
+        document: dict[str, object] = {
             "step": checkpoint.step,
             # 0 stands for "nobody said".
             "totalSteps": checkpoint.total_steps or self._log.total or 0,
@@ -141,6 +163,8 @@ class ProgressReporter:
             "checkpoint": checkpoint.name,
             "updatedAt": iso(checkpoint.saved_at) if checkpoint.saved_at else iso_now(),
         }
+        if self.save_seconds is not None:
+            document["saveSeconds"] = round(self.save_seconds, 3)
         write_whole(self._folder / PROGRESS_FILE, json.dumps(document, sort_keys=True) + "\n")
 
 

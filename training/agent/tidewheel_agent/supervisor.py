@@ -116,14 +116,19 @@ class Supervisor:
                 self._follow(self._gang.trouble)
             if time.monotonic() >= self._next_look:
                 newest = self._progress.look()
-                for line in self._watch.observe(time.time(), newest) if self._watch else []:
-                    say(line)
+                self._tell_of(newest)
                 self._next_look = time.monotonic() + _LOOK_SECONDS
         # Whatever the script left behind would hold the container, and train on unseen.
         self._script.kill()
         self._script.drain()
         newest = self._progress.look()
+        self._tell_of(newest)
         return End(code, self._stop.is_set(), newest, self._killed, self._gang.trouble)
+
+    def _tell_of(self, newest: Checkpoint | None) -> None:
+        if self._watch is not None:
+            for line in self._watch.observe(time.time(), newest, self._progress.save_seconds):
+                say(line)
 
     def _keep_contract(self) -> None:
         if self._deadline is None:

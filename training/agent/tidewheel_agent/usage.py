@@ -7,12 +7,13 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
 from .counters import Counters, Reading
 from .events import iso, say, write_line
+from .waits import Waits
 
 _SECOND = 1.0
 _FINE_SAMPLES = 3600
@@ -38,6 +39,8 @@ class Sample:
     gpuPercent: float | None
     """Mean over this host's GPUs of the share of time in which a kernel ran."""
     gpuMemoryPercent: float | None
+    dataWaitPercent: float | None = None
+    """Share of the script's time that went into waiting for data, where it says so."""
 
 
 def sample_between(before: Reading, after: Reading, cpus: int) -> Sample:
@@ -60,7 +63,18 @@ def sample_between(before: Reading, after: Reading, cpus: int) -> Sample:
         networkSentBytesPerSecond=_whole(rate(before.sent_bytes, after.sent_bytes)),
         gpuPercent=after.gpu_percent,
         gpuMemoryPercent=after.gpu_memory_percent,
+        dataWaitPercent=_wait_percent(before.waits, after.waits),
     )
+
+
+def _wait_percent(
+    before: tuple[float, float] | None, after: tuple[float, float] | None
+) -> float | None:
+    """Of the batches that came in this interval; None when none did."""
+    if after is None:
+        return None
+    waited, computed = (new - old for new, old in zip(after, before or (0.0, 0.0), strict=True))
+    return round(100 * waited / (waited + computed), 2) if waited + computed > 0 else None
 
 
 def _whole(value: float | None) -> float | None:
@@ -105,8 +119,11 @@ class UsageRecorder:
     The files carry the host's name because SageMaker merges all hosts' output folders into one.
     """
 
-    def __init__(self, counters: Counters, folder: Path, host: str, cpus: int) -> None:
+    def __init__(
+        self, counters: Counters, folder: Path, host: str, cpus: int, waits: Waits | None = None
+    ) -> None:
         self._counters = counters
+        self._waits = waits
         self._folder = folder
         self._host = re.sub(r"[^A-Za-z0-9.-]", "_", host)
         self._cpus = cpus
@@ -131,6 +148,7 @@ class UsageRecorder:
             "host": self._host,
             "cpus": self._cpus,
             **self._summary.document(),
+            **self._time_of_script(),
             "samplerCpuSeconds": round(self._cpu_seconds, 3),
             **more(),
         }
@@ -139,6 +157,17 @@ class UsageRecorder:
             path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
         except OSError as error:
             say(f"cannot write {path.name}: {error}")
+
+    def _time_of_script(self) -> dict[str, object]:
+        """Over all processes and the whole time: exact, where means of samples are not."""
+        spent = self._waits.read() if self._waits else None
+        if spent is None:
+            return {}
+        return {"dataWaitSeconds": round(spent[0], 3), "computeSeconds": round(spent[1], 3)}
+
+    def _read(self) -> Reading:
+        reading = self._counters.read()
+        return replace(reading, waits=self._waits.read()) if self._waits else reading
 
     def _run(self) -> None:
         path = self._folder / f"usage-{self._host}.jsonl"
@@ -152,11 +181,11 @@ class UsageRecorder:
             self._counters.close()
 
     def _record(self, file: TextIO) -> None:
-        before = self._counters.read()
+        before = self._read()
         told = flushed = before.at
         interval = _SECOND
         while not self._closing.wait(interval):
-            after = self._counters.read()
+            after = self._read()
             sample = sample_between(before, after, self._cpus)
             before = after
             self._summary.add(sample)
@@ -179,6 +208,7 @@ def usage_line(host: str, sample: Sample) -> str:
         "memory_bytes": sample.memoryBytes,
         "gpu_percent": sample.gpuPercent,
         "gpu_memory_percent": sample.gpuMemoryPercent,
+        "data_wait_percent": sample.dataWaitPercent,
         "disk_read_bytes_per_second": sample.diskReadBytesPerSecond,
         "network_received_bytes_per_second": sample.networkReceivedBytesPerSecond,
     }

@@ -23,14 +23,19 @@ class CheckpointWatch:
         self._mean_seconds: float | None = None
         self._warn_after = self._patience()
         self._next_tell = started_at + _TELL_SECONDS
+        self._save_seconds: float | None = None
         self.count = 0
         self.stalls = 0
 
-    def observe(self, now: float, newest: Checkpoint | None) -> list[str]:
-        """`now` and the times of checkpoints are seconds of one clock. Returns lines to say."""
+    def observe(
+        self, now: float, newest: Checkpoint | None, save_seconds: float | None = None
+    ) -> list[str]:
+        """`now` and the times of checkpoints are seconds of one clock; `save_seconds` is how long
+        a save takes, where that is known. Returns lines to say."""
         lines: list[str] = []
         if newest is not None and newest != self._seen:
             self._take(now, newest)
+        self._save_seconds = save_seconds
         age = now - self._since
         if age >= self._warn_after:
             self.stalls += 1
@@ -47,6 +52,7 @@ class CheckpointWatch:
                 lines.append(
                     f"checkpoint age_seconds={age:.0f} step={self._seen.step} "
                     f"size_bytes={self._seen.size_bytes}"
+                    + ("" if save_seconds is None else f" save_seconds={save_seconds:.3g}")
                 )
         return lines
 
@@ -72,6 +78,7 @@ class CheckpointWatch:
             "meanIntervalSeconds": None
             if self._mean_seconds is None
             else round(self._mean_seconds, 1),
+            "saveSeconds": None if self._save_seconds is None else round(self._save_seconds, 3),
             "sizeBytes": self._seen.size_bytes if self._seen else None,
             "stalls": self.stalls,
         }
