@@ -1,0 +1,114 @@
+/**
+ * Workers that are killed with SIGKILL at seeded requests, beside a server that throttles, resets, truncates and corrupts
+ * by the same seed. However often, the sealed bytes must be those of an undisturbed run.
+ */
+import { crc32 } from 'node:zlib';
+import { layout } from '../../functions/core/layout.ts';
+import { seededRandom } from '../../functions/core/packing/order.ts';
+import { type Fault, type MemoryS3, regularCorpus, startMemoryS3 } from './memory-s3.ts';
+
+const PIPELINE = 'faulty';
+const RUN = 'faulty-000001';
+const DATE = 'Sat, 21 Nov 2026 04:00:00 GMT';
+const FAULTS: readonly Fault[] = ['slowDown', 'internalError', 'reset', 'truncate', 'corrupt'];
+/** Requests that an undisturbed run makes, about: kills fall anywhere in them. */
+const REQUESTS = 650;
+
+export interface WorkerRun {
+  readonly endpoint: string;
+  readonly bucket: string;
+  readonly pipeline: string;
+  readonly runId: string;
+  readonly settings: object;
+}
+
+export interface WorkerEnd {
+  readonly killed: boolean;
+  readonly code: number | null;
+  readonly errors: string;
+}
+
+export interface RunningWorker {
+  readonly ended: Promise<WorkerEnd>;
+  kill(): void;
+}
+
+export type StartWorker = (run: WorkerRun) => RunningWorker;
+
+/** CRC-32 of every object of the generation, by its key. */
+export type Sealed = ReadonlyMap<string, number>;
+
+export interface Survival {
+  readonly sealed: Sealed;
+  readonly kills: number;
+  readonly faults: number;
+}
+
+const corpus = regularCorpus({
+  prefix: layout.incoming(PIPELINE),
+  count: 600,
+  size: (index) => (index * 7_919) % 30_000,
+  suffix: 'jpg',
+});
+
+const workerAt = ({ url }: MemoryS3): WorkerRun => ({
+  endpoint: url,
+  bucket: 'faulty',
+  pipeline: PIPELINE,
+  runId: RUN,
+  settings: { shardMegabytes: 2 },
+});
+
+const sealedIn = (server: MemoryS3): Sealed => {
+  const prefix = layout.generation(PIPELINE, RUN);
+  const objects = [...server.objects.entries()].filter(([key]) => key.startsWith(prefix));
+  return new Map(objects.map(([key, { body }]) => [key, crc32(body)]));
+};
+
+/** What an undisturbed worker seals. */
+export async function undisturbed(start: StartWorker): Promise<Sealed> {
+  const server = await startMemoryS3({ corpus, date: DATE });
+  try {
+    const end = await start(workerAt(server)).ended;
+    if (end.code !== 0) throw new Error(end.errors);
+    return sealedIn(server);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** The worker is killed when the server sees its n-th request, which is never answered; then another goes on. */
+export async function survive(start: StartWorker, seed: number, mostKills: number): Promise<Survival> {
+  const next = seededRandom(`faults ${seed}`);
+  let faults = 0;
+  let left = Number.POSITIVE_INFINITY;
+  let worker: RunningWorker | undefined;
+  const decide = (): Fault | undefined => {
+    left -= 1;
+    if (left === 0) {
+      worker?.kill();
+      return 'stall';
+    }
+    if (next() % 50 !== 0) return undefined;
+    faults += 1;
+    return FAULTS[next() % FAULTS.length];
+  };
+  const server = await startMemoryS3({ corpus, date: DATE, faults: { decide } });
+  try {
+    for (let kills = 0; ; kills += 1) {
+      left = kills < mostKills ? 1 + (next() % REQUESTS) : Number.POSITIVE_INFINITY;
+      worker = start(workerAt(server));
+      const end = await worker.ended;
+      if (end.code === 0) return { sealed: sealedIn(server), kills, faults };
+      if (!end.killed) throw new Error(`seed ${seed}: ${end.errors}`);
+    }
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Keys whose bytes differ, or that only one of the two has. */
+export function differences(expected: Sealed, found: Sealed): string[] {
+  const keys = new Set([...expected.keys(), ...found.keys()]);
+  return [...keys].filter((key) => expected.get(key) !== found.get(key)).sort();
+}
