@@ -10,12 +10,15 @@ export interface Ended {
 interface Limits {
   readonly seconds: number;
   readonly onOutput?: (text: string) => void;
+  /** Variables beside those of this process. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** No shell: every argument as it stands. */
 export function runProgram(program: string, args: readonly string[], limits: Limits): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const env = { ...process.env, ...limits.environment };
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
     let output = '';
     let isLate = false;
     const timer = setTimeout(() => {

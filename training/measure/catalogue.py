@@ -14,9 +14,9 @@ from hosts import TRAINING, Attempt, JobOnThisMachine
 from interrupted import Recipe
 
 RECIPES = TRAINING / "recipes"
-TWO = ("127.0.0.2", "127.0.0.3")
+ONE = ("127.0.0.2",)
+TWO = (*ONE, "127.0.0.3")
 THREE = (*TWO, "127.0.0.4")
-GPU_AND_CPU = {"train": TWO[:1], "helpers": TWO[1:]}
 
 
 @dataclass(frozen=True)
@@ -68,23 +68,33 @@ def _parameter_server(python: Path, data: Path) -> Recipe:
 
 
 def _mirrored(python: Path, data: Path) -> Recipe:
-    return Recipe(
-        name="deepfm",
-        job=deepfm("multi-worker-mirrored", "train_tensorflow.py", python, data),
-        world_size=2,
-        metric="auc",
-        model="model.npz",
-        least=0.6,
-        interrupt_from=16,
-        total=128,
+    return _synchronous(
+        deepfm("multi-worker-mirrored", "train_tensorflow.py", python, data), world_size=2
     )
 
 
+def _single_tensorflow(python: Path, data: Path) -> Recipe:
+    """MirroredStrategy on one host with two devices, which are parts of its CPU."""
+    job = deepfm("single", "train_tensorflow.py", python, data, devices=2)
+    return _synchronous(replace(job, hosts=ONE), world_size=2)
+
+
 def _mpi(python: Path, data: Path) -> Recipe:
+    job = deepfm("mpi", "train_mpi.py", python, data, tidewheel_processes_per_host=2)
+    return _synchronous(job, world_size=4)
+
+
+def _horovod(python: Path, data: Path) -> Recipe:
+    job = deepfm("mpi", "train_horovod.py", python, data, tidewheel_processes_per_host=2)
+    return replace(_synchronous(job, world_size=4), name="deepfm, Horovod")
+
+
+def _synchronous(job: JobOnThisMachine, world_size: int) -> Recipe:
+    """The same bits are asked for."""
     return Recipe(
         name="deepfm",
-        job=deepfm("mpi", "train_mpi.py", python, data, tidewheel_processes_per_host=2),
-        world_size=4,
+        job=job,
+        world_size=world_size,
         metric="auc",
         model="model.npz",
         least=0.6,
@@ -101,25 +111,26 @@ def digit_data(folder: Path) -> Path:
     return target
 
 
-def _ray(python: Path, data: Path, trainer: str = "torch") -> Recipe:
+def _ray(python: Path, data: Path, trainer: str = "torch", training_hosts: int = 1) -> Recipe:
+    hosts = THREE[: training_hosts + 1]
     return Recipe(
-        name="ray" if trainer == "torch" else "ray, no trainer",
+        name="ray, vit" if trainer == "torch" else "ray, vit, no trainer",
         job=JobOnThisMachine(
             strategy="ray",
             source=RECIPES / "ray",
             program="train.py",
             data=digit_data(data),
             python=python,
-            hosts=TWO,
-            groups=GPU_AND_CPU,
-            hyperparameters={"trainer": trainer, "pause": 0.1},
+            hosts=hosts,
+            groups={"train": hosts[:-1], "helpers": hosts[-1:]},
+            hyperparameters={"trainer": trainer, "epochs": 16, "pause": 0.01},
         ),
-        world_size=1,
+        world_size=training_hosts,
         metric="accuracy",
         model="model.pt",
-        least=0.9,
+        least=0.7,
         interrupt_from=10,
-        total=88,
+        total=352,
         check=_was_prepared_on_helpers,
     )
 
@@ -128,10 +139,16 @@ def _ray_data(python: Path, data: Path) -> Recipe:
     return _ray(python, data, "none")
 
 
+def _ray_two(python: Path, data: Path) -> Recipe:
+    """Two hosts train together, a third prepares."""
+    return _ray(python, data, training_hosts=2)
+
+
 def _was_prepared_on_helpers(attempt: Attempt) -> str:
     said = json.loads((attempt.leader / "model" / "metrics.json").read_text())
     hosts = set(said["preparedOn"])
-    return "" if hosts == set(TWO[1:]) else f"the data was prepared on {sorted(hosts)}"
+    helpers = set(attempt.job.hosts[-1:])
+    return "" if hosts == helpers else f"the data was prepared on {sorted(hosts)}"
 
 
 def _data_service(python: Path, data: Path) -> Recipe:
@@ -187,13 +204,66 @@ def _vit(python: Path, data: Path) -> Recipe:
     return _images_ddp("vit", python, data, 20)
 
 
+def _single(python: Path, data: Path) -> Recipe:
+    """One host with two devices, and a loader process for each of them."""
+    recipe = _images_ddp("ddp", python, data, 6)
+    job = replace(
+        recipe.job,
+        strategy="single",
+        hosts=ONE,
+        hyperparameters={**recipe.job.hyperparameters, "devices": 2},
+        environment={"TIDEWHEEL_CPUS": "4"},
+    )
+    return replace(recipe, job=job, check=_read_ahead)
+
+
+def _read_ahead(attempt: Attempt) -> str:
+    wanted = "2 ranks, 1 loader workers each"
+    return "" if wanted in attempt.logs(10_000) else f"the log does not say {wanted!r}"
+
+
+def text_data(folder: Path) -> Path:
+    """Made once a folder."""
+    target = folder / "text"
+    if not target.exists():
+        make = str(RECIPES / "lm" / "make_text.py")
+        subprocess.run([sys.executable, make, str(target), "--stories", "200"], check=True)
+    return target
+
+
+def _lm(python: Path, data: Path) -> Recipe:
+    return Recipe(
+        name="lm",
+        job=JobOnThisMachine(
+            strategy="ddp",
+            source=RECIPES / "lm",
+            program="train.py",
+            data=text_data(data),
+            python=python,
+            hosts=TWO,
+            hyperparameters={"epochs": 3, "checkpoint_steps": 10, "micro_batch": 8},
+        ),
+        world_size=2,
+        metric="accuracy",
+        model="model.pt",
+        least=0.6,
+        interrupt_from=10,
+        total=90,
+    )
+
+
 CATALOGUE = (
+    Entry("single", "", _single),
     Entry("ddp", "", _ddp),
-    Entry("vit", "", _vit),
+    Entry("lm", "", _lm),
     Entry("mpi", "", _mpi),
+    Entry("vit", "ray", _vit),
     Entry("ray", "ray", _ray),
+    Entry("ray-two", "ray", _ray_two),
     Entry("ray-data", "ray", _ray_data),
+    Entry("single-tensorflow", "tf", _single_tensorflow),
     Entry("data-service", "tf", _data_service),
     Entry("parameter-server", "tf", _parameter_server),
     Entry("multi-worker-mirrored", "tf", _mirrored),
+    Entry("horovod", "horovod", _horovod),
 )

@@ -102,7 +102,8 @@ def _run_whole(recipe: Recipe, root: Path, saved: Path | None = None) -> Path:
     try:
         attempt.start()
         codes = attempt.wait(recipe.limit_seconds)
-        if any(codes):
+        # None: still there after its time.
+        if any(code != 0 for code in codes):
             raise RecipeError(f"{recipe.name}: exit codes {codes}\n{attempt.logs()}")
         wrong = recipe.check(attempt) if recipe.check else ""
         if wrong:

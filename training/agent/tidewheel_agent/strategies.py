@@ -144,6 +144,7 @@ def several(services: list[Program], main: Program | None) -> Launch:
 
 
 _SEVERAL = Path(__file__).with_name("several.py")
+_MPI_RANK = Path(__file__).with_name("mpi_rank.py")
 _HOSTS_ALONE = ("ddp", "multi-worker-mirrored", "mpi")
 """Strategies in which hosts of other groups have no part."""
 
@@ -155,7 +156,9 @@ def _mpi(job: Job, settings: Settings, host: Host) -> Launch:
     names = _interface(job)
     if index > 0:
         return Launch([], processes, names, has_launcher=True, serves=True, awaits_proxy=index)
-    script = [sys.executable, "-u", *_script(job)]
+    pins = "1" if job.control.get("tidewheel_pin_gpus") is True and host.gpus > 0 else "0"
+    python = [sys.executable, "-u"]
+    script = [*python, str(_MPI_RANK), pins, *python, *_script(job)]
     argv = starter_arguments(job, processes, names.get("GLOO_SOCKET_IFNAME"), script)
     return Launch(argv, processes, names, has_launcher=True)
 

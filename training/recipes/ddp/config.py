@@ -31,9 +31,14 @@ class Config:
     """Share of the samples held out for evaluation, chosen by a hash of their keys."""
     cache_megabytes: int = 256
     """Decoded images kept in memory per rank; the rest is read from the shards again."""
+    loader_workers: int = -1
+    """Processes per rank that read and decode ahead; -1 takes the CPUs that the ranks leave."""
     threads: int = 1
     """CPU threads per rank. Fixed, since sums over another number of threads round otherwise, and
     an interrupted run may go on where a host has more CPUs; 0 takes what the host gives."""
+    devices: int = 0
+    """Ranks on this host where torchrun has not started them (strategy `single`): 0 means one for
+    each GPU, or one where there is none."""
     seed: int = 17
     """Start of every random choice."""
 
@@ -50,7 +55,9 @@ class Config:
             "keep_checkpoints": (1, 1000),
             "holdout_percent": (1, 90),
             "cache_megabytes": (0, 1_000_000),
+            "loader_workers": (-1, 1024),
             "threads": (0, 1024),
+            "devices": (0, 1024),
             "seed": (0, 2**31 - 1),
         }
         problems = [

@@ -1,4 +1,5 @@
-"""Trains an image classifier over packed shards on any number of processes (torchrun).
+"""Trains an image classifier over packed shards on any number of processes: torchrun's, or one for
+each GPU of this host.
 
 Deterministic, checkpointed, resumed exactly: with the same number of ranks the final weights are
 bit for bit those of a run that was never interrupted. With another number of ranks the same steps
@@ -12,10 +13,11 @@ import sys
 
 from config import Config
 from trainer import Trainer
-from world import StopSignal, join_world, make_deterministic
+from world import StopSignal, join_world, make_deterministic, run_ranks
 
 
-def main() -> None:
+def train() -> None:
+    """One rank, from its start to its end."""
     stop = StopSignal()
     config = Config.from_arguments(sys.argv[1:])
     make_deterministic(config.seed, config.threads)
@@ -28,4 +30,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_ranks(train, Config.from_arguments(sys.argv[1:]).devices)

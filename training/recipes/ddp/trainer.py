@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import checkpoints
-from batches import Batches, Share, load, steps_per_epoch
+from batches import Batches, Share, load, spare_cpus, steps_per_epoch
 from config import Config
 from model import build_model, count_parameters, gradient_warm_up, rate_at
 from shards import ImageReader, fingerprint, is_held_out, read_index
@@ -68,12 +68,18 @@ class Trainer:
                 f"for batches of {config.batch_size}: drop more data or lower batch_size"
             )
         self.total_steps = per_epoch * config.epochs
-        self._reader = ImageReader(samples[0], config.cache_megabytes)
-        self._batches = Batches(training, self.labels, self._reader, per_epoch, config.seed, share)
+        workers = config.loader_workers
+        workers = spare_cpus(world.local_size) if workers < 0 else workers
+        # Each of them keeps images of its own.
+        self._reader = ImageReader(samples[0], config.cache_megabytes // max(1, workers))
+        self._batches = Batches(
+            training, self.labels, self._reader, per_epoch, config.seed, share, workers
+        )
         self._data = "" if own_shards else fingerprint(samples)
         self._say(
             f"{len(training)} samples to train on, {len(self._held_out)} held out, "
-            f"{len(self.labels)} classes, {per_epoch} steps an epoch, {world.size} ranks"
+            f"{len(self.labels)} classes, {per_epoch} steps an epoch, {world.size} ranks, "
+            f"{workers} loader workers each"
         )
 
     def _build(self) -> None:

@@ -17,6 +17,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -86,7 +87,8 @@ def load_newest(folder: Path) -> tuple[Saved, Arrays] | None:
 def to_bytes(arrays: Mapping[str, npt.NDArray[np.float32]]) -> bytes:
     """The same arrays give the same bytes."""
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **dict(sorted(arrays.items())))
+    named: dict[str, Any] = dict(sorted(arrays.items()))
+    np.savez(buffer, **named)
     return buffer.getvalue()
 
 

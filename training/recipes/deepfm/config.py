@@ -25,6 +25,8 @@ class Config:
     """Batches between checkpoints; TIDEWHEEL_CHECKPOINT_SECONDS adds one whenever it has passed."""
     keep_checkpoints: int = 2
     """Complete checkpoints kept."""
+    devices: int = 1
+    """Devices of a host without GPUs, for MirroredStrategy: its CPU in so many parts."""
     seed: int = 17
     """Start of every random choice."""
     pause: float = 0.0

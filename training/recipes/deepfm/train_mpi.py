@@ -21,22 +21,7 @@ import tidewheel
 from campaign import Arrays, Campaign, first_weights
 from config import Config
 from records import read_clicks
-
-TABLES = ("embedding", "linear")
-Weights = dict[str, torch.Tensor]
-
-
-def logits(
-    weights: Weights, rows: torch.Tensor, linear: torch.Tensor, values: torch.Tensor
-) -> torch.Tensor:
-    """First order, pairs by factorization, deep part (https://arxiv.org/abs/1703.04247)."""
-    first = linear.sum((1, 2)) + (values @ weights["value_weights"]).squeeze(1) + weights["bias"]
-    summed = rows.sum(1)
-    pairs = 0.5 * (summed**2 - (rows**2).sum(1)).sum(1)
-    deep = torch.cat([rows.flatten(1), values], 1)
-    deep = torch.relu(deep @ weights["hidden1"] + weights["hidden1_bias"])
-    deep = torch.relu(deep @ weights["hidden2"] + weights["hidden2_bias"])
-    return first + pairs + (deep @ weights["output"]).squeeze(1)
+from torch_model import TABLES, Weights, logits
 
 
 class Trainer:

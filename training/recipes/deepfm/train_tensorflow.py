@@ -1,7 +1,7 @@
 """Trains DeepFM under TensorFlow's strategies: parameter servers, or mirrored workers.
 
 TF_CONFIG says which: with the task kinds chief and ps it is a parameter-server cluster, with
-workers alone MultiWorkerMirroredStrategy, and without TF_CONFIG one process. With
+workers alone MultiWorkerMirroredStrategy, and without TF_CONFIG MirroredStrategy. With
 TIDEWHEEL_DATA_SERVICE one process trains, and the helper hosts prepare its data.
 
 Mirrored workers take the same share of each batch at every step, so an interrupted run ends with
@@ -129,22 +129,35 @@ def train_with_servers(config: Config, resolver: Any) -> None:  # noqa: ANN401
     trainer.finish(read_arrays(trainer.variables))
 
 
+def mirrored(workers: int) -> Any:  # noqa: ANN401
+    """Over the hosts of TF_CONFIG; on one host over its GPUs, or the parts of its CPU."""
+    if workers > 1:
+        options = tf.distribute.experimental.CommunicationOptions(
+            implementation=tf.distribute.experimental.CommunicationImplementation.RING
+        )
+        return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
+    devices = [device.name for device in tf.config.list_logical_devices("GPU")]
+    if not devices:
+        devices = [device.name for device in tf.config.list_logical_devices("CPU")]
+    return tf.distribute.MirroredStrategy(devices)
+
+
 def train_mirrored(config: Config, index: int, workers: int) -> None:
-    """Every worker computes its share of each batch; gradients are summed over all."""
-    options = tf.distribute.experimental.CommunicationOptions(
-        implementation=tf.distribute.experimental.CommunicationImplementation.RING
-    )
-    strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
+    """Every device of every worker computes its share of each batch; gradients are summed."""
+    strategy = mirrored(workers)
     trainer = Trainer(config, strategy, index=index, workers=workers)
     campaign = trainer.campaign
-    if config.batch_size % workers:
-        raise ValueError(f"batch_size={config.batch_size}: choose a multiple of {workers} workers")
-    own = config.batch_size // workers
+    replicas = strategy.num_replicas_in_sync
+    if config.batch_size % replicas:
+        raise ValueError(f"batch_size={config.batch_size}: choose a multiple of {replicas} devices")
+    own = config.batch_size // replicas
 
     @tf.function  # type: ignore[untyped-decorator]
     def learn(path: Any, first: Any, flags: Any) -> Any:  # noqa: ANN401
-        def on_worker(path: Any, first: Any, flags: Any) -> Any:  # noqa: ANN401
-            serialized = read_batch(path, first + index * own, own)
+        def on_device(path: Any, first: Any, flags: Any) -> Any:  # noqa: ANN401
+            context = tf.distribute.get_replica_context()
+            number = tf.cast(context.replica_id_in_sync_group, tf.int64)
+            serialized = read_batch(path, first + number * own, own)
             loss, updates = trainer.gradients(parse(serialized, *trainer.shape), config.batch_size)
             told = tf.concat([[loss], flags], 0)
 
@@ -160,14 +173,13 @@ def train_mirrored(config: Config, index: int, workers: int) -> None:
             def step_of(part: Any, kept: Any, gradient: Any) -> None:  # noqa: ANN401
                 adagrad(part, kept, gradient, config.learning_rate)
 
-            context = tf.distribute.get_replica_context()
             return context.merge_call(
                 update, args=(told, *(gradient for _, _, gradient in updates))
             )
 
-        return strategy.run(on_worker, args=(path, first, flags))
+        return strategy.run(on_device, args=(path, first, flags))
 
-    campaign.say(f"{workers} mirrored workers, {own} samples each")
+    campaign.say(f"{workers} mirrored workers, {replicas} devices, {own} samples each")
     # The first worker's position holds for all; the others may never have seen the checkpoint.
     with strategy.scope():
         position = tf.Variable(trainer.step, dtype=tf.int64, trainable=False)
@@ -241,6 +253,11 @@ def main() -> None:
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(max(2, threads))
     tf.random.set_seed(config.seed)
+    if config.devices > 1 and not tf.config.list_physical_devices("GPU"):
+        # As many devices as a host with GPUs has, all of them parts of its CPU.
+        (cpu,) = tf.config.list_physical_devices("CPU")
+        parts = [tf.config.LogicalDeviceConfiguration() for _ in range(config.devices)]
+        tf.config.set_logical_device_configuration(cpu, parts)
     told = json.loads(os.environ.get("TF_CONFIG") or "{}")
     task = told.get("task", {"type": "worker", "index": 0})
     if task["type"] == "chief" or "ps" in told.get("cluster", {}):

@@ -11,31 +11,35 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from prepare import describe
 from torch import nn
 
 import checkpoints
 import tidewheel
 from config import Config
-from model import build_model, rate_at
+from model import build_model, gradient_warm_up, rate_at
+from prepare import describe, steps_per_epoch
 from shards import ImageReader
 
 
 class Learner:
-    """`saves`: this worker writes for all; `model` may be wrapped for several workers."""
+    """`saves`: this worker writes for all."""
 
     def __init__(self, config: Config, *, rank: int, workers: int, saves: bool) -> None:
-        torch.use_deterministic_algorithms(True)
+        torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
         torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
         torch.manual_seed(config.seed)
         self.config, self.rank, self.workers, self.saves = config, rank, workers, saves
-        training, self._held_out, self.labels = describe(config.holdout_percent)
-        self._reader = ImageReader(training[0], 64)
-        self.per_epoch = len(training) // config.batch_size
-        self.total = self.per_epoch * config.epochs
-        self.network = build_model(self._reader.shape[0], len(self.labels), config.width, 0.0)
-        self.model: nn.Module = self.network
-        self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=config.learning_rate)
+        self.samples = describe(config.holdout_percent)
+        self._reader = ImageReader(self.samples.training[0], 64)
+        self.total = steps_per_epoch(self.samples, config) * config.epochs
+        # Ray shows each worker its own GPU, and no other.
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        shape, classes = self._reader.shape, len(self.samples.labels)
+        self.network = build_model(shape, classes, config).to(self.device)
+        self._model: nn.Module = self.network
+        self.optimizer = torch.optim.AdamW(
+            self.network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+        )
         folder = tidewheel.checkpoint_dir()
         self.folder = Path(folder) if folder else None
         self.step = 0
@@ -58,7 +62,16 @@ class Learner:
         self.network.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.step, self._seconds_before = saved.step, saved.training_seconds
+        if state["workers"] != self.workers:
+            before = state["workers"]
+            self._say(f"{before} workers before, {self.workers} now: not equal to the bit")
         self._say(f"resumed at step {saved.step} of {self.total}")
+
+    def wrap(self, model: nn.Module) -> None:
+        """`model`: the network with its gradients exchanged between the workers."""
+        self._model = model
+        example = torch.zeros(2, *self._reader.shape, device=self.device)
+        gradient_warm_up(model, example, len(self.samples.labels))
 
     def train(self, batches: Iterable[dict[str, Any]]) -> bool:
         """True at the end; False when told to stop, saved."""
@@ -79,6 +92,8 @@ class Learner:
 
     def _learn(self, batch: dict[str, Any]) -> float:
         self.hosts.update(str(host) for host in batch["host"])
+        # What is dropped depends on step and rank alone: no state of it has to be saved.
+        torch.manual_seed((self.config.seed + self.step) * 1009 + self.rank)
         for group in self.optimizer.param_groups:
             group["lr"] = rate_at(
                 self.step,
@@ -87,11 +102,11 @@ class Learner:
                 total=self.total,
             )
         self.optimizer.zero_grad(set_to_none=True)
-        device = next(self.network.parameters()).device
-        images = torch.as_tensor(batch["image"], device=device)
-        targets = torch.as_tensor(batch["target"], device=device)
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            loss = nn.functional.cross_entropy(self.model(images), targets)
+        images = torch.as_tensor(batch["image"], device=self.device)
+        targets = torch.as_tensor(batch["target"], device=self.device)
+        on_gpu = self.device.type == "cuda"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=on_gpu):
+            loss = nn.functional.cross_entropy(self._model(images), targets)
         torch.autograd.backward(loss)
         self.optimizer.step()
         return float(loss.detach())
@@ -99,7 +114,7 @@ class Learner:
     def _agree(self, stopping: bool) -> bool:
         if self.workers == 1:
             return stopping
-        flag = torch.tensor([int(stopping)])
+        flag = torch.tensor([int(stopping)], device=self.device)
         torch.distributed.all_reduce(flag, op=torch.distributed.ReduceOp.MAX)
         return bool(flag)
 
@@ -114,6 +129,7 @@ class Learner:
         state = {
             "model": self.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),
+            "workers": self.workers,
         }
         saved = checkpoints.Saved(self.step, self.total, seconds, {"loss": round(loss, 6)})
         checkpoints.save(self.folder, saved, state, self.config.keep_checkpoints)
@@ -123,8 +139,9 @@ class Learner:
         if not self.saves:
             return
         self.network.eval().cpu()
-        images = torch.stack([self._reader.read(sample) for sample in self._held_out])
-        targets = torch.tensor([self.labels.index(s.label) for s in self._held_out])
+        held_out, labels = self.samples.held_out, self.samples.labels
+        images = torch.stack([self._reader.read(sample) for sample in held_out])
+        targets = torch.tensor([labels.index(sample.label) for sample in held_out])
         right = (self.network(images).argmax(1) == targets).float().mean()
         folder = Path(os.environ["SM_MODEL_DIR"])
         torch.save(self.network.state_dict(), folder / "model.pt")

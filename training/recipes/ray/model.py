@@ -1,34 +1,48 @@
-"""A small convolutional network for small images.
-
-Group normalisation, since batch normalisation's statistics would depend on how many ranks share
-a batch.
-"""
+"""A vision transformer (https://arxiv.org/abs/2010.11929) of the library timm."""
 
 from __future__ import annotations
 
 import math
 
+import timm
 import torch
+from timm.models.vision_transformer import VisionTransformer
 from torch import nn
 
+from config import Config
 
-def build_model(channels: int, classes: int, width: int, dropout: float) -> nn.Module:
-    def block(inputs: int, outputs: int, stride: int) -> list[nn.Module]:
-        return [
-            nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1, bias=False),
-            nn.GroupNorm(math.gcd(8, outputs), outputs),
-            nn.ReLU(),
-        ]
 
-    return nn.Sequential(
-        *block(channels, width, 1),
-        *block(width, 2 * width, 2),
-        *block(2 * width, 4 * width, 2),
-        nn.AdaptiveAvgPool2d(2),
-        nn.Flatten(),
-        nn.Dropout(dropout),
-        nn.Linear(16 * width, classes),
+def build_model(shape: tuple[int, ...], classes: int, config: Config) -> nn.Module:
+    """By timm's name if one is given; else as wide and deep as the settings say."""
+    channels, height, across = shape
+    if config.model:
+        named: nn.Module = timm.create_model(
+            config.model,
+            img_size=(height, across),
+            in_chans=channels,
+            num_classes=classes,
+            drop_rate=config.dropout,
+        )
+        return named
+    if height % config.patch or across % config.patch or config.width % config.heads:
+        raise ValueError(
+            f"patch={config.patch} must divide the images of {height} x {across} pixels, and "
+            f"heads={config.heads} must divide width={config.width}"
+        )
+    built: nn.Module = VisionTransformer(
+        img_size=(height, across),
+        patch_size=config.patch,
+        in_chans=channels,
+        num_classes=classes,
+        global_pool="avg",
+        embed_dim=config.width,
+        depth=config.depth,
+        num_heads=config.heads,
+        mlp_ratio=2.0,
+        class_token=False,
+        proj_drop_rate=config.dropout,
     )
+    return built
 
 
 def rate_at(step: int, *, peak: float, warmup: int, total: int) -> float:

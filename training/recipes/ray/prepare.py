@@ -1,7 +1,7 @@
 """The samples in the order of the training, decoded by Ray Data on the helper hosts.
 
-The whole order, over all epochs, is a function of the seed, so the position in the data is the
-number of samples that came before.
+The whole order, over all epochs, is a function of the seed, and so is each worker's share of each
+batch: the position in the data is the number of steps done, on however many workers.
 """
 
 from __future__ import annotations
@@ -9,25 +9,39 @@ from __future__ import annotations
 import json
 import os
 import random
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import ray
 
+from config import Config
 from shards import ImageReader, Sample, is_held_out, read_index
+
+_BLOCK_ROWS = 256
 
 
 def data_folder() -> Path:
     return Path(os.environ["SM_CHANNEL_TRAIN"])
 
 
-def describe(percent: int) -> tuple[list[Sample], list[Sample], list[str]]:
-    """Samples to train on, samples held out, labels."""
+@dataclass(frozen=True)
+class Samples:
+    """What there is to train on, and to evaluate on."""
+
+    training: list[Sample]
+    held_out: list[Sample]
+    labels: list[str]
+
+
+def describe(percent: int) -> Samples:
     samples = read_index(data_folder())
-    labels = sorted({sample.label for sample in samples})
-    training = [s for s in samples if not is_held_out(s.key, percent)]
-    return training, [s for s in samples if is_held_out(s.key, percent)], labels
+    return Samples(
+        training=[s for s in samples if not is_held_out(s.key, percent)],
+        held_out=[s for s in samples if is_held_out(s.key, percent)],
+        labels=sorted({sample.label for sample in samples}),
+    )
 
 
 def helper_group() -> str:
@@ -36,41 +50,59 @@ def helper_group() -> str:
     return groups[1] if len(groups) > 1 else groups[0]
 
 
+def steps_per_epoch(samples: Samples, config: Config) -> int:
+    steps = len(samples.training) // config.batch_size
+    if steps == 0 or not samples.held_out:
+        raise ValueError(
+            f"{len(samples.training)} training and {len(samples.held_out)} held-out samples are "
+            f"too few for batches of {config.batch_size}: drop more data or lower batch_size"
+        )
+    return steps
+
+
 def rows_from(
-    training: list[Sample], labels: list[str], *, epochs: int, seed: int, whole: int, skip: int
+    samples: Samples, config: Config, *, steps_done: int, rank: int, workers: int
 ) -> list[dict[str, Any]]:
-    """`whole` samples of each epoch, in its own order, without the first `skip` of all."""
+    """This worker's share of every batch that is left, batch by batch."""
+    if config.batch_size % workers:
+        raise ValueError(f"batch_size={config.batch_size}: choose a multiple of {workers} workers")
+    own = config.batch_size // workers
+    per_epoch = steps_per_epoch(samples, config)
     rows: list[dict[str, Any]] = []
-    for epoch in range(skip // whole, epochs):
-        order = list(range(len(training)))
-        random.Random(seed * 1_000_003 + epoch).shuffle(order)
-        for index in order[:whole]:
-            sample = training[index]
-            path = sample.shard.relative_to(data_folder()).as_posix()
-            rows.append(
-                {
-                    "path": path,
-                    "offset": sample.offset,
-                    "size": sample.size,
-                    "target": labels.index(sample.label),
-                }
-            )
-    return rows[skip - (skip // whole) * whole :]
+    order: list[int] = []
+    for step in range(steps_done, per_epoch * config.epochs):
+        epoch, position = divmod(step, per_epoch)
+        if not order or position == 0:
+            order = list(range(len(samples.training)))
+            random.Random(config.seed * 1_000_003 + epoch).shuffle(order)
+        start = position * config.batch_size + rank * own
+        rows += [_row(samples, index) for index in order[start : start + own]]
+    return rows
+
+
+def _row(samples: Samples, index: int) -> dict[str, Any]:
+    sample = samples.training[index]
+    return {
+        "path": sample.shard.relative_to(data_folder()).as_posix(),
+        "offset": sample.offset,
+        "size": sample.size,
+        "target": samples.labels.index(sample.label),
+    }
 
 
 class Decoder:
     """Runs on the helpers; says where it ran."""
 
     def __init__(self) -> None:
-        self._readers: dict[str, ImageReader] = {}
+        self._reader: ImageReader | None = None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         images = []
         for path, offset, size in zip(batch["path"], batch["offset"], batch["size"], strict=True):
-            sample = Sample("", "", data_folder() / str(path), int(offset), int(size))
             # Each host reads its own copy of the channel.
-            reader = self._readers.setdefault("", ImageReader(sample, 64))
-            images.append(reader.read(sample).numpy())
+            sample = Sample("", "", data_folder() / str(path), int(offset), int(size))
+            self._reader = self._reader or ImageReader(sample, 64)
+            images.append(self._reader.read(sample).numpy())
         host = os.environ.get("SM_CURRENT_HOST", "")
         return {
             "image": np.stack(images),
@@ -79,14 +111,23 @@ class Decoder:
         }
 
 
-def dataset(rows: list[dict[str, Any]], batch_size: int) -> Any:  # noqa: ANN401 (Ray is untyped)
+def dataset(rows: list[dict[str, Any]], batch_size: int, workers: int) -> Any:  # noqa: ANN401 (Ray is untyped)
+    """`batch_size`: of one worker; the helpers' CPUs are divided among the workers."""
     ray.data.DataContext.get_current().execution_options.preserve_order = True
     ray.data.DataContext.get_current().enable_progress_bars = False
-    # The named resource, which only hosts of that group have, keeps it off the accelerator hosts.
-    return ray.data.from_items(rows, override_num_blocks=max(1, len(rows) // 256)).map_batches(
+    group = helper_group()
+    cpus = sum(
+        node["Resources"].get("CPU", 0.0)
+        for node in ray.nodes()
+        if node["Alive"] and group in node["Resources"]
+    )
+    share = cpus / workers
+    return ray.data.from_items(rows, override_num_blocks=-(-len(rows) // _BLOCK_ROWS)).map_batches(
         Decoder,
         batch_size=batch_size,
-        concurrency=1,
-        num_cpus=1,
-        resources={helper_group(): 0.01},
+        concurrency=(1, max(1, int(share))),
+        num_cpus=min(1.0, share) if share > 0 else 1,
+        # The named resource, which only hosts of that group have, keeps it off the accelerator
+        # hosts.
+        resources={group: 0.01},
     )

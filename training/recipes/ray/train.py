@@ -1,7 +1,9 @@
-"""Trains an image classifier whose data Ray prepares on the helper hosts' CPUs.
+"""Trains a vision transformer whose images Ray prepares on the helper hosts' CPUs.
 
-Start it with strategy `ray`: the cluster is there, with every host of every group. With one worker
-an interrupted run ends with the bits of an uninterrupted one.
+Start it with strategy `ray`: the cluster is there, with every host of every group. Each worker
+asks Ray for its own share of each batch, so an interrupted run ends with the bits of an
+uninterrupted one on the same number of workers, and on another number computes the same steps on
+the same samples.
 """
 
 from __future__ import annotations
@@ -13,27 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import ray
-from learner import Learner
-from prepare import dataset, describe, rows_from
 
 import checkpoints
 import tidewheel
 from config import Config
-
-
-def rows_after(config: Config, steps_done: int) -> list[dict[str, Any]]:
-    training, _, labels = describe(config.holdout_percent)
-    whole = len(training) // config.batch_size * config.batch_size
-    if whole == 0:
-        raise ValueError(f"{len(training)} samples are fewer than batch_size={config.batch_size}")
-    return rows_from(
-        training,
-        labels,
-        epochs=config.epochs,
-        seed=config.seed,
-        whole=whole,
-        skip=steps_done * config.batch_size,
-    )
+from learner import Learner
+from prepare import dataset, rows_from
 
 
 def newest() -> tuple[checkpoints.Saved, bytes] | None:
@@ -41,18 +28,26 @@ def newest() -> tuple[checkpoints.Saved, bytes] | None:
     return checkpoints.load_newest(Path(folder)) if folder else None
 
 
+def learn(learner: Learner) -> None:
+    """From where the learner is to the end, or until told to stop."""
+    config, workers = learner.config, learner.workers
+    rows = rows_from(
+        learner.samples, config, steps_done=learner.step, rank=learner.rank, workers=workers
+    )
+    own = config.batch_size // workers
+    batches: Any = []
+    if rows:
+        data = dataset(rows, own, workers)
+        batches = data.iter_batches(batch_size=own, batch_format="numpy")
+    if learner.train(batches):
+        learner.finish()
+
+
 def train_here(config: Config) -> None:
     """Ray prepares, this process trains."""
     learner = Learner(config, rank=0, workers=1, saves=True)
     learner.load(newest())
-    rows = rows_after(config, learner.step)
-    if not rows or learner.train(_batches(rows, config)):
-        learner.finish()
-
-
-def _batches(rows: list[dict[str, Any]], config: Config) -> Any:  # noqa: ANN401
-    data = dataset(rows, config.batch_size)
-    return data.iter_batches(batch_size=config.batch_size, batch_format="numpy")
+    learn(learner)
 
 
 def train_worker(told: dict[str, Any]) -> None:
@@ -60,52 +55,40 @@ def train_worker(told: dict[str, Any]) -> None:
     from ray import train
     from ray.train.torch import prepare_model
 
-    config, found = told["config"], told["checkpoint"]
     context = train.get_context()
-    rank, workers = context.get_world_rank(), context.get_world_size()
+    workers = context.get_world_size()
     # The agent watches the leader's folder, which need not be where Ray put the first rank.
     is_leader = os.environ["SM_CURRENT_HOST"] == told["leader"]
     learner = Learner(
-        config, rank=rank, workers=workers, saves=is_leader and context.get_local_rank() == 0
+        told["config"],
+        rank=context.get_world_rank(),
+        workers=workers,
+        saves=is_leader and context.get_local_rank() == 0,
     )
-    learner.load(found)
-    learner.model = prepare_model(learner.network) if workers > 1 else learner.network
-    if "train" not in told["given"]:
-        learner.finish()
-        return
-    data = train.get_dataset_shard("train")
-    batches = data.iter_batches(
-        batch_size=config.batch_size // workers, batch_format="numpy", drop_last=True
-    )
-    if learner.train(batches):
-        learner.finish()
+    learner.load(told["checkpoint"])
+    if workers > 1:
+        learner.wrap(prepare_model(learner.network))
+    learn(learner)
 
 
 def train_with_ray(config: Config) -> None:
-    from ray.train import DataConfig, RunConfig, ScalingConfig
+    from ray.train import RunConfig, ScalingConfig
     from ray.train.torch import TorchTrainer
 
     groups = json.loads(os.environ["SM_INSTANCE_GROUPS_DICT"])
     first = json.loads(os.environ["SM_DISTRIBUTION_INSTANCE_GROUPS"])[0]
     hosts = groups[first]["hosts"]
     gpus = int(os.environ.get("SM_NUM_GPUS") or 0)
-    found = newest()
-    rows = rows_after(config, found[0].step if found else 0)
-    options = ray.data.ExecutionOptions(preserve_order=True)
     trainer = TorchTrainer(
         train_worker,
-        train_loop_config={
-            "config": config,
-            "checkpoint": found,
-            "leader": hosts[0],
-            "given": ["train"] if rows else [],
-        },
-        datasets={"train": dataset(rows, config.batch_size)} if rows else {},
-        dataset_config=DataConfig(execution_options=options),
+        # Only the leader's host need have the checkpoint: it goes to every worker from here.
+        train_loop_config={"config": config, "checkpoint": newest(), "leader": hosts[0]},
         scaling_config=ScalingConfig(
             num_workers=len(hosts) * max(1, gpus),
             use_gpu=gpus > 0,
             resources_per_worker={"CPU": 1, first: 1, **({"GPU": 1} if gpus else {})},
+            # One worker a host, or one a GPU: none of them gets another's.
+            placement_strategy="SPREAD",
         ),
         run_config=RunConfig(storage_path=os.environ["SM_OUTPUT_INTERMEDIATE_DIR"], name="ray"),
     )

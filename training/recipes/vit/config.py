@@ -19,6 +19,9 @@ class Config:
     """Steps over which the rate rises from zero; it falls to zero along a cosine afterwards."""
     weight_decay: float = 1e-2
     """AdamW's weight decay."""
+    model: str = ""
+    """A vision transformer by timm's name, vit_small_patch16_224 say; its size is then its own, and
+    the images' size is put in. Without a name the four settings below say how large it is."""
     width: int = 32
     """Length of a token."""
     depth: int = 2
@@ -37,9 +40,14 @@ class Config:
     """Share of the samples held out for evaluation, chosen by a hash of their keys."""
     cache_megabytes: int = 256
     """Decoded images kept in memory per rank; the rest is read from the shards again."""
+    loader_workers: int = -1
+    """Processes per rank that read and decode ahead; -1 takes the CPUs that the ranks leave."""
     threads: int = 1
     """CPU threads per rank. Fixed, since sums over another number of threads round otherwise, and
     an interrupted run may go on where a host has more CPUs; 0 takes what the host gives."""
+    devices: int = 0
+    """Ranks on this host where torchrun has not started them (strategy `single`): 0 means one for
+    each GPU, or one where there is none."""
     seed: int = 17
     """Start of every random choice."""
 
@@ -59,7 +67,9 @@ class Config:
             "keep_checkpoints": (1, 1000),
             "holdout_percent": (1, 90),
             "cache_megabytes": (0, 1_000_000),
+            "loader_workers": (-1, 1024),
             "threads": (0, 1024),
+            "devices": (0, 1024),
             "seed": (0, 2**31 - 1),
         }
         problems = [
@@ -75,6 +85,5 @@ class Config:
         """`--epochs 20 …`; unknown names are refused, so that a typing error is not a default."""
         parser = argparse.ArgumentParser(allow_abbrev=False)
         for item in fields(Config):
-            kind = int if isinstance(item.default, int) else float
-            parser.add_argument(f"--{item.name}", type=kind, default=item.default)
+            parser.add_argument(f"--{item.name}", type=type(item.default), default=item.default)
         return Config(**vars(parser.parse_args(arguments)))

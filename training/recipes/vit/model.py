@@ -1,50 +1,48 @@
-"""A vision transformer (https://arxiv.org/abs/2010.11929) in plain PyTorch, of any size.
-
-With timm, replace `VisionTransformer` by `timm.create_model(name, img_size=…, num_classes=…)`:
-nothing else here depends on what is inside.
-"""
+"""A vision transformer (https://arxiv.org/abs/2010.11929) of the library timm."""
 
 from __future__ import annotations
 
 import math
 
+import timm
 import torch
+from timm.models.vision_transformer import VisionTransformer
 from torch import nn
 
+from config import Config
 
-class VisionTransformer(nn.Module):
-    def __init__(
-        self,
-        shape: tuple[int, ...],
-        classes: int,
-        *,
-        width: int,
-        depth: int,
-        heads: int,
-        patch: int,
-        dropout: float,
-    ) -> None:
-        super().__init__()
-        channels, height, across = shape
-        if height % patch or across % patch or width % heads:
-            raise ValueError(
-                f"patch={patch} must divide the images of {height} x {across} pixels, and "
-                f"heads={heads} must divide width={width}"
-            )
-        self.patches = nn.Conv2d(channels, width, patch, stride=patch)
-        places = height // patch * (across // patch)
-        self.places = nn.Parameter(torch.randn(1, places, width) * 0.02)
-        layer = nn.TransformerEncoderLayer(
-            width, heads, 2 * width, dropout, "gelu", batch_first=True, norm_first=True
+
+def build_model(shape: tuple[int, ...], classes: int, config: Config) -> nn.Module:
+    """By timm's name if one is given; else as wide and deep as the settings say."""
+    channels, height, across = shape
+    if config.model:
+        named: nn.Module = timm.create_model(
+            config.model,
+            img_size=(height, across),
+            in_chans=channels,
+            num_classes=classes,
+            drop_rate=config.dropout,
         )
-        self.layers = nn.TransformerEncoder(layer, depth, enable_nested_tensor=False)
-        self.norm = nn.LayerNorm(width)
-        self.head = nn.Linear(width, classes)
-
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        tokens = self.patches(images).flatten(2).transpose(1, 2) + self.places
-        scores: torch.Tensor = self.head(self.norm(self.layers(tokens).mean(1)))
-        return scores
+        return named
+    if height % config.patch or across % config.patch or config.width % config.heads:
+        raise ValueError(
+            f"patch={config.patch} must divide the images of {height} x {across} pixels, and "
+            f"heads={config.heads} must divide width={config.width}"
+        )
+    built: nn.Module = VisionTransformer(
+        img_size=(height, across),
+        patch_size=config.patch,
+        in_chans=channels,
+        num_classes=classes,
+        global_pool="avg",
+        embed_dim=config.width,
+        depth=config.depth,
+        num_heads=config.heads,
+        mlp_ratio=2.0,
+        class_token=False,
+        proj_drop_rate=config.dropout,
+    )
+    return built
 
 
 def rate_at(step: int, *, peak: float, warmup: int, total: int) -> float:

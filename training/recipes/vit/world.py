@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -60,14 +62,44 @@ class World:
         return box[0]
 
 
+def run_ranks(run: Callable[[], None], devices: int) -> None:
+    """Runs this process as one of torchrun's ranks; without torchrun, a rank for each of this
+    host's GPUs (`devices` says how many, 0 means all; without GPUs they are processes)."""
+    if "LOCAL_RANK" in os.environ:
+        run()
+        return
+    ranks = devices or torch.cuda.device_count() or 1
+    for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
+        os.environ.setdefault(name, "lo")
+    with tempfile.TemporaryDirectory() as folder:
+        # A file instead of a port: several trainings on one machine do not meet.
+        meeting = f"file://{folder}/ranks"
+        if ranks == 1:
+            _as_rank(0, run, 1, meeting)
+        else:
+            spawn: Any = torch.multiprocessing.spawn  # type: ignore[attr-defined]
+            spawn(_as_rank, (run, ranks, meeting), nprocs=ranks)
+
+
+def _as_rank(rank: int, run: Callable[[], None], ranks: int, meeting: str) -> None:
+    told = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks}
+    os.environ.update({name: str(value) for name, value in told.items()}, RANKS_MEET_AT=meeting)
+    run()
+
+
 def join_world() -> World:
-    """Joins the ranks that torchrun started: NCCL where there are GPUs, gloo elsewhere."""
+    """Joins the other ranks: by NCCL where there are GPUs, by gloo elsewhere."""
     has_gpu = torch.cuda.is_available()
     local_rank = int(os.environ["LOCAL_RANK"])
     device = torch.device("cuda", local_rank) if has_gpu else torch.device("cpu")
     if has_gpu:
         torch.cuda.set_device(device)
-    dist.init_process_group("nccl" if has_gpu else "gloo")
+    dist.init_process_group(
+        "nccl" if has_gpu else "gloo",
+        init_method=os.environ.get("RANKS_MEET_AT", "env://"),
+        rank=int(os.environ["RANK"]),
+        world_size=int(os.environ["WORLD_SIZE"]),
+    )
     control = dist.new_group(backend="gloo")
     if not isinstance(control, dist.ProcessGroup):
         raise RuntimeError("this rank is in no process group")

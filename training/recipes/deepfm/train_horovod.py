@@ -1,0 +1,165 @@
+"""Trains DeepFM with PyTorch and Horovod under any MPI: `mpiexec -n N python train_horovod.py`.
+
+Each rank computes its share of each batch on the GPU of its local rank, or on its CPUs. Horovod
+averages the gradients, those of the embeddings as the rows that were read. One tensor at a time is
+exchanged (a fusion threshold of 0), since how tensors are fused, and so how sums are rounded,
+depends on when they are ready: an interrupted run ends with the bits of an uninterrupted one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+# Said before Horovod reads it.
+os.environ.setdefault("HOROVOD_FUSION_THRESHOLD", "0")
+os.environ.setdefault("HOROVOD_CYCLE_TIME", "1")
+
+import horovod.torch as hvd
+import numpy as np
+import torch
+
+import tidewheel
+from campaign import Arrays, Campaign, first_weights
+from config import Config
+from records import read_clicks
+from torch_model import TABLES, logits
+
+Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+class DeepFM(torch.nn.Module):
+    """The arrays of a checkpoint as parameters; the tables give sparse gradients."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        super().__init__()
+        learnt = {name: torch.from_numpy(value.copy()) for name, value in arrays.items()}
+        self.tables = torch.nn.ModuleDict({name: _table(learnt[name]) for name in TABLES})
+        self.dense = torch.nn.ParameterDict(
+            {
+                n: torch.nn.Parameter(v)
+                for n, v in learnt.items()
+                if "/" not in n and n not in TABLES
+            }
+        )
+
+    def forward(self, ids: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        rows, linear = self.tables["embedding"](ids), self.tables["linear"](ids)
+        return logits(dict(self.dense.items()), rows, linear, values)
+
+    def named(self) -> dict[str, torch.nn.Parameter]:
+        """By the names that checkpoints use."""
+        return {**{n: table.weight for n, table in self.tables.items()}, **dict(self.dense.items())}
+
+
+def _table(weights: torch.Tensor) -> torch.nn.Embedding:
+    rows, length = weights.shape
+    return torch.nn.Embedding(rows, length, sparse=True, _weight=weights)
+
+
+class Trainer:
+    def __init__(self, config: Config, device: torch.device) -> None:
+        if config.batch_size % hvd.size():
+            raise ValueError(
+                f"batch_size={config.batch_size}: choose a multiple of {hvd.size()} ranks"
+            )
+        self.config, self.device = config, device
+        self.own = config.batch_size // hvd.size()
+        self.campaign = Campaign(config, is_first=hvd.rank() == 0)
+        path, _ = self.campaign.plan.shards[0]
+        example = next(read_clicks(path, self.campaign.positions[path][:1]))
+        # The first rank's checkpoint holds for all; the others may never have seen it.
+        found = self.campaign.resume() if hvd.rank() == 0 else None
+        self.step, learnt = hvd.broadcast_object(found, root_rank=0, name="start")
+        arrays = learnt or first_weights(config, len(example.ids), len(example.values))
+        self.model = DeepFM(arrays).to(device)
+        self.optimizer = hvd.DistributedOptimizer(
+            torch.optim.Adagrad(self.model.parameters(), lr=config.learning_rate),
+            named_parameters=self.model.named_parameters(),
+        )
+        # After it was wrapped: wrapping makes an optimizer anew.
+        for name, parameter in self.model.named().items():
+            kept = torch.from_numpy(arrays[f"adagrad/{name}"].copy())
+            self.optimizer.state[parameter]["sum"] = kept.to(device)
+        hvd.broadcast_parameters(self.model.state_dict(), root_rank=0)
+
+    def train(self) -> bool:
+        """Trains to the end, True; or until told to stop, saved, False."""
+        total = self.campaign.plan.total
+        while self.step < total:
+            loss = self._learn()
+            self.step += 1
+            late = self.campaign.is_first and self.campaign.is_due(self.step)
+            # All leave, and all save, at the same step.
+            flags = torch.tensor([float(tidewheel.stop_soon()), float(late), loss])
+            stopping, due, summed = hvd.allreduce(flags, name="flags", op=hvd.Sum).tolist()
+            if due or stopping or self.step % 10 == 0:
+                self.campaign.tell(self.step, loss=summed / self.config.batch_size)
+            time.sleep(self.config.pause)
+            if due or stopping:
+                self.campaign.save(self.step, self.arrays())
+            if stopping and self.step < total:
+                self.campaign.say(f"told to stop: saved step {self.step} and leaving")
+                return False
+        return True
+
+    def _learn(self) -> float:
+        labels, ids, values = self._read()
+        self.optimizer.zero_grad()
+        scores = self.model(ids, values)
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, labels, reduction="sum")
+        # Horovod takes the mean over the ranks.
+        torch.autograd.backward(loss / self.own)
+        self.optimizer.step()
+        return float(loss.detach())
+
+    def _read(self) -> Batch:
+        (batch,) = self.campaign.plan.between(self.step, self.step + 1)
+        first = batch.first + hvd.rank() * self.own
+        positions = self.campaign.positions[batch.shard][first : first + self.own]
+        clicks = list(read_clicks(batch.shard, positions))
+        return (
+            torch.tensor([float(click.label) for click in clicks]).to(self.device),
+            torch.tensor([click.ids for click in clicks]).to(self.device),
+            torch.tensor([click.values for click in clicks]).to(self.device),
+        )
+
+    def arrays(self) -> Arrays:
+        found: Arrays = {}
+        for name, parameter in self.model.named().items():
+            found[name] = parameter.detach().cpu().numpy()
+            found[f"adagrad/{name}"] = self.optimizer.state[parameter]["sum"].cpu().numpy()
+        return found
+
+    @torch.no_grad()
+    def finish(self) -> None:
+        if not self.campaign.is_first:
+            return
+        _, ids, values = self.campaign.evaluation_data()
+        index, numbers = torch.from_numpy(ids), torch.from_numpy(values)
+        scores = self.model(index.to(self.device), numbers.to(self.device))
+        self.campaign.finish(self.arrays(), np.asarray(scores.sigmoid().double().cpu()))
+
+
+def main() -> None:
+    hvd.init()
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    device = torch.device("cpu")
+    if torch.cuda.is_available():
+        # One GPU a local rank; with tidewheel_pin_gpus each rank sees only its own, which is 0.
+        device = torch.device("cuda", hvd.local_rank() % torch.cuda.device_count())
+        torch.cuda.set_device(device)
+    trainer = Trainer(Config.from_arguments(sys.argv[1:]), device)
+    trainer.campaign.say(
+        f"{hvd.size()} ranks, {trainer.own} samples each, Horovod on {device.type}"
+    )
+    if trainer.train():
+        trainer.finish()
+    hvd.join()
+    hvd.shutdown()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""Which sequences each rank computes at each step: a pure function of seed, step and world.
+
+The position in the data is the step number and nothing else, so a run that resumes at step n sees
+exactly what an uninterrupted one sees from there.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class Share:
+    """This rank's part of a pool of ranks that reads the same text.
+
+    Where every host has all shards the pool is all ranks. Where S3 gave each host its own shards
+    (ShardedByS3Key) the pool is the host's ranks.
+    """
+
+    rank: int
+    ranks: int
+    batch_size: int
+    """Sequences per step of the whole pool; a multiple of `ranks`."""
+
+    @property
+    def own(self) -> int:
+        return self.batch_size // self.ranks
+
+
+@dataclass(frozen=True)
+class Order:
+    """The order of the sequences over all epochs."""
+
+    sequences: npt.NDArray[np.int64]
+    per_epoch: int
+    """Steps of an epoch: whole batches only, or a rank without one would hang the others."""
+    seed: int
+    share: Share
+
+    def from_step(self, step: int, end: int) -> Iterator[npt.NDArray[np.int64]]:
+        """The numbers of the sequences of this rank, step by step."""
+        epoch, shuffled = -1, self.sequences
+        for current in range(step, end):
+            if current // self.per_epoch != epoch:
+                epoch = current // self.per_epoch
+                random = np.random.Generator(np.random.PCG64([self.seed, epoch]))
+                shuffled = random.permutation(self.sequences)
+            start = current % self.per_epoch * self.share.batch_size
+            start += self.share.rank * self.share.own
+            yield shuffled[start : start + self.share.own]
+
+
+def passes(own: int, micro_batch: int) -> list[slice]:
+    """How a rank's share of a batch is computed: pass by pass, as equal as can be."""
+    count = -(-own // micro_batch)
+    edges = [own * number // count for number in range(count + 1)]
+    return [slice(start, end) for start, end in itertools.pairwise(edges)]

@@ -1,0 +1,103 @@
+"""The model and how one step changes it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from config import Config
+from model import LanguageModel, decay_groups, gradient_warm_up, rate_at
+from precision import Precision
+
+Rows = tuple[torch.Tensor, torch.Tensor]
+"""Inputs, and the same one token later."""
+
+
+class Learner:
+    def __init__(self, config: Config, device: torch.device, vocabulary: int) -> None:
+        self.config, self.device = config, device
+        if device.type == "cuda":
+            # What is left has a deterministic backward pass.
+            torch.backends.cuda.enable_mem_efficient_sdp(False)
+            torch.backends.cuda.enable_cudnn_sdp(False)
+        self.network = LanguageModel(
+            vocabulary,
+            config.context,
+            width=config.width,
+            depth=config.depth,
+            heads=config.heads,
+            dropout=config.dropout,
+        ).to(device)
+        parallel = DistributedDataParallel(
+            self.network, device_ids=[device.index] if device.type == "cuda" else None
+        )
+        self._model: nn.Module = parallel
+        self._unexchanged = parallel.no_sync
+        self.precision = Precision.choose(config.precision, device)
+        self._optimizer = torch.optim.AdamW(
+            decay_groups(self.network, config.weight_decay), lr=config.peak_rate, betas=(0.9, 0.95)
+        )
+        gradient_warm_up(self._model, torch.zeros(1, 2, dtype=torch.long, device=device))
+
+    def learn(self, parts: Sequence[Rows], step: int, total: int) -> torch.Tensor:
+        """One step: this rank's share of a batch in several passes, exchanged once."""
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate_at(
+                step, peak=self.config.peak_rate, warmup=self.config.warmup_steps, total=total
+            )
+        self._optimizer.zero_grad(set_to_none=True)
+        whole = sum(len(inputs) for inputs, _ in parts)
+        summed = torch.zeros((), device=self.device)
+        for number, rows in enumerate(parts, start=1):
+            # The last pass sends what all of them have gathered.
+            with contextlib.nullcontext() if number == len(parts) else self._unexchanged():
+                loss, _ = self._forward(self._model, rows)
+                # The mean over the whole share, whatever the sizes of its parts.
+                loss = loss * (len(rows[0]) / whole)
+                torch.autograd.backward(self.precision.scaler.scale(loss))
+            summed += loss.detach()
+        if self.config.clip > 0:
+            self.precision.scaler.unscale_(self._optimizer)
+            nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
+        self.precision.scaler.step(self._optimizer)
+        self.precision.scaler.update()
+        return summed
+
+    @torch.no_grad()
+    def score(self, rows: Rows) -> tuple[float, float]:
+        """Sum of the losses, and how often the likeliest token was right."""
+        self.network.eval()
+        loss, scores = self._forward(self.network, rows)
+        targets = rows[1].to(self.device)
+        self.network.train()
+        return float(loss) * targets.numel(), float((scores.argmax(-1) == targets).sum())
+
+    def _forward(self, model: nn.Module, rows: Rows) -> Rows:
+        """The mean loss, and the scores of each next token."""
+        inputs, targets = (self._placed(tensor) for tensor in rows)
+        with self.precision.autocast():
+            scores = model(inputs)
+        loss = nn.functional.cross_entropy(scores.flatten(0, 1).float(), targets.flatten())
+        return loss, scores
+
+    def _placed(self, tensor: torch.Tensor) -> torch.Tensor:
+        if self.device.type == "cuda":
+            return tensor.pin_memory().to(self.device, non_blocking=True)
+        return tensor
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "model": self.network.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
+            "scaler": self.precision.scaler.state_dict(),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.network.load_state_dict(state["model"])
+        self._optimizer.load_state_dict(state["optimizer"])
+        self.precision.scaler.load_state_dict(state["scaler"])

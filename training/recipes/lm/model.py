@@ -1,0 +1,115 @@
+"""A decoder-only transformer (https://arxiv.org/abs/1706.03762) in plain PyTorch, of any size.
+
+Normalised before each part, learned places, one matrix for reading tokens and for predicting them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+class Block(nn.Module):
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads, self.dropout = heads, dropout
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attend = nn.Linear(width, 3 * width)
+        self.gather = nn.Linear(width, width)
+        self.expand = nn.Linear(width, 4 * width)
+        self.contract = nn.Linear(4 * width, width)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        tokens = tokens + self.drop(self._attention(self.norm1(tokens)))
+        hidden = self.contract(functional.gelu(self.expand(self.norm2(tokens))))
+        stream: torch.Tensor = tokens + self.drop(hidden)
+        return stream
+
+    def _attention(self, tokens: torch.Tensor) -> torch.Tensor:
+        samples, length, width = tokens.shape
+        parts = self.attend(tokens).view(samples, length, 3, self.heads, width // self.heads)
+        query, key, value = parts.permute(2, 0, 3, 1, 4)
+        mixed = functional.scaled_dot_product_attention(
+            query, key, value, is_causal=True, dropout_p=self.dropout if self.training else 0.0
+        )
+        gathered: torch.Tensor = self.gather(mixed.transpose(1, 2).reshape(samples, length, width))
+        return gathered
+
+
+class LanguageModel(nn.Module):
+    def __init__(
+        self, vocabulary: int, context: int, *, width: int, depth: int, heads: int, dropout: float
+    ) -> None:
+        super().__init__()
+        self.context = context
+        self.tokens = nn.Embedding(vocabulary, width)
+        self.places = nn.Parameter(torch.empty(context, width))
+        self.drop = nn.Dropout(dropout)
+        self.blocks = nn.ModuleList(Block(width, heads, dropout) for _ in range(depth))
+        self.norm = nn.LayerNorm(width)
+        self._initialize(depth)
+
+    def _initialize(self, depth: int) -> None:
+        nn.init.normal_(self.places, std=0.02)
+        for name, parameter in self.named_parameters():
+            if parameter.dim() == 2 and name != "places":
+                # What is added to the stream of tokens is smaller the more of it there is.
+                added = name.endswith(("gather.weight", "contract.weight"))
+                nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * depth) if added else 0.02)
+            elif name.endswith(".bias"):
+                nn.init.zeros_(parameter)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Scores of each next token: samples x length x vocabulary."""
+        stream = self.drop(self.tokens(tokens) + self.places[: tokens.shape[1]])
+        for block in self.blocks:
+            stream = block(stream)
+        scores: torch.Tensor = functional.linear(self.norm(stream), self.tokens.weight)
+        return scores
+
+    @torch.no_grad()
+    def continue_text(self, tokens: list[int], length: int) -> list[int]:
+        """The likeliest next token, again and again."""
+        device = self.tokens.weight.device
+        for _ in range(length):
+            scores = self(torch.tensor([tokens[-self.context :]], device=device))
+            tokens = [*tokens, int(scores[0, -1].argmax())]
+        return tokens
+
+
+def rate_at(step: int, *, peak: float, warmup: int, total: int) -> float:
+    """Learning rate of a step: a function of the step alone, so nothing of it has to be saved."""
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    share = (step - warmup) / max(1, total - warmup)
+    return peak * 0.5 * (1 + math.cos(math.pi * min(1.0, share)))
+
+
+def decay_groups(model: nn.Module, weight_decay: float) -> list[dict[str, object]]:
+    """Matrices decay; biases, norms and places do not."""
+    decayed = [p for name, p in model.named_parameters() if p.dim() > 1 and name != "places"]
+    others = [p for name, p in model.named_parameters() if p.dim() <= 1 or name == "places"]
+    return [
+        {"params": decayed, "weight_decay": weight_decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+
+
+def count_parameters(model: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def gradient_warm_up(model: nn.Module, example: torch.Tensor) -> None:
+    """Two backward passes on zeros, before any state is loaded.
+
+    DistributedDataParallel lays its buckets out anew after its first backward pass. With more than
+    two ranks the layout decides the order of summation, so a resumed run would differ in the last
+    bit at its first step; after this every step of every run has the final layout.
+    """
+    for _ in range(2):
+        torch.autograd.backward(model(example).float().mean())
+    model.zero_grad(set_to_none=True)

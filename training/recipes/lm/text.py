@@ -1,0 +1,112 @@
+"""Reads `lines` shards: `*.txt`, and `*.jsonl` with the text in a field `text`.
+
+All tokens of all shards, in the order of their paths, are one long row; a sequence is `context`
+tokens of it and the one after. Sequences are numbered, so that which ones a step computes is a
+function of numbers alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from tokens import Tokenizer, learn
+
+_LEARN_BYTES = 4_000_000
+"""Text from whose beginning the pieces of words are learnt."""
+_HOLD_OUT_BLOCK = 8
+"""Sequences that are held out together: neighbours share words, so single ones would be known."""
+
+
+def shard_files(folder: Path) -> list[Path]:
+    """All shards, in the order of their paths."""
+    shards = [path for path in folder.rglob("*") if path.suffix in (".txt", ".jsonl")]
+    if not shards:
+        raise ValueError(
+            f"no text below {folder}: expected shards of the format lines (*.txt, or *.jsonl with "
+            "a field text)"
+        )
+    return sorted(shards, key=lambda path: path.relative_to(folder).as_posix())
+
+
+def read_text(shard: Path) -> Iterator[bytes]:
+    """The text of a shard, document by document."""
+    if shard.suffix == ".txt":
+        yield shard.read_bytes()
+        return
+    with shard.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield json.loads(line)["text"].encode() + b"\n"
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise ValueError(
+                    f"{shard.name}, line {number}: expected a JSON object with a text in the "
+                    f"field text ({error!r})"
+                ) from error
+
+
+def learn_tokens(shards: list[Path], vocabulary: int) -> Tokenizer:
+    """From the beginning of the text; bytes alone when there are 256 tokens."""
+    if vocabulary <= 256:
+        return Tokenizer([])
+    sample = bytearray()
+    for shard in shards:
+        for document in read_text(shard):
+            sample += document[: _LEARN_BYTES - len(sample)]
+        if len(sample) >= _LEARN_BYTES:
+            break
+    return learn(bytes(sample), vocabulary)
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """The whole text as sequences, some of them held out."""
+
+    tokens: npt.NDArray[np.uint16]
+    context: int
+    training: npt.NDArray[np.int64]
+    """Numbers of the sequences to train on."""
+    held_out: npt.NDArray[np.int64]
+    bytes_per_token: float
+    fingerprint: str
+    """Changes with any token: a position is only valid in the same text."""
+
+    def batch(self, numbers: npt.NDArray[np.int64]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Inputs, and the same one token later."""
+        places = numbers[:, None] * self.context + np.arange(self.context + 1)
+        rows = torch.from_numpy(self.tokens[places].astype(np.int64))
+        return rows[:, :-1], rows[:, 1:]
+
+
+def read_sequences(
+    shards: list[Path], tokenizer: Tokenizer, context: int, holdout_percent: int
+) -> Sequences:
+    documents = [document for shard in shards for document in read_text(shard)]
+    tokens = np.concatenate([tokenizer.encode(document) for document in documents])
+    count = (len(tokens) - 1) // context
+    numbers = np.arange(count, dtype=np.int64)
+    held_out = np.array(
+        [_is_held_out(block, holdout_percent) for block in range(count // _HOLD_OUT_BLOCK + 1)],
+        bool,
+    )[numbers // _HOLD_OUT_BLOCK]
+    return Sequences(
+        tokens=tokens,
+        context=context,
+        training=numbers[~held_out],
+        held_out=numbers[held_out],
+        bytes_per_token=sum(map(len, documents)) / max(1, len(tokens)),
+        fingerprint=hashlib.sha256(tokens.tobytes()).hexdigest(),
+    )
+
+
+def _is_held_out(block: int, percent: int) -> bool:
+    """By the block's number alone."""
+    digest = hashlib.sha256(f"block {block}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") % 100 < percent
