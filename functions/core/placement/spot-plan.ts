@@ -47,12 +47,15 @@ export function planSpot({ secondsLeft, work, spotUsd, onDemandUsd }: SpotPlanIn
       spotUsd,
       onDemandUsd,
     },
-    { cellsPerTick: 2, restartFactor: 1 },
+    { cellsPerTick: 2 },
   );
+  const owed = Math.max(0, restartSeconds - tickSeconds);
   const surelyUsd = (onDemandUsd * (workSeconds + restartSeconds)) / 3_600;
   const after = (ran: typeof IDLE | typeof SPOT, left: number, belief: Belief): number => {
     const finished = left >= (ticksLeft - 1) * tickSeconds;
-    const value = finished ? 0 : plan.value(ticksLeft - 1, ran, left, model.weights(belief));
+    const value = finished
+      ? 0
+      : plan.value(ticksLeft - 1, { ran, slack: left, debt: ran === SPOT ? owed : 0 }, model.weights(belief));
     return Math.min(value, surelyUsd);
   };
   const firstTickUsd = (spotUsd * Math.min(tickSeconds, workSeconds + restartSeconds)) / 3_600;

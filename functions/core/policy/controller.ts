@@ -1,7 +1,7 @@
 /**
- * The policy over one or many zones, asked once a tick. It keeps a belief for every zone and one for the pool of them
- * all (the zone in use, or the best there is): the pool's says whether to run on Spot, on demand or to wait, the zones'
- * say where, and when a cheaper zone is worth a move.
+ * The policy over one or many zones, asked once a tick. It keeps a belief for every zone and one for all of them together:
+ * the belief of the zone in use, or of the best there is, says whether to run on Spot, on demand or to wait, and that of
+ * all together says it when none has capacity; the zones' say where, and when a cheaper zone is worth a move.
  */
 import { type Action, IDLE, SPOT } from './actions.ts';
 import { offers, slackAt } from './decide.ts';
@@ -29,8 +29,7 @@ export interface ZonedDecision {
   readonly zone: number;
 }
 
-export const PLAN_OPTIONS: PlanOptions = { cellsPerTick: 4, restartFactor: 1 };
-export const POOL_PLAN_OPTIONS: PlanOptions = { cellsPerTick: 2, restartFactor: 1 };
+const PLAN_OPTIONS: PlanOptions = { cellsPerTick: 4 };
 
 /** A move must save this many times the price of the start that it costs. */
 const MOVE_CAUTION = 3;
@@ -45,11 +44,7 @@ export function planPrice(spotUsd: readonly number[]): number {
 }
 
 export const planFor = (model: MarketModel, job: ZonedJob): Plan =>
-  makePlan(
-    model.lattice,
-    { ...job, spotUsd: planPrice(job.spotUsd) },
-    job.spotUsd.length === 1 ? PLAN_OPTIONS : POOL_PLAN_OPTIONS,
-  );
+  makePlan(model.lattice, { ...job, spotUsd: planPrice(job.spotUsd) }, PLAN_OPTIONS);
 
 /** A fresh controller of one run; the function returned remembers what it saw and must see every tick once, in order. */
 export function controller(
@@ -69,7 +64,8 @@ export function controller(
     );
     const candidate = moment.runs === SPOT ? moment.zone : bestZone(job, moment.available, stays);
     pool = sight(pool, candidate !== undefined);
-    const weights = model.weights(pool);
+    // With capacity at hand what counts is how long that zone has had it; without, how long all have been without.
+    const weights = model.weights((candidate === undefined ? undefined : zones[candidate]) ?? pool);
     const best = offers(plan, { ...moment, hasSpot: candidate !== undefined, weights })[0];
     const action = best?.action ?? IDLE;
     if (action !== SPOT || candidate === undefined) return { action, zone: moment.zone };

@@ -41,16 +41,20 @@ export function offers(plan: Plan, moment: Moment): readonly Offer[] {
   if (ticksLeft < 1) return [{ action: ON_DEMAND, expectedUsd: 0 }];
   const end = (ticksLeft - 1) * job.tickSeconds;
   const tickHours = job.tickSeconds / 3_600;
-  const after = (ran: Action, left: number): number =>
-    left >= end ? 0 : plan.value(ticksLeft - 1, ran, left, moment.weights);
+  const after = (ran: Action, slack: number, owed = 0): number =>
+    slack >= end
+      ? 0
+      : plan.value(ticksLeft - 1, { ran, slack, debt: Math.max(0, owed - job.tickSeconds) }, moment.weights);
   const found: Offer[] = [];
   const waited = slack - job.tickSeconds;
   if (waited >= job.restartSeconds - TOLERANCE)
-    found.push({ action: IDLE, expectedUsd: after(IDLE, waited) });
+    found.push({ action: IDLE, expectedUsd: (job.waitingUsd ?? 0) * tickHours + after(IDLE, waited) });
   if (moment.hasSpot) {
-    const left = slack - (moment.runs === SPOT ? 0 : job.restartSeconds);
+    const stays = moment.runs === SPOT;
+    const left = slack - (stays ? 0 : job.restartSeconds);
     if (left >= job.restartSeconds - TOLERANCE || left >= end) {
-      found.push({ action: SPOT, expectedUsd: job.spotUsd * tickHours + after(SPOT, left) });
+      const owed = stays ? moment.debt : job.restartSeconds;
+      found.push({ action: SPOT, expectedUsd: job.spotUsd * tickHours + after(SPOT, left, owed) });
     }
   }
   const left = slack - (moment.runs === ON_DEMAND ? 0 : job.restartSeconds);

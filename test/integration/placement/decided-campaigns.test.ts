@@ -14,7 +14,7 @@ import { whyStop } from '../../../functions/core/policy/running.ts';
 import type { AttemptOutcome, AttemptRecord } from '../../../functions/core/records.ts';
 import { fakeClock } from '../../fakes/clock.ts';
 import { memoryRunStore } from '../../fakes/run-store.ts';
-import { AT, attemptOf, declarationOf, outcomeOf, progressOf, runOf } from '../../suites/records.ts';
+import { AT, attemptOf, declarationOf, outcomeOf, placementOf, progressOf, runOf } from '../../suites/records.ts';
 
 const HOUR = 3_600;
 const TICK = 600;
@@ -56,7 +56,11 @@ async function open() {
     trainingSeconds: setting.workSeconds,
     endedAt: '2026-10-01T00:00:00Z',
   });
-  await runs.createAttempt(attemptOf('camp-000001', 1, { outcome }));
+  const placement = placementOf({
+    pool: { instanceType: 'p3.2xlarge', zoneId: ZONE, market: 'spot' },
+    topology: { nodes: 1, acceleratorsPerNode: 1 },
+  });
+  await runs.createAttempt(attemptOf('camp-000001', 1, { outcome, placement }));
   await runs.createRun(runOf('camp', 2, { declaration, closedAt: AT }));
   return runs;
 }

@@ -1,0 +1,194 @@
+/** One step back in time: what every situation is worth with one tick more left. */
+import { IDLE, ON_DEMAND, SPOT } from './actions.ts';
+import type { Job, MarketChain } from './plan.ts';
+import { addRow, type Layer, type Rows, UNREACHABLE } from './plan-layer.ts';
+
+export interface PassGrid {
+  readonly cells: number;
+  readonly cellSeconds: number;
+  readonly rows: Rows;
+}
+
+/** Dearer than any schedule, cheaper than what cannot be reached: where not even On-Demand ends in time. */
+const HOPELESS_USD = 1_000;
+
+/** A move along the slack axis: out[s] = values[s - seconds] + add, and unreachable below the cell `first`. */
+interface Move {
+  readonly base: number;
+  /** Between the cell `s - base` and the one above it. */
+  readonly above: number;
+  readonly first: number;
+  readonly add: number;
+}
+
+function moveBy(
+  seconds: number,
+  cellSeconds: number,
+  to: { readonly first: number; readonly add: number },
+): Move {
+  const distance = seconds / cellSeconds;
+  const whole = Math.floor(distance + 1e-9);
+  const rest = distance - whole < 1e-6 ? 0 : distance - whole;
+  const base = whole + (rest > 0 ? 1 : 0);
+  return { base, above: rest > 0 ? 1 - rest : 0, first: Math.max(to.first, base), add: to.add };
+}
+
+function moved(values: Float64Array, cell: number, { base, above, first, add }: Move): number {
+  if (cell < first) return UNREACHABLE;
+  const low = values[cell - base] ?? 0;
+  return (above > 0 ? low + ((values[cell - base + 1] ?? 0) - low) * above : low) + add;
+}
+
+interface Share {
+  readonly state: number;
+  readonly share: number;
+}
+
+function add(
+  out: Float64Array,
+  layer: Layer,
+  states: readonly Share[],
+  row: (state: number) => number,
+): void {
+  for (const { state, share } of states) addRow(out, layer, row(state), share);
+}
+
+/** Expectations over the market's next step, by what runs; the same arrays are filled anew for each state. */
+function expectations(chain: MarketChain, { cells, cellSeconds, rows }: PassGrid) {
+  const { upStates, debts } = rows;
+  const next = chain.step.map((row) => {
+    const live = row.flatMap((share, state): Share[] => (share > 1e-7 ? [{ state, share }] : []));
+    return {
+      up: live.filter((each) => each.state < upStates),
+      down: live.filter((each) => each.state >= upStates),
+    };
+  });
+  const blank = (): Float64Array => new Float64Array(cells + 1);
+  const [down, idle, onDemand, spot] = [blank(), blank(), blank(), blank()];
+  const starting = debts.map((debt) => ({ values: blank(), back: Math.floor(debt / cellSeconds + 1e-9) }));
+  const look = (layer: Layer, state: number): void => {
+    const { up: ups = [], down: downs = [] } = next[state] ?? {};
+    add(down.fill(0), layer, downs, (each) => rows.of(each, IDLE));
+    idle.set(down);
+    add(idle, layer, ups, (each) => rows.of(each, IDLE));
+    add(onDemand.fill(0), layer, ups, (each) => rows.of(each, ON_DEMAND));
+    add(onDemand, layer, downs, (each) => rows.of(each, ON_DEMAND));
+    if (state >= upStates) return;
+    spot.set(down);
+    add(spot, layer, ups, (each) => rows.of(each, SPOT));
+    for (const [phase, { values, back }] of starting.entries()) {
+      // Lost while it starts: what is still owed comes back as slack.
+      values.fill(0);
+      values.set(down.subarray(Math.min(back, cells)));
+      add(values, layer, ups, (each) => rows.of(each, SPOT, phase));
+    }
+  };
+  return { look, idle, onDemand, spot, starting, withoutSpot: blank() };
+}
+
+/** What the actions of a tick do to the slack, with so many ticks left. */
+interface Moves {
+  readonly wait: Move;
+  readonly demand: Move;
+  readonly start: Move;
+  /** First cell from which staying on Spot is safe. */
+  readonly staying: number;
+  readonly spotTick: number;
+  readonly onDemandTick: number;
+  readonly stop: number;
+}
+
+function movesOf(job: Job, { cells, cellSeconds }: PassGrid): (ticksLeft: number) => Moves {
+  const { restartSeconds: restart, tickSeconds } = job;
+  const at = (seconds: number): number => cellAt(seconds, cellSeconds, cells);
+  const move = (seconds: number, first: number, add: number): Move =>
+    moveBy(seconds, cellSeconds, { first, add });
+  const spotTick = (job.spotUsd * tickSeconds) / 3_600;
+  const onDemandTick = (job.onDemandUsd * tickSeconds) / 3_600;
+  const wait = move(tickSeconds, at(restart + tickSeconds), ((job.waitingUsd ?? 0) * tickSeconds) / 3_600);
+  const demand = move(restart, at(restart), onDemandTick);
+  return (ticksLeft) => {
+    const end = (ticksLeft - 1) * tickSeconds;
+    return {
+      wait,
+      demand,
+      start: move(restart, Math.min(at(2 * restart), at(end + restart)), spotTick),
+      staying: Math.min(at(restart), at(end)),
+      spotTick,
+      onDemandTick,
+      stop: onDemandTick * ticksLeft + HOPELESS_USD,
+    };
+  };
+}
+
+const cellAt = (seconds: number, cellSeconds: number, cells: number): number =>
+  Math.min(cells, Math.max(0, Math.ceil(seconds / cellSeconds - 1e-6)));
+
+export function backwardPass(
+  chain: MarketChain,
+  job: Job,
+  grid: PassGrid,
+): (previous: Layer | undefined, ticksLeft: number) => Layer {
+  const { cells, cellSeconds, rows } = grid;
+  const expected = expectations(chain, grid);
+  const movesAt = movesOf(job, grid);
+  return (previous, ticksLeft) => {
+    const width = cellAt(ticksLeft * job.tickSeconds, cellSeconds, cells) + 1;
+    const layer: Layer = { values: new Float32Array(rows.count * width), width };
+    if (previous === undefined) return layer;
+    const moves = movesAt(ticksLeft);
+    for (let state = 0; state < chain.step.length; state += 1) {
+      expected.look(previous, state);
+      const withoutSpot = settle(layer, { rows, expected, moves, state });
+      if (state < rows.upStates) settleStarts(layer, { rows, expected, moves, state }, withoutSpot);
+    }
+    return layer;
+  };
+}
+
+interface StateTask {
+  readonly rows: Rows;
+  readonly expected: ReturnType<typeof expectations>;
+  readonly moves: Moves;
+  readonly state: number;
+}
+
+/** The cheapest action by what runs; returns what it costs to go on without Spot. */
+function settle(layer: Layer, { rows, expected, moves, state }: StateTask): Float64Array {
+  const { values, width } = layer;
+  const { idle, onDemand, spot, withoutSpot } = expected;
+  const up = state < rows.upStates;
+  const begun = expected.starting[0]?.values ?? spot;
+  const idleRow = rows.of(state, IDLE) * width;
+  const demandRow = rows.of(state, ON_DEMAND) * width;
+  const spotRow = rows.of(state, SPOT) * width;
+  for (let cell = 0; cell < width - 1; cell += 1) {
+    const waiting = moved(idle, cell, moves.wait);
+    const without = Math.min(waiting, moved(onDemand, cell, moves.demand), moves.stop);
+    const fresh = up ? moved(begun, cell, moves.start) : UNREACHABLE;
+    withoutSpot[cell] = without;
+    values[idleRow + cell] = Math.min(without, fresh);
+    values[demandRow + cell] = Math.min(waiting, fresh, (onDemand[cell] ?? 0) + moves.onDemandTick);
+    if (!up) continue;
+    const stay = cell < moves.staying ? UNREACHABLE : (spot[cell] ?? 0) + moves.spotTick;
+    values[spotRow + cell] = Math.min(without, stay);
+  }
+  return withoutSpot;
+}
+
+/** The same for a start that still owes something: whoever leaves it has the rest back as slack. */
+function settleStarts(
+  { values, width }: Layer,
+  { rows, expected, moves, state }: StateTask,
+  withoutSpot: Float64Array,
+): void {
+  for (const [phase, { back }] of expected.starting.entries()) {
+    const after = expected.starting[phase + 1]?.values ?? expected.spot;
+    const row = rows.of(state, SPOT, phase) * width;
+    for (let cell = 0; cell < width - 1; cell += 1) {
+      const left = withoutSpot[Math.min(width - 2, cell + back)] ?? UNREACHABLE;
+      const stay = cell < moves.staying ? UNREACHABLE : (after[cell] ?? 0) + moves.spotTick;
+      values[row + cell] = Math.min(left, stay);
+    }
+  }
+}
