@@ -17,17 +17,16 @@ import os
 import struct
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from activity import Activity
+from moments import message_moments, schedule_moments, take_messages, tick
 
 PATH = "/_tidewheel/clock"
 _ANSWER_SECONDS = 10.0
 """An answer that takes longer says who works, and is asked for again."""
 _LOOK_SECONDS = 0.01
-_MINUTE = 60.0
 _RealDatetime = datetime_module.datetime
 _real_time = time.time
 
@@ -188,10 +187,10 @@ class Follower:
                 self.wake([w for w in self.waits if w.moment <= now])
             if now != self._ticked:
                 self._ticked = now
-                _tick()
+                tick()
         give_up = time.monotonic() + _ANSWER_SECONDS
         while time.monotonic() < give_up:
-            if self.activity.wait_until_quiet(_LOOK_SECONDS, _take_messages):
+            if self.activity.wait_until_quiet(_LOOK_SECONDS, take_messages):
                 return {"next": self._next_moment()}
         return {"busy": self.activity.who_works()}
 
@@ -199,61 +198,8 @@ class Follower:
         with self.lock:
             waits = [w.moment for w in self.waits if w.moment < math.inf]
         now = time.time()
-        later = [m for m in (*_message_moments(), *_schedule_moments(now)) if m > now]
+        later = [m for m in (*message_moments(), *schedule_moments(now)) if m > now]
         return min([*waits, *later], default=None)
-
-
-def _tick() -> None:
-    from ministack.services import eventbridge, scheduler
-
-    eventbridge._tick_scheduled_rules()
-    scheduler._tick_schedules()
-
-
-def _schedule_moments(now: float) -> Iterator[float]:
-    """When the rules and schedules there are come due next; cron() and at() go by the minute."""
-    from ministack.services import eventbridge, scheduler
-
-    minute = (now // _MINUTE + 1) * _MINUTE
-    for key, rule in list(eventbridge._rules._data.items()):
-        if rule.get("State") == "ENABLED" and rule.get("ScheduleExpression"):
-            last = eventbridge._rule_last_fired.get(key)
-            yield _next(eventbridge, rule["ScheduleExpression"], last, minute)
-    for key, schedule in list(scheduler._schedules._data.items()):
-        if schedule.get("State") == "ENABLED":
-            last = scheduler._schedule_last_fired.get(key)
-            yield _next(eventbridge, schedule.get("ScheduleExpression", ""), last, minute)
-
-
-def _next(eventbridge: Any, expression: str, last: float | None, minute: float) -> float:
-    seconds = eventbridge._parse_rate_seconds(expression)
-    return minute if seconds is None or last is None else last + float(seconds)
-
-
-def _message_moments() -> Iterator[float]:
-    """When functions may take the messages that wait for them."""
-    from ministack.services import lambda_svc, sqs
-
-    for _account, _region, mapping in lambda_svc._iter_all_esms():
-        if not mapping.get("Enabled", True):
-            continue
-        rests_until = lambda_svc._esm_backoff_until.get(mapping["UUID"], 0.0)
-        for queue in list(sqs._queues._data.values()):
-            if queue.get("attributes", {}).get("QueueArn") != mapping.get("EventSourceArn", ""):
-                continue
-            for message in list(queue["messages"]):
-                yield max(float(message["visible_at"]), float(rests_until))
-
-
-def _take_messages() -> bool:
-    """Whether a function has messages to take; its poller is woken."""
-    from ministack.core.concurrency import esm_wake
-
-    now = time.time()
-    if all(moment > now for moment in _message_moments()):
-        return False
-    esm_wake.set()
-    return True
 
 
 class ServeClock:

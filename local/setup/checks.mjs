@@ -6,6 +6,7 @@ import { runQuietly } from './program.mjs';
 const python = places.venvPython;
 const training = path.join(places.root, 'training');
 const emulator = path.join(places.root, 'local', 'emulator');
+const clock = path.join(places.root, 'local', 'clock', 'python');
 const setup = path.join(places.root, 'local', 'setup');
 
 const CHECKS = [
@@ -16,6 +17,7 @@ const CHECKS = [
   { name: 'ruff format', command: ['ruff', 'format', '--check', 'training', 'local', 'test'] },
   { name: 'mypy training', command: [python, 'check_types.py'], cwd: training },
   { name: 'mypy local/emulator', command: [python, '-m', 'mypy', '--strict', '.'], cwd: emulator },
+  { name: 'mypy local/clock', command: [python, '-m', 'mypy', '--strict', '.'], cwd: clock },
   { name: 'mypy local/setup', command: [python, '-m', 'mypy', '--strict', '.'], cwd: setup },
 ];
 

@@ -1,0 +1,171 @@
+/**
+ * A campaign played through the local region: the real state machine and Lambdas in the emulator, the local SageMaker and
+ * Spot market, and a training script that only counts, all on one virtual clock.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { stringify } from 'yaml';
+import { dynamoRunStore } from '../../functions/aws/run-store.ts';
+import { layout, runIdOf } from '../../functions/core/layout.ts';
+import { pipelineSchema } from '../../functions/core/pipeline.ts';
+import type { RunReport } from '../../functions/core/report.ts';
+import { type ApiClient, apiClient } from '../../local/region/api-client.ts';
+import { CREDENTIALS, REGION } from '../../local/region/aws.ts';
+import { type Region, startRegion } from '../../local/region/region.ts';
+import { defaultVpc } from '../../local/region/subnets.ts';
+import type { Campaign } from './campaign-case.ts';
+
+const projectFolder = join(import.meta.dirname, '../..');
+
+export interface Played {
+  readonly campaign: Campaign;
+  readonly report: RunReport;
+  /** When the clock was started, and the trace with it; milliseconds since 1970 of the region's clock. */
+  readonly startedMs: number;
+  /** From the drop to the report, as the region's clock and the one on the wall have it. */
+  readonly campaignSeconds: number;
+  readonly wallSeconds: number;
+}
+
+export interface CampaignOptions {
+  readonly stateDirectory: string;
+  readonly pythonPath: string;
+  readonly log: (line: string) => void;
+}
+
+/** Plays them side by side in one region; each has a pipeline, an instance family and a zone of its own. */
+export async function playCampaigns(
+  campaigns: readonly Campaign[],
+  options: CampaignOptions,
+): Promise<readonly Played[]> {
+  const region = await startRegion({
+    ...options,
+    projectFolder,
+    market: {
+      kind: 'trace',
+      zones: Object.fromEntries(campaigns.map((each) => [each.zoneId, traceOf(each)])),
+    },
+    isClockVirtual: true,
+    steadyPrices: true,
+    graceSeconds: 30,
+  });
+  try {
+    for (const campaign of campaigns) await prepare(region, campaign);
+    const started = performance.now();
+    // Dropped while the clock stands: the traces and the campaigns begin together.
+    for (const { name } of campaigns) await put(region, `${layout.incoming(name)}sample.txt`, 'one sample\n');
+    const startedMs = region.clock?.now() ?? 0;
+    region.clock?.start();
+    const api = apiClient(region.endpoints, region.stack);
+    return await Promise.all(
+      campaigns.map(async (campaign) => {
+        const report = await finished(api, runIdOf(campaign.name, 2));
+        const campaignSeconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1_000;
+        const wallSeconds = (performance.now() - started) / 1_000;
+        return { campaign, report, startedMs, campaignSeconds, wallSeconds };
+      }),
+    );
+  } finally {
+    await region.close();
+  }
+}
+
+/** After its last tick a trace begins again: what is past the end of this one has no capacity. */
+function traceOf({ available, tickSeconds, deadlineHours }: Campaign) {
+  const ticks = Math.ceil((2 * deadlineHours * 3_600) / tickSeconds);
+  const data = Array.from({ length: ticks }, (_, tick) => (available[tick] ? 1 : 0));
+  return { metadata: { gap_seconds: tickSeconds }, data };
+}
+
+const put = (region: Region, Key: string, Body: string | Buffer) =>
+  region.clients.s3.send(new PutObjectCommand({ Bucket: region.stack.bucket, Key, Body }));
+
+/** The source, the declaration, and the record of a former run: a campaign knows how long the work is. */
+async function prepare(region: Region, campaign: Campaign): Promise<void> {
+  const { name, instanceType, zoneId, workSeconds, deadlineHours, startSeconds } = campaign;
+  const vpc = await defaultVpc(region.clients.ec2);
+  const declaration = {
+    name,
+    settle: { quietSeconds: 1 },
+    packing: { label: 'none' },
+    training: { strategy: 'single', hyperparameters: { steps: workSeconds, start_seconds: startSeconds } },
+    compute: {
+      instanceTypes: [instanceType],
+      nodes: 1,
+      vpc: { ...vpc, subnets: vpc.subnets.filter((subnet) => subnet.zoneId === zoneId) },
+    },
+    limits: { deadlineHours, attempts: 500, maximumRunSeconds: 2 * deadlineHours * 3_600 },
+  };
+  await put(region, `${layout.source(name)}train.py`, await readFile(join(import.meta.dirname, 'train.py')));
+  await recordFormerRun(region, campaign, declaration);
+  const api = apiClient(region.endpoints, region.stack);
+  const { status, body } = await api.call('PUT', `/pipelines/${name}`, stringify(declaration));
+  if (status !== 200)
+    throw new Error(`the pipeline of campaign ${name} was refused: ${JSON.stringify(body)}`);
+}
+
+async function recordFormerRun(region: Region, campaign: Campaign, declaration: object): Promise<void> {
+  const { name, instanceType, zoneId, workSeconds } = campaign;
+  const dynamo = new DynamoDBClient({
+    endpoint: region.endpoints.aws,
+    region: REGION,
+    credentials: CREDENTIALS,
+  });
+  const runs = dynamoRunStore(DynamoDBDocumentClient.from(dynamo), region.stack.table);
+  const at = new Date((region.clock?.now() ?? Date.now()) - 86_400_000).toISOString();
+  const runId = runIdOf(name, 1);
+  const times = { createdAt: at, updatedAt: at };
+  await runs.ensurePipeline(name, { firstBatch: 2, at });
+  await runs.createRun({
+    runId,
+    pipeline: name,
+    batch: 1,
+    status: 'succeeded',
+    trigger: 'api',
+    execution: 1,
+    declaration: pipelineSchema.parse(declaration),
+    ...times,
+  });
+  await runs.createAttempt({
+    runId,
+    pipeline: name,
+    attempt: 1,
+    jobName: `${runId}-1`,
+    status: 'done',
+    placement: {
+      pool: { instanceType, zoneId, market: 'on-demand' },
+      topology: { nodes: 1, acceleratorsPerNode: 1 },
+      onDemandHourlyUsd: 1,
+      maximumRunSeconds: 2 * workSeconds,
+      reason: 'a former run',
+      considered: [],
+      decidedAt: at,
+    },
+    outcome: {
+      kind: 'completed',
+      message: '',
+      startedAt: at,
+      endedAt: at,
+      trainingSeconds: workSeconds,
+      billableSeconds: workSeconds,
+      interruptions: 0,
+    },
+    ...times,
+  });
+  dynamo.destroy();
+}
+
+const POLL_MILLISECONDS = 500;
+
+async function finished(api: ApiClient, runId: string): Promise<RunReport> {
+  for (;;) {
+    const { body } = await api.call('GET', `/runs/${runId}`);
+    const { report } = body as { report?: RunReport };
+    if (report !== undefined) return report;
+    await sleep(POLL_MILLISECONDS);
+  }
+}

@@ -1,0 +1,54 @@
+/** Where campaigns come from: traces drawn from the fitted chain by a seed, or traces in the published format. */
+import { readdirSync } from 'node:fs';
+import { basename } from 'node:path';
+import { drawTrace } from '../../functions/core/policy/lattice.ts';
+import { fittedRegimes } from '../../functions/core/policy/regimes.ts';
+import { readTrace } from '../sim/traces.ts';
+import type { Campaign } from './campaign-case.ts';
+
+export interface Job {
+  readonly workHours: number;
+  readonly deadlineHours: number;
+  readonly startSeconds: number;
+}
+
+/** What is played: a pool is chosen for it when it is known what else is played beside it. */
+export type CampaignCase = Omit<Campaign, 'instanceType' | 'zoneId'>;
+
+/** As the policy plans. */
+const DRAWN_TICK_SECONDS = 600;
+
+const caseOf = (
+  name: string,
+  { workHours, deadlineHours, startSeconds }: Job,
+  trace: Pick<CampaignCase, 'available' | 'tickSeconds'>,
+): CampaignCase => ({ name, workSeconds: workHours * 3_600, deadlineHours, startSeconds, ...trace });
+
+export function drawnCase(seed: number, job: Job): CampaignCase {
+  const ticks = Math.ceil((job.deadlineHours * 3_600) / DRAWN_TICK_SECONDS) + 1;
+  const available = drawTrace(fittedRegimes, DRAWN_TICK_SECONDS, { ticks, seed });
+  return caseOf(`seed-${seed}`, job, { available, tickSeconds: DRAWN_TICK_SECONDS });
+}
+
+/** One for every trace of the folder, from that hour of it on; those that are too short are left out. */
+export function tracedCases(folder: string, fromHour: number, job: Job): readonly CampaignCase[] {
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.json'))
+    .toSorted()
+    .flatMap((file) => {
+      const { capacity, tickSeconds } = readTrace(folder, file);
+      const from = Math.round((fromHour * 3_600) / tickSeconds);
+      const ticks = Math.ceil((job.deadlineHours * 3_600) / tickSeconds) + 1;
+      if (from + ticks > capacity.length) return [];
+      const available = capacity.slice(from, from + ticks).map((count) => count >= 1);
+      return [caseOf(pipelineNameOf(file), job, { available, tickSeconds })];
+    });
+}
+
+/** Lower case letters, digits and dashes, as a pipeline may be called. */
+const pipelineNameOf = (file: string): string =>
+  basename(file, '.json')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 24)
+    .replace(/-$/, '');

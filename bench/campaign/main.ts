@@ -1,0 +1,142 @@
+/** npm run campaign: campaigns of a day through the emulator in a minute or so each, beside the simulator's word on them. */
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { readCommandLine, runCommand, UsageError } from '../../local/command-line.ts';
+import { type Played, playCampaigns } from './campaign.ts';
+import { POOLS, simulated } from './campaign-case.ts';
+import { type CampaignCase, drawnCase, tracedCases } from './cases.ts';
+
+const USAGE = `npm run campaign -- [OPTIONS]
+
+Plays campaigns through the whole service: the state machine and the Lambdas in the emulator, the local SageMaker and
+Spot market, and a training script that counts, on one virtual clock. Prints what each cost, and what the simulator says.
+
+  --seeds LIST        draw traces from the fitted chain; default 1,2,3
+  --traces DIR        instead: every trace of a folder, {"metadata":{"gap_seconds":600},"data":[instances to be had]}
+  --from HOURS        where in those traces to begin; default 0
+  --work HOURS        default 16        --deadline HOURS   default 24
+  --start SECONDS     from the start of billing to the first step; default 300
+  --beside N          so many at once in one region, 1 to ${POOLS.length}; default 1
+  --json FILE         every report and simulated run
+  --verbose           what the local SageMaker and the market say
+  --help
+`;
+
+const above0 = z.coerce.number('give a number above 0').positive('give a number above 0');
+const notBelow0 = z.coerce.number('give a number').min(0, 'give a number, 0 or more');
+const SEEDS = 'give whole numbers, as in 1,2,3';
+const BESIDE = `give a whole number from 1 to ${POOLS.length}`;
+
+const words = {
+  options: {
+    seeds: { type: 'string', default: '1,2,3' },
+    traces: { type: 'string' },
+    from: { type: 'string', default: '0' },
+    work: { type: 'string', default: '16' },
+    deadline: { type: 'string', default: '24' },
+    start: { type: 'string', default: '300' },
+    beside: { type: 'string', default: '1' },
+    json: { type: 'string' },
+    verbose: { type: 'boolean', default: false },
+  },
+  schema: z.object({
+    seeds: z
+      .string()
+      .regex(/^\d{1,9}(,\d{1,9})*$/, SEEDS)
+      .transform((text) => text.split(',').map(Number)),
+    traces: z.string().optional(),
+    from: notBelow0,
+    work: above0,
+    deadline: above0,
+    start: notBelow0,
+    beside: z.coerce.number(BESIDE).int(BESIDE).min(1, BESIDE).max(POOLS.length, BESIDE),
+    json: z.string().optional(),
+    verbose: z.boolean(),
+  }),
+} as const;
+
+type Options = z.output<typeof words.schema>;
+
+function casesOf(options: Options): readonly CampaignCase[] {
+  const { traces, from, seeds } = options;
+  const job = {
+    workHours: options.work,
+    deadlineHours: options.deadline,
+    startSeconds: options.start,
+  };
+  if (traces === undefined) return seeds.map((seed) => drawnCase(seed, job));
+  const found = tracedCases(traces, from, job);
+  if (found.length > 0) return found;
+  throw new UsageError([`--traces is "${traces}": no .json trace there is long enough, give another --from`]);
+}
+
+const projectFolder = join(import.meta.dirname, '../..');
+const pythonPath = process.env['TIDEWHEEL_PYTHON'] ?? join(projectFolder, '.venv/bin/python');
+
+/** Each region begins as a copy of one into which the stack is deployed and nothing else. */
+async function inFreshRegions(options: Options, cases: readonly CampaignCase[]): Promise<Played[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'tidewheel-campaign-'));
+  const log = (line: string): void => {
+    if (options.verbose) process.stderr.write(`  ${line}\n`);
+  };
+  const base = join(folder, 'deployed');
+  const played: Played[] = [];
+  try {
+    process.stderr.write('  starting a region and deploying the stack\n');
+    await playCampaigns([], { stateDirectory: base, pythonPath, log });
+    for (let from = 0; from < cases.length; from += options.beside) {
+      const stateDirectory = join(folder, `region-${from}`);
+      // The link to the current snapshot is a relative one and must stay so.
+      await cp(base, stateDirectory, { recursive: true, verbatimSymlinks: true });
+      const batch = cases.slice(from, from + options.beside).map((each, k) => ({ ...each, ...poolOf(k) }));
+      for (const one of await playCampaigns(batch, { stateDirectory, pythonPath, log })) {
+        played.push(one);
+        process.stdout.write(`${lineOf(one)}\n`);
+      }
+    }
+    return played;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const poolOf = (k: number) => POOLS[k] ?? POOLS[0];
+
+const HEADS = ['USD', 'simulated', 'ratio', 'hours', 'simulated', 'attempts', 'wall s'];
+
+function lineOf({ campaign, report, campaignSeconds, wallSeconds }: Played): string {
+  const expected = simulated(campaign);
+  const cells = [
+    report.costUsd.toFixed(3),
+    expected.costUsd.toFixed(3),
+    (report.costUsd / expected.costUsd).toFixed(4),
+    (campaignSeconds / 3_600).toFixed(2),
+    (expected.finishSeconds / 3_600).toFixed(2),
+    String(report.attempts.length),
+    wallSeconds.toFixed(0),
+  ];
+  const end = report.status !== 'succeeded' ? (report.failure ?? report.status) : '';
+  const late = report.deadline.met === false ? 'LATE' : '';
+  return `${campaign.name.padEnd(26)}${cells.map((cell) => cell.padStart(10)).join('')} ${late} ${end}`.trimEnd();
+}
+
+await runCommand(USAGE, async (args) => {
+  const { values } = readCommandLine(args, words);
+  if (!existsSync(pythonPath)) throw new Error(`no Python at ${pythonPath}: run "npm run setup" once`);
+  process.stdout.write(`${'campaign'.padEnd(26)}${HEADS.map((head) => head.padStart(10)).join('')}\n`);
+  const played = await inFreshRegions(values, casesOf(values));
+  const late = played.filter(({ report }) => report.deadline.met !== true);
+  const ratios = played.map(({ campaign, report }) => report.costUsd / simulated(campaign).costUsd);
+  const within = ratios.filter((ratio) => Math.abs(ratio - 1) <= 0.05).length;
+  process.stdout.write(
+    `${played.length} campaigns: ${within} within 5 % of the simulator, ${late.length} late or failed\n`,
+  );
+  if (values.json !== undefined) {
+    const rows = played.map((each) => ({ ...each, simulated: simulated(each.campaign) }));
+    await writeFile(values.json, `${JSON.stringify(rows)}\n`);
+  }
+  return late.length === 0 ? 0 : 1;
+});

@@ -1,0 +1,75 @@
+/**
+ * Campaigns of 24 hours through the real state machine, the real Lambdas and the emulator, with a training script that
+ * counts, on one virtual clock: what they cost is what the simulator says of the same trace, to 5 %.
+ * One by default; TIDEWHEEL_CAMPAIGNS=1,2,3 plays others (seeds of traces drawn from the fitted chain).
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Played, playCampaigns } from '../../bench/campaign/campaign.ts';
+import { POOLS, simulated } from '../../bench/campaign/campaign-case.ts';
+import { drawnCase } from '../../bench/campaign/cases.ts';
+import { PYTHON } from './region.ts';
+
+const seeds = (process.env['TIDEWHEEL_CAMPAIGNS'] ?? '1').split(',').map(Number);
+const JOB = { workHours: 16, deadlineHours: 24, startSeconds: 300 };
+const TOLERANCE = 0.05;
+
+const folders: string[] = [];
+
+afterAll(async () => {
+  for (const folder of folders) await rm(folder, { recursive: true, force: true });
+});
+
+describe.each(seeds)('the campaign of seed %i', (seed) => {
+  let played: Played | undefined;
+  const campaign = { ...drawnCase(seed, JOB), ...POOLS[0] };
+
+  beforeAll(async () => {
+    const stateDirectory = await mkdtemp(join(tmpdir(), 'tidewheel-campaign-'));
+    folders.push(stateDirectory);
+    [played] = await playCampaigns([campaign], { stateDirectory, pythonPath: PYTHON, log: () => undefined });
+  }, 600_000);
+
+  it('succeeds before its deadline, with every step counted once', () => {
+    expect(played?.report).toMatchObject({ status: 'succeeded', deadline: { met: true } });
+    const attempts = (played?.report.attempts ?? []).filter(({ trainingSeconds }) => trainingSeconds > 0);
+    // Each goes on where the one before it ended, and the last ends with all of them.
+    expect(attempts.map(({ fromStep }) => fromStep)).toEqual([
+      0,
+      ...attempts.slice(0, -1).map(({ toStep }) => toStep),
+    ]);
+    expect(attempts.at(-1)?.toStep).toBe(campaign.workSeconds);
+  });
+
+  it('costs what the simulator says, to 5 %', () => {
+    const ratio = (played?.report.costUsd ?? 0) / simulated(campaign).costUsd;
+    expect(Math.abs(ratio - 1)).toBeLessThan(TOLERANCE);
+  });
+
+  it('paid for the work and for the starts, and for nothing else', () => {
+    const ran = (played?.report.attempts ?? []).filter(({ trainingSeconds }) => trainingSeconds > 0);
+    const seconds = ran.reduce((sum, { trainingSeconds }) => sum + trainingSeconds, 0);
+    const expected = campaign.workSeconds + ran.length * campaign.startSeconds;
+    // SageMaker bills whole seconds, the script counts whole steps of one.
+    expect(Math.abs(seconds - expected)).toBeLessThanOrEqual(2 * ran.length);
+  });
+
+  it('ran on Spot only in ticks in which the trace has capacity', () => {
+    const { report, startedMs = 0 } = played ?? {};
+    const tickMs = campaign.tickSeconds * 1_000;
+    const spot = (report?.attempts ?? []).filter(
+      ({ pool, trainingSeconds }) => pool.market === 'spot' && trainingSeconds > 0,
+    );
+    expect(spot.length).toBeGreaterThan(0);
+    for (const { attempt, trainingSeconds } of spot) {
+      const ended = report?.timeline.find(({ id }) => id === `ended-${attempt}`)?.at ?? '';
+      const endMs = Date.parse(ended) - startedMs;
+      // Billed seconds are rounded up, and the loss is seen at the tick that begins without capacity.
+      const first = Math.floor((endMs - (trainingSeconds - 1) * 1_000) / tickMs);
+      const last = Math.ceil(endMs / tickMs) - 1;
+      expect(campaign.available.slice(first, last + 1)).not.toContain(false);
+    }
+  });
+});
