@@ -1,0 +1,61 @@
+/** The Lambda layer with sharp, as osls asks for it; what it gets from the registry is named by package-lock.json. */
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+
+const run = promisify(execFile);
+const layerSchema = z.object({ path: z.string(), compatibleArchitectures: z.array(z.string()) });
+interface Asked {
+  resolveVariable(name: string): Promise<string>;
+}
+const layer: {
+  layers(asked: Asked): Promise<unknown>;
+  attached(asked: Asked): Promise<unknown>;
+  lockOf(name: string, from: string, packages: unknown): ReadonlyMap<string, unknown>;
+} = createRequire(import.meta.url)('../../serverless/image-layer.cjs');
+const asked = (images: string) => ({ resolveVariable: () => Promise.resolve(images) });
+
+afterEach(() => vi.unstubAllEnvs());
+
+describe('the layer with sharp', () => {
+  it('is there only when it is asked for', async () => {
+    expect(await layer.layers(asked('no'))).toEqual({});
+    expect(await layer.attached(asked('no'))).toEqual([]);
+    expect(await layer.attached(asked('yes'))).toEqual([{ Ref: 'SharpLambdaLayer' }]);
+    await expect(layer.layers(asked('maybe'))).rejects.toThrow('write yes or no');
+  });
+
+  it('holds all that sharp needs, for a function that finds its modules by NODE_PATH as on Lambda', async () => {
+    vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:1');
+    const { sharp } = z.object({ sharp: layerSchema }).parse(await layer.layers(asked('yes')));
+    expect(sharp.compatibleArchitectures).toEqual(['arm64']);
+    const script = `require('sharp')({ create: { width: 9, height: 9, channels: 3, background: '#fff' } }).webp().toBuffer().then((b) => console.log(b.length))`;
+    const { stdout } = await run(process.execPath, ['-e', script], {
+      cwd: tmpdir(),
+      env: { NODE_PATH: join(process.cwd(), sharp.path, 'nodejs/node_modules') },
+    });
+    expect(Number(stdout)).toBeGreaterThan(20);
+  });
+
+  it('is built for AWS from versions and digests of the lock, those of Linux on arm64 among them', () => {
+    const lock: unknown = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+    const { packages } = z.object({ packages: z.record(z.string(), z.unknown()) }).parse(lock);
+    const found = z
+      .map(z.string(), z.object({ integrity: z.string() }))
+      .parse(layer.lockOf('sharp', '', packages));
+    for (const name of [
+      'sharp',
+      '@img/sharp-linux-arm64',
+      '@img/sharp-libvips-linux-arm64',
+      'detect-libc',
+      'semver',
+    ])
+      expect(found.get(`node_modules/${name}`)?.integrity).toMatch(/^sha512-/);
+    expect(existsSync('node_modules/@img')).toBe(true);
+  });
+});
