@@ -27,7 +27,7 @@ export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dat
         (several ? await listedShards(store, shardsPrefix) : undefined);
       return {
         shardsPrefix,
-        ...(several && { shards: found?.map(({ name }) => name) }),
+        ...(found && { shards: found.map(({ name }) => name) }),
         ...(found && { totals: { shards: found.length, bytes: sum(found.map(({ bytes }) => bytes)) } }),
       };
     }),

@@ -8,6 +8,8 @@ export const layout = {
   source: (pipeline: string) => `${pipeline}/source/`,
   /** `training.source` of a declaration, when it is relative to the pipeline's own folder. */
   sourceAt: (pipeline: string, source: string) => `${pipeline}/${source}`,
+  /** One folder a run, and one a compaction for its plan. */
+  runs: (pipeline: string) => `${pipeline}/runs/`,
   /** Everything one run writes about itself. */
   run: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/`,
   plan: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/plan/`,

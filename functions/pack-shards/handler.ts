@@ -2,13 +2,21 @@ import * as z from 'zod';
 import { openImageEngine } from '../aws/image-engine.ts';
 import { onion } from '../aws/onion.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
+import { packCompaction } from '../core/packing/compaction/pack.ts';
+import { compactionItemSchema } from '../core/packing/compaction/plan.ts';
 import { packItem } from '../core/packing/pack-item.ts';
 import { itemSchema } from '../core/packing/records.ts';
 
-const input = z.object({ runId: z.string(), pipeline: z.string(), item: itemSchema });
+const input = z.object({
+  runId: z.string(),
+  pipeline: z.string(),
+  item: z.union([compactionItemSchema, itemSchema]),
+});
 
 export const handler = onion('pack-shards', input, ({ runId, pipeline, item }) =>
   withPacking(runId, ({ store, packing }) =>
-    packItem({ store, images: openImageEngine }, { runId, pipeline, packing, item }),
+    'generation' in item
+      ? packCompaction({ store }, { pipeline, packing, item })
+      : packItem({ store, images: openImageEngine }, { runId, pipeline, packing, item }),
   ),
 );

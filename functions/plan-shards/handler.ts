@@ -1,12 +1,19 @@
 import * as z from 'zod';
 import { onion } from '../aws/onion.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
+import { compactionWanted, NOTHING_TO_COMPACT, planCompaction } from '../core/packing/compaction/plan.ts';
 import { planShards } from '../core/packing/plan.ts';
 
-const input = z.object({ runId: z.string(), pipeline: z.string() });
+/** `compact`: plan the joining of small generations instead of the packing of what arrived. */
+const input = z.object({ runId: z.string(), pipeline: z.string(), compact: z.boolean().optional() });
 
-export const handler = onion('plan-shards', input, ({ runId, pipeline }) =>
-  withPacking(runId, ({ store, packing, settleMarker }) =>
-    planShards({ store, now: () => new Date() }, { runId, pipeline, packing, settleMarker }),
-  ),
+export const handler = onion('plan-shards', input, ({ runId, pipeline, compact }) =>
+  withPacking(runId, async ({ store, packing, settleMarker, dataset }) => {
+    if (compact !== true)
+      return planShards({ store, now: () => new Date() }, { runId, pipeline, packing, settleMarker });
+    const wanted = compactionWanted(dataset);
+    return wanted === undefined
+      ? NOTHING_TO_COMPACT
+      : planCompaction(store, { pipeline, packing, ...wanted });
+  }),
 );

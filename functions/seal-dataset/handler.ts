@@ -2,14 +2,31 @@ import * as z from 'zod';
 import { onion } from '../aws/onion.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
 import { clock, notifier, runs } from '../aws/services.ts';
+import { announceCompaction } from '../core/announce-compaction.ts';
 import { announceSeal } from '../core/announce-seal.ts';
+import { sealCompaction } from '../core/packing/compaction/seal.ts';
 import { sealDataset } from '../core/packing/seal.ts';
 
-const input = z.object({ runId: z.string(), pipeline: z.string() });
+/** `compacted`: the generation to seal is one that was joined of others; `troubled`: why there is none. */
+const input = z.object({
+  runId: z.string(),
+  pipeline: z.string(),
+  compacted: z.string().optional(),
+  troubled: z.object({ Error: z.string().default(''), Cause: z.string().default('') }).optional(),
+});
 
-export const handler = onion('seal-dataset', input, async ({ runId, pipeline }) => {
+export const handler = onion('seal-dataset', input, async ({ runId, pipeline, compacted, troubled }) => {
+  const deps = { runs: runs(), notifier: notifier(), clock };
+  const run = { runId, pipeline };
+  if (troubled !== undefined) return announceCompaction(deps, run, { status: 'failed', ...troubled });
+  if (compacted !== undefined) {
+    const joined = await withPacking(runId, ({ store, packing }) =>
+      sealCompaction(store, { pipeline, packing, generation: compacted }),
+    );
+    return announceCompaction(deps, run, joined);
+  }
   const sealed = await withPacking(runId, ({ store, packing }) =>
     sealDataset({ store }, { runId, pipeline, packing }),
   );
-  return announceSeal({ runs: runs(), notifier: notifier(), clock }, { runId, pipeline }, sealed);
+  return announceSeal(deps, run, sealed);
 });

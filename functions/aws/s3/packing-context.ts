@@ -12,6 +12,7 @@ export interface PackingContext {
   readonly store: BlobStore;
   readonly packing: PackingSettings;
   readonly settleMarker: Pipeline['settle']['marker'];
+  readonly dataset: Pipeline['dataset'];
 }
 
 /** One a process: sockets and credentials outlive an invocation. */
@@ -30,7 +31,8 @@ export async function withPacking<T>(
   opened ??= openBlobStore({ bucket: config.bucket() });
   const { store } = await opened;
   try {
-    return await step({ store, packing: declaration.packing, settleMarker: declaration.settle.marker });
+    const { packing, settle, dataset } = declaration;
+    return await step({ store, packing, settleMarker: settle.marker, dataset });
   } catch (error: unknown) {
     if (!isRetryable(error) || !(error instanceof Error)) throw error;
     throw new TransientError(error.message, { cause: error });

@@ -1,11 +1,18 @@
-/** Which version of the dataset trains: the `dataset` part of a declaration. */
+/** Which version of the dataset trains, and when generations are joined: the `dataset` part of a declaration. */
 import * as z from 'zod';
 
 export const datasetSchema = z
   .strictObject({
     pin: z
       .string()
-      .regex(/^[a-z0-9][a-z0-9-]*-\d{6,}$/, 'name a generation such as digits-000003')
-      .describe('Train on this generation and those before it, whatever is packed later.'),
+      .regex(/^[a-z0-9][a-z0-9-]*-\d{6,}(-c[0-9a-f]{8})?$/, 'name a generation such as digits-000003')
+      .optional()
+      .describe('Train on the version that ends with this generation, whatever is packed later.'),
+    compactAfter: z
+      .union([z.literal('never'), z.number().int().min(2).max(1_000)], 'write a number from 2 to 1000, or never')
+      .default(10)
+      .describe(
+        'Join small generations into a large one when there are so many; a generation is small when its shards are on average less than half as large as shardMegabytes.',
+      ),
   })
   .describe('A version of the dataset is named by its last generation.');

@@ -38,7 +38,13 @@ describe('a dataset', () => {
     const noting = { ...store, list: (prefix: string) => (listed.push(prefix), store.list(prefix)) };
     expect(await datasetOf(noting, runOf('digits', 1))).toEqual({
       generations: [FIRST],
-      shards: [{ shardsPrefix: layout.shards('digits', FIRST), totals: { shards: 2, bytes: 1_500 } }],
+      shards: [
+        {
+          shardsPrefix: layout.shards('digits', FIRST),
+          shards: ['0.tar', '1.tar'],
+          totals: { shards: 2, bytes: 1_500 },
+        },
+      ],
     });
     expect(listed).not.toContain(layout.shards('digits', FIRST));
   });

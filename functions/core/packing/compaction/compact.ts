@@ -1,6 +1,7 @@
 /** A whole compaction in one process, as `npm run dataset -- compact` does it. */
 import type { BlobStore } from '../port.ts';
 import type { UploadLimits } from '../shard-upload.ts';
+import { takeIn, versionsIn } from '../versions.ts';
 import { packCompaction } from './pack.ts';
 import { type CompactionInput, itemsOf, planCompaction, readCompactionPlan } from './plan.ts';
 import { type CompactionResult, sealCompaction } from './seal.ts';
@@ -12,6 +13,7 @@ export async function compact(
   input: CompactionInput,
   limits: { readonly upload?: UploadLimits; readonly readBytes?: number } = {},
 ): Promise<Compacted> {
+  await takeIn(versionsIn(store), input.pipeline);
   const planned = await planCompaction(store, input);
   if (planned.status === 'nothingToCompact') return { status: 'nothingToCompact' };
   const { pipeline, packing } = input;

@@ -18,7 +18,7 @@ import {
   samplesOf,
 } from './extents.ts';
 import { type JoinInput, joinShard } from './join-shard.ts';
-import { type CompactionItem, type CompactionPlan, compactionPlaces, readCompactionPlan } from './plan.ts';
+import { type CompactionItem, type CompactionPlan, readCompactionPlan } from './plan.ts';
 import { inTurn, riffle } from './riffle.ts';
 import { CompactionAbandonedError, ShardReader } from './shard-reader.ts';
 
@@ -52,7 +52,7 @@ export async function packCompaction(
   const buffers = new PartBuffers(deps.upload ?? DEFAULT_UPLOAD);
   let skipped = 0;
   for (let shard = first; shard < end; shard += 1) {
-    const recordKey = compactionPlaces(pipeline, plan.generation).shardRecord(plan.digest, shard);
+    const recordKey = places(pipeline, plan.generation).shardRecord(plan.digest, shard);
     if ((await finishedShard(deps.store, recordKey)) !== undefined) skipped += 1;
     else await packOne(deps, { plan, packing, manifests, shard, recordKey, buffers });
   }

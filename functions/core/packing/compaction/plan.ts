@@ -2,11 +2,13 @@
 import { hash } from 'node:crypto';
 import * as z from 'zod';
 import { compactedName, layout } from '../../layout.ts';
-import type { PackingSettings } from '../../pipeline.ts';
+import { datasetSchema } from '../../pipeline/dataset.ts';
+import type { PackingSettings, Pipeline } from '../../pipeline.ts';
+import { places } from '../places.ts';
 import { type BlobStore, readText } from '../port.ts';
 import type { Manifest } from '../records.ts';
 import { manifestsOf } from '../sealed-arrivals.ts';
-import { batchOf, type DatasetVersion, takeIn, versionsIn } from '../versions.ts';
+import { batchOf, type DatasetVersion, newestVersion, versionsIn } from '../versions.ts';
 import { type Chosen, chooseInputs } from './choose.ts';
 
 export const compactionPlanSchema = z.object({
@@ -33,18 +35,6 @@ export const compactionItemSchema = z.strictObject({
 });
 export type CompactionItem = z.infer<typeof compactionItemSchema>;
 
-const digits = (number: number): string => String(number).padStart(6, '0');
-
-/** Where a compaction keeps its plan: in the folder of the generation that it makes. */
-export const compactionPlaces = (pipeline: string, generation: string) => {
-  const plan = `${layout.generation(pipeline, generation)}plan/`;
-  return {
-    plan: `${plan}plan.json`,
-    items: `${plan}items.json`,
-    shardRecord: (digest: string, shard: number) => `${plan}${digest}/done-${digits(shard)}.json`,
-  };
-};
-
 export interface CompactionInput {
   readonly pipeline: string;
   readonly packing: PackingSettings;
@@ -55,40 +45,37 @@ export interface CompactionInput {
 export interface CompactionPlanned {
   readonly status: 'planned' | 'nothingToCompact';
   readonly generation: string;
-  readonly of: readonly string[];
   readonly items: number;
   /** Key of the array of Map items. */
   readonly itemsKey: string;
 }
 
-const NOTHING: CompactionPlanned = {
+export const NOTHING_TO_COMPACT: CompactionPlanned = {
   status: 'nothingToCompact',
   generation: '',
-  of: [],
   items: 0,
   itemsKey: '',
 };
 
+/** What a declaration asks for after a seal. A pinned pipeline trains on what it has: there is nothing to gain. */
+export function compactionWanted(dataset: Pipeline['dataset']): { readonly after: number } | undefined {
+  const { pin, compactAfter } = dataset ?? datasetSchema.parse({});
+  return pin === undefined && compactAfter !== 'never' ? { after: compactAfter } : undefined;
+}
+
 /** Chooses and commits, unless the same is planned already. */
 export async function planCompaction(store: BlobStore, input: CompactionInput): Promise<CompactionPlanned> {
   const chosen = await chooseCompaction(store, input);
-  if (chosen === undefined) return NOTHING;
+  if (chosen === undefined) return NOTHING_TO_COMPACT;
   const plan = planOf(input, chosen);
-  const at = compactionPlaces(input.pipeline, plan.generation);
-  await store.put(at.plan, Buffer.from(JSON.stringify(plan)), {
+  const at = places(input.pipeline, plan.generation);
+  await store.put(at.planCommit, Buffer.from(JSON.stringify(plan)), {
     only: 'absent',
     contentType: 'application/json',
   });
   const items = itemsOf(plan);
-  await store.put(at.items, Buffer.from(JSON.stringify(items)), { contentType: 'application/json' });
-  const of = plan.of.map(({ generation }) => generation);
-  return {
-    status: 'planned',
-    generation: plan.generation,
-    of,
-    items: items.length,
-    itemsKey: at.items,
-  };
+  await store.put(at.planItems, Buffer.from(JSON.stringify(items)), { contentType: 'application/json' });
+  return { status: 'planned', generation: plan.generation, items: items.length, itemsKey: at.planItems };
 }
 
 export const itemsOf = (plan: CompactionPlan): CompactionItem[] =>
@@ -98,13 +85,12 @@ export const itemsOf = (plan: CompactionPlan): CompactionItem[] =>
     generation: plan.generation,
   }));
 
-/** What would be joined now; nothing is written but what a crash kept out of the chain. */
+/** What would be joined now; nothing is written. */
 export async function chooseCompaction(
   store: BlobStore,
   { pipeline, packing, after, everything }: CompactionInput,
 ): Promise<Chosen | undefined> {
-  const versions = versionsIn(store);
-  const newest = await takeIn(versions, pipeline);
+  const newest = await newestVersion(versionsIn(store), pipeline);
   if (newest === undefined || newest.generations.length < 2) return undefined;
   const current = await manifestsOf(store, pipeline, newest.generations);
   const small = { packing, after, ...(everything !== undefined && { everything }) };
@@ -174,7 +160,7 @@ export async function readCompactionPlan(
   pipeline: string,
   generation: string,
 ): Promise<CompactionPlan> {
-  const key = compactionPlaces(pipeline, generation).plan;
+  const key = places(pipeline, generation).planCommit;
   const text = await readText(store, key);
   if (text === undefined) throw new Error(`${generation} has no plan at ${key}; plan the compaction first`);
   return compactionPlanSchema.parse(JSON.parse(text));

@@ -12,7 +12,7 @@ import { datasetIndex, shardIndex } from '../side-files.ts';
 import { batchOf, changeDataset, versionsIn } from '../versions.ts';
 import { type ArrivalsOf, mergeArrivals } from './merge-arrivals.ts';
 import { manifestsOfPlan, memberLines } from './pack.ts';
-import { type CompactionPlan, compactionPlaces, readCompactionPlan } from './plan.ts';
+import { type CompactionPlan, readCompactionPlan } from './plan.ts';
 
 export interface SealCompactionInput {
   readonly pipeline: string;
@@ -64,8 +64,7 @@ async function seal(
   const plan = await readCompactionPlan(store, pipeline, generation);
   const manifests = await manifestsOfPlan(store, plan);
   const at = places(pipeline, generation);
-  const recordKey = (shard: number): string =>
-    compactionPlaces(pipeline, generation).shardRecord(plan.digest, shard);
+  const recordKey = (shard: number): string => at.shardRecord(plan.digest, shard);
   const records = await readRecords(store, { runId: generation, shards: plan.shards.length, recordKey });
   const shards = await sealedShards(store, records);
   const repeated = await proveEqual(store, { plan, manifests, at, records, shards, packing });

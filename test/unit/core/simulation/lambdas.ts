@@ -52,7 +52,9 @@ export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Pro
     return settleRun(ports, { runId: text(event, 'runId'), observation });
   },
   PlanShards: ({ store }, event) =>
-    plan(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }, MARKER),
+    event['compact'] === true
+      ? Promise.resolve({ status: 'nothingToCompact' })
+      : plan(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }, MARKER),
   PackShards: ({ store }, event) => {
     const { item } = event['item'] as { item: number };
     return pack(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }, item);

@@ -1,0 +1,108 @@
+/** Compactors that are killed, that work at once, and runs that seal meanwhile: nothing is lost, doubled or half done. */
+import { describe, expect, it } from 'vitest';
+import { layout } from '../../../../functions/core/layout.ts';
+import { seededRandom } from '../../../../functions/core/packing/order.ts';
+import type { PackingSettings } from '../../../../functions/core/pipeline.ts';
+import { faultyStore, Killed } from '../../../fakes/faulty-blob-store.ts';
+import type { MemoryBlobStore } from '../../../fakes/memory-blob-store.ts';
+import { PIPELINE, packAll, settings } from '../whole-way.ts';
+import {
+  type Arrivals,
+  accounts,
+  compactAll,
+  contents,
+  current,
+  incoming,
+  packedInDrops,
+  problems,
+  runOf,
+} from './ground.ts';
+
+/** A few in CI; set TIDEWHEEL_SEEDS to try hundreds. */
+const SEEDS = Number(process.env['TIDEWHEEL_SEEDS'] ?? 5);
+const packing = settings({ shardMegabytes: 0.06 });
+
+const drop = (batch: number): Arrivals =>
+  Object.fromEntries(
+    Array.from({ length: 5 }, (_, index) => [`${index % 2}/${batch}-${index}.jpg`, Buffer.alloc(index * 300, batch)]),
+  );
+const filled = () => packedInDrops([1, 2, 3, 4].map(drop), packing);
+
+/** Starts over after every failure. */
+async function persist(
+  store: MemoryBlobStore,
+  seed: string,
+  work: (faulty: ReturnType<typeof faultyStore>) => Promise<unknown>,
+): Promise<number> {
+  for (let attempt = 0; attempt < 400; attempt += 1) {
+    try {
+      await work(faultyStore(store, `${seed}/${attempt}`, attempt < 60 ? 0.05 : 0.005));
+      return attempt;
+    } catch (error: unknown) {
+      if (!(error instanceof Killed)) throw error;
+    }
+  }
+  throw new Error('it never came through');
+}
+
+const compacting = (store: MemoryBlobStore, seed: string, settingsOf: PackingSettings = packing) =>
+  persist(store, seed, (faulty) => compactAll(faulty, settingsOf));
+
+const datasetBytes = (store: MemoryBlobStore): Map<string, string> =>
+  new Map(
+    store
+      .keys(layout.dataset(PIPELINE))
+      .filter((key) => !key.includes('/plan/'))
+      .map((key) => [key, store.body(key).toString('base64')]),
+  );
+
+describe('compactors killed at seeded points', () => {
+  it('end with the same bytes and the same versions, alone or two at once', async () => {
+    const calm = await filled();
+    const before = await contents(calm);
+    await compactAll(calm, packing);
+    let restarts = 0;
+    for (let seed = 0; seed < SEEDS; seed += 1) {
+      const store = await filled();
+      restarts += await compacting(store, `one ${seed}`);
+      expect(datasetBytes(store)).toEqual(datasetBytes(calm));
+      const both = await filled();
+      await Promise.all([compacting(both, `left ${seed}`), compacting(both, `right ${seed}`)]);
+      expect(datasetBytes(both)).toEqual(datasetBytes(calm));
+    }
+    expect(restarts).toBeGreaterThan(SEEDS);
+    expect(await contents(calm)).toEqual(before);
+  }, 60_000);
+
+  it('lose nothing to runs that seal and to compactors that chose otherwise, at the same time', async () => {
+    for (let seed = 0; seed < SEEDS; seed += 1) {
+      const store = await filled();
+      const next = seededRandom(`together ${seed}`);
+      const pause = async (): Promise<void> => {
+        for (let turn = next() % 400; turn > 0; turn -= 1) await Promise.resolve();
+      };
+      const runs = async (): Promise<void> => {
+        for (const batch of [5, 6, 7]) {
+          await pause();
+          for (const [key, body] of Object.entries(drop(batch))) store.seed(`${incoming}${key}`, body);
+          await persist(store, `run ${batch} ${seed}`, (faulty) => packAll(faulty, packing, runOf(batch)));
+        }
+      };
+      const other = settings({ shardMegabytes: 0.06, seed: 7 });
+      await Promise.all([
+        runs(),
+        compacting(store, `a ${seed}`),
+        pause().then(() => compacting(store, `b ${seed}`)),
+        pause().then(() => compacting(store, `c ${seed}`, other)),
+      ]);
+      const everything = await packedInDrops([1, 2, 3, 4, 5, 6, 7].map(drop), packing);
+      expect(await contents(store)).toEqual(await contents(everything));
+      expect(await accounts(store)).toEqual(await accounts(everything));
+      expect(await problems(store)).toEqual([]);
+      await compacting(store, `after ${seed}`);
+      expect(await contents(store)).toEqual(await contents(everything));
+      expect((await current(store)).length).toBeLessThan(7);
+      expect(await packAll(store, packing, runOf(8))).toMatchObject({ shards: 0, rejected: 0 });
+    }
+  }, 60_000);
+});
