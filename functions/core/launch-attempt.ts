@@ -1,7 +1,7 @@
 /** The Launch state: start the attempt's job, on SageMaker or on EC2, or find it started, and leave the waiting to the task token. */
 import { type Dataset, datasetOf } from './dataset.ts';
 import { LaunchRefusedError, RunNotFoundError, TransientError } from './errors.ts';
-import { checkpointInterval, meanSecondsBetweenInterruptions } from './launch/checkpoint-interval.ts';
+import { intervalOf } from './launch/checkpoint-interval.ts';
 import { jobNameOf, jobSaltOf } from './launch/job-name.ts';
 import { type AttemptRequest, buildAttempt } from './launch/launcher.ts';
 import type { CreateOutcome } from './launch/port.ts';
@@ -91,7 +91,6 @@ async function requestOf(
   const { runId, declaration } = run;
   if (declaration === undefined) throw new RunNotFoundError(runId);
   const earlier = (await deps.runs.listAttempts(runId)).filter((each) => each.attempt < attempt.attempt);
-  const mean = meanSecondsBetweenInterruptions(attempt.placement, earlier);
   const built = buildAttempt({
     runId,
     attempt: attempt.attempt,
@@ -103,7 +102,7 @@ async function requestOf(
     hostProfileArn: deps.hostProfileArn,
     agentPrefix: await deps.publishAgent(),
     generations: dataset.shards,
-    checkpointSeconds: checkpointInterval({ meanSecondsBetweenInterruptions: mean }),
+    checkpointSeconds: intervalOf(attempt, earlier),
   });
   if (built.kind !== 'problems') return built;
   const all = built.problems.map(({ path, message }) => `${path}: ${message}`).join('; ');

@@ -18,7 +18,7 @@ export interface ObserveDeps {
 
 export type Observed =
   | { readonly kind: 'absent' }
-  | { readonly kind: 'running' }
+  | { readonly kind: 'running'; readonly job: TrainingJobDescription }
   | { readonly kind: 'takenBack' }
   | { readonly kind: 'ended'; readonly attempt: AttemptRecord };
 
@@ -47,7 +47,7 @@ export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): P
   if (attempt.status === 'starting') {
     await deps.runs.updateAttempt(attempt.runId, attempt.attempt, { status: 'running', updatedAt });
   }
-  return { kind: 'running' };
+  return { kind: 'running', job };
 }
 
 /** The policy's word on a job that goes on: its budget and its wait are looked at anew each time. */

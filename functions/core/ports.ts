@@ -66,6 +66,15 @@ export type Notice =
       readonly step?: number | undefined;
     }
   | {
+      readonly type: 'CheckpointStalled';
+      readonly attempt: number;
+      readonly jobName: string;
+      /** The last step that is safe. */
+      readonly step: number;
+      readonly ageSeconds: number;
+      readonly expectedSeconds: number;
+    }
+  | {
       readonly type: 'RunFinished';
       readonly modelUri?: string | undefined;
       readonly costUsd: number;

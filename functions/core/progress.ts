@@ -13,6 +13,7 @@ const progressSchema = z.object({
   step: z.number().int().min(0),
   totalSteps: z.number().int().min(0),
   trainingSeconds: z.number().min(0).optional(),
+  saveSeconds: z.number().min(0).optional(),
   usage: z
     .object({ cpuPercent: percent.optional(), gpuPercent: percent.optional() })
     .optional()

@@ -9,6 +9,7 @@ import { FINISHED, type RunRecord } from './records.ts';
 import { decidedVerdict, reportRun } from './report-run.ts';
 import { observe } from './settle.ts';
 import { startExecution, wakeRun } from './wake.ts';
+import { watchCheckpoints } from './watch-checkpoints.ts';
 
 export interface ReconcileDeps extends ObserveDeps {
   readonly store: ObjectStore;
@@ -46,7 +47,8 @@ export async function reconcile(
     attempts,
     ({ jobName }) => jobName,
     async (attempt) => {
-      await observeAttempt(deps, attempt);
+      const observed = await observeAttempt(deps, attempt);
+      if (observed.kind === 'running') await watchCheckpoints(deps, attempt, observed.job);
     },
   );
   if (options.sweep)

@@ -91,6 +91,8 @@ export interface Progress {
   readonly totalSteps: number;
   /** Training seconds spent when the checkpoint was written, over all attempts. */
   readonly trainingSeconds?: number | undefined;
+  /** How long a save holds training up, as the agent measured it. */
+  readonly saveSeconds?: number | undefined;
   /** Means over the attempt, of the first host that trains. */
   readonly usage?:
     | { readonly cpuPercent?: number | undefined; readonly gpuPercent?: number | undefined }

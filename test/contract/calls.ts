@@ -235,6 +235,8 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     index('open'),
     index('list'),
     write(layout.report('digits', RUN)),
+    read(layout.progress('digits', RUN)),
+    read(`${layout.checkpoints('digits', RUN)}step-1/COMPLETE.json`),
     ...['DescribeLaunchTemplates', 'DescribePlacementGroups'].map(ec2),
   ],
   api: [log('api'), ...wake, ...schedules, query, index('list'), write(layout.pipeline('digits'))],

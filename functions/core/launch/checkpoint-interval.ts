@@ -27,6 +27,13 @@ export function checkpointInterval(question: IntervalQuestion): number {
   return interval >= LEAST_SECONDS ? Math.min(MOST_SECONDS, Math.round(interval)) : LEAST_SECONDS;
 }
 
+/** What the job of an attempt is told: by what its saves were measured to take, and by how long its pool lasts. */
+export const intervalOf = (attempt: AttemptRecord, earlier: readonly AttemptRecord[]): number =>
+  checkpointInterval({
+    saveSeconds: attempt.progressBefore?.saveSeconds,
+    meanSecondsBetweenInterruptions: meanSecondsBetweenInterruptions(attempt.placement, earlier),
+  });
+
 /**
  * The pool's expectation at placement counts as one interruption seen; what happened to the run so far counts as it did.
  * @param earlier the attempts before the one that is launched

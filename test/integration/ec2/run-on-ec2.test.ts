@@ -165,7 +165,7 @@ it('resumes a run on EC2 elsewhere after a warning, and ends with a model', asyn
   const { deps, waiting } = ground;
   const first = await launch(ground, 1);
   await until('a proven step', async () => (await stepOf(ground)) >= 5);
-  expect(await look(ground, 1)).toEqual({ kind: 'running' });
+  expect(await look(ground, 1)).toMatchObject({ kind: 'running' });
 
   first.host.takeBack();
   const event = interruptionWarning({

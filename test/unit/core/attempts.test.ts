@@ -5,6 +5,7 @@ import { type LaunchDeps, launchAttempt } from '../../../functions/core/launch-a
 import { layout } from '../../../functions/core/layout.ts';
 import { observeAttempt } from '../../../functions/core/observe-attempt.ts';
 import type { AttemptRecord } from '../../../functions/core/records.ts';
+import { reconcile } from '../../../functions/core/reconcile.ts';
 import { reportRun } from '../../../functions/core/report-run.ts';
 import { takeTrainingEvents } from '../../../functions/core/training-events.ts';
 import type { JobScript } from '../../fakes/training.ts';
@@ -43,6 +44,50 @@ const attempt = async (): Promise<AttemptRecord> => {
 const toldTypes = () => at.notifier.told.map(({ notice }) => notice.type);
 
 beforeEach(() => prepare());
+
+describe('the interval between checkpoints', () => {
+  const told = async (saveSeconds?: number) => {
+    await prepare();
+    const progress = progressOf(9, { checkpoint: 'step-9', ...(saveSeconds && { saveSeconds }) });
+    at.store.put(layout.progress('digits', RUN), JSON.stringify(progress));
+    at.store.put(`${layout.checkpoints('digits', RUN)}step-9/COMPLETE.json`, '{}');
+    await launch();
+    const [request] = at.training.jobs.values();
+    return Number(request?.HyperParameters['tidewheel_checkpoint_seconds']);
+  };
+
+  it('follows from how long saves were measured to take', async () => {
+    const [unknown, short, long] = [await told(), await told(2.5), await told(40)];
+    expect([short / unknown, long / unknown].map((ratio) => ratio.toFixed(1))).toEqual(['0.5', '2.0']);
+  });
+});
+
+describe('a stall of the checkpoints of a running attempt', () => {
+  const look = () => reconcile(at, { sweep: false });
+
+  it('is told once, on the timeline and on the bus, and again after the next checkpoint', async () => {
+    await launch();
+    at.pass(3_000);
+    await look();
+    expect(toldTypes()).not.toContain('CheckpointStalled');
+    at.pass(3_000);
+    await look();
+    await look();
+    expect(toldTypes().filter((type) => type === 'CheckpointStalled')).toHaveLength(1);
+    const stalls = (await at.runs.listTimeline(RUN)).filter(({ kind }) => kind === 'CheckpointStalled');
+    expect(stalls.map(({ id, text }) => [id, text.includes('6000 s')])).toEqual([['stalled-1-0', true]]);
+
+    const updatedAt = at.clock.now().toISOString();
+    at.store.put(layout.progress('digits', RUN), JSON.stringify(progressOf(9, { updatedAt })));
+    at.store.put(`${layout.checkpoints('digits', RUN)}step-9/COMPLETE.json`, '{}');
+    at.pass(1_000);
+    await look();
+    expect(toldTypes().filter((type) => type === 'CheckpointStalled')).toHaveLength(1);
+    at.pass(3_000);
+    await look();
+    expect(at.notifier.told.at(-1)?.notice).toMatchObject({ type: 'CheckpointStalled', step: 9 });
+  });
+});
 
 describe('a launch', () => {
   it('creates one job, however often it is tried, and the newest token is the one answered', async () => {
