@@ -65,6 +65,17 @@ export const trainingSchema = z.strictObject({
     .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}\.py$/, 'name a .py file inside the source')
     .refine((path) => !path.includes('..'), 'leave out ".."')
     .default('train.py'),
+  processesPerHost: z
+    .number()
+    .int()
+    .min(1)
+    .max(256)
+    .optional()
+    .describe('Processes of a host with ddp or mpi; one for each of its accelerators unless told.'),
+  pinGpus: z
+    .boolean()
+    .optional()
+    .describe('mpi: each process sees one GPU alone, that of its local rank (CUDA_VISIBLE_DEVICES).'),
   framework: z.enum(['pytorch', 'tensorflow']).default('pytorch'),
   frameworkVersion: z
     .string()

@@ -6,7 +6,7 @@ import type { ChannelRequest, InputMode } from './request.ts';
 export interface GenerationShards {
   /** `layout.shards(...)`: nothing but shards lies under it. */
   readonly shardsPrefix: string;
-  /** Shard names relative to the prefix; needed only when a run trains on several generations. */
+  /** Shard names relative to the prefix; needed when a run trains on several generations, or by Pipes of several processes. */
   readonly shards?: readonly string[] | undefined;
   /** Number and size of all its shards, for choosing the input mode. */
   readonly totals?: { readonly shards: number; readonly bytes: number } | undefined;
@@ -20,6 +20,8 @@ export interface ChannelsInput {
   readonly sourceUri: string;
   readonly agentPrefix: string;
   readonly inputMode: InputMode;
+  /** Processes of a host that read the shards. A Pipe has one reader, so each of them gets a channel of its own. */
+  readonly processesPerHost?: number | undefined;
   /** Of the order in which a Pipe hands out the shards. */
   readonly shuffleSeed?: number | undefined;
   readonly distribution: 'FullyReplicated' | 'ShardedByS3Key';
@@ -43,15 +45,22 @@ export interface Channels {
 /** Channel names become folders under /opt/ml/input/data and SM_CHANNEL_* variables. */
 export const CHANNEL = { shards: 'train', source: 'code', agent: 'agent' } as const;
 
+/** The channel of a host's n-th process. Not `train_1`: that is the FIFO of `train` in its second epoch. */
+export const pipeChannel = (process: number): string =>
+  process === 0 ? CHANNEL.shards : `${CHANNEL.shards}-${process}`;
+
 export function channelsOf(input: ChannelsInput): Channels {
-  const shards = shardsSource(input);
+  const sources = readersOf(input) > 1 ? pipeSources(input) : [shardsSource(input)];
   return {
     channels: [
-      channel(CHANNEL.shards, input, {
-        ...shards,
-        distribution: input.distribution,
-        groups: input.dataGroups ?? input.groups,
-      }),
+      ...sources.map((source, process) =>
+        channel(pipeChannel(process), input, {
+          type: source.type,
+          uri: source.uri,
+          distribution: input.distribution,
+          groups: input.dataGroups ?? input.groups,
+        }),
+      ),
       channel(CHANNEL.source, { inputMode: 'File' }, replicated(input.sourceUri, input.groups)),
       channel(
         CHANNEL.agent,
@@ -59,9 +68,14 @@ export function channelsOf(input: ChannelsInput): Channels {
         replicated(s3Uri(input.bucket, input.agentPrefix), input.groups),
       ),
     ],
-    objects: shards.objects,
+    objects: sources.flatMap(({ objects }) => objects),
   };
 }
+
+const readersOf = ({
+  inputMode,
+  processesPerHost = 1,
+}: Pick<ChannelsInput, 'inputMode' | 'processesPerHost'>) => (inputMode === 'Pipe' ? processesPerHost : 1);
 
 interface Source {
   readonly type: 'S3Prefix' | 'ManifestFile';
@@ -102,25 +116,48 @@ function channel(
  * channels, a dataset has no such limit, and the script finds all of its shards under SM_CHANNEL_TRAIN either way.
  * The common prefix of the generations would not do: a generation sealed while the job waits for capacity would be in.
  */
-function shardsSource(
-  input: ChannelsInput,
-): Pick<Source, 'type' | 'uri'> & { readonly objects: readonly PreparedObject[] } {
+function shardsSource(input: ChannelsInput): Listed {
   const [only, ...others] = input.generations;
   if (only !== undefined && others.length === 0) {
     return { type: 'S3Prefix', uri: s3Uri(input.bucket, only.shardsPrefix), objects: [] };
   }
-  const dataset = layout.dataset(input.pipeline);
-  const keys = input.generations.flatMap(({ shardsPrefix, shards }) =>
-    (shards ?? []).map((shard) => `${shardsPrefix}${shard}`.slice(dataset.length)),
+  return manifestOf(input, layout.trainManifest(input.pipeline, input.runId), shardKeys(input));
+}
+
+type Listed = Pick<Source, 'type' | 'uri'> & { readonly objects: readonly PreparedObject[] };
+
+/**
+ * The shards dealt out to the processes of a host, so that a host reads each of them once. With ShardedByS3Key SageMaker
+ * divides each of these lists among the hosts too; with FullyReplicated the script takes its host's part of each.
+ */
+function pipeSources(input: ChannelsInput): readonly Listed[] {
+  const readers = readersOf(input);
+  const keys = shardKeys(input);
+  return Array.from({ length: readers }, (_, process) => {
+    const key = `${layout.trainManifest(input.pipeline, input.runId)}-${process}`;
+    return manifestOf(
+      input,
+      key,
+      keys.filter((_key, index) => index % readers === process),
+    );
+  });
+}
+
+/** Relative to the dataset's folder. */
+const shardKeys = ({ generations, pipeline }: ChannelsInput): readonly string[] =>
+  generations.flatMap(({ shardsPrefix, shards }) =>
+    (shards ?? []).map((shard) => `${shardsPrefix}${shard}`.slice(layout.dataset(pipeline).length)),
   );
-  const key = layout.trainManifest(input.pipeline, input.runId);
-  const text = JSON.stringify([{ prefix: s3Uri(input.bucket, dataset) }, ...keys]);
+
+function manifestOf(input: ChannelsInput, key: string, shards: readonly string[]): Listed {
+  const prefix = s3Uri(input.bucket, layout.dataset(input.pipeline));
+  const text = JSON.stringify([{ prefix }, ...shards]);
   return { type: 'ManifestFile', uri: s3Uri(input.bucket, key), objects: [{ key, text }] };
 }
 
 /** What cannot be a channel, as messages. */
 export function generationProblems(
-  input: Pick<ChannelsInput, 'generations' | 'pipeline' | 'inputMode'>,
+  input: Pick<ChannelsInput, 'generations' | 'pipeline' | 'inputMode' | 'processesPerHost'>,
 ): string[] {
   const { generations, pipeline, inputMode } = input;
   if (generations.length === 0) return ['there is no data to train on: drop files under incoming/ first'];
@@ -130,14 +167,34 @@ export function generationProblems(
   const problems = foreign.map(
     ({ shardsPrefix }) => `"${shardsPrefix}" is no part of the dataset of "${pipeline}"`,
   );
-  if (generations.length === 1) return problems;
+  const readers = readersOf(input);
+  if (generations.length === 1 && readers === 1) return problems;
   const unlisted = generations.filter(({ shards }) => shards === undefined || shards.length === 0);
   problems.push(
     ...unlisted.map(
-      ({ shardsPrefix }) => `list the shards of "${shardsPrefix}": a run over several generations names each`,
+      ({ shardsPrefix }) =>
+        `list the shards of "${shardsPrefix}": a run over several generations, and Pipes of several processes, name each`,
     ),
   );
-  if (inputMode === 'FastFile')
+  if (unlisted.length === 0) problems.push(...pipeProblems(readers, generations));
+  if (inputMode === 'FastFile' && generations.length > 1)
     problems.push('FastFile takes one prefix only: use File for a run over several generations');
+  return problems;
+}
+
+/** A job has 20 channels at most, two of which are the source's and the agent's. */
+const MOST_PIPES = 18;
+
+function pipeProblems(readers: number, generations: readonly GenerationShards[]): string[] {
+  const shards = generations.reduce((sum, { shards: listed = [] }) => sum + listed.length, 0);
+  const problems: string[] = [];
+  if (readers > MOST_PIPES)
+    problems.push(
+      `Pipe needs a channel for each of ${readers} processes of a host and a job has room for ${MOST_PIPES}: use FastFile or File`,
+    );
+  if (readers > 1 && shards < readers)
+    problems.push(
+      `${shards} shards cannot be dealt out to the Pipes of ${readers} processes: pack smaller shards (packing.shardMegabytes), or use File`,
+    );
   return problems;
 }

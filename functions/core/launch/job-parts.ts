@@ -69,6 +69,7 @@ export function jobParts(
     pipeline: declaration.name,
     sourceUri: sourceUriOf(input),
     inputMode,
+    processesPerHost: processesOf(input),
     shuffleSeed: declaration.packing.seed,
     distribution: declaration.training.distribution,
     groups,
@@ -96,6 +97,12 @@ export function jobParts(
   };
 }
 
+/** As the agent counts them: as declared, else one for each accelerator, where a strategy has several at all. */
+function processesOf({ declaration: { training }, placement }: TrainingJobInput): number {
+  if (training.strategy !== 'ddp' && training.strategy !== 'mpi') return 1;
+  return training.processesPerHost ?? Math.max(1, placement.topology.acceleratorsPerNode);
+}
+
 const tagsOf = ({ declaration, runId, attempt }: TrainingJobInput) => [
   { Key: 'tidewheel:pipeline', Value: declaration.name },
   { Key: 'tidewheel:run', Value: runId },
@@ -116,6 +123,10 @@ function hyperparametersOf(
     sagemaker_container_log_level: LOG_LEVEL_INFO,
     tidewheel_strategy: training.strategy,
     tidewheel_run_id: input.runId,
+    ...(training.processesPerHost === undefined
+      ? {}
+      : { tidewheel_processes_per_host: training.processesPerHost }),
+    ...(training.pinGpus === undefined ? {} : { tidewheel_pin_gpus: training.pinGpus }),
     // Without it the container takes its own group for the one that trains, and every group starts a cluster.
     ...(groups === undefined
       ? {}

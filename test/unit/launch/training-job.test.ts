@@ -107,6 +107,70 @@ describe('buildTrainingJob', () => {
     ]);
   });
 
+  describe('a Pipe for each process of a host', () => {
+    const shardsPrefix = 'digits/dataset/digits-000001/shards/';
+    const generations = [{ shardsPrefix, shards: ['0', '1', '2', '3', '4'].map((name) => `${name}.tar`) }];
+    const training = { strategy: 'mpi', inputMode: 'Pipe', distribution: 'ShardedByS3Key' };
+    const piped = (over: Record<string, unknown> = {}) =>
+      launch({ declaration: declaration({ training: { ...training, ...over } }), generations });
+
+    it('deals the shards out to them, each once, in another order every epoch', () => {
+      const job = buildTrainingJob(piped({ processesPerHost: 2, pinGpus: true }));
+      if (job.kind !== 'request') throw new Error('no request');
+      const pipes = job.request.InputDataConfig.filter(({ InputMode }) => InputMode === 'Pipe');
+      expect(pipes.map(({ ChannelName }) => ChannelName)).toEqual(['train', 'train-1']);
+      expect(pipes.map(({ ShuffleConfig }) => ShuffleConfig)).toEqual([{ Seed: 0 }, { Seed: 0 }]);
+      for (const [index, { DataSource }] of pipes.entries()) {
+        expect(DataSource.S3DataSource).toMatchObject({
+          S3DataType: 'ManifestFile',
+          S3Uri: `s3://tw-data/${job.objects[index]?.key}`,
+          S3DataDistributionType: 'ShardedByS3Key',
+        });
+      }
+      const named = job.objects.map(({ text }) => (JSON.parse(text) as unknown[]).slice(1));
+      expect(named).toEqual([
+        ['digits-000001/shards/0.tar', 'digits-000001/shards/2.tar', 'digits-000001/shards/4.tar'],
+        ['digits-000001/shards/1.tar', 'digits-000001/shards/3.tar'],
+      ]);
+      expect(job.request.HyperParameters).toMatchObject({
+        tidewheel_processes_per_host: '2',
+        tidewheel_pin_gpus: 'true',
+      });
+    });
+
+    it('counts the accelerators of a node where nothing is declared', () => {
+      const four = placement({ topology: { nodes: 1, acceleratorsPerNode: 4 } });
+      const made = request({ ...piped(), placement: four });
+      expect(made.InputDataConfig.map(({ ChannelName }) => ChannelName)).toEqual([
+        'train',
+        'train-1',
+        'train-2',
+        'train-3',
+        'code',
+        'agent',
+      ]);
+      expect(made.HyperParameters).not.toHaveProperty('tidewheel_processes_per_host');
+    });
+
+    it('is one prefix for one process, and for strategies whose script is one process', () => {
+      for (const over of [{ processesPerHost: 1 }, { strategy: 'single', processesPerHost: 2 }]) {
+        expect(channel(request(piped(over)), 'train')?.S3DataType).toBe('S3Prefix');
+      }
+    });
+
+    it('is refused where shards or channels are too few, or shards not known', () => {
+      expect(problems(piped({ processesPerHost: 6 }))).toEqual(['generations']);
+      const many = Array.from({ length: 40 }, (_, index) => `${index}.tar`);
+      const nineteen = piped({ processesPerHost: 19 });
+      expect(problems({ ...nineteen, generations: [{ shardsPrefix, shards: many }] })).toContain(
+        'generations',
+      );
+      expect(problems({ ...piped({ processesPerHost: 2 }), generations: [{ shardsPrefix }] })).toEqual([
+        'generations',
+      ]);
+    });
+  });
+
   const vpc = {
     securityGroupIds: ['sg-0a1b2c3d'],
     subnets: [
@@ -261,6 +325,86 @@ describe('a job with helper groups', () => {
     const wrong = [...helpers, { name: 'cache', instanceType: 'i4i.large', nodes: 1 }];
     const input = launch({ declaration: declaration({ compute: { helpers: wrong } }), placement: onDemand });
     expect(problems(input)).toEqual(['compute.helpers[1].instanceType']);
+  });
+});
+
+describe('channels beside the shards', () => {
+  const vpc = {
+    securityGroupIds: ['sg-0123456789abcdef0'],
+    subnets: [{ id: 'subnet-0123456789abcdef0', zoneId: 'use1-az4' }],
+  };
+  const channels = {
+    images: { fsxLustre: 'fs-0123456789abcdef0', directory: '/1234abcd/images' },
+    cache: { efs: 'fs-89abcdef', access: 'rw' },
+    words: { s3: 's3://elsewhere/words/', inputMode: 'FastFile' },
+  };
+  const asked = (compute: object) =>
+    launch({ declaration: declaration({ training: { channels }, compute }) });
+
+  it('are mounted read-only from the root, unless the declaration says otherwise', () => {
+    const made = request(asked({ vpc }));
+    const own = made.InputDataConfig.filter(({ ChannelName }) => Object.hasOwn(channels, ChannelName));
+    expect(own.map(({ InputMode, DataSource }) => [InputMode, DataSource])).toEqual([
+      [
+        'File',
+        {
+          FileSystemDataSource: {
+            FileSystemId: 'fs-0123456789abcdef0',
+            FileSystemType: 'FSxLustre',
+            FileSystemAccessMode: 'ro',
+            DirectoryPath: '/1234abcd/images',
+          },
+        },
+      ],
+      [
+        'File',
+        {
+          FileSystemDataSource: {
+            FileSystemId: 'fs-89abcdef',
+            FileSystemType: 'EFS',
+            FileSystemAccessMode: 'rw',
+            DirectoryPath: '/',
+          },
+        },
+      ],
+      [
+        'FastFile',
+        {
+          S3DataSource: {
+            S3DataType: 'S3Prefix',
+            S3Uri: 's3://elsewhere/words/',
+            S3DataDistributionType: 'FullyReplicated',
+          },
+        },
+      ],
+    ]);
+  });
+
+  it('need a VPC for file systems, and no instance groups', () => {
+    expect(problems(asked({}))).toEqual(['training.channels.images', 'training.channels.cache']);
+    const helpers = [{ name: 'prepare', instanceType: 'c7i.4xlarge', nodes: 1 }];
+    expect(problems(asked({ vpc, helpers, spotWithHelpers: true }))).toEqual([
+      'training.channels.images',
+      'training.channels.cache',
+    ]);
+  });
+
+  it('stay where they are: a job in another region cannot have them', () => {
+    expect(problems({ ...asked({ vpc }), dataBucket: 'home-bucket' })).toEqual(['training.channels']);
+  });
+
+  it.each([
+    ['train', { s3: 's3://b-b/x/' }],
+    ['train-3', { s3: 's3://b-b/x/' }],
+    ['../x', { s3: 's3://b-b/x/' }],
+    ['data', { s3: 's3://b-b/x' }],
+    ['data', { s3: 's3://b-b/x/', inputMode: 'Pipe' }],
+    ['data', { fsxLustre: 'fs-0123456789abcdef0' }],
+    ['data', { efs: 'fs-89abcdef', directory: '/a/../../etc' }],
+    ['data', { efs: 'fs-89ABCDEF' }],
+    ['data', { efs: 'fs-89abcdef', fsxLustre: 'fs-89abcdef', directory: '/' }],
+  ])('named %s as %j are refused by the schema', (name, channel) => {
+    expect(() => declaration({ training: { channels: { [name]: channel } } })).toThrow(/channels/);
   });
 });
 
