@@ -26,6 +26,20 @@ export const dynamo = /* @__PURE__ */ once(() =>
 export const ec2 = /* @__PURE__ */ once(() => new EC2Client(retry));
 export const eventBridge = /* @__PURE__ */ once(() => new EventBridgeClient(retry));
 export const s3 = /* @__PURE__ */ once(() => new S3Client({ ...retry, forcePathStyle: needsPathStyle() }));
+/** Clients of other regions than the function's own, one each. */
+const perRegion = <T>(make: (region: string) => T): ((region: string) => T) => {
+  const made = new Map<string, T>();
+  return (region) => {
+    const client = made.get(region) ?? make(region);
+    made.set(region, client);
+    return client;
+  };
+};
+export const ec2In = /* @__PURE__ */ perRegion((region) => new EC2Client({ ...retry, region }));
+export const s3In = /* @__PURE__ */ perRegion(
+  (region) => new S3Client({ ...retry, region, forcePathStyle: needsPathStyle() }),
+);
+export const sageMakerIn = /* @__PURE__ */ perRegion((region) => new SageMakerClient({ ...retry, region }));
 export const sageMaker = /* @__PURE__ */ once(() => new SageMakerClient(retry));
 export const scheduler = /* @__PURE__ */ once(() => new SchedulerClient(retry));
 export const stepFunctions = /* @__PURE__ */ once(() => new SFNClient(retry));

@@ -8,6 +8,7 @@ import { makeFleetService } from './ec2-fleet-service.ts';
 import { stepFunctionsExecutions } from './executions.ts';
 import { eventBridgeNotifier } from './notifier.ts';
 import { s3ObjectStore } from './object-store.ts';
+import { makeRegion } from './regions.ts';
 import { dynamoRunStore } from './run-store.ts';
 import { eventBridgeSchedules } from './schedules.ts';
 import { makeTrainingService } from './training-service.ts';
@@ -22,8 +23,19 @@ export const launcher = () =>
   makeLauncher({
     training: makeTrainingService(clients.sageMaker()),
     fleets: makeFleetService({ ec2: clients.ec2(), store: store(), clock }),
+    elsewhere: {
+      training: (region) => makeTrainingService(clients.sageMakerIn(region)),
+      regionOf: async (jobName) => (await runs().findAttemptByJob(jobName))?.placement.pool.region,
+    },
   });
 export const publishAgent = () => agentPublisher(store(), config.codeFolder());
+export const region = (name: string) =>
+  makeRegion(name, { dataBucket: config.bucket(), home: clients.s3(), there: clients.s3In(name) });
+/** Another region, with the agent's files for its bucket. */
+export const away = (name: string) => {
+  const there = region(name);
+  return { region: there, publishAgent: agentPublisher(there.store, config.codeFolder()) };
+};
 export const schedules = () => {
   const { TIDEWHEEL_SCHEDULE_GROUP, TIDEWHEEL_SCHEDULE_ROLE_ARN, TIDEWHEEL_ARRIVALS_QUEUE_ARN } =
     config.schedules();

@@ -6,6 +6,8 @@ import { attemptTimeoutSeconds } from './placement/attempt-timeout.ts';
 import type { ObjectStore } from './ports.ts';
 import { readProgress } from './progress.ts';
 import type { AttemptRecord, RunRecord } from './records.ts';
+import { bringBack, homeAddress } from './regions/mirror.ts';
+import type { Region } from './regions/port.ts';
 
 export type NextStep =
   | { readonly kind: 'place'; readonly reason: string }
@@ -16,6 +18,8 @@ export type NextStep =
 
 export interface JudgeDeps extends ObserveDeps {
   readonly store: ObjectStore;
+  /** Another region by its name. */
+  readonly regionOf?: ((name: string) => Region) | undefined;
 }
 
 export interface JudgeInput {
@@ -84,11 +88,38 @@ async function withProgress(
   run: RunRecord,
   attempts: readonly AttemptRecord[],
 ): Promise<AttemptRecord[]> {
-  const last = attempts.at(-1);
+  const last = await broughtBack(deps, attempts.at(-1));
   if (last === undefined || last.progressAfter !== undefined) return [...attempts];
   const progressAfter = await readProgress(deps.store, run.pipeline, run.runId);
   if (progressAfter === undefined) return [...attempts];
   const updatedAt = deps.clock.now().toISOString();
   const updated = await deps.runs.updateAttempt(run.runId, last.attempt, { progressAfter, updatedAt });
   return [...attempts.slice(0, -1), updated];
+}
+
+/** Copies from another region go on in the next try when they take longer: the function has two minutes. */
+const COPY_MILLISECONDS = 90_000;
+
+/** What an attempt in another region saved is brought home before it is judged by what is there. */
+async function broughtBack(
+  deps: JudgeDeps,
+  last: AttemptRecord | undefined,
+): Promise<AttemptRecord | undefined> {
+  const region = last?.placement.pool.region;
+  if (last?.outcome === undefined || region === undefined || last.progressAfter !== undefined) return last;
+  if (deps.regionOf === undefined) return last;
+  const end = deps.clock.now().getTime() + COPY_MILLISECONDS;
+  const journey = {
+    pipeline: last.pipeline,
+    runId: last.runId,
+    home: deps.store,
+    region: deps.regionOf(region),
+    until: () => deps.clock.now().getTime() > end,
+  };
+  await bringBack(journey);
+  const { modelUri } = last.outcome;
+  if (modelUri === undefined) return last;
+  const outcome = { ...last.outcome, modelUri: homeAddress(modelUri, journey) };
+  const updatedAt = deps.clock.now().toISOString();
+  return deps.runs.updateAttempt(last.runId, last.attempt, { outcome, updatedAt });
 }

@@ -6,10 +6,14 @@ import { jobNameOf, jobSaltOf } from './launch/job-name.ts';
 import { type AttemptRequest, buildAttempt } from './launch/launcher.ts';
 import type { CreateOutcome } from './launch/port.ts';
 import { priced } from './launch/prices.ts';
+import { layout } from './layout.ts';
 import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
+import type { Pipeline } from './pipeline.ts';
 import type { ObjectStore } from './ports.ts';
 import { readProgress } from './progress.ts';
 import type { AttemptRecord, Placement, RunRecord } from './records.ts';
+import { takeAlong } from './regions/mirror.ts';
+import type { Region } from './regions/port.ts';
 
 export interface LaunchDeps extends ObserveDeps {
   readonly store: ObjectStore;
@@ -19,7 +23,17 @@ export interface LaunchDeps extends ObserveDeps {
   readonly hostProfileArn?: string | undefined;
   /** Puts the agent's files into the bucket if they are not there; answers their key prefix. */
   readonly publishAgent: () => Promise<string>;
+  /** Another region by its name, with the same for its bucket. */
+  readonly elsewhere?: ((region: string) => Away) | undefined;
 }
+
+export interface Away {
+  readonly region: Region;
+  readonly publishAgent: () => Promise<string>;
+}
+
+/** Copies to another region go on in the next try when they take longer: the function has a minute. */
+const COPY_MILLISECONDS = 40_000;
 
 export interface LaunchInput {
   readonly runId: string;
@@ -54,7 +68,7 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
     pipeline: run.pipeline,
     attempt: number,
     jobName: jobNameOf(runId, number, jobSaltOf(deps.store.bucket)),
-    placement: priced(await placementOf(deps, runId, number), run.declaration?.compute, deps.region),
+    placement: await pricedPlacement(deps, run, number),
     ...(run.declaration?.compute.launcher === 'ec2' && { launcher: 'ec2' }),
     status: 'starting',
     taskToken,
@@ -66,6 +80,11 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
   return deps.runs.updateAttempt(runId, number, { taskToken, updatedAt });
 }
 
+async function pricedPlacement(deps: LaunchDeps, run: RunRecord, attempt: number): Promise<Placement> {
+  const placement = await placementOf(deps, run.runId, attempt);
+  return priced(placement, run.declaration?.compute, placement.pool.region ?? deps.region);
+}
+
 async function placementOf(deps: LaunchDeps, runId: string, attempt: number): Promise<Placement> {
   const stored = (await deps.runs.listPlacements(runId)).find((placement) => placement.attempt === attempt);
   if (stored?.decision.kind === 'launch') return stored.decision.placement;
@@ -74,19 +93,54 @@ async function placementOf(deps: LaunchDeps, runId: string, attempt: number): Pr
 
 async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord): Promise<void> {
   const dataset = await datasetOf(deps.store, run);
-  const request = await requestOf(deps, run, attempt, dataset);
-  for (const { key, text } of request.objects) await deps.store.writeText(key, text);
+  const away = awayFor(deps, attempt);
+  if (away !== undefined) await pack(deps, { run, dataset, away });
+  const request = await requestOf(deps, { run, attempt, dataset, away });
+  const store = away?.region.store ?? deps.store;
+  for (const { key, text } of request.objects) await store.writeText(key, text);
   const updatedAt = deps.clock.now().toISOString();
   await deps.runs.updateRun(run.runId, { status: 'training', generations: dataset.generations, updatedAt });
   const created = await deps.launcher.start(request);
   await settleCreation(deps, { attempt, created, inputReason: request.inputReason });
 }
 
+function awayFor({ elsewhere }: LaunchDeps, { placement, jobName }: AttemptRecord): Away | undefined {
+  const { region } = placement.pool;
+  if (region === undefined) return undefined;
+  if (elsewhere !== undefined) return elsewhere(region);
+  throw new LaunchRefusedError(`${jobName} is placed in ${region}, where nothing can be launched`);
+}
+
+interface Journeying {
+  readonly run: RunRecord;
+  readonly dataset: Dataset;
+  readonly away: Away;
+}
+
+/** Everything that the job will read, into the bucket of its region. */
+async function pack(deps: LaunchDeps, { run, dataset, away }: Journeying): Promise<void> {
+  const { pipeline, runId, declaration } = run;
+  const end = deps.clock.now().getTime() + COPY_MILLISECONDS;
+  const source = declaration?.training.source ?? '';
+  await takeAlong(
+    { pipeline, runId, home: deps.store, region: away.region, until: () => deps.clock.now().getTime() > end },
+    [
+      ...dataset.shards.map(({ shardsPrefix }) => shardsPrefix),
+      ...(source.startsWith('s3://') ? [] : [layout.sourceAt(pipeline, source)]),
+    ],
+  );
+}
+
+interface Requested {
+  readonly run: RunRecord;
+  readonly attempt: AttemptRecord;
+  readonly dataset: Dataset;
+  readonly away: Away | undefined;
+}
+
 async function requestOf(
   deps: LaunchDeps,
-  run: RunRecord,
-  attempt: AttemptRecord,
-  dataset: Dataset,
+  { run, attempt, dataset, away }: Requested,
 ): Promise<AttemptRequest> {
   const { runId, declaration } = run;
   if (declaration === undefined) throw new RunNotFoundError(runId);
@@ -94,19 +148,27 @@ async function requestOf(
   const built = buildAttempt({
     runId,
     attempt: attempt.attempt,
-    declaration,
+    declaration: away === undefined ? declaration : declaredIn(declaration, away.region.name),
     placement: attempt.placement,
-    bucket: deps.store.bucket,
-    region: deps.region,
+    bucket: away?.region.store.bucket ?? deps.store.bucket,
+    ...(away !== undefined && { dataBucket: deps.store.bucket }),
+    region: away?.region.name ?? deps.region,
     roleArn: deps.trainingRoleArn,
     hostProfileArn: deps.hostProfileArn,
-    agentPrefix: await deps.publishAgent(),
+    agentPrefix: await (away?.publishAgent ?? deps.publishAgent)(),
     generations: dataset.shards,
     checkpointSeconds: intervalOf(attempt, earlier),
   });
   if (built.kind !== 'problems') return built;
   const all = built.problems.map(({ path, message }) => `${path}: ${message}`).join('; ');
   throw new LaunchRefusedError(`the job of ${attempt.jobName} cannot be made: ${all}`);
+}
+
+/** With the network of that region: subnets belong to one. */
+function declaredIn(declaration: Pipeline, region: string): Pipeline {
+  const { vpc: _home, ...compute } = declaration.compute;
+  const vpc = compute.regions?.find(({ name }) => name === region)?.vpc;
+  return { ...declaration, compute: { ...compute, ...(vpc === undefined ? {} : { vpc }) } };
 }
 
 interface Creation {
@@ -149,7 +211,7 @@ async function announce(deps: LaunchDeps, { attempt, inputReason }: Creation): P
     id: `started-${attempt.attempt}`,
     at: deps.clock.now().toISOString(),
     kind: 'AttemptStarted',
-    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.market}${pool.zoneId ? ` in ${pool.zoneId}` : ''} on ${serviceOf(attempt)} (${jobName}); shards: ${inputReason}`,
+    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.market}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); shards: ${inputReason}`,
   });
   await deps.notifier.notify(
     { runId, pipeline },

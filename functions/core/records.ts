@@ -61,6 +61,8 @@ export interface Placement {
   readonly onDemandHourlyUsd: number;
   /** On-Demand price of all nodes of all helper groups together. */
   readonly helpersHourlyUsd?: number | undefined;
+  /** Of shards and checkpoints, to another region and back; in the attempt's cost. */
+  readonly transfer?: Transfer | undefined;
   /** Training seconds of the whole run as former runs took, where that was known. */
   readonly expectedSeconds?: number | undefined;
   readonly maximumRunSeconds: number;

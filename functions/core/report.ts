@@ -115,7 +115,9 @@ function reportAttempt(attempt: AttemptRecord, outcome: AttemptOutcome): Attempt
  * https://docs.aws.amazon.com/sagemaker/latest/dg/model-managed-spot-training.html
  */
 export function attemptCost(attempt: AttemptRecord): number {
-  return hoursCost(attempt, attempt.outcome?.billableSeconds ?? 0);
+  // Data moves to another region before the job exists, and is paid for whatever becomes of it.
+  const { transfer } = attempt.placement;
+  return hoursCost(attempt, attempt.outcome?.billableSeconds ?? 0) + (transfer?.usd ?? 0);
 }
 
 const hoursCost = ({ placement }: AttemptRecord, seconds: number): number =>

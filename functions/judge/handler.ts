@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { onion } from '../aws/onion.ts';
-import { clock, executions, launcher, notifier, runs, store } from '../aws/services.ts';
+import { clock, executions, launcher, notifier, region, runs, store } from '../aws/services.ts';
 import { judgeRun } from '../core/judge-run.ts';
 
 const input = z.object({ runId: z.string(), timedOut: z.boolean().optional() });
@@ -14,6 +14,7 @@ export const handler = onion('judge', input, async ({ runId, timedOut }) => {
       executions: executions(),
       notifier: notifier(),
       clock,
+      regionOf: region,
     },
     { runId, timedOut },
   );

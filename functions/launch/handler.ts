@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { config } from '../aws/config.ts';
 import { onion } from '../aws/onion.ts';
-import { clock, executions, launcher, notifier, publishAgent, runs, store } from '../aws/services.ts';
+import { away, clock, executions, launcher, notifier, publishAgent, runs, store } from '../aws/services.ts';
 import { launchAttempt } from '../core/launch-attempt.ts';
 
 const input = z.object({
@@ -20,6 +20,7 @@ export const handler = onion('launch', input, async (launch) => {
       notifier: notifier(),
       clock,
       publishAgent: publishAgent(),
+      elsewhere: away,
       region: config.region(),
       trainingRoleArn: config.trainingRoleArn(),
       hostProfileArn: config.hostProfileArn(),

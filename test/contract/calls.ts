@@ -24,6 +24,23 @@ const list = (prefix: string): Call => ({
 /** S3 answers 404 for an absent object only to whoever may list the bucket; that question names no prefix. */
 const learnsOfAbsence: Call = { action: 's3:ListBucket', resource: BUCKET };
 
+/** In the bucket of another region, which must belong to the account: anybody may take a bucket's name. */
+const own = { 'aws:ResourceAccount': ACCOUNT };
+const away = (action: string, key: string): Call => ({
+  action,
+  resource: `${BUCKET}-eu-west-1/${key}`,
+  context: own,
+});
+const listsAway: Call = { action: 's3:ListBucket', resource: `${BUCKET}-eu-west-1`, context: own };
+const jobAway = (action: string): Call => ({
+  action: `sagemaker:${action}`,
+  resource: `arn:aws:sagemaker:eu-west-1:${ACCOUNT}:training-job/digits-000001-a1-abcdef`,
+});
+const savedAway = (action: string): Call[] => [
+  away(action, `${layout.checkpoints('digits', 'digits-000001')}step-10/state.pt`),
+  away(action, `${layout.models('digits', 'digits-000001')}job/output/model.tar.gz`),
+];
+
 const items = (...names: ('Get' | 'Put' | 'Update')[]): Call[] =>
   names.map((name) => ({ action: `dynamodb:${name}Item`, resource: TABLE }));
 const query: Call = { action: 'dynamodb:Query', resource: TABLE };
@@ -198,7 +215,15 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     object('s3:DeleteObject', `${layout.incoming('digits')}7/0001.png`),
     learnsOfAbsence,
   ],
-  place: [log('place'), ...items('Get', 'Put'), query, index('list'), ...askMarket],
+  place: [
+    listsAway,
+    read(layout.manifest('digits', RUN)),
+    log('place'),
+    ...items('Get', 'Put'),
+    query,
+    index('list'),
+    ...askMarket,
+  ],
   'collect-scores': [
     log('collect-scores'),
     ...items('Put'),
@@ -219,11 +244,28 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     write(`${layout.agent('0123')}__main__.py`),
     job('CreateTrainingJob'),
     job('AddTags'),
+    jobAway('CreateTrainingJob'),
+    listsAway,
+    read(`${layout.source('digits')}train.py`),
+    away('s3:PutObject', `${layout.shards('digits', RUN)}shard-000000.tar`),
+    away('s3:PutObject', `${layout.source('digits')}train.py`),
+    away('s3:PutObject', `${layout.agent('0123')}__main__.py`),
+    away('s3:PutObject', layout.trainManifest('digits', RUN)),
+    away('s3:PutObject', layout.progress('digits', RUN)),
     passRole('tw-trainingrole', 'sagemaker.amazonaws.com'),
     ...makeFleet,
     write(`${attempt}job.json`),
   ],
-  judge: [log('judge'), ...observe, ...progress],
+  judge: [
+    log('judge'),
+    ...observe,
+    ...progress,
+    jobAway('DescribeTrainingJob'),
+    listsAway,
+    ...savedAway('s3:GetObject'),
+    write(layout.progress('digits', RUN)),
+    write(`${layout.models('digits', RUN)}job/output/model.tar.gz`),
+  ],
   // A run that fails while its job runs stops it, and tells it.
   report: [log('report'), ...observe, ...progress, write(layout.report('digits', RUN))],
   'on-training-event': [log('on-training-event'), ...consume('tw-trainingeventsqueue'), ...observe],
@@ -244,6 +286,9 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
 
 /** What the containers do: SageMaker reads and writes with this role, and so does the user's script. */
 export const TRAINING_CALLS: readonly Call[] = [
+  listsAway,
+  away('s3:GetObject', `${layout.shards('digits', RUN)}shard-000000.tar`),
+  ...savedAway('s3:PutObject'),
   list(layout.shards('digits', RUN)),
   list(layout.source('digits')),
   list(layout.agent('0123')),
@@ -301,6 +346,11 @@ export const FORBIDDEN: readonly Call[] = [
   object('s3:DeleteObject', layout.manifest('digits', RUN)),
   object('s3:DeleteObject', `${layout.shards('digits', RUN)}shard-000000.tar`),
   { action: 's3:GetObject', resource: 'arn:aws:s3:::somebody-elses-bucket/digits/dataset/x' },
+  // A stranger's bucket with a name such as ours would have.
+  ...savedAway('s3:PutObject').map((call) => ({
+    ...call,
+    context: { 'aws:ResourceAccount': '999999999999' },
+  })),
   { action: 'dynamodb:DeleteTable', resource: TABLE },
   { action: 'dynamodb:DeleteItem', resource: TABLE },
   { action: 'states:StartExecution', resource: regional('states', 'stateMachine:another') },

@@ -16,7 +16,10 @@ export interface TrainingJobInput {
   readonly attempt: number;
   readonly declaration: Pipeline;
   readonly placement: Placement;
+  /** Of the region that the job runs in. */
   readonly bucket: string;
+  /** Where that is another region: the data bucket, which the names of jobs derive from. */
+  readonly dataBucket?: string | undefined;
   readonly region: string;
   /** The role that the job runs under; the caller needs iam:PassRole for it. */
   readonly roleArn: string;
@@ -77,7 +80,7 @@ export function jobParts(
   const { channels, objects } = channelsOf(channelsInput);
   return {
     parts: {
-      TrainingJobName: jobNameOf(input.runId, input.attempt, jobSaltOf(bucket)),
+      TrainingJobName: jobNameOf(input.runId, input.attempt, jobSaltOf(input.dataBucket ?? bucket)),
       OutputDataConfig: { S3OutputPath: s3Uri(bucket, layout.models(declaration.name, input.runId)) },
       CheckpointConfig: {
         S3Uri: s3Uri(bucket, layout.checkpoints(declaration.name, input.runId)),
@@ -118,7 +121,7 @@ function hyperparametersOf(
   return encodeHyperparameters({
     ...training.hyperparameters,
     sagemaker_program: training.entryPoint,
-    sagemaker_job_name: jobNameOf(input.runId, input.attempt, jobSaltOf(input.bucket)),
+    sagemaker_job_name: jobNameOf(input.runId, input.attempt, jobSaltOf(input.dataBucket ?? input.bucket)),
     sagemaker_region: input.region,
     sagemaker_container_log_level: LOG_LEVEL_INFO,
     tidewheel_strategy: training.strategy,

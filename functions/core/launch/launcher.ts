@@ -12,6 +12,8 @@ export type AttemptRequest =
   | {
       readonly kind: 'sagemaker';
       readonly request: CreateTrainingJobRequest;
+      /** Absent in the data's own. */
+      readonly region?: string | undefined;
       /** To be written to the bucket before the attempt is started. */
       readonly objects: readonly PreparedObject[];
       /** How the shards reach the script, and why. */
@@ -42,7 +44,9 @@ export function buildAttempt(input: TrainingJobInput): AttemptResult {
   const job = buildTrainingJob(input);
   if (job.kind === 'problems') return job;
   const { request, objects, input: chosen } = job;
-  return { kind: 'sagemaker', request, objects, inputReason: `${chosen.mode}: ${chosen.reason}` };
+  const { region } = input.placement.pool;
+  const inputReason = `${chosen.mode}: ${chosen.reason}`;
+  return { kind: 'sagemaker', request, objects, inputReason, ...(region !== undefined && { region }) };
 }
 
 /** What follows an attempt needs to know of it only its name. */
@@ -62,17 +66,39 @@ export interface Launcher {
 export interface Services {
   readonly training: TrainingService;
   readonly fleets: FleetService;
+  readonly elsewhere?: Elsewhere | undefined;
+}
+
+/** SageMaker in other regions, and where a job was started that the own region does not know. */
+export interface Elsewhere {
+  training(region: string): TrainingService;
+  /** undefined for the data's own region and for a job that is not on record */
+  regionOf(jobName: string): Promise<string | undefined>;
 }
 
 /** Names do not say where a job runs: SageMaker is asked first, because most jobs are there. */
-export function makeLauncher({ training, fleets }: Services): Launcher {
+export function makeLauncher({ training, fleets, elsewhere }: Services): Launcher {
+  const away = async (jobName: string): Promise<TrainingService | undefined> => {
+    const region = await elsewhere?.regionOf(jobName);
+    return region === undefined ? undefined : elsewhere?.training(region);
+  };
+  const create = ({ request, region }: Extract<AttemptRequest, { kind: 'sagemaker' }>) => {
+    const service = region === undefined ? training : elsewhere?.training(region);
+    if (service !== undefined) return service.create(request);
+    const message = `no SageMaker is set up for ${region}`;
+    return Promise.resolve<CreateOutcome>({ kind: 'invalid', message });
+  };
   return {
-    start: (request) =>
-      request.kind === 'ec2' ? fleets.launch(request.plan) : training.create(request.request),
-    describe: async (jobName) => (await training.describe(jobName)) ?? (await fleets.describe(jobName)),
+    start: (request) => (request.kind === 'ec2' ? fleets.launch(request.plan) : create(request)),
+    describe: async (jobName) =>
+      (await training.describe(jobName)) ??
+      (await (await away(jobName))?.describe(jobName)) ??
+      (await fleets.describe(jobName)),
     stop: async (jobName) => {
       const stopped = await training.stop(jobName);
-      return stopped === 'notFound' ? fleets.stop(jobName) : stopped;
+      if (stopped !== 'notFound') return stopped;
+      const there = await away(jobName);
+      return there === undefined ? fleets.stop(jobName) : there.stop(jobName);
     },
     // SageMaker clears its own instances away.
     release: (jobName) => fleets.release(jobName),

@@ -19,6 +19,7 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
   const assessed = assess(candidates, {
     model,
     sightings: situation.sightings,
+    records: situation.records,
     work,
     fallbacks: situation.fallbacks,
     secondsLeft,
@@ -194,6 +195,7 @@ function launch(
     ...(candidate.subnetId === undefined ? {} : { subnetId: candidate.subnetId }),
     onDemandHourlyUsd: candidate.onDemandHourlyUsd,
     ...(input.compute.helpers === undefined ? {} : { helpersHourlyUsd: candidate.helpersHourlyUsd }),
+    ...(candidate.transfer === undefined ? {} : { transfer: candidate.transfer }),
     ...(input.expectedSeconds === undefined ? {} : { expectedSeconds: input.expectedSeconds }),
     maximumRunSeconds,
     // SageMaker counts waiting and running together and refuses less than the running time.

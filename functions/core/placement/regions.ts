@@ -29,9 +29,13 @@ export async function readElsewhere(
   const named = (run.declaration?.compute.regions ?? []).filter(({ name }) => name !== home);
   if (named.length === 0) return [];
   const datasetBytes = await deps.datasetBytes(run);
+  const source = run.declaration?.training.source ?? '';
   return Promise.all(
     named.map(async ({ name, vpc }): Promise<RegionView> => {
-      const [market, closed] = await Promise.all([read(deps.market(name)), deps.whyClosed(name)]);
+      const [market, closed] = await Promise.all([
+        read(deps.market(name)),
+        closedBy(source, name) ?? deps.whyClosed(name),
+      ]);
       return {
         market,
         ...(vpc === undefined ? {} : { vpc }),
@@ -41,3 +45,9 @@ export async function readElsewhere(
     }),
   );
 }
+
+/** Code in a bucket that the user named is not copied: nobody knows what else it belongs to. */
+const closedBy = (source: string, region: string): string | undefined =>
+  source.startsWith('s3://')
+    ? `training.source names ${source}, and a job in ${region} takes code only from a bucket there: put it under the pipeline's source/`
+    : undefined;

@@ -53,9 +53,9 @@ describe('what an attempt measured', () => {
 
   it('shows that a host at its limit gains nothing from a faster accelerator of as many vCPUs', () => {
     const hostBound = { ...onT4, acceleratorUse: 0.3, cpuUse: 0.99 };
-    const { paceOf } = paceModel(gang('g4dn.xlarge', 1), [hostBound]);
-    expect(paceOf(gang('g5.xlarge', 1)).factor).toBeCloseTo(1, 1);
-    expect(paceOf(gang('g5.4xlarge', 1)).factor).toBeLessThan(0.4);
+    const model = paceModel(gang('g4dn.xlarge', 1), [hostBound]);
+    expect(model.paceOf(gang('g5.xlarge', 1)).factor).toBeCloseTo(1, 1);
+    expect(model.paceOf(gang('g5.4xlarge', 1)).factor).toBeLessThan(0.4);
   });
 
   it('tells by the weight of a checkpoint how much a gradient costs on a thin line', () => {

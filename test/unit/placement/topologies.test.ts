@@ -73,7 +73,7 @@ it('trains a small model on CPUs where that is allowed', () => {
 
 it('asks the market one question for each size of the gang', () => {
   const gangs = gangsOf(computeOf({ accelerators: 4, kinds: ['A10G', 'L4'] }));
-  expect(gangs.map(({ nodes }) => nodes).sort()).toEqual([1, 4]);
+  expect(new Set(gangs.map(({ nodes }) => nodes))).toEqual(new Set([1, 4]));
   expect(gangsOf(computeSchema.parse({ instanceTypes: ['g5.xlarge', 'g6.xlarge'], nodes: 3 }))).toEqual([
     { nodes: 3, instanceTypes: ['g5.xlarge', 'g6.xlarge'] },
   ]);
@@ -117,8 +117,9 @@ it('knows a speed for every accelerator of the catalog, by the names that a pipe
   expect([...acceleratorKinds()].sort()).toEqual([...ACCELERATOR_KINDS].sort());
   for (const type of catalogTypes()) {
     const { accelerator, acceleratorMemoryMib } = instanceFacts(type) ?? {};
-    if (accelerator !== undefined)
-      expect(acceleratorSpeed(accelerator, acceleratorMemoryMib)).toBeGreaterThan(0);
+    expect(
+      accelerator === undefined ? 1 : acceleratorSpeed(accelerator, acceleratorMemoryMib),
+    ).toBeGreaterThan(0);
   }
 });
 

@@ -1,0 +1,66 @@
+/** What travels between the data bucket and another region's, through the emulator's S3. */
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { s3ObjectStore } from '../../../functions/aws/object-store.ts';
+import { makeRegion, whyClosed } from '../../../functions/aws/regions.ts';
+import { layout } from '../../../functions/core/layout.ts';
+import type { ObjectStore } from '../../../functions/core/ports.ts';
+import { readProgress } from '../../../functions/core/progress.ts';
+import { bringBack, type Journey, takeAlong } from '../../../functions/core/regions/mirror.ts';
+import type { Region } from '../../../functions/core/regions/port.ts';
+import { progressOf } from '../../suites/records.ts';
+import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
+
+const RUN = 'digits-000001';
+const shard = `${layout.shards('digits', RUN)}ä shard+0.tar`;
+
+let emulator: TestEmulator | undefined;
+let home: ObjectStore;
+let region: Region;
+let clients: { dataBucket: string; home: S3Client; there: S3Client };
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  const configuration = { ...clientConfiguration(emulator.url), forcePathStyle: true };
+  clients = {
+    dataBucket: 'data',
+    home: new S3Client(configuration),
+    there: new S3Client({ ...configuration, region: 'us-west-2' }),
+  };
+  await clients.home.send(new CreateBucketCommand({ Bucket: 'data' }));
+  home = s3ObjectStore(clients.home, 'data');
+  region = makeRegion('us-west-2', clients);
+}, 60_000);
+
+afterAll(async () => {
+  await emulator?.stop();
+}, 60_000);
+
+const journey = (): Journey => ({ pipeline: 'digits', runId: RUN, home, region, until: () => false });
+
+describe('another region', () => {
+  it('is closed without a bucket there, and the reason names it', async () => {
+    expect(await whyClosed('us-west-2', clients)).toContain('the bucket data-us-west-2 is not there');
+    await clients.there.send(
+      new CreateBucketCommand({
+        Bucket: 'data-us-west-2',
+        CreateBucketConfiguration: { LocationConstraint: 'us-west-2' },
+      }),
+    );
+    expect(await whyClosed('us-west-2', clients)).toBeUndefined();
+  });
+
+  it('gets shards of any name, and gives back what was saved there', async () => {
+    await home.writeText(shard, 'samples');
+    await takeAlong(journey(), [layout.shards('digits', RUN)]);
+    expect((await region.store.readText(shard))?.text).toBe('samples');
+
+    const folder = `${layout.checkpoints('digits', RUN)}step-9/`;
+    await region.store.writeText(`${folder}state.pt`, 'weights');
+    await region.store.writeText(`${folder}COMPLETE.json`, '{"files":{"state.pt":{"bytes":7}}}');
+    await region.store.writeText(layout.progress('digits', RUN), JSON.stringify(progressOf(9)));
+    await bringBack(journey());
+    expect(await readProgress(home, 'digits', RUN)).toMatchObject({ step: 9, checkpointBytes: 7 });
+    expect((await home.readText(`${folder}state.pt`))?.text).toBe('weights');
+  });
+});
