@@ -32,8 +32,8 @@ export interface Away {
   readonly publishAgent: () => Promise<string>;
 }
 
-/** Copies to another region go on in the next try when they take longer: the function has a minute. */
-const COPY_MILLISECONDS = 40_000;
+/** Copies to another region go on in the next try when they take longer: the function has a quarter of an hour. */
+const COPY_MILLISECONDS = 780_000;
 
 export interface LaunchInput {
   readonly runId: string;
