@@ -51,6 +51,7 @@ export async function playCampaigns(
     },
     isClockVirtual: true,
     steadyPrices: true,
+    usesOtherPorts: true,
     graceSeconds: 30,
   });
   try {
@@ -81,6 +82,9 @@ function traceOf({ available, tickSeconds, deadlineHours }: Campaign) {
   return { metadata: { gap_seconds: tickSeconds }, data };
 }
 
+/** Not more often: each save is waited for in real time, until the agent has told of it and it is in S3. */
+const SAVE_SECONDS = 1_800;
+
 const put = (region: Region, Key: string, Body: string | Buffer) =>
   region.clients.s3.send(new PutObjectCommand({ Bucket: region.stack.bucket, Key, Body }));
 
@@ -92,7 +96,10 @@ async function prepare(region: Region, campaign: Campaign): Promise<void> {
     name,
     settle: { quietSeconds: 1 },
     packing: { label: 'none' },
-    training: { strategy: 'single', hyperparameters: { steps: workSeconds, start_seconds: startSeconds } },
+    training: {
+      strategy: 'single',
+      hyperparameters: { steps: workSeconds, start_seconds: startSeconds, save_seconds: SAVE_SECONDS },
+    },
     compute: {
       instanceTypes: [instanceType],
       nodes: 1,

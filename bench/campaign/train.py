@@ -25,6 +25,9 @@ except ImportError:
         time.sleep(max(0.0, moment - time.time()))
 
 
+_AGENT_SECONDS = 10.0
+
+
 class ToldToLeave(Exception):
     pass
 
@@ -70,19 +73,38 @@ def save(folder: Path, step: int, total: int) -> None:
         "trainingSeconds": step,
     }
     (target / "writing").write_text(json.dumps(marker))
+    os.utime(target / "writing", (now(), now()))
     (target / "writing").rename(target / "COMPLETE.json")
     for old in sorted(folder.glob("step-*"))[:-2]:
         shutil.rmtree(old, ignore_errors=True)
+
+
+def await_agent(folder: Path, step: int) -> None:
+    """The agent tells of a checkpoint within seconds. On a virtual clock these must not become
+    hours."""
+    give_up = time.monotonic() + _AGENT_SECONDS
+    while os.environ.get("TIDEWHEEL_CLOCK_PORT") and time.monotonic() < give_up:
+        try:
+            said = json.loads((folder / "tidewheel-progress.json").read_text())
+            if said["step"] >= step:
+                return
+        except (OSError, ValueError, KeyError):
+            pass
+        time.sleep(0.02)
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--steps", type=int, required=True, help="of one second each")
     arguments.add_argument("--start_seconds", type=float, default=0.0)
+    arguments.add_argument(
+        "--save_seconds", type=float, default=0.0, help="between saves, at least"
+    )
     options = arguments.parse_args()
     leaving = Leaving()
     folder = Path(os.environ["TIDEWHEEL_CHECKPOINT_DIR"])
-    interval = max(1, round(float(os.environ.get("TIDEWHEEL_CHECKPOINT_SECONDS") or 600)))
+    wanted = float(os.environ.get("TIDEWHEEL_CHECKPOINT_SECONDS") or 600)
+    interval = max(1, round(max(wanted, options.save_seconds)))
     resumed = done = newest(folder)
     ready = now() + options.start_seconds
     try:
@@ -93,6 +115,8 @@ def main() -> int:
             done = after
             save(folder, done, options.steps)
             print(f"tidewheel step={done} total={options.steps}", flush=True)
+            if done < options.steps and not leaving.is_told:
+                await_agent(folder, done)
     except ToldToLeave:
         counted = resumed + int(now() - ready)
         if counted > done:

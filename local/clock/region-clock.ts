@@ -11,7 +11,7 @@ export interface RegionClock {
   readonly clock: Clock;
   /** Undefined where the region goes by the wall's. */
   readonly virtual: VirtualClock | undefined;
-  readonly emulator: Pick<EmulatorOptions, 'clockFile'>;
+  readonly emulator: Pick<EmulatorOptions, 'clockFile' | 'saveSeconds'>;
   readonly sageMaker: Pick<LocalSageMakerOptions, 'clock' | 'sleepers' | 'hostEnvironment'>;
   followEmulator(url: string): void;
   close(): Promise<void>;
@@ -41,7 +41,8 @@ export async function startRegionClock(options: {
   return {
     clock,
     virtual: clock,
-    emulator: { clockFile: file },
+    // Saved at the end only: nobody takes up a campaign in the middle.
+    emulator: { clockFile: file, saveSeconds: 0 },
     sageMaker: { clock, sleepers, hostEnvironment },
     followEmulator: (url) => clock.follow(emulatorFollower(url, log)),
     close: async () => {

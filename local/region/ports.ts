@@ -12,10 +12,13 @@ export interface Ports {
 /** LocalStack's and MiniStack's usual port first: documentation and tools expect it. */
 const PREFERRED: Ports = { aws: 4566, sageMaker: 4567, ec2: 4568 };
 
-/** The ports of last time if they are free, else the usual ones, else any that are. */
-export async function choosePorts(stateDirectory: string): Promise<Ports> {
+/**
+ * The ports of last time if they are free, else the usual ones, else any that are.
+ * @param usual false leaves the usual ones to others: for a region that nobody is to find
+ */
+export async function choosePorts(stateDirectory: string, usual = true): Promise<Ports> {
   const file = join(stateDirectory, 'ports.json');
-  const ports = await firstFree([await readPorts(file), PREFERRED]);
+  const ports = await firstFree([await readPorts(file), ...(usual ? [PREFERRED] : [])]);
   await mkdir(stateDirectory, { recursive: true });
   await writeFile(file, `${JSON.stringify(ports)}\n`);
   return ports;

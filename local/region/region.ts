@@ -31,6 +31,8 @@ export interface RegionOptions {
    * nothing is. It stands until it is started. Default: the clock on the wall.
    */
   readonly isClockVirtual?: boolean;
+  /** Leaves the usual ports to another region on this machine. */
+  readonly usesOtherPorts?: boolean;
   /** Spot always costs what the catalog says. */
   readonly steadyPrices?: boolean;
   readonly log: (line: string) => void;
@@ -51,7 +53,7 @@ export interface Region {
 }
 
 export async function startRegion(options: RegionOptions): Promise<Region> {
-  const ports = await choosePorts(options.stateDirectory);
+  const ports = await choosePorts(options.stateDirectory, !options.usesOtherPorts);
   const endpoints: Endpoints = {
     aws: `http://127.0.0.1:${ports.aws}`,
     sageMaker: `http://127.0.0.1:${ports.sageMaker}`,

@@ -23,6 +23,8 @@ export interface CheckpointSync {
   restore(signal: AbortSignal): Promise<void>;
   /** One pass from the folder to S3; whether it carried anything. */
   pass(): Promise<boolean>;
+  /** A pass that waits for no file to age: for a moment at which nobody writes. */
+  passAtRest(): Promise<void>;
   /** Passes every few seconds until stopped. */
   follow(seconds: number): void;
   /** Ends following and carries what is left; nobody may write any more. */
@@ -57,6 +59,8 @@ class FolderSync implements CheckpointSync {
   #isRestored = false;
   #isFollowing = false;
   #running: Promise<unknown> = Promise.resolve();
+  /** One pass at a time. */
+  #pass: Promise<unknown> = Promise.resolve();
   #wake = new AbortController();
 
   constructor(options: CheckpointSyncOptions) {
@@ -98,14 +102,28 @@ class FolderSync implements CheckpointSync {
     }
   }
 
-  async pass(): Promise<boolean> {
-    return this.#carry(BigInt(Date.now()) * 1_000_000n - CLOCK_TICK_NS);
+  pass(): Promise<boolean> {
+    return this.#carryInTurn(() => BigInt(Date.now()) * 1_000_000n - CLOCK_TICK_NS);
+  }
+
+  async passAtRest(): Promise<void> {
+    if (!this.#isFollowing) return;
+    await this.#carryInTurn(() => undefined).catch((error: unknown) => {
+      this.#options.log(`checkpoint sync of ${this.#options.directory}: ${messageOf(error)}, trying again`);
+    });
+  }
+
+  #carryInTurn(settledBeforeNs: () => bigint | undefined): Promise<boolean> {
+    const carried = this.#pass.then(() => this.#carry(settledBeforeNs()));
+    this.#pass = carried.catch(() => undefined);
+    return carried;
   }
 
   async finish(): Promise<void> {
     this.#isFollowing = false;
     this.#wake.abort();
     await this.#running;
+    await this.#pass;
     // A download that was cut short leaves torn files, which must not replace the whole ones in S3.
     if (!this.#isRestored) return;
     for (let attempt = 1; attempt <= FINISH_ATTEMPTS; attempt += 1) {

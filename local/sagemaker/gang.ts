@@ -180,7 +180,14 @@ class LocalGang implements Gang {
   #onSleep(host: Host, isAsleep: boolean): void {
     if (isAsleep) this.#asleep.add(host);
     else this.#asleep.delete(host);
-    this.#context.onRest(this.#asleep.size === this.#context.hosts.length);
+    if (!this.#isAtRest()) return this.#context.onRest(false);
+    // What was saved before this sleep is in S3 before the clock goes on, as it would be seconds later on SageMaker.
+    const saved = Promise.all(this.#syncs.map((sync) => sync.passAtRest()));
+    void saved.then(() => this.#isAtRest() && this.#context.onRest(true));
+  }
+
+  #isAtRest(): boolean {
+    return this.#asleep.size === this.#context.hosts.length;
   }
 
   async stop(graceSeconds: number): Promise<void> {
