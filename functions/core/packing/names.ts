@@ -73,10 +73,12 @@ export function memberStem(stem: string, identity?: string): string {
     segments.map((segment, index) => cleanSegment(segment, index === segments.length - 1)).join('/'),
   );
   if (identity === undefined && clean === stem) return stem;
-  return `${clean}~${digestOf(identity ?? stem)}`;
+  /** No stem begins with a zero byte: a key that stands alone never meets a stem that reads like it. */
+  return `${clean}~${digestOf(identity === undefined ? stem : `\0${identity}`)}`;
 }
 
-const PLAIN_SUFFIX = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
+/** Readers keep names such as `__key__` for themselves. */
+const PLAIN_SUFFIX = /^(?!__)[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
 const LONGEST_SUFFIX = 60;
 
 /** Readers fold the case of suffixes, and indexes split at blanks: so lower case, and a digest for what does not fit. */
@@ -87,7 +89,7 @@ export function memberSuffix(suffix: string): string {
   const clean = lower
     .replace(/[^a-z0-9_.-]/g, '_')
     .slice(0, LONGEST_SUFFIX)
-    .replace(/^\.+|\.+$/g, '')
+    .replace(/^[._]+|\.+$/g, '')
     .replace(/\.{2,}/g, '.');
   return `${clean === '' ? 'x' : clean}-${digestOf(suffix)}`;
 }

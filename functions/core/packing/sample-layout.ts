@@ -47,6 +47,16 @@ const by =
 
 const copyMark = (repeat: number): string => (repeat === 0 ? '' : `~again${repeat === 1 ? '' : repeat}`);
 
+/** A column of its own for every member: two suffixes may read alike (`x-y` and `x_y`, `jpg` and `png`). */
+function freeColumn(suffix: string, taken: ReadonlySet<string>): string {
+  const short = columnOf(suffix);
+  if (!taken.has(short)) return short;
+  const long = suffix.replace(/[^a-z0-9_]/g, '_');
+  let column = long;
+  for (let number = 2; taken.has(column); number += 1) column = `${long}_${number}`;
+  return column;
+}
+
 /** A member by its key, before its name in the shard is settled. */
 interface Read {
   readonly member: PlannedMember;
@@ -62,8 +72,7 @@ function readKeys(sample: PlannedSample, incoming: string): Read[] {
     const { stem: raw, suffix: rawSuffix } = splitKey(key);
     const suffix = memberSuffix(rawSuffix);
     const stem = `${memberStem(raw, member.alone ? key : undefined)}${copyMark(sample.repeat)}`;
-    const short = columnOf(suffix);
-    const column = columns.has(short) ? suffix.replace(/[^a-z0-9_]/g, '_') : short;
+    const column = freeColumn(suffix, columns);
     columns.add(column);
     return { member, stem, suffix, column };
   });

@@ -1,6 +1,5 @@
 /** Each format to the byte: published vectors, and decoders that share no code with the encoders. */
 import * as fc from 'fast-check';
-import protobuf from 'protobufjs';
 import { describe, expect, it } from 'vitest';
 import { layout } from '../../../functions/core/layout.ts';
 import { crc32c, crc32cPlain, maskedCrc32c } from '../../../functions/core/packing/formats/crc32c.ts';
@@ -13,72 +12,11 @@ import {
   varint,
 } from '../../../functions/core/packing/formats/tfrecord.ts';
 import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
+import { type Decoded, example, type Feature, recordio, tfrecords } from './decoders.ts';
 import { memberLines, PIPELINE, packAll, RUN, settings } from './whole-way.ts';
 
 const incoming = layout.incoming(PIPELINE);
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
-
-const example = protobuf
-  .parse(`syntax = "proto3";
-  message BytesList { repeated bytes value = 1; }
-  message FloatList { repeated float value = 1 [packed = true]; }
-  message Int64List { repeated int64 value = 1 [packed = true]; }
-  message Feature { oneof kind { BytesList bytes_list = 1; FloatList float_list = 2; Int64List int64_list = 3; } }
-  message Features { map<string, Feature> feature = 1; }
-  message Example { Features features = 1; }`)
-  .root.lookupType('Example');
-
-interface Feature {
-  readonly bytesList?: { value: Uint8Array[] };
-  readonly int64List?: { value: { toString(): string }[] };
-}
-
-interface Decoded {
-  readonly features: { readonly feature: Record<string, Feature> };
-}
-
-/** Records of a TFRecord file, both CRCs checked bit by bit. */
-function tfrecords(file: Buffer): Buffer[] {
-  const slow = (bytes: Uint8Array): number => {
-    let crc = 0xffff_ffff;
-    for (const byte of bytes) {
-      crc ^= byte;
-      for (let bit = 0; bit < 8; bit += 1) crc = (crc & 1) === 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;
-    }
-    const value = ~crc >>> 0;
-    return (((value >>> 15) | (value << 17)) + 0xa282ead8) >>> 0;
-  };
-  const records: Buffer[] = [];
-  for (let at = 0; at < file.length; ) {
-    const length = Number(file.readBigUInt64LE(at));
-    expect(file.readUInt32LE(at + 8)).toBe(slow(file.subarray(at, at + 8)));
-    const data = file.subarray(at + 12, at + 12 + length);
-    expect(file.readUInt32LE(at + 12 + length)).toBe(slow(data));
-    records.push(data);
-    at += 16 + length;
-  }
-  return records;
-}
-
-/** Records of a RecordIO file, put together again where the magic was taken out. */
-function recordio(file: Buffer): Buffer[] {
-  const records: Buffer[] = [];
-  let parts: Buffer[] = [];
-  for (let at = 0; at < file.length; ) {
-    expect(file.readUInt32LE(at)).toBe(0xced7230a);
-    const word = file.readUInt32LE(at + 4);
-    const flag = word >>> 29;
-    const length = word & 0x1fff_ffff;
-    if (flag === 2 || flag === 3) parts.push(Buffer.from('0a23d7ce', 'hex'));
-    parts.push(file.subarray(at + 8, at + 8 + length));
-    if (flag === 0 || flag === 3) {
-      records.push(Buffer.concat(parts));
-      parts = [];
-    }
-    at += 8 + Math.ceil(length / 4) * 4;
-  }
-  return records;
-}
 
 const shardsOf = (store: MemoryBlobStore): Buffer[] =>
   store.keys(layout.shards(PIPELINE, RUN)).map((key) => store.body(key));

@@ -47,12 +47,17 @@ describe('a name inside a shard', () => {
     );
   });
 
+  it('is another for a key without suffix than for a stem that reads like it', () => {
+    for (const key of ['.', '..', ' ', 'a\n']) expect(memberStem(key, key)).not.toBe(memberStem(key));
+  });
+
   it('has a suffix that readers and indexes take', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 30 }), (suffix) => {
-        expect(memberSuffix(suffix)).toMatch(/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/);
+        expect(memberSuffix(suffix)).toMatch(/^(?!__)[a-z0-9_-]+(\.[a-z0-9_-]+)*$/);
       }),
     );
+    expect(memberSuffix('__key__')).toMatch(/^key__-[0-9a-f]{24}$/);
     expect(memberSuffix('JPG')).toBe('jpg');
     expect(memberSuffix('seg.png')).toBe('seg.png');
   });

@@ -195,7 +195,7 @@ describe('packing into WebDataset shards', () => {
           expect(line.name.slice(line.name.lastIndexOf('/') + 1)).toMatch(/^[^.]+\.[^/]+$/);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 50 },
     );
   });
 });

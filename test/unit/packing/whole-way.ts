@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import tar from 'tar-stream';
 import { openImageEngine } from '../../../functions/aws/image-engine.ts';
 import { layout } from '../../../functions/core/layout.ts';
-import { packItem } from '../../../functions/core/packing/pack-item.ts';
+import { type PackItemDeps, packItem } from '../../../functions/core/packing/pack-item.ts';
 import { planShards } from '../../../functions/core/packing/plan.ts';
 import type { BlobStore } from '../../../functions/core/packing/port.ts';
 import { itemSchema, type MemberLine, manifestSchema } from '../../../functions/core/packing/records.ts';
@@ -25,14 +25,19 @@ export const SMALL = {
   upload: { partBytes: 2_000, parallelParts: 2 },
 };
 
-export async function planAndPack(store: BlobStore, packing: PackingSettings, runId = RUN): Promise<void> {
+export async function planAndPack(
+  store: BlobStore,
+  packing: PackingSettings,
+  runId = RUN,
+  limits: Pick<PackItemDeps, 'window' | 'upload'> = SMALL,
+): Promise<void> {
   await planShards({ store, now }, { runId, pipeline: PIPELINE, packing });
   const found = await store.get(layout.planItems(PIPELINE, runId));
   if (found.kind !== 'found') throw new Error('no items');
   const items = itemSchema.array().parse(JSON.parse(Buffer.concat(found.chunks).toString()));
   for (const item of items)
     await packItem(
-      { store, ...SMALL, images: openImageEngine },
+      { store, ...limits, images: openImageEngine },
       { runId, pipeline: PIPELINE, packing, item },
     );
 }
