@@ -11,6 +11,7 @@ import {
   regionsSchema,
   vpcSchema,
 } from './compute-parts.ts';
+import { inputChannelsSchema } from './pipeline/channels.ts';
 import { datasetSchema } from './pipeline/dataset.ts';
 import { packingSchema } from './pipeline/packing.ts';
 
@@ -93,6 +94,7 @@ export const trainingSchema = z.strictObject({
     .describe(
       'How shards reach the script: auto (the default) downloads what fits and is quick, else streams.',
     ),
+  channels: inputChannelsSchema.optional(),
   distribution: z
     .enum(['FullyReplicated', 'ShardedByS3Key'])
     .default('FullyReplicated')

@@ -107,6 +107,29 @@ const modes: [string, TrainingJobInput][] = [
 ];
 
 const single: [string, TrainingJobInput][] = [
+  [
+    'FSx for Lustre, EFS and a prefix beside the shards',
+    made({
+      ...base,
+      zoneId: 'use1-az6',
+      compute: { vpc },
+      training: {
+        channels: {
+          images: { fsxLustre: 'fs-0123456789abcdef0', directory: '/1234abcd/images' },
+          cache: { efs: 'fs-89abcdef', directory: '/cache', access: 'rw' },
+          words: { s3: 's3://elsewhere/words/', inputMode: 'FastFile' },
+        },
+      },
+    }),
+  ],
+  [
+    'a prefix beside the shards of a job with groups',
+    made({
+      ...base,
+      compute: { helpers: helpers.slice(0, 1), spotWithHelpers: true },
+      training: { channels: { words: { s3: 's3://elsewhere/words/' } } },
+    }),
+  ],
   ['one zone of a VPC', made({ ...base, zoneId: 'use1-az6', compute: { vpc } })],
   ['any zone of a VPC', made({ ...base, compute: { vpc } })],
   ['shards divided over the hosts', made({ ...base, training: { distribution: 'ShardedByS3Key' } })],

@@ -31,6 +31,11 @@ describe('every request that a launch makes', () => {
   });
 });
 
+const s3Of = ({ DataSource: { S3DataSource } }: CreateTrainingJobRequest['InputDataConfig'][number]) => {
+  if (S3DataSource === undefined) throw new Error('the fixture has a channel that is not in S3');
+  return S3DataSource;
+};
+
 const group = (name: string) =>
   ({ InstanceGroupName: name, InstanceType: 'ml.g5.xlarge', InstanceCount: 1 }) as const;
 
@@ -40,7 +45,7 @@ describe('the rules between fields', () => {
   if (first === undefined) throw new Error('the fixture has no channel');
   const routed = {
     ...first,
-    DataSource: { S3DataSource: { ...first.DataSource.S3DataSource, InstanceGroupNames: ['gpu'] } },
+    DataSource: { S3DataSource: { ...s3Of(first), InstanceGroupNames: ['gpu'] } },
   };
 
   const mistakes: [string, RegExp, Partial<CreateTrainingJobRequest>][] = [

@@ -11,7 +11,7 @@ const LOCAL_STORAGE =
   /^ml\.(g4dn|g5|g6|g6e|g7|g7e|p3dn|p4d|p4de|p5|p5e|p5en|p6-b200|p6-b300|p6e-gb200|r5d|trn1|trn1n|trn2)\./;
 
 const sources = (request: CreateTrainingJobRequest) =>
-  request.InputDataConfig.map((channel) => channel.DataSource.S3DataSource);
+  request.InputDataConfig.flatMap((channel) => channel.DataSource.S3DataSource ?? []);
 const unique = (values: readonly string[]): boolean => new Set(values).size === values.length;
 
 export const RULES: readonly Rule[] = [
@@ -82,13 +82,28 @@ export const RULES: readonly Rule[] = [
     holds: ({ InputDataConfig }) =>
       InputDataConfig.every(
         ({ InputMode, DataSource: { S3DataSource: source } }) =>
-          InputMode !== 'FastFile' || (source.S3DataType === 'S3Prefix' && source.S3Uri.endsWith('/')),
+          InputMode !== 'FastFile' || (source?.S3DataType === 'S3Prefix' && source.S3Uri.endsWith('/')),
+      ),
+  },
+  {
+    name: 'a file system is a File channel of a job in a VPC without groups, and a channel has one source',
+    holds: ({ InputDataConfig, VpcConfig, ResourceConfig }) =>
+      InputDataConfig.every(
+        ({ InputMode, DataSource: { S3DataSource: s3, FileSystemDataSource: mounted } }) =>
+          mounted === undefined
+            ? s3 !== undefined
+            : s3 === undefined &&
+              InputMode === 'File' &&
+              VpcConfig !== undefined &&
+              ResourceConfig.InstanceGroups === undefined,
       ),
   },
   {
     name: 'code and agent are files, whatever the data is',
     holds: ({ InputDataConfig }) =>
-      InputDataConfig.every(({ ChannelName, InputMode }) => ChannelName === 'train' || InputMode === 'File'),
+      InputDataConfig.every(
+        ({ ChannelName, InputMode }) => !['code', 'agent'].includes(ChannelName) || InputMode === 'File',
+      ),
   },
   {
     name: 'every prefix ends in a slash, so that it cannot be the beginning of another name',
@@ -100,7 +115,8 @@ export const RULES: readonly Rule[] = [
     holds: ({ InputDataConfig }) =>
       InputDataConfig.every(
         ({ ChannelName, DataSource }) =>
-          ChannelName === 'train' || DataSource.S3DataSource.S3DataDistributionType === 'FullyReplicated',
+          ChannelName === 'train' ||
+          (DataSource.S3DataSource?.S3DataDistributionType ?? 'FullyReplicated') === 'FullyReplicated',
       ),
   },
   {

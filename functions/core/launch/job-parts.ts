@@ -7,6 +7,7 @@ import { layout, s3Uri } from '../layout.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Placement } from '../records.ts';
 import { channelsOf, type GenerationShards, generationProblems, type PreparedObject } from './channels.ts';
+import { furtherChannelProblems, furtherChannels } from './further-channels.ts';
 import { encodeHyperparameters } from './hyperparameters.ts';
 import { jobNameOf, jobSaltOf } from './job-name.ts';
 import type { CreateTrainingJobRequest, InputMode } from './request.ts';
@@ -88,13 +89,14 @@ export function jobParts(
       },
       Tags: tagsOf(input),
       HyperParameters: hyperparametersOf(input, groups),
-      InputDataConfig: channels,
+      InputDataConfig: [...channels, ...furtherChannels(declaration, groups)],
       Environment: { TIDEWHEEL_SPOT: input.placement.pool.market === 'spot' ? '1' : '0' },
     },
     objects,
     problems: [
       ...reservedNameProblems(declaration),
       ...sourceProblems(declaration),
+      ...furtherChannelProblems(declaration, { isAway: input.dataBucket !== undefined }),
       ...generationProblems(channelsInput).map((message) => ({ path: 'generations', message })),
     ],
   };

@@ -100,7 +100,8 @@ function groupProblems({
       message: `must be at most ${MAXIMUM_GROUPS} with a name each of its own`,
     });
   }
-  const assigned = channels.map((channel) => channel.DataSource.S3DataSource.InstanceGroupNames);
+  const inS3 = channels.flatMap(({ DataSource: { S3DataSource } }) => S3DataSource ?? []);
+  const assigned = inS3.map(({ InstanceGroupNames }) => InstanceGroupNames);
   const some = assigned.some((list) => list !== undefined);
   if (some && assigned.some((list) => list === undefined)) {
     problems.push({ path: 'compute.groups', message: 'must be named by all channels of the job or by none' });
@@ -119,7 +120,7 @@ function uriProblems(request: CreateTrainingJobRequest): Problem[] {
     ['models', request.OutputDataConfig.S3OutputPath],
     ...request.InputDataConfig.map((channel): [string, string] => [
       channel.ChannelName === 'code' ? 'training.source' : `channel ${channel.ChannelName}`,
-      channel.DataSource.S3DataSource.S3Uri,
+      channel.DataSource.S3DataSource?.S3Uri ?? '',
     ]),
   ];
   return uris

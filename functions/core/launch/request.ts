@@ -12,8 +12,16 @@ export interface ChannelRequest {
   readonly InputMode: InputMode;
   /** Pipe: another order of the shards in every epoch. */
   readonly ShuffleConfig?: { readonly Seed: number };
+  /** One of the two. */
   readonly DataSource: {
-    readonly S3DataSource: {
+    readonly FileSystemDataSource?: {
+      readonly FileSystemId: string;
+      readonly FileSystemType: 'EFS' | 'FSxLustre';
+      readonly FileSystemAccessMode: 'ro' | 'rw';
+      /** Of FSx for Lustre it begins with the mount name. */
+      readonly DirectoryPath: string;
+    };
+    readonly S3DataSource?: {
       readonly S3DataType: 'S3Prefix' | 'ManifestFile';
       readonly S3Uri: string;
       readonly S3DataDistributionType: 'FullyReplicated' | 'ShardedByS3Key';

@@ -1,0 +1,54 @@
+/** Further data that a script reads beside its shards: the `channels` part of `training`. */
+import * as z from 'zod';
+
+/** Names that the service uses itself, and `train-1`, `train-2` of a Pipe for each process. */
+const RESERVED = /^(train|code|agent|train-\d+)$/;
+
+const channelName = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, 'begin with a letter; use up to 63 of A-Z, a-z, 0-9, - and _')
+  .refine((name) => !RESERVED.test(name), 'this name is used by the service, choose another');
+
+const directory = z
+  .string()
+  .max(4_096)
+  .regex(/^\/[^\n]*$/, 'write a path from the root of the file system, such as /data')
+  .refine((path) => !path.split('/').includes('..'), 'leave out ".."');
+
+const fileSystemId = z.string().regex(/^fs-[0-9a-f]{8,18}$/, 'write fs- and 8 or more of 0-9 and a-f');
+const access = z
+  .enum(['ro', 'rw'])
+  .default('ro')
+  .describe('Whether the script may write there. Default: ro.');
+
+const s3Channel = z.strictObject({
+  s3: z
+    .string()
+    .max(1_024)
+    .regex(/^s3:\/\/[a-z0-9.-]{3,63}\/.+\/$/, 'name an S3 prefix that ends with a slash')
+    .describe('s3://bucket/prefix/, which the training role must be allowed to read.'),
+  inputMode: z
+    .enum(['File', 'FastFile'])
+    .default('File')
+    .describe('Downloaded first, or streamed when read.'),
+});
+
+const lustreChannel = z.strictObject({
+  fsxLustre: fileSystemId.describe('An FSx for Lustre file system in the zone of a declared subnet.'),
+  directory: directory.describe("Begins with the file system's mount name, such as /1234abcd/images."),
+  access,
+});
+
+const efsChannel = z.strictObject({
+  efs: fileSystemId.describe('An EFS file system with a mount target in each declared subnet.'),
+  directory: directory.default('/'),
+  access,
+});
+
+export const inputChannelsSchema = z
+  .record(channelName, z.union([s3Channel, lustreChannel, efsChannel]))
+  .refine((all) => Object.keys(all).length <= 8, 'at most 8 channels')
+  .describe('Further data by channel name: the script finds each under SM_CHANNEL_<NAME>.');
+
+export type InputChannels = z.infer<typeof inputChannelsSchema>;
+export type InputChannel = InputChannels[string];

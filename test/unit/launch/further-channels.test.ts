@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import type { CreateTrainingJobRequest } from '../../../functions/core/launch/request.ts';
+import { buildTrainingJob, type TrainingJobInput } from '../../../functions/core/launch/training-job.ts';
+import { declaration, launch } from './fixtures.ts';
+
+function request(input: TrainingJobInput): CreateTrainingJobRequest {
+  const job = buildTrainingJob(input);
+  if (job.kind !== 'request') throw new Error(JSON.stringify(job.problems));
+  return job.request;
+}
+
+function problems(input: TrainingJobInput): readonly string[] {
+  const job = buildTrainingJob(input);
+  return job.kind === 'problems' ? job.problems.map(({ path }) => path) : [];
+}
+
+describe('channels beside the shards', () => {
+  const vpc = {
+    securityGroupIds: ['sg-0123456789abcdef0'],
+    subnets: [{ id: 'subnet-0123456789abcdef0', zoneId: 'use1-az4' }],
+  };
+  const channels = {
+    images: { fsxLustre: 'fs-0123456789abcdef0', directory: '/1234abcd/images' },
+    cache: { efs: 'fs-89abcdef', access: 'rw' },
+    words: { s3: 's3://elsewhere/words/', inputMode: 'FastFile' },
+  };
+  const asked = (compute: Record<string, unknown>) =>
+    launch({ declaration: declaration({ training: { channels }, compute }) });
+
+  it('are mounted read-only from the root, unless the declaration says otherwise', () => {
+    const made = request(asked({ vpc }));
+    const own = made.InputDataConfig.filter(({ ChannelName }) => Object.hasOwn(channels, ChannelName));
+    expect(own.map(({ InputMode, DataSource }) => [InputMode, DataSource])).toEqual([
+      [
+        'File',
+        {
+          FileSystemDataSource: {
+            FileSystemId: 'fs-0123456789abcdef0',
+            FileSystemType: 'FSxLustre',
+            FileSystemAccessMode: 'ro',
+            DirectoryPath: '/1234abcd/images',
+          },
+        },
+      ],
+      [
+        'File',
+        {
+          FileSystemDataSource: {
+            FileSystemId: 'fs-89abcdef',
+            FileSystemType: 'EFS',
+            FileSystemAccessMode: 'rw',
+            DirectoryPath: '/',
+          },
+        },
+      ],
+      [
+        'FastFile',
+        {
+          S3DataSource: {
+            S3DataType: 'S3Prefix',
+            S3Uri: 's3://elsewhere/words/',
+            S3DataDistributionType: 'FullyReplicated',
+          },
+        },
+      ],
+    ]);
+  });
+
+  it('need a VPC for file systems, and no instance groups', () => {
+    expect(problems(asked({}))).toEqual(['training.channels.images', 'training.channels.cache']);
+    const helpers = [{ name: 'prepare', instanceType: 'c7i.4xlarge', nodes: 1 }];
+    expect(problems(asked({ vpc, helpers, spotWithHelpers: true }))).toEqual([
+      'training.channels.images',
+      'training.channels.cache',
+    ]);
+  });
+
+  it('stay where they are: a job in another region cannot have them', () => {
+    expect(problems({ ...asked({ vpc }), dataBucket: 'home-bucket' })).toEqual(['training.channels']);
+  });
+
+  it.each([
+    ['train', { s3: 's3://b-b/x/' }],
+    ['train-3', { s3: 's3://b-b/x/' }],
+    ['../x', { s3: 's3://b-b/x/' }],
+    ['data', { s3: 's3://b-b/x' }],
+    ['data', { s3: 's3://b-b/x/', inputMode: 'Pipe' }],
+    ['data', { fsxLustre: 'fs-0123456789abcdef0' }],
+    ['data', { efs: 'fs-89abcdef', directory: '/a/../../etc' }],
+    ['data', { efs: 'fs-89ABCDEF' }],
+    ['data', { efs: 'fs-89abcdef', fsxLustre: 'fs-89abcdef', directory: '/' }],
+  ])('named %s as %j are refused by the schema', (name, channel) => {
+    expect(() => declaration({ training: { channels: { [name]: channel } } })).toThrow(/channels/);
+  });
+});
