@@ -84,6 +84,15 @@ def _mpi(python: Path, data: Path) -> Recipe:
     return _synchronous(job, world_size=4)
 
 
+def _mpi_pipe(python: Path, data: Path) -> Recipe:
+    """A Pipe for each local rank instead of files."""
+    recipe = _mpi(python, data)
+    told = {**recipe.job.hyperparameters, "steps": 128}
+    return replace(
+        recipe, name="deepfm, Pipe", job=replace(recipe.job, pipes=2, hyperparameters=told)
+    )
+
+
 def _horovod(python: Path, data: Path) -> Recipe:
     job = deepfm("mpi", "train_horovod.py", python, data, tidewheel_processes_per_host=2)
     return replace(_synchronous(job, world_size=4), name="deepfm, Horovod")
@@ -257,6 +266,7 @@ CATALOGUE = (
     Entry("ddp", "", _ddp),
     Entry("lm", "", _lm),
     Entry("mpi", "", _mpi),
+    Entry("mpi-pipe", "", _mpi_pipe),
     Entry("vit", "ray", _vit),
     Entry("ray", "ray", _ray),
     Entry("ray-two", "ray", _ray_two),

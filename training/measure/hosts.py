@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,9 @@ class JobOnThisMachine:
     """Instance groups and their hosts; the first trains. Empty: one group of all hosts."""
     hyperparameters: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
+    pipes: int = 0
+    """Training channels that are Pipes, one for each process of a host; the last shard is in a
+    channel of files, `evaluation`. 0: the shards are files."""
 
 
 def make_base(base: Path, job: JobOnThisMachine, host: str, run: str) -> None:
@@ -66,12 +70,26 @@ def make_base(base: Path, job: JobOnThisMachine, host: str, run: str) -> None:
     (config / "hyperparameters.json").write_text(json.dumps(encoded))
     data = base / "input" / "data"
     data.mkdir()
-    (data / "train").symlink_to(job.data)
     (data / "code").symlink_to(job.source)
     channel = {"TrainingInputMode": "File", "S3DistributionType": "FullyReplicated"}
-    (config / "inputdataconfig.json").write_text(json.dumps({"train": channel, "code": channel}))
+    channels = {"code": channel}
+    if job.pipes:
+        (data / "evaluation").mkdir()
+        last = sorted(job.data.iterdir())[-1]
+        (data / "evaluation" / last.name).symlink_to(last)
+        piped = {**channel, "TrainingInputMode": "Pipe"}
+        channels |= {"evaluation": channel, **dict.fromkeys(channels_of(job), piped)}
+    else:
+        (data / "train").symlink_to(job.data)
+        channels["train"] = channel
+    (config / "inputdataconfig.json").write_text(json.dumps(channels))
     (base / CHECKPOINTS).mkdir()
     (config / "checkpointconfig.json").write_text('{"LocalPath": "/opt/ml/checkpoints"}')
+
+
+def channels_of(job: JobOnThisMachine) -> list[str]:
+    """As the launch names them."""
+    return ["train", *(f"train-{number}" for number in range(1, job.pipes))]
 
 
 def free_ports(count: int = 10) -> int:
@@ -97,6 +115,7 @@ class Attempt:
         for base, host in zip(self.bases, job.hosts, strict=True):
             make_base(base, job, host, f"{root.parent.name}-{root.name}")
         self.agents: list[subprocess.Popen[bytes]] = []
+        self._feeders: list[subprocess.Popen[bytes]] = []
 
     @property
     def leader(self) -> Path:
@@ -108,6 +127,10 @@ class Attempt:
 
     def start(self) -> None:
         port = free_ports()
+        shards = sorted(self.job.data.iterdir())[:-1]
+        for number, name in enumerate(channels_of(self.job) if self.job.pipes else []):
+            part = shards[number :: self.job.pipes]
+            self._feeders += [feed(base / "input" / "data" / name, part) for base in self.bases]
         for base in self.bases:
             (base / "tmp").mkdir(exist_ok=True)
             with (base / "log").open("ab") as log:
@@ -164,6 +187,12 @@ class Attempt:
         for index in range(len(self.agents)) if hosts is None else hosts:
             self.agents[index].send_signal(number)
 
+    def lose(self, host: int) -> None:
+        """The machine is gone: kill -9 of everything on it."""
+        for pid in processes_below(self.bases[host]):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
     def logs(self, last_lines: int = 40) -> str:
         """The end of every host's log."""
         parts = []
@@ -175,11 +204,33 @@ class Attempt:
 
     def close(self) -> None:
         """The machines are gone: nothing of the job is left on this one."""
-        for base in self.bases:
-            for pid in processes_below(base):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        for host in range(len(self.bases)):
+            self.lose(host)
+        for feeder in self._feeders:
+            feeder.kill()
+            feeder.wait()
         self.wait(5)
+
+
+_FEEDER = """
+import os, pathlib, sys
+prefix, *shards = sys.argv[1:]
+os.mkfifo(prefix + "_0")
+for epoch in range(100_000):
+    with open(f"{prefix}_{epoch}", "wb", buffering=0) as pipe:
+        os.mkfifo(f"{prefix}_{epoch + 1}")
+        try:
+            for shard in shards:
+                pipe.write(pathlib.Path(shard).read_bytes())
+        except BrokenPipeError:
+            pass  # The reader has left early.
+    os.unlink(f"{prefix}_{epoch}")
+"""
+
+
+def feed(prefix: Path, shards: Sequence[Path]) -> subprocess.Popen[bytes]:
+    """Serves the files as SageMaker serves a Pipe: one FIFO an epoch, for one reader each."""
+    return subprocess.Popen([sys.executable, "-c", _FEEDER, str(prefix), *map(str, shards)])
 
 
 def processes_below(base: Path) -> list[int]:

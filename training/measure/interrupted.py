@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hosts import CHECKPOINTS, Attempt, JobOnThisMachine
+from hosts import CHECKPOINTS, Attempt, JobOnThisMachine, processes_below
 
 _LEAVE_SECONDS = 60.0
 
@@ -129,6 +129,62 @@ def _run_interrupted(recipe: Recipe, root: Path, step: int) -> tuple[int, Path]:
         return int(attempt.progress()["step"]), attempt.leader / CHECKPOINTS
     finally:
         attempt.close()
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What became of the others when a host was gone from one moment to the next."""
+
+    codes: tuple[int | None, ...]
+    """Exit codes of the survivors; None: still there."""
+    seconds: float
+    """From the loss to the end of the last survivor."""
+    failures: tuple[str, ...]
+    """What survivors wrote into their failure files."""
+    left: int
+    """Processes of the job that are still there."""
+    step: int
+    """The newest step that is safe."""
+    saved: Path
+
+
+def lose_host(recipe: Recipe, root: Path, host: int, *, step: int, within: float) -> Loss:
+    """Kills everything on one host once `step` is saved: kill -9, nothing gets to say a word."""
+    attempt = Attempt(root, recipe.job)
+    try:
+        attempt.start()
+        if not attempt.await_step(step, recipe.limit_seconds):
+            raise RecipeError(f"{recipe.name}: never reached step {step}\n{attempt.logs()}")
+        lost_at = time.monotonic()
+        attempt.lose(host)
+        others = [index for index in range(len(attempt.bases)) if index != host]
+        codes = attempt.wait(within)
+        seconds = time.monotonic() - lost_at
+        files = [attempt.bases[index] / "output" / "failure" for index in others]
+        return Loss(
+            codes=tuple(codes[index] for index in others),
+            seconds=round(seconds, 1),
+            failures=tuple(file.read_text() for file in files if file.exists()),
+            left=sum(len(processes_below(base)) for base in attempt.bases),
+            step=int(attempt.progress()["step"]),
+            saved=attempt.leader / CHECKPOINTS,
+        )
+    finally:
+        attempt.close()
+
+
+def run_whole(recipe: Recipe, root: Path, saved: Path | None = None) -> Path:
+    """The leader's folder of a run from its start, or from what was saved, to its end."""
+    return _run_whole(recipe, root, saved)
+
+
+def same_result(recipe: Recipe, one: Path, other: Path) -> bool:
+    """To the bit, or within the tolerance where the framework allows no more."""
+    models = [(base / "model" / recipe.model).read_bytes() for base in (one, other)]
+    if recipe.tolerance == 0:
+        return models[0] == models[1]
+    values = [_metrics(base)[recipe.metric] for base in (one, other)]
+    return abs(values[0] - values[1]) <= recipe.tolerance
 
 
 def _give(saved: Path, attempt: Attempt) -> None:

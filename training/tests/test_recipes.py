@@ -15,7 +15,7 @@ from interrupted import measure
 pytestmark = pytest.mark.slow
 # The ddp recipe has tests of its own, with every way of being interrupted.
 # It and one host alone are in `npm run recipes`.
-ELSEWHERE = ("ddp", "single")
+ELSEWHERE = ("ddp", "single", "mpi-pipe")
 LIGHT = [e for e in CATALOGUE if e.environment == "" and e.name not in ELSEWHERE]
 HEAVY = [entry for entry in CATALOGUE if entry.environment != ""]
 

@@ -166,7 +166,7 @@ def test_mpi_counts_ranks_host_by_host(plan_of: PlanOf) -> None:
     launch = plan_of(HOSTS[0], tidewheel_strategy="mpi", tidewheel_processes_per_host=2)
     told = " ".join(launch.argv)
     assert "-launcher manual -hosts 127.0.0.2,127.0.0.3,127.0.0.4" in told
-    assert "-ppn 2 -n 6" in told
+    assert "-genvnone -ppn 2 -n 6" in told
     assert told.endswith("mpi_rank.py 0 " + f"{sys.executable} -u train.py")
     assert plan_of(HOSTS[2], tidewheel_strategy="mpi").awaits_proxy == 2
 

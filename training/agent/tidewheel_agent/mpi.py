@@ -62,7 +62,8 @@ def starter_arguments(
     argv = [sys.executable, "-u", str(LAUNCH), proxy]
     argv += [starter, "-launcher", "manual", "-hosts", ",".join(hosts)]
     argv += ["-localhost", hosts[0], *(["-iface", interface] if interface else [])]
-    argv += ["-ppn", str(processes), "-n", str(processes * len(hosts))]
+    # Each rank has the variables of its own host, from its proxy, not the first host's.
+    argv += ["-genvnone", "-ppn", str(processes), "-n", str(processes * len(hosts))]
     return [*argv, *script]
 
 

@@ -35,6 +35,9 @@ def _own_gpu(environment: Mapping[str, str], local: int) -> str:
 
 def main() -> None:
     pin, *argv = sys.argv[1:]
+    # mpiexec sends all ranks to the folder that it was started in.
+    if os.path.isdir(own := os.environ.get("SM_MODULE_DIR", "")):
+        os.chdir(own)
     os.environ.update(rank_environment(os.environ, pins=pin == "1"))
     os.execv(argv[0], argv)
 

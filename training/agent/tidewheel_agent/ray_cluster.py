@@ -16,6 +16,7 @@ from .processes import SERVICE_VARIABLE
 from .several import Program
 
 LAUNCH = Path(__file__).with_name("ray_launch.py")
+NODE = Path(__file__).with_name("ray_node.py")
 _HEAD_PORT = 2
 
 
@@ -23,9 +24,10 @@ def head_address(job: Job, port: int) -> str:
     return f"{job.training_hosts[0]}:{port + _HEAD_PORT}"
 
 
-def node_program(job: Job, port: int, cpus: int, gpus: int) -> Program:
-    """`ray start` for this host, in the foreground."""
-    argv = [str(Path(sys.executable).with_name("ray")), "start", "--block"]
+def node_program(job: Job, port: int, cpus: int, gpus: int, join_seconds: float) -> Program:
+    """`ray start` for this host, in the foreground, tried for `join_seconds`."""
+    argv = [sys.executable, "-u", str(NODE), f"{join_seconds:g}"]
+    argv += [str(Path(sys.executable).with_name("ray")), "start", "--block"]
     argv += [f"--node-ip-address={job.current_host}", f"--num-cpus={cpus}", f"--num-gpus={gpus}"]
     argv += [f"--resources={json.dumps({job.current_group: 1000})}", "--disable-usage-stats"]
     if job.current_host == job.training_hosts[0]:

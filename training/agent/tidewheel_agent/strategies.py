@@ -164,11 +164,11 @@ def _mpi(job: Job, settings: Settings, host: Host) -> Launch:
 
 
 def _ray(job: Job, settings: Settings, host: Host) -> Launch:
-    node = node_program(job, settings.master_port, host.cpus, host.gpus)
+    waits = min(settings.peers_seconds, _RAY_JOIN_SECONDS)
+    node = node_program(job, settings.master_port, host.cpus, host.gpus, waits)
     if job.current_host != job.training_hosts[0]:
         return several([node], None)
     script = [sys.executable, "-u", *_script(job)]
-    waits = min(settings.peers_seconds, _RAY_JOIN_SECONDS)
     return several([node], script_program(job, settings.master_port, waits, script))
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import checkpoints
 import tidewheel
 from config import Config
+from pipe import is_piped
 from plan import Plan, shard_files
 from records import read_clicks, read_positions
 
@@ -25,11 +26,17 @@ class Campaign:
     def __init__(self, config: Config, *, is_first: bool) -> None:
         self.config = config
         self.is_first = is_first
-        *training, self.held_out = shard_files(Path(os.environ["SM_CHANNEL_TRAIN"]))
+        # Through a Pipe comes what is trained on; files of a channel `evaluation` say how well.
+        channel = "SM_CHANNEL_EVALUATION" if is_piped() else "SM_CHANNEL_TRAIN"
+        files = shard_files(Path(os.environ[channel]), 1 if is_piped() else 2)
+        training, self.held_out = files[:-1] or files, files[-1]
         self.positions = {path: read_positions(path) for path in training}
         counts = [(path, len(self.positions[path])) for path in training]
         self.plan = Plan(counts, config.batch_size, config.epochs, config.seed)
-        if self.plan.per_epoch == 0:
+        self.total = config.steps if is_piped() else self.plan.total
+        if is_piped() and config.steps == 0:
+            raise ValueError("steps=0: a Pipe does not say how much there is, so say how long")
+        if self.plan.per_epoch == 0 and not is_piped():
             raise ValueError(
                 f"no shard holds batch_size={config.batch_size} records: lower batch_size"
             )
@@ -49,44 +56,44 @@ class Campaign:
             self.say("starting at step 0")
             return 0, {}
         saved, arrays = found
-        if saved.total_steps != self.plan.total:
+        if saved.total_steps != self.total:
             raise ValueError(
                 f"checkpoint of step {saved.step} belongs to another length of training "
-                f"({saved.total_steps} steps, now {self.plan.total}): name another checkpoint "
+                f"({saved.total_steps} steps, now {self.total}): name another checkpoint "
                 "prefix, or bring the old settings and data back"
             )
         self._seconds_before = saved.training_seconds
         self.metrics = dict(saved.metrics)
-        self.say(f"resumed at step {saved.step} of {self.plan.total}")
+        self.say(f"resumed at step {saved.step} of {self.total}")
         return saved.step, arrays
 
     def is_due(self, step: int, steps_now: int = 1) -> bool:
         """Whether a checkpoint is due after `steps_now` more steps led to `step`."""
         every = self.config.checkpoint_steps
         late = time.monotonic() - self._saved_at >= self._interval
-        return late or step // every > (step - steps_now) // every or step >= self.plan.total
+        return late or step // every > (step - steps_now) // every or step >= self.total
 
     def save(self, step: int, arrays: Arrays) -> None:
         self._saved_at = time.monotonic()
         if self.folder is None or not self.is_first:
             return
         seconds = self._seconds_before + time.monotonic() - self._started
-        saved = checkpoints.Saved(step, self.plan.total, seconds, self.metrics)
+        saved = checkpoints.Saved(step, self.total, seconds, self.metrics)
         checkpoints.save(self.folder, saved, arrays, self.config.keep_checkpoints)
 
     def tell(self, step: int, **metrics: float) -> None:
         self.metrics |= {name: round(value, 6) for name, value in metrics.items()}
         if self.is_first:
-            tidewheel.progress(step, self.plan.total, **self.metrics)
+            tidewheel.progress(step, self.total, **self.metrics)
 
     def finish(self, arrays: Arrays, probabilities: npt.NDArray[np.float64]) -> None:
         """Writes the model and what it reached on the held-out shard."""
         labels, _, _ = self.evaluation_data()
-        self.tell(self.plan.total, auc=area_under_curve(labels, probabilities))
+        self.tell(self.total, auc=area_under_curve(labels, probabilities))
         folder = Path(os.environ["SM_MODEL_DIR"])
         learnt = {name: value for name, value in arrays.items() if not name.startswith("adagrad/")}
         (folder / "model.npz").write_bytes(checkpoints.to_bytes(learnt))
-        metrics = {**self.metrics, "step": self.plan.total, "totalSteps": self.plan.total}
+        metrics = {**self.metrics, "step": self.total, "totalSteps": self.total}
         (folder / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
         self.say(f"model saved: {self.metrics}")
 

@@ -29,6 +29,9 @@ class Config:
     """Devices of a host without GPUs, for MirroredStrategy: its CPU in so many parts."""
     seed: int = 17
     """Start of every random choice."""
+    steps: int = 0
+    """Length of the training where the data comes through a Pipe, which does not say how much of it
+    there is; 0 where it lies in files, which are counted."""
     pause: float = 0.0
     """Seconds to wait after each batch: makes small data last long enough to be interrupted."""
 
@@ -36,7 +39,7 @@ class Config:
         problems = [
             f"{item.name}={getattr(self, item.name)}: give a positive number"
             for item in fields(self)
-            if getattr(self, item.name) < (0 if item.name in ("seed", "pause") else 1e-9)
+            if getattr(self, item.name) < (0 if item.name in ("seed", "pause", "steps") else 1e-9)
         ]
         if problems:
             raise ValueError("; ".join(problems))

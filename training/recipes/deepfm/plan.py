@@ -59,12 +59,12 @@ class Plan:
         return found
 
 
-def shard_files(folder: Path) -> list[Path]:
+def shard_files(folder: Path, least: int = 2) -> list[Path]:
     """All shards, in the order of their paths; the last is held out for evaluation."""
     shards = sorted(folder.rglob("*.tfrecord"), key=lambda p: p.relative_to(folder).as_posix())
-    if len(shards) < 2:
+    if len(shards) < least:
         raise ValueError(
-            f"{len(shards)} shards below {folder}: expected two *.tfrecord files or more, "
+            f"{len(shards)} shards below {folder}: expected {least} *.tfrecord files or more, "
             "one of them to evaluate on"
         )
     return shards

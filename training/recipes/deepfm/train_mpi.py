@@ -20,7 +20,8 @@ from mpi4py import MPI
 import tidewheel
 from campaign import Arrays, Campaign, first_weights
 from config import Config
-from records import read_clicks
+from pipe import PipeReader, is_piped
+from records import Click, read_clicks
 from torch_model import TABLES, Weights, logits
 
 
@@ -40,11 +41,16 @@ class Trainer:
         self.step, learnt = ranks.bcast(found)
         start = learnt or first_weights(config, len(example.ids), len(example.values))
         self.weights = {name: torch.from_numpy(value.copy()) for name, value in start.items()}
+        self.pipe: PipeReader | None = None
+        if is_piped():
+            on_host = ranks.Split_type(MPI.COMM_TYPE_SHARED)
+            self.pipe = PipeReader(int(os.environ.get("TIDEWHEEL_LOCAL_RANK", on_host.rank)))
+            self._find_position(self.pipe)
         self.dense = [n for n in self.weights if "/" not in n and n not in TABLES]
 
     def train(self) -> bool:
         """Trains to the end, True; or until told to stop, saved, False."""
-        total = self.campaign.plan.total
+        total = self.campaign.total
         while self.step < total:
             loss = self._learn()
             self.step += 1
@@ -62,6 +68,44 @@ class Trainer:
                 self.campaign.say(f"told to stop: saved step {self.step} and leaving")
                 return False
         return True
+
+    def _find_position(self, pipe: PipeReader) -> None:
+        """Past the batches that were learnt before: read in the first epoch, which says how many an
+        epoch has, left out whole in the others, and read in the last."""
+        pipe.next_epoch()
+        per_epoch = 0
+        while per_epoch < self.step and self._take(pipe) is not None:
+            per_epoch += 1
+        if per_epoch == self.step:
+            return
+        if per_epoch == 0:
+            raise ValueError("the Pipes hold less than a batch: lower batch_size")
+        epochs, batches = divmod(self.step, per_epoch)
+        for _ in range(epochs):
+            pipe.next_epoch()
+        for _ in range(batches):
+            self._take(pipe)
+
+    def _take(self, pipe: PipeReader) -> list[Click] | None:
+        """This rank's share of a batch; None for all as soon as one has too little left."""
+        clicks = pipe.take(self.own)
+        have = np.array([clicks is not None], np.int32)
+        self.ranks.Allreduce(MPI.IN_PLACE, have, MPI.MIN)
+        return clicks if have[0] else None
+
+    def _clicks(self) -> list[Click]:
+        if self.pipe is None:
+            (batch,) = self.campaign.plan.between(self.step, self.step + 1)
+            first = batch.first + self.ranks.rank * self.own
+            positions = self.campaign.positions[batch.shard][first : first + self.own]
+            return list(read_clicks(batch.shard, positions))
+        clicks = self._take(self.pipe)
+        if clicks is None:
+            self.pipe.next_epoch()
+            clicks = self._take(self.pipe)
+        if clicks is None:
+            raise ValueError("the Pipes hold less than a batch: lower batch_size")
+        return clicks
 
     def arrays(self) -> Arrays:
         return {name: value.detach().numpy() for name, value in self.weights.items()}
@@ -84,10 +128,7 @@ class Trainer:
         return told / self.config.batch_size
 
     def _read(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        (batch,) = self.campaign.plan.between(self.step, self.step + 1)
-        first = batch.first + self.ranks.rank * self.own
-        positions = self.campaign.positions[batch.shard][first : first + self.own]
-        clicks = list(read_clicks(batch.shard, positions))
+        clicks = self._clicks()
         return (
             torch.tensor([float(click.label) for click in clicks]),
             torch.tensor([click.ids for click in clicks]),

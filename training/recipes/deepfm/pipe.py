@@ -1,0 +1,83 @@
+"""Records out of SageMaker's Pipes: FIFOs `<channel>_0`, `<channel>_1` …, one for each epoch.
+
+A FIFO has one reader, so each rank of a host has a channel of its own: `train`, `train-1` … by
+local rank, with its part of the shards. Where every host is given all of them (FullyReplicated) a
+rank takes every n-th record of its channel, n being the number of hosts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from records import Click, decode, masked_crc
+
+_OPEN_SECONDS = 300.0
+
+
+def is_piped() -> bool:
+    """Whether the training channel is a Pipe."""
+    said = json.loads(os.environ.get("SM_INPUT_DATA_CONFIG") or "{}")
+    return bool(said.get("train", {}).get("TrainingInputMode") == "Pipe")
+
+
+class PipeReader:
+    def __init__(self, local_rank: int) -> None:
+        said = json.loads(os.environ["SM_INPUT_DATA_CONFIG"])
+        self._channel = "train" if local_rank == 0 else f"train-{local_rank}"
+        if self._channel not in said:
+            raise ValueError(
+                f"there is no channel {self._channel}: declare training.processesPerHost, and each "
+                "process of a host gets a Pipe of its own"
+            )
+        hosts: list[str] = json.loads(os.environ["SM_HOSTS"])
+        divided = said[self._channel].get("S3DistributionType") == "ShardedByS3Key"
+        self._every = 1 if divided else len(hosts)
+        self._first = 0 if divided else hosts.index(os.environ["SM_CURRENT_HOST"])
+        self._epoch = -1
+        self._records: Iterator[Click] = iter(())
+        self._file: BinaryIO | None = None
+
+    def next_epoch(self) -> None:
+        """Leaves what is left of this epoch, and opens the next."""
+        if self._file is not None:
+            self._file.close()
+        self._epoch += 1
+        path = Path(os.environ["SM_INPUT_DIR"]) / "data" / f"{self._channel}_{self._epoch}"
+        deadline = time.monotonic() + _OPEN_SECONDS
+        while not path.exists():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{path} did not appear within {_OPEN_SECONDS:g} s")
+            time.sleep(0.02)
+        self._file = path.open("rb")
+        self._records = self._own(read_stream(self._file, str(path)))
+
+    def take(self, count: int) -> list[Click] | None:
+        """The next records; None when this epoch has fewer left."""
+        taken = list(islice(self._records, count))
+        return taken if len(taken) == count else None
+
+    def _own(self, clicks: Iterator[Click]) -> Iterator[Click]:
+        for number, click in enumerate(clicks):
+            if number % self._every == self._first:
+                yield click
+
+
+def read_stream(file: BinaryIO, name: str) -> Iterator[Click]:
+    """TFRecord frames, file after file without a border, to the end."""
+    offset = 0
+    while head := file.read(12):
+        if len(head) < 12 or struct.unpack("<I", head[8:])[0] != masked_crc(head[:8]):
+            raise ValueError(f"{name} is damaged at byte {offset}: is it plain TFRecord?")
+        length = struct.unpack("<Q", head[:8])[0]
+        content, tail = file.read(length), file.read(4)
+        if len(tail) < 4 or struct.unpack("<I", tail)[0] != masked_crc(content):
+            raise ValueError(f"{name} is damaged at byte {offset}: fetch or pack it again")
+        yield decode(content)
+        offset += 16 + length

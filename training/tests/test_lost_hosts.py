@@ -1,0 +1,70 @@
+"""kill -9 of a host: the others end soon and say why, and the next attempt reaches the result.
+
+Minutes, in the recipes' own environments: `pytest -m heavy tests/test_lost_hosts.py -s`.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from catalogue import CATALOGUE
+from hosts import TRAINING
+from interrupted import Recipe, lose_host, run_whole, same_result
+
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1500)]
+# The gang gives a script ten seconds to end by itself and three more to hear SIGTERM; the rest is
+# for a loaded machine.
+WITHIN_SECONDS = 90.0
+CASES = [
+    pytest.param("mpi", 0, id="mpi: the first host"),
+    pytest.param("mpi", 1, id="mpi: another host"),
+    pytest.param("parameter-server", 0, id="parameter-server: the chief's host"),
+    pytest.param("parameter-server", 1, id="parameter-server: a worker's and its parameters'"),
+    pytest.param("data-service", 0, id="data-service: the host that trains"),
+    pytest.param("data-service", 2, id="data-service: a helper"),
+    pytest.param("ray-two", 0, id="ray: the head's host"),
+    pytest.param("ray-two", 1, id="ray: another host that trains"),
+    pytest.param("ray-two", 2, id="ray: the helper"),
+]
+
+
+@pytest.fixture(scope="session")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lost")
+
+
+def recipe_of(name: str, work: Path) -> Recipe:
+    entry = next(entry for entry in CATALOGUE if entry.name == name)
+    python = Path(sys.executable)
+    if entry.environment:
+        python = TRAINING.parent / f".venv-{entry.environment}" / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"{python} is not there: npm run recipes -- {name} makes it")
+    return entry.make(python, work / "data")
+
+
+@cache
+def undisturbed(name: str, work: Path) -> Path:
+    return run_whole(recipe_of(name, work), work / f"{name}-undisturbed")
+
+
+@pytest.mark.parametrize(("name", "host"), CASES)
+def test_a_lost_host_ends_the_job_soon_and_the_next_attempt_reaches_the_result(
+    name: str, host: int, work: Path, tmp_path: Path
+) -> None:
+    recipe = recipe_of(name, work)
+    step = recipe.interrupt_from + recipe.total // 4
+    loss = lose_host(recipe, tmp_path / "lost", host, step=step, within=WITHIN_SECONDS)
+    print(f"\n{name}, host {host}: the others ended after {loss.seconds} s with {loss.codes}")
+    # Interrupted, not failed: 143 is what the platform knows as a stop.
+    assert set(loss.codes) == {143}
+    assert all(text.startswith("Interrupted: host ") for text in loss.failures)
+    assert len(loss.failures) == len(loss.codes)
+    assert loss.left == 0
+    assert loss.step >= step
+    resumed = run_whole(recipe, tmp_path / "resumed", loss.saved)
+    assert same_result(recipe, undisturbed(name, work), resumed)

@@ -1,0 +1,56 @@
+"""A real mpiexec over several hosts of this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cluster import running
+from conftest import make_host
+
+HOSTS = ("127.0.0.2", "127.0.0.3")
+pytestmark = pytest.mark.slow
+
+SCRIPT = """
+import json, os, sys
+from mpi4py import MPI
+ranks = MPI.COMM_WORLD
+host, local = os.environ["SM_CURRENT_HOST"], int(os.environ["TIDEWHEEL_LOCAL_RANK"])
+everyone = ranks.gather((host, local, ranks.rank, os.getcwd()))
+if ranks.rank == 0:
+    print("ranks:", json.dumps(everyone), flush=True)
+ranks.Barrier()
+"""
+
+
+def test_each_rank_has_the_variables_the_folder_and_the_number_of_its_own_host(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("mpi4py")
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "train.py").write_text(SCRIPT)
+    bases = [
+        make_host(
+            tmp_path / host,
+            host=host,
+            hosts=HOSTS,
+            source=source,
+            hyperparameters={
+                "sagemaker_program": "train.py",
+                "tidewheel_strategy": "mpi",
+                "tidewheel_processes_per_host": 2,
+            },
+        )
+        for host in HOSTS
+    ]
+    with running(bases) as cluster:
+        assert cluster.wait(60) == [0, 0], cluster.log()
+        (line,) = (one for one in cluster.log().splitlines() if one.startswith("ranks: "))
+    assert json.loads(line.removeprefix("ranks: ")) == [
+        [host, local, index * 2 + local, str(bases[index] / "code")]
+        for index, host in enumerate(HOSTS)
+        for local in range(2)
+    ]
