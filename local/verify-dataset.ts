@@ -1,44 +1,29 @@
-/**
- * Checks a sealed dataset from the bucket alone: `npm run verify-dataset -- s3://bucket/pipeline[/generation]`.
- * Every byte of every shard is read; nothing is written.
- */
+/** Checks a sealed dataset from the bucket alone: `npm run verify-dataset -- s3://bucket/pipeline[/generation]`. */
+import * as z from 'zod';
 import { openBlobStore } from '../functions/aws/s3/open-store.ts';
-import { listGenerations } from '../functions/core/packing/sealed-arrivals.ts';
-import { verifyGeneration } from '../functions/core/packing/verify.ts';
+import { readCommandLine, runCommand, UsageError } from './command-line.ts';
+import { verifyAndPrint } from './verify-report.ts';
 
-const USAGE = 'npm run verify-dataset -- s3://bucket/pipeline[/generation]';
+const USAGE = `npm run verify-dataset -- s3://bucket/pipeline[/generation]
 
-async function main(): Promise<number> {
-  const match = /^s3:\/\/([^/]+)\/([^/]+)(?:\/(?:dataset\/)?([^/]+))?\/?$/.exec(process.argv[2] ?? '');
-  const [, bucket, pipeline, wanted] = match ?? [];
-  if (bucket === undefined || pipeline === undefined) {
-    process.stderr.write(`name the dataset: ${USAGE}\n`);
-    return 2;
-  }
+Reads every byte of every shard and compares: lists with the manifest, members with their digests, arrivals with
+shards. Nothing is written. Exit code 0: all is whole; 1: something is not; 2: there is nothing to read.`;
+
+async function verify(args: readonly string[]): Promise<number> {
+  const { positionals } = readCommandLine(args, {
+    options: {},
+    schema: z.object({}),
+    positionals: ['s3://bucket/pipeline'],
+  });
+  const [address = ''] = positionals;
+  const match = /^s3:\/\/([^/]+)\/([^/]+)(?:\/(?:dataset\/)?([^/]+))?\/?$/.exec(address);
+  const [, bucket, pipeline, generation] = match ?? [];
+  if (bucket === undefined || pipeline === undefined)
+    throw new UsageError([
+      `"${address}" names no dataset: write s3://bucket/pipeline or s3://bucket/pipeline/generation`,
+    ]);
   await using opened = await openBlobStore({ bucket });
-  const generations = (await listGenerations(opened.store, pipeline)).filter(
-    ({ generation }) => wanted === undefined || generation === wanted,
-  );
-  if (generations.length === 0) {
-    process.stderr.write(`no sealed generation under s3://${bucket}/${pipeline}/dataset/${wanted ?? ''}\n`);
-    return 2;
-  }
-  let problems = 0;
-  for (const manifest of generations) {
-    if (manifest.pruned === true) {
-      process.stdout.write(`${manifest.generation}: pruned, nothing to read\n`);
-      continue;
-    }
-    const report = await verifyGeneration(opened.store, manifest);
-    problems += report.problems.length;
-    const verdict = report.problems.length === 0 ? 'whole' : `${report.problems.length} PROBLEMS`;
-    const { shards, members, bytes } = report;
-    process.stdout.write(
-      `${manifest.generation}: ${verdict}; ${shards} shards, ${members} members, ${bytes} bytes read\n`,
-    );
-    for (const problem of report.problems.slice(0, 50)) process.stdout.write(`  ${problem}\n`);
-  }
-  return problems === 0 ? 0 : 1;
+  return await verifyAndPrint(opened.store, { pipeline, generation });
 }
 
-process.exitCode = await main();
+await runCommand(USAGE, verify);

@@ -1,65 +1,233 @@
 import { describe, expect, it } from 'vitest';
+import { datasetOf } from '../../../functions/core/dataset.ts';
 import { layout } from '../../../functions/core/layout.ts';
-import { pruneGenerations } from '../../../functions/core/packing/generations.ts';
+import { type PruneRequest, pruneGenerations } from '../../../functions/core/packing/generations.ts';
+import { seededRandom } from '../../../functions/core/packing/order.ts';
+import type { BlobStore } from '../../../functions/core/packing/port.ts';
 import { readSealed } from '../../../functions/core/packing/sealed-arrivals.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
+import { newestVersion, versionsIn } from '../../../functions/core/packing/versions.ts';
+import type { ObjectStore } from '../../../functions/core/ports.ts';
 import { faultyStore, Killed } from '../../fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
+import { declarationOf, runOf as recordOf } from '../../suites/records.ts';
+import { compactAll } from './compaction/ground.ts';
 import { PIPELINE, packAll, settings } from './whole-way.ts';
 
 const incoming = layout.incoming(PIPELINE);
 const runOf = (batch: number): string => `${PIPELINE}-${String(batch).padStart(6, '0')}`;
 
+async function seal(store: MemoryBlobStore, batch: number): Promise<void> {
+  for (let index = 0; index < 5; index += 1)
+    store.seed(`${incoming}${batch}/${index}.jpg`, `${batch} ${index}`);
+  await packAll(store, settings(), runOf(batch));
+}
+
 /** Three generations, whose runs are over. */
 async function three(): Promise<MemoryBlobStore> {
   const store = new MemoryBlobStore();
   for (const batch of [1, 2, 3]) {
-    for (let index = 0; index < 5; index += 1)
-      store.seed(`${incoming}${batch}/${index}.jpg`, `${batch} ${index}`);
-    await packAll(store, settings(), runOf(batch));
+    await seal(store, batch);
     store.seed(layout.report(PIPELINE, runOf(batch)), '{}');
   }
   return store;
 }
 
+const ask = (changes: Partial<PruneRequest> = {}): PruneRequest => ({
+  pipeline: PIPELINE,
+  what: { before: runOf(3) },
+  pin: () => Promise.resolve(undefined),
+  ...changes,
+});
+const pinnedTo = (generation: string) => () => Promise.resolve(generation);
+const newestOf = async (store: MemoryBlobStore) =>
+  (await newestVersion(versionsIn(store), PIPELINE))?.generations;
+
+/** The control plane's view of the same bucket, as a launch has it. */
+function controlView(
+  store: MemoryBlobStore,
+  pause: () => Promise<void> = () => Promise.resolve(),
+): ObjectStore {
+  const view = versionsIn(store);
+  return {
+    bucket: store.bucket,
+    readText: async (key) => {
+      await pause();
+      const text = await view.read(key);
+      return text === undefined ? undefined : { text, etag: '' };
+    },
+    writeText: async (key, text) => {
+      await pause();
+      store.seed(key, text);
+    },
+    createText: (key, text) => view.create(key, text),
+    list: async function* (prefix) {
+      await pause();
+      for (const key of store.keys(prefix)) yield { key, size: 0, etag: '', lastModified: new Date(0) };
+    },
+    listFolders: (prefix) => view.folders(prefix),
+  };
+}
+
+/** Every call takes its time. */
+function slow(store: MemoryBlobStore, pause: () => Promise<void>): BlobStore {
+  const after = async <T>(call: () => Promise<T>): Promise<T> => {
+    await pause();
+    return call();
+  };
+  return {
+    bucket: store.bucket,
+    listPage: (prefix, options) => after(() => store.listPage(prefix, options)),
+    get: (key, options) => after(() => store.get(key, options)),
+    head: (key) => after(() => store.head(key)),
+    put: (key, body, options) => after(() => store.put(key, body, options)),
+    delete: (key, etag) => after(() => store.delete(key, etag)),
+    createUpload: (key) => after(() => store.createUpload(key)),
+    uploadPart: (upload, part, body) => after(() => store.uploadPart(upload, part, body)),
+    completeUpload: (upload, parts) => after(() => store.completeUpload(upload, parts)),
+    abortUpload: (upload) => after(() => store.abortUpload(upload)),
+  };
+}
+
 describe('pruning', () => {
   it('takes old generations out of the dataset and never packs them again', async () => {
     const store = await three();
-    const result = await pruneGenerations(store, { pipeline: PIPELINE, before: runOf(3) });
+    const result = await pruneGenerations(store, ask());
     expect(result).toMatchObject({ kind: 'pruned', generations: [runOf(1), runOf(2)] });
     expect(store.keys(layout.shards(PIPELINE, runOf(1)))).toEqual([]);
     expect(store.objects.has(layout.manifest(PIPELINE, runOf(2)))).toBe(false);
+    expect(await newestOf(store)).toEqual([runOf(3)]);
     const kept = await readSealed(store, PIPELINE, runOf(3));
     expect(kept && (await verifyGeneration(store, kept)).problems).toEqual([]);
     expect(await packAll(store, settings(), runOf(4))).toMatchObject({ samples: 0, rejected: 0 });
   });
 
-  it('deletes nothing while a run may be reading, under a pin, or for an unknown generation', async () => {
+  it('says beforehand what it would delete, and deletes nothing', async () => {
     const store = await three();
     const before = store.keys();
-    const ask = { pipeline: PIPELINE, before: runOf(3) };
-    expect(await pruneGenerations(store, { ...ask, pin: runOf(3) })).toMatchObject({ kind: 'refused' });
-    expect(await pruneGenerations(store, { ...ask, before: runOf(9) })).toMatchObject({ kind: 'refused' });
-    store.objects.delete(layout.report(PIPELINE, runOf(3)));
-    const refused = await pruneGenerations(store, ask);
-    expect(refused).toMatchObject({ kind: 'refused', reason: expect.stringContaining(runOf(3)) as string });
-    store.seed(layout.report(PIPELINE, runOf(3)), '{}');
+    const would = await pruneGenerations(store, ask({ dryRun: true }));
     expect(store.keys()).toEqual(before);
+    const done = await pruneGenerations(store, ask());
+    expect(would).toEqual({ ...done, kind: 'wouldPrune' });
+  });
+
+  it('refuses for every run that reads, for a pin and for an unknown generation, all at once', async () => {
+    const store = await three();
+    const before = store.keys();
+    expect(await pruneGenerations(store, ask({ what: { before: runOf(9) } }))).toMatchObject({
+      kind: 'refused',
+      reasons: [expect.stringContaining(`holds ${runOf(1)}, ${runOf(2)}, ${runOf(3)}`) as string],
+    });
+    for (const batch of [2, 3]) {
+      store.objects.delete(layout.report(PIPELINE, runOf(batch)));
+      await datasetOf(controlView(store), recordOf(PIPELINE, batch));
+    }
+    const refused = await pruneGenerations(store, ask({ pin: pinnedTo(runOf(2)) }));
+    expect(refused).toMatchObject({
+      kind: 'refused',
+      reasons: [
+        expect.stringContaining(`pins ${runOf(2)}`) as string,
+        expect.stringContaining(`${runOf(2)} reads ${runOf(1)}, ${runOf(2)}`) as string,
+        expect.stringContaining(`${runOf(3)} reads`) as string,
+      ],
+    });
+    expect(store.keys().filter((key) => !key.includes('/reads/'))).toEqual(
+      before.filter(
+        (key) => !key.endsWith(`${runOf(2)}/report.json`) && !key.endsWith(`${runOf(3)}/report.json`),
+      ),
+    );
+    const over = [runOf(2), runOf(3)];
+    expect(await pruneGenerations(store, ask({ over }))).toMatchObject({ kind: 'pruned' });
+  });
+
+  it('does not mind a run that will take the newest version, nor a pin that holds nothing of it', async () => {
+    const store = await three();
     store.objects.delete(layout.report(PIPELINE, runOf(3)));
-    expect(await pruneGenerations(store, { ...ask, over: [runOf(3)] })).toMatchObject({ kind: 'pruned' });
+    expect(await pruneGenerations(store, ask())).toMatchObject({ kind: 'pruned' });
+    const { generations } = await datasetOf(controlView(store), recordOf(PIPELINE, 3));
+    expect(generations).toEqual([runOf(3)]);
+    await seal(store, 4);
+    const again = ask({ what: { before: runOf(4) }, pin: pinnedTo(runOf(1)) });
+    expect(await pruneGenerations(store, again)).toMatchObject({ kind: 'refused' });
+  });
+
+  it('minds a run of an older batch that has not begun to read', async () => {
+    const store = await three();
+    store.objects.delete(layout.report(PIPELINE, runOf(2)));
+    expect(await pruneGenerations(store, ask())).toMatchObject({
+      kind: 'refused',
+      reasons: [expect.stringContaining(`${runOf(2)} is going to read`) as string],
+    });
+  });
+
+  it('puts everything back when a pin comes while it looks', async () => {
+    const store = await three();
+    const before = store.keys().filter((key) => !key.startsWith(layout.datasetVersions(PIPELINE)));
+    let looks = 0;
+    const pin = () => Promise.resolve((looks += 1) > 1 ? runOf(2) : undefined);
+    expect(await pruneGenerations(store, ask({ pin }))).toMatchObject({ kind: 'refused' });
+    expect(store.keys().filter((key) => !key.startsWith(layout.datasetVersions(PIPELINE)))).toEqual(before);
+    expect(await newestOf(store)).toEqual([runOf(1), runOf(2), runOf(3)]);
+  });
+
+  it('deletes on request only what compacted generations stand for', async () => {
+    const store = await three();
+    const compacted = await compactAll(store, settings());
+    const whole = await newestOf(store);
+    const result = await pruneGenerations(store, ask({ what: 'replaced' }));
+    expect(result).toMatchObject({ kind: 'pruned', generations: [runOf(1), runOf(2), runOf(3)] });
+    expect(await newestOf(store)).toEqual(whole);
+    const kept =
+      'generation' in compacted ? await readSealed(store, PIPELINE, compacted.generation) : undefined;
+    expect(kept && (await verifyGeneration(store, kept)).problems).toEqual([]);
+    expect(await packAll(store, settings(), runOf(4))).toMatchObject({ samples: 0, rejected: 0 });
+  });
+
+  it('does not touch the old generations of a version that is pinned or read, though they were compacted', async () => {
+    const store = await three();
+    await compactAll(store, settings());
+    const pinned = recordOf(PIPELINE, 3, {
+      declaration: declarationOf(PIPELINE, { dataset: { pin: runOf(2) } }),
+      generations: undefined,
+    });
+    expect((await datasetOf(controlView(store), pinned)).generations).toEqual([runOf(1), runOf(2)]);
+    store.objects.delete(layout.report(PIPELINE, runOf(3)));
+    expect(await pruneGenerations(store, ask({ what: 'replaced' }))).toMatchObject({
+      kind: 'refused',
+      reasons: [expect.stringContaining(`${runOf(3)} reads ${runOf(1)}, ${runOf(2)}`) as string],
+    });
+  });
+
+  it('never deletes what a run reads, whichever of the two is faster', async () => {
+    const outcomes = new Set<string>();
+    for (let seed = 0; seed < 60; seed += 1) {
+      const store = await three();
+      store.objects.delete(layout.report(PIPELINE, runOf(2)));
+      store.objects.delete(layout.report(PIPELINE, runOf(3)));
+      const next = seededRandom(`race ${seed}`);
+      const pause = async (most = 40): Promise<void> => {
+        for (let turn = next() % most; turn > 0; turn -= 1) await Promise.resolve();
+      };
+      const [read, pruned] = await Promise.all([
+        pause(1_200).then(() => datasetOf(controlView(store, pause), recordOf(PIPELINE, 3))),
+        pruneGenerations(slow(store, pause), ask({ over: [runOf(2)] })),
+      ]);
+      for (const generation of read.generations)
+        expect(store.keys(layout.shards(PIPELINE, generation)).length).toBeGreaterThan(0);
+      outcomes.add(`${pruned.kind} ${read.generations.length}`);
+    }
+    expect(outcomes).toContain('pruned 1');
+    expect(outcomes).toContain('refused 3');
   });
 
   it('ends alike wherever it is killed', async () => {
     const calm = await three();
-    await pruneGenerations(calm, { pipeline: PIPELINE, before: runOf(3) });
+    await pruneGenerations(calm, ask());
     for (let seed = 0; seed < 20; seed += 1) {
       const store = await three();
       for (let attempt = 0; ; attempt += 1) {
         try {
-          await pruneGenerations(faultyStore(store, `${seed}/${attempt}`, 0.03), {
-            pipeline: PIPELINE,
-            before: runOf(3),
-          });
+          await pruneGenerations(faultyStore(store, `${seed}/${attempt}`, 0.03), ask());
           break;
         } catch (error: unknown) {
           if (!(error instanceof Killed)) throw error;

@@ -1,0 +1,167 @@
+/** `npm run dataset` against a real S3 server. */
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { s3ObjectStore } from '../../../functions/aws/object-store.ts';
+import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
+import { datasetOf } from '../../../functions/core/dataset.ts';
+import { layout } from '../../../functions/core/layout.ts';
+import { runCommand } from '../../../local/command-line.ts';
+import { datasetCommand, USAGE } from '../../../local/dataset-line.ts';
+import { runOf as recordOf } from '../../suites/records.ts';
+import { packAll, settings } from '../../unit/packing/whole-way.ts';
+import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
+
+const BUCKET = 'dataset-commands';
+const PIPELINE = 'digits';
+const ADDRESS = `s3://${BUCKET}/${PIPELINE}`;
+const FILE = path.join(import.meta.dirname, '../../../local/dataset.ts');
+const run = promisify(execFile);
+const runOf = (batch: number): string => `${PIPELINE}-${String(batch).padStart(6, '0')}`;
+const DECLARATION = `name: ${PIPELINE}\ntraining: { strategy: single }\ncompute: { instanceTypes: [g5.xlarge] }\n`;
+
+let emulator: TestEmulator;
+let client: S3Client;
+let opened: OpenStore;
+
+interface Ended {
+  readonly code: number;
+  readonly output: string;
+  readonly errors: string;
+}
+
+/** The command with its words, as typed, in this process: a start takes longer than most of the work. */
+async function dataset(...words: readonly string[]): Promise<Ended> {
+  const said = { output: '', errors: '' };
+  const keep = (stream: NodeJS.WriteStream, into: keyof typeof said) =>
+    vi.spyOn(stream, 'write').mockImplementation((text) => {
+      said[into] += String(text);
+      return true;
+    });
+  const spies = [keep(process.stdout, 'output'), keep(process.stderr, 'errors')];
+  process.exitCode = 0;
+  try {
+    await runCommand(USAGE, datasetCommand, words);
+    return { code: Number(process.exitCode), ...said };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+    process.exitCode = 0;
+  }
+}
+
+async function drop(batch: number, over = true): Promise<void> {
+  const { store } = opened;
+  for (let index = 0; index < 4; index += 1)
+    await store.put(`${layout.incoming(PIPELINE)}${batch}/ü ${index}+.jpg`, Buffer.from(`${batch} ${index}`));
+  await packAll(store, settings(), runOf(batch));
+  if (over) await store.put(layout.report(PIPELINE, runOf(batch)), Buffer.from('{}'));
+}
+
+const declare = (more = '') =>
+  opened.store.put(layout.pipeline(PIPELINE), Buffer.from(`${DECLARATION}${more}`));
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  const configuration = clientConfiguration(emulator.url);
+  vi.stubEnv('AWS_ENDPOINT_URL', emulator.url);
+  vi.stubEnv('AWS_REGION', 'us-east-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  client = new S3Client({ ...configuration, forcePathStyle: true });
+  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  const { endpoint, region, credentials } = configuration;
+  opened = await openBlobStore({
+    bucket: BUCKET,
+    endpoint,
+    region,
+    credentials: () => Promise.resolve(credentials),
+  });
+}, 120_000);
+
+afterAll(async () => {
+  client.destroy();
+  await opened[Symbol.asyncDispose]();
+  await emulator.stop();
+});
+
+describe('npm run dataset', () => {
+  it('says what it can do, and everything that is typed wrongly at once', async () => {
+    const help = await run(process.execPath, [FILE, '--help']);
+    expect(help.stderr).toBe('');
+    for (const word of ['list', 'versions', 'pin', 'verify', 'compact', 'prune', '--dry-run'])
+      expect(help.stdout).toContain(word);
+    const wrong = await dataset('prnue', 'digits', '--dry-run', '--over', 'x');
+    expect(wrong.code).toBe(2);
+    for (const problem of ['there is no command "prnue"', '"digits" names no dataset', 'belong to prune'])
+      expect(wrong.errors).toContain(problem);
+    expect((await dataset('prune', ADDRESS)).errors).toContain('either GENERATION');
+  });
+
+  it('says so where nothing is there yet', async () => {
+    expect(await dataset('list', ADDRESS)).toMatchObject({
+      code: 0,
+      output: expect.stringContaining('nothing is sealed') as string,
+    });
+    expect((await dataset('versions', ADDRESS)).output).toContain('has no version yet');
+    expect(await dataset('verify', ADDRESS)).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining('there is none') as string,
+    });
+    expect((await dataset('pin', ADDRESS, runOf(1))).errors).toContain('there is none');
+    expect((await dataset('prune', ADDRESS, runOf(1))).errors).toContain('no sealed generation yet');
+    expect((await dataset('compact', ADDRESS)).errors).toContain('put the declaration there first');
+    expect((await dataset('list', 's3://nobodys-bucket/digits')).errors).toMatch(
+      /^✗ GetObject of .*NoSuchBucket/,
+    );
+  });
+
+  it('lists, pins, compacts, verifies and prunes', async () => {
+    await declare();
+    for (const batch of [1, 2, 3]) await drop(batch);
+    expect((await dataset('list', ADDRESS)).output.match(/ {2}sealed {2}1 shard, 4 samples/g)).toHaveLength(
+      3,
+    );
+    expect((await dataset('pin', ADDRESS, runOf(2))).output).toContain(`dataset:\n  pin: ${runOf(2)}`);
+    expect((await dataset('pin', ADDRESS, runOf(7))).code).toBe(1);
+
+    expect((await dataset('compact', ADDRESS, '--dry-run')).output).toContain('would be joined into 1 shard');
+    const compacted = await dataset('compact', ADDRESS);
+    expect(compacted).toMatchObject({ code: 0, errors: '' });
+    const name = /joined into (\S+):/.exec(compacted.output)?.[1] ?? '';
+    expect(name).toMatch(/^digits-000003-c[0-9a-f]{8}$/);
+    expect((await dataset('compact', ADDRESS)).output).toContain('no two small generations');
+    expect((await dataset('versions', ADDRESS)).output.split('\n')[3]).toContain(`compacted ${name} of`);
+    const verified = await dataset('verify', ADDRESS);
+    expect(verified.output.match(/: whole; /g)).toHaveLength(4);
+    expect(verified.code).toBe(0);
+
+    await declare(`dataset: { pin: ${runOf(2)} }\n`);
+    expect(await dataset('prune', ADDRESS, '--replaced')).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining(`pins ${runOf(2)}, which holds ${runOf(1)}, ${runOf(2)}`) as string,
+    });
+    await declare();
+    const would = await dataset('prune', ADDRESS, '--replaced', '--dry-run');
+    expect(would.output).toMatch(/^12 objects \(\d+ bytes\) of digits-000001, .* would be deleted/);
+    expect((await dataset('prune', ADDRESS, '--replaced')).output).toMatch(/^12 objects/);
+    expect((await dataset('prune', ADDRESS, '--replaced')).output).toContain('nothing to delete');
+    expect((await dataset('list', ADDRESS)).output.match(/ {2}pruned/g)).toHaveLength(3);
+    expect(await dataset('verify', ADDRESS, name)).toMatchObject({ code: 0 });
+    expect(await packAll(opened.store, settings(), runOf(4))).toMatchObject({ samples: 0, rejected: 0 });
+  }, 120_000);
+
+  it('deletes nothing that a run reads', async () => {
+    await drop(5, false);
+    const control = s3ObjectStore(client, BUCKET);
+    const { generations } = await datasetOf(control, recordOf(PIPELINE, 5));
+    expect(generations).toHaveLength(2);
+    const refused = await dataset('prune', ADDRESS, runOf(5));
+    expect(refused.errors).toContain(`${runOf(5)} reads ${generations[0]}`);
+    expect(refused.errors).toContain('nothing is deleted');
+    const over = [runOf(4), runOf(5)].join(',');
+    expect((await dataset('prune', ADDRESS, runOf(5), '--over', over)).code).toBe(0);
+    expect((await dataset('versions', ADDRESS)).output).toMatch(/givenUp .* = digits-000005\n$/);
+  }, 60_000);
+});
