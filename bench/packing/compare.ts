@@ -1,191 +1,88 @@
 /**
- * Our packing beside what people use today, on the same made-up S3, in one run: `npm run bench:packing [-- --json]`.
- * Options: --files 20000 --bytes 10000 --rounds 3 --only ours,s5cmd. Outputs are compared before anything is timed.
+ * Our packing beside what people use today, on the same made-up S3, in one run: `npm run bench:packing`. Options:
+ * --set A|B|C|D|all, --rounds 3 (of ours), --peer-rounds 2, --only tidewheel,s5cmd, --json. Outputs are compared, on a
+ * smaller set of the same form, before anything is timed.
  */
-import { execFile, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import os from 'node:os';
-import path from 'node:path';
-import { Readable } from 'node:stream';
-import { parseArgs, promisify } from 'node:util';
-import { buildSync } from 'esbuild';
-import tar from 'tar-stream';
+import { parseArgs } from 'node:util';
+import { competitors, type Tool } from './competitors.ts';
+import { BenchServer, type Measured, measure, type Seen } from './measuring.ts';
 import { pythonTools } from './python-tools.ts';
+import { type BenchSet, SETS } from './sets.ts';
 
-const run = promisify(execFile);
-const HERE = import.meta.dirname;
-
-interface Tool {
-  readonly name: string;
-  readonly command: readonly string[];
-  /** Where its shards lie; undefined for one that only reads. */
-  readonly output: string | undefined;
-}
-
-interface Measured {
-  readonly code: number;
-  readonly seconds: number;
-  readonly cpuSeconds: number;
-  readonly peakBytes: number;
-  readonly errors: string;
-}
-
-interface Control {
-  readonly requests: Record<string, number>;
-  readonly stored: [string, number][];
-}
+const { values } = parseArgs({
+  options: {
+    set: { type: 'string', default: 'A' },
+    rounds: { type: 'string', default: '3' },
+    'peer-rounds': { type: 'string', default: '2' },
+    only: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  },
+});
+const sets = values.set === 'all' ? ['A', 'B', 'C', 'D'] : values.set.split(',');
+const unknown = sets.filter((name) => SETS[name] === undefined);
+if (unknown.length > 0)
+  throw new Error(`--set: there is no ${unknown.join(', ')}, only ${Object.keys(SETS).join(', ')} and all`);
+const [rounds, peerRounds] = [Number(values.rounds), Number(values['peer-rounds'])];
+const wanted = values.only?.split(',');
+const tools = competitors(await pythonTools()).filter(
+  ({ name }) => wanted === undefined || wanted.some((part) => name.includes(part)),
+);
 
 interface Figures {
   readonly tool: string;
   readonly rounds: number;
   readonly filesPerSecond: number;
+  /** Median; the process's start is in it. */
   readonly cpuMicrosecondsPerFile: number;
-  /** Least and greatest of the rounds. */
   readonly cpuSpread: readonly [number, number];
+  /** CPU of a run over a single file. */
+  readonly startMilliseconds: number;
   readonly peakMegabytes: number;
   readonly requests: number;
   readonly outputBytes: number;
 }
 
-const { values } = parseArgs({
-  options: {
-    files: { type: 'string', default: '20000' },
-    bytes: { type: 'string', default: '10000' },
-    rounds: { type: 'string', default: '3' },
-    only: { type: 'string' },
-    json: { type: 'boolean', default: false },
-  },
-});
-const [files, bytes, rounds] = [Number(values.files), Number(values.bytes), Number(values.rounds)];
-/** Every tool is bounded alike: 256 MB of tar. */
-const filesPerShard = Math.max(1, Math.floor(256e6 / (bytes + 1_024)));
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-const tools = await pythonTools();
-const bin = path.join(tools, 'bin');
-const node = process.execPath;
-/** Node programs run bundled, ours and the peers' alike, as they would in a Lambda: loading sources costs 0.7 s. */
-const bundled = (file: string): string => {
-  const outfile = path.join(tools, 'bundles', `${path.basename(file, '.ts')}.mjs`);
-  const banner = {
-    js: "import { createRequire as toRequire } from 'node:module'; const require = toRequire(import.meta.url);",
-  };
-  buildSync({
-    entryPoints: [path.join(HERE, file)],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node24',
-    banner,
-  });
-  return outfile;
+const median = (all: readonly number[]): number => {
+  const sorted = all.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
 };
-const TOOLS: readonly Tool[] = [
-  {
-    name: 'tidewheel',
-    command: [node, bundled('ours.ts')],
-    output: 'bench/dataset/bench-000001/shards/',
-  },
-  { name: 'tidewheel, fetching alone', command: [node, bundled('fetch-only.ts')], output: undefined },
-  { name: 's5cmd and GNU tar', command: ['sh', path.join(HERE, 'peers/s5cmd-tar.sh')], output: 'out/' },
-  {
-    name: 'client-s3 v3 and tar-stream',
-    command: [node, bundled('peers/sdk-tar-stream.ts')],
-    output: 'out/',
-  },
-  {
-    name: 'boto3 and webdataset',
-    command: [path.join(bin, 'python'), path.join(HERE, 'peers/webdataset_boto3.py')],
-    output: 'out/',
-  },
-  {
-    name: 'AWS CRT, fetching alone',
-    command: [path.join(bin, 'python'), path.join(HERE, 'peers/crt_fetch.py')],
-    output: undefined,
-  },
-].filter(
-  ({ name }) => values.only === undefined || values.only.split(',').some((wanted) => name.includes(wanted)),
-);
 
-/** Server on one core, client on the other, where there are two and taskset. */
-const pinned = (core: number, command: readonly string[]): string[] =>
-  os.availableParallelism() > 1 ? ['taskset', '-c', String(core), ...command] : [...command];
-
-async function startServer(): Promise<{ url: string; control: string; stop: () => void }> {
-  const [program = '', ...rest] = pinned(0, [
-    node,
-    path.join(HERE, 'serve.ts'),
-    String(files),
-    String(bytes),
-  ]);
-  const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const line = await new Promise<string>((resolve) =>
-    child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString())),
-  );
-  const { url, control } = JSON.parse(line) as { url: string; control: string };
-  return { url, control, stop: () => child.kill() };
-}
-
-const server = await startServer();
-const environment = {
-  ...process.env,
-  ENDPOINT: server.url,
-  AWS_ENDPOINT_URL_S3: server.url,
-  AWS_ACCESS_KEY_ID: 'bench',
-  AWS_SECRET_ACCESS_KEY: 'bench',
-  AWS_REGION: 'us-east-1',
-  /** Spares the peers the checksum trailers that their newest versions add. */
-  AWS_REQUEST_CHECKSUM_CALCULATION: 'when_required',
-  AWS_RESPONSE_CHECKSUM_VALIDATION: 'when_required',
-  FILES_PER_SHARD: String(filesPerShard),
-  PATH: `${bin}:${process.env['PATH'] ?? ''}`,
-};
-const empty = () => fetch(server.control, { method: 'DELETE' });
-const look = async (): Promise<Control> => (await (await fetch(server.control)).json()) as Control;
-
-async function once(tool: Tool): Promise<Measured> {
-  await empty();
-  const command = ['python3', path.join(HERE, 'peers/measure.py'), ...pinned(1, tool.command)];
-  const { stdout } = await run(command[0] ?? '', command.slice(1), { env: environment, maxBuffer: 64e6 });
-  const measured = JSON.parse(stdout) as Measured;
-  if (measured.code !== 0) throw new Error(`${tool.name} failed: ${measured.errors}`);
-  return measured;
-}
-
-/** Member name to digest over all shards of an output. */
-async function contentsOf(prefix: string): Promise<Map<string, string>> {
-  const contents = new Map<string, string>();
-  for (const [key] of (await look()).stored.filter(([stored]) => stored.startsWith(prefix))) {
-    const body = await (await fetch(`${server.url}/bench/${key}`)).arrayBuffer();
-    const extract = tar.extract();
-    Readable.from([Buffer.from(body)]).pipe(extract);
-    for await (const entry of extract) {
-      const digest = createHash('sha256');
-      for await (const chunk of entry) digest.update(chunk as Buffer);
-      contents.set(entry.header.name, digest.digest('hex'));
-    }
+async function withServer<T>(
+  name: string,
+  files: number,
+  use: (server: BenchServer) => Promise<T>,
+): Promise<T> {
+  const server = await BenchServer.start(name, files);
+  try {
+    return await use(server);
+  } finally {
+    server.stop();
   }
-  return contents;
 }
 
-async function proveEqual(): Promise<void> {
+/** Every member of every output, digest by digest. */
+async function proveEqual(server: BenchServer, set: BenchSet): Promise<void> {
+  await server.keepShards(true);
   let expected: Map<string, string> | undefined;
-  for (const tool of TOOLS) {
-    await once(tool);
+  for (const tool of tools) {
     if (tool.output === undefined) continue;
-    const contents = await contentsOf(tool.output);
-    if (contents.size !== files) throw new Error(`${tool.name} packed ${contents.size} of ${files} files`);
+    await measure(server, tool, { ...set, filesPerShard: Math.ceil(set.compared / 4) * 2 });
+    const contents = await server.contentsOf(tool.output);
+    if (contents.size !== set.compared)
+      throw new Error(`${tool.name} packed ${contents.size} of ${set.compared} files`);
     expected ??= contents;
-    for (const [name, digest] of expected) {
+    for (const [name, digest] of expected)
       if (contents.get(name) !== digest) throw new Error(`${tool.name} holds other bytes for ${name}`);
-    }
   }
 }
 
-const median = (all: readonly number[]): number =>
-  all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0;
-
-function figuresOf(tool: Tool, all: readonly Measured[], seen: Control): Figures {
+function figuresOf(tool: Tool, all: readonly Measured[], set: BenchSet, { seen, start }: Context): Figures {
+  const { files } = set;
   const perFile = all.map(({ cpuSeconds }) => (cpuSeconds / files) * 1e6);
   const output = seen.stored.filter(([key]) => tool.output !== undefined && key.startsWith(tool.output));
   return {
@@ -194,29 +91,69 @@ function figuresOf(tool: Tool, all: readonly Measured[], seen: Control): Figures
     filesPerSecond: Math.round(files / median(all.map(({ seconds }) => seconds))),
     cpuMicrosecondsPerFile: Math.round(median(perFile)),
     cpuSpread: [Math.round(Math.min(...perFile)), Math.round(Math.max(...perFile))],
+    startMilliseconds: Math.round(start.cpuSeconds * 1_000),
     peakMegabytes: Math.round(Math.max(...all.map(({ peakBytes }) => peakBytes)) / 1e6),
     requests: Object.values(seen.requests).reduce((sum, count) => sum + count, 0),
     outputBytes: output.reduce((sum, [, size]) => sum + size, 0),
   };
 }
 
-try {
-  await proveEqual();
-  const measured = new Map<Tool, Measured[]>(TOOLS.map((tool) => [tool, []]));
-  const seen = new Map<Tool, Control>();
-  for (let round = 0; round < rounds; round += 1) {
-    const order = TOOLS.toSorted(() => Math.random() - 0.5);
-    for (const tool of order) {
-      measured.get(tool)?.push(await once(tool));
-      seen.set(tool, await look());
-    }
-  }
-  const table = TOOLS.map((tool) =>
-    figuresOf(tool, measured.get(tool) ?? [], seen.get(tool) ?? { requests: {}, stored: [] }),
-  );
-  if (values.json)
-    console.log(JSON.stringify({ files, bytes, machine: os.cpus()[0]?.model, figures: table }, undefined, 1));
-  else console.table(table.map(({ cpuSpread, ...rest }) => ({ ...rest, cpuSpread: cpuSpread.join('-') })));
-} finally {
-  server.stop();
+interface Context {
+  readonly seen: Seen;
+  readonly start: Measured;
 }
+
+interface Run {
+  readonly tool: Tool;
+  readonly round: number;
+}
+
+async function measureSet(name: string, set: BenchSet): Promise<Figures[]> {
+  say(`set ${name}: comparing outputs of ${set.compared} files`);
+  await withServer(name, set.compared, (server) => proveEqual(server, set));
+  const starts = new Map<Tool, Measured>();
+  await withServer(name, 2, async (server) => {
+    for (const tool of tools) starts.set(tool, await measure(server, tool, set));
+  });
+  const measured = new Map<Tool, Measured[]>(tools.map((tool) => [tool, []]));
+  const seen = new Map<Tool, Seen>();
+  const runs = tools.flatMap((tool): Run[] =>
+    Array.from({ length: tool.isOurs ? rounds : peerRounds }, (_, round) => ({ tool, round })),
+  );
+  const inOrder = runs
+    .map((run) => ({ run, at: run.round + Math.random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ run }) => run);
+  await withServer(name, set.files, async (server) => {
+    for (const { tool, round } of inOrder) {
+      const one = await measure(server, tool, set);
+      say(
+        `set ${name}, round ${round + 1}: ${tool.name} ${((one.cpuSeconds / set.files) * 1e6).toFixed(1)} us`,
+      );
+      measured.get(tool)?.push(one);
+      seen.set(tool, await server.seen());
+    }
+  });
+  return tools.map((tool) => {
+    const start = starts.get(tool);
+    const all = measured.get(tool) ?? [];
+    if (start === undefined) throw new Error(`${tool.name} was never started`);
+    return figuresOf(tool, all, set, { seen: seen.get(tool) ?? { requests: {}, stored: [] }, start });
+  });
+}
+
+const machine = { processor: os.cpus()[0]?.model, cores: os.availableParallelism() };
+const results: object[] = [];
+for (const name of sets) {
+  const set = SETS[name];
+  if (set === undefined) continue;
+  const loadBefore = os.loadavg()[0] ?? 0;
+  const figures = await measureSet(name, set);
+  const load = [loadBefore, os.loadavg()[0] ?? 0].map((one) => Number(one.toFixed(1)));
+  results.push({ set: name, title: set.title, files: set.files, load, figures });
+  if (values.json) continue;
+  process.stdout.write(`\n${set.title} (load of the machine before and after: ${load.join(', ')})\n`);
+  // oxlint-disable-next-line no-console -- a table is what it prints best
+  console.table(figures.map(({ cpuSpread, ...rest }) => ({ ...rest, cpuSpread: cpuSpread.join('-') })));
+}
+if (values.json) process.stdout.write(`${JSON.stringify({ machine, results }, undefined, 1)}\n`);

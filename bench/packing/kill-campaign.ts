@@ -5,7 +5,8 @@
 import { crc32 } from 'node:zlib';
 import { layout } from '../../functions/core/layout.ts';
 import { seededRandom } from '../../functions/core/packing/order.ts';
-import { type Fault, type MemoryS3, regularCorpus, startMemoryS3 } from './memory-s3.ts';
+import { regularCorpus } from './listing.ts';
+import { type Fault, type MemoryS3, startMemoryS3 } from './memory-s3.ts';
 
 const PIPELINE = 'faulty';
 const RUN = 'faulty-000001';

@@ -1,4 +1,5 @@
 /** Listings of the made-up S3, and corpora whose objects exist without being stored. */
+import { createHash } from 'node:crypto';
 
 /** Objects that exist without being stored, in sorted order. */
 export interface Corpus {
@@ -8,6 +9,21 @@ export interface Corpus {
   indexOf(key: string): number | undefined;
   sizeAt(index: number): number;
 }
+
+const LARGEST_PATTERN = 8 * 1024 * 1024;
+const pattern = Buffer.alloc(LARGEST_PATTERN * 2);
+for (let index = 0, state = 1; index < pattern.length; index += 4) {
+  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+  pattern.writeUInt32LE(state, index);
+}
+
+/** Bytes of a made-up object: a window into noise, told apart by its place. */
+export function corpusBody(index: number, size: number): Buffer {
+  const start = (index * 64) % LARGEST_PATTERN;
+  return pattern.subarray(start, start + size);
+}
+
+export const corpusEtag = (index: number): string => createHash('md5').update(String(index)).digest('hex');
 
 const xmlEscape = (text: string): string => encodeURIComponent(text).replaceAll('%2F', '/');
 
@@ -72,6 +88,30 @@ export function regularCorpus(options: {
       return index < options.count ? index : undefined;
     },
     sizeAt: options.size,
+  };
+}
+
+/** As regularCorpus, each number once with `jpg` and once with `json`. */
+export function pairedCorpus(options: {
+  prefix: string;
+  pairs: number;
+  image: (pair: number) => number;
+  json: (pair: number) => number;
+}): Corpus {
+  const { prefix, pairs: count, image, json } = options;
+  const images = regularCorpus({ prefix, count, size: image, suffix: 'jpg' });
+  const texts = regularCorpus({ prefix, count, size: json, suffix: 'json' });
+  const half = (index: number): Corpus => (index % 2 === 0 ? images : texts);
+  return {
+    count: count * 2,
+    keyAt: (index) => half(index).keyAt(index >>> 1),
+    indexOf: (key) => {
+      const image = images.indexOf(key);
+      const text = texts.indexOf(key);
+      if (image !== undefined) return image * 2;
+      return text === undefined ? undefined : text * 2 + 1;
+    },
+    sizeAt: (index) => half(index).sizeAt(index >>> 1),
   };
 }
 

@@ -7,14 +7,27 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
-import { type Corpus, type Entry, listingXml, type Page, type PageRequest, pageOf } from './listing.ts';
-
-export { type Corpus, regularCorpus } from './listing.ts';
+import { type Call, failure, type Reply } from './exchange.ts';
+import {
+  type Corpus,
+  corpusBody,
+  corpusEtag,
+  type Entry,
+  listingXml,
+  type Page,
+  type PageRequest,
+  pageOf,
+} from './listing.ts';
 
 interface Stored {
+  /** Empty where only the size was kept. */
   readonly body: Buffer;
+  readonly size: number;
   readonly etag: string;
 }
+
+/** Larger bodies are forgotten at once where a server keeps none: what is packed would not fit into memory. */
+const KEPT_BYTES = 32 * 1024 * 1024;
 
 export interface Faults {
   /** What to do to the n-th request; undefined lets it pass. */
@@ -27,6 +40,8 @@ export interface MemoryS3Options {
   readonly faults?: Faults;
   /** Added to every answer. */
   readonly latencyMilliseconds?: number;
+  /** False: of shards only the size is kept, once their checksums were seen to be right. May be changed at any time. */
+  readonly keepsShards?: { now: boolean };
   /** The Date that answers name; default: now. */
   readonly date?: string;
 }
@@ -38,29 +53,21 @@ export interface MemoryS3 {
   readonly requests: Map<string, number>;
   readonly objects: Map<string, Stored>;
   bytesOut: number;
+  /** Forgets everything that was written. */
+  clear(): void;
   stop(): Promise<void>;
 }
 
-const LARGEST_PATTERN = 8 * 1024 * 1024;
-const pattern = Buffer.alloc(LARGEST_PATTERN * 2);
-for (let index = 0, state = 1; index < pattern.length; index += 4) {
-  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-  pattern.writeUInt32LE(state, index);
-}
-
-/** Bytes of a made-up object: a window into noise, told apart by its place. */
-export function corpusBody(index: number, size: number): Buffer {
-  const start = (index * 64) % LARGEST_PATTERN;
-  return pattern.subarray(start, start + size);
-}
-
-export const corpusEtag = (index: number): string => createHash('md5').update(String(index)).digest('hex');
-
 export async function startMemoryS3(options: MemoryS3Options = {}): Promise<MemoryS3> {
   const objects = new Map<string, Stored>();
-  const uploads = new Map<string, Map<number, Buffer>>();
+  const uploads = new Map<string, Map<number, Part>>();
   const requests = new Map<string, number>();
-  const state: MemoryS3 = { url: '', port: 0, requests, objects, bytesOut: 0, stop: async () => {} };
+  const clear = (): void => {
+    objects.clear();
+    uploads.clear();
+    requests.clear();
+  };
+  const state: MemoryS3 = { url: '', port: 0, requests, objects, bytesOut: 0, clear, stop: async () => {} };
   const service = new Service({ objects, uploads, state, options });
   const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
     service.receive(request, response),
@@ -77,31 +84,17 @@ export async function startMemoryS3(options: MemoryS3Options = {}): Promise<Memo
   });
 }
 
+interface Part {
+  readonly body: Buffer;
+  readonly size: number;
+}
+
 interface Parts {
   readonly objects: Map<string, Stored>;
-  readonly uploads: Map<string, Map<number, Buffer>>;
+  readonly uploads: Map<string, Map<number, Part>>;
   readonly state: MemoryS3;
   readonly options: MemoryS3Options;
 }
-
-interface Call {
-  readonly method: string;
-  readonly key: string;
-  readonly query: URLSearchParams;
-  readonly headers: http.IncomingHttpHeaders;
-  readonly body: Buffer;
-}
-
-interface Reply {
-  readonly status: number;
-  readonly headers?: Record<string, string>;
-  readonly body?: Buffer | string;
-}
-
-const failure = (status: number, code: string): Reply => ({
-  status,
-  body: `<Error><Code>${code}</Code><Message>${code}</Message></Error>`,
-});
 
 class Service {
   readonly #parts: Parts;
@@ -215,7 +208,8 @@ class Service {
     const { corpus } = this.#parts.options;
     const index = corpus?.indexOf(key);
     if (corpus === undefined || index === undefined) return undefined;
-    return { body: corpusBody(index, corpus.sizeAt(index)), etag: corpusEtag(index) };
+    const size = corpus.sizeAt(index);
+    return { body: corpusBody(index, size), size, etag: corpusEtag(index) };
   }
 
   #get({ key, headers }: Call): Reply {
@@ -247,10 +241,11 @@ class Service {
   #head({ key, headers }: Call): Reply {
     const found = this.#find(key);
     if (found === undefined) return { status: 404 };
-    const length = String(found.body.length);
+    const isKept = found.body.length === found.size;
+    const checksum = isKept ? this.#checksum(headers, found.body) : {};
     return {
       status: 200,
-      headers: { etag: `"${found.etag}"`, 'content-length': length, ...this.#checksum(headers, found.body) },
+      headers: { etag: `"${found.etag}"`, 'content-length': String(found.size), ...checksum },
     };
   }
 
@@ -265,11 +260,21 @@ class Service {
     return { status: 200, headers: { etag: `"${this.#store(key, body)}"` } };
   }
 
+  get #keepsShards(): boolean {
+    return this.#parts.options.keepsShards?.now !== false;
+  }
+
   #store(key: string, body: Buffer): string {
-    const etag = createHash('md5').update(body).digest('hex');
+    const { length: size } = body;
+    const isKept = this.#keepsShards || size < KEPT_BYTES;
+    const etag = isKept ? createHash('md5').update(body).digest('hex') : `${crc32(body)}-1`;
+    return this.#keep(key, { body: isKept ? body : Buffer.alloc(0), size, etag });
+  }
+
+  #keep(key: string, stored: Stored): string {
     if (!this.#parts.objects.has(key)) this.#sortedKeys = undefined;
-    this.#parts.objects.set(key, { body, etag });
-    return etag;
+    this.#parts.objects.set(key, stored);
+    return stored.etag;
   }
 
   #delete({ key, headers }: Call): Reply {
@@ -298,19 +303,25 @@ class Service {
     const sum = headers['x-amz-checksum-crc32'];
     if (typeof sum === 'string' && Buffer.from(sum, 'base64').readUInt32BE() !== crc32(body))
       return failure(400, 'BadDigest');
-    parts.set(Number(query.get('partNumber')), body);
-    return { status: 200, headers: { etag: `"${createHash('md5').update(body).digest('hex')}"` } };
+    const { length: size } = body;
+    const isKept = this.#keepsShards;
+    parts.set(Number(query.get('partNumber')), { body: isKept ? body : Buffer.alloc(0), size });
+    const etag = isKept ? createHash('md5').update(body).digest('hex') : String(crc32(body));
+    return { status: 200, headers: { etag: `"${etag}"` } };
   }
 
   #completeUpload({ key, query }: Call): Reply {
     const id = query.get('uploadId') ?? '';
     const parts = this.#parts.uploads.get(id);
     if (parts === undefined) return failure(404, 'NoSuchUpload');
-    const inOrder = [...parts.entries()].sort(([a], [b]) => a - b).map(([, body]) => body);
-    if (inOrder.slice(0, -1).some(({ length }) => length < 5 * 1024 * 1024))
+    const inOrder = [...parts.entries()].sort(([a], [b]) => a - b).map(([, part]) => part);
+    if (inOrder.slice(0, -1).some(({ size }) => size < 5 * 1024 * 1024))
       return failure(400, 'EntityTooSmall');
     this.#parts.uploads.delete(id);
-    const etag = this.#store(key, Buffer.concat(inOrder));
+    const size = inOrder.reduce((sum, part) => sum + part.size, 0);
+    const body = Buffer.concat(inOrder.map((part) => part.body));
+    const isKept = body.length === size;
+    const etag = isKept ? this.#store(key, body) : this.#keep(key, { body, size, etag: `${id}-${size}` });
     return {
       status: 200,
       body: `<CompleteMultipartUploadResult><ETag>&quot;${etag}&quot;</ETag></CompleteMultipartUploadResult>`,
@@ -348,7 +359,7 @@ class Service {
 
   #entry(key: string): Entry {
     const stored = this.#parts.objects.get(key);
-    return { key, size: stored?.body.length ?? 0, etag: stored?.etag ?? '' };
+    return { key, size: stored?.size ?? 0, etag: stored?.etag ?? '' };
   }
 
   #folders(prefix: string, delimiter: string): Page {
@@ -364,6 +375,7 @@ class Service {
   }
 
   #keys(): string[] {
+    if (this.#sortedKeys?.length !== this.#parts.objects.size) this.#sortedKeys = undefined;
     this.#sortedKeys ??= [...this.#parts.objects.keys()].sort((a, b) =>
       Buffer.compare(Buffer.from(a), Buffer.from(b)),
     );

@@ -1,4 +1,5 @@
 /** Packs one pipeline's arrivals with our engine, in a process of its own, and prints what it took as JSON. */
+import * as z from 'zod';
 import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
 import { layout } from '../../functions/core/layout.ts';
 import { packItem } from '../../functions/core/packing/pack-item.ts';
@@ -8,8 +9,12 @@ import { itemSchema } from '../../functions/core/packing/records.ts';
 import { sealDataset } from '../../functions/core/packing/seal.ts';
 import { packingSchema } from '../../functions/core/pipeline.ts';
 
-const [bucket = 'bench', pipeline = 'bench', runId = 'bench-000001', upTo = 'seal'] = process.argv.slice(2);
-const packing = packingSchema.parse({ label: 'none' });
+const [bucket = 'bench', pipeline = 'bench', runId = 'bench-000001', upTo = 'seal', settings = '{}'] =
+  process.argv.slice(2);
+const packing = packingSchema.parse({
+  label: 'none',
+  ...z.record(z.string(), z.unknown()).parse(JSON.parse(settings)),
+});
 await using opened = await openBlobStore({
   bucket,
   region: 'us-east-1',

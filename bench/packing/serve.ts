@@ -1,26 +1,24 @@
-/** The made-up S3 in a process of its own; prints its address, answers GET /_requests with what it has seen. */
+/**
+ * The made-up S3 in a process of its own: `serve.ts <set> <files>`. Prints its address. At a second address, GET tells what
+ * it has seen, DELETE empties it, and PUT says whether it keeps shards or only their sizes (`?shards=kept`).
+ */
 import http from 'node:http';
-import { regularCorpus, startMemoryS3 } from './memory-s3.ts';
+import { startMemoryS3 } from './memory-s3.ts';
+import { SETS } from './sets.ts';
 
-const [count = '1000', size = '10000'] = process.argv.slice(2);
-const corpus = regularCorpus({
-  prefix: 'bench/incoming/',
-  count: Number(count),
-  size: () => Number(size),
-  suffix: 'jpg',
-});
-const server = await startMemoryS3({ corpus });
-/** Reads what was written and forgets it, so that every tool starts with an empty bucket. */
+const [name = 'A', files] = process.argv.slice(2);
+const set = SETS[name];
+if (set === undefined) throw new Error(`there is no set ${name}, only ${Object.keys(SETS).join(', ')}`);
+const keepsShards = { now: false };
+const server = await startMemoryS3({ corpus: set.corpus(Number(files ?? set.files)), keepsShards });
 const control = http.createServer((request, response) => {
-  if (request.method === 'DELETE') {
-    server.objects.clear();
-    server.requests.clear();
-  }
-  const stored = [...server.objects].map(([key, { body }]) => [key, body.length]);
+  if (request.method === 'DELETE') server.clear();
+  if (request.method === 'PUT') keepsShards.now = request.url?.endsWith('shards=kept') === true;
+  const stored = [...server.objects].map(([key, { size }]) => [key, size]);
   response.end(JSON.stringify({ requests: Object.fromEntries(server.requests), stored }));
 });
 control.listen(0, '127.0.0.1', () => {
   const address = control.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  console.log(JSON.stringify({ url: server.url, control: `http://127.0.0.1:${port}` }));
+  process.stdout.write(`${JSON.stringify({ url: server.url, control: `http://127.0.0.1:${port}` })}\n`);
 });

@@ -1,10 +1,12 @@
-"""boto3 threads feed webdataset's ShardWriter, shards go up with upload_file."""
+"""boto3 threads feed webdataset's ShardWriter, shards go up with upload_file as they are finished."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from botocore.config import Config  # type: ignore[import-untyped]
 
 PREFIX = "bench/incoming/"
 THREADS = 32
+# Fetched and not yet written: memory stays bounded whatever the sizes.
+AHEAD = 4 * THREADS
 
 
 def main() -> None:
@@ -25,18 +29,37 @@ def main() -> None:
     def fetch(key: str) -> tuple[str, bytes]:
         return key, s3.get_object(Bucket="bench", Key=key)["Body"].read()
 
+    def in_order(pool: ThreadPoolExecutor) -> Iterator[tuple[str, bytes]]:
+        running: deque[Future[tuple[str, bytes]]] = deque()
+        for key in keys:
+            running.append(pool.submit(fetch, key))
+            if len(running) >= AHEAD:
+                yield running.popleft().result()
+        while running:
+            yield running.popleft().result()
+
+    def upload(shard: str) -> None:
+        s3.upload_file(shard, "bench", f"out/{Path(shard).name}")
+        Path(shard).unlink()
+
+    # Samples, not files: set C has two files a sample.
+    per_sample = 2 if any(key.endswith(".json") for key in keys[:2]) else 1
+    limit = int(os.environ["FILES_PER_SHARD"]) // per_sample
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPFS", "/dev/shm")) as folder:
         pattern = f"{folder}/shard-%06d.tar"
-        limit = int(os.environ["FILES_PER_SHARD"])
         with (
-            webdataset.ShardWriter(pattern, maxcount=limit, mtime=0, verbose=0) as writer,
+            webdataset.ShardWriter(pattern, maxcount=limit, mtime=0, verbose=0, post=upload) as writer,
             ThreadPoolExecutor(THREADS) as pool,
         ):
-            for key, body in pool.map(fetch, keys):
+            sample: dict[str, Any] = {}
+            for key, body in in_order(pool):
                 name, _, suffix = key[len(PREFIX) :].rpartition(".")
-                writer.write({"__key__": name, suffix: body})
-        for shard in sorted(Path(folder).glob("*.tar")):
-            s3.upload_file(str(shard), "bench", f"out/{shard.name}")
+                if sample and sample["__key__"] != name:
+                    writer.write(sample)
+                    sample = {}
+                sample["__key__"] = name
+                sample[suffix] = body
+            writer.write(sample)
 
 
 main()
