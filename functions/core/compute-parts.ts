@@ -7,16 +7,15 @@ export const TRAINING_GROUP = 'train';
 /** EC2 names; SageMaker's are the same behind `ml.`. */
 export const instanceType = z.string().regex(/^[a-z0-9-]+\.[a-z0-9-]+$/, 'write EC2 names such as g5.xlarge');
 
+const helperName = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,30}$/, 'use 1 to 31 of a-z, 0-9 and hyphens')
+  .refine((name) => name !== TRAINING_GROUP, `${TRAINING_GROUP} is the group that trains, choose another`);
+
 export const helpersSchema = z
   .array(
     z.strictObject({
-      name: z
-        .string()
-        .regex(/^[a-z][a-z0-9-]{0,30}$/, 'use 1 to 31 of a-z, 0-9 and hyphens')
-        .refine(
-          (name) => name !== TRAINING_GROUP,
-          `${TRAINING_GROUP} is the group that trains, choose another`,
-        ),
+      name: helperName,
       instanceType,
       nodes: z.number().int().min(1).max(64),
     }),
@@ -122,6 +121,12 @@ export const regionsSchema = z
     (regions) => new Set(regions.map(({ name }) => name)).size === regions.length,
     'name each region once',
   );
+
+export const mayAddHelpersSchema = z.strictObject({
+  name: helperName.default('helpers'),
+  instanceTypes: z.array(instanceType).min(1).max(20).optional().describe('Default: the c5 family.'),
+  maximumNodes: z.number().int().min(1).max(16).default(4),
+});
 
 export const ec2Schema = z.strictObject({
   image: z

@@ -148,7 +148,10 @@ async function requestOf(
   const built = buildAttempt({
     runId,
     attempt: attempt.attempt,
-    declaration: away === undefined ? declaration : declaredIn(declaration, away.region.name),
+    declaration: withHelpers(
+      away === undefined ? declaration : declaredIn(declaration, away.region.name),
+      attempt.placement,
+    ),
     placement: attempt.placement,
     bucket: away?.region.store.bucket ?? deps.store.bucket,
     ...(away !== undefined && { dataBucket: deps.store.bucket }),
@@ -163,6 +166,12 @@ async function requestOf(
   const all = built.problems.map(({ path, message }) => `${path}: ${message}`).join('; ');
   throw new LaunchRefusedError(`the job of ${attempt.jobName} cannot be made: ${all}`);
 }
+
+/** With the groups that placement added. */
+const withHelpers = (declaration: Pipeline, { topology: { helpers } }: Placement): Pipeline =>
+  helpers === undefined
+    ? declaration
+    : { ...declaration, compute: { ...declaration.compute, helpers: [...helpers] } };
 
 /** With the network of that region: subnets belong to one. */
 function declaredIn(declaration: Pipeline, region: string): Pipeline {

@@ -7,6 +7,7 @@ import {
   ec2Schema,
   helpersSchema,
   instanceType,
+  mayAddHelpersSchema,
   needsSchema,
   regionsSchema,
   vpcSchema,
@@ -120,6 +121,11 @@ const computeFields = z.strictObject({
   helpers: helpersSchema
     .optional()
     .describe('Groups of CPU nodes beside the nodes that train, for strategies that preprocess there.'),
+  mayAddHelpers: mayAddHelpersSchema
+    .optional()
+    .describe(
+      'Such a group may be added when an attempt has measured that its hosts, not its accelerators, set the pace (strategy ray).',
+    ),
   spotWithHelpers: z
     .boolean()
     .optional()
@@ -152,6 +158,11 @@ export const computeSchema = computeFields.superRefine((compute, context) => {
       'nodes',
       `${compute.nodes} and compute.needs exclude each other: leave it out, compute.needs.maximumNodes bounds it`,
     );
+  if (compute.mayAddHelpers !== undefined && (compute.helpers !== undefined || compute.launcher === 'ec2'))
+    problem(
+      'mayAddHelpers',
+      'stands alone: leave out compute.helpers, and let SageMaker launch, which has groups of instances',
+    );
   if (compute.regions !== undefined && compute.launcher === 'ec2')
     problem(
       'regions',
@@ -180,7 +191,7 @@ export const limitsSchema = z.strictObject({
 /** https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html */
 const SCHEDULE = /^(rate\([1-9]\d{0,5} (minute|hour|day)s?\)|cron\(([0-9A-Za-z*?,/#-]+ ){5}[0-9*,/-]+\))$/;
 
-export const pipelineSchema = z.strictObject({
+const pipelineFields = z.strictObject({
   name: pipelineName,
   settle: settleSchema.prefault({}),
   packing: packingSchema.prefault({}),
@@ -200,6 +211,15 @@ export const pipelineSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe('Let a scheduled run train although nothing arrived.'),
+});
+
+export const pipelineSchema = pipelineFields.superRefine(({ training, compute }, context) => {
+  if (compute.mayAddHelpers === undefined || training.strategy === 'ray') return;
+  context.addIssue({
+    code: 'custom',
+    path: ['compute', 'mayAddHelpers'],
+    message: `training.strategy ${training.strategy} runs with its helpers or without them, not as it comes: name them in compute.helpers, or use ray`,
+  });
 });
 
 export type Pipeline = z.infer<typeof pipelineSchema>;

@@ -22,6 +22,15 @@ export const samePool = (a: Pool, b: Pool): boolean =>
 export interface Topology {
   readonly nodes: number;
   readonly acceleratorsPerNode: number;
+  /** CPU nodes that placement added by itself; absent where the pipeline names its groups or has none. */
+  readonly helpers?: readonly HelperNodes[] | undefined;
+}
+
+export interface HelperNodes {
+  /** Of the instance group. */
+  readonly name: string;
+  readonly instanceType: string;
+  readonly nodes: number;
 }
 
 /** One row of the table that explains a placement. */

@@ -19,7 +19,6 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
   const assessed = assess(candidates, {
     model,
     sightings: situation.sightings,
-    records: situation.records,
     work,
     fallbacks: situation.fallbacks,
     secondsLeft,
@@ -194,7 +193,7 @@ function launch(
     topology: candidate.topology,
     ...(candidate.subnetId === undefined ? {} : { subnetId: candidate.subnetId }),
     onDemandHourlyUsd: candidate.onDemandHourlyUsd,
-    ...(input.compute.helpers === undefined ? {} : { helpersHourlyUsd: candidate.helpersHourlyUsd }),
+    ...(candidate.helpersHourlyUsd === 0 ? {} : { helpersHourlyUsd: candidate.helpersHourlyUsd }),
     ...(candidate.transfer === undefined ? {} : { transfer: candidate.transfer }),
     ...(input.expectedSeconds === undefined ? {} : { expectedSeconds: input.expectedSeconds }),
     maximumRunSeconds,

@@ -9,6 +9,9 @@ export interface HelperQuestion {
   readonly region: string;
   /** CPU types that may help; default: the c5 family, the one with listed SageMaker prices. */
   readonly candidates?: readonly string[] | undefined;
+  readonly maximumNodes?: number | undefined;
+  /** USD an hour of one instance; default: the catalog's. A type without a known price is no candidate. */
+  readonly priceOf?: ((instanceType: string) => number | undefined) | undefined;
 }
 
 export interface HelperAdvice {
@@ -29,7 +32,8 @@ const NODE_PENALTY = 0.05;
 /** undefined: a price is unknown, so that nothing can be weighed. */
 export function adviseHelpers(question: HelperQuestion): HelperAdvice | undefined {
   const { workload, instanceType, nodes, region } = question;
-  const price = trainingPrice(instanceType, region)?.hourlyUsd;
+  const priceOf = question.priceOf ?? ((type: string) => trainingPrice(type, region)?.hourlyUsd);
+  const price = priceOf(instanceType);
   if (price === undefined) return undefined;
   const without = forecastStep(workload, { instanceType, nodes });
   const stepUsd = (forecast: StepForecast, hourlyUsd: number): number => forecast.stepSeconds * hourlyUsd;
@@ -39,7 +43,7 @@ export function adviseHelpers(question: HelperQuestion): HelperAdvice | undefine
     return { ...best, reason: `the ${without.bottleneck} is the bottleneck: helpers would wait for it` };
   }
   for (const helpers of helperGroups(question)) {
-    const helperPrice = trainingPrice(helpers.instanceType, region)?.hourlyUsd;
+    const helperPrice = priceOf(helpers.instanceType);
     if (helperPrice === undefined) continue;
     const forecast = forecastStep(workload, { instanceType, nodes, helpers });
     const costRatio = stepUsd(forecast, price * nodes + helperPrice * helpers.nodes) / plainUsd;
@@ -61,12 +65,15 @@ export function adviseHelpers(question: HelperQuestion): HelperAdvice | undefine
 const burden = (costRatio: number, helpers: HelperGroup | undefined): number =>
   costRatio + NODE_PENALTY * Math.max(0, (helpers?.nodes ?? 0) - 1);
 
-function helperGroups({ candidates, nodes }: HelperQuestion): readonly HelperGroup[] {
-  const types = candidates ?? catalogTypes().filter((type) => type.startsWith('c5.'));
+/** The c5 family has listed SageMaker prices. */
+export const HELPER_TYPES: readonly string[] = catalogTypes().filter((type) => type.startsWith('c5.'));
+
+function helperGroups({ candidates, nodes, maximumNodes }: HelperQuestion): readonly HelperGroup[] {
+  const types = candidates ?? HELPER_TYPES;
   return types
     .filter((type) => instanceFacts(type)?.acceleratorCount === 0)
     .flatMap((type) =>
-      Array.from({ length: MAXIMUM_HELPERS_PER_NODE * nodes }, (_, k) => ({
+      Array.from({ length: Math.min(maximumNodes ?? 64, MAXIMUM_HELPERS_PER_NODE * nodes) }, (_, k) => ({
         instanceType: type,
         nodes: k + 1,
       })),

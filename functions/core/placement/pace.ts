@@ -3,13 +3,14 @@
  * measured; elsewhere the throughput model extrapolates from what was measured, or from data sheets, and says how surely.
  */
 import { instanceFacts } from '../catalog/catalog.ts';
-import type { AttemptRecord, Progress } from '../records.ts';
+import type { AttemptRecord, Progress, Topology } from '../records.ts';
 import { forecastStep, type HelperGroup, type Measured, type Workload, workloadOf } from './throughput.ts';
 import type { GangTopology } from './topologies.ts';
 
 export interface Shape {
   readonly instanceType: string;
   readonly nodes: number;
+  readonly helpers?: readonly HelperGroup[] | undefined;
 }
 
 /** One attempt's pace. */
@@ -43,19 +44,14 @@ export const measuredPaces = (attempts: readonly AttemptRecord[]): readonly Meas
     if (after === undefined) return [];
     const steps = after.step - (progressBefore?.step ?? 0);
     const seconds = (after.trainingSeconds ?? 0) - (progressBefore?.trainingSeconds ?? 0);
-    const { instanceType } = placement.pool;
+    const shape = { instanceType: placement.pool.instanceType, ...shapeOf(placement.topology) };
     return steps <= 0 || seconds <= 0
       ? []
-      : [
-          {
-            instanceType,
-            nodes: placement.topology.nodes,
-            stepSeconds: seconds / steps,
-            steps,
-            ...useOf(after),
-          },
-        ];
+      : [{ ...shape, stepSeconds: seconds / steps, steps, ...useOf(after) }];
   });
+
+const shapeOf = ({ nodes, helpers }: Topology): Omit<Shape, 'instanceType'> =>
+  helpers === undefined ? { nodes } : { nodes, helpers };
 
 const useOf = ({ usage, checkpointBytes }: Progress): Partial<MeasuredPace> => ({
   acceleratorUse: percent(usage?.gpuPercent),
@@ -65,6 +61,8 @@ const useOf = ({ usage, checkpointBytes }: Progress): Partial<MeasuredPace> => (
 
 export interface PaceModel {
   paceOf(topology: GangTopology): Pace;
+  /** What a step asks of accelerators and hosts, where an attempt has measured how busy both were. */
+  readonly workload?: Workload | undefined;
 }
 
 /** Weights of an optimiser with two moments, beside the gradient: a checkpoint weighs three gradients. A stated prior. */
@@ -96,7 +94,11 @@ export function paceModel(
     sourceOf(each, helping),
   );
   const own = combine(sources, reference, helping);
+  const seen = sources.findLast(
+    ({ measured: { cpuUse, acceleratorUse } }) => cpuUse !== undefined && acceleratorUse !== undefined,
+  );
   return {
+    ...(seen === undefined ? {} : { workload: seen.workload }),
     paceOf(topology) {
       if (sameShape(topology, reference)) return REFERENCE_PACE;
       if (instanceFacts(topology.instanceType) === undefined) return { ...REFERENCE_PACE, basis: 'unknown' };
@@ -115,19 +117,24 @@ export function paceModel(
   };
 }
 
-const sameShape = (a: Shape, b: Shape): boolean => a.instanceType === b.instanceType && a.nodes === b.nodes;
+export const sameShape = (a: Shape, b: Shape): boolean =>
+  a.instanceType === b.instanceType && a.nodes === b.nodes && groupsOf(a) === groupsOf(b);
 
+const groupsOf = ({ helpers = [] }: Shape): string =>
+  helpers.map(({ instanceType, nodes }) => `${nodes} x ${instanceType}`).join();
+
+/** Of no attempt: what is unsure about it is the way from here to other topologies. */
 const priorOf = (reference: Shape): MeasuredPace => ({
   ...reference,
   stepSeconds: PRIOR_STEP_SECONDS,
-  steps: 1,
+  steps: Number.MAX_SAFE_INTEGER,
 });
 
 /** One measurement a topology: the mean over all its steps, with what was last seen of its use. */
 function pooled(measured: readonly MeasuredPace[]): readonly MeasuredPace[] {
   const byShape = new Map<string, MeasuredPace>();
   for (const each of measured) {
-    const key = `${each.instanceType} ${each.nodes}`;
+    const key = `${each.instanceType} ${each.nodes} ${groupsOf(each)}`;
     const before = byShape.get(key);
     const steps = each.steps + (before?.steps ?? 0);
     const seconds = each.stepSeconds * each.steps + (before ? before.stepSeconds * before.steps : 0);
@@ -167,12 +174,14 @@ function sourceOf(measured: MeasuredPace, helpers: readonly HelperGroup[]): Sour
     // Without an accelerator the CPUs do all the work, whatever the mean over data loading says.
     ...(cpuOnly ? { acceleratorUse: 0, cpuUse: 1 } : {}),
     gradientBytes,
-    helpers,
+    helpers: measured.helpers ?? helpers,
   });
   return {
     measured,
     workload,
-    scale: measured.stepSeconds / forecastStep(workload, { ...measured, helpers }).stepSeconds,
+    scale:
+      measured.stepSeconds /
+      forecastStep(workload, { ...measured, helpers: measured.helpers ?? helpers }).stepSeconds,
     uncertainty: Math.hypot(
       Math.max(OF_A_MEAN, OF_ONE_STEP / Math.sqrt(measured.steps)),
       measured.cpuUse === undefined && !cpuOnly ? USE_UNKNOWN : 0,
@@ -190,7 +199,7 @@ function combine(
   let sum = 0;
   for (const { measured, workload, scale, uncertainty } of sources) {
     const own = sameShape(measured, topology);
-    const forecast = forecastStep(workload, { ...topology, helpers });
+    const forecast = forecastStep(workload, { ...topology, helpers: topology.helpers ?? helpers });
     const spread = own
       ? Math.max(OF_A_MEAN, OF_ONE_STEP / Math.sqrt(measured.steps))
       : Math.hypot(uncertainty, forecast.uncertainty);

@@ -8,6 +8,7 @@ import { attemptTimeoutSeconds } from './attempt-timeout.ts';
 import { choosePlacement } from './choose.ts';
 import { encounterOf, sightingsOfOthers } from './encounters.ts';
 import { formerRunOf } from './former-runs.ts';
+import { HELPER_TYPES } from './helpers.ts';
 import type { MarketSource, MarketView } from './port.ts';
 import { readMarket } from './read-market.ts';
 import { type RegionDeps, readElsewhere } from './regions.ts';
@@ -72,7 +73,7 @@ async function questionFor(
     readMarket(source, {
       gangs: gangsOf(compute),
       spot: compute.market !== 'on-demand',
-      alsoPriced: (compute.helpers ?? []).map((group) => group.instanceType),
+      alsoPriced: helperTypesOf(compute),
     });
   const progress = newestProgress(attempts);
   const [market, sightings, former] = await Promise.all([
@@ -100,6 +101,12 @@ async function questionFor(
     formerPaces: former?.paces,
   };
 }
+
+/** Those of the named groups, and those that may be added. */
+const helperTypesOf = ({ helpers = [], mayAddHelpers: may }: Pipeline['compute']): readonly string[] => [
+  ...helpers.map(({ instanceType }) => instanceType),
+  ...(may === undefined ? [] : (may.instanceTypes ?? HELPER_TYPES)),
+];
 
 /** The furthest that any attempt is proven to have come. */
 const newestProgress = (

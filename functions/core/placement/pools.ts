@@ -1,9 +1,12 @@
 /** The pools a pipeline allows, each with what is known of it; what is pruned keeps its reason. */
+import { instanceFacts } from '../catalog/catalog.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Pool, Topology, Transfer } from '../records.ts';
+import { adviseHelpers } from './helpers.ts';
 import { type Pace, REFERENCE_PACE } from './pace.ts';
 import { helpersIn, type PoolPrices, pricesOf, type Quotes, quotesOf } from './pool-prices.ts';
 import type { MarketView, OnDemandPrice } from './port.ts';
+import type { Workload } from './throughput.ts';
 import { type GangTopology, topologiesOf } from './topologies.ts';
 
 export interface Candidate extends PoolPrices {
@@ -43,6 +46,8 @@ export interface PoolsQuestion {
   /** Where a view does not name the prices of helpers, as in decisions of old. */
   readonly helpersHourlyUsd?: number | undefined;
   readonly paceOf?: ((topology: GangTopology) => Pace) | undefined;
+  /** As measured; without it no helpers are added. */
+  readonly workload?: Workload | undefined;
 }
 
 /** So many are weighed in full; those beyond are the dearest for their speed, on demand. */
@@ -112,7 +117,7 @@ function poolsIn(view: View, question: PoolsQuestion): Pools {
   const helpers = helpersIn(market, question);
   const prices = new Map(market.onDemandPrices.map((each) => [each.instanceType, each]));
   const quotes = quotesOf(market);
-  for (const topology of topologies) {
+  for (const topology of topologies.flatMap((each) => [each, ...helpedBy(each, market, question)])) {
     const price = prices.get(topology.instanceType);
     const pace = paceOf?.(topology) ?? REFERENCE_PACE;
     for (const place of placesOf(view)) {
@@ -123,7 +128,7 @@ function poolsIn(view: View, question: PoolsQuestion): Pools {
           market: kind,
           ...(view.region === undefined ? {} : { region: view.region }),
         };
-        const reason = whyNot(pool, { compute, price, helpers, quotes, region: market.region });
+        const reason = whyNot(pool, { topology, compute, price, helpers, quotes, region: market.region });
         if (reason !== undefined || price === undefined || typeof helpers === 'string') {
           pruned.push({ pool, topology: shapeOf(topology), reason: reason ?? 'no price is known' });
         } else {
@@ -135,7 +140,12 @@ function poolsIn(view: View, question: PoolsQuestion): Pools {
             transfer: view.transfer,
             closed: view.closed,
           };
-          candidates.push({ ...found, helpersHourlyUsd: helpers, ...pricesOf(found, price, market, quotes) });
+          const added = addedUsd(topology, prices);
+          candidates.push({
+            ...found,
+            helpersHourlyUsd: helpers + added,
+            ...pricesOf(found, price, market, quotes),
+          });
         }
       }
     }
@@ -143,9 +153,43 @@ function poolsIn(view: View, question: PoolsQuestion): Pools {
   return { candidates, pruned };
 }
 
-const shapeOf = ({ nodes, acceleratorsPerNode }: GangTopology): Topology => ({ nodes, acceleratorsPerNode });
+const shapeOf = ({ nodes, acceleratorsPerNode, helpers }: GangTopology): Topology => ({
+  nodes,
+  acceleratorsPerNode,
+  ...(helpers === undefined ? {} : { helpers }),
+});
+
+/** The same with a group of CPU nodes, where hosts were measured to set the pace and the pipeline lets them be added. */
+function helpedBy(
+  topology: GangTopology,
+  market: MarketView,
+  { compute, workload }: PoolsQuestion,
+): readonly GangTopology[] {
+  const may = compute.mayAddHelpers;
+  if (may === undefined || workload === undefined || instanceFacts(topology.instanceType) === undefined)
+    return [];
+  const advice = adviseHelpers({
+    workload,
+    instanceType: topology.instanceType,
+    nodes: topology.nodes,
+    region: market.region,
+    candidates: may.instanceTypes,
+    maximumNodes: may.maximumNodes,
+    priceOf: (type) => market.onDemandPrices.find((each) => each.instanceType === type)?.hourlyUsd,
+  });
+  return advice?.helpers === undefined
+    ? []
+    : [{ ...topology, helpers: [{ name: may.name, ...advice.helpers }] }];
+}
+
+const addedUsd = ({ helpers = [] }: GangTopology, prices: ReadonlyMap<string, OnDemandPrice>): number =>
+  helpers.reduce(
+    (sum, { instanceType, nodes }) => sum + nodes * (prices.get(instanceType)?.hourlyUsd ?? 0),
+    0,
+  );
 
 interface Facts {
+  readonly topology: GangTopology;
   readonly compute: Pipeline['compute'];
   readonly price: OnDemandPrice | undefined;
   readonly helpers: number | string;
@@ -153,11 +197,14 @@ interface Facts {
   readonly region: string;
 }
 
-function whyNot(pool: Pool, { compute, price, helpers, quotes, region }: Facts): string | undefined {
+function whyNot(
+  pool: Pool,
+  { topology, compute, price, helpers, quotes, region }: Facts,
+): string | undefined {
   const { instanceType, zoneId, market } = pool;
   if (!price) return `no price of ${instanceType} is known, so its cost cannot be weighed`;
   if (typeof helpers === 'string') return helpers;
-  if (market === 'spot' && compute.helpers && !compute.spotWithHelpers)
+  if (market === 'spot' && (compute.helpers ?? topology.helpers) && !compute.spotWithHelpers)
     return 'AWS does not say whether Spot takes helper groups: set compute.spotWithHelpers: true to try';
   return notOffered(pool, quotes) ? `${instanceType} is not offered in ${zoneId ?? region}` : undefined;
 }

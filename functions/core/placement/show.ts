@@ -43,7 +43,10 @@ const hours = (seconds: number | undefined): string =>
 /** The price is of one node, cost and time are of the gang. What was left out was not weighed. */
 function cellsOf(row: PoolAssessment, at: string | undefined): readonly string[] {
   const { pool, topology, expectedSecondsBetween: between } = row;
-  const name = `${topology ? `${topology.nodes} x ` : ''}${pool.instanceType} ${pool.zoneId ?? pool.region ?? '(any zone)'} ${pool.market}`;
+  const helped = (topology?.helpers ?? [])
+    .map(({ nodes, instanceType }) => ` + ${nodes} x ${instanceType}`)
+    .join('');
+  const name = `${topology ? `${topology.nodes} x ` : ''}${pool.instanceType}${helped} ${pool.zoneId ?? pool.region ?? '(any zone)'} ${pool.market}`;
   if (row.verdict.startsWith('left out')) return [name, '-', '-', '-', '-', '-', '-', '-', row.verdict];
   return [
     name,

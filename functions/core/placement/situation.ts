@@ -6,6 +6,7 @@ import { recentSightings, type Sighting, sightingsOf } from './beliefs.ts';
 import { type MeasuredPace, measuredPaces, type PaceModel, paceModel, type Shape } from './pace.ts';
 import { type Candidate, type Pruned, poolsOf, type RegionView, unitUsd } from './pools.ts';
 import type { MarketView } from './port.ts';
+import type { Workload } from './throughput.ts';
 import { type GangTopology, topologiesOf } from './topologies.ts';
 import { estimateWork, spentUsd, type WorkEstimate } from './work.ts';
 
@@ -59,6 +60,8 @@ export interface Situation {
   /** Stated for `reference`. */
   readonly work: WorkEstimate;
   readonly reference: Shape | undefined;
+  /** What a step asks of accelerators and hosts, where that was measured. */
+  readonly workload: Workload | undefined;
   readonly candidates: readonly Candidate[];
   readonly pruned: readonly Pruned[];
   readonly sightings: readonly Sighting[];
@@ -104,6 +107,7 @@ export function situationOf(input: PlacementInput): Situation {
     input,
     nowMilliseconds,
     reference,
+    workload: model.workload,
     candidates,
     pruned,
     sightings,
@@ -131,7 +135,12 @@ const savedOn = ({ attempts }: PlacementInput): GangTopology | undefined => {
 };
 
 const poolsFor = (input: PlacementInput, model: PaceModel): ReturnType<typeof poolsOf> =>
-  poolsOf({ ...input, savedOn: savedOn(input), paceOf: (topology) => model.paceOf(topology) });
+  poolsOf({
+    ...input,
+    savedOn: savedOn(input),
+    paceOf: (topology) => model.paceOf(topology),
+    workload: model.workload,
+  });
 
 interface Base {
   readonly work: WorkEstimate;

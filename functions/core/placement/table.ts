@@ -1,6 +1,8 @@
 /** The table that explains a placement, and the sentence above it. */
+import { instanceFacts } from '../catalog/catalog.ts';
 import type { PoolAssessment } from '../records.ts';
 import type { Assessed } from './assess.ts';
+import { adviseHelpers } from './helpers.ts';
 import type { Pruned } from './pools.ts';
 import type { Situation } from './situation.ts';
 import { NINE_OF_TEN } from './throughput.ts';
@@ -121,8 +123,7 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
         : 'On-Demand is expected to cost no more than Spot',
     );
   }
-  if (candidate.helpersHourlyUsd > 0)
-    parts.push(`helper groups add $${candidate.helpersHourlyUsd.toFixed(2)} an hour to every row`);
+  parts.push(...aboutHelpers(chosen, situation));
   if (candidate.transfer)
     parts.push(
       `${candidate.transfer.gigabytes.toFixed(1)} GB are copied to ${candidate.pool.region ?? ''} and back for $${candidate.transfer.usd.toFixed(2)}`,
@@ -131,6 +132,22 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
   else if (work.basis === 'assumed')
     parts.push('the deadline cannot be promised until a checkpoint shows the pace');
   return [...parts, ...input.market.notes].join('; ');
+}
+
+function aboutHelpers({ candidate }: Assessed, { input, workload }: Situation): readonly string[] {
+  const { helpersHourlyUsd, topology, pool } = candidate;
+  const added = topology.helpers?.map(({ instanceType, nodes }) => `${nodes} x ${instanceType}`).join(', ');
+  if (added !== undefined)
+    return [`${added} added, because the hosts set the pace: $${helpersHourlyUsd.toFixed(2)} an hour`];
+  if (helpersHourlyUsd > 0) return [`helper groups add $${helpersHourlyUsd.toFixed(2)} an hour to every row`];
+  if (workload === undefined || instanceFacts(pool.instanceType) === undefined) return [];
+  const advice = adviseHelpers({
+    workload,
+    instanceType: pool.instanceType,
+    nodes: topology.nodes,
+    region: pool.region ?? input.market.region,
+  });
+  return advice?.helpers === undefined ? [] : [`${advice.reason}: see compute.helpers`];
 }
 
 /** Nine times out of ten. */

@@ -6,11 +6,14 @@ import { catalogTypes, type InstanceFacts, instanceFacts } from '../catalog/cata
 import { imageFor } from '../launch/images.ts';
 import { trainingType } from '../launch/training-types.ts';
 import type { Pipeline } from '../pipeline.ts';
+import type { HelperNodes } from '../records.ts';
 
 export interface GangTopology {
   readonly instanceType: string;
   readonly nodes: number;
   readonly acceleratorsPerNode: number;
+  /** Of CPU nodes, where placement adds them. */
+  readonly helpers?: readonly HelperNodes[] | undefined;
 }
 
 export interface RuledOut {

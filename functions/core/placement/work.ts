@@ -1,7 +1,7 @@
 /** How much training is left, what a restart costs and what was spent: from attempts and checkpoints, else from priors. */
 import { type AttemptRecord, type Placement, type Progress, samePool } from '../records.ts';
 import { attemptCost } from '../report.ts';
-import type { MeasuredPace } from './pace.ts';
+import { type MeasuredPace, sameShape } from './pace.ts';
 
 /** Provisioning, image and checkpoint load of a SageMaker job, until one has been measured. */
 export const DEFAULT_RESTART_SECONDS = 300;
@@ -44,7 +44,7 @@ export function estimateWork(input: WorkInput): WorkEstimate {
 /** Seconds a step on the topology measured last; undefined where all ran on the same, whose overall mean is as good. */
 function paceOfLast(paces: readonly MeasuredPace[]): number | undefined {
   const last = paces.at(-1);
-  const own = paces.filter((each) => each.instanceType === last?.instanceType && each.nodes === last.nodes);
+  const own = paces.filter((each) => last !== undefined && sameShape(each, last));
   if (own.length === paces.length) return undefined;
   const steps = own.reduce((sum, each) => sum + each.steps, 0);
   return own.reduce((sum, each) => sum + each.steps * each.stepSeconds, 0) / steps;
