@@ -37,15 +37,41 @@ function decodeKey(text: string): string {
 const bareEtag = (text: string): string =>
   text.startsWith('&quot;') ? text.slice(6, -6) : unescapeXml(text).replaceAll('"', '');
 
-function parseEntry(entry: string, decode: (text: string) => string): ListedBlob {
-  const key = elementText(entry, 'Key');
-  const size = Number(elementText(entry, 'Size'));
-  const rawEtag = rawText(entry, 'ETag');
-  const etag = rawEtag === undefined ? undefined : bareEtag(rawEtag);
+/** An element's tags, put together once: a listing asks for them a thousand times. */
+interface Tags {
+  readonly open: string;
+  readonly close: string;
+}
+const tagsOf = (name: string): Tags => ({ open: `<${name}>`, close: `</${name}>` });
+const KEY = tagsOf('Key');
+const SIZE = tagsOf('Size');
+const ETAG = tagsOf('ETag');
+const MODIFIED = tagsOf('LastModified');
+
+interface Part {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What lies between the tags in this part of the document, or undefined. */
+function within(xml: string, { open, close }: Tags, { from, to }: Part): string | undefined {
+  const found = xml.indexOf(open, from);
+  if (found < 0 || found >= to) return undefined;
+  const start = found + open.length;
+  const end = xml.indexOf(close, start);
+  return end < 0 || end > to ? undefined : xml.slice(start, end);
+}
+
+function parseEntry(xml: string, part: Part, decode: (text: string) => string): ListedBlob {
+  const key = within(xml, KEY, part);
+  const size = Number(within(xml, SIZE, part) ?? Number.NaN);
+  const etag = within(xml, ETAG, part);
   if (key === undefined || etag === undefined || !Number.isSafeInteger(size)) {
-    throw new SyntaxError(`a listing names an object without key, size or ETag: ${entry.slice(0, 300)}`);
+    const entry = xml.slice(part.from, Math.min(part.to, part.from + 300));
+    throw new SyntaxError(`a listing names an object without key, size or ETag: ${entry}`);
   }
-  return { key: decode(key), size, etag, lastModified: elementText(entry, 'LastModified') ?? '' };
+  const lastModified = within(xml, MODIFIED, part) ?? '';
+  return { key: decode(unescapeXml(key)), size, etag: bareEtag(etag), lastModified };
 }
 
 /** Parses a ListObjectsV2 answer. */
@@ -56,7 +82,7 @@ export function parseListing(xml: string): ListPage {
   for (let at = xml.indexOf('<Contents>'); at >= 0; ) {
     const end = xml.indexOf('</Contents>', at);
     if (end < 0) throw new SyntaxError('a listing ends in the middle of an entry');
-    objects.push(parseEntry(xml.slice(at, end), decode));
+    objects.push(parseEntry(xml, { from: at, to: end }, decode));
     at = xml.indexOf('<Contents>', end);
   }
   for (let at = xml.indexOf('<CommonPrefixes>'); at >= 0; at = xml.indexOf('<CommonPrefixes>', at + 1)) {

@@ -7,6 +7,7 @@ import { CopyCounter } from './copy-counter.ts';
 import type { Places } from './places.ts';
 import { type BlobStore, joinChunks } from './port.ts';
 import {
+  type ArrivalLine,
   arrivalLine,
   type Exclusion,
   type Manifest,
@@ -48,20 +49,26 @@ const MOST_EXAMPLES = 100;
 
 /** An order-free digest of keys and ETags: equal sums mean equal multisets. */
 export class KeySum {
-  #sum = 0n;
+  readonly #sum = new Uint32Array(LANES);
   count = 0;
 
   add(key: string, etag: string): void {
     const digest = hash('sha256', `${key}\0${etag}`, 'buffer');
-    this.#sum = (this.#sum + digest.readBigUInt64LE(0) + (digest.readBigUInt64LE(8) << 64n)) & MASK;
+    let carry = 0;
+    for (let lane = 0; lane < LANES; lane += 1) {
+      const sum = (this.#sum[lane] ?? 0) + digest.readUInt32LE(lane * 4) + carry;
+      this.#sum[lane] = sum;
+      carry = sum > 0xffff_ffff ? 1 : 0;
+    }
     this.count += 1;
   }
 
   equals(other: KeySum): boolean {
-    return this.count === other.count && this.#sum === other.#sum;
+    return this.count === other.count && this.#sum.every((value, lane) => value === other.#sum[lane]);
   }
 }
-const MASK = (1n << 128n) - 1n;
+/** Of 32 bits, lowest first: one number of 128 bits, which as a bigint would cost a million allocations. */
+const LANES = 4;
 
 export async function accountArrivals(store: BlobStore, books: Books): Promise<Accounts> {
   const packed = new KeySum();
@@ -72,17 +79,17 @@ export async function accountArrivals(store: BlobStore, books: Books): Promise<A
   for (const record of books.records) for (const one of record.exclusions) exclusions.set(one.sample, one);
   const writer = new ArrivalsWriter(store, books.at);
   const planned = new KeySum();
+  const settle = ([key, size, etag, sample]: ArrivalLine): Promise<void> | undefined => {
+    if (typeof sample === 'string') return writer.rejected([key, etag, size, sample]);
+    const exclusion = exclusions.get(sample);
+    if (exclusion !== undefined) return settleExcluded(writer, exclusion, [key, etag, size]);
+    planned.add(key, etag);
+    return writer.packed([key, etag, size, shardOf[sample] ?? NOWHERE]);
+  };
   for (let part = 0; part < books.plan.arrivalParts; part += 1) {
     for (const line of linesOf(await readLines(store, books.at.planArrivals(books.plan.digest, part)))) {
-      const [key, size, etag, sample] = arrivalLine.parse(JSON.parse(line));
-      if (typeof sample === 'string') await writer.rejected([key, etag, size, sample]);
-      else {
-        const exclusion = exclusions.get(sample);
-        if (exclusion === undefined) {
-          planned.add(key, etag);
-          await writer.packed([key, etag, size, shardOf[sample] ?? NOWHERE]);
-        } else await settleExcluded(writer, exclusion, [key, etag, size]);
-      }
+      const full = settle(parseArrival(line));
+      if (full !== undefined) await full;
     }
   }
   if (!planned.equals(packed)) {
@@ -93,6 +100,21 @@ export async function accountArrivals(store: BlobStore, books: Books): Promise<A
   }
   return { ...(await writer.finish(books.plan.objects)), repeated: repeated.count };
 }
+
+/** The common kind of line at once, everything else by its schema. */
+function parseArrival(line: string): ArrivalLine {
+  const value: unknown = JSON.parse(line);
+  return isTakenUp(value) ? value : arrivalLine.parse(value);
+}
+
+const isTakenUp = (value: unknown): value is [string, number, string, number, 0 | 1] =>
+  Array.isArray(value) &&
+  value.length === 5 &&
+  typeof value[0] === 'string' &&
+  typeof value[1] === 'number' &&
+  typeof value[2] === 'string' &&
+  typeof value[3] === 'number' &&
+  (value[4] === 0 || value[4] === 1);
 
 async function settleExcluded(
   writer: ArrivalsWriter,
@@ -163,11 +185,12 @@ export class ArrivalsWriter {
     this.#at = at;
   }
 
-  async packed(line: SealedLine): Promise<void> {
+  /** A promise only when a part is full. */
+  packed(line: SealedLine): Promise<void> | undefined {
     if (line[3] === NOWHERE)
       throw new AccountsDifferError(line[0], 'this arrival is in no shard and has no reason');
     this.#packed += 1;
-    await this.#add(line);
+    return this.#add(line);
   }
 
   async rejected(line: [string, string, number, Rejection, string?]): Promise<void> {
@@ -192,9 +215,9 @@ export class ArrivalsWriter {
     };
   }
 
-  async #add(line: SealedLine): Promise<void> {
+  #add(line: SealedLine): Promise<void> | undefined {
     this.#lines.push(line);
-    if (this.#lines.length >= LINES_IN_PART) await this.#flush();
+    return this.#lines.length >= LINES_IN_PART ? this.#flush() : undefined;
   }
 
   async #flush(): Promise<void> {

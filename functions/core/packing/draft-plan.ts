@@ -38,6 +38,8 @@ export interface AcceptRules {
   readonly labels?: SampleLabels | undefined;
 }
 
+const DIGESTED_AT_ONCE = 64 * 1024;
+
 /** Different suffixes counted; a pipeline with more has no columns. */
 const MOST_COLUMNS = 1_000;
 
@@ -64,6 +66,8 @@ export class DraftPlan {
   /** Bytes to be read, only where images are prepared. */
   readonly #sources: Growing | undefined;
   readonly #digest = createHash('sha256');
+  /** Lines that are not yet in the digest: many at once are cheaper than one by one. */
+  #toDigest = '';
   readonly #columns = new Map<string, number>();
   /** First arrival that is taken. */
   first: ListedBlob | undefined;
@@ -153,14 +157,21 @@ export class DraftPlan {
     const key = object.key.slice(this.#rules.incoming.length);
     const line = JSON.stringify(this.#place(key, object));
     this.#arrivals.add(line);
-    this.#digest.update(line);
+    this.#toDigest += line;
+    if (this.#toDigest.length >= DIGESTED_AT_ONCE) this.#digestPending();
     this.objects += 1;
     this.bytes += object.size;
   }
 
   /** Names the lists: the same arrivals under the same settings make the same plan. */
   digest(settings: string): string {
+    this.#digestPending();
     return this.#digest.copy().update(settings).digest('hex').slice(0, 24);
+  }
+
+  #digestPending(): void {
+    this.#digest.update(this.#toDigest);
+    this.#toDigest = '';
   }
 
   #place(key: string, object: ListedBlob): ArrivalLine {
@@ -174,11 +185,12 @@ export class DraftPlan {
     const { stem, suffix: raw } = splitKey(key);
     const suffix = memberSuffix(raw);
     const name = `${memberStem(stem, alone ? key : undefined)}.${suffix}`;
-    this.#rules.labels?.add(ordinal, key, columnOf(suffix) === 'label');
+    const column = columnOf(suffix);
+    this.#rules.labels?.add(ordinal, key, column === 'label');
     if (first) this.#noteLabel(ordinal, labelOfKey(key, this.#rules.settings));
     /** A label of its own is read only when the sample is packed. */
-    if (columnOf(suffix) === 'label') this.#classes[ordinal] = undefined;
-    this.#count(columnOf(suffix));
+    if (column === 'label') this.#classes[ordinal] = undefined;
+    this.#count(column);
     this.#bytes.add(ordinal, this.#rules.format.plannedBytes(name, this.#sizeOf(object, suffix)));
     this.#sources?.add(ordinal, object.size);
     this.#objects.add(ordinal, 1);

@@ -188,15 +188,20 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   const generations = await accountingGenerations(deps.store, input.pipeline);
   const isSealed = sealedFilter(deps.store, generations, annotations?.version);
   const noData = new Set([incoming, `${incoming}${input.settleMarker ?? ''}`, annotations?.key]);
-  const takeUp = async (object: ListedBlob): Promise<void> => {
+  const takeUp = (object: ListedBlob): void | Promise<void> => {
     if (noData.has(object.key)) return;
     labels?.meet(object.key.slice(incoming.length));
-    if (!(await isSealed(object.key, object.etag))) draft.add(object);
+    const sealed = isSealed(object.key, object.etag);
+    if (sealed === false) draft.add(object);
+    else if (sealed !== true) return sealed.then((is) => (is ? undefined : draft.add(object)));
   };
   let listedAt: string | undefined;
   for await (const page of listInParallel(deps.store, incoming)) {
     listedAt ??= (page.serverTime === undefined ? deps.now() : new Date(page.serverTime)).toISOString();
-    for (const object of page.objects) await takeUp(object);
+    for (const object of page.objects) {
+      const turn = takeUp(object);
+      if (turn !== undefined) await turn;
+    }
   }
   draft.settle();
   return { draft, listedAt: listedAt ?? deps.now().toISOString(), annotations, labels };

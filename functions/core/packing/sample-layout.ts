@@ -32,8 +32,20 @@ export interface LayoutRules {
 
 const LABEL = 'label';
 
+/** A set of files has a handful of suffixes, asked for millions of times. */
+const columns = new Map<string, string>();
+const MOST_COLUMNS_KEPT = 1_000;
+
 /** Column of a suffix: `jpg` is the sample's `image`, `seg.png` its `seg`, anything else its own name. */
 export function columnOf(suffix: string): string {
+  const known = columns.get(suffix);
+  if (known !== undefined) return known;
+  const column = readColumn(suffix);
+  if (columns.size < MOST_COLUMNS_KEPT) columns.set(suffix, column);
+  return column;
+}
+
+function readColumn(suffix: string): string {
   if (suffix === 'cls') return LABEL;
   const dot = suffix.lastIndexOf('.');
   const column = promisedImage(suffix) === undefined ? suffix : dot < 0 ? 'image' : suffix.slice(0, dot);
@@ -66,20 +78,33 @@ interface Read {
 }
 
 function readKeys(sample: PlannedSample, incoming: string): Read[] {
-  const columns = new Set<string>();
+  const columns = sample.members.length > 1 ? new Set<string>() : undefined;
   return sample.members.map((member) => {
     const key = member.key.slice(incoming.length);
     const { stem: raw, suffix: rawSuffix } = splitKey(key);
     const suffix = memberSuffix(rawSuffix);
     const stem = `${memberStem(raw, member.alone ? key : undefined)}${copyMark(sample.repeat)}`;
-    const column = freeColumn(suffix, columns);
-    columns.add(column);
+    const column = columns === undefined ? columnOf(suffix) : freeColumn(suffix, columns);
+    columns?.add(column);
     return { member, stem, suffix, column };
   });
 }
 
 /** Prepared images get the suffix of what they become. */
 function named(all: readonly Read[], settings: PackingSettings): LaidOut[] {
+  if (settings.prepare?.image === undefined) {
+    return all.map(({ member, stem, suffix, column }) => ({
+      kind: 'source',
+      stem,
+      suffix,
+      column,
+      name: `${stem}.${suffix}`,
+      isLabel: column === LABEL,
+      size: member.size,
+      member,
+      prepares: false,
+    }));
+  }
   const suffixes = new Set(all.map(({ suffix }) => suffix));
   return all.map(({ member, stem, suffix: own, column }) => {
     const image = settings.prepare?.image;

@@ -142,7 +142,7 @@ class GenerationCursor {
 }
 
 /** Asked in the listing's order. */
-export type SealedFilter = (key: string, etag: string) => Promise<boolean>;
+export type SealedFilter = (key: string, etag: string) => boolean | Promise<boolean>;
 
 /**
  * A filter for a sorted listing: true for what some generation is done with.
@@ -156,6 +156,8 @@ export function sealedFilter(
   const cursors = manifests
     .filter(({ arrivals }) => arrivals.parts.length > 0)
     .map((manifest) => new GenerationCursor(store, manifest));
+  /** The first generation of all asks nobody. */
+  if (cursors.length === 0) return () => false;
   return async (key, etag) => {
     for (const cursor of cursors) if (await cursor.holds(key, etag, annotations)) return true;
     return false;
