@@ -29,7 +29,8 @@ const TOOLS = {
   dataset: { script: 'local/dataset.ts', python: false },
   explain: { script: 'local/explain.ts', python: false },
   'images:refresh': { script: 'local/images/refresh-cli.ts', python: false },
-  recipes: { script: 'local/recipes/cli.ts', python: true },
+  // Its light recipes run in the tests' environment: MPI is a package there.
+  recipes: { script: 'local/recipes/cli.ts', python: true, develop: true },
   schema: { script: 'local/write-schema.ts', python: false },
   sim: { script: 'bench/sim/main.ts', python: false },
   'test:clients': { script: 'test/clients/main.ts', python: true },
@@ -92,7 +93,7 @@ async function run([name = '', ...args]) {
   const tool = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
   if (!tool)
     throw new SetupError(`there is no tool "${name}"; the tools are ${Object.keys(TOOLS).join(', ')}`);
-  await prepare({ develop: false, python: tool.python });
+  await prepare({ develop: tool.develop ?? false, python: tool.python });
   const { runInForeground } = await import('./setup/program.mjs');
   return runInForeground([places.node, path.join(places.root, tool.script), ...args], { cwd: CALLED_FROM });
 }

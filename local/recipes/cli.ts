@@ -37,7 +37,7 @@ const words = {
 const root = path.resolve(import.meta.dirname, '..', '..');
 const MEASURE = path.join(root, 'training', 'measure', 'measure_recipe.py');
 /** Undisturbed, interrupted and resumed, each within its own limit. */
-const RECIPE_SECONDS = 900;
+const RECIPE_SECONDS = 1500;
 
 const listSchema = z.array(z.object({ name: z.string(), environment: z.enum(ENVIRONMENTS) }));
 type Entry = z.output<typeof listSchema>[number];

@@ -16,6 +16,7 @@ export const rowSchema = z.object({
   same: z.string(),
   is_within: z.boolean(),
   seconds: z.number(),
+  cpu_seconds: z.number(),
 });
 export type Row = z.infer<typeof rowSchema>;
 
@@ -28,6 +29,7 @@ const HEAD = [
   'metric, undisturbed / interrupted',
   'same result',
   'seconds',
+  'CPU seconds',
 ];
 
 /** A table in Markdown, with its columns aligned so that it reads as well in a terminal. */
@@ -41,6 +43,7 @@ export function tableOf(rows: readonly Row[]): string {
     `${row.metric} ${row.undisturbed.toFixed(4)} / ${row.interrupted.toFixed(4)}`,
     row.is_within ? row.same : `NO: ${row.same}`,
     row.seconds.toFixed(0),
+    row.cpu_seconds.toFixed(0),
   ]);
   const widths = HEAD.map((name, column) =>
     Math.max(name.length, ...cells.map((row) => row[column]?.length ?? 0)),

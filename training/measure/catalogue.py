@@ -141,6 +141,7 @@ def _ray(python: Path, data: Path, trainer: str = "torch", training_hosts: int =
         interrupt_from=10,
         total=352,
         check=_was_prepared_on_helpers,
+        limit_seconds=420.0,
     )
 
 

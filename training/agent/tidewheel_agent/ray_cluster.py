@@ -6,6 +6,7 @@ script can say where something runs: `ray.remote(resources={"helpers": 0.01})`.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import zlib
@@ -50,6 +51,10 @@ def _environment(job: Job) -> dict[str, str]:
         # Ray would take all GPUs away from tasks that ask for none.
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
         "RAY_TRAIN_V2_ENABLED": "1",
+        # Else Ray takes a token of the host's user, where there is one, and other hosts have none.
+        # The same on all hosts of a job and on none of another; no secret, as its name is none.
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": hashlib.sha256(f"tidewheel {job.run_id}".encode()).hexdigest(),
     }
 
 

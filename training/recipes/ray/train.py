@@ -12,15 +12,16 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ray
 
 import checkpoints
 import tidewheel
 from config import Config
-from learner import Learner
-from prepare import dataset, rows_from
+
+if TYPE_CHECKING:
+    from learner import Learner
 
 
 def newest() -> tuple[checkpoints.Saved, bytes] | None:
@@ -30,6 +31,8 @@ def newest() -> tuple[checkpoints.Saved, bytes] | None:
 
 def learn(learner: Learner) -> None:
     """From where the learner is to the end, or until told to stop."""
+    from prepare import dataset, rows_from
+
     config, workers = learner.config, learner.workers
     rows = rows_from(
         learner.samples, config, steps_done=learner.step, rank=learner.rank, workers=workers
@@ -45,15 +48,19 @@ def learn(learner: Learner) -> None:
 
 def train_here(config: Config) -> None:
     """Ray prepares, this process trains."""
+    from learner import Learner
+
     learner = Learner(config, rank=0, workers=1, saves=True)
     learner.load(newest())
     learn(learner)
 
 
 def train_worker(told: dict[str, Any]) -> None:
-    """Runs in each worker of TorchTrainer."""
+    """Runs in each worker of TorchTrainer. The driver does without what only workers need."""
     from ray import train
     from ray.train.torch import prepare_model
+
+    from learner import Learner
 
     context = train.get_context()
     workers = context.get_world_size()
