@@ -4,8 +4,10 @@ import type { ArrivalLine } from './records.ts';
 import { type Dealing, NOWHERE } from './sharding.ts';
 import { compress, type LineSpool } from './spool.ts';
 
-/** Text of the lists held at once, in characters. */
-const WINDOW_CHARACTERS = 64e6;
+/** Text of the lists held at once, in characters, with what the lines take beside their text. */
+const WINDOW_CHARACTERS = 96e6;
+/** Fields that an arrival's line does not have, and the objects that hold a line. */
+const CHARACTERS_BESIDE = 100;
 
 interface Placed {
   readonly shard: number;
@@ -72,6 +74,38 @@ export interface ItemList {
   readonly bytes: Buffer;
 }
 
+/** The sample of an arrival's line, without parsing all of it; NaN for one that was rejected. */
+function ordinalOf(line: string): number {
+  const end = line.lastIndexOf(',');
+  return Number(line.slice(line.lastIndexOf(',', end - 1) + 1, end));
+}
+
+/** Lines that the lists will have: samples, and copies of them. */
+function linesOfLists({ shardOf, repeats }: Dealing): number {
+  let lines = repeats.size;
+  for (const shard of shardOf) if (shard !== NOWHERE) lines += 1;
+  return lines;
+}
+
+/** How many windows keep each below its limit. */
+function windowsFor(arrivals: LineSpool, dealing: Dealing, windowCharacters: number): number {
+  const perLine = arrivals.characters / Math.max(1, arrivals.lines) + CHARACTERS_BESIDE;
+  return Math.max(1, Math.ceil((linesOfLists(dealing) * perLine) / windowCharacters));
+}
+
+/** Whether the sample, or a copy of it, is in one of these shards. */
+function isWithin(
+  { dealing, samples, copies }: Dealt,
+  ordinal: number,
+  isMine: (shard: number) => boolean,
+): boolean {
+  if (isMine(dealing.shardOf[ordinal] ?? NOWHERE)) return true;
+  const { first, count } = copiesOf(copies, ordinal);
+  for (let copy = 0; copy < count; copy += 1)
+    if (isMine(dealing.shardOf[samples + first + copy] ?? NOWHERE)) return true;
+  return false;
+}
+
 /** Every item's list, compressed, in the order of items. Reads the arrivals once per window. */
 export function* itemLists(
   arrivals: LineSpool,
@@ -82,12 +116,17 @@ export function* itemLists(
   const items = dealing.itemShards.length - 1;
   if (items <= 0) return;
   const itemOf = itemOfShard(dealing.itemShards);
-  const windows = Math.max(1, Math.ceil(arrivals.characters / windowCharacters));
+  const windows = windowsFor(arrivals, dealing, windowCharacters);
   const perWindow = Math.ceil(items / windows);
   for (let first = 0; first < items; first += perWindow) {
     const end = Math.min(items, first + perWindow);
     const lists: Placed[][] = Array.from({ length: end - first }, () => []);
+    const isMine = (shard: number): boolean => {
+      const item = itemOf[shard] ?? items;
+      return item >= first && item < end;
+    };
     for (const line of arrivals.read()) {
+      if (!isWithin(dealt, ordinalOf(line), isMine)) continue;
       place(line, dealt, (one) => lists[(itemOf[one.shard] ?? 0) - first]?.push(one));
     }
     for (const [index, list] of lists.entries()) {
