@@ -4,7 +4,6 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
@@ -13,6 +12,7 @@ import { dynamoRunStore } from '../../functions/aws/run-store.ts';
 import { layout, runIdOf } from '../../functions/core/layout.ts';
 import { pipelineSchema } from '../../functions/core/pipeline.ts';
 import type { RunReport } from '../../functions/core/report.ts';
+import type { VirtualClock } from '../../local/clock/virtual-clock.ts';
 import { type ApiClient, apiClient } from '../../local/region/api-client.ts';
 import { CREDENTIALS, REGION } from '../../local/region/aws.ts';
 import { type Region, startRegion } from '../../local/region/region.ts';
@@ -55,24 +55,32 @@ export async function playCampaigns(
     graceSeconds: 30,
   });
   try {
+    const { clock } = region;
+    if (clock === undefined) throw new Error('the region goes by the clock on the wall');
     for (const campaign of campaigns) await prepare(region, campaign);
     const started = performance.now();
     // Dropped while the clock stands: the traces and the campaigns begin together.
     for (const { name } of campaigns) await put(region, `${layout.incoming(name)}sample.txt`, 'one sample\n');
-    const startedMs = region.clock?.now() ?? 0;
-    region.clock?.start();
+    const startedMs = clock.now();
+    clock.start();
     const api = apiClient(region.endpoints, region.stack);
-    return await Promise.all(
+    const played = Promise.all(
       campaigns.map(async (campaign) => {
-        const report = await finished(api, runIdOf(campaign.name, 2));
+        const report = await finished(api, clock, campaign);
         const campaignSeconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1_000;
         const wallSeconds = (performance.now() - started) / 1_000;
         return { campaign, report, startedMs, campaignSeconds, wallSeconds };
       }),
     );
+    return await Promise.race([played, endOfEmulator(region)]);
   } finally {
     await region.close();
   }
+}
+
+async function endOfEmulator({ emulatorExited }: Region): Promise<never> {
+  await emulatorExited;
+  throw new Error('the emulator ended in the middle of a campaign');
 }
 
 /** After its last tick a trace begins again: what is past the end of this one has no capacity. */
@@ -166,13 +174,26 @@ async function recordFormerRun(region: Region, campaign: Campaign, declaration: 
   dynamo.destroy();
 }
 
-const POLL_MILLISECONDS = 500;
+/** Of the region's clock: looking is work as well, and a look stops the clock. */
+const LOOK_MILLISECONDS = 30 * 60_000;
 
-async function finished(api: ApiClient, runId: string): Promise<RunReport> {
+/** The run's report, once there is one; an end of the deadline's length without one is a failure. */
+async function finished(api: ApiClient, clock: VirtualClock, campaign: Campaign): Promise<RunReport> {
+  const runId = runIdOf(campaign.name, 2);
+  const giveUpMs = clock.now() + 2 * campaign.deadlineHours * 3_600_000;
   for (;;) {
-    const { body } = await api.call('GET', `/runs/${runId}`);
-    const { report } = body as { report?: RunReport };
-    if (report !== undefined) return report;
-    await sleep(POLL_MILLISECONDS);
+    const release = await reached(clock, clock.now() + LOOK_MILLISECONDS);
+    try {
+      const { body } = await api.call('GET', `/runs/${runId}`);
+      const { report } = body as { report?: RunReport };
+      if (report !== undefined) return report;
+      if (clock.now() > giveUpMs) throw new Error(`${runId} has no report: ${JSON.stringify(body)}`);
+    } finally {
+      release();
+    }
   }
 }
+
+/** Stops the clock at that moment; the function returned lets it go on. */
+const reached = (clock: VirtualClock, momentMs: number): Promise<() => void> =>
+  new Promise((resolve) => clock.at(momentMs, () => resolve(clock.hold('a look at the run'))));
