@@ -63,6 +63,9 @@ export class VirtualClock implements Clock {
   }
 
   at(momentMs: number, action: () => void): () => void {
+    if (Number.isNaN(momentMs)) throw new RangeError('a moment of the virtual clock must be a number');
+    // It never comes, and must not make the end of time the next moment there is.
+    if (momentMs === Number.POSITIVE_INFINITY) return () => undefined;
     const timer = { momentMs, action };
     this.#timers.add(timer);
     this.#changed();

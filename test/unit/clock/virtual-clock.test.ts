@@ -84,6 +84,16 @@ describe('a virtual clock', () => {
     expect(seen).toEqual([]);
   });
 
+  it('never comes to the end of time, and refuses a moment that is none', async () => {
+    let ended = false;
+    clock.at(Number.POSITIVE_INFINITY, () => (ended = true));
+    clock.start();
+    await moment(START + 1);
+    await meanwhile();
+    expect([clock.now(), ended]).toEqual([START + 1, false]);
+    expect(() => clock.at(Number.NaN, () => undefined)).toThrow(RangeError);
+  });
+
   it('calls back at once for a moment that has passed, and never goes back', async () => {
     clock.start();
     await moment(START + 10);
