@@ -54,3 +54,24 @@ def test_each_rank_has_the_variables_the_folder_and_the_number_of_its_own_host(
         for index, host in enumerate(HOSTS)
         for local in range(2)
     ]
+
+
+def test_ranks_that_fail_fail_every_host_with_their_code(tmp_path: Path) -> None:
+    pytest.importorskip("mpi4py")
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "train.py").write_text(
+        "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\nraise SystemExit(7)\n"
+    )
+    bases = [
+        make_host(
+            tmp_path / host,
+            host=host,
+            hosts=HOSTS,
+            source=source,
+            hyperparameters={"sagemaker_program": "train.py", "tidewheel_strategy": "mpi"},
+        )
+        for host in HOSTS
+    ]
+    with running(bases) as cluster:
+        assert cluster.wait(60) == [7, 7], cluster.log(1)

@@ -36,6 +36,9 @@ from .watchdog import Watchdog
 _FOR_SCRIPTS = Path(__file__).resolve().parent.parent / "for_scripts"
 EXIT_CONFIGURATION = 1
 _NEWS_SECONDS = 5.0
+_SERVED_NEWS_SECONDS = 60.0
+"""A service's own end says nothing: an MPI proxy ends with 0 while the first host still finds out
+that its ranks have failed. The leader's word, or its loss, comes within this on a busy host too."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +238,9 @@ def _prepare_and_supervise(
     if launch.serves and leader in gang.view.ended and not end.trouble:
         say(f"host {leader}, which this one served, ended with {gang.view.ended[leader]}")
         return Outcome(gang.view.ended[leader])
+    if launch.serves and end.script_code == 0 and end.trouble and not end.stopped:
+        # What served has ended well, what it served has not.
+        return _judge_trouble(end.trouble, _what_is_safe(job, end))
     return judge(job, end, tail)
 
 
@@ -299,7 +305,7 @@ def _with_late_news(end: End, tail: LogTail, gang: Gang, served: str | None) -> 
         return end
     if served is None and (end.script_code == 0 or tail.tells_own_cause()):
         return end
-    until = time.monotonic() + _NEWS_SECONDS
+    until = time.monotonic() + (_NEWS_SECONDS if served is None else _SERVED_NEWS_SECONDS)
     while time.monotonic() < until and not (
         gang.view.trouble or gang.view.stop_reason or served in gang.view.ended
     ):
