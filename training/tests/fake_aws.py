@@ -70,12 +70,17 @@ def main() -> int:
         if (service, command) == ("s3api", "list-objects-v2"):
             bucket = options[options.index("--bucket") + 1]
             prefix = options[options.index("--prefix") + 1]
-            names = [prefix + name for name in files_below(f"s3://{bucket}/{prefix}")]
-            print(json.dumps({"Contents": [{"Key": name} for name in names]}) if names else "")
+            found = files_below(f"s3://{bucket}/{prefix}")
+            objects = [
+                {"Key": prefix + name, "Size": file.stat().st_size} for name, file in found.items()
+            ]
+            print(json.dumps({"Contents": objects}) if objects else "")
         elif command == "sync":
             source, target = [o for o in options if not o.startswith("--")]
             for name, file in files_below(source).items():
-                place(file, local(target) / name)
+                # Says that it has done all, and has not: FAKE_S3_LOSES names what never arrives.
+                if not fnmatch.fnmatch(name, os.environ.get("FAKE_S3_LOSES", "")):
+                    place(file, local(target) / name)
         else:
             copy(options)
     except OSError as error:

@@ -194,6 +194,7 @@ def test_saves_when_ec2_takes_the_host_back_and_resumes_elsewhere(
     report = first.ended()
     assert report["stoppedBy"] == "spot"
     assert report["exitCode"] != 0
+    assert report["unsavedFiles"] == 0
     reached = int(saved.read_text())
     assert reached == json.loads((tmp_path / "one" / "checkpoints" / "count.json").read_text())
 
@@ -202,6 +203,22 @@ def test_saves_when_ec2_takes_the_host_back_and_resumes_elsewhere(
     second = Host(tmp_path / "two", bucket, url, json.dumps(job()), "attempts/2")
     assert second.ended()["exitCode"] == 0
     assert f"resumed at {reached}" in second.log.read_text()
+
+
+def test_says_when_a_checkpoint_is_not_in_the_bucket_whatever_the_upload_said(
+    tmp_path: Path,
+    bucket: Path,
+    imds: tuple[str, dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FAKE_S3_LOSES", "count.json")
+    put(bucket / "code" / "train.py", SCRIPT.format(steps=3, end=""))
+    host = Host(tmp_path / "host", bucket, imds[0], json.dumps(job()))
+    report = host.ended()
+    assert report["exitCode"] == 0, report
+    assert report["unsavedFiles"] == 1
+    log = host.log.read_text()
+    assert "1 files of checkpoints are NOT in the bucket, count.json among them" in log
 
 
 def test_leaves_when_the_service_asks_for_it(

@@ -94,7 +94,8 @@ function ended(view: FleetView): Verdict {
   const well = reports.filter(({ exitCode, stoppedBy }) => exitCode === 0 && stoppedBy === undefined);
   if (well.length >= nodes) return { TrainingJobStatus: 'Completed', SecondaryStatus: 'Completed' };
   const taken = takenHosts(view);
-  if (taken.length > 0) return failed(`CapacityError: EC2 took back ${taken.join(', ')}`);
+  if (taken.length > 0)
+    return failed(`CapacityError: EC2 took back ${taken.join(', ')}${unsavedOn(reports)}`);
   if (reports.some(({ stoppedBy }) => stoppedBy === 'timeLimit')) {
     return { TrainingJobStatus: 'Stopped', SecondaryStatus: 'MaxRuntimeExceeded' };
   }
@@ -102,6 +103,13 @@ function ended(view: FleetView): Verdict {
     return { TrainingJobStatus: 'Stopped', SecondaryStatus: 'Stopped' };
   }
   return failed(failureOf(view));
+}
+
+/** What was saved there at the last moment is lost: the next attempt goes on from a checkpoint before it. */
+function unsavedOn(reports: readonly HostReport[]): string {
+  const hosts = reports.filter(({ unsavedFiles = 0 }) => unsavedFiles > 0);
+  if (hosts.length === 0) return '';
+  return `; the last checkpoint did not reach the bucket from ${hosts.map(({ instanceId }) => instanceId).join(', ')}`;
 }
 
 const failed = (FailureReason: string): Verdict => ({

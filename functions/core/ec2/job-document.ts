@@ -40,5 +40,7 @@ export const hostReportSchema = z.object({
   /** First 1,024 characters of the failure file. */
   failure: z.string().optional(),
   modelUri: z.string().optional(),
+  /** Files of checkpoints that the host did not find in the bucket after its last upload. */
+  unsavedFiles: z.number().int().min(0).optional(),
 });
 export type HostReport = z.infer<typeof hostReportSchema>;

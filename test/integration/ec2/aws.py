@@ -22,9 +22,10 @@ def split(uri: str) -> tuple[str, str]:
     return bucket, key
 
 
-def keys_below(bucket: str, prefix: str) -> list[str]:
+def objects_below(bucket: str, prefix: str) -> dict[str, int]:
+    """Bytes by key."""
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-    return [str(item["Key"]) for page in pages for item in page.get("Contents", [])]
+    return {str(i["Key"]): int(i["Size"]) for page in pages for i in page.get("Contents", [])}
 
 
 def download(bucket: str, key: str, target: Path) -> None:
@@ -47,7 +48,7 @@ def copy(options: list[str]) -> None:
         sys.stdout.write(s3.get_object(Bucket=bucket, Key=key)["Body"].read().decode())
     elif "--recursive" in options:
         bucket, prefix = split(source)
-        for key in keys_below(bucket, prefix):
+        for key in objects_below(bucket, prefix):
             download(bucket, key, Path(target) / key.removeprefix(prefix))
     else:
         bucket, key = split(target)
@@ -61,7 +62,8 @@ def main() -> int:
         if service == "s3api":
             bucket = options[options.index("--bucket") + 1]
             prefix = options[options.index("--prefix") + 1]
-            contents = [{"Key": key} for key in keys_below(bucket, prefix)]
+            found = objects_below(bucket, prefix)
+            contents = [{"Key": key, "Size": size} for key, size in found.items()]
             print(json.dumps({"Contents": contents}) if contents else "")
         elif command == "sync":
             source, target = [o for o in options if not o.startswith("--")]

@@ -120,6 +120,15 @@ describe('describeFleet', () => {
     });
   });
 
+  it('says when a host that was taken back could not save its last checkpoint', () => {
+    const saved = done('i-1', { exitCode: 143, stoppedBy: 'spot', unsavedFiles: 0 });
+    const lost = done('i-2', { exitCode: 143, stoppedBy: 'spot', unsavedFiles: 2 });
+    expect(outcome({ instances: gone, reports: [saved, lost] }).message).toMatch(
+      /took back i-1, i-2; the last checkpoint did not reach the bucket from i-2$/,
+    );
+    expect(outcome({ instances: gone, reports: [saved] }).message).not.toContain('did not reach');
+  });
+
   it('takes silence for a fault that is not the script’s, and the cost for what it may have been', () => {
     expect(outcome({ instances: gone, reports: [report('i-1'), report('i-2')] })).toMatchObject({
       kind: 'serviceError',

@@ -63,12 +63,16 @@ class Cloud:
 
     def keys(self, uri: str) -> list[str]:
         """Keys below a prefix, relative to it, in order."""
+        return sorted(self.sizes(uri))
+
+    def sizes(self, uri: str) -> dict[str, int]:
+        """Bytes of each object below a prefix, by its key relative to that."""
         bucket, prefix = split_uri(uri)
         said = self._run(
             "s3api", "list-objects-v2", "--bucket", bucket, "--prefix", prefix, "--output", "json"
         )
-        found = json.loads(said or "{}").get("Contents") or []
-        return sorted(str(item["Key"])[len(prefix) :] for item in found)
+        found = json.loads(said.strip() or "{}").get("Contents") or []
+        return {str(item["Key"])[len(prefix) :]: int(item["Size"]) for item in found}
 
     def copy_down(self, uri: str, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -96,3 +100,20 @@ class Cloud:
         """Without --delete: the prefix is shared by all hosts of the run."""
         if folder.is_dir():
             self._run("s3", "sync", "--only-show-errors", str(folder), uri)
+
+    def missing(self, folder: Path, uri: str) -> list[str]:
+        """Files of a folder that are not below the prefix with all their bytes, whatever a sync
+        said. What is being written (.tmp, or hidden) is not counted."""
+        there = self.sizes(uri.rstrip("/") + "/")
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        names = {str(path.relative_to(folder)): path.stat().st_size for path in files}
+        return sorted(
+            name
+            for name, size in names.items()
+            if there.get(name) != size and not _is_temporary(name)
+        )
+
+
+def _is_temporary(name: str) -> bool:
+    last = name.rpartition("/")[2]
+    return last.startswith(".") or last.endswith(".tmp")

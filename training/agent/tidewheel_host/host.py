@@ -25,6 +25,7 @@ from .rendezvous import default_interface, meet
 _GRACE_SECONDS = 75
 """EC2 gives two minutes: what is left after the agent is for the last upload."""
 _FAILURE_CHARACTERS = 1_024
+_UPLOAD_ATTEMPTS = 3
 
 
 def _now() -> str:
@@ -76,6 +77,8 @@ class Report:
     stopped_by: str | None = None
     failure: str | None = None
     model_uri: str | None = None
+    unsaved: list[str] | None = None
+    """Files of checkpoints that are not in the bucket, after all attempts; empty: all are."""
 
     def text(self) -> str:
         said = {
@@ -86,6 +89,7 @@ class Report:
             "stoppedBy": self.stopped_by,
             "failure": self.failure,
             "modelUri": self.model_uri,
+            "unsavedFiles": None if self.unsaved is None else len(self.unsaved),
         }
         return json.dumps({name: value for name, value in said.items() if value is not None})
 
@@ -117,7 +121,7 @@ def _train(around: Surroundings, report: Report) -> int:
     cloud.copy_down(job.checkpoint_uri, base / "checkpoints")
     cloud.write(f"{around.hosts_uri}{report.instance_id}.json", report.text())
     code = _run_agent(around, job, report)
-    cloud.sync_up(base / "checkpoints", job.checkpoint_uri)
+    report.unsaved = _save_all(cloud, base / "checkpoints", job.checkpoint_uri)
     if code == 0 and rank == 0 and report.stopped_by is None:
         report.model_uri = _upload_model(cloud, base, job)
     if code != 0:
@@ -153,6 +157,29 @@ def _run_agent(around: Surroundings, job: HostJob, report: Report) -> int:
     finally:
         done.set()
         keeper.join(timeout=60)
+
+
+def _save_all(cloud: Cloud, folder: Path, uri: str) -> list[str]:
+    """The last upload, looked at in the bucket: SageMaker's own uploader gives no such word.
+    Returns what is still missing."""
+    missing: list[str] = []
+    for _ in range(_UPLOAD_ATTEMPTS):
+        try:
+            cloud.sync_up(folder, uri)
+            missing = cloud.missing(folder, uri)
+        except CloudError as error:
+            print(f"[tidewheel] the upload of checkpoints failed: {error}", flush=True)
+            missing = [str(path) for path in folder.rglob("*") if path.is_file()]
+            continue
+        if not missing:
+            print("[tidewheel] all checkpoints are in the bucket", flush=True)
+            return []
+    print(
+        f"[tidewheel] {len(missing)} files of checkpoints are NOT in the bucket, "
+        f"{missing[0] if missing else ''} among them",
+        flush=True,
+    )
+    return missing
 
 
 def _keep_saved(around: Surroundings, job: HostJob, done: threading.Event) -> None:
