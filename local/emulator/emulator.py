@@ -168,6 +168,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     mends.admit_events_of_services_beside()
     mends.fail_callbacks_with_their_function()
     mends.encrypt_with_the_accounts_key()
+    mends.tell_what_was_copied()
     snapshots = Snapshots(options.state / "snapshots", lock_fd)
     loop = asyncio.get_running_loop()
     asked_to_stop = asyncio.Event()

@@ -6,7 +6,9 @@ longer shows a fault, that test fails and the mend can go.
 
 from __future__ import annotations
 
+import base64
 import threading
+import zlib
 from typing import Any
 
 from ministack.core import lambda_runtime
@@ -144,6 +146,29 @@ def encrypt_with_the_accounts_key() -> None:
         return resolve(headers, bucket_name)
 
     s3._resolve_sse_write_headers = resolve_with_key
+
+
+def tell_what_was_copied() -> None:
+    """Sends the CRC-32 of a copied part, and keeps it, where the upload was created with one.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyPartResult.html
+    """
+    copy_part = s3._upload_part_copy
+
+    def copy_and_tell(bucket_name: str, key: str, query: dict[str, Any], headers: Any) -> Any:
+        answer = copy_part(bucket_name, key, query, headers)
+        status, answer_headers, body = answer
+        upload = s3._multipart_uploads.get(s3._qp(query, "uploadId"), {})
+        if status != 200 or upload.get("checksum_algorithm") != "CRC32":
+            return answer
+        part = upload["parts"][int(s3._qp(query, "partNumber", "1"))]
+        checksum = base64.b64encode(zlib.crc32(part["body"]).to_bytes(4, "big"))
+        part["checksums"] = {"CRC32": checksum.decode()}
+        end = b"</CopyPartResult>"
+        told = b"<ChecksumCRC32>" + checksum + b"</ChecksumCRC32>"
+        return status, answer_headers, body.replace(end, told + end)
+
+    s3._upload_part_copy = copy_and_tell
 
 
 def stop_workers() -> None:

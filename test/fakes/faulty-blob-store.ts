@@ -25,6 +25,7 @@ export function faultyStore(store: BlobStore, seed: string, rate: number): BlobS
     delete: (key, etag) => fail(() => store.delete(key, etag)),
     createUpload: (key) => fail(() => store.createUpload(key)),
     uploadPart: (upload, part, body) => fail(() => store.uploadPart(upload, part, body)),
+    copyPart: (upload, part, source) => fail(() => store.copyPart(upload, part, source)),
     completeUpload: (upload, parts) => fail(() => store.completeUpload(upload, parts)),
     abortUpload: (upload) => fail(() => store.abortUpload(upload)),
   };

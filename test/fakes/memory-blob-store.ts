@@ -4,12 +4,14 @@ import { crc32 } from 'node:zlib';
 import { compareKeys } from '../../functions/core/packing/order.ts';
 import type {
   BlobStore,
+  CopiedPart,
   GetOptions,
   GetResult,
   HeadResult,
   ListedBlob,
   ListOptions,
   ListPage,
+  PartSource,
   PutOptions,
   PutResult,
   Upload,
@@ -21,11 +23,21 @@ interface Held {
   readonly etag: string;
 }
 
+const base64Of = (crc: number): string => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(crc);
+  return bytes.toString('base64');
+};
+
 export class MemoryBlobStore implements BlobStore {
   readonly bucket = 'memory';
   readonly objects = new Map<string, Held>();
   readonly uploads = new Map<string, { key: string; parts: Map<number, Uint8Array> }>();
   pageSize = 1_000;
+  /** False: as a server that copies and does not say what. */
+  checksCopies = true;
+  /** By copyPart. */
+  copiedBytes = 0;
   #uploadNumber = 0;
   #stamp = '';
   #sorted: readonly string[] = [];
@@ -138,8 +150,22 @@ export class MemoryBlobStore implements BlobStore {
     open.parts.set(part.number, copy);
     return Promise.resolve({
       etag: createHash('md5').update(copy).digest('hex'),
-      crc32: String(crc32(copy)),
+      crc32: base64Of(crc32(copy)),
     });
+  }
+
+  copyPart(upload: Upload, part: { number: number }, source: PartSource): Promise<CopiedPart> {
+    const open = this.uploads.get(upload.id);
+    if (open === undefined) return Promise.reject(new Error('NoSuchUpload'));
+    const held = this.objects.get(source.key);
+    if (held === undefined) return Promise.resolve({ kind: 'missing' });
+    if (held.etag !== source.etag) return Promise.resolve({ kind: 'changed' });
+    if (!this.checksCopies) return Promise.resolve({ kind: 'unchecked' });
+    const copy = Buffer.from(held.body.subarray(source.offset, source.offset + source.length));
+    open.parts.set(part.number, copy);
+    this.copiedBytes += copy.length;
+    const etag = createHash('md5').update(copy).digest('hex');
+    return Promise.resolve({ kind: 'copied', part: { etag, crc32: base64Of(crc32(copy)) } });
   }
 
   completeUpload(

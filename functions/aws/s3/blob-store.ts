@@ -1,11 +1,13 @@
 /** The packing port over S3: see functions/core/packing/port.ts for what each call promises. */
 import type {
   BlobStore,
+  CopiedPart,
   GetOptions,
   GetResult,
   HeadResult,
   ListOptions,
   ListPage,
+  PartSource,
   PutOptions,
   PutResult,
   Upload,
@@ -14,6 +16,7 @@ import type {
 import { crc32Base64, crc32Of } from './checksum.ts';
 import { classify } from './errors.ts';
 import type { Requester } from './requester.ts';
+import { encodeKey } from './sigv4.ts';
 import type { Answer } from './transport.ts';
 import { completeUploadXml, elementText, parseError, parseListing } from './xml.ts';
 
@@ -181,6 +184,40 @@ export class S3BlobStore implements BlobStore {
       accept: [200],
     });
     return { etag: etagOf(answer), crc32 };
+  }
+
+  /**
+   * S3 sends the checksum of the part when the upload was created with one; it may answer 200 and still say in the body
+   * that it failed. https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPartCopy.html
+   */
+  async copyPart(upload: Upload, part: { readonly number: number }, source: PartSource): Promise<CopiedPart> {
+    const { key, etag, offset, length } = source;
+    const answer = await this.#requester.send({
+      operation: 'UploadPartCopy',
+      method: 'PUT',
+      key: upload.key,
+      query: [
+        ['partNumber', String(part.number)],
+        ['uploadId', upload.id],
+      ],
+      amzHeaders: [
+        ['x-amz-copy-source', `/${this.bucket}/${encodeKey(key)}`],
+        ['x-amz-copy-source-if-match', `"${etag}"`],
+        ['x-amz-copy-source-range', `bytes=${offset}-${offset + length - 1}`],
+      ],
+      accept: [200, 404, 412],
+    });
+    const xml = bodyText(answer);
+    const { code } = parseError(xml);
+    const { status } = answer;
+    const failure = { operation: 'UploadPartCopy', key: upload.key, code };
+    if (status === 412) return { kind: 'changed' };
+    if (status === 404 && code === 'NoSuchKey') return { kind: 'missing' };
+    const copied = elementText(xml, 'ETag')?.replaceAll('"', '');
+    if (copied === undefined)
+      throw classify({ ...failure, status: status === 200 ? 500 : status, code: code || 'IncompleteAnswer' });
+    const crc32 = elementText(xml, 'ChecksumCRC32');
+    return crc32 === undefined ? { kind: 'unchecked' } : { kind: 'copied', part: { etag: copied, crc32 } };
   }
 
   /** S3 may answer 200 and still say in the body that it failed. */

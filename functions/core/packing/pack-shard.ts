@@ -1,12 +1,14 @@
 /** Builds one shard: sources in, parts out, and a line for every member. Nothing of it is visible until it is decided. */
+import { copiedMember, copySample } from './copy-sample.ts';
 import { FetchWindow, piecesOf } from './fetch-window.ts';
 import { type EncodedMember, type ShardEncoder, type ShardSink, Unfit } from './formats/format.ts';
 import { GzipSink } from './gzip-sink.ts';
 import { excludeAll, excludeFor, judgeSample, takesImages } from './judge-sample.ts';
+import { layOutAll } from './lay-out-all.ts';
 import { measureImages } from './measure-images.ts';
 import type { GetResult } from './port.ts';
-import { judgePrepared, preparedOf, type Ready } from './preparations.ts';
-import type { Exclusion, MemberLine, PlannedMember, PlannedSample, Rejection } from './records.ts';
+import { preparedOf, type Ready } from './preparations.ts';
+import type { Exclusion, MemberLine, PlannedMember, PlannedSample } from './records.ts';
 import { type LaidOut, type LaidSample, layOut } from './sample-layout.ts';
 import {
   type BuiltShard,
@@ -55,6 +57,8 @@ class ShardBuilder {
   readonly #taken: readonly LaidSample[];
   /** Members of a sample that are read, in order; not those whose prepared bytes are held. */
   readonly #toRead: (laid: LaidSample) => readonly PlannedMember[];
+  /** The one member of a sample that the store copies itself. */
+  readonly #copied: (laid: LaidSample) => PlannedMember | undefined;
   /** What was read of the sample that is being packed. */
   readonly #reads = new Map<PlannedMember, GetResult>();
   #samples = 0;
@@ -72,6 +76,7 @@ class ShardBuilder {
     const sniff = takesImages(job.packing.accept);
     const prepared = new Set<PlannedMember>();
     this.#sniffs = (member) => sniff && !prepared.has(member);
+    this.#copied = (laid) => (sniff ? undefined : copiedMember(laid, job.format, deps.window.pieceBytes));
     this.#unfitting.push(...state.excluded.values());
     const without = (sample: PlannedSample): boolean =>
       state.excluded.has(placeOf(sample)) || state.excluded.has(placeOf({ ...sample, repeat: 0 }));
@@ -88,32 +93,22 @@ class ShardBuilder {
   }
 
   *#membersInOrder(): Generator<PlannedMember> {
-    for (const laid of this.#taken) yield* this.#toRead(laid);
+    for (const laid of this.#taken) if (this.#copied(laid) === undefined) yield* this.#toRead(laid);
   }
 
   /** Leaves out at once what the format cannot hold. */
   #layOut(samples: readonly PlannedSample[]): LaidSample[] {
-    const { incoming, format, packing: settings, facts, preparations } = this.#job;
-    const taken: LaidSample[] = [];
-    for (const sample of samples) {
-      const laid = layOut(sample, { incoming, format, settings });
-      const judged = judgePrepared(laid, (member) => preparations?.outcomeOf(member));
-      if ('exclusion' in judged) this.#unfitting.push({ sample, exclusion: judged.exclusion });
-      else {
-        const refusal = isTooLarge(judged.laid, format)
-          ? 'tooLarge'
-          : format.refuses(laid, { settings, facts });
-        if (refusal === undefined) taken.push(judged.laid);
-        else this.#unfitting.push({ sample, exclusion: excludeAll(sample, refusal) });
-      }
-    }
+    const { taken, unfitting } = layOutAll(samples, this.#job);
+    this.#unfitting.push(...unfitting);
     return taken;
   }
 
   async build(): Promise<BuiltShard> {
     await this.#encoder.start(this.#sink);
     for (const laid of this.#taken) {
-      if (readBytesOf(laid) <= this.#deps.window.pieceBytes) await this.#packSmall(laid);
+      const copied = this.#copied(laid);
+      if (copied !== undefined) await this.#packCopied(laid, copied);
+      else if (readBytesOf(laid) <= this.#deps.window.pieceBytes) await this.#packSmall(laid);
       else await this.#packLarge(laid);
       this.#window.release();
     }
@@ -156,7 +151,7 @@ class ShardBuilder {
       await this.#encode(laid, images, (part) => bodyOf(part, reads));
     } catch (error: unknown) {
       if (!(error instanceof Unfit)) throw error;
-      this.#drop(laid, error.reason, before);
+      this.#drop(laid, excludeAll(laid.sample, error.reason), before);
     }
   }
 
@@ -213,10 +208,20 @@ class ShardBuilder {
   }
 
   /** What was not yet written can simply be left out. */
-  #drop(laid: LaidSample, reason: Rejection, before: number): void {
-    const unfitting = { sample: laid.sample, exclusion: excludeAll(laid.sample, reason) };
+  #drop(laid: LaidSample, exclusion: Exclusion, before: number): void {
+    const unfitting = { sample: laid.sample, exclusion };
     if (this.#sink.position !== before) throw new SamplesSpoiled([unfitting]);
     this.#unfitting.push(unfitting);
+  }
+
+  async #packCopied(laid: LaidSample, member: PlannedMember): Promise<void> {
+    const { format, facts } = this.#job;
+    const before = this.#sink.position;
+    const how = { store: this.#deps.store, upload: this.#upload, member, format, facts };
+    const outcome = await copySample({ ...how, pieceBytes: this.#deps.window.pieceBytes }, laid);
+    if (outcome.kind === 'out') return this.#drop(laid, outcome.exclusion, before);
+    this.#lines.push(outcome.line);
+    this.#samples += 1;
   }
 
   /** Members of any size, piece by piece; what turns out unfit on the way spoils the shard built so far. */

@@ -71,6 +71,20 @@ export interface UploadedPart {
   readonly crc32: string;
 }
 
+export interface PartSource {
+  readonly key: string;
+  readonly etag: string;
+  readonly offset: number;
+  readonly length: number;
+}
+
+export type CopiedPart =
+  | { readonly kind: 'copied'; readonly part: UploadedPart }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'changed' }
+  /** The store does not say what it copied: the part has to be sent instead. */
+  | { readonly kind: 'unchecked' };
+
 export interface Upload {
   readonly key: string;
   readonly id: string;
@@ -92,6 +106,8 @@ export interface BlobStore {
     part: { readonly number: number; readonly crc: number },
     body: Uint8Array,
   ): Promise<UploadedPart>;
+  /** A part made by the store itself of a range of another object in the bucket, if that is still the version named. */
+  copyPart(upload: Upload, part: { readonly number: number }, source: PartSource): Promise<CopiedPart>;
   /** `gone` when there is no such upload any more (finished by another, or aborted). */
   completeUpload(upload: Upload, parts: readonly UploadedPart[]): Promise<{ readonly etag: string } | 'gone'>;
   abortUpload(upload: Upload): Promise<void>;

@@ -123,6 +123,8 @@ export interface MemberLine {
   /** First byte of the data in the shard. */
   readonly offset: number;
   readonly sha256: string;
+  /** CRC-32 in 8 hexadecimal digits, of what the store copied itself: nobody read it to make a digest. */
+  readonly crc32?: string;
   /** Number of the sample in the plan. */
   readonly sample: number;
   readonly made?: 'label';

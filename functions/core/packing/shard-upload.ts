@@ -1,14 +1,18 @@
 /** Bytes of one shard on their way to the store: a few part buffers, filled in turn and sent while the next one fills. */
 import { crc32 } from 'node:zlib';
 import { combineCrc32 } from './crc-combine.ts';
-import type { BlobStore, Upload, UploadedPart } from './port.ts';
+import type { BlobStore, CopiedPart, PartSource, Upload, UploadedPart } from './port.ts';
 
 export interface UploadLimits {
   /** At least 5 MiB, S3's least part. */
   readonly partBytes: number;
   /** Parts on the wire at once; one more is being filled. */
   readonly parallelParts: number;
+  /** Bytes of a part that the store copies: S3 wants 5 MiB at least, and a copy is to be over soon. */
+  readonly copiedBytes?: { readonly least: number; readonly most: number };
 }
+
+const COPIED_BYTES = { least: 5 * 1024 * 1024, most: 256 * 1024 * 1024 };
 
 export const DEFAULT_UPLOAD: UploadLimits = { partBytes: 16 * 1024 * 1024, parallelParts: 2 };
 
@@ -37,6 +41,10 @@ export class PartBuffers {
     this.#free.push(buffer);
   }
 }
+
+/** The number that a part's checksum stands for. */
+export const crcOf = ({ crc32: base64 }: UploadedPart): number =>
+  Buffer.from(base64, 'base64').readUInt32BE();
 
 /** Writes are synchronous until a part is full; `ready()` waits for a free buffer. Nothing is visible before it is completed. */
 export class ShardUpload {
@@ -82,6 +90,31 @@ export class ShardUpload {
       if (this.#filled === this.#buffer.length) await this.#send();
     }
     this.#position += bytes.length;
+  }
+
+  /** Bytes of a copied part. */
+  get copiedBytes(): { readonly least: number; readonly most: number } {
+    return this.#buffers.limits.copiedBytes ?? COPIED_BYTES;
+  }
+
+  /** Bytes that have to be written before a copy may follow: only the last part of an object may be small. */
+  get missingBeforeCopy(): number {
+    return this.#filled === 0 ? 0 : Math.max(0, this.copiedBytes.least - this.#filled);
+  }
+
+  /** Appends a range of another object without reading it. Nothing is appended unless it is `copied`. */
+  async copy(source: PartSource): Promise<CopiedPart> {
+    if (this.#filled > 0) await this.#send();
+    this.#number += 1;
+    const copied = await this.#store.copyPart(this.#upload, { number: this.#number }, source);
+    if (copied.kind !== 'copied') {
+      this.#number -= 1;
+      return copied;
+    }
+    this.#parts[this.#number - 1] = copied.part;
+    this.#crc = combineCrc32(this.#crc, crcOf(copied.part), source.length);
+    this.#position += source.length;
+    return copied;
   }
 
   /** The last `length` bytes written, while they still lie together in the part being filled. */

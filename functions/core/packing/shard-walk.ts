@@ -8,7 +8,7 @@ import type { MemberLine } from './records.ts';
 export interface ExpectedShard {
   /** Of the stored bytes. */
   readonly crc32: string;
-  /** Members with a digest, by their offset. */
+  /** Members with a digest or a checksum, by their offset. */
   readonly lines: readonly MemberLine[];
   readonly isTar: boolean;
   readonly isGzipped: boolean;
@@ -26,6 +26,7 @@ export class ShardWalk {
   #crc = 0;
   #next = 0;
   #digest = createHash('sha256');
+  #memberCrc = 0;
   /** Bytes between members, compared with what a tar must have there. */
   #between: Uint8Array[] = [];
 
@@ -71,12 +72,23 @@ export class ShardWalk {
         line === undefined ? Number.POSITIVE_INFINITY : inside ? line.offset + line.size : line.offset;
       const length = Math.min(chunk.length - at, until - this.#position);
       const bytes = chunk.subarray(at, at + length);
-      if (inside) this.#digest.update(bytes);
+      if (inside) this.#check(bytes, line);
       else this.#between.push(Uint8Array.from(bytes));
       at += length;
       this.#position += length;
       this.#close();
     }
+  }
+
+  /** What the store copied has a CRC-32, all else a digest. */
+  #check(bytes: Uint8Array, { crc32: copied }: MemberLine): void {
+    if (copied === undefined) this.#digest.update(bytes);
+    else this.#memberCrc = crc32(bytes, this.#memberCrc);
+  }
+
+  #sumOf({ crc32: copied }: MemberLine): string {
+    if (copied === undefined) return this.#digest.digest('hex');
+    return this.#memberCrc.toString(16).padStart(8, '0');
   }
 
   #end(): void {
@@ -100,9 +112,10 @@ export class ShardWalk {
     if (line === undefined) return;
     if (this.#position === line.offset) this.#checkBetween(line);
     if (this.#position !== line.offset + line.size) return;
-    if (this.#digest.digest('hex') !== line.sha256)
+    if (this.#sumOf(line) !== (line.crc32 ?? line.sha256))
       this.#complain(`holds other bytes for ${JSON.stringify(line.name)} than were packed`);
     this.#digest = createHash('sha256');
+    this.#memberCrc = 0;
     this.#next += 1;
     this.#closeEmpty();
   }

@@ -141,7 +141,9 @@ async function verifyShard(check: Verification, shard: Shard): Promise<void> {
   const complain = (what: string): void => void check.problems.push(`${shard.name} ${what}`);
   const walk = new ShardWalk({
     crc32: shard.crc32,
-    lines: lines.filter(({ sha256 }) => sha256 !== '').sort((a, b) => a.offset - b.offset),
+    lines: lines
+      .filter(({ sha256, crc32 }) => sha256 !== '' || crc32 !== undefined)
+      .sort((a, b) => a.offset - b.offset),
     isTar: check.manifest.format === 'webdataset',
     isGzipped: check.manifest.compression === 'gzip',
     complain,

@@ -6,7 +6,13 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  CreateBucketCommand,
+  CreateMultipartUploadCommand,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCopyCommand,
+} from '@aws-sdk/client-s3';
 import {
   CreateStateMachineCommand,
   DescribeExecutionCommand,
@@ -131,6 +137,31 @@ describe('an object to be encrypted by KMS with no key named', () => {
     await expect(putEncrypted(plain.url)).rejects.toMatchObject({ name: 'InvalidArgument' });
   });
 });
+
+describe('a part that is copied', () => {
+  it('is answered with its CRC-32, as the upload was created with one', async () => {
+    expect(await copyPart(mended.url)).toMatchObject({
+      ETag: expect.any(String) as string,
+      ChecksumCRC32: 'y/Q5Jg==',
+    });
+  });
+
+  it('is answered without it by the unmended MiniStack', async () => {
+    expect(await copyPart(plain.url)).not.toHaveProperty('ChecksumCRC32');
+  });
+});
+
+async function copyPart(url: string) {
+  const s3 = new S3Client({ ...clientConfiguration(url), forcePathStyle: true });
+  const [Bucket, Key] = ['copied', 'whole'];
+  await s3.send(new CreateBucketCommand({ Bucket }));
+  await s3.send(new PutObjectCommand({ Bucket, Key: 'source', Body: '123456789' }));
+  const create = { Bucket, Key, ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' } as const;
+  const { UploadId } = await s3.send(new CreateMultipartUploadCommand(create));
+  const part = { Bucket, Key, UploadId, PartNumber: 1, CopySource: `${Bucket}/source` };
+  const { CopyPartResult } = await s3.send(new UploadPartCopyCommand(part));
+  return CopyPartResult;
+}
 
 async function putEncrypted(url: string) {
   const s3 = new S3Client({ ...clientConfiguration(url), forcePathStyle: true });

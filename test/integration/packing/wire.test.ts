@@ -1,7 +1,15 @@
 /** The data path against two S3 servers that are not ours. */
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
+import { layout } from '../../../functions/core/layout.ts';
+import { packItem } from '../../../functions/core/packing/pack-item.ts';
+import { planShards, readPlan } from '../../../functions/core/packing/plan.ts';
+import { readText } from '../../../functions/core/packing/port.ts';
+import { sealDataset } from '../../../functions/core/packing/seal.ts';
+import { readSealed } from '../../../functions/core/packing/sealed-arrivals.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
+import { packingSchema } from '../../../functions/core/pipeline.ts';
 import { describesBlobStore } from '../../unit/packing/blob-store-contract.ts';
 import { clientConfiguration, startTestEmulator } from '../emulator.ts';
 import { type RunningServer, startMoto } from './tools.ts';
@@ -36,5 +44,27 @@ describe.each(SERVERS)('the data path on %s', (name, start) => {
     await server.stop();
   });
 
-  describesBlobStore({ open: () => opened.store, knowsGoneUploads: name !== 'moto' });
+  describesBlobStore({
+    open: () => opened.store,
+    knowsGoneUploads: name !== 'moto',
+    checksCopies: name !== 'moto',
+  });
+
+  it('gives the same shard of large lines, copied or read', async () => {
+    const { store } = opened;
+    const [first, second] = [`${'row\n'.repeat(3_000_000)}last`, 'more\n'.repeat(2_500_000)];
+    await store.put('lines/incoming/a.txt', Buffer.from(first));
+    await store.put('lines/incoming/b.txt', Buffer.from('small'));
+    await store.put('lines/incoming/c.txt', Buffer.from(second));
+    const run = { runId: 'lines-000001', pipeline: 'lines' };
+    const packing = packingSchema.parse({ format: 'lines', shuffle: false });
+    await planShards({ store, now: () => new Date() }, { ...run, packing });
+    const plan = await readPlan(store, run);
+    await packItem({ store }, { ...run, packing, item: { item: 0, plan: plan?.digest ?? '' } });
+    await sealDataset({ store }, { ...run, packing });
+    const manifest = await readSealed(store, 'lines', run.runId);
+    expect(manifest && (await verifyGeneration(store, manifest)).problems).toEqual([]);
+    const shard = await readText(store, `${layout.shards('lines', run.runId)}shard-000000.txt`);
+    expect(shard === `${first}\nsmall\n${second}`).toBe(true);
+  });
 });

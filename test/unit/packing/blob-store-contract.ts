@@ -36,6 +36,8 @@ export interface ContractOptions {
   readonly conditionalDelete?: boolean;
   /** False for a server that fails on completing an upload that is gone (moto 5.2.5 answers 500). */
   readonly knowsGoneUploads?: boolean;
+  /** False for a server that does not say what it copied, nor minds the version (moto 5.2.5). */
+  readonly checksCopies?: boolean;
 }
 
 const bytesOf = async (store: BlobStore, key: string): Promise<string | undefined> => {
@@ -143,6 +145,43 @@ export function describesBlobStore(options: ContractOptions): void {
     expect((await store.head('multi'))?.size).toBe(large.length + 3);
     await store.completeUpload(upload, parts);
     expect((await store.head('multi'))?.size).toBe(large.length + 3);
+  });
+
+  const checksCopies = options.checksCopies ?? true;
+  it.runIf(checksCopies)(
+    'copies a range of another object as a part, of the version named only',
+    async () => {
+      const store = open();
+      const least = 5 * 1024 * 1024;
+      const source = Buffer.concat([Buffer.from('head'), Buffer.alloc(least, 'b'), Buffer.from('end')]);
+      const key = 'copy/of +ü%.txt';
+      await store.put(key, source);
+      const etag = (await store.head(key))?.etag ?? '';
+      const upload = await store.createUpload('copied');
+      const range = { key, etag, offset: 4, length: source.length - 4 };
+      const [first, gone, other] = [
+        await store.copyPart(upload, { number: 1 }, range),
+        await store.copyPart(upload, { number: 2 }, { ...range, key: 'copy/nothing' }),
+        await store.copyPart(upload, { number: 2 }, { ...range, etag: '0'.repeat(32) }),
+      ];
+      expect([first.kind, gone.kind, other.kind]).toEqual(['copied', 'missing', 'changed']);
+      const last = await sendPart(store, upload, 2, Buffer.from('!'));
+      const parts = first.kind === 'copied' ? [first.part, last] : [];
+      expect(Buffer.from(parts[0]?.crc32 ?? '', 'base64').readUInt32BE()).toBe(crc32(source.subarray(4)));
+      await store.completeUpload(upload, parts);
+      const whole = Buffer.concat([source.subarray(4), Buffer.from('!')]);
+      expect(await bytesOf(store, 'copied')).toBe(whole.toString());
+    },
+  );
+
+  it.runIf(!checksCopies)('knows of a copied part that nobody told its checksum', async () => {
+    const store = open();
+    await store.put('copy/source', Buffer.from('0123456789'));
+    const etag = (await store.head('copy/source'))?.etag ?? '';
+    const upload = await store.createUpload('copied');
+    const range = { key: 'copy/source', etag, offset: 0, length: 10 };
+    expect(await store.copyPart(upload, { number: 1 }, range)).toEqual({ kind: 'unchecked' });
+    await store.abortUpload(upload);
   });
 
   it('drops an aborted upload', async () => {

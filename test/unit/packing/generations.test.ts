@@ -84,6 +84,7 @@ function slow(store: MemoryBlobStore, pause: () => Promise<void>): BlobStore {
     delete: (key, etag) => after(() => store.delete(key, etag)),
     createUpload: (key) => after(() => store.createUpload(key)),
     uploadPart: (upload, part, body) => after(() => store.uploadPart(upload, part, body)),
+    copyPart: (upload, part, source) => after(() => store.copyPart(upload, part, source)),
     completeUpload: (upload, parts) => after(() => store.completeUpload(upload, parts)),
     abortUpload: (upload) => after(() => store.abortUpload(upload)),
   };

@@ -22,7 +22,7 @@ export const now = () => new Date('2026-11-21T00:00:00Z');
 /** Small enough that every path through the buffers is taken by small data. */
 export const SMALL = {
   window: { parallel: 4, bytes: 4_096, pieceBytes: 1_000 },
-  upload: { partBytes: 2_000, parallelParts: 2 },
+  upload: { partBytes: 2_000, parallelParts: 2, copiedBytes: { least: 500, most: 1_500 } },
 };
 
 export async function planAndPack(

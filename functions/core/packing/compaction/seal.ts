@@ -8,6 +8,7 @@ import { type BlobStore, joinChunks } from '../port.ts';
 import type { Manifest, MemberLine, ShardRecord } from '../records.ts';
 import { readRecords, sealedShards, writeSide } from '../seal.ts';
 import { readSealed } from '../sealed-arrivals.ts';
+import { preparedIn } from '../shard-members.ts';
 import { datasetIndex, shardIndex } from '../side-files.ts';
 import { batchOf, changeDataset, versionsIn } from '../versions.ts';
 import { type ArrivalsOf, mergeArrivals } from './merge-arrivals.ts';
@@ -94,6 +95,7 @@ async function seal(
     shards,
     ...arrivals,
     ...balanceOf(manifests),
+    ...preparedIn(manifests),
     ...(plan.even && { even: plan.even }),
     ...(await annotationsOf(store, at, manifests)),
   };
@@ -153,8 +155,8 @@ class Tally {
 
   add(shard: string, lines: readonly MemberLine[]): void {
     for (const line of lines) {
-      const { key = '', etag = '', sha256, size, column = '', repeat = 0 } = line;
-      this.#sum.add(`${key}\0${column}\0${String(repeat)}`, `${etag}\0${sha256}\0${size}`);
+      const { key = '', etag = '', sha256, crc32, size, column = '', repeat = 0 } = line;
+      this.#sum.add(`${key}\0${column}\0${String(repeat)}`, `${etag}\0${crc32 ?? sha256}\0${size}`);
       this.copies.add(shard, line);
       this.members += 1;
     }

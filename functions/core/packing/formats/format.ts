@@ -90,4 +90,14 @@ export interface ShardFormat {
   /** Why a sample of this outline cannot be in a shard, before anything of it is read. */
   refuses(outline: Outline, context: { settings: PackingSettings; facts: PlanFacts }): Rejection | undefined;
   encoder(context: ShardContext): ShardEncoder;
+  /**
+   * Sources lie in the shard as they are, a newline at their end: so the store itself can copy large ones.
+   * @param head the first bytes of a source, all of it or `COPY_HEAD_BYTES`
+   * @returns how many of them are left out
+   * @throws Unfit
+   */
+  copyFrom?(head: Buffer, facts: PlanFacts): number;
 }
+
+/** Enough for the first line of a CSV file. */
+export const COPY_HEAD_BYTES = 256 * 1024;

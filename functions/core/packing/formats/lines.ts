@@ -72,5 +72,7 @@ export const lines: ShardFormat = {
   largestSample: Number.POSITIVE_INFINITY,
   plannedBytes: (_name, size) => size + 1,
   refuses: () => undefined,
+  copyFrom: (head, { csvHeader }) =>
+    csvHeader === undefined ? 0 : head.length - afterHeader(head, csvHeader).length,
   encoder: ({ settings, facts }) => encoder(facts.csvHeader, settings.lines.header === 'perShard'),
 };

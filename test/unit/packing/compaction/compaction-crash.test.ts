@@ -24,7 +24,10 @@ const packing = settings({ shardMegabytes: 0.06 });
 
 const drop = (batch: number): Arrivals =>
   Object.fromEntries(
-    Array.from({ length: 5 }, (_, index) => [`${index % 2}/${batch}-${index}.jpg`, Buffer.alloc(index * 300, batch)]),
+    Array.from({ length: 5 }, (_, index) => [
+      `${index % 2}/${batch}-${index}.jpg`,
+      Buffer.alloc(index * 300, batch),
+    ]),
   );
 const filled = () => packedInDrops([1, 2, 3, 4].map(drop), packing);
 

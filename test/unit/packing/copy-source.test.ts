@@ -1,0 +1,142 @@
+/** Large sources of lines are copied by the store; the shard is the same as if they had been read. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { layout } from '../../../functions/core/layout.ts';
+import { readSealed } from '../../../functions/core/packing/sealed-arrivals.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
+import type { PackingSettings } from '../../../functions/core/pipeline.ts';
+import { faultyStore, Killed } from '../../fakes/faulty-blob-store.ts';
+import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
+import { memberLines, PIPELINE, packAll, RUN, settings } from './whole-way.ts';
+
+const incoming = layout.incoming(PIPELINE);
+const text = (length: number, end = '\n'): string =>
+  `${'abcdefghij\n'.repeat(1_000).slice(0, length - end.length)}${end}`;
+const csv = settings({ format: 'lines', lines: { kind: 'csv', header: 'perShard' }, shuffle: false });
+const plain = settings({ format: 'lines', shuffle: false });
+
+interface Packed {
+  readonly store: MemoryBlobStore;
+  readonly shards: readonly string[];
+  readonly problems: readonly string[];
+}
+
+async function packed(
+  sources: Readonly<Record<string, string>>,
+  packing: PackingSettings,
+  checksCopies = true,
+): Promise<Packed> {
+  const store = new MemoryBlobStore();
+  store.checksCopies = checksCopies;
+  for (const [key, body] of Object.entries(sources)) store.seed(`${incoming}${key}`, body);
+  await packAll(store, packing);
+  const manifest = await readSealed(store, PIPELINE, RUN);
+  const problems =
+    manifest === undefined ? ['nothing sealed'] : (await verifyGeneration(store, manifest)).problems;
+  const shards = store.keys(layout.shards(PIPELINE, RUN)).map((key) => store.body(key).toString());
+  return { store, shards, problems };
+}
+
+describe('a large source of lines', () => {
+  it('is copied, a newline put at its end where it has none', async () => {
+    const sources = { 'a.txt': text(4_000, ''), 'b.txt': 'small', 'c.txt': text(3_000) };
+    const { store, shards, problems } = await packed(sources, plain);
+    expect(shards).toEqual([`${sources['a.txt']}\nsmall\n${sources['c.txt']}`]);
+    expect(problems).toEqual([]);
+    expect(store.copiedBytes).toBeGreaterThan(6_000);
+    expect(memberLines(store).map(({ sha256, crc32 }) => [sha256 === '', crc32 === undefined])).toEqual([
+      [true, false],
+      [false, true],
+      [true, false],
+    ]);
+  });
+
+  it('is copied from after its header, and refused when it has another', async () => {
+    const body = 'id,name\n'.concat('1,one\n'.repeat(500));
+    const sources = { 'a.csv': body, 'b.csv': `\uFEFF${body}`, 'c.csv': body.replace('id', 'no') };
+    const { store, shards, problems } = await packed(sources, csv);
+    const rows = '1,one\n'.repeat(500);
+    expect(shards).toEqual([`id,name\n${rows}${rows}`]);
+    expect(problems).toEqual([]);
+    expect(store.copiedBytes).toBeGreaterThan(4_000);
+    const manifest = await readSealed(store, PIPELINE, RUN);
+    expect(manifest?.rejections.byReason).toEqual({ headerDiffers: 1 });
+  });
+
+  it('gives the same sealed bytes where the store does not say what it copied', async () => {
+    const sources = { 'a.txt': text(4_000, ''), 'b.txt': 'small', 'c.txt': text(9_999) };
+    const [copied, read] = [await packed(sources, plain), await packed(sources, plain, false)];
+    expect(read.store.copiedBytes).toBe(0);
+    const generation = layout.generation(PIPELINE, RUN);
+    expect(read.store.keys(generation)).toEqual(copied.store.keys(generation));
+    for (const key of copied.store.keys(`${generation}shards/`))
+      expect(read.store.body(key)).toEqual(copied.store.body(key));
+    expect(memberLines(read.store)).toEqual(memberLines(copied.store));
+  });
+
+  it('is joined as if it were read, whatever the sizes', async () => {
+    const size = fc.oneof(fc.nat(600), fc.integer({ min: 900, max: 6_000 }));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(size, fc.boolean()), { minLength: 1, maxLength: 6 }),
+        async (sizes) => {
+          const sources = Object.fromEntries(
+            sizes.map(([bytes, ended], index) => [
+              `${index}.txt`,
+              bytes === 0 ? '' : text(bytes, ended ? '\n' : ''),
+            ]),
+          );
+          const { shards, problems } = await packed(sources, plain);
+          const expected = Object.values(sources).map((body) =>
+            body === '' || body.endsWith('\n') ? body : `${body}\n`,
+          );
+          expect(shards.join('')).toBe(expected.join(''));
+          expect(problems).toEqual([]);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('has any flipped byte noticed', async () => {
+    const { store } = await packed({ 'a.txt': text(4_000), 'b.txt': text(2_000) }, plain);
+    const [shard = ''] = store.keys(layout.shards(PIPELINE, RUN));
+    const body = store.body(shard);
+    body.writeUInt8(body.readUInt8(3_000) ^ 1, 3_000);
+    store.objects.set(shard, { body, etag: store.objects.get(shard)?.etag ?? '' });
+    const manifest = await readSealed(store, PIPELINE, RUN);
+    const problems = manifest === undefined ? [] : (await verifyGeneration(store, manifest)).problems;
+    expect(problems.join('\n')).toMatch(/holds other bytes for "a~/);
+  });
+
+  it('is left to the next generation when it changes under way, and sealed alike whoever is killed', async () => {
+    const sources = { 'a.txt': text(4_000), 'b.txt': text(5_000, ''), 'c.txt': text(2_500) };
+    const calm = (await packed(sources, plain)).shards;
+    for (let seed = 0; seed < 10; seed += 1) {
+      const store = new MemoryBlobStore();
+      for (const [key, body] of Object.entries(sources)) store.seed(`${incoming}${key}`, body);
+      for (let attempt = 0; ; attempt += 1) {
+        try {
+          await packAll(faultyStore(store, `copy ${seed}/${attempt}`, attempt < 40 ? 0.05 : 0.005), plain);
+          break;
+        } catch (error: unknown) {
+          if (!(error instanceof Killed)) throw error;
+        }
+      }
+      expect(store.keys(layout.shards(PIPELINE, RUN)).map((key) => store.body(key).toString())).toEqual(calm);
+    }
+    const changing = new MemoryBlobStore();
+    for (const [key, body] of Object.entries(sources)) changing.seed(`${incoming}${key}`, body);
+    const copyPart = changing.copyPart.bind(changing);
+    changing.copyPart = (upload, part, source) => {
+      if (source.key.endsWith('b.txt') && source.offset > 2_000) changing.seed(source.key, text(7_000));
+      return copyPart(upload, part, source);
+    };
+    await packAll(changing, plain);
+    const manifest = await readSealed(changing, PIPELINE, RUN);
+    expect(manifest?.arrivals).toMatchObject({ packed: 2, left: 1 });
+    expect(manifest && (await verifyGeneration(changing, manifest)).problems).toEqual([]);
+    changing.copyPart = copyPart;
+    expect(await packAll(changing, plain, 'digits-000002')).toMatchObject({ samples: 1 });
+  });
+});
