@@ -1,0 +1,93 @@
+/** `npm run explain` as a person runs it: a process of its own, on what `place` has stored in the table. */
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pipelineSchema } from '../../../functions/core/pipeline.ts';
+import { place } from '../../../functions/core/placement/place.ts';
+import type { MarketSource, MarketView } from '../../../functions/core/placement/port.ts';
+import type { RunStore } from '../../../functions/core/run-store.ts';
+import { runOf } from '../../suites/records.ts';
+import { hoursLater, market, vpc } from '../../unit/placement/fixtures.ts';
+import { makeRunStore } from '../control-plane/ground.ts';
+import { startTestEmulator, type TestEmulator } from '../emulator.ts';
+
+const TABLE = 'explained';
+const ROOT = path.join(import.meta.dirname, '../../..');
+const run = promisify(execFile);
+
+let emulator: TestEmulator | undefined;
+let runs: RunStore;
+let environment: NodeJS.ProcessEnv;
+
+function source(view: MarketView): MarketSource {
+  const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
+  return {
+    region: view.region,
+    scores: () => known(view.scores),
+    spotPrices: () => known(view.spotPrices),
+    onDemandPrices: () => known(view.onDemandPrices),
+    zones: () => known(view.zones),
+  };
+}
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  runs = await makeRunStore(emulator.url, TABLE);
+  environment = {
+    ...process.env,
+    TIDEWHEEL_TABLE: TABLE,
+    AWS_REGION: 'us-east-1',
+    AWS_ENDPOINT_URL: emulator.url,
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+  };
+  const closedAt = hoursLater(0);
+  const declaration = pipelineSchema.parse({
+    name: 'digits',
+    training: { strategy: 'ddp' },
+    compute: { instanceTypes: ['g5.xlarge', 'g6.xlarge'], nodes: 2, vpc },
+  });
+  await runs.ensurePipeline('digits', { firstBatch: 1, at: closedAt });
+  await runs.createRun(runOf('digits', 1));
+  await runs.closeBatch(runOf('digits', 1), { at: closedAt, declaration });
+  await runs.putSample({
+    family: 'g6e',
+    zoneId: 'usw2-az1',
+    at: hoursLater(0.5),
+    scores: {},
+    spotUsd: { 'g6e.xlarge': 0.05 },
+    onDemandUsd: { 'g6e.xlarge': 0.9 },
+  });
+  await place(
+    { runs, market: source(market()), clock: { now: () => new Date(hoursLater(1)) } },
+    { runId: 'digits-000001' },
+  );
+}, 120_000);
+
+afterAll(async () => {
+  await emulator?.stop();
+}, 60_000);
+
+const explain = async (...args: string[]): Promise<string> =>
+  (await run(process.execPath, ['local/explain.ts', ...args], { cwd: ROOT, env: environment })).stdout;
+
+describe('explain', () => {
+  it('shows every column of the table, and decides the same again from what is stored', async () => {
+    const text = await explain('digits-000001');
+    expect(text).toMatch(/pool +score +\$\/h +wait +lasts +cost +time +done by +verdict/);
+    expect(text).toMatch(/2 x g6\.xlarge use1-az1 (spot|on-demand)/);
+    expect(text).toContain('Decided again from what is stored: the same.');
+  }, 60_000);
+
+  it('answers what another region, its zone and a type nobody weighed would have led to, by the history', async () => {
+    const text = await explain(
+      'digits-000001',
+      ...['--regions', 'us-east-1,us-west-2', '--zones', 'usw2-az1', '--types', 'g6e.xlarge'],
+      ...['--market', 'spot', '--data-gigabytes', '20'],
+    );
+    expect(text).toMatch(/2 x g6e\.xlarge, spot, in us-west-2 usw2-az1/);
+    expect(text).toContain('20.0 GB are copied to us-west-2 and back for $0.40');
+    expect(text).toContain(`the Spot price of g6e.xlarge in usw2-az1 is the history's of ${hoursLater(0.5)}`);
+  }, 60_000);
+});
