@@ -65,7 +65,15 @@ const annotationsSchema = z.object({
 /** Samples of each class as they arrived and as they were dealt to shards, copies included. */
 const balanceSchema = z.object({
   mode: z.enum(['over', 'under']),
-  classes: z.record(z.string(), z.object({ samples: z.number().int(), dealt: z.number().int() })),
+  classes: z.record(
+    z.string(),
+    z.object({
+      samples: z.number().int(),
+      dealt: z.number().int(),
+      /** Counted in the sealed shards: what was rejected while it was read is missing, what evens out counts is in. */
+      sealed: z.number().int().optional(),
+    }),
+  ),
 });
 
 /** The first `shards` shards hold `samples` samples each, or none at all; the others hold one large sample each. */
@@ -128,6 +136,8 @@ export interface MemberLine {
   /** Number of the sample in the plan. */
   readonly sample: number;
   readonly made?: 'label';
+  /** Text of a label that packing made. */
+  readonly label?: string;
   /** The object as it was read, where what is in the shard was prepared from it. */
   readonly source?: { readonly size: number; readonly sha256: string };
   /** Which copy of a sample that is there already; true was written for the first one. */
@@ -232,6 +242,8 @@ export const manifestSchema = z.object({
   }),
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
+  /** The number of workers by which the number of shards was to divide. */
+  workers: z.number().int().optional(),
   balance: balanceSchema.optional(),
   prepared: preparedSchema.optional(),
   /** The shards were given up. */

@@ -1,6 +1,7 @@
 /** SealDataset: proves that every planned arrival is accounted for, then writes the manifest, which makes the generation exist. */
 import type { PackingSettings } from '../pipeline.ts';
 import { AccountsDifferError, accountArrivals } from './account.ts';
+import { ClassCounter } from './class-counter.ts';
 import { finishedShard } from './decide-shard.ts';
 import { deletePacked } from './delete-packed.ts';
 import { formatOf } from './formats/formats.ts';
@@ -95,7 +96,9 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
   proveEven(plan, records);
   const kept = records.filter((record) => record.samples > 0);
   const shards = await sealedShards(store, kept);
+  const classes = new ClassCounter();
   const onShard = async (record: ShardRecord, lines: readonly MemberLine[]): Promise<void> => {
+    for (const line of lines) classes.add(line);
     const shard = shards.find(({ name }) => name === record.name);
     if (shard !== undefined) await writeSide(store, at, shardIndex(input.packing.format, shard, lines));
   };
@@ -124,7 +127,8 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
     bytes: sum(kept, (record) => record.bytes),
     shards,
     arrivals: accounts.arrivals,
-    ...(plan.balance && { balance: plan.balance }),
+    ...classes.sealedBalance(plan),
+    ...(input.packing.shardsMultipleOf > 1 && { workers: input.packing.shardsMultipleOf }),
     ...(plan.even && { even: plan.even }),
     ...preparedIn(kept),
     ...(plan.annotations && { annotations: await sealAnnotations(store, at, plan.annotations) }),

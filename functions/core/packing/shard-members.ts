@@ -30,7 +30,9 @@ export function lineOf(
   at: Placed,
 ): MemberLine {
   const source =
-    part.kind === 'made' ? { made: part.made } : { key: part.member.key, etag: part.member.etag };
+    part.kind === 'made'
+      ? { made: part.made, label: part.bytes.toString() }
+      : { key: part.member.key, etag: part.member.etag };
   const { name, column } = part;
   return {
     ...source,
@@ -45,11 +47,11 @@ export function lineOf(
   };
 }
 
-/** What was read and what became of it, by the lines of the shard or of all shards. */
+/** What was read and what became of it, copies aside, by the lines of a shard. */
 export function preparedTotals(lines: Iterable<MemberLine>, by: readonly string[]): PreparedTotals {
   const totals = { by: [...by], images: 0, sourceBytes: 0, bytes: 0 };
-  for (const { source, size } of lines) {
-    if (source === undefined) continue;
+  for (const { source, size, repeat } of lines) {
+    if (source === undefined || repeat !== undefined) continue;
     totals.images += 1;
     totals.sourceBytes += source.size;
     totals.bytes += size;

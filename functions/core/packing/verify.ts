@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { layout } from '../layout.ts';
+import { type ClassCount, ClassCounter } from './class-counter.ts';
 import { CopyCounter } from './copy-counter.ts';
 import { compareKeys } from './order.ts';
 import { type BlobStore, joinChunks } from './port.ts';
@@ -13,6 +14,8 @@ export interface VerifyReport {
   readonly shards: number;
   readonly members: number;
   readonly bytes: number;
+  /** Samples by label, counted in the lists; undefined where there are more labels than classes can be. */
+  readonly classes: ReadonlyMap<string, ClassCount> | undefined;
   /** Empty when the generation is whole. */
   readonly problems: readonly string[];
 }
@@ -31,6 +34,7 @@ class Verification {
   /** How often each packed key of an ETag was found in a shard, repeats aside; compared with the arrivals at the end. */
   readonly found = new Map<string, number>();
   readonly copies = new CopyCounter();
+  readonly classes = new ClassCounter();
   /** Images that were prepared: their number, and bytes before and after. */
   readonly prepared = { images: 0, sourceBytes: 0, bytes: 0 };
   members = 0;
@@ -85,6 +89,7 @@ export async function verifyGeneration(store: BlobStore, manifest: Manifest): Pr
   if (rows !== undefined) await check.list(rows.list, rows.sha256);
   verifyEven(check);
   verifyPrepared(check);
+  verifyClasses(check);
   if (check.copies.count !== manifest.repeated)
     check.problems.push(
       `the shards hold ${check.copies.count} copies, the manifest says ${manifest.repeated}`,
@@ -96,12 +101,13 @@ export async function verifyGeneration(store: BlobStore, manifest: Manifest): Pr
     shards: manifest.shards.length,
     members: check.members,
     bytes: check.bytes,
+    classes: check.classes.counts,
     problems: check.problems,
   };
 }
 
-function countPrepared({ prepared }: Verification, { source, size }: MemberLine): void {
-  if (source === undefined) return;
+function countPrepared({ prepared }: Verification, { source, size, repeat }: MemberLine): void {
+  if (source === undefined || repeat !== undefined) return;
   prepared.images += 1;
   prepared.sourceBytes += source.size;
   prepared.bytes += size;
@@ -113,6 +119,18 @@ function verifyPrepared({ manifest: { prepared: sealed }, prepared, problems }: 
     problems.push(
       `the lists hold ${prepared.images} prepared images of ${prepared.bytes} bytes, the manifest says ${images} of ${bytes}`,
     );
+}
+
+/** A joined generation has its classes from others, whose copies were dealt anew. */
+function verifyClasses({ manifest: { balance, compacted }, classes, problems }: Verification): void {
+  if (compacted !== undefined) return;
+  for (const [name, { sealed }] of Object.entries(balance?.classes ?? {})) {
+    const counted = classes.sealedOf(name);
+    if (sealed !== undefined && counted !== sealed)
+      problems.push(
+        `the shards hold ${counted} samples of the class ${JSON.stringify(name)}, the manifest says ${sealed}`,
+      );
+  }
 }
 
 function verifyEven({ manifest: { even, shards }, problems }: Verification): void {
@@ -132,6 +150,7 @@ async function verifyShard(check: Verification, shard: Shard): Promise<void> {
   for (const line of lines) {
     const { key, repeat } = line;
     check.copies.add(shard.name, line);
+    check.classes.add(line);
     countPrepared(check, line);
     if (key === undefined || repeat !== undefined) continue;
     const arrival = arrivalOf(key, line.etag ?? '');

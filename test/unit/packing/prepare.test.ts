@@ -156,6 +156,7 @@ describe('preparing images', () => {
           expect(store.body(key).equals(calm.body(key))).toBe(true);
       }
     },
+    60_000,
   );
 
   it('decodes no image twice though its shard is built twice', async () => {
