@@ -17,7 +17,10 @@ export interface SideFile {
 type Shard = Manifest['shards'][number];
 const indexName = (shard: Shard): string => `index/${shard.name.replace(/\.[^.]+$/, '')}.idx`;
 
-/** DALI's index of one tar: `v1.2 <samples>`, then suffix, offset, size and name of every member of a sample. */
+/**
+ * DALI's index of one tar: `v1.2 <samples>`, then suffix, offset, size and name of every member of a sample. DALI splits
+ * at blanks and finds members by their offsets alone, so a blank in a name is written as `_`.
+ */
 function daliIndex(shard: Shard, lines: readonly MemberLine[]): SideFile {
   const samples = new Map<string, string[]>();
   for (const { name, offset, size } of lines) {
@@ -25,7 +28,7 @@ function daliIndex(shard: Shard, lines: readonly MemberLine[]): SideFile {
     const dot = name.indexOf('.', base);
     const stem = name.slice(0, dot);
     const members = samples.get(stem) ?? [];
-    members.push(`${name.slice(dot + 1)} ${offset} ${size} ${name}`);
+    members.push(`${name.slice(dot + 1)} ${offset} ${size} ${name.replaceAll(' ', '_')}`);
     samples.set(stem, members);
   }
   const rows = [...samples.values()].map((members) => members.join(' '));

@@ -62,8 +62,9 @@ def with_tfrecord(folder: Path) -> Seen:
 
     images: dict[str, str] = {}
     labels: dict[str, str] = {}
-    for shard in sorted(folder.glob("shards/*.tfrecord")):
-        for example in tfrecord_loader(str(shard), None):
+    for shard in sorted(folder.glob("shards/*.tfrecord*")):
+        compression = "gzip" if shard.suffix == ".gz" else None
+        for example in tfrecord_loader(str(shard), None, compression_type=compression):
             key = bytes(example["__key__"]).decode()
             images[key] = sha256(bytes(example["image"]))
             labels[key] = str(int(example["label"][0]))
@@ -106,6 +107,7 @@ def with_streaming(folder: Path) -> Seen:
 READERS: dict[str, Callable[[Path], Seen]] = {
     "webdataset": tar,
     "tfrecord": with_tfrecord,
+    "tfrecord in gzip": with_tfrecord,
     "mds": with_streaming,
 }
 

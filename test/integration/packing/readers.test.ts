@@ -50,12 +50,16 @@ const names = Array.from({ length: 200 }, (_, index) => `${index % 7}/${index}.j
 const CASES = {
   webdataset: { keys: [...HOSTILE_KEYS, ...names], settings: { format: 'webdataset' } },
   tfrecord: { keys: names, settings: { format: 'tfrecord', labelType: 'integer' } },
+  'tfrecord in gzip': {
+    keys: names,
+    settings: { format: 'tfrecord', labelType: 'integer', tfrecord: { compression: 'gzip' } },
+  },
   mds: { keys: names, settings: { format: 'mds', labelType: 'integer' } },
 } as const;
 type Case = keyof typeof CASES;
 
 describe.each(Object.keys(CASES) as Case[])('readers of %s that are not ours', (format) => {
-  const pipeline = `readers-${format}`;
+  const pipeline = `readers-${format.replaceAll(' ', '-')}`;
   const runId = `${pipeline}-000001`;
   const { keys, settings } = CASES[format];
   let folder: string;

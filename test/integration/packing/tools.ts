@@ -25,7 +25,8 @@ export async function pythonTools(requirements = 'requirements.txt'): Promise<st
   const pip = path.join(folder, 'bin/pip');
   const install = ['install', '--quiet', '--disable-pip-version-check'];
   await run(pip, [...install, '-r', file], { timeout: 600_000 });
-  await run(pip, [...install, '--no-deps', '-r', file.replace('.txt', '-bare.txt')], { timeout: 600_000 });
+  const bare = file.replace('.txt', '-bare.txt');
+  if (existsSync(bare)) await run(pip, [...install, '--no-deps', '-r', bare], { timeout: 600_000 });
   await writeFile(done, '');
   return folder;
 }

@@ -4,6 +4,7 @@ import { layout } from '../../../functions/core/layout.ts';
 import { planShards } from '../../../functions/core/packing/plan.ts';
 import { sealDataset } from '../../../functions/core/packing/seal.ts';
 import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
+import { HOSTILE_KEYS } from './blob-store-contract.ts';
 import {
   memberLines,
   now,
@@ -112,6 +113,19 @@ describe('packing into WebDataset shards', () => {
         expect(names.slice(at, at + 3)).toEqual([`${stem}.jpg`, `${stem}.json`, `${stem}.seg.png`]);
       }
     }
+  });
+
+  it('indexes every member for DALI, whose reader splits lines at blanks, whatever keys hold', async () => {
+    const store = new MemoryBlobStore();
+    for (const key of HOSTILE_KEYS) store.seed(`${incoming}a folder/${key}`, key);
+    await packAll(store, settings());
+    const index = store.body(`${layout.generation(PIPELINE, RUN)}index/shard-000000.idx`).toString();
+    const [head = '', ...rows] = index.trimEnd().split('\n');
+    expect(head).toBe(`v1.2 ${rows.length}`);
+    const found = rows.flatMap((row) => row.match(/[^ ]+ \d+ \d+ [^ ]+( |$)/g) ?? []);
+    expect(found.join('').length + rows.length - 1).toBe(rows.join('\n').length);
+    const placed = memberLines(store).map(({ offset, size }) => `${offset} ${size}`);
+    expect(found.map((one) => one.split(' ').slice(1, 3).join(' ')).sort()).toEqual(placed.sort());
   });
 
   it('seals once and says so the second time', async () => {
