@@ -83,8 +83,11 @@ describe('explain', () => {
   it('answers what another region, its zone and a type nobody weighed would have led to, by the history', async () => {
     const text = await explain(
       'digits-000001',
-      ...['--regions', 'us-east-1,us-west-2', '--zones', 'usw2-az1', '--types', 'g6e.xlarge'],
-      ...['--market', 'spot', '--data-gigabytes', '20'],
+      '--regions=us-east-1,us-west-2',
+      '--zones=usw2-az1',
+      '--types=g6e.xlarge',
+      '--market=spot',
+      '--data-gigabytes=20',
     );
     expect(text).toMatch(/2 x g6e\.xlarge, spot, in us-west-2 usw2-az1/);
     expect(text).toContain('20.0 GB are copied to us-west-2 and back for $0.40');
