@@ -70,6 +70,7 @@ async function openAttempt(deps: JudgeDeps, last: AttemptRecord, timedOut: boole
   const updatedAt = deps.clock.now().toISOString();
   await deps.runs.updateAttempt(last.runId, last.attempt, {
     takenBackAt: last.takenBackAt ?? updatedAt,
+    recall: last.recall ?? { cause: 'time', why: 'ran out of the time that it was given' },
     updatedAt,
   });
   if ((await deps.launcher.stop(last.jobName)) === 'notFound') {

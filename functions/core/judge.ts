@@ -32,6 +32,7 @@ export function judge(attempts: readonly AttemptRecord[]): Judgement {
     case 'interrupted':
     case 'capacity':
     case 'serviceError':
+    case 'recalled':
       return againUnlessFruitless(attempts, describeLoss(outcome));
   }
 }
@@ -55,6 +56,8 @@ function describeLoss(outcome: AttemptOutcome): string {
       return 'no capacity was found in time';
     case 'interrupted':
       return 'capacity was taken away';
+    case 'recalled':
+      return outcome.message;
     case 'serviceError':
     case 'completed':
     case 'stopped':

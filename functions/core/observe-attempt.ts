@@ -3,7 +3,7 @@
 import type { Launcher } from './launch/launcher.ts';
 import { isTerminal, outcomeOf } from './launch/outcome.ts';
 import type { TrainingJobDescription } from './launch/port.ts';
-import { whyStop } from './policy/running.ts';
+import { type StopReason, whyStop } from './policy/running.ts';
 import type { Clock, Executions, Notifier } from './ports.ts';
 import type { AttemptOutcome, AttemptRecord } from './records.ts';
 import type { RunStore } from './run-store.ts';
@@ -55,31 +55,50 @@ async function stopReason(
   { runs, clock }: ObserveDeps,
   attempt: AttemptRecord,
   job: TrainingJobDescription,
-): Promise<string | undefined> {
+): Promise<StopReason> {
   const [run, others] = await Promise.all([runs.getRun(attempt.runId), runs.listAttempts(attempt.runId)]);
   const budgetUsd = run?.declaration?.limits.budgetUsd;
   return whyStop({ attempt, job, now: clock.now(), others, budgetUsd });
 }
 
 /** Recorded before the stop: whoever sees the job stopped must know that it was us. */
-export async function takeBack(deps: ObserveDeps, attempt: AttemptRecord, why: string): Promise<Observed> {
+export async function takeBack(
+  deps: ObserveDeps,
+  attempt: AttemptRecord,
+  recall: NonNullable<StopReason>,
+): Promise<Observed> {
   const updatedAt = deps.clock.now().toISOString();
-  await deps.runs.updateAttempt(attempt.runId, attempt.attempt, { takenBackAt: updatedAt, updatedAt });
+  await deps.runs.updateAttempt(attempt.runId, attempt.attempt, {
+    takenBackAt: updatedAt,
+    recall,
+    updatedAt,
+  });
   await deps.runs.addTimeline(attempt.runId, {
     id: `taken-back-${attempt.attempt}`,
     at: updatedAt,
-    kind: 'AttemptInterrupted',
-    text: `attempt ${attempt.attempt} ${why}`,
+    kind: recall.cause === 'capacity' ? 'AttemptInterrupted' : 'AttemptRecalled',
+    text: `attempt ${attempt.attempt} ${recall.why}`,
   });
   await deps.launcher.stop(attempt.jobName);
   return { kind: 'takenBack' };
 }
 
-/** A job that we stopped because its pool went bad did not fail: it lost its capacity, or never had any. */
+/**
+ * A job that we stopped because its pool went bad did not fail: it lost its capacity, or never had any. One that we
+ * stopped for another reason lost nothing, and says that reason.
+ */
 function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptOutcome {
-  if (attempt.takenBackAt === undefined || outcome.kind !== 'stopped') return outcome;
-  const kind = outcome.trainingSeconds > 0 ? 'interrupted' : 'capacity';
-  return { ...outcome, kind, message: 'capacity was taken away; the job was taken back to go on elsewhere' };
+  const { recall, takenBackAt } = attempt;
+  if (takenBackAt === undefined || outcome.kind !== 'stopped') return outcome;
+  const trained = outcome.trainingSeconds > 0;
+  if (trained && recall !== undefined && recall.cause !== 'capacity')
+    return { ...outcome, kind: 'recalled', message: `recalled by Tidewheel: it ${recall.why}` };
+  const loss = trained ? 'capacity was taken away' : 'no capacity came';
+  return {
+    ...outcome,
+    kind: trained ? 'interrupted' : 'capacity',
+    message: `${loss}; the job was taken back to go on elsewhere`,
+  };
 }
 
 async function end(
@@ -126,6 +145,8 @@ function statusOf(outcome: AttemptOutcome): AttemptRecord['status'] {
     case 'interrupted':
     case 'capacity':
       return 'interrupted';
+    case 'recalled':
+      return 'recalled';
     case 'stopped':
     case 'timeLimit':
     case 'serviceError':

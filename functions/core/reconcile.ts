@@ -7,6 +7,7 @@ import { pipelineName } from './pipeline.ts';
 import type { ObjectStore } from './ports.ts';
 import { FINISHED, type RunRecord } from './records.ts';
 import { decidedVerdict, reportRun } from './report-run.ts';
+import { reviseAttempt } from './revise-attempt.ts';
 import { observe } from './settle.ts';
 import { startExecution, wakeRun } from './wake.ts';
 import { watchCheckpoints } from './watch-checkpoints.ts';
@@ -48,7 +49,9 @@ export async function reconcile(
     ({ jobName }) => jobName,
     async (attempt) => {
       const observed = await observeAttempt(deps, attempt);
-      if (observed.kind === 'running') await watchCheckpoints(deps, attempt, observed.job);
+      if (observed.kind !== 'running') return;
+      await watchCheckpoints(deps, attempt, observed.job);
+      await reviseAttempt(deps, attempt, observed.job);
     },
   );
   if (options.sweep)

@@ -147,7 +147,14 @@ export interface RejectedArrivals {
   readonly examples: readonly { readonly key: string; readonly reason: string }[];
 }
 
-export type AttemptStatus = 'starting' | 'running' | 'done' | 'interrupted' | 'failed';
+/** recalled: stopped by Tidewheel itself, after a save, although it had its capacity. */
+export type AttemptStatus = 'starting' | 'running' | 'done' | 'interrupted' | 'recalled' | 'failed';
+
+/**
+ * capacity: its pool went bad; budget: it would have passed the budget; deadline: it turned out too slow to stay on Spot;
+ * spot: Spot is expected to be cheaper than going on where it was; time: nobody told its end in the time it was given.
+ */
+export type RecallCause = 'capacity' | 'budget' | 'deadline' | 'spot' | 'time';
 
 export interface AttemptRecord {
   readonly runId: string;
@@ -163,8 +170,9 @@ export interface AttemptRecord {
   readonly updatedAt: string;
   readonly progressBefore?: Progress | undefined;
   readonly progressAfter?: Progress | undefined;
-  /** Set when we took the job back from a pool that went bad. */
+  /** Set before we stop the job ourselves, with why; without a cause, capacity. */
   readonly takenBackAt?: string | undefined;
+  readonly recall?: { readonly cause: RecallCause; readonly why: string } | undefined;
   readonly outcome?: AttemptOutcome | undefined;
 }
 
@@ -177,6 +185,7 @@ export interface AttemptOutcome {
     | 'timeLimit'
     | 'serviceError'
     | 'userError'
+    | 'recalled'
     | 'stopped';
   readonly message: string;
   readonly startedAt?: string | undefined;

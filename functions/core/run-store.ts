@@ -17,7 +17,10 @@ export type RunChange = Partial<Omit<RunRecord, 'runId' | 'pipeline' | 'batch' |
   readonly updatedAt: string;
 };
 export type AttemptChange = Partial<
-  Pick<AttemptRecord, 'status' | 'taskToken' | 'progressBefore' | 'progressAfter' | 'takenBackAt' | 'outcome'>
+  Pick<
+    AttemptRecord,
+    'status' | 'taskToken' | 'progressBefore' | 'progressAfter' | 'takenBackAt' | 'recall' | 'outcome'
+  >
 > & { readonly updatedAt: string };
 
 export interface StoredPlacement {

@@ -60,7 +60,10 @@ async function answer(deps: ObserveDeps, attempt: AttemptRecord, event: Instance
   const isOpen = attempt.outcome === undefined && attempt.takenBackAt === undefined;
   if (isOpen && event['detail-type'] === WARNING) {
     // The host sees the notice itself; the others of its gang learn of it by this.
-    const taken = await takeBack(deps, attempt, `is told to save: EC2 takes back ${instanceId}`);
+    const taken = await takeBack(deps, attempt, {
+      cause: 'capacity',
+      why: `is told to save: EC2 takes back ${instanceId}`,
+    });
     return taken.kind;
   }
   if (isOpen && event['detail-type'] === REBALANCE) {

@@ -2,6 +2,7 @@
 import { samePool } from '../records.ts';
 import type { BeliefModel, Outlook, Sighting } from './beliefs.ts';
 import { outlookOf } from './beliefs.ts';
+import type { PoolRecords } from './pool-records.ts';
 import { type Candidate, unitUsd } from './pools.ts';
 import { planSpot, type SpotPlan } from './spot-plan.ts';
 import type { WorkEstimate } from './work.ts';
@@ -24,6 +25,8 @@ export interface Assessed {
 export interface AssessInput {
   readonly model: BeliefModel;
   readonly sightings: readonly Sighting[];
+  /** What the weeks before them say of each pool. */
+  readonly records?: PoolRecords | undefined;
   /** Stated for the reference topology; each candidate has its own pace. */
   readonly work: WorkEstimate;
   /** The On-Demand pools that a Spot attempt may fall back on; none where the pipeline allows none. */
@@ -125,6 +128,8 @@ function assessSpot(candidate: Candidate, input: AssessInput, fallbacks: readonl
   const outlook = outlookOf(model, candidate.pool, {
     sightings: input.sightings,
     score: candidate.score,
+    scoreAgeSeconds: candidate.scoreAgeSeconds,
+    records: input.records,
     nowMilliseconds: input.nowMilliseconds,
   });
   const workSeconds = workOf(candidate, work);

@@ -13,6 +13,7 @@ import {
   transition,
 } from '../policy/regimes.ts';
 import type { AttemptRecord, Pool } from '../records.ts';
+import { longRunShare, meanUpSeconds, type PoolRecord, type PoolRecords, recordFor } from './pool-records.ts';
 
 /** Something seen of capacity at a time. */
 export interface Sighting {
@@ -51,7 +52,9 @@ export function sightingsOf(attempts: readonly AttemptRecord[]): readonly Sighti
     const start = outcome.startedAt === undefined ? [] : [at(outcome.startedAt, 'up')];
     if (outcome.kind === 'capacity') return [...start, at(end, 'refused')];
     if (outcome.kind === 'interrupted') return [...start, at(end, 'lost')];
-    if (attempt.takenBackAt !== undefined) return [...start, at(end, start.length > 0 ? 'lost' : 'refused')];
+    // Recalled from a pool that was well: it was there to the end.
+    if (outcome.kind !== 'recalled' && attempt.takenBackAt !== undefined)
+      return [...start, at(end, start.length > 0 ? 'lost' : 'refused')];
     return start.length === 0 ? [] : [...start, at(end, 'up')];
   });
 }
@@ -138,34 +141,67 @@ export function beliefModel(table: RegimeTable): BeliefModel {
 const weigh = (hours: readonly number[], shares: Belief): number =>
   shares.reduce((sum, share, j) => sum + share * (hours[j] ?? 0), 0);
 
-/** @param seen sightings as recentSightings gives them */
-export function outlookOf(
-  model: BeliefModel,
-  pool: Pool,
-  seen: {
-    readonly sightings: readonly Sighting[];
-    readonly score?: number | undefined;
-    readonly nowMilliseconds: number;
-  },
-): Outlook {
-  let belief: Belief = model.start;
-  let clock: number | undefined;
+export interface Seen {
+  /** As recentSightings gives them. */
+  readonly sightings: readonly Sighting[];
+  readonly score?: number | undefined;
+  /** How old the score is; absent: of this moment. */
+  readonly scoreAgeSeconds?: number | undefined;
+  /** Of the weeks before the sightings. */
+  readonly records?: PoolRecords | undefined;
+  readonly nowMilliseconds: number;
+}
+
+/** What is learned of a pool at a moment, as likelihoods with capacity and without. */
+interface News {
+  readonly at: number;
+  readonly up: number;
+  readonly down: number;
+}
+
+export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
+  const record = recordFor(seen.records, pool);
+  const scoredAt = seen.nowMilliseconds - (seen.scoreAgeSeconds ?? 0) * 1_000;
   const related = seen.sightings
-    .map((sighting) => ({ sighting, weight: kinship(sighting, pool) }))
-    .filter(({ weight }) => weight > 0)
+    .flatMap((sighting): News[] => {
+      const weight = kinship(sighting, pool);
+      if (weight <= 0) return [];
+      const against = 1 - weight;
+      const at = sighting.atMilliseconds;
+      return [sighting.seen === 'up' ? { at, up: 1, down: against } : { at, up: against, down: 1 }];
+    })
     .slice(-MAXIMUM_SIGHTINGS);
-  for (const { sighting, weight } of related) {
-    belief = pass(model, belief, clock === undefined ? 0 : sighting.atMilliseconds - clock);
-    clock = sighting.atMilliseconds;
-    const against = 1 - weight;
-    belief = sighting.seen === 'up' ? observe(belief, 1, against) : observe(belief, against, 1);
-  }
-  if (clock !== undefined) belief = pass(model, belief, seen.nowMilliseconds - clock);
-  if (seen.score !== undefined) {
-    const { up, down } = scoreLikelihood(seen.score);
+  const score = seen.score === undefined ? [] : [{ at: scoredAt, ...scoreLikelihood(seen.score) }];
+  let belief: Belief = tilted(model, model.start, record, 1);
+  let clock: number | undefined;
+  for (const { at, up, down } of [...related, ...score].toSorted((a, b) => a.at - b.at)) {
+    if (clock !== undefined) belief = later(model, belief, { milliseconds: at - clock, record });
+    clock = at;
     belief = observe(belief, up, down);
   }
-  return describe(model, belief);
+  if (clock !== undefined)
+    belief = later(model, belief, { milliseconds: seen.nowMilliseconds - clock, record });
+  const outlook = describe(model, belief);
+  return { ...outlook, upSeconds: meanUpSeconds(outlook.upSeconds, record) };
+}
+
+/** The chain forgets what it saw towards its own long run; a pool with a record of its own, towards that. */
+const FORGETTING_HOURS = 12;
+
+function later(
+  model: BeliefModel,
+  belief: Belief,
+  { milliseconds, record }: { readonly milliseconds: number; readonly record: PoolRecord },
+): Belief {
+  const forgotten = 1 - Math.exp(-milliseconds / 3_600_000 / FORGETTING_HOURS);
+  return tilted(model, pass(model, belief, milliseconds), record, forgotten);
+}
+
+function tilted(model: BeliefModel, belief: Belief, record: PoolRecord, weight: number): Belief {
+  if (record.had + record.refused === 0 || weight <= 0) return belief;
+  const chain = chanceUp(model.start);
+  const own = longRunShare(chain, record);
+  return observe(belief, (own / chain) ** weight, ((1 - own) / (1 - chain)) ** weight);
 }
 
 function pass(model: BeliefModel, belief: Belief, milliseconds: number): Belief {

@@ -13,18 +13,25 @@ import { describeAction, rowsOf } from './table.ts';
 
 const model = beliefModel(fittedRegimes);
 
-export function choosePlacement(input: PlacementInput): PlacementDecision {
-  const situation = situationOf(input);
-  const { candidates, pruned, work, secondsLeft, slackSeconds } = situation;
-  const assessed = assess(candidates, {
+/** Every pool of the situation, weighed. */
+export function assessAll(situation: Situation): readonly Assessed[] {
+  const { candidates, work, secondsLeft, slackSeconds } = situation;
+  return assess(candidates, {
     model,
     sightings: situation.sightings,
+    records: situation.records,
     work,
     fallbacks: situation.fallbacks,
     secondsLeft,
     spotSeconds: slackSeconds + work.workSeconds,
     nowMilliseconds: situation.nowMilliseconds,
   });
+}
+
+export function choosePlacement(input: PlacementInput): PlacementDecision {
+  const situation = situationOf(input);
+  const { pruned } = situation;
+  const assessed = assessAll(situation);
   const table = (chosen?: Assessed): readonly PoolAssessment[] =>
     rowsOf({ assessed, pruned, situation, chosen, whyNot: (each) => whyNot(each, situation) });
   const hopeless = hopelessReason(situation, assessed);

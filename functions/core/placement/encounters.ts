@@ -35,6 +35,7 @@ function endOf(kind: NonNullable<AttemptRecord['outcome']>['kind'], started: boo
     case 'timeLimit':
     case 'serviceError':
     case 'userError':
+    case 'recalled':
     case 'stopped':
       return 'kept';
   }
@@ -84,8 +85,8 @@ function median(values: readonly number[]): number | undefined {
   return sorted[Math.floor((sorted.length - 1) / 2)];
 }
 
-/** Nearly nothing of older news is left in a belief. */
-const MEMORY_MILLISECONDS = 7 * 86_400_000;
+/** The last week is what a belief of the moment is made of, the weeks before are a pool's record. */
+const MEMORY_MILLISECONDS = 30 * 86_400_000;
 
 /** What all runs but this one met lately in the families of these types. */
 export async function sightingsOfOthers(

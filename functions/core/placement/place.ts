@@ -9,6 +9,8 @@ import { choosePlacement } from './choose.ts';
 import { encounterOf, sightingsOfOthers } from './encounters.ts';
 import { formerRunOf } from './former-runs.ts';
 import { HELPER_TYPES } from './helpers.ts';
+import type { MarketSample } from './market-history.ts';
+import { filledFrom, type MemoryQuestion, samplesFor } from './market-memory.ts';
 import type { MarketSource, MarketView } from './port.ts';
 import { readMarket } from './read-market.ts';
 import { type RegionDeps, readElsewhere } from './regions.ts';
@@ -18,7 +20,13 @@ import { gangsOf, typesOf } from './topologies.ts';
 export interface PlaceDeps {
   readonly runs: Pick<
     RunStore,
-    'getRun' | 'listRuns' | 'listAttempts' | 'putPlacement' | 'putEncounter' | 'listEncounters'
+    | 'getRun'
+    | 'listRuns'
+    | 'listAttempts'
+    | 'putPlacement'
+    | 'putEncounter'
+    | 'listEncounters'
+    | 'listSamples'
   >;
   readonly market: MarketSource;
   /** Asked only for a pipeline that names other regions. */
@@ -69,12 +77,15 @@ async function questionFor(
   { run, declaration, attempts, now }: Known,
 ): Promise<PlacementInput> {
   const { compute, limits, training } = declaration;
-  const read = (source: MarketSource): Promise<MarketView> =>
-    readMarket(source, {
+  const read = async (source: MarketSource): Promise<MarketView> => {
+    const view = await readMarket(source, {
       gangs: gangsOf(compute),
       spot: compute.market !== 'on-demand',
       alsoPriced: helperTypesOf(compute),
     });
+    const question = { compute, region: source.region, now };
+    return filledFrom(await remembered(deps, view, question), view, question);
+  };
   const progress = newestProgress(attempts);
   const [market, sightings, former] = await Promise.all([
     read(deps.market),
@@ -100,6 +111,17 @@ async function questionFor(
     expectedOn: former?.on,
     formerPaces: former?.paces,
   };
+}
+
+/** The market's history is read only where the market itself does not answer. */
+async function remembered(
+  { runs }: PlaceDeps,
+  view: MarketView,
+  question: MemoryQuestion,
+): Promise<readonly MarketSample[]> {
+  if (question.compute.market === 'on-demand') return [];
+  const priced = view.spotPrices.some(({ basis }) => basis === 'asked');
+  return view.scores.length > 0 && priced ? [] : samplesFor(runs, question);
 }
 
 /** Those of the named groups, and those that may be added. */

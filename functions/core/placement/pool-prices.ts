@@ -1,12 +1,14 @@
 /** What an hour in a pool costs and how well that is known. SageMaker publishes no Spot price: EC2's share stands for it. */
 import type { Pipeline } from '../pipeline.ts';
 import type { Pool, Topology } from '../records.ts';
-import type { MarketView, OnDemandPrice } from './port.ts';
+import type { MarketView, OnDemandPrice, PlacementScore } from './port.ts';
 
 /** Where no Spot price is known, this share of On-Demand is taken; about the middle of the snapshot's G and P families. */
 export const ASSUMED_SPOT_SHARE = 0.45;
 export interface PoolPrices {
   readonly score?: number | undefined;
+  /** Absent: of this moment. */
+  readonly scoreAgeSeconds?: number | undefined;
   /** Price of one node of this pool, and of the same node on demand. */
   readonly hourlyUsd: number;
   readonly onDemandHourlyUsd: number;
@@ -29,7 +31,7 @@ export function pricesOf(
   if (pool.market === 'on-demand') return { hourlyUsd, onDemandHourlyUsd: hourlyUsd, priceNote: price.note };
   const share = spotShare(pool, price, quotes);
   return {
-    score: scoreOf(pool, topology.nodes, market),
+    ...scoreOf(pool, topology.nodes, market),
     hourlyUsd: hourlyUsd * (share ?? ASSUMED_SPOT_SHARE),
     onDemandHourlyUsd: hourlyUsd,
     priceNote:
@@ -64,11 +66,18 @@ export function helpersIn(
 }
 
 /** Where SageMaker chooses the zone it is the best one's score: a gang always ends up in one zone. */
-function scoreOf({ zoneId }: Pool, nodes: number, market: MarketView): number | undefined {
-  const scores = market.scores.filter(
-    (each) => (zoneId === undefined || each.zoneId === zoneId) && (each.nodes ?? nodes) === nodes,
-  );
-  return scores.length === 0 ? undefined : Math.max(...scores.map((each) => each.score));
+function scoreOf(
+  { zoneId }: Pool,
+  nodes: number,
+  market: MarketView,
+): Pick<PoolPrices, 'score' | 'scoreAgeSeconds'> {
+  const best = market.scores
+    .filter((each) => (zoneId === undefined || each.zoneId === zoneId) && (each.nodes ?? nodes) === nodes)
+    .reduce<PlacementScore | undefined>(
+      (most, each) => (most !== undefined && most.score >= each.score ? most : each),
+      undefined,
+    );
+  return best === undefined ? {} : { score: best.score, scoreAgeSeconds: best.ageSeconds };
 }
 
 /** EC2 Spot over EC2 On-Demand: SageMaker publishes no Spot price. Without a zone the mean over the region's zones. */

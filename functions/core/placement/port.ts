@@ -13,6 +13,8 @@ export interface PlacementScore {
   readonly score: number;
   /** Of the gang that was asked for; absent: of whichever gang there is. */
   readonly nodes?: number | undefined;
+  /** Absent: of this moment. */
+  readonly ageSeconds?: number | undefined;
 }
 
 export interface SpotPrice {

@@ -4,6 +4,7 @@ import type { AttemptRecord, Progress } from '../records.ts';
 import { restartOf, safeWorkOf } from './assess.ts';
 import { recentSightings, type Sighting, sightingsOf } from './beliefs.ts';
 import { type MeasuredPace, measuredPaces, type PaceModel, paceModel, type Shape } from './pace.ts';
+import { type PoolRecords, recordsOf } from './pool-records.ts';
 import { type Candidate, type Pruned, poolsOf, type RegionView, unitUsd } from './pools.ts';
 import type { MarketView } from './port.ts';
 import type { Workload } from './throughput.ts';
@@ -65,6 +66,7 @@ export interface Situation {
   readonly candidates: readonly Candidate[];
   readonly pruned: readonly Pruned[];
   readonly sightings: readonly Sighting[];
+  readonly records: PoolRecords;
   /** On-Demand pools that a Spot attempt may fall back on, from the cheapest to the fastest. */
   readonly fallbacks: readonly Candidate[];
   /** How long the On-Demand start of the fastest can still be put off; below 0 the deadline is lost already. */
@@ -97,10 +99,8 @@ export function situationOf(input: PlacementInput): Situation {
     input.compute.helpers,
   );
   const { candidates, pruned } = poolsFor(input, model);
-  const sightings = recentSightings(
-    [...(input.sightings ?? []), ...sightingsOf(input.attempts)],
-    nowMilliseconds,
-  );
+  const seen = [...(input.sightings ?? []), ...sightingsOf(input.attempts)];
+  const sightings = recentSightings(seen, nowMilliseconds);
   const base = { work, secondsLeft, marginSeconds: Math.min(MARGIN_SECONDS, campaignSeconds / 20) };
   return {
     ...base,
@@ -111,6 +111,7 @@ export function situationOf(input: PlacementInput): Situation {
     candidates,
     pruned,
     sightings,
+    records: recordsOf(seen, nowMilliseconds),
     spentUsd: spentUsd(input.attempts),
     ...fallbacksOf(candidates, base),
   };

@@ -1,6 +1,6 @@
 /** What a campaign is expected to cost that starts on Spot now: the plan of functions/core/policy at today's numbers. */
 
-import { IDLE, SPOT } from '../policy/actions.ts';
+import { type Action, IDLE, SPOT } from '../policy/actions.ts';
 import drawn from '../policy/lattice-600.json' with { type: 'json' };
 import { marketModel } from '../policy/market-model.ts';
 import { makePlan } from '../policy/plan.ts';
@@ -21,6 +21,8 @@ export interface SpotPlanInput {
   /** Per hour, for the whole gang. */
   readonly spotUsd: number;
   readonly onDemandUsd: number;
+  /** What an hour until the end is worth, whatever runs in it. */
+  readonly timeUsd?: number | undefined;
 }
 
 export interface SpotPlan {
@@ -29,7 +31,9 @@ export interface SpotPlan {
 }
 
 /** undefined when less than two ticks are left or On-Demand would be late already: nothing is left to plan. */
-export function planSpot({ secondsLeft, work, spotUsd, onDemandUsd }: SpotPlanInput): SpotPlan | undefined {
+export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotPlan | undefined {
+  const { timeUsd = 0 } = prices;
+  const [spotUsd, onDemandUsd] = [prices.spotUsd + timeUsd, prices.onDemandUsd + timeUsd];
   const { workSeconds, restartSeconds } = work;
   // The tick follows from the work alone: with more time left the plan must not become a coarser one.
   const together = Math.max(1, Math.ceil((workSeconds * HORIZON_WORKS) / TICK_SECONDS / MAXIMUM_TICKS));
@@ -46,25 +50,28 @@ export function planSpot({ secondsLeft, work, spotUsd, onDemandUsd }: SpotPlanIn
       restartSeconds,
       spotUsd,
       onDemandUsd,
+      waitingUsd: timeUsd,
     },
     { cellsPerTick: 2 },
   );
   const owed = Math.max(0, restartSeconds - tickSeconds);
   const surelyUsd = (onDemandUsd * (workSeconds + restartSeconds)) / 3_600;
-  const after = (ran: typeof IDLE | typeof SPOT, left: number, belief: Belief): number => {
+  const after = (ran: Action, left: number, belief: Belief): number => {
     const finished = left >= (ticksLeft - 1) * tickSeconds;
     const value = finished
       ? 0
       : plan.value(ticksLeft - 1, { ran, slack: left, debt: ran === SPOT ? owed : 0 }, model.weights(belief));
     return Math.min(value, surelyUsd);
   };
-  const firstTickUsd = (spotUsd * Math.min(tickSeconds, workSeconds + restartSeconds)) / 3_600;
+  const firstTickSeconds = Math.min(tickSeconds, workSeconds + restartSeconds);
+  const firstTickUsd = (spotUsd * firstTickSeconds) / 3_600;
   return {
     costUsd(belief) {
       const up = chanceUp(belief);
       const given = firstTickUsd + after(SPOT, slack - restartSeconds, observe(belief, 1, 0));
       // Where there is no capacity the job waits inside SageMaker, at no cost but time.
-      const refused = after(IDLE, slack - tickSeconds, observe(belief, 0, 1));
+      const refused =
+        (timeUsd * tickSeconds) / 3_600 + after(IDLE, slack - tickSeconds, observe(belief, 0, 1));
       return up * given + (1 - up) * refused;
     },
   };

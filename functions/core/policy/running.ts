@@ -6,7 +6,7 @@ import { isTerminal } from '../launch/job-state.ts';
 import type { TrainingJobDescription } from '../launch/port.ts';
 import { takeBackReason } from '../launch/take-back.ts';
 import { hourlyUsdOf, spentUsd } from '../placement/work.ts';
-import type { AttemptRecord, Placement } from '../records.ts';
+import type { AttemptRecord, Placement, RecallCause } from '../records.ts';
 
 export interface RunningQuestion {
   readonly attempt: AttemptRecord;
@@ -17,14 +17,14 @@ export interface RunningQuestion {
   readonly budgetUsd?: number | undefined;
 }
 
-/** Why to stop it, as it goes into the timeline, or undefined: leave it alone. */
-export type StopReason = string | undefined;
+/** Why to stop it, `why` as it goes on after "attempt 2 ...", or undefined: leave it alone. */
+export type StopReason = { readonly cause: RecallCause; readonly why: string } | undefined;
 
 /** A Spot job that waits longer than this for capacity is worth more elsewhere. */
 export const PATIENCE_SECONDS = 600;
 /** Until the next look (reconcile's schedule), and for the save after the stop. Both are paid. */
-const NEXT_LOOK_SECONDS = 300;
-const SAVE_SECONDS = 120;
+export const NEXT_LOOK_SECONDS = 300;
+export const SAVE_SECONDS = 120;
 
 export function whyStop(question: RunningQuestion): StopReason {
   const { attempt, job, now } = question;
@@ -33,11 +33,16 @@ export function whyStop(question: RunningQuestion): StopReason {
   if (budget !== undefined) return budget;
   const { pool, spotUntil } = attempt.placement;
   const place = pool.zoneId ?? 'its zone';
+  const gone = (why: string): StopReason => ({ cause: 'capacity', why });
   if (takeBackReason(job, now, { patienceSeconds: PATIENCE_SECONDS }) !== undefined)
-    return `lost its capacity in ${place}: taken back`;
+    return gone(
+      job.TrainingStartTime === undefined
+        ? `found no capacity in ${place}: taken back`
+        : `lost its capacity in ${place}: taken back`,
+    );
   const waits = takeBackReason(job, now, { patienceSeconds: 0 }) !== undefined;
   if (waits && spotUntil !== undefined && now.getTime() >= Date.parse(spotUntil))
-    return `has waited for Spot in ${place} until the latest safe moment for On-Demand: taken back`;
+    return gone(`has waited for Spot in ${place} until the latest safe moment for On-Demand: taken back`);
   return undefined;
 }
 
@@ -49,7 +54,8 @@ function overBudget({ attempt, job, now, others, budgetUsd }: RunningQuestion): 
   const needed = spent + (gangHourlyUsd(attempt.placement) * ahead) / 3_600;
   // SageMaker's own limit ends it as well, but only this leaves time for a save.
   if (needed <= budgetUsd) return undefined;
-  return `would pass the budget of $${budgetUsd.toFixed(2)} before the next look: stopped after a save`;
+  const why = `would pass the budget of $${budgetUsd.toFixed(2)} before the next look: stopped after a save`;
+  return { cause: 'budget', why };
 }
 
 /** Helpers are always paid on demand. */

@@ -4,8 +4,8 @@ import { judgeRun } from '../../../functions/core/judge-run.ts';
 import { type LaunchDeps, launchAttempt } from '../../../functions/core/launch-attempt.ts';
 import { layout } from '../../../functions/core/layout.ts';
 import { observeAttempt } from '../../../functions/core/observe-attempt.ts';
-import type { AttemptRecord } from '../../../functions/core/records.ts';
 import { reconcile } from '../../../functions/core/reconcile.ts';
+import type { AttemptRecord } from '../../../functions/core/records.ts';
 import { reportRun } from '../../../functions/core/report-run.ts';
 import { takeTrainingEvents } from '../../../functions/core/training-events.ts';
 import type { JobScript } from '../../fakes/training.ts';
@@ -229,7 +229,39 @@ describe('the judge', () => {
     at.store.put(`${layout.checkpoints('digits', RUN)}step-9/COMPLETE.json`, '{}');
     at.store.put(layout.progress('digits', RUN), JSON.stringify(progressOf(9)));
     expect(await judgeRun(deps, { runId: RUN, timedOut: true })).toMatchObject({ kind: 'place' });
-    expect(await attempt()).toMatchObject({ status: 'interrupted', progressAfter: { step: 9 } });
+    expect(await attempt()).toMatchObject({
+      status: 'recalled',
+      outcome: { kind: 'recalled', message: expect.stringContaining('ran out of the time') },
+      progressAfter: { step: 9 },
+    });
+  });
+
+  it('says of a job that was stopped for the budget just that, wherever a person looks', async () => {
+    await prepare();
+    const declaration = declarationOf('digits', { limits: { budgetUsd: 1 } });
+    await at.runs.updateRun(RUN, { declaration, updatedAt: at.clock.now().toISOString() });
+    await launch();
+    at.pass(3_000);
+    await reconcile(at, { sweep: false });
+    at.pass(200);
+    await reconcile(at, { sweep: false });
+    const ended = await attempt();
+    expect(ended).toMatchObject({
+      status: 'recalled',
+      recall: { cause: 'budget' },
+      outcome: { kind: 'recalled' },
+    });
+    const told = (await at.runs.listTimeline(RUN)).map(({ kind, text }) => `${kind}: ${text}`).join('\n');
+    expect(told).toMatch(/AttemptRecalled: attempt 1 would pass the budget of \$1\.00/);
+    expect(told).toMatch(
+      /AttemptEnded: attempt 1: recalled \(recalled by Tidewheel: it would pass the budget/,
+    );
+    expect(`${told}\n${JSON.stringify(ended)}`).not.toMatch(/taken away|AttemptInterrupted/);
+    expect(toldTypes()).not.toContain('AttemptInterrupted');
+    expect(await judgeRun(deps, { runId: RUN })).toMatchObject({
+      kind: 'place',
+      reason: expect.stringContaining('budget of $1.00'),
+    });
   });
 
   it('believes no note whose checkpoint is not complete', async () => {

@@ -21,7 +21,7 @@ const waiting = job({
   SecondaryStatusTransitions: [{ Status: 'Starting', StartTime: new Date(AT) }],
 });
 /** Two nodes at 0.60 USD: 1.20 USD an hour. */
-const ask = (seconds: number, change: Partial<Parameters<typeof whyStop>[0]> = {}) =>
+const stop = (seconds: number, change: Partial<Parameters<typeof whyStop>[0]> = {}) =>
   whyStop({
     attempt: attemptOf('budget-000001', 2),
     job: job(),
@@ -29,6 +29,7 @@ const ask = (seconds: number, change: Partial<Parameters<typeof whyStop>[0]> = {
     others: [],
     ...change,
   });
+const ask = (...question: Parameters<typeof stop>) => stop(...question)?.why;
 
 describe('an attempt under a budget', () => {
   it('goes on while the next look and the save can still be paid', () => {
@@ -42,6 +43,10 @@ describe('an attempt under a budget', () => {
     const others = [attemptOf('budget-000001', 1, { outcome }), attemptOf('budget-000001', 2)];
     expect(ask(1_800 - 421, { budgetUsd: 1.2, others })).toBeUndefined();
     expect(ask(1_800 - 419, { budgetUsd: 1.2, others })).toMatch(/budget/);
+  });
+
+  it('is stopped for the budget and for nothing else', () => {
+    expect(stop(3_600, { budgetUsd: 1.2 })?.cause).toBe('budget');
   });
 
   it('counts its helpers', () => {
@@ -84,7 +89,10 @@ describe('a Spot job that waits', () => {
   it('is moved when it has waited ten minutes', () => {
     const attempt = until(secondsAfter(9_999));
     expect(ask(530, { job: waiting, attempt })).toBeUndefined();
-    expect(ask(541, { job: waiting, attempt })).toMatch(/taken back/);
+    expect(stop(541, { job: waiting, attempt })).toEqual({
+      cause: 'capacity',
+      why: 'found no capacity in use1-az4: taken back',
+    });
   });
 
   it('is left alone at that moment when it runs: to stop it would only lose time', () => {

@@ -1,0 +1,136 @@
+/**
+ * What `collect-scores` has kept, where the market does not answer: when the day's score questions are used up or an API
+ * fails, the newest kept values stand in, each with its age.
+ */
+import { familyOf, regionOfZone, zonesOfRegion } from '../catalog/catalog.ts';
+import type { Pipeline } from '../pipeline.ts';
+import type { MarketHistory, MarketSample } from './market-history.ts';
+import type { MarketView, PlacementScore, SpotPrice } from './port.ts';
+import { questionKey } from './score-plan.ts';
+import { gangsOf, typesOf } from './topologies.ts';
+
+/** A score says something of a day at most, a price moves more slowly. */
+const SCORE_SECONDS = 24 * 3_600;
+const PRICE_SECONDS = 7 * 24 * 3_600;
+
+export interface MemoryQuestion {
+  readonly compute: Pipeline['compute'];
+  /** Zones that a subnet was named for; else all of the market's region. */
+  readonly zoneIds?: readonly string[] | undefined;
+  readonly region: string;
+  readonly now: Date;
+}
+
+/** Of every family and zone that the pipeline may use, newest first. */
+export async function samplesFor(
+  history: Pick<MarketHistory, 'listSamples'>,
+  { compute, zoneIds, region, now }: MemoryQuestion,
+): Promise<readonly MarketSample[]> {
+  const since = new Date(now.getTime() - PRICE_SECONDS * 1_000).toISOString();
+  const families = new Set(typesOf(compute).map(familyOf));
+  const zones = (zoneIds ?? zonesOfRegion(region)).filter((zoneId) => regionOfZone(zoneId) === region);
+  const lists = await Promise.all(
+    [...families].flatMap((family) => zones.map((zoneId) => history.listSamples(family, zoneId, since))),
+  );
+  const until = now.toISOString();
+  return lists
+    .flat()
+    .filter(({ at }) => at <= until)
+    .toSorted((a, b) => b.at.localeCompare(a.at));
+}
+
+const ageSeconds = ({ at }: MarketSample, now: Date): number =>
+  Math.max(0, (now.getTime() - Date.parse(at)) / 1_000);
+
+/** The newest score of each zone for each gang, no older than a day. */
+function keptScores(
+  samples: readonly MarketSample[],
+  { compute, now }: Pick<MemoryQuestion, 'compute' | 'now'>,
+): readonly PlacementScore[] {
+  return gangsOf(compute).flatMap(({ instanceTypes, nodes }) => {
+    const key = questionKey(instanceTypes, nodes);
+    const newest = new Map<string, PlacementScore>();
+    for (const sample of samples) {
+      const score = sample.scores[key];
+      const age = ageSeconds(sample, now);
+      if (score === undefined || age > SCORE_SECONDS || newest.has(sample.zoneId)) continue;
+      newest.set(sample.zoneId, { zoneId: sample.zoneId, score, nodes, ageSeconds: age });
+    }
+    return [...newest.values()];
+  });
+}
+
+function keptPrices(samples: readonly MarketSample[], types: readonly string[]): readonly SpotPrice[] {
+  const newest = new Map<string, SpotPrice>();
+  for (const { zoneId, spotUsd } of samples)
+    for (const instanceType of types) {
+      const hourlyUsd = spotUsd[instanceType];
+      const key = `${instanceType} ${zoneId}`;
+      if (hourlyUsd !== undefined && !newest.has(key))
+        newest.set(key, { instanceType, zoneId, hourlyUsd, basis: 'asked' });
+    }
+  return [...newest.values()];
+}
+
+const minutes = (seconds: number): string => `${Math.round(seconds / 60)} min`;
+
+/** Kept values in the places of those that the market did not tell; what it told stays. */
+export function filledFrom(
+  samples: readonly MarketSample[],
+  view: MarketView,
+  question: MemoryQuestion,
+): MarketView {
+  if (question.compute.market === 'on-demand' || samples.length === 0) return view;
+  const notes: string[] = [];
+  const told = new Set(view.scores.map(({ nodes }) => nodes));
+  const scores = keptScores(samples, question).filter(({ nodes }) => !told.has(nodes));
+  if (scores.length > 0) {
+    const ages = scores.map((each) => each.ageSeconds ?? 0);
+    notes.push(
+      `placement scores kept ${minutes(Math.min(...ages))} to ${minutes(Math.max(...ages))} ago stand in`,
+    );
+  }
+  const live = new Set(
+    view.spotPrices.filter(({ basis }) => basis === 'asked').map(({ instanceType }) => instanceType),
+  );
+  const missing = typesOf(question.compute).filter((type) => !live.has(type));
+  const prices = keptPrices(samples, missing);
+  const priced = new Set(prices.map(({ instanceType }) => instanceType));
+  if (prices.length > 0)
+    notes.push(`Spot prices of ${[...priced].join(', ')} are the last ones kept, up to a week old`);
+  return {
+    ...view,
+    scores: [...view.scores, ...scores],
+    spotPrices: [...view.spotPrices.filter(({ instanceType }) => !priced.has(instanceType)), ...prices],
+    notes: [...view.notes, ...notes],
+  };
+}
+
+const named = (zoneId: string, rest: string | number | undefined): string => `${zoneId} ${rest ?? ''}`;
+
+/** A stored view brought up to date: what was kept since it was read takes the place of what it says. */
+export function refreshedBy(
+  samples: readonly MarketSample[],
+  view: MarketView,
+  question: MemoryQuestion & { readonly readAt: string },
+): MarketView {
+  const since = samples.filter(({ at }) => at >= question.readAt);
+  const age = Math.max(0, (question.now.getTime() - Date.parse(question.readAt)) / 1_000);
+  const scores = keptScores(since, question);
+  const prices = keptPrices(since, typesOf(question.compute));
+  const scored = new Set(scores.map((each) => named(each.zoneId, each.nodes)));
+  const priced = new Set(prices.map((each) => named(each.zoneId, each.instanceType)));
+  return {
+    ...view,
+    scores: [
+      ...view.scores
+        .filter((each) => !scored.has(named(each.zoneId, each.nodes)))
+        .map((each) => ({ ...each, ageSeconds: (each.ageSeconds ?? 0) + age })),
+      ...scores,
+    ],
+    spotPrices: [
+      ...view.spotPrices.filter((each) => !priced.has(named(each.zoneId, each.instanceType))),
+      ...prices,
+    ],
+  };
+}

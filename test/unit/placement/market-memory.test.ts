@@ -1,0 +1,147 @@
+/** What stands in when the market does not answer, and what a pool's record of weeks changes. */
+import { describe, expect, it } from 'vitest';
+import { beliefModel, outlookOf, type Sighting } from '../../../functions/core/placement/beliefs.ts';
+import { encounterOf } from '../../../functions/core/placement/encounters.ts';
+import { filledFrom, refreshedBy, samplesFor } from '../../../functions/core/placement/market-memory.ts';
+import { place } from '../../../functions/core/placement/place.ts';
+import { recordFor, recordsOf } from '../../../functions/core/placement/pool-records.ts';
+import type { MarketSource } from '../../../functions/core/placement/port.ts';
+import { questionKey } from '../../../functions/core/placement/score-plan.ts';
+import { fittedRegimes } from '../../../functions/core/policy/regimes.ts';
+import { fakeClock } from '../../fakes/clock.ts';
+import { memoryRunStore } from '../../fakes/run-store.ts';
+import { declarationOf, runOf } from '../../suites/records.ts';
+import { attempt, CLOSED_AT, hoursLater, market, question, vpc } from './fixtures.ts';
+
+const TYPES = ['g5.xlarge', 'g6.xlarge'];
+const KEY = questionKey(TYPES, 2);
+const sample = (zoneId: string, at: string, score: number, spotUsd = 0.4) => ({
+  family: 'g5',
+  zoneId,
+  at,
+  scores: { [KEY]: score },
+  spotUsd: { 'g5.xlarge': spotUsd },
+  onDemandUsd: {},
+});
+
+async function remembering() {
+  const runs = memoryRunStore();
+  await runs.putSample(sample('use1-az1', hoursLater(0), 2));
+  await runs.putSample(sample('use1-az1', hoursLater(1), 9, 0.31));
+  await runs.putSample(sample('use1-az2', hoursLater(0.5), 3));
+  return runs;
+}
+const asked = (hours: number) => ({
+  compute: question().compute,
+  region: 'us-east-1',
+  now: new Date(hoursLater(hours)),
+});
+const silent = market({ scores: [], spotPrices: [] });
+
+describe('kept scores and prices', () => {
+  it('stand in, the newest of each zone with its age, where the market says nothing', async () => {
+    const samples = await samplesFor(await remembering(), asked(2));
+    const view = filledFrom(samples, silent, asked(2));
+    expect(view.scores).toEqual([
+      { zoneId: 'use1-az1', score: 9, nodes: 2, ageSeconds: 3_600 },
+      { zoneId: 'use1-az2', score: 3, nodes: 2, ageSeconds: 5_400 },
+    ]);
+    expect(view.spotPrices).toContainEqual(
+      expect.objectContaining({ instanceType: 'g5.xlarge', zoneId: 'use1-az1', hourlyUsd: 0.31 }),
+    );
+    expect(view.notes.join('; ')).toMatch(
+      /scores kept 60 min to 90 min ago stand in.*Spot prices of g5\.xlarge/,
+    );
+  });
+
+  it('never take the place of what the market says, and scores are forgotten after a day', async () => {
+    const samples = await samplesFor(await remembering(), asked(2));
+    const told = market({ scores: [{ zoneId: 'use1-az1', score: 5, nodes: 2 }] });
+    expect(filledFrom(samples, told, asked(2))).toEqual(told);
+    expect(filledFrom(samples, silent, asked(26)).scores).toEqual([]);
+  });
+
+  it('bring a stored view up to date, and what was not seen since grows old', async () => {
+    const samples = await samplesFor(await remembering(), asked(2));
+    const stored = market({
+      scores: ['use1-az1', 'use1-az2'].map((zoneId) => ({ zoneId, score: 5, nodes: 2 })),
+    });
+    const view = refreshedBy(samples, stored, { ...asked(2), readAt: hoursLater(0.75) });
+    expect(view.scores).toEqual([
+      { zoneId: 'use1-az2', score: 5, nodes: 2, ageSeconds: 4_500 },
+      { zoneId: 'use1-az1', score: 9, nodes: 2, ageSeconds: 3_600 },
+    ]);
+  });
+
+  it('decide a placement when the questions of the day are used up', async () => {
+    const runs = await remembering();
+    const declaration = declarationOf('digits', { compute: { instanceTypes: TYPES, nodes: 2, vpc } });
+    await runs.createRun(runOf('digits', 1, { declaration, closedAt: CLOSED_AT }));
+    const full = market();
+    const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
+    const source: MarketSource = {
+      region: 'us-east-1',
+      scores: () =>
+        Promise.resolve({
+          kind: 'unknown',
+          failure: 'configurationLimit',
+          message: 'MaxConfigLimitExceeded',
+        }),
+      spotPrices: () => known(full.spotPrices),
+      onDemandPrices: () => known(full.onDemandPrices),
+      zones: () => known(full.zones),
+    };
+    await place({ runs, market: source, clock: fakeClock(hoursLater(2)) }, { runId: 'digits-000001' });
+    const decision = (await runs.listPlacements('digits-000001'))[0]?.decision;
+    expect(decision).toMatchObject({ placement: { pool: { zoneId: 'use1-az1', market: 'spot' } } });
+    expect(decision?.kind === 'launch' && decision.placement.reason).toMatch(
+      /configurationLimit.*kept 60 min/s,
+    );
+  });
+});
+
+const model = beliefModel(fittedRegimes);
+const pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' as const };
+
+describe('an old score', () => {
+  const chance = (score: number, scoreAgeSeconds?: number) =>
+    outlookOf(model, pool, { sightings: [], score, scoreAgeSeconds, nowMilliseconds: 1e12 }).chanceUp;
+
+  it('says less the older it is', () => {
+    const high = [chance(9), chance(9, 3_600), chance(9, 24 * 3_600)];
+    expect(high).toEqual(high.toSorted((a, b) => b - a));
+    const low = [chance(1), chance(1, 3_600), chance(1, 24 * 3_600)];
+    expect(low).toEqual(low.toSorted((a, b) => a - b));
+  });
+});
+
+describe('the record of a pool', () => {
+  const now = Date.parse(hoursLater(0));
+  const daysAgo = (days: number, seen: Sighting['seen']): Sighting => ({
+    ...pool,
+    atMilliseconds: now - days * 86_400_000,
+    seen,
+  });
+  const outlook = (sightings: readonly Sighting[]) =>
+    outlookOf(model, pool, { sightings: [], records: recordsOf(sightings, now), nowMilliseconds: now });
+  const good = [20, 18, 16, 14].flatMap((day) => [daysAgo(day, 'up'), daysAgo(day - 1.5, 'lost')]);
+  const bad = [20.3, 18.3, 16.3, 14.3].map((day) => daysAgo(day, 'refused'));
+
+  it('counts what was had, refused, held and lost, and leaves the last week to the belief of the moment', () => {
+    const records = recordsOf([...good, ...bad, daysAgo(3, 'refused')], now);
+    expect(recordFor(records, pool)).toEqual({ had: 4, refused: 4, heldSeconds: 4 * 1.5 * 86_400, lost: 4 });
+  });
+
+  it('makes a pool that refused often less likely, and one that lasted long more lasting', () => {
+    const [none, had, refused] = [outlook([]), outlook(good), outlook(bad)];
+    expect(had.chanceUp).toBeGreaterThan(none.chanceUp);
+    expect(refused.chanceUp).toBeLessThan(none.chanceUp);
+    expect(refused.waitSeconds).toBeGreaterThan(none.waitSeconds);
+    expect(had.upSeconds).toBeGreaterThan(none.upSeconds);
+  });
+
+  it('takes a recalled attempt for one that had its capacity to the end', () => {
+    const recalled = attempt(1, pool, { kind: 'recalled', startedAt: CLOSED_AT, endedAt: hoursLater(3) });
+    expect(encounterOf(recalled)?.end).toBe('kept');
+  });
+});

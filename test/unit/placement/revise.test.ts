@@ -1,0 +1,89 @@
+/** Running attempts that are recalled although they run well, and those that are left alone. */
+import { describe, expect, it } from 'vitest';
+import { revise } from '../../../functions/core/placement/revise.ts';
+import type { PlacementInput } from '../../../functions/core/placement/situation.ts';
+import type { Pool } from '../../../functions/core/records.ts';
+import { attempt, hoursLater, market, progress, question } from './fixtures.ts';
+
+const HOUR = 3_600;
+const ON_DEMAND: Pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', market: 'on-demand' };
+/** No other type that may be faster. */
+const ONE_TYPE = { ...question().compute, instanceTypes: ['g6.xlarge'] };
+const SPOT: Pool = { ...ON_DEMAND, market: 'spot' };
+const scores = (score: number) =>
+  market({ scores: ['use1-az1', 'use1-az2', 'use1-az4'].map((zoneId) => ({ zoneId, score })) });
+
+interface Given {
+  readonly pool?: Pool;
+  /** Of 100 steps, after so many hours of training. */
+  readonly steps?: number;
+  readonly hours?: number;
+  readonly ask?: Partial<PlacementInput>;
+}
+
+/** Two nodes that began to train when the batch was closed, and saved a moment ago. */
+function look({ pool = ON_DEMAND, steps = 20, hours = 2, ask = {} }: Given = {}) {
+  const now = new Date(hoursLater(hours));
+  return revise({
+    attempt: { ...attempt(1, pool, { kind: 'completed' }), outcome: undefined },
+    progress: { ...progress(steps, hours * HOUR), updatedAt: now.toISOString() },
+    trainingSince: new Date(hoursLater(0)),
+    now,
+    question: question({ market: scores(9), compute: ONE_TYPE, ...ask }),
+  });
+}
+
+describe('an On-Demand attempt that runs', () => {
+  it('is moved to Spot when the rest is clearly cheaper there and a loss can be borne', () => {
+    const moved = look();
+    expect(moved?.cause).toBe('spot');
+    expect(moved?.why).toMatch(
+      /Spot \(g6\.xlarge in use1-az\d\).*expected to cost \$\d+\.\d\d instead of \$/,
+    );
+  });
+
+  it('stays where Spot is believed gone, or costs nearly as much', () => {
+    expect(look({ ask: { market: scores(1) } })).toBeUndefined();
+    const dear = scores(9);
+    const spotPrices = dear.spotPrices.map((each) => ({ ...each, hourlyUsd: 0.89 }));
+    expect(look({ ask: { market: { ...dear, spotPrices } } })).toBeUndefined();
+  });
+
+  it('stays until its start has paid for itself, and when nearly done', () => {
+    expect(look({ hours: 0.4, steps: 4 })).toBeUndefined();
+    expect(look({ hours: 9, steps: 98 })).toBeUndefined();
+  });
+
+  it('stays where a loss of Spot would miss the deadline', () => {
+    const limits = { ...question().limits, deadlineHours: 10.4 };
+    expect(look({ ask: { limits } })).toBeUndefined();
+  });
+
+  it('stays where the pipeline wants no Spot', () => {
+    const compute = { ...ONE_TYPE, market: 'on-demand' as const };
+    expect(look({ ask: { compute } })).toBeUndefined();
+  });
+});
+
+describe('a Spot attempt that runs', () => {
+  const late = (deadlineHours: number, steps = 20) => {
+    const limits = { ...question().limits, deadlineHours };
+    return look({ pool: SPOT, steps, ask: { limits } });
+  };
+
+  it('is left alone while its measured pace leaves time for an On-Demand start', () => {
+    // 8 h of work are left after 2 h.
+    expect(late(11)).toBeUndefined();
+  });
+
+  it('is changed at the last moment when it is slower than believed', () => {
+    const change = late(10 + 1 / 6);
+    expect(change?.cause).toBe('deadline');
+    expect(change?.why).toMatch(/8\.0 h of work are left/);
+  });
+
+  it('goes on when it is too late for a change, or nearly done', () => {
+    expect(late(10)).toBeUndefined();
+    expect(late(2.2, 98)).toBeUndefined();
+  });
+});
