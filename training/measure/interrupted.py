@@ -66,12 +66,12 @@ class Recipe:
 def measure(recipe: Recipe, root: Path, seed: int) -> Result:
     """Raises RecipeError when an attempt ends otherwise than it must."""
     started = time.monotonic()
-    undisturbed = _run_whole(recipe, root / "undisturbed")
+    undisturbed = run_whole(recipe, root / "undisturbed")
     # Where the interruption hits is the seed's choice, of the steps before the last checkpoint.
     latest = max(recipe.interrupt_from, recipe.total // 2)
     step = random.Random(seed).randint(recipe.interrupt_from, latest)
-    before, saved = _run_interrupted(recipe, root / "first", step)
-    resumed = _run_whole(recipe, root / "second", saved)
+    before, saved = run_interrupted(recipe, root / "first", step)
+    resumed = run_whole(recipe, root / "second", saved)
     after = int(_metrics(resumed)["step"])
     values = [_metrics(base)[recipe.metric] for base in (undisturbed, resumed)]
     models = [(base / "model" / recipe.model).read_bytes() for base in (undisturbed, resumed)]
@@ -95,7 +95,8 @@ def measure(recipe: Recipe, root: Path, seed: int) -> Result:
     )
 
 
-def _run_whole(recipe: Recipe, root: Path, saved: Path | None = None) -> Path:
+def run_whole(recipe: Recipe, root: Path, saved: Path | None = None) -> Path:
+    """The leader's folder of a run from its start, or from what was saved, to its end."""
     attempt = Attempt(root, recipe.job)
     if saved is not None:
         _give(saved, attempt)
@@ -115,7 +116,7 @@ def _run_whole(recipe: Recipe, root: Path, saved: Path | None = None) -> Path:
         attempt.close()
 
 
-def _run_interrupted(recipe: Recipe, root: Path, step: int) -> tuple[int, Path]:
+def run_interrupted(recipe: Recipe, root: Path, step: int) -> tuple[int, Path]:
     """The step that was saved, and the folder with what the next attempt gets."""
     attempt = Attempt(root, recipe.job)
     try:
@@ -171,11 +172,6 @@ def lose_host(recipe: Recipe, root: Path, host: int, *, step: int, within: float
         )
     finally:
         attempt.close()
-
-
-def run_whole(recipe: Recipe, root: Path, saved: Path | None = None) -> Path:
-    """The leader's folder of a run from its start, or from what was saved, to its end."""
-    return _run_whole(recipe, root, saved)
 
 
 def same_result(recipe: Recipe, one: Path, other: Path) -> bool:
