@@ -14,6 +14,8 @@ export interface RegionClock {
   readonly emulator: Pick<EmulatorOptions, 'clockFile' | 'saveSeconds'>;
   readonly sageMaker: Pick<LocalSageMakerOptions, 'clock' | 'sleepers' | 'hostEnvironment'>;
   followEmulator(url: string): void;
+  /** It stands from now on: what follows it may go. */
+  stop(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -23,6 +25,7 @@ const onTheWall: RegionClock = {
   emulator: {},
   sageMaker: { clock: wallClock },
   followEmulator: () => undefined,
+  stop: () => Promise.resolve(),
   close: () => Promise.resolve(),
 };
 
@@ -45,6 +48,7 @@ export async function startRegionClock(options: {
     emulator: { clockFile: file, saveSeconds: 0 },
     sageMaker: { clock, sleepers, hostEnvironment },
     followEmulator: (url) => clock.follow(emulatorFollower(url, log)),
+    stop: () => clock.stop(),
     close: async () => {
       await sleepers.close();
       await clock.close();

@@ -91,10 +91,15 @@ export class VirtualClock implements Clock {
     this.#running ??= this.#run();
   }
 
-  async close(): Promise<void> {
+  /** It stands from now on. */
+  async stop(): Promise<void> {
     this.#closing.abort();
     this.#changed();
     await this.#running;
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
     closeSync(this.#file);
   }
 

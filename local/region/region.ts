@@ -84,6 +84,7 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
     });
     closers.push(() => market.close());
     closers.push(await startSageMaker(options, { endpoints, clients, port: ports.sageMaker, market, time }));
+    closers.push(() => time.stop());
     options.onStep?.('stack (osls deploy)');
     const { stack } = await deploy({ ...options, endpoints, clients });
     return { endpoints, clients, stack, clock: time.virtual, emulatorExited: emulator.exited, close };
