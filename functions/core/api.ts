@@ -106,7 +106,12 @@ async function getRun({ runs, store }: ApiDeps, { parameters }: ApiRequest): Pro
   ]);
   // A task token lets its holder answer for the training job: it never leaves the service.
   const shown = attempts.map(({ taskToken: _taskToken, ...attempt }) => attempt);
-  return ok({ run, attempts: shown, placements, timeline, progress, report: parse(report?.text) });
+  // What a decision was made from is for `npm run explain`; a reader gets the table.
+  const tables = placements.map(({ attempt, decision: { question: _question, ...decision } }) => ({
+    attempt,
+    decision,
+  }));
+  return ok({ run, attempts: shown, placements: tables, timeline, progress, report: parse(report?.text) });
 }
 
 function parse(text: string | undefined): unknown {

@@ -87,7 +87,7 @@ export function poolsOf(question: PoolsQuestion): Pools {
   const found = views.map((view) => poolsIn(view, question));
   return mostPromising(
     found.flatMap(({ candidates }) => candidates),
-    found.flatMap(({ pruned }) => pruned),
+    onceEach(found.flatMap(({ pruned }) => pruned)),
   );
 }
 
@@ -221,6 +221,15 @@ export const unitUsd = (
   { topology, pace, helpersHourlyUsd }: Pick<Candidate, 'topology' | 'pace' | 'helpersHourlyUsd'>,
   hourlyUsd: number,
 ): number => (hourlyUsd * topology.nodes + helpersHourlyUsd) * pace.factor;
+
+/** What no region could mend is told once, not for each. */
+function onceEach(pruned: readonly Pruned[]): readonly Pruned[] {
+  const told = new Set<string>();
+  return pruned.filter(({ pool: { instanceType, zoneId, market }, topology, reason }) => {
+    const key = [instanceType, zoneId, market, topology.nodes, reason].join();
+    return !told.has(key) && told.add(key);
+  });
+}
 
 /** The cheapest for their speed, and the fastest, which a late deadline may need. */
 function mostPromising(candidates: readonly Candidate[], pruned: readonly Pruned[]): Pools {
