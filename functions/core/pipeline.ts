@@ -14,6 +14,7 @@ import {
 } from './compute-parts.ts';
 import { inputChannelsSchema } from './pipeline/channels.ts';
 import { datasetSchema } from './pipeline/dataset.ts';
+import { packageIndexSchema } from './pipeline/package-index.ts';
 import { packingSchema } from './pipeline/packing.ts';
 
 export { TRAINING_GROUP } from './compute-parts.ts';
@@ -96,6 +97,7 @@ export const trainingSchema = z.strictObject({
       'How shards reach the script: auto (the default) downloads what fits and is quick, else streams.',
     ),
   channels: inputChannelsSchema.optional(),
+  packageIndex: packageIndexSchema.optional(),
   distribution: z
     .enum(['FullyReplicated', 'ShardedByS3Key'])
     .default('FullyReplicated')

@@ -108,6 +108,18 @@ const modes: [string, TrainingJobInput][] = [
 
 const single: [string, TrainingJobInput][] = [
   [
+    'a private package index',
+    made({
+      ...base,
+      training: {
+        packageIndex: {
+          url: 'https://packages.example.com/simple/',
+          secret: 'arn:aws:secretsmanager:us-east-1:123456789012:secret:team/index-AbCdEf',
+        },
+      },
+    }),
+  ],
+  [
     'FSx for Lustre, EFS and a prefix beside the shards',
     made({
       ...base,

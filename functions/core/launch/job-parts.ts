@@ -90,7 +90,7 @@ export function jobParts(
       Tags: tagsOf(input),
       HyperParameters: hyperparametersOf(input, groups),
       InputDataConfig: [...channels, ...furtherChannels(declaration, groups)],
-      Environment: { TIDEWHEEL_SPOT: input.placement.pool.market === 'spot' ? '1' : '0' },
+      Environment: environmentOf(input),
     },
     objects,
     problems: [
@@ -106,6 +106,16 @@ export function jobParts(
 function processesOf({ declaration: { training }, placement }: TrainingJobInput): number {
   if (training.strategy !== 'ddp' && training.strategy !== 'mpi') return 1;
   return training.processesPerHost ?? Math.max(1, placement.topology.acceleratorsPerNode);
+}
+
+/** Where the package index is and which secret opens it; the secret itself is read in the container alone. */
+function environmentOf({ declaration, placement }: TrainingJobInput): Record<string, string> {
+  const { packageIndex } = declaration.training;
+  return {
+    TIDEWHEEL_SPOT: placement.pool.market === 'spot' ? '1' : '0',
+    ...(packageIndex && { TIDEWHEEL_INDEX_URL: packageIndex.url }),
+    ...(packageIndex?.secret !== undefined && { TIDEWHEEL_INDEX_SECRET: packageIndex.secret }),
+  };
 }
 
 const tagsOf = ({ declaration, runId, attempt }: TrainingJobInput) => [

@@ -8,12 +8,14 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from .events import redact, say
 from .job import Job
+from .package_index import index_variables
 from .script import Script
+from .secret import read_secret
 from .settings import ConfigurationError
 
 _INSTALL_ATTEMPTS = 3
@@ -45,12 +47,13 @@ def install_requirements(
 ) -> None:
     """pip install -r requirements.txt, a few times within the limit; ConfigurationError if not.
 
-    A private index is named by pip's own variables (PIP_INDEX_URL and the like), which pip reads
-    itself: no credential passes through an argument or the log.
+    A private index is named by the job (package_index.py), or by pip's own variables
+    (PIP_INDEX_URL and the like): no credential passes through an argument or the log.
     """
     requirements = job.code_dir / "requirements.txt"
     if not _asks_for_anything(requirements):
         return
+    own, hidden = index_variables(environment, read_secret)
     argv = [*_installer(environment), "-r", str(requirements)]
     deadline = time.monotonic() + limit_seconds
     code: int | None = None
@@ -58,10 +61,10 @@ def install_requirements(
         say(f"installing requirements.txt (attempt {attempt} of {_INSTALL_ATTEMPTS})")
         pip = Script(
             argv,
-            environment={**environment, **_uv_indexes(environment)},
+            environment={**environment, **_uv_indexes(environment), **own},
             directory=job.code_dir,
-            on_line=on_line,
-            show=_without_index,
+            on_line=lambda line: on_line(_without(hidden, line)),
+            show=lambda line: _without_index(line, hidden),
         )
         while code is None and not stopped() and time.monotonic() < deadline:
             code = pip.wait(0.2)
@@ -114,9 +117,15 @@ def _asks_for_anything(requirements: Path) -> bool:
     return any(re.sub(r"(^|\s)#.*", "", line).strip() for line in lines)
 
 
-def _without_index(line: bytes) -> bytes | None:
+def _without_index(line: bytes, hidden: Sequence[str]) -> bytes | None:
     """pip names its indexes, with user names in them: not in our log."""
     text = os.fsdecode(line)
     if text.startswith("Looking in indexes"):
         return None
-    return os.fsencode(redact(text))
+    return os.fsencode(_without(hidden, redact(text)))
+
+
+def _without(hidden: Sequence[str], line: str) -> str:
+    for text in hidden:
+        line = line.replace(text, "***")
+    return line
