@@ -60,7 +60,7 @@ function mostPixels({ maxSide, width, height }: ImageSettings): number | undefin
   return side === undefined ? undefined : side * side * 1.33;
 }
 
-/** Bytes a pixel of small photographs, rounded up: measured with the digits and noise of test/integration/packing. */
+/** Bytes a pixel of small photographs, a guess on the high side; expectedKilobytes is for those who know better. */
 function bytesPerPixel({ format, quality = DEFAULT_QUALITY }: ImageSettings): number {
   if (format === 'png') return 2;
   const jpeg = quality < 60 ? 0.12 : quality < 80 ? 0.2 : quality < 93 ? 0.35 : 0.8;
@@ -77,7 +77,10 @@ export function expectedBytes(settings: ImageSettings, sourceBytes: number): num
   return canGrow ? most : Math.min(sourceBytes, most);
 }
 
-/** Decoding takes about 1 s for 15 MB of sources, one image at a time: a shard must be packed well inside 15 minutes. */
+/**
+ * Decoding takes 1 s of CPU for 17 MB of small JPEGs (more of large ones), one image at a time: a shard must be packed
+ * well inside 15 minutes.
+ */
 export const MOST_PREPARED_SOURCE_BYTES = 4e9;
 /** And about 5 ms an image, however small it is. */
 export const MOST_PREPARED_OBJECTS = 50_000;
