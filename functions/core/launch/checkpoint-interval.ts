@@ -3,7 +3,7 @@
  * the square root of twice the time of a save times the mean time between interruptions.
  * J. W. Young, CACM 17(9), 1974; J. T. Daly, FGCS 22(3), 2006: https://doi.org/10.1016/j.future.2004.11.016
  */
-import type { AttemptRecord, Placement } from '../records.ts';
+import { type AttemptRecord, type Placement, samePool } from '../records.ts';
 
 export interface IntervalQuestion {
   /** How long training stands still for a save; undefined when nobody measured it. */
@@ -51,9 +51,6 @@ export function meanSecondsBetweenInterruptions(
       sum + Math.max(outcome?.interruptions ?? 0, outcome?.kind === 'interrupted' ? 1 : 0),
     0,
   );
-  const expected = considered.find(
-    ({ pool: each }) =>
-      each.instanceType === pool.instanceType && each.zoneId === pool.zoneId && each.market === pool.market,
-  )?.expectedUpSeconds;
+  const expected = considered.find(({ pool: each }) => samePool(each, pool))?.expectedUpSeconds;
   return ((expected ?? PRIOR_SPOT_SECONDS) + seconds) / (1 + interruptions);
 }

@@ -221,7 +221,8 @@ const gangHourlyUsd = ({ hourlyUsd, topology, helpersHourlyUsd }: Candidate): nu
 function longestRun(candidate: Candidate, { input, spentUsd }: Situation): number {
   const { budgetUsd, maximumRunSeconds } = input.limits;
   if (budgetUsd === undefined) return maximumRunSeconds;
-  const affordable = Math.floor(((budgetUsd - spentUsd) / gangHourlyUsd(candidate)) * 3_600);
+  const left = budgetUsd - spentUsd - (candidate.transfer?.usd ?? 0);
+  const affordable = Math.floor((left / gangHourlyUsd(candidate)) * 3_600);
   return Math.max(1, Math.min(maximumRunSeconds, affordable));
 }
 

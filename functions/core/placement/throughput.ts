@@ -184,14 +184,5 @@ function exchangeSeconds(bytes: number, facts: InstanceFacts, nodes: number): nu
 }
 
 /** A training's stream is steady and gets the baseline: what a burst allows is gone after minutes. */
-const secondsToMove = (bytes: number, facts: InstanceFacts): number =>
-  secondsAt(bytes, facts, facts.networkBaselineGbps);
-
-/** What is moved once in a while, such as a checkpoint that is loaded, gets the burst. */
-export const secondsToLoad = (bytes: number, instanceType: string): number => {
-  const facts = factsOf(instanceType);
-  return secondsAt(bytes, facts, facts.networkBurstGbps);
-};
-
-const secondsAt = (bytes: number, facts: InstanceFacts, gbps: number): number =>
-  gbps <= 0 ? 0 : (bytes * 8) / (gbps * 1e9 * (facts.efa ? EFA_SHARE : TCP_SHARE));
+const secondsToMove = (bytes: number, { networkBaselineGbps: gbps, efa }: InstanceFacts): number =>
+  gbps <= 0 ? 0 : (bytes * 8) / (gbps * 1e9 * (efa ? EFA_SHARE : TCP_SHARE));

@@ -179,6 +179,8 @@ function withoutImage(
 ): string | undefined {
   if (image !== undefined || type === undefined) return undefined;
   const answer = imageFor({ framework, version: frameworkVersion, region, device: type.device });
-  // Another field than the device is the declaration's own fault, which launch reports with all others.
-  return answer.kind === 'image' || answer.field !== 'device' ? undefined : answer.message;
+  // Framework and version are the declaration's own fault, which launch reports with all others.
+  return answer.kind === 'image' || !(answer.field === 'device' || answer.field === 'region')
+    ? undefined
+    : answer.message;
 }
