@@ -139,6 +139,24 @@ describe('a launch in another region', () => {
     expect(there.json(note)).toMatchObject({ step: 9 });
   });
 
+  it('has the groups of nodes that placement added', async () => {
+    const helpers = [{ name: 'loaders', instanceType: 'c5.4xlarge', nodes: 2 }];
+    await at.runs.putPlacement(RUN, 1, {
+      kind: 'launch',
+      placement: placementOf({
+        pool: { instanceType: 'g5.xlarge', market: 'on-demand', region: AWAY },
+        topology: { nodes: 1, acceleratorsPerNode: 1, helpers },
+        helpersHourlyUsd: 1.6,
+      }),
+    });
+    await launch();
+    expect(request()?.ResourceConfig.InstanceGroups).toMatchObject([
+      { InstanceGroupName: 'train', InstanceType: 'ml.g5.xlarge', InstanceCount: 1 },
+      { InstanceGroupName: 'loaders', InstanceType: 'ml.c5.4xlarge', InstanceCount: 2 },
+    ]);
+    expect((await at.runs.getAttempt(RUN, 1))?.placement.helpersHourlyUsd).toBe(1.6);
+  });
+
   it('is refused where nothing is set up for it', async () => {
     const { elsewhere: _none, ...here } = deps;
     await expect(launchAttempt(here, { runId: RUN, attempt: 1, taskToken: 't' })).rejects.toThrow(

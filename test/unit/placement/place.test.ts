@@ -81,3 +81,44 @@ describe('place', () => {
     await expect(place(deps, { runId: 'digits-999999' })).rejects.toBeInstanceOf(RunNotFoundError);
   });
 });
+
+describe('a pipeline that names regions', () => {
+  const west = { ...source(market({ region: 'us-west-2' })), region: 'us-west-2' };
+  const regionsOf = (closed?: string) => ({
+    market: () => west,
+    whyClosed: () => Promise.resolve(closed),
+    datasetBytes: () => Promise.resolve(50e9),
+  });
+  async function placed(closed?: string, training: object = {}) {
+    const runs = memoryRunStore();
+    const compute = { instanceTypes: ['g5.xlarge'], regions: [{ name: 'us-east-1' }, { name: 'us-west-2' }] };
+    const declaration = declarationOf('digits', { compute, training: { strategy: 'ddp', ...training } });
+    const run = runOf('digits', 1, { declaration, closedAt: CLOSED_AT });
+    await runs.createRun(run);
+    const clock = { now: () => new Date(hoursLater(1)) };
+    const deps = { runs, market: source(market()), regions: regionsOf(closed), clock };
+    await place(deps, { runId: run.runId });
+    const [stored] = await runs.listPlacements(run.runId);
+    if (stored?.decision.kind !== 'launch') throw new Error('no launch stored');
+    return stored.decision;
+  }
+
+  it('has them weighed with what the dataset costs to move, and the question kept', async () => {
+    const { placement, question } = await placed();
+    const away = placement.considered.filter(({ pool }) => pool.region === 'us-west-2');
+    expect(away[0]?.transfer).toMatchObject({ gigabytes: 50, usd: 1 });
+    expect(question?.elsewhere?.map((view) => view.market.region)).toEqual(['us-west-2']);
+  });
+
+  it('is told why nothing can be launched there, by a bucket that is missing or code that lies elsewhere', async () => {
+    const verdicts = async (...asked: Parameters<typeof placed>) =>
+      (await placed(...asked)).placement.considered
+        .filter(({ pool }) => pool.region === 'us-west-2')
+        .map(({ verdict }) => verdict)
+        .join();
+    expect(await verdicts('the bucket memory-us-west-2 is not there')).toContain('is not there');
+    expect(await verdicts(undefined, { source: 's3://code/mine/' })).toContain(
+      "put it under the pipeline's source/",
+    );
+  });
+});
