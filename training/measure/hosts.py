@@ -142,7 +142,7 @@ class Attempt:
                     "TIDEWHEEL_CPUS": "1",
                     "TIDEWHEEL_GPUS": "0",
                     "TIDEWHEEL_SPOT": "1",
-                    "TIDEWHEEL_PEERS_SECONDS": "120",
+                    "TIDEWHEEL_PEERS_SECONDS": "300",
                     **self.job.environment,
                 }
                 argv = [str(self.job.python), str(AGENT)]
