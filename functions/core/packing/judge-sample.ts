@@ -39,20 +39,23 @@ export function judgeSample(
   sniffs: (member: PlannedMember) => boolean,
 ): Exclusion | undefined {
   let worst: 'rejected' | 'left' | undefined;
-  const reasons: (Reason | undefined)[] = [];
-  for (const [index, member] of sample.members.entries()) {
-    const read = reads[index];
-    const reason = read === undefined ? undefined : reasonOf(member, read, sniffs(member));
-    reasons.push(reason);
+  let reasons: (Reason | undefined)[] | undefined;
+  for (let index = 0; index < sample.members.length; index += 1) {
+    const [member, read] = [sample.members[index], reads[index]];
+    if (member === undefined || read === undefined) continue;
+    const reason = reasonOf(member, read, sniffs(member));
+    if (reason === undefined) continue;
+    reasons ??= [];
+    reasons[index] = reason;
     if (reason === 'changed' || reason === 'deleted') worst = 'left';
-    else if (reason !== undefined) worst ??= 'rejected';
+    else worst ??= 'rejected';
   }
   if (worst === undefined) return undefined;
   const other: Reason = worst === 'left' ? 'sampleLeft' : 'sampleIncomplete';
   return {
     sample: sample.ordinal,
     outcome: worst,
-    members: sample.members.map(({ key }, index) => ({ key, reason: reasons[index] ?? other })),
+    members: sample.members.map(({ key }, index) => ({ key, reason: reasons?.[index] ?? other })),
   };
 }
 

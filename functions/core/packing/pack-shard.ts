@@ -7,7 +7,7 @@ import { excludeAll, excludeFor, judgeSample, takesImages } from './judge-sample
 import { layOutAll } from './lay-out-all.ts';
 import { measureImages } from './measure-images.ts';
 import type { GetResult } from './port.ts';
-import { preparedOf, type Ready } from './preparations.ts';
+import { NO_IMAGES, preparedOf, type Ready } from './preparations.ts';
 import type { Exclusion, MemberLine, PlannedMember, PlannedSample } from './records.ts';
 import { type LaidOut, type LaidSample, layOut } from './sample-layout.ts';
 import {
@@ -186,7 +186,7 @@ class ShardBuilder {
     bodyOf: (part: LaidOut) => EncodedMember['body'],
   ): Promise<void> {
     const imageOf = (part: LaidOut): Ready | undefined =>
-      part.kind === 'source' ? images.get(part.member) : undefined;
+      images.size > 0 && part.kind === 'source' ? images.get(part.member) : undefined;
     const members = laid.members.map((part): EncodedMember => {
       const image = imageOf(part);
       return image === undefined
@@ -195,9 +195,9 @@ class ShardBuilder {
     });
     if (images.size > 0 && isTooLarge({ members }, this.#job.format)) throw new Unfit('tooLarge');
     const placed = await this.#encoder.add(this.#sink, laid, members);
-    for (const [index, part] of laid.members.entries()) {
-      const [at, member] = [placed[index], members[index]];
-      if (at !== undefined && member !== undefined)
+    for (let index = 0; index < members.length; index += 1) {
+      const [part, at, member] = [laid.members[index], placed[index], members[index]];
+      if (part !== undefined && at !== undefined && member !== undefined)
         this.#lines.push(lineOf(laid, { part, member, source: imageOf(part)?.source }, at));
     }
     this.#samples += 1;
@@ -274,5 +274,3 @@ class ShardBuilder {
     }
   }
 }
-
-const NO_IMAGES: ReadonlyMap<PlannedMember, Ready> = new Map();

@@ -20,6 +20,7 @@ export interface PreparedMember {
 export interface Ready extends PreparedMember {
   readonly bytes: Uint8Array;
 }
+export const NO_IMAGES: ReadonlyMap<PlannedMember, Ready> = new Map();
 export type Outcome = PreparedMember | { readonly kind: 'rejected'; readonly reason: Rejection };
 
 /** Prepared bytes held for another build of the same shard. */

@@ -14,7 +14,8 @@ export interface UploadLimits {
 
 const COPIED_BYTES = { least: 5 * 1024 * 1024, most: 256 * 1024 * 1024 };
 
-export const DEFAULT_UPLOAD: UploadLimits = { partBytes: 16 * 1024 * 1024, parallelParts: 2 };
+/** Three buffers of 8 MiB are little memory, and 10,000 parts of it twice the largest object that is taken. */
+export const DEFAULT_UPLOAD: UploadLimits = { partBytes: 8 * 1024 * 1024, parallelParts: 2 };
 
 export interface UploadedShard {
   readonly upload: Upload;

@@ -36,11 +36,13 @@ function pourChunks(
   each?: (chunk: Uint8Array) => void,
 ): string | Promise<string> {
   let size = 0;
-  for (const [index, chunk] of chunks.entries()) {
+  let written = 0;
+  for (const chunk of chunks) {
     each?.(chunk);
     size += chunk.length;
+    written += 1;
     const full = sink.write(chunk);
-    if (full !== undefined) return pourRest(sink, { chunks, next: index + 1, full }, each);
+    if (full !== undefined) return pourRest(sink, { chunks, next: written, full }, each);
   }
   return digestOf(chunks, sink.recent(size));
 }
