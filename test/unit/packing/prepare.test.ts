@@ -11,6 +11,7 @@ import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
 import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline.ts';
 import { faultyStore, Killed } from '../../fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
+import { compactAll, current, packedInDrops, problems } from './compaction/ground.ts';
 import { memberLines, now, PIPELINE, packAll, RUN, settings, unpack } from './whole-way.ts';
 
 const incoming = layout.incoming(PIPELINE);
@@ -176,6 +177,17 @@ describe('preparing images', () => {
       (await planShards({ store, now }, input), (await readPlan(store, input)) ?? { digest: '' });
     await packItem({ store, images: () => counting }, { ...input, item: { item: 0, plan: digest } });
     expect(decoded).toBe(40);
+  });
+
+  it('says what they were made of when generations are joined', async () => {
+    const drop = (number: number) =>
+      Object.fromEntries(pictures.map((body, index) => [`${index % 2}/${number}-${index}.png`, body]));
+    const joining = packing({ shardMegabytes: 0.06 });
+    const store = await packedInDrops([1, 2, 3, 4].map(drop), joining);
+    expect(await compactAll(store, joining)).toMatchObject({ status: 'compacted' });
+    expect(await problems(store)).toEqual([]);
+    const sealed = await current(store);
+    expect(sealed.map(({ prepared }) => prepared?.images)).toEqual([32]);
   });
 
   it('plans by the size that images will have, and by what can be decoded in time', async () => {
