@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { CreateSubnetCommand, DescribeSubnetsCommand } from '@aws-sdk/client-ec2';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { stringify } from 'yaml';
@@ -99,7 +100,8 @@ const put = (region: Region, Key: string, Body: string | Buffer) =>
 /** The source, the declaration, and the record of a former run: a campaign knows how long the work is. */
 async function prepare(region: Region, campaign: Campaign): Promise<void> {
   const { name, instanceType, zoneId, workSeconds, deadlineHours, startSeconds } = campaign;
-  const vpc = await defaultVpc(region.clients.ec2);
+  const { securityGroupIds } = await defaultVpc(region.clients.ec2);
+  const vpc = { securityGroupIds, subnets: [{ id: await subnetIn(region, zoneId), zoneId }] };
   const declaration = {
     name,
     settle: { quietSeconds: 1 },
@@ -111,7 +113,7 @@ async function prepare(region: Region, campaign: Campaign): Promise<void> {
     compute: {
       instanceTypes: [instanceType],
       nodes: 1,
-      vpc: { ...vpc, subnets: vpc.subnets.filter((subnet) => subnet.zoneId === zoneId) },
+      vpc,
     },
     limits: { deadlineHours, attempts: 500, maximumRunSeconds: 2 * deadlineHours * 3_600 },
   };
@@ -121,6 +123,24 @@ async function prepare(region: Region, campaign: Campaign): Promise<void> {
   const { status, body } = await api.call('PUT', `/pipelines/${name}`, stringify(declaration));
   if (status !== 200)
     throw new Error(`the pipeline of campaign ${name} was refused: ${JSON.stringify(body)}`);
+}
+
+/** The emulator's default VPC has subnets in three zones only; another is made as on AWS. */
+async function subnetIn({ clients: { ec2 } }: Region, zoneId: string): Promise<string> {
+  const { Subnets = [] } = await ec2.send(
+    new DescribeSubnetsCommand({ Filters: [{ Name: 'default-for-az', Values: ['true'] }] }),
+  );
+  const there = Subnets.find((subnet) => subnet.AvailabilityZoneId === zoneId)?.SubnetId;
+  if (there !== undefined) return there;
+  const { Subnet } = await ec2.send(
+    new CreateSubnetCommand({
+      VpcId: Subnets[0]?.VpcId,
+      AvailabilityZoneId: zoneId,
+      CidrBlock: `172.31.${128 + 16 * (Number(zoneId.at(-1)) % 8)}.0/20`,
+    }),
+  );
+  if (Subnet?.SubnetId === undefined) throw new Error(`no subnet could be made in ${zoneId}`);
+  return Subnet.SubnetId;
 }
 
 async function recordFormerRun(region: Region, campaign: Campaign, declaration: object): Promise<void> {

@@ -54,6 +54,8 @@ describe.each(seeds)('the campaign of seed %i', (seed) => {
     const expected = campaign.workSeconds + ran.length * campaign.startSeconds;
     // SageMaker bills whole seconds, the script counts whole steps of one.
     expect(Math.abs(seconds - expected)).toBeLessThanOrEqual(2 * ran.length);
+    // Each interruption was told before it came, so the script saved what it had counted.
+    expect(played?.report.lostSeconds).toBeLessThanOrEqual(ran.length);
   });
 
   it('ran on Spot only in ticks in which the trace has capacity', () => {
