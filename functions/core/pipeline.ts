@@ -177,8 +177,22 @@ export const limitsSchema = z.strictObject({
     .number()
     .positive()
     .max(24 * 28)
-    .default(24)
-    .describe('From the close of the batch to the model.'),
+    .optional()
+    .describe('From the close of the batch to the model; 24 unless patience or a value of time is given.'),
+  patienceHours: z
+    .number()
+    .min(0)
+    .max(24 * 28)
+    .optional()
+    .describe(
+      'Without a deadline: how long a run may stand still for cheap capacity, all its waits together.',
+    ),
+  valueOfTimeUsdPerHour: z
+    .number()
+    .positive()
+    .max(100_000)
+    .optional()
+    .describe('What an hour sooner is worth. It is weighed against what capacity costs.'),
   maximumRunSeconds: seconds(60, 28 * 86_400)
     .default(86_400)
     .describe('Longest training time of one attempt.'),
@@ -189,6 +203,17 @@ export const limitsSchema = z.strictObject({
     .describe('No attempt starts that may pass this sum for the run.'),
   attempts: z.number().int().min(1).max(1_000).default(50),
 });
+
+const DEFAULT_DEADLINE_HOURS = 24;
+
+/** Hours from the close of the batch; undefined where the pipeline gives patience or a value of time instead. */
+export const deadlineHoursOf = ({
+  deadlineHours,
+  patienceHours,
+  valueOfTimeUsdPerHour,
+}: z.infer<typeof limitsSchema>): number | undefined =>
+  deadlineHours ??
+  (patienceHours === undefined && valueOfTimeUsdPerHour === undefined ? DEFAULT_DEADLINE_HOURS : undefined);
 
 /** https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html */
 const SCHEDULE = /^(rate\([1-9]\d{0,5} (minute|hour|day)s?\)|cron\(([0-9A-Za-z*?,/#-]+ ){5}[0-9*,/-]+\))$/;

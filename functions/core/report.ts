@@ -1,5 +1,5 @@
 /** What a run cost, what it would have cost on demand, what was lost to interruptions. */
-import type { Pipeline } from './pipeline.ts';
+import { deadlineHoursOf, type Pipeline } from './pipeline.ts';
 import type {
   AttemptOutcome,
   AttemptRecord,
@@ -159,7 +159,8 @@ export function deadlineAt(run: {
   readonly declaration?: Pipeline | undefined;
 }): Date | undefined {
   if (run.closedAt === undefined || run.declaration === undefined) return undefined;
-  return new Date(new Date(run.closedAt).getTime() + run.declaration.limits.deadlineHours * 3_600_000);
+  const hours = deadlineHoursOf(run.declaration.limits);
+  return hours === undefined ? undefined : new Date(new Date(run.closedAt).getTime() + hours * 3_600_000);
 }
 
 function deadlineOf(run: RunRecord, status: RunReport['status'], finishedAt: string): RunReport['deadline'] {

@@ -36,6 +36,8 @@ export interface AssessInput {
   /** Until the work must be done on Spot or have been given to On-Demand. */
   readonly spotSeconds: number;
   readonly nowMilliseconds: number;
+  /** What an hour until the end is worth, whatever runs in it. It is part of every expected cost. */
+  readonly timeUsd?: number | undefined;
 }
 
 export function assess(candidates: readonly Candidate[], input: AssessInput): readonly Assessed[] {
@@ -61,7 +63,11 @@ interface Fallback {
 }
 
 /** One plan for all Spot pools, in seconds of the fallback's own work: its price, and the cheapest Spot beside it. */
-function fallbackOf(fallback: Candidate, spotUnitUsd: number, { work, secondsLeft }: AssessInput): Fallback {
+function fallbackOf(
+  fallback: Candidate,
+  spotUnitUsd: number,
+  { work, secondsLeft, timeUsd }: AssessInput,
+): Fallback {
   const hourlyUsd = gangUsd(fallback, fallback.hourlyUsd);
   const workSeconds = safeWorkOf(fallback, work);
   const plan = planSpot({
@@ -69,6 +75,7 @@ function fallbackOf(fallback: Candidate, spotUnitUsd: number, { work, secondsLef
     work: { ...work, workSeconds },
     spotUsd: spotUnitUsd / fallback.pace.factor,
     onDemandUsd: hourlyUsd,
+    timeUsd,
   });
   return { hourlyUsd, workSeconds, spotUnitUsd, plan };
 }
@@ -95,6 +102,7 @@ function assessOnDemand(candidate: Candidate, input: AssessInput): Assessed {
   const workSeconds = workOf(candidate, input.work);
   const billed = workSeconds + input.work.restartSeconds;
   const waitSeconds = refused.refusals === 0 ? 0 : backoffSeconds(refused.refusals);
+  const expectedSeconds = waitSeconds + billed + (candidate.transfer?.seconds ?? 0);
   return {
     candidate,
     outlook: {
@@ -104,8 +112,10 @@ function assessOnDemand(candidate: Candidate, input: AssessInput): Assessed {
       upSeconds: Number.POSITIVE_INFINITY,
     },
     expectedCostUsd:
-      costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) + (candidate.transfer?.usd ?? 0),
-    expectedSeconds: waitSeconds + billed + (candidate.transfer?.seconds ?? 0),
+      costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) +
+      (candidate.transfer?.usd ?? 0) +
+      costUsd(input.timeUsd ?? 0, expectedSeconds),
+    expectedSeconds,
     workSeconds,
     safeWorkSeconds: safeWorkOf(candidate, input.work),
     ...refused,
@@ -142,22 +152,27 @@ function assessSpot(candidate: Candidate, input: AssessInput, fallbacks: readonl
   const restSeconds = (1 - share) * ((onDemand?.workSeconds ?? 0) + restartSeconds);
   const spotUsd = share * costUsd(gangUsd(candidate, candidate.hourlyUsd), billed);
   const unit = unitUsd(candidate, candidate.hourlyUsd);
+  const expectedSeconds =
+    (transfer?.seconds ?? 0) +
+    share * (Math.min(outlook.waitSeconds, Math.max(0, input.spotSeconds)) + running) +
+    restSeconds;
+  const timeUsd = input.timeUsd ?? 0;
+  const unplannedUsd = spotUsd + costUsd(timeUsd, expectedSeconds);
+  // A plan holds the value of time already.
   const options = fallbacks.map(({ plan, hourlyUsd, spotUnitUsd }) =>
     plan === undefined
-      ? spotUsd + costUsd(hourlyUsd, restSeconds)
+      ? unplannedUsd + costUsd(hourlyUsd, restSeconds)
       : plan.costUsd(outlook.belief) + costUsd((unit - spotUnitUsd) / candidate.pace.factor, billed),
   );
   const vainSeconds = Math.min(ASKED_IN_VAIN_SECONDS, billed);
   const inVain =
-    (1 - outlook.chanceUp) * costUsd(gangUsd(candidate, candidate.onDemandHourlyUsd), vainSeconds);
+    (1 - outlook.chanceUp) * costUsd(gangUsd(candidate, candidate.onDemandHourlyUsd) + timeUsd, vainSeconds);
   return {
     candidate,
     outlook,
-    expectedCostUsd: inVain + (transfer?.usd ?? 0) + (options.length > 0 ? Math.min(...options) : spotUsd),
-    expectedSeconds:
-      (transfer?.seconds ?? 0) +
-      share * (Math.min(outlook.waitSeconds, Math.max(0, input.spotSeconds)) + running) +
-      restSeconds,
+    expectedCostUsd:
+      inVain + (transfer?.usd ?? 0) + (options.length > 0 ? Math.min(...options) : unplannedUsd),
+    expectedSeconds,
     workSeconds,
     safeWorkSeconds: safeWorkOf(candidate, work),
     ...refusalsOf(candidate, input.sightings),

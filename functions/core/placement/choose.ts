@@ -3,7 +3,9 @@
  * Spot wherever it is expected to cost least; at the latest safe moment On-Demand. Pure, and every number is kept.
  */
 
+import { deadlineHoursOf } from '../pipeline.ts';
 import { fittedRegimes } from '../policy/regimes.ts';
+import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../policy/running.ts';
 import type { Placement, PlacementDecision, PoolAssessment } from '../records.ts';
 import { type Assessed, assess, backoffSeconds, restartOf } from './assess.ts';
 import { beliefModel } from './beliefs.ts';
@@ -24,6 +26,7 @@ export function assessAll(situation: Situation): readonly Assessed[] {
     fallbacks: situation.fallbacks,
     secondsLeft,
     spotSeconds: slackSeconds + work.workSeconds,
+    timeUsd: situation.timeUsd,
     nowMilliseconds: situation.nowMilliseconds,
   });
 }
@@ -51,7 +54,7 @@ function hopelessReason(situation: Situation, assessed: readonly Assessed[]): st
   if (input.attempts.length >= limits.attempts) {
     return `all ${limits.attempts} attempts of limits.attempts were used`;
   }
-  if (secondsLeft <= 0) return `the deadline of ${limits.deadlineHours} h has passed`;
+  if (secondsLeft <= 0) return `the deadline of ${deadlineHoursOf(limits) ?? 0} h has passed`;
   // What former runs took is no proof: the declaration may have changed since.
   const least = Math.min(...assessed.filter(isOpen).map(({ workSeconds }) => workSeconds));
   if (work.basis === 'measured' && Number.isFinite(least) && least > secondsLeft * ESTIMATE_TOLERANCE) {
@@ -62,16 +65,30 @@ function hopelessReason(situation: Situation, assessed: readonly Assessed[]): st
   return overBudget(situation, assessed);
 }
 
-function overBudget({ input, work, spentUsd }: Situation, assessed: readonly Assessed[]): string | undefined {
+/** What an attempt takes from its start to the end of a save that is asked for at the first look. */
+const LEAST_ATTEMPT_SECONDS = NEXT_LOOK_SECONDS + SAVE_SECONDS;
+
+/** A budget is of money: the value of the time that passes is in the comparison of pools only. */
+const costOfTime = ({ expectedSeconds }: Assessed, timeUsd: number): number =>
+  (timeUsd * expectedSeconds) / 3_600;
+
+function overBudget(
+  { input, work, spentUsd, timeUsd }: Situation,
+  assessed: readonly Assessed[],
+): string | undefined {
   const budget = input.limits.budgetUsd;
   if (budget === undefined) return undefined;
   const cheapest = assessed
     .filter(isOpen)
     .reduce((least, each) => (each.expectedCostUsd < least.expectedCostUsd ? each : least));
   const left = budget - spentUsd;
-  const restart = (gangHourlyUsd(cheapest.candidate) * work.restartSeconds) / 3_600;
+  const restart =
+    (gangHourlyUsd(cheapest.candidate) * Math.max(work.restartSeconds, LEAST_ATTEMPT_SECONDS)) / 3_600;
   // An assumed length of the work is no reason to give up; not even reaching the first new progress is.
-  const needed = work.basis === 'assumed' ? restart : Math.max(restart, cheapest.expectedCostUsd);
+  const needed =
+    work.basis === 'assumed'
+      ? restart
+      : Math.max(restart, cheapest.expectedCostUsd - costOfTime(cheapest, timeUsd));
   if (needed <= left) return undefined;
   return `the budget of ${usd(budget)} does not last: ${usd(spentUsd)} spent, at least ${usd(needed)} still needed`;
 }

@@ -107,7 +107,7 @@ function cheaperOnSpot(
   );
   if (there === undefined || there.outlook.chanceUp < LEAST_CHANCE) return undefined;
   const moved = there.expectedCostUsd;
-  const hourlyUsd = here.hourlyUsd * here.topology.nodes + here.helpersHourlyUsd;
+  const hourlyUsd = here.hourlyUsd * here.topology.nodes + here.helpersHourlyUsd + situation.timeUsd;
   const stayUsd = (hourlyUsd * Math.max(0, workOf(here, work) - unsavedSeconds(campaign))) / 3_600;
   const startUsd = (hourlyUsd * (work.restartSeconds + SAVE_SECONDS)) / 3_600;
   if (stayUsd - moved < startUsd) return undefined;

@@ -1,5 +1,5 @@
 /** What a placement is decided from, and what follows from it. */
-import type { Pipeline } from '../pipeline.ts';
+import { deadlineHoursOf, type Pipeline } from '../pipeline.ts';
 import type { AttemptRecord, Progress } from '../records.ts';
 import { restartOf, safeWorkOf } from './assess.ts';
 import { recentSightings, type Sighting, sightingsOf } from './beliefs.ts';
@@ -74,6 +74,8 @@ export interface Situation {
   /** Kept free for noticing a loss and for On-Demand being refused at first. */
   readonly marginSeconds: number;
   readonly spentUsd: number;
+  /** What an hour until the end is worth. */
+  readonly timeUsd: number;
 }
 
 /** Noticing takes a turn of reconcile; On-Demand may be refused once or twice. No more than a twentieth of the campaign. */
@@ -81,8 +83,9 @@ const MARGIN_SECONDS = 900;
 
 export function situationOf(input: PlacementInput): Situation {
   const nowMilliseconds = Date.parse(input.now);
-  const campaignSeconds = input.limits.deadlineHours * 3_600;
-  const secondsLeft = (Date.parse(input.closedAt) - nowMilliseconds) / 1_000 + campaignSeconds;
+  const deadlineHours = deadlineHoursOf(input.limits);
+  const campaignSeconds =
+    deadlineHours === undefined ? input.limits.maximumRunSeconds : deadlineHours * 3_600;
   const paces = measuredPaces(input.attempts);
   const reference = referenceOf(input, paces);
   const work = estimateWork({
@@ -101,11 +104,14 @@ export function situationOf(input: PlacementInput): Situation {
   const { candidates, pruned } = poolsFor(input, model);
   const seen = [...(input.sightings ?? []), ...sightingsOf(input.attempts)];
   const sightings = recentSightings(seen, nowMilliseconds);
-  const base = { work, secondsLeft, marginSeconds: Math.min(MARGIN_SECONDS, campaignSeconds / 20) };
+  const marginSeconds = Math.min(MARGIN_SECONDS, campaignSeconds / 20);
+  const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
+  const base = { work, secondsLeft, marginSeconds };
   return {
     ...base,
     input,
     nowMilliseconds,
+    timeUsd: input.limits.valueOfTimeUsdPerHour ?? 0,
     reference,
     workload: model.workload,
     candidates,
@@ -115,6 +121,34 @@ export function situationOf(input: PlacementInput): Situation {
     spentUsd: spentUsd(input.attempts),
     ...fallbacksOf(candidates, base),
   };
+}
+
+/** Without any end in sight a plan looks so many times the work ahead. */
+const OPEN_WORKS = 3;
+
+/**
+ * Until the deadline. Patience is a deadline that moves: as far away as what is left of it beyond the work, so that it
+ * stands still while the run trains and comes nearer while it waits.
+ */
+function secondsLeftOf(
+  { limits, closedAt, attempts }: PlacementInput,
+  given: {
+    readonly work: WorkEstimate;
+    readonly marginSeconds: number;
+    readonly nowMilliseconds: number;
+  },
+): number {
+  const { workSeconds, restartSeconds } = given.work;
+  const elapsed = (given.nowMilliseconds - Date.parse(closedAt)) / 1_000;
+  const deadlineHours = deadlineHoursOf(limits);
+  const untilDeadline = deadlineHours === undefined ? [] : [deadlineHours * 3_600 - elapsed];
+  const trained = attempts.reduce((sum, { outcome }) => sum + (outcome?.trainingSeconds ?? 0), 0);
+  const patience =
+    limits.patienceHours === undefined
+      ? []
+      : [Math.max(0, limits.patienceHours * 3_600 - (elapsed - trained)) + workSeconds + restartSeconds];
+  if (untilDeadline.length + patience.length > 0) return Math.min(...untilDeadline, ...patience);
+  return OPEN_WORKS * workSeconds + 2 * (restartSeconds + given.marginSeconds);
 }
 
 /** What the work is stated for: the topology that was measured last, else the one former runs used, else the first named. */

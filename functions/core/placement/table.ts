@@ -1,5 +1,6 @@
 /** The table that explains a placement, and the sentence above it. */
 import { instanceFacts } from '../catalog/catalog.ts';
+import { deadlineHoursOf } from '../pipeline.ts';
 import type { PoolAssessment } from '../records.ts';
 import type { Assessed } from './assess.ts';
 import { adviseHelpers } from './helpers.ts';
@@ -128,7 +129,16 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
     parts.push(
       `${candidate.transfer.gigabytes.toFixed(1)} GB are copied to ${candidate.pool.region ?? ''} and back for $${candidate.transfer.usd.toFixed(2)}`,
     );
-  if (slackSeconds < 0) parts.push('the deadline can no longer be promised');
+  const { patienceHours, valueOfTimeUsdPerHour } = input.limits;
+  if (valueOfTimeUsdPerHour !== undefined)
+    parts.push(
+      `an hour sooner is worth $${valueOfTimeUsdPerHour.toFixed(2)}, which every expected cost holds`,
+    );
+  if (deadlineHoursOf(input.limits) === undefined)
+    parts.push(
+      patienceHours === undefined ? 'there is no deadline' : `no deadline, ${patienceHours} h of patience`,
+    );
+  else if (slackSeconds < 0) parts.push('the deadline can no longer be promised');
   else if (work.basis === 'assumed')
     parts.push('the deadline cannot be promised until a checkpoint shows the pace');
   return [...parts, ...input.market.notes].join('; ');

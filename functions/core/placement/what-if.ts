@@ -47,7 +47,7 @@ function changed(input: PlacementInput, change: WhatIf): PlacementInput {
     compute: { ...compute, ...(home === undefined ? {} : { vpc: home }) },
     limits: {
       ...input.limits,
-      deadlineHours: change.deadlineHours ?? input.limits.deadlineHours,
+      ...(change.deadlineHours === undefined ? {} : { deadlineHours: change.deadlineHours }),
       ...(change.budgetUsd === undefined ? {} : { budgetUsd: change.budgetUsd }),
     },
   };

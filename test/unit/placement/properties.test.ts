@@ -129,7 +129,7 @@ it('expects no more to pay with more slack', { timeout: 60_000 }, () => {
     fc.property(draws, fc.double({ min: 0, max: 10, noNaN: true }), (draw, hours) => {
       const input = inputOf({ ...draw, losses: [] });
       const before = expectedUsd(choosePlacement(input));
-      const limits = { ...input.limits, deadlineHours: input.limits.deadlineHours + hours };
+      const limits = { ...input.limits, deadlineHours: (input.limits.deadlineHours ?? 0) + hours };
       const after = expectedUsd(choosePlacement({ ...input, limits }));
       if (before === undefined || after === undefined) return;
       expect(after).toBeLessThanOrEqual(before * GRID);
