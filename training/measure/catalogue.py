@@ -76,7 +76,8 @@ def _mirrored(python: Path, data: Path) -> Recipe:
 def _single_tensorflow(python: Path, data: Path) -> Recipe:
     """MirroredStrategy on one host with two devices, which are parts of its CPU."""
     job = deepfm("single", "train_tensorflow.py", python, data, devices=2)
-    return _synchronous(replace(job, hosts=ONE), world_size=2)
+    recipe = _synchronous(replace(job, hosts=ONE), world_size=2)
+    return replace(recipe, name="deepfm, TensorFlow")
 
 
 def _mpi(python: Path, data: Path) -> Recipe:
