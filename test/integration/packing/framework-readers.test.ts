@@ -11,7 +11,6 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { layout } from '../../../functions/core/layout.ts';
-import { splitKey } from '../../../functions/core/packing/names.ts';
 import type { MemberLine } from '../../../functions/core/packing/records.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline.ts';
 import { environmentPython } from '../../../local/recipes/environments.ts';
@@ -35,7 +34,7 @@ const MAGICS = Buffer.from('0a23d7ce'.repeat(500), 'hex');
 /** One member a sample and one suffix, which is what loaders of columns want; otherwise as hostile as keys get. */
 const KEYS = [
   ...Array.from({ length: 200 }, (_, index) => `${index % 7}/${index}.jpg`),
-  ...HOSTILE_KEYS.map((key) => `8/${key}.jpg`).filter((key) => splitKey(key).suffix === 'jpg'),
+  ...HOSTILE_KEYS.map((key) => `8/${key.replaceAll('.', ' ')}.jpg`),
 ];
 
 interface Written {
@@ -144,7 +143,7 @@ describe.runIf(process.env['TIDEWHEEL_READERS'] === 'all')('loaders of framework
       const data = await written(changes);
       const seen = await read(reader, data.folder);
       const { images, labels } = expected(data, reader.startsWith('dali'));
-      expect(images.size).toBe(KEYS.length);
+      expect(images.size).toBe(220);
       expect(seen.images).toEqual(images);
       expect(seen.labels).toEqual(labels);
     },
