@@ -2,7 +2,7 @@
  * What each function calls on AWS, read from the domain function it serves and the adapters below it, and what it must
  * never be able to do. Both are tried on the role that the template gives it.
  */
-import { layout } from '../../functions/core/layout.ts';
+import { compactedName, layout } from '../../functions/core/layout.ts';
 import { ACCOUNT, REGION } from './intrinsics.ts';
 import type { Call } from './roles.ts';
 
@@ -168,6 +168,13 @@ const wake: Call[] = [
 
 const generation = layout.generation('digits', RUN);
 const plan = layout.plan('digits', RUN);
+/** Small generations joined: planned, packed and sealed by the functions of packing. */
+const joinedPlan = layout.plan('digits', compactedName('digits', 1, '0123456789abcdef'));
+const versions: Call[] = [
+  list(layout.datasetVersions('digits')),
+  list(layout.dataset('digits')),
+  read(layout.datasetVersion('digits', 1)),
+];
 
 export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   'on-arrival': [log('on-arrival'), ...consume('tw-arrivalsqueue'), ...wake, ...schedules],
@@ -186,6 +193,8 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     read(`${plan}plan.json`),
     read(layout.manifest('digits', RUN)),
     ...['plan.json', 'items.json', 'abc/arrivals-000000.jsonl.gz'].map((name) => write(plan + name)),
+    ...versions,
+    ...['plan.json', 'items.json'].map((name) => write(joinedPlan + name)),
     learnsOfAbsence,
   ],
   'pack-shards': [
@@ -200,6 +209,10 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ),
     read(`${layout.shards('digits', RUN)}shard-000000.tar`),
     write(`${generation}members/shard-000000-abc.jsonl.gz`),
+    read(`${joinedPlan}plan.json`),
+    write(`${joinedPlan}abc/done-000000.json`),
+    read(layout.manifest('digits', RUN)),
+    read(`${generation}members/shard-000000-abc.jsonl.gz`),
     learnsOfAbsence,
   ],
   'seal-dataset': [
@@ -211,6 +224,10 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     write(`${generation}arrivals/part-000000.jsonl.gz`),
     write(layout.manifest('digits', RUN)),
     read(layout.manifest('digits', RUN)),
+    ...versions,
+    write(layout.datasetVersion('digits', 1)),
+    read(`${joinedPlan}plan.json`),
+    read(`${joinedPlan}abc/done-000000.json`),
     list(plan),
     object('s3:DeleteObject', `${layout.incoming('digits')}7/0001.png`),
     learnsOfAbsence,
@@ -226,12 +243,13 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   ],
   'collect-scores': [
     log('collect-scores'),
-    ...items('Put'),
+    ...items('Get', 'Put'),
     query,
     index('list'),
     read(layout.pipeline('digits')),
     learnsOfAbsence,
     ...askMarket,
+    { action: 'pricing:GetProducts', resource: '*' },
   ],
   launch: [
     log('launch'),
@@ -241,6 +259,8 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     list(layout.shards('digits', RUN)),
     read(layout.manifest('digits', RUN)),
     write(layout.trainManifest('digits', RUN)),
+    ...versions,
+    write(`${layout.reads('digits', RUN)}00000001.json`),
     write(`${layout.agent('0123')}__main__.py`),
     job('CreateTrainingJob'),
     job('AddTags'),
@@ -374,6 +394,7 @@ export const RESERVED: readonly (readonly [owner: string, Call])[] = [
   ['launch', passRole('tw-hostrole', 'ec2.amazonaws.com')],
   ['launch', write(`${attempt}job.json`)],
   ['seal-dataset', write(layout.manifest('digits', RUN))],
+  ['seal-dataset', write(layout.datasetVersion('digits', 1))],
   ['seal-dataset', object('s3:DeleteObject', `${layout.incoming('digits')}7/0001.png`)],
   ['api', write(layout.pipeline('digits'))],
 ];

@@ -94,6 +94,7 @@ async function seal(
     bytes: sum(records, ({ bytes }) => bytes),
     shards,
     ...arrivals,
+    ...workersOf(shards, packing),
     ...balanceOf(manifests),
     ...preparedIn(manifests),
     ...(plan.even && { even: plan.even }),
@@ -103,6 +104,9 @@ async function seal(
   await store.put(at.manifest, body, { only: 'absent', contentType: 'application/json' });
   return (await readSealed(store, pipeline, generation)) ?? manifest;
 }
+
+const workersOf = (shards: Manifest['shards'], { shardsMultipleOf: workers }: PackingSettings) =>
+  workers > 1 && shards.length % workers === 0 ? { workers } : {};
 
 const sum = <T>(all: readonly T[], of: (one: T) => number): number =>
   all.reduce((total, one) => total + of(one), 0);
