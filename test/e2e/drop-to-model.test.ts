@@ -101,6 +101,9 @@ describe('a drop of digits', () => {
     const manifest: unknown = JSON.parse((await Body?.transformToString()) ?? '');
     expect(JSON.stringify(manifest)).toMatch(/notes\.txt|rejected/);
     expect(manifest).toMatchObject({ samples: 1_797 });
+    expect(report.rejected).toMatchObject({ count: 1, byReason: { suffixNotAccepted: 1 } });
+    const sealed = report.timeline.find(({ kind }) => kind === 'DatasetSealed');
+    expect(sealed?.text).toMatch(/^1797 samples in \d+ shards?, 1 rejected: .*\.txt \(suffixNotAccepted\)$/);
   });
 
   it('is one run, though every image was an event', async () => {
@@ -201,6 +204,44 @@ print(json.dumps(len(png)))`);
     expect(JSON.parse((await Body?.transformToString()) ?? '')).toMatchObject({ samples: 40 });
   }, 400_000);
 });
+
+describe('small drops', () => {
+  it('are joined into one generation after the seal, which is on the timeline', async () => {
+    const { clients, stack } = test.region;
+    const put = (Key: string, Body: string | Uint8Array) =>
+      clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body }));
+    const declaration = await demoDeclaration(PROJECT_FOLDER, await defaultVpc(clients.ec2));
+    // Nothing is to be trained: no attempt is as cheap as that.
+    const crumbs = declaration
+      .replace('name: digits', 'name: crumbs')
+      .replace('quietSeconds: 4', 'quietSeconds: 1')
+      .replace('budgetUsd: 5', 'budgetUsd: 0.000001');
+    await put('pipelines/crumbs.yaml', `${crumbs}dataset: { compactAfter: 2 }\n`);
+    let last: RunReport | undefined;
+    for (const batch of [1, 2]) {
+      for (const index of [1, 2, 3])
+        await put(
+          `crumbs/incoming/${index}/${batch}.png`,
+          Buffer.concat([PNG, Buffer.from(`${batch}${index}`)]),
+        );
+      last = await finishedRun(api, `crumbs-00000${batch}`);
+    }
+    const compacted = last?.timeline.find(({ kind }) => kind === 'DatasetCompacted');
+    expect(compacted?.text).toMatch(
+      /^2 small generations joined into crumbs-000002-c[0-9a-f]{8}: 6 samples in 1 shard$/,
+    );
+    const Key = 'crumbs/dataset/versions/00000003.json';
+    const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));
+    const version = JSON.parse((await Body?.transformToString()) ?? '') as { generations: string[] };
+    expect(version).toMatchObject({
+      change: { kind: 'compacted', replaced: ['crumbs-000001', 'crumbs-000002'] },
+      generations: [expect.stringMatching(/^crumbs-000002-c/) as string],
+    });
+  }, 240_000);
+});
+
+/** As far as packing looks into an image. */
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 describe('a schedule', () => {
   it('starts a run, which ends as empty when nothing has arrived', async () => {
