@@ -39,7 +39,8 @@ export function questionOf(replay: DecisionToReplay): PlacementInput | undefined
     ...(decision.question ?? rebuilt(run, decision)),
     compute,
     limits,
-    training,
+    // A decision of an older format was made without it, and its table does not name the region that images are known for.
+    ...(decision.question === undefined ? {} : { training }),
     attempts: before,
     progress: furthest(before),
     sightings,
