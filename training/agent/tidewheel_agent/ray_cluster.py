@@ -51,8 +51,9 @@ def _environment(job: Job) -> dict[str, str]:
         # Ray would take all GPUs away from tasks that ask for none.
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
         "RAY_TRAIN_V2_ENABLED": "1",
-        # 30 are too few on a host that is still busy with its start.
+        # 30 s are too few on a host that is still busy with its start.
         "RAY_raylet_start_wait_time_s": "120",
+        "RAY_agent_register_timeout_ms": "120000",
         # Else Ray takes a token of the host's user, where there is one, and other hosts have none.
         # The same on all hosts of a job and on none of another; no secret, as its name is none.
         "RAY_AUTH_MODE": "token",
