@@ -46,7 +46,14 @@ function statesOf(states: Readonly<Record<string, State>>): (readonly [string, S
 const machines = readdirSync(path.join(ROOT, 'statemachines')).filter((name) => name.endsWith('.asl.json'));
 const kebab = (name: string) => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
 /** States whose folder is not their own name. */
-const FOLDERS: Readonly<Record<string, string>> = { PackShard: 'pack-shards', HandOver: 'reconcile' };
+const FOLDERS: Readonly<Record<string, string>> = {
+  PackShard: 'pack-shards',
+  HandOver: 'reconcile',
+  PlanCompaction: 'plan-shards',
+  CompactShard: 'pack-shards',
+  SealCompaction: 'seal-dataset',
+  NoteCompactionFailed: 'seal-dataset',
+};
 
 describe.each(machines)('%s', (machine) => {
   const parsed = z
