@@ -34,7 +34,7 @@ const MAGICS = Buffer.from('0a23d7ce'.repeat(500), 'hex');
 /** One member a sample and one suffix, which is what loaders of columns want; otherwise as hostile as keys get. */
 const KEYS = [
   ...Array.from({ length: 200 }, (_, index) => `${index % 7}/${index}.jpg`),
-  ...HOSTILE_KEYS.map((key) => `8/${key.replaceAll('.', ' ')}.jpg`),
+  ...HOSTILE_KEYS.map((key) => `8/${key.replaceAll(/[./]/g, ' ')}.jpg`),
 ];
 
 interface Written {
