@@ -2,6 +2,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { PricingClient } from '@aws-sdk/client-pricing';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SageMakerClient } from '@aws-sdk/client-sagemaker';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
@@ -25,6 +26,8 @@ export const dynamo = /* @__PURE__ */ once(() =>
 );
 export const ec2 = /* @__PURE__ */ once(() => new EC2Client(retry));
 export const eventBridge = /* @__PURE__ */ once(() => new EventBridgeClient(retry));
+/** @param region one of those with an endpoint of the Price List */
+export const pricing = (region: string): PricingClient => new PricingClient({ ...retry, region });
 export const s3 = /* @__PURE__ */ once(() => new S3Client({ ...retry, forcePathStyle: needsPathStyle() }));
 /** Clients of other regions than the function's own, one each. */
 const perRegion = <T>(make: (region: string) => T): ((region: string) => T) => {

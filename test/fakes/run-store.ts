@@ -1,5 +1,7 @@
 /** The service's memory without a database: the same conditions, and values that no caller shares. */
+
 import type { PipelineRecord } from '../../functions/core/batches.ts';
+import type { ListPrices } from '../../functions/core/catalog/price-list.ts';
 import { RunNotFoundError } from '../../functions/core/errors.ts';
 import type {
   AskedQuestion,
@@ -30,6 +32,7 @@ interface Tables {
   readonly samples: Map<string, MarketSample>;
   readonly encounters: Map<string, Encounter>;
   readonly questions: Map<string, AskedQuestion>;
+  readonly listPrices: Map<string, ListPrices>;
   /** Keys of the sparse index: left at the end, never entered again. */
   readonly openRuns: Set<string>;
   readonly openAttempts: Set<string>;
@@ -50,6 +53,7 @@ export function memoryRunStore(): MemoryRunStore {
     samples: new Map(),
     encounters: new Map(),
     questions: new Map(),
+    listPrices: new Map(),
     openRuns: new Set(),
     openAttempts: new Set(),
   };
@@ -216,7 +220,7 @@ function timelineMethods({ placements, timeline }: Tables): TimelineMethods {
   };
 }
 
-function marketMethods({ samples, encounters, questions }: Tables): MarketHistory {
+function marketMethods({ samples, encounters, questions, listPrices }: Tables): MarketHistory {
   const put = async <T>(map: Map<string, T>, key: string, value: T): Promise<void> => {
     map.set(key, stored(value));
     await Promise.resolve();
@@ -236,6 +240,8 @@ function marketMethods({ samples, encounters, questions }: Tables): MarketHistor
           .filter((each) => each.instanceType.startsWith(`${family}.`) && each.endedAt >= since)
           .sort((a, b) => (a.endedAt < b.endedAt ? -1 : 1)),
       ),
+    putListPrices: (prices) => put(listPrices, prices.region, prices),
+    getListPrices: (region) => nothing(listPrices.get(region)),
     putQuestion: (question) => put(questions, question.key, question),
     listQuestions: (since) => answer(() => [...questions.values()].filter(({ at }) => at >= since)),
   };

@@ -352,6 +352,17 @@ function market(open: () => Promise<RunStore>): void {
     expect(await store.listEncounters('p9x', secondsAfter(61))).toEqual([]);
   });
 
+  it('holds the last list prices of a region', async () => {
+    const store = await open();
+    const prices = [{ instanceType: 'g5.xlarge', hourlyUsd: 1.41, effective: '2026-11-01' }];
+    expect(await store.getListPrices('us-east-1')).toBeUndefined();
+    await store.putListPrices({ region: 'us-east-1', at: AT, asked: ['g5.xlarge'], prices: [] });
+    const last = { region: 'us-east-1', at: LATER, asked: ['g5.xlarge', 'p9.large'], prices };
+    await store.putListPrices(last);
+    expect(await store.getListPrices('us-east-1')).toEqual(last);
+    expect(await store.getListPrices('us-west-2')).toBeUndefined();
+  });
+
   it('knows a question asked again by its last time', async () => {
     const store = await open();
     await store.putQuestion({ key: '1 x a b c', at: AT });

@@ -1,3 +1,4 @@
+import type { ListPrices } from '../../core/catalog/price-list.ts';
 import {
   type AskedQuestion,
   ENCOUNTER_DAYS,
@@ -13,6 +14,7 @@ import { type Item, recordOf, type StoredTable } from './table.ts';
 const expires = (at: string, days: number): number => Math.floor(Date.parse(at) / 1_000) + days * 86_400;
 
 const QUESTIONS = 'QUESTIONS';
+const LIST_PRICES = 'LISTPRICES';
 
 /** Not the catalog's: every function's bundle would hold its price tables. */
 const familyOf = (instanceType: string): string => instanceType.split('.', 1)[0] ?? instanceType;
@@ -43,6 +45,13 @@ export function marketHistoryMethods(table: StoredTable): MarketHistory {
     },
     listEncounters: async (family, at) =>
       (await since(`MET#${family}`, at)).map((item) => withoutExpiry<Encounter>(item)),
+    putListPrices: async (prices) => {
+      await table.put({ pk: LIST_PRICES, sk: prices.region, ...prices });
+    },
+    getListPrices: async (region) => {
+      const item = await table.get({ pk: LIST_PRICES, sk: region });
+      return item && recordOf<ListPrices>(item);
+    },
     putQuestion: async (question) => {
       await table.put({
         pk: QUESTIONS,

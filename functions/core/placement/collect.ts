@@ -1,5 +1,6 @@
 /** collect-scores: keeps the market's history, which AWS does not keep for placement scores, and what our attempts met. */
 import { familyOf } from '../catalog/catalog.ts';
+import type { ListPrice } from '../catalog/price-list.ts';
 import { readDeclaration } from '../declaration.ts';
 import { layout } from '../layout.ts';
 import type { Pipeline } from '../pipeline.ts';
@@ -15,6 +16,8 @@ export interface CollectDeps {
   readonly runs: RunStore;
   readonly store: Pick<ObjectStore, 'readText'>;
   readonly market: MarketSource;
+  /** The AWS Price List for a region; absent where nothing may be asked of it. */
+  readonly listPrices?: ((types: readonly string[]) => Promise<Answer<readonly ListPrice[]>>) | undefined;
   readonly clock: Clock;
 }
 
@@ -38,6 +41,7 @@ export async function collectScores(deps: CollectDeps): Promise<Collected> {
   const questions = await askScores(deps, scoreNeeds(computes), notes);
   const samples = await samplesOf(deps, { computes, questions, notes });
   for (const sample of samples) await deps.runs.putSample(sample);
+  await refreshPrices(deps, computes, notes);
   return {
     samples: samples.length,
     encounters: await rememberEncounters(deps, names),
@@ -133,6 +137,34 @@ async function samplesOf(
       if (familyOf(instanceType) === family) values.onDemandUsd[instanceType] = hourlyUsd;
     return { family, zoneId, zoneName: names.get(zoneId), at, ...values };
   });
+}
+
+/** List prices change a few times a year. */
+const PRICES_SECONDS = 24 * 3_600;
+
+/** Once a day, and at once for a type that was not asked for before; what the list does not tell stays as it was. */
+async function refreshPrices(
+  { runs, market, listPrices, clock }: CollectDeps,
+  computes: readonly Pipeline['compute'][],
+  notes: string[],
+): Promise<void> {
+  const helpers = computes.flatMap((compute) => (compute.helpers ?? []).map((group) => group.instanceType));
+  const types = [...new Set([...computes.flatMap(typesOf), ...helpers])].sort();
+  if (listPrices === undefined || types.length === 0) return;
+  const { region } = market;
+  const now = clock.now();
+  const known = await runs.getListPrices(region);
+  const isFresh = known !== undefined && now.getTime() - Date.parse(known.at) < PRICES_SECONDS * 1_000;
+  if (isFresh && types.every((type) => known.asked.includes(type))) return;
+  const answer = await listPrices(types);
+  if (answer.kind === 'unknown') {
+    notes.push(`list prices unknown (${answer.failure}): ${answer.message}`);
+    return;
+  }
+  const told = new Set(answer.value.map(({ instanceType }) => instanceType));
+  const kept = (known?.prices ?? []).filter(({ instanceType }) => !told.has(instanceType));
+  const asked = [...new Set([...types, ...(known?.asked ?? [])])].sort();
+  await runs.putListPrices({ region, at: now.toISOString(), asked, prices: [...answer.value, ...kept] });
 }
 
 /** So many runs of a pipeline are looked at each time; `place` remembers the attempts of a run that goes on. */

@@ -1,5 +1,7 @@
 /** What is remembered of the market across runs: what it said, time by time, and what our own attempts met there. */
 
+import type { ListPrices } from '../catalog/price-list.ts';
+
 /** One look at a family in a zone. */
 export interface MarketSample {
   /** Instance family, such as g5. */
@@ -50,6 +52,9 @@ export interface MarketHistory {
   putEncounter(encounter: Encounter): Promise<void>;
   /** Of a family in all zones and markets that ended since then, oldest first. */
   listEncounters(family: string, since: string): Promise<Encounter[]>;
+  putListPrices(prices: ListPrices): Promise<void>;
+  /** The last that were read for the region. */
+  getListPrices(region: string): Promise<ListPrices | undefined>;
   putQuestion(question: AskedQuestion): Promise<void>;
   /** Those asked since then. */
   listQuestions(since: string): Promise<AskedQuestion[]>;

@@ -3,9 +3,10 @@
  * fails, the newest kept values stand in, each with its age.
  */
 import { familyOf, regionOfZone, zonesOfRegion } from '../catalog/catalog.ts';
+import type { ListPrices } from '../catalog/price-list.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { MarketHistory, MarketSample } from './market-history.ts';
-import type { MarketView, PlacementScore, SpotPrice } from './port.ts';
+import type { MarketView, OnDemandPrice, PlacementScore, SpotPrice } from './port.ts';
 import { questionKey } from './score-plan.ts';
 import { gangsOf, typesOf } from './topologies.ts';
 
@@ -107,6 +108,34 @@ export function filledFrom(
 }
 
 const named = (zoneId: string, rest: string | number | undefined): string => `${zoneId} ${rest ?? ''}`;
+
+const DAY_SECONDS = 24 * 3_600;
+
+/** Prices of the AWS Price List in the places of the snapshot's, which ships with the project and grows old. */
+export function pricedFrom(
+  list: ListPrices | undefined,
+  view: MarketView,
+  { wanted, now }: { readonly wanted: readonly string[]; readonly now: Date },
+): MarketView {
+  if (list === undefined || list.region !== view.region) return view;
+  const days = Math.floor((now.getTime() - Date.parse(list.at)) / 1_000 / DAY_SECONDS);
+  const priced = new Map(list.prices.map((each) => [each.instanceType, each]));
+  const onDemandPrices = view.onDemandPrices.map((price): OnDemandPrice => {
+    const listed = priced.get(price.instanceType);
+    if (listed === undefined) return price;
+    const since = listed.effective === undefined ? '' : `, in force since ${listed.effective}`;
+    const note = `AWS Price List${since}, read ${days < 1 ? 'today' : `${days} days ago`}`;
+    return { ...price, hourlyUsd: listed.hourlyUsd, basis: 'asked', note };
+  });
+  const named = new Set(view.onDemandPrices.map(({ instanceType }) => instanceType));
+  // Newer than the snapshot: a type that only the list knows.
+  const fresh = list.prices
+    .filter(({ instanceType }) => wanted.includes(instanceType) && !named.has(instanceType))
+    .map(({ instanceType, hourlyUsd }): OnDemandPrice => {
+      return { instanceType, hourlyUsd, basis: 'asked', note: 'AWS Price List, unknown to the snapshot' };
+    });
+  return { ...view, onDemandPrices: [...onDemandPrices, ...fresh] };
+}
 
 /** A stored view brought up to date: what was kept since it was read takes the place of what it says. */
 export function refreshedBy(

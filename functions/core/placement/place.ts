@@ -10,7 +10,7 @@ import { encounterOf, sightingsOfOthers } from './encounters.ts';
 import { formerRunOf } from './former-runs.ts';
 import { HELPER_TYPES } from './helpers.ts';
 import type { MarketSample } from './market-history.ts';
-import { filledFrom, type MemoryQuestion, samplesFor } from './market-memory.ts';
+import { filledFrom, type MemoryQuestion, pricedFrom, samplesFor } from './market-memory.ts';
 import type { MarketSource, MarketView } from './port.ts';
 import { readMarket } from './read-market.ts';
 import { type RegionDeps, readElsewhere } from './regions.ts';
@@ -27,6 +27,7 @@ export interface PlaceDeps {
     | 'putEncounter'
     | 'listEncounters'
     | 'listSamples'
+    | 'getListPrices'
   >;
   readonly market: MarketSource;
   /** Asked only for a pipeline that names other regions. */
@@ -77,6 +78,7 @@ async function questionFor(
   { run, declaration, attempts, now }: Known,
 ): Promise<PlacementInput> {
   const { compute, limits, training } = declaration;
+  const priced = [...typesOf(compute), ...helperTypesOf(compute)];
   const read = async (source: MarketSource): Promise<MarketView> => {
     const view = await readMarket(source, {
       gangs: gangsOf(compute),
@@ -84,7 +86,11 @@ async function questionFor(
       alsoPriced: helperTypesOf(compute),
     });
     const question = { compute, region: source.region, now };
-    return filledFrom(await remembered(deps, view, question), view, question);
+    const [samples, list] = await Promise.all([
+      remembered(deps, view, question),
+      deps.runs.getListPrices(source.region),
+    ]);
+    return pricedFrom(list, filledFrom(samples, view, question), { wanted: priced, now });
   };
   const progress = newestProgress(attempts);
   const [market, sightings, former] = await Promise.all([

@@ -63,6 +63,33 @@ beforeEach(async () => {
 });
 
 describe('collect-scores', () => {
+  it('reads the Price List once a day, at once for a new type, and keeps what it has when the list does not answer', async () => {
+    const listed: (readonly string[])[] = [];
+    let usd = 1.4;
+    const listPrices = (types: readonly string[]) => {
+      listed.push(types);
+      return Promise.resolve(
+        usd > 0
+          ? { kind: 'known' as const, notes: [], value: [{ instanceType: 'g5.xlarge', hourlyUsd: usd }] }
+          : { kind: 'unknown' as const, failure: 'unavailable' as const, message: 'no answer' },
+      );
+    };
+    const look = (seconds: number) => {
+      deps.clock.advance(seconds);
+      return collectScores({ ...deps, listPrices });
+    };
+    const kept = async () => (await deps.runs.getListPrices('us-east-1'))?.prices[0]?.hourlyUsd;
+    await look(0);
+    await look(3_600);
+    expect([listed.length, await kept()]).toEqual([1, 1.4]);
+    usd = 1.2;
+    await look(86_400);
+    expect([listed.length, await kept()]).toEqual([2, 1.2]);
+    usd = 0;
+    expect((await look(86_400)).notes.join()).toMatch(/list prices unknown \(unavailable\)/);
+    expect([listed.length, await kept()]).toEqual([3, 1.2]);
+  });
+
   it('asks one question for pipelines that want the same, and keeps scores and prices by family and zone', async () => {
     expect(await collectScores(deps)).toMatchObject({ questions: 1, samples: 9, notes: [] });
     expect(asked).toEqual([KEY]);
@@ -156,14 +183,14 @@ describe('what other runs met', () => {
     return encounter;
   };
 
-  it('is seen by a placement for a week, by the run itself never', async () => {
+  it('is seen by a placement for a month, by the run itself never', async () => {
     const { runs } = deps;
     await runs.putEncounter(met());
     const see = (runId: string, seconds: number) =>
       sightingsOfOthers(runs, { runId, instanceTypes: TYPES, now: new Date(secondsAfter(seconds)) });
     expect(await see('mine-000001', 3_600)).toMatchObject([{ seen: 'refused', instanceType: 'g5.xlarge' }]);
     expect(await see('other-000001', 3_600)).toEqual([]);
-    expect(await see('mine-000001', 8 * 86_400)).toEqual([]);
+    expect(await see('mine-000001', 31 * 86_400)).toEqual([]);
   });
 
   it('says nothing before the attempt has ended', () => {
