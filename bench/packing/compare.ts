@@ -47,6 +47,24 @@ interface Figures {
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
+/** As docs/benchmarks.md has it. */
+function markdown(title: string, load: readonly number[], figures: readonly Figures[]): string {
+  const head =
+    '| tool | files/s | CPU us per file | least to most | start, ms of CPU | peak MB | requests | output bytes |';
+  const rows = figures.map(
+    (one) =>
+      `| ${one.tool} | ${one.filesPerSecond} | ${one.cpuMicrosecondsPerFile} | ${one.cpuSpread.join(' to ')} (${one.rounds}) | ` +
+      `${one.startMilliseconds} | ${one.peakMegabytes} | ${one.requests} | ${one.outputBytes} |`,
+  );
+  return [
+    `${title}; load of the machine before and after: ${load.join(', ')}`,
+    '',
+    head,
+    '|---|---|---|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
+}
+
 const median = (all: readonly number[]): number => {
   const sorted = all.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
@@ -150,14 +168,13 @@ for (const name of sets) {
   const whole = SETS[name];
   if (whole === undefined) continue;
   const files = Number(values.files ?? whole.files);
-  const set = { ...whole, files, compared: Math.min(files, whole.compared) };
+  const title = files === whole.files ? whole.title : `${files} files of: ${whole.title}`;
+  const set = { ...whole, title, files, compared: Math.min(files, whole.compared) };
   const loadBefore = os.loadavg()[0] ?? 0;
   const figures = await measureSet(name, set);
   const load = [loadBefore, os.loadavg()[0] ?? 0].map((one) => Number(one.toFixed(1)));
   results.push({ set: name, title: set.title, files: set.files, load, figures });
   if (values.json) continue;
-  process.stdout.write(`\n${set.title} (load of the machine before and after: ${load.join(', ')})\n`);
-  // oxlint-disable-next-line no-console -- a table is what it prints best
-  console.table(figures.map(({ cpuSpread, ...rest }) => ({ ...rest, cpuSpread: cpuSpread.join('-') })));
+  process.stdout.write(`${markdown(set.title, load, figures)}\n`);
 }
 if (values.json) process.stdout.write(`${JSON.stringify({ machine, results }, undefined, 1)}\n`);
