@@ -5,9 +5,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 import * as z from 'zod';
 import type { AttemptReport, RunReport } from '../../functions/core/report.ts';
 import { demoDeclaration, dropDigits, uploadSource } from '../../local/demo/demo.ts';
@@ -17,7 +15,6 @@ import { defaultVpc } from '../../local/region/subnets.ts';
 import { finishedRun, PROJECT_FOLDER, PYTHON, startTestRegion, type TestRegion } from './region.ts';
 
 const run = promisify(execFile);
-const declarationSchema = z.looseObject({ packing: z.looseObject({}) });
 
 let test: TestRegion;
 let api: ApiClient;
@@ -265,31 +262,5 @@ describe('a declaration that cannot be used', () => {
     const failed = await finishedRun(api, 'broken-000001');
     expect(failed).toMatchObject({ status: 'failed' });
     expect(failed.failure).toMatch(/training/);
-  }, 120_000);
-});
-
-describe('a pipeline that prepares images', () => {
-  it('says of each that cannot be decoded why, as sharp beside the deployed bundle finds', async () => {
-    const { clients, stack } = test.region;
-    const put = (Key: string, Body: string | Uint8Array) =>
-      clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body }));
-    const { packing, ...digits } = declarationSchema.parse(
-      parse(await demoDeclaration(PROJECT_FOLDER, await defaultVpc(clients.ec2))),
-    );
-    const prepare = { image: { maxSide: 64 } };
-    const thumbs = { ...digits, name: 'thumbs', packing: { ...packing, prepare } };
-    const declared = await api.call('PUT', '/pipelines/thumbs', JSON.stringify(thumbs));
-    expect(declared.status).toBe(200);
-    const whole = await sharp({ create: { width: 90, height: 60, channels: 3, background: '#123456' } })
-      .png()
-      .toBuffer();
-    await put('thumbs/incoming/a/cut-off.png', whole.subarray(0, 60));
-    await put('thumbs/incoming/a/text.png', 'no picture');
-    expect(await finishedRun(api, 'thumbs-000001')).toMatchObject({ status: 'empty' });
-    const Key = 'thumbs/dataset/thumbs-000001/rejections.json';
-    const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));
-    expect(JSON.parse((await Body?.transformToString()) ?? '')).toMatchObject({
-      rejections: { byReason: { imageDamaged: 1, imageUnknown: 1 } },
-    });
   }, 120_000);
 });
