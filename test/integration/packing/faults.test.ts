@@ -20,6 +20,6 @@ describe('workers that are killed beside a faulty server', () => {
       expect(outcome.sealed).toEqual(calm);
     }
     expect(faults).toBeGreaterThan(SEEDS * 5);
-    expect(kills).toBeGreaterThan(SEEDS);
+    expect(kills).toBeGreaterThanOrEqual(SEEDS);
   }, 600_000);
 });
