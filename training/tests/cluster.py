@@ -50,13 +50,15 @@ class Cluster:
 
     def __init__(self, bases: list[Path], **environment: str) -> None:
         master, gang = free_ports()
+        # What is said to be the agent's own Python is no variable of the host's.
+        python = environment.pop("AGENT_PYTHON", sys.executable)
         self.bases = bases
         self.agents = []
         for base in bases:
             log = (base / "log").open("ab")
             self.agents.append(
                 subprocess.Popen(
-                    [sys.executable, str(AGENT)],
+                    [python, str(AGENT)],
                     env={
                         **os.environ,
                         "SAGEMAKER_BASE_DIR": str(base),
