@@ -42,12 +42,13 @@ export interface Survived {
 /** A killed host takes along what it had not uploaded: the sync looks every tenth of a second, an upload takes its time. */
 const UPLOAD_MS = 2_000;
 const LOOK_MS = 5;
-const EVERY_CHECKPOINT = 1_000;
-const KEEP = 2;
+/** What a stop saves is of any step: the undisturbed training keeps all of them. */
+const EVERY_STEP = { checkpoint_steps: 1, keep_checkpoints: 1_000 };
+const SOME_STEPS = { checkpoint_steps: 4, keep_checkpoints: 2 };
 
 export async function undisturbed(ground: Ground): Promise<Reference> {
   const run = `undisturbed-${process.pid}`;
-  const training = await start(ground, run, 1, EVERY_CHECKPOINT);
+  const training = await start(ground, run, 1, EVERY_STEP);
   const job = await ground.ended(training.job);
   if (job.TrainingJobStatus !== 'Completed') {
     throw new Error(
@@ -106,7 +107,7 @@ class Campaign {
     this.#attempt += 1;
     this.#stays = 1;
     this.#linesRead = 0;
-    this.#training = await start(this.#ground, this.#run, this.#attempt, KEEP);
+    this.#training = await start(this.#ground, this.#run, this.#attempt, SOME_STEPS);
   }
 
   get #present(): Training {

@@ -15,15 +15,18 @@ import { provide } from './training.ts';
 
 const USAGE = `npm run test:interruptions [-- OPTIONS]
   --seeds N   how many interruptions (8)
-  --each N    how many of them one training takes (4)
+  --each N    how many of them one training takes (8)
   --first N   the first seed (1)`;
 
 const whole = z.coerce.number().int().min(1, 'give a whole number from 1 on').max(1_000_000);
 const schema = z.object({
   seeds: whole.default(8),
-  each: whole.default(4),
+  each: whole.default(8),
   first: whole.default(1),
 });
+
+/** Of a start of two hosts on a machine that has much else to do. */
+const PATIENCE_SECONDS = 900;
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
@@ -32,7 +35,7 @@ async function main(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, { options, schema });
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-interruptions-'));
   const emulator = await startTestEmulator();
-  const ground = await layGround(emulator.url);
+  const ground = await layGround(emulator.url, {}, PATIENCE_SECONDS);
   try {
     await provide(ground, folder);
     const reference = await undisturbed(ground);

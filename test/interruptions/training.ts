@@ -9,8 +9,8 @@ import { projectPython } from '../integration/emulator.ts';
 import { channelOf, type Ground } from '../integration/local-sagemaker/ground.ts';
 
 const TRAINING = path.join(import.meta.dirname, '../../training');
-/** Small, so that a training is short: 44 steps, a checkpoint every 4. */
-const SETTINGS = { epochs: 2, width: 8, checkpoint_steps: 4, warmup_steps: 4, loader_workers: 0 };
+/** Small, so that a training is short: 88 steps. */
+const SETTINGS = { epochs: 4, width: 8, warmup_steps: 4, loader_workers: 0 };
 const SHARDS = 4;
 
 /** Puts data, recipe and agent into the bucket. */
@@ -39,13 +39,19 @@ export interface Training {
   readonly checkpoints: string;
 }
 
+/** Hyperparameters of the recipe. */
+export interface Saving {
+  readonly checkpoint_steps: number;
+  readonly keep_checkpoints: number;
+}
+
 /** @param run names the checkpoints: jobs of one run go on from each other's. */
-export async function start(ground: Ground, run: string, attempt: number, keep: number): Promise<Training> {
+export async function start(ground: Ground, run: string, attempt: number, saving: Saving): Promise<Training> {
   const job = `${run}-${attempt}`;
   const uri = (prefix: string): string => `s3://${ground.bucket}/${prefix}`;
   const told = {
     ...SETTINGS,
-    keep_checkpoints: keep,
+    ...saving,
     sagemaker_program: 'train.py',
     tidewheel_strategy: 'ddp',
   };
