@@ -104,9 +104,13 @@ export interface Ground {
 
 let counter = 0;
 
+const PATIENCE_SECONDS = 60;
+
+/** @param patienceSeconds how long `until` and `ended` wait before they give up */
 export async function layGround(
   emulatorUrl: string,
   options: Partial<LocalSageMakerOptions> = {},
+  patienceSeconds = PATIENCE_SECONDS,
 ): Promise<Ground> {
   const stateDirectory =
     options.stateDirectory ?? (await mkdtemp(path.join(os.tmpdir(), 'tidewheel-sagemaker-')));
@@ -141,7 +145,7 @@ export async function layGround(
     name: string,
     isWanted: (job: DescribeTrainingJobResponse) => boolean,
   ): Promise<DescribeTrainingJobResponse> => {
-    const end = Date.now() + 60_000;
+    const end = Date.now() + patienceSeconds * 1_000;
     for (;;) {
       const job = await describe(name);
       if (isWanted(job)) return job;
