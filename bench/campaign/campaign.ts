@@ -14,6 +14,7 @@ import { layout, runIdOf } from '../../functions/core/layout.ts';
 import { pipelineSchema } from '../../functions/core/pipeline.ts';
 import type { RunReport } from '../../functions/core/report.ts';
 import type { VirtualClock } from '../../local/clock/virtual-clock.ts';
+import { zoneOf } from '../../local/market/world.ts';
 import { type ApiClient, apiClient } from '../../local/region/api-client.ts';
 import { CREDENTIALS, REGION } from '../../local/region/aws.ts';
 import { type Region, startRegion } from '../../local/region/region.ts';
@@ -135,11 +136,13 @@ async function subnetIn({ clients: { ec2 } }: Region, zoneId: string): Promise<s
   const { Subnet } = await ec2.send(
     new CreateSubnetCommand({
       VpcId: Subnets[0]?.VpcId,
-      AvailabilityZoneId: zoneId,
+      // By its name: the emulator takes no notice of AvailabilityZoneId.
+      AvailabilityZone: zoneOf(zoneId)?.zoneName,
       CidrBlock: `172.31.${128 + 16 * (Number(zoneId.at(-1)) % 8)}.0/20`,
     }),
   );
-  if (Subnet?.SubnetId === undefined) throw new Error(`no subnet could be made in ${zoneId}`);
+  if (Subnet?.SubnetId === undefined || Subnet.AvailabilityZoneId !== zoneId)
+    throw new Error(`a subnet was wanted in ${zoneId}, but made in ${Subnet?.AvailabilityZoneId}`);
   return Subnet.SubnetId;
 }
 
