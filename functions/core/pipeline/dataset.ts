@@ -9,7 +9,10 @@ export const datasetSchema = z
       .optional()
       .describe('Train on the version that ends with this generation, whatever is packed later.'),
     compactAfter: z
-      .union([z.literal('never'), z.number().int().min(2).max(1_000)], 'write a number from 2 to 1000, or never')
+      .union(
+        [z.literal('never'), z.number().int().min(2).max(1_000)],
+        'write a number from 2 to 1000, or never',
+      )
       .default(10)
       .describe(
         'Join small generations into a large one when there are so many; a generation is small when its shards are on average less than half as large as shardMegabytes.',
