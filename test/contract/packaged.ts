@@ -4,7 +4,16 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -49,9 +58,7 @@ export async function packaged(): Promise<Packaged> {
   mkdirSync(KEPT, { recursive: true });
   while (!exists(folder)) {
     if (takeTurn(`${folder}.turn`))
-      await packageInto(folder, KEPT).finally(() =>
-        rmSync(`${folder}.turn`, { recursive: true, force: true }),
-      );
+      await packageInto(folder, KEPT).finally(() => rmSync(`${folder}.turn`, { force: true }));
     else await sleep(LOOK_MILLISECONDS);
   }
   const templateFile = join(folder, 'cloudformation-template-update-stack.json');
@@ -66,10 +73,22 @@ function takeTurn(turn: string): boolean {
     if (Date.now() - made > STALE_MILLISECONDS) rmSync(path, { recursive: true, force: true });
   }
   try {
-    mkdirSync(turn);
+    writeFileSync(turn, String(process.pid), { flag: 'wx' });
     return true;
   } catch {
+    if (!isAlive(turn)) rmSync(turn, { force: true });
     return false;
+  }
+}
+
+/** Whoever was killed at its turn would keep the others waiting for nothing. */
+function isAlive(turn: string): boolean {
+  try {
+    const maker = Number(readFileSync(turn, 'utf8'));
+    // It has made its file and not written its name yet.
+    return maker === 0 || process.kill(maker, 0);
+  } catch (error: unknown) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
 
