@@ -26,9 +26,7 @@ export function judge(attempts: readonly AttemptRecord[]): Judgement {
     case 'stopped':
       return { kind: 'failed', reason: 'the training job was stopped from outside' };
     case 'timeLimit':
-      return advanced(last.progressBefore, last.progressAfter)
-        ? { kind: 'again', reason: 'the attempt reached its time limit with progress saved' }
-        : { kind: 'failed', reason: 'the attempt reached its time limit and no checkpoint proves new work' };
+      return atTimeLimit(last);
     case 'interrupted':
     case 'capacity':
     case 'serviceError':
@@ -36,6 +34,11 @@ export function judge(attempts: readonly AttemptRecord[]): Judgement {
       return againUnlessFruitless(attempts, describeLoss(outcome));
   }
 }
+
+const atTimeLimit = ({ progressBefore, progressAfter }: AttemptRecord): Judgement =>
+  advanced(progressBefore, progressAfter)
+    ? { kind: 'again', reason: 'the attempt reached its time limit with progress saved' }
+    : { kind: 'failed', reason: 'the attempt reached its time limit and no checkpoint proves new work' };
 
 function againUnlessFruitless(attempts: readonly AttemptRecord[], reason: string): Judgement {
   const started = attempts.filter((attempt) => (attempt.outcome?.trainingSeconds ?? 0) > 0);

@@ -1,4 +1,5 @@
 /** A look at a running attempt with the policy's eyes: is it still where it should be? Recalls it where it is not. */
+import { advanced } from './judge.ts';
 import type { TrainingJobDescription } from './launch/port.ts';
 import { type ObserveDeps, takeBack } from './observe-attempt.ts';
 import { sightingsOfOthers } from './placement/encounters.ts';
@@ -9,7 +10,7 @@ import type { PlacementInput } from './placement/situation.ts';
 import { typesOf } from './placement/topologies.ts';
 import type { ObjectStore } from './ports.ts';
 import { readProgress } from './progress.ts';
-import type { AttemptRecord, RunRecord } from './records.ts';
+import type { AttemptRecord, Progress, RunRecord } from './records.ts';
 
 type ReviseDeps = ObserveDeps & { readonly store: ObjectStore };
 
@@ -24,19 +25,26 @@ export async function reviseAttempt(
   if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return 'left';
   const run = await deps.runs.getRun(attempt.runId);
   if (run?.declaration?.compute.market !== 'spot-then-on-demand') return 'left';
+  const progress = await newProgress(deps.store, attempt);
+  if (progress === undefined) return 'left';
   const now = deps.clock.now();
-  const progress = await readProgress(deps.store, attempt.pipeline, attempt.runId);
-  // Without a checkpoint of its own nothing has been measured of it.
-  if (progress === undefined || progress.step <= (attempt.progressBefore?.step ?? 0)) return 'left';
   const question = await questionNow(deps, { run, attempt, now });
   if (question === undefined) return 'left';
   const why = revise({ attempt, progress, trainingSince, now, question });
   if (why === undefined) return 'left';
   const current = await deps.runs.getAttempt(attempt.runId, attempt.attempt);
-  if (current === undefined || current.outcome !== undefined || current.takenBackAt !== undefined)
-    return 'left';
+  if (current === undefined || isOver(current)) return 'left';
   await takeBack(deps, current, why);
   return 'recalled';
+}
+
+const isOver = ({ outcome, takenBackAt }: AttemptRecord): boolean =>
+  outcome !== undefined || takenBackAt !== undefined;
+
+/** Without a checkpoint of its own nothing has been measured of an attempt. */
+async function newProgress(store: ObjectStore, attempt: AttemptRecord): Promise<Progress | undefined> {
+  const progress = await readProgress(store, attempt.pipeline, attempt.runId);
+  return advanced(attempt.progressBefore, progress) ? progress : undefined;
 }
 
 /** The attempt's own question, with the prices, scores and encounters of now. */

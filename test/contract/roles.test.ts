@@ -106,7 +106,7 @@ describe('every role', () => {
   it('names its resources, but where AWS knows none', () => {
     /** Actions that take no resource, so that IAM demands "*". */
     const unbound =
-      /^(ec2:(Describe\w+|GetSpotPlacementScores|CreateNetworkInterface|DeleteNetworkInterface|CreateNetworkInterfacePermission|DeleteNetworkInterfacePermission)|ecr:GetAuthorizationToken|cloudwatch:PutMetricData|states:SendTaskSuccess)$/;
+      /^(ec2:(Describe\w+|GetSpotPlacementScores|CreateNetworkInterface|DeleteNetworkInterface|CreateNetworkInterfacePermission|DeleteNetworkInterfacePermission)|ecr:GetAuthorizationToken|cloudwatch:PutMetricData|states:SendTaskSuccess|pricing:GetProducts)$/;
     const broad = roles.flatMap(({ id, statements }) =>
       statements
         .filter(({ Resource }) => asList(Resource).includes('*'))
