@@ -11,7 +11,7 @@ const setup = path.join(places.root, 'local', 'setup');
 
 const CHECKS = [
   { name: 'biome', command: ['biome', 'check', '--error-on-warnings'] },
-  { name: 'oxlint', command: ['oxlint', '--type-aware'] },
+  { name: 'oxlint', command: ['oxlint', '--type-aware', '--quiet'] },
   { name: 'tsc', command: ['tsc', '-p', '.'] },
   { name: 'ruff', command: ['ruff', 'check', 'training', 'local', 'test'] },
   { name: 'ruff format', command: ['ruff', 'format', '--check', 'training', 'local', 'test'] },
