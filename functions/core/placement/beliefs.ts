@@ -157,6 +157,8 @@ interface News {
   readonly at: number;
   readonly up: number;
   readonly down: number;
+  /** A neighbour lost its capacity at that moment: the chance that the same befell this pool. */
+  readonly struck?: number;
 }
 
 export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
@@ -168,21 +170,33 @@ export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
       if (weight <= 0) return [];
       const against = 1 - weight;
       const at = sighting.atMilliseconds;
-      return [sighting.seen === 'up' ? { at, up: 1, down: against } : { at, up: against, down: 1 }];
+      if (sighting.seen === 'up') return [{ at, up: 1, down: against }];
+      const isNeighbours = sighting.seen === 'lost' && weight < 1;
+      return [{ at, up: against, down: 1, ...(isNeighbours && { struck: weight }) }];
     })
     .slice(-MAXIMUM_SIGHTINGS);
   const score = seen.score === undefined ? [] : [{ at: scoredAt, ...scoreLikelihood(seen.score) }];
   let belief: Belief = tilted(model, model.start, record, 1);
   let clock: number | undefined;
-  for (const { at, up, down } of [...related, ...score].toSorted((a, b) => a.at - b.at)) {
-    if (clock !== undefined) belief = later(model, belief, { milliseconds: at - clock, record });
-    clock = at;
-    belief = observe(belief, up, down);
+  for (const news of [...related, ...score].toSorted((a, b) => a.at - b.at)) {
+    if (clock !== undefined) belief = later(model, belief, { milliseconds: news.at - clock, record });
+    clock = news.at;
+    belief = learn(model, belief, news);
   }
   if (clock !== undefined)
     belief = later(model, belief, { milliseconds: seen.nowMilliseconds - clock, record });
   const outlook = describe(model, belief);
   return { ...outlook, upSeconds: meanUpSeconds(outlook.upSeconds, record) };
+}
+
+/**
+ * A neighbour's loss is no likelihood but an event: it may strike a pool that was surely well a moment before, which no
+ * likelihood could make doubtful again.
+ */
+function learn(model: BeliefModel, belief: Belief, { up, down, struck = 0 }: News): Belief {
+  if (struck === 0) return observe(belief, up, down);
+  const gone = observe(advance(belief, model.step), 0, 1);
+  return belief.map((share, j) => (1 - struck) * share + struck * (gone[j] ?? 0));
 }
 
 /** The chain forgets what it saw towards its own long run; a pool with a record of its own, towards that. */
