@@ -5,13 +5,24 @@
  * smaller set of the same form, before anything is timed.
  */
 import os from 'node:os';
-import { parseArgs } from 'node:util';
+import * as z from 'zod';
+import { readCommandLine, runCommand } from '../../local/command-line.ts';
 import { competitors, type Tool } from './competitors.ts';
 import { BenchServer, type Measured, measure, type Seen } from './measuring.ts';
 import { pythonTools } from './python-tools.ts';
 import { type BenchSet, SETS } from './sets.ts';
 
-const { values } = parseArgs({
+const USAGE = `npm run bench:packing -- [options]
+  --set A        A, B, C, D, several with commas, or all (docs/benchmarks.md)
+  --rounds 3     of ours      --peer-rounds 2   of the others
+  --only LIST    tools whose names hold one of these words
+  --files N      of the set, instead of all
+  --json         the figures as data`;
+const whole = z.coerce.number('give 1, 2, 3, ...').int('give 1, 2, 3, ...').min(1, 'give 1, 2, 3, ...');
+const setNames = [...Object.keys(SETS), 'all'].join(', ');
+
+type Asked = z.output<typeof words.schema>;
+const words = {
   options: {
     set: { type: 'string', default: 'A' },
     rounds: { type: 'string', default: '3' },
@@ -20,12 +31,26 @@ const { values } = parseArgs({
     files: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
+  schema: z.object({
+    set: z
+      .string()
+      .refine((text) => text.split(',').every((name) => name === 'all' || name in SETS), `give ${setNames}`),
+    rounds: whole,
+    'peer-rounds': whole,
+    only: z.string().optional(),
+    files: whole.optional(),
+    json: z.boolean(),
+  }),
+} as const;
+
+const asked: Asked[] = [];
+await runCommand(USAGE, async (args) => {
+  asked.push(readCommandLine(args, words).values);
+  return 0;
 });
+const values = asked[0] ?? process.exit();
 const sets = values.set === 'all' ? ['A', 'B', 'C', 'D'] : values.set.split(',');
-const unknown = sets.filter((name) => SETS[name] === undefined);
-if (unknown.length > 0)
-  throw new Error(`--set: there is no ${unknown.join(', ')}, only ${Object.keys(SETS).join(', ')} and all`);
-const [rounds, peerRounds] = [Number(values.rounds), Number(values['peer-rounds'])];
+const [rounds, peerRounds] = [values.rounds, values['peer-rounds']];
 const wanted = values.only?.split(',');
 const tools = competitors(await pythonTools()).filter(
   ({ name }) => wanted === undefined || wanted.some((part) => name.includes(part)),
@@ -165,11 +190,11 @@ async function measureSet(name: string, set: BenchSet): Promise<Figures[]> {
 const machine = { processor: os.cpus()[0]?.model, cores: os.availableParallelism() };
 const results: object[] = [];
 for (const name of sets) {
-  const whole = SETS[name];
-  if (whole === undefined) continue;
-  const files = Number(values.files ?? whole.files);
-  const title = files === whole.files ? whole.title : `${files} files of: ${whole.title}`;
-  const set = { ...whole, title, files, compared: Math.min(files, whole.compared) };
+  const full = SETS[name];
+  if (full === undefined) continue;
+  const files = values.files ?? full.files;
+  const title = files === full.files ? full.title : `${files} files of: ${full.title}`;
+  const set = { ...full, title, files, compared: Math.min(files, full.compared) };
   const loadBefore = os.loadavg()[0] ?? 0;
   const figures = await measureSet(name, set);
   const load = [loadBefore, os.loadavg()[0] ?? 0].map((one) => Number(one.toFixed(1)));

@@ -18,7 +18,8 @@ const USAGE = `npm run test:interruptions [-- OPTIONS]
   --each N    how many of them one training takes (8)
   --first N   the first seed (1)`;
 
-const whole = z.coerce.number().int().min(1, 'give a whole number from 1 on').max(1_000_000);
+const WHOLE = 'give a whole number from 1 to 1000000';
+const whole = z.coerce.number(WHOLE).int(WHOLE).min(1, WHOLE).max(1_000_000, WHOLE);
 const schema = z.object({
   seeds: whole.default(8),
   each: whole.default(8),
