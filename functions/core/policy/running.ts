@@ -51,7 +51,9 @@ function overBudget({ attempt, job, now, others, budgetUsd }: RunningQuestion): 
   const ran = Math.max(0, now.getTime() - job.TrainingStartTime.getTime()) / 1_000;
   const spent = spentUsd(others.filter((each) => each.attempt !== attempt.attempt));
   const ahead = ran + NEXT_LOOK_SECONDS + SAVE_SECONDS;
-  const needed = spent + (gangHourlyUsd(attempt.placement) * ahead) / 3_600;
+  // Data was moved to another region before the job existed, and is paid for already.
+  const moved = attempt.placement.transfer?.usd ?? 0;
+  const needed = spent + moved + (gangHourlyUsd(attempt.placement) * ahead) / 3_600;
   // SageMaker's own limit ends it as well, but only this leaves time for a save.
   if (needed <= budgetUsd) return undefined;
   const why = `would pass the budget of $${budgetUsd.toFixed(2)} before the next look: stopped after a save`;

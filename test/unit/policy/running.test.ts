@@ -54,6 +54,13 @@ describe('an attempt under a budget', () => {
     expect(ask(1_800 - 419, { budgetUsd: 1.2, attempt })).toMatch(/budget/);
   });
 
+  it('counts what moving its data to another region has cost', () => {
+    const placement = placementOf({ transfer: { gigabytes: 30, usd: 0.6, seconds: 130 } });
+    const attempt = attemptOf('budget-000001', 2, { placement });
+    expect(ask(1_800 - 421, { budgetUsd: 1.2, attempt })).toBeUndefined();
+    expect(ask(1_800 - 419, { budgetUsd: 1.2, attempt })).toMatch(/budget/);
+  });
+
   it('is never stopped later than the budget lasts, looked at every five minutes', () => {
     fc.assert(
       fc.property(
