@@ -11,6 +11,7 @@ from pathlib import Path
 from .environment import script_arguments
 from .job import Job
 from .mpi import starter_arguments
+from .network import network_environment
 from .ray_cluster import node_program, script_program
 from .settings import ConfigurationError, Settings
 from .several import Program
@@ -91,7 +92,7 @@ def _ddp(job: Job, settings: Settings, host: Host) -> Launch:
         "MASTER_ADDR": hosts[0],
         "MASTER_PORT": str(settings.master_port),
         "NCCL_DEBUG": "WARN",
-        **_interface(job),
+        **network_environment(job),
     }
     return Launch([*argv, *_script(job)], processes, environment, has_launcher=True)
 
@@ -109,14 +110,6 @@ def _check_groups(job: Job) -> None:
                 "the hyperparameter sagemaker_distribution_instance_groups, a JSON list"
             ]
         )
-
-
-def _interface(job: Job) -> dict[str, str]:
-    """Names the network interface to the transports; a name that is not there would stop them."""
-    name = job.network_interface
-    if "/" in name or not Path("/sys/class/net", name).exists():
-        return {}
-    return {"GLOO_SOCKET_IFNAME": name, "NCCL_SOCKET_IFNAME": name}
 
 
 def _multi_worker_mirrored(job: Job, settings: Settings, host: Host) -> Launch:
@@ -153,7 +146,7 @@ def _mpi(job: Job, settings: Settings, host: Host) -> Launch:
     """mpiexec on the leader, a proxy on every other host; the proxies start the ranks."""
     processes = processes_per_host(job, host)
     index = job.training_hosts.index(job.current_host)
-    names = _interface(job)
+    names = network_environment(job)
     if index > 0:
         return Launch([], processes, names, has_launcher=True, serves=True, awaits_proxy=index)
     pins = "1" if job.control.get("tidewheel_pin_gpus") is True and host.gpus > 0 else "0"
