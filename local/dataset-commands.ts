@@ -6,6 +6,7 @@ import { layout } from '../functions/core/layout.ts';
 import { compact } from '../functions/core/packing/compaction/compact.ts';
 import { chooseCompaction } from '../functions/core/packing/compaction/plan.ts';
 import { pruneGenerations } from '../functions/core/packing/generations.ts';
+import { likelyReaders } from '../functions/core/packing/likely-readers.ts';
 import { type BlobStore, readText } from '../functions/core/packing/port.ts';
 import type { Manifest } from '../functions/core/packing/records.ts';
 import { listGenerations } from '../functions/core/packing/sealed-arrivals.ts';
@@ -118,7 +119,8 @@ async function compactNow(asked: Asked): Promise<number> {
   const declaration = await declarationOf(asked);
   if (typeof declaration === 'string') return complain(declaration);
   const { store, pipeline } = asked;
-  const input = { pipeline, packing: declaration.packing, after: 2, everything: true };
+  const { packing } = declaration;
+  const input = { pipeline, packing, readers: likelyReaders(declaration), after: 2, everything: true };
   if (asked.dryRun) {
     const chosen = await chooseCompaction(store, input);
     const of = chosen?.inputs.map(({ generation }) => generation) ?? [];

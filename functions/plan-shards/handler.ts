@@ -8,12 +8,15 @@ import { planShards } from '../core/packing/plan.ts';
 const input = z.object({ runId: z.string(), pipeline: z.string(), compact: z.boolean().optional() });
 
 export const handler = onion('plan-shards', input, ({ runId, pipeline, compact }) =>
-  withPacking(runId, async ({ store, packing, settleMarker, dataset }) => {
+  withPacking(runId, async ({ store, packing, readers, settleMarker, dataset }) => {
     if (compact !== true)
-      return planShards({ store, now: () => new Date() }, { runId, pipeline, packing, settleMarker });
+      return planShards(
+        { store, now: () => new Date() },
+        { runId, pipeline, packing, readers, settleMarker },
+      );
     const wanted = compactionWanted(dataset);
     return wanted === undefined
       ? NOTHING_TO_COMPACT
-      : planCompaction(store, { pipeline, packing, ...wanted });
+      : planCompaction(store, { pipeline, packing, readers, ...wanted });
   }),
 );

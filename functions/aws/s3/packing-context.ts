@@ -1,5 +1,7 @@
 /** What the three packing steps share: the bucket's data path, the run's declaration, and errors that the state machine knows. */
 import { ConfigurationError, RunNotFoundError, TransientError } from '../../core/errors.ts';
+import type { LikelyReaders } from '../../core/packing/division.ts';
+import { likelyReaders } from '../../core/packing/likely-readers.ts';
 import type { BlobStore } from '../../core/packing/port.ts';
 import type { PackingSettings, Pipeline } from '../../core/pipeline.ts';
 import { dynamo } from '../clients.ts';
@@ -11,6 +13,7 @@ import { type OpenStore, openBlobStore } from './open-store.ts';
 export interface PackingContext {
   readonly store: BlobStore;
   readonly packing: PackingSettings;
+  readonly readers: LikelyReaders;
   readonly settleMarker: Pipeline['settle']['marker'];
   readonly dataset: Pipeline['dataset'];
 }
@@ -32,7 +35,13 @@ export async function withPacking<T>(
   const { store } = await opened;
   try {
     const { packing, settle, dataset } = declaration;
-    return await step({ store, packing, settleMarker: settle.marker, dataset });
+    return await step({
+      store,
+      packing,
+      readers: likelyReaders(declaration),
+      settleMarker: settle.marker,
+      dataset,
+    });
   } catch (error: unknown) {
     if (!isRetryable(error) || !(error instanceof Error)) throw error;
     throw new TransientError(error.message, { cause: error });

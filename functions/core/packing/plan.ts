@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { layout } from '../layout.ts';
 import type { PackingSettings } from '../pipeline.ts';
+import { divisionOf, type LikelyReaders, workersOf } from './division.ts';
 import { DraftPlan } from './draft-plan.ts';
 import { formatOf } from './formats/formats.ts';
 import { itemLists } from './item-lists.ts';
@@ -26,6 +27,8 @@ export interface PlanInput {
   readonly runId: string;
   readonly pipeline: string;
   readonly packing: PackingSettings;
+  /** Without them only what is declared and the size say how many shards there are. */
+  readonly readers?: LikelyReaders | undefined;
   /** Name of the object that closes a batch; it is no data. */
   readonly settleMarker?: string | undefined;
 }
@@ -64,12 +67,11 @@ const resultOf = (plan: Plan): PlanResult => ({
   listedAt: plan.listedAt,
 });
 
-const dealingLimits = ({ packing, runId }: PlanInput): DealingLimits => ({
+const dealingLimits = ({ packing, readers, runId }: PlanInput): DealingLimits => ({
   shardBytes: packing.shardMegabytes * 1e6,
   seed: `${packing.seed}/${runId}`,
   shuffle: packing.shuffle,
-  multipleOf: packing.shardsMultipleOf,
-  leastPerWorker: packing.leastShardsPerWorker,
+  ...divisionOf(packing, readers),
   remainder: packing.remainder,
 });
 
@@ -92,7 +94,7 @@ async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
   const dealing = deal(draft, copies, input);
   const prepare = input.packing.prepare && { engine: IMAGE_ENGINE };
   const digest = draft.digest(
-    [JSON.stringify(input.packing), annotations?.version, prepare?.engine].join(''),
+    [JSON.stringify(input.packing), annotations?.version, prepare?.engine, readersText(input)].join(''),
   );
   const at = places(input.pipeline, input.runId);
   const parts = draft.arrivals.parts();
@@ -118,6 +120,7 @@ async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
     facts: await factsOf(deps.store, input.packing, draft),
     ...balanceOf(input.packing, draft),
     ...(prepare && { prepare }),
+    ...workersOf(dealing.shards, input.packing, divisionOf(input.packing, input.readers)),
     ...(dealing.even && { even: { ...dealing.even } }),
     arrivalParts: parts.length,
     dropped: [...dealing.dropped],
@@ -126,6 +129,10 @@ async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
   };
   return commit(deps.store, plan);
 }
+
+/** Drafts that count on other readers have other lists. */
+const readersText = ({ readers }: PlanInput): string =>
+  readers === undefined ? '' : JSON.stringify(readers);
 
 const balanceOf = ({ balance: mode }: PackingSettings, { balance }: DraftPlan): Pick<Plan, 'balance'> =>
   mode === undefined || balance === undefined ? {} : { balance: { mode, classes: { ...balance.classes } } };

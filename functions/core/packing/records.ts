@@ -108,6 +108,8 @@ export const planSchema = z.object({
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
   balance: balanceSchema.optional(),
+  /** Of which the number of shards was to be a multiple, or is for likely readers; above 1. */
+  workers: z.number().int().optional(),
   /** Images are prepared, by this very version: another would give other bytes. */
   prepare: z.object({ engine: z.string() }).optional(),
   /** Compressed parts of the sorted arrivals. */

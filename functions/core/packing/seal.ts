@@ -128,7 +128,7 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
     shards,
     arrivals: accounts.arrivals,
     ...classes.sealedBalance(plan),
-    ...(input.packing.shardsMultipleOf > 1 && { workers: input.packing.shardsMultipleOf }),
+    ...sealedWorkers(plan, input.packing),
     ...(plan.even && { even: plan.even }),
     ...preparedIn(kept),
     ...(plan.annotations && { annotations: await sealAnnotations(store, at, plan.annotations) }),
@@ -138,6 +138,15 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
   const key = shards.length === 0 ? at.rejectionsOnly : at.manifest;
   const put = await store.put(key, body, { only: 'absent', contentType: 'application/json' });
   return put.kind === 'written' ? manifest : readSealed(store, input.pipeline, input.runId);
+}
+
+/** Plans of earlier releases did not say it. */
+function sealedWorkers(
+  plan: Plan,
+  { shardsMultipleOf: declared = 1 }: PackingSettings,
+): Pick<Manifest, 'workers'> {
+  const workers = plan.workers ?? declared;
+  return workers > 1 ? { workers } : {};
 }
 
 /** The list of rows that were of no use becomes a part of the generation. */

@@ -1,4 +1,5 @@
 /** How samples are dealt to shards: a seeded shuffle over everything, then equal counts, then items of a fair size. */
+import { type Division, numberOfShards } from './division.ts';
 import { shuffledPositions } from './order.ts';
 import { MOST_PREPARED_OBJECTS, MOST_PREPARED_SOURCE_BYTES } from './preparing.ts';
 
@@ -32,13 +33,10 @@ export interface Dealing {
 
 export const NOWHERE = 0xffff_ffff;
 
-export interface DealingLimits {
+export interface DealingLimits extends Division {
   readonly shardBytes: number;
   readonly seed: string;
   readonly shuffle: boolean;
-  readonly multipleOf: number;
-  /** Shards for each of the `multipleOf` workers, at least. */
-  readonly leastPerWorker?: number | undefined;
   readonly remainder: 'ragged' | 'even' | 'drop';
 }
 
@@ -81,13 +79,17 @@ function sortOut(samples: SampleSizes, limits: DealingLimits): Sorted {
     sourceBytes += samples.sourceBytesOf?.(ordinal) ?? 0;
   }
   const mostObjects = samples.sourceBytesOf === undefined ? MOST_OBJECTS_IN_SHARD : MOST_PREPARED_OBJECTS;
-  const least = Math.max(
+  const bySize = Math.max(
     Math.ceil(bytes / limits.shardBytes),
     Math.ceil(objects / mostObjects),
     Math.ceil(sourceBytes / MOST_PREPARED_SOURCE_BYTES),
   );
-  const perWorker = Math.max(Math.ceil(least / limits.multipleOf), limits.leastPerWorker ?? 1);
-  return { common, large, wantedShards: common.length === 0 ? 0 : perWorker * limits.multipleOf };
+  const pieces = common.length;
+  return {
+    common,
+    large,
+    wantedShards: pieces === 0 ? 0 : numberOfShards({ bytes, bySize, pieces }, limits),
+  };
 }
 
 /** Deals every sample to one shard. Samples as large as a shard get shards of their own, after the others. */

@@ -66,15 +66,19 @@ export const packingSchema = z
       .int()
       .min(1)
       .max(10_000)
-      .default(1)
-      .describe('Make the number of shards a multiple of this, so that hosts and workers share them evenly.'),
+      .optional()
+      .describe(
+        'Make the number of shards a multiple of this, so that hosts and workers share them evenly. Default: the processes that train, as far as shards stay above 1 MB.',
+      ),
     leastShardsPerWorker: z
       .number()
       .int()
       .min(1)
       .max(1_000)
       .optional()
-      .describe('At least so many shards for each of the shardsMultipleOf workers, however small they get.'),
+      .describe(
+        'At least so many shards for each of the shardsMultipleOf workers, however small they get. Default: 4 for each process that trains, as far as shards stay above 1 MB.',
+      ),
     remainder: z
       .enum(['ragged', 'even', 'drop'])
       .default('ragged')

@@ -1,5 +1,6 @@
 /** Which generations are joined into one. Pure: the same manifests and settings choose the same, whoever asks. */
 import type { PackingSettings } from '../../pipeline.ts';
+import { type Division, divisionOf, type LikelyReaders } from '../division.ts';
 import type { Manifest } from '../records.ts';
 import { joinKey } from '../shape.ts';
 import { batchOf } from '../versions.ts';
@@ -7,6 +8,8 @@ import { type Dealt, dealShards } from './deal.ts';
 
 export interface CompactionRules {
   readonly packing: PackingSettings;
+  /** As at the planning of a run. */
+  readonly readers?: LikelyReaders | undefined;
   /** So many small generations are too many. */
   readonly after: number;
   /** Join all small ones, however unequal: by hand, when somebody wants it now. */
@@ -29,19 +32,28 @@ const isSmall = ({ bytes, shards }: Manifest, { shardMegabytes }: PackingSetting
   shards.length > 0 && bytes / shards.length < (shardMegabytes * 1e6) / 2;
 
 /** Shards of equal counts stay equal only when every one of them takes as many shards of each generation. */
-function canBeDealt({ shards, even }: Manifest, { remainder, shardsMultipleOf }: PackingSettings): boolean {
+function canBeDealt(
+  { shards, even }: Manifest,
+  { remainder }: PackingSettings,
+  { multipleOf }: Division,
+): boolean {
   if (remainder === 'ragged') return true;
   const counts = new Set(shards.map(({ samples }) => samples));
   const isWhole = remainder !== 'even' || even?.shards === shards.length;
-  return counts.size === 1 && isWhole && shards.length % shardsMultipleOf === 0;
+  return counts.size === 1 && isWhole && shards.length % multipleOf === 0;
 }
 
 /** Of those that can lie together, the largest group. */
-function largestGroup(manifests: readonly Manifest[], packing: PackingSettings): Manifest[] {
+function largestGroup(
+  manifests: readonly Manifest[],
+  packing: PackingSettings,
+  division: Division,
+): Manifest[] {
   const groups = new Map<string, Manifest[]>();
   for (const manifest of manifests) {
     const key = joinKey(manifest, packing);
-    if (key === undefined || !isSmall(manifest, packing) || !canBeDealt(manifest, packing)) continue;
+    if (key === undefined || !isSmall(manifest, packing) || !canBeDealt(manifest, packing, division))
+      continue;
     groups.set(key, [...(groups.get(key) ?? []), manifest]);
   }
   return [...groups.values()].reduce((best, group) => (group.length > best.length ? group : best), []);
@@ -70,12 +82,13 @@ export function chooseInputs(
   rules: CompactionRules,
 ): Chosen | undefined {
   const { packing, after, everything } = rules;
-  const small = largestGroup(current, packing);
+  const division = divisionOf(packing, rules.readers);
+  const small = largestGroup(current, packing, division);
   if (small.length < Math.max(2, after)) return undefined;
   const sorted = small.toSorted((a, b) => a.bytes - b.bytes || byBatch(a, b));
   const inputs = everything === true ? sorted : withoutGiants(sorted);
   while (inputs.length >= 2) {
-    const dealt = dealShards(inputs.toSorted(byBatch), packing);
+    const dealt = dealShards(inputs.toSorted(byBatch), packing, division);
     if (dealt !== undefined) {
       const newest = Math.max(...inputs.map(({ generation }) => batchOf(generation)));
       const riders = rejecting.filter(({ generation }) => batchOf(generation) <= newest);

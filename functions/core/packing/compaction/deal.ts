@@ -1,5 +1,6 @@
 /** Deals whole old shards to new ones. A shard is never split: its samples are joined as they lie, never decoded. */
 import type { PackingSettings } from '../../pipeline.ts';
+import { type Division, numberOfShards } from '../division.ts';
 import type { Manifest } from '../records.ts';
 
 /** An old shard: which input, which of its shards. */
@@ -30,16 +31,29 @@ function sizedOf(inputs: readonly Manifest[]): Sized[] {
 }
 
 /** @returns undefined when no number of shards would do for all of these inputs */
-export function dealShards(inputs: readonly Manifest[], packing: PackingSettings): Dealt | undefined {
-  return packing.remainder === 'ragged' ? dealBySize(inputs, packing) : dealEqually(inputs, packing);
+export function dealShards(
+  inputs: readonly Manifest[],
+  packing: PackingSettings,
+  division: Division,
+): Dealt | undefined {
+  const deal = packing.remainder === 'ragged' ? dealBySize : dealEqually;
+  return deal(inputs, packing, division);
 }
 
 /** Every new shard gets the same number of shards of each input, so that counts stay equal. */
-function dealEqually(inputs: readonly Manifest[], packing: PackingSettings): Dealt | undefined {
-  const { shardsMultipleOf: workers, leastShardsPerWorker: least = 1, shardMegabytes } = packing;
+function dealEqually(
+  inputs: readonly Manifest[],
+  { shardMegabytes, remainder }: PackingSettings,
+  division: Division,
+): Dealt | undefined {
+  const { likely } = division;
+  const divides = inputs.every(({ shards }) => shards.length % (likely?.multipleOf ?? 1) === 0);
+  const workers = likely !== undefined && divides ? likely.multipleOf : division.multipleOf;
   const bytes = inputs.reduce((sum, one) => sum + one.bytes, 0);
   const common = inputs.reduce((divisor, { shards }) => greatestDivisor(divisor, shards.length / workers), 0);
-  const wanted = Math.max(least, Math.ceil(bytes / (shardMegabytes * 1e6 * workers)));
+  const bySize = Math.ceil(bytes / (shardMegabytes * 1e6));
+  const pieces = Number.POSITIVE_INFINITY;
+  const wanted = Math.ceil(numberOfShards({ bytes, bySize, pieces }, division) / workers);
   let perWorker = common;
   for (let divisor = 1; divisor <= common; divisor += 1)
     if (common % divisor === 0 && divisor >= wanted) {
@@ -48,18 +62,26 @@ function dealEqually(inputs: readonly Manifest[], packing: PackingSettings): Dea
     }
   const count = perWorker * workers;
   if (bytes / count > shardMegabytes * 1e6 * MOST_OVERSIZE) return undefined;
+  // Joined with one of few shards, one of many would be left with few for its readers.
+  const most = Math.max(...inputs.map((one) => one.shards.length));
+  if (likely !== undefined && count < Math.min(wanted * workers, most)) return undefined;
   const shards: OldShard[][] = Array.from({ length: count }, () => []);
   for (const { at } of sizedOf(inputs)) shards[at[1] % count]?.push(at);
   const samples = inputs.reduce((sum, one) => sum + one.samples, 0) / count;
-  return { shards, ...(packing.remainder === 'even' && { even: { shards: count, samples } }) };
+  return { shards, ...(remainder === 'even' && { even: { shards: count, samples } }) };
 }
 
 /** Largest first, each to the new shard that holds least; without a shuffle, in order. */
-function dealBySize(inputs: readonly Manifest[], packing: PackingSettings): Dealt {
-  const { shardsMultipleOf: workers, leastShardsPerWorker: least = 1, shardMegabytes, shuffle } = packing;
+function dealBySize(
+  inputs: readonly Manifest[],
+  { shardMegabytes, shuffle }: PackingSettings,
+  division: Division,
+): Dealt {
+  const { multipleOf: workers } = division;
   const all = sizedOf(inputs);
   const bytes = all.reduce((sum, one) => sum + one.bytes, 0);
-  const wanted = Math.max(least, Math.ceil(bytes / (shardMegabytes * 1e6 * workers))) * workers;
+  const bySize = Math.ceil(bytes / (shardMegabytes * 1e6));
+  const wanted = numberOfShards({ bytes, bySize, pieces: all.length }, division);
   const most = all.length < workers ? all.length : all.length - (all.length % workers);
   const shards: OldShard[][] = Array.from({ length: Math.min(wanted, most) }, () => []);
   if (!shuffle) {

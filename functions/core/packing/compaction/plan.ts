@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { compactedName, layout } from '../../layout.ts';
 import { datasetSchema } from '../../pipeline/dataset.ts';
 import type { PackingSettings, Pipeline } from '../../pipeline.ts';
+import type { LikelyReaders } from '../division.ts';
 import { places } from '../places.ts';
 import { type BlobStore, readText } from '../port.ts';
 import type { Manifest } from '../records.ts';
@@ -38,6 +39,7 @@ export type CompactionItem = z.infer<typeof compactionItemSchema>;
 export interface CompactionInput {
   readonly pipeline: string;
   readonly packing: PackingSettings;
+  readonly readers?: LikelyReaders | undefined;
   readonly after: number;
   readonly everything?: boolean;
 }
@@ -88,12 +90,12 @@ export const itemsOf = (plan: CompactionPlan): CompactionItem[] =>
 /** What would be joined now; nothing is written. */
 export async function chooseCompaction(
   store: BlobStore,
-  { pipeline, packing, after, everything }: CompactionInput,
+  { pipeline, packing, readers, after, everything }: CompactionInput,
 ): Promise<Chosen | undefined> {
   const newest = await newestVersion(versionsIn(store), pipeline);
   if (newest === undefined || newest.generations.length < 2) return undefined;
   const current = await manifestsOf(store, pipeline, newest.generations);
-  const small = { packing, after, ...(everything !== undefined && { everything }) };
+  const small = { packing, readers, after, ...(everything !== undefined && { everything }) };
   if (chooseInputs(current, [], small) === undefined) return undefined;
   const rejecting = await manifestsOf(store, pipeline, await withoutShards(store, pipeline, newest));
   const only = rejecting.filter(({ shards, pruned }) => shards.length === 0 && pruned !== true);

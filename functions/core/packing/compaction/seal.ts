@@ -94,7 +94,7 @@ async function seal(
     bytes: sum(records, ({ bytes }) => bytes),
     shards,
     ...arrivals,
-    ...workersOf(shards, packing),
+    ...workersOf(shards, manifests),
     ...balanceOf(manifests),
     ...preparedIn(manifests),
     ...(plan.even && { even: plan.even }),
@@ -105,8 +105,12 @@ async function seal(
   return (await readSealed(store, pipeline, generation)) ?? manifest;
 }
 
-const workersOf = (shards: Manifest['shards'], { shardsMultipleOf: workers }: PackingSettings) =>
-  workers > 1 && shards.length % workers === 0 ? { workers } : {};
+/** As many as all that was joined was divided among, if the new shards divide among them too. */
+function workersOf(shards: Manifest['shards'], joined: readonly Manifest[]): Pick<Manifest, 'workers'> {
+  const all = new Set(joined.filter((one) => one.shards.length > 0).map(({ workers = 1 }) => workers));
+  const [workers = 1] = all;
+  return all.size === 1 && workers > 1 && shards.length % workers === 0 ? { workers } : {};
+}
 
 const sum = <T>(all: readonly T[], of: (one: T) => number): number =>
   all.reduce((total, one) => total + of(one), 0);
