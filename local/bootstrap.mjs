@@ -29,6 +29,7 @@ const TOOLS = {
   dataset: { script: 'local/dataset.ts', python: false },
   explain: { script: 'local/explain.ts', python: false },
   'images:refresh': { script: 'local/images/refresh-cli.ts', python: false },
+  'pack-agent': { script: 'local/pack-agent.ts', python: false },
   // Its light recipes run in the tests' environment: MPI is a package there.
   recipes: { script: 'local/recipes/cli.ts', python: true, develop: true },
   schema: { script: 'local/write-schema.ts', python: false },

@@ -8,38 +8,44 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { TransientError } from '../core/errors.ts';
-import type { ListedObject, ObjectStore, StoredText } from '../core/ports.ts';
+import type { ListedObject, ObjectStore, StoredBytes } from '../core/ports.ts';
 
 export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
-  const put = (key: string, text: string, condition: { IfNoneMatch?: string }) =>
-    s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: text, ...condition }));
+  const put = (key: string, content: string | Uint8Array, condition: { IfNoneMatch?: string }) =>
+    s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: content, ...condition }));
+  const create = async (key: string, content: string | Uint8Array): Promise<'written' | 'exists'> => {
+    try {
+      await put(key, content, { IfNoneMatch: '*' });
+      return 'written';
+    } catch (error: unknown) {
+      const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+      if (status === 412) return 'exists';
+      if (status !== 409) throw error;
+      // https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
+      throw new TransientError(`a racing write of ${key} is not decided yet`, { cause: error });
+    }
+  };
   return {
     bucket,
-    readText: (key) => readText(s3, bucket, key),
+    readText: async (key) => {
+      const stored = await readBytes(s3, bucket, key);
+      return stored && { text: new TextDecoder().decode(stored.bytes), etag: stored.etag };
+    },
     writeText: async (key, text) => {
       await put(key, text, {});
     },
-    createText: async (key, text) => {
-      try {
-        await put(key, text, { IfNoneMatch: '*' });
-        return 'written';
-      } catch (error: unknown) {
-        const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
-        if (status === 412) return 'exists';
-        if (status !== 409) throw error;
-        // https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
-        throw new TransientError(`a racing write of ${key} is not decided yet`, { cause: error });
-      }
-    },
+    createText: create,
+    readBytes: (key) => readBytes(s3, bucket, key),
+    createBytes: create,
     list: (prefix) => list(s3, bucket, prefix),
     listFolders: (prefix) => listFolders(s3, bucket, prefix),
   };
 }
 
-async function readText(s3: S3Client, bucket: string, key: string): Promise<StoredText | undefined> {
+async function readBytes(s3: S3Client, bucket: string, key: string): Promise<StoredBytes | undefined> {
   try {
     const { Body, ETag } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
-    return { text: (await Body?.transformToString()) ?? '', etag: bare(ETag) };
+    return { bytes: (await Body?.transformToByteArray()) ?? new Uint8Array(), etag: bare(ETag) };
   } catch (error: unknown) {
     if (error instanceof NoSuchKey) return undefined;
     throw error;

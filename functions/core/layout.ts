@@ -39,10 +39,20 @@ export const layout = {
   attempt: (pipeline: string, runId: string, attempt: number) =>
     `${pipeline}/runs/${runId}/attempts/${attempt}/`,
   models: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/models/`,
+  /** One source, packed: nothing but `SOURCE_FILE` lies here, so that it can be a training channel. */
+  packedSource: (pipeline: string, digest: string) => `${pipeline}/sources/${digest}/`,
+  /** Which packed source all attempts of a run train with. */
+  pinnedSource: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/source.json`,
+  /** Nothing but `AGENT_FILE` lies here. */
   agent: (digest: string) => `agent/${digest}/`,
   /** The bucket of another region in which attempts may run; its keys are those of the data bucket. */
   regionBucket: (dataBucket: string, region: string) => `${dataBucket}-${region}`,
 } as const;
+
+/** The agent, whole: a zip that Python runs. */
+export const AGENT_FILE = 'tidewheel.pyz';
+/** A packed source. */
+export const SOURCE_FILE = 'source.zip';
 
 const VERSION_DIGITS = 8;
 

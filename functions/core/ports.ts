@@ -13,6 +13,11 @@ export interface StoredText {
   readonly etag: string;
 }
 
+export interface StoredBytes {
+  readonly bytes: Uint8Array;
+  readonly etag: string;
+}
+
 /** Small objects of the control plane. The data path of packing has a port of its own. */
 export interface ObjectStore {
   readonly bucket: string;
@@ -21,6 +26,10 @@ export interface ObjectStore {
   writeText(key: string, text: string): Promise<void>;
   /** Writes only if nothing is there yet; of several racers exactly one is told 'written'. */
   createText(key: string, text: string): Promise<'written' | 'exists'>;
+  /** undefined when there is no such object */
+  readBytes(key: string): Promise<StoredBytes | undefined>;
+  /** As createText. */
+  createBytes(key: string, bytes: Uint8Array): Promise<'written' | 'exists'>;
   /** Lexicographic order, all pages. */
   list(prefix: string): AsyncIterable<ListedObject>;
   /** Names of the folders directly under a prefix that ends with a slash, in order. */

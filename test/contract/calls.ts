@@ -2,7 +2,7 @@
  * What each function calls on AWS, read from the domain function it serves and the adapters below it, and what it must
  * never be able to do. Both are tried on the role that the template gives it.
  */
-import { compactedName, layout } from '../../functions/core/layout.ts';
+import { AGENT_FILE, compactedName, layout } from '../../functions/core/layout.ts';
 import { ACCOUNT, REGION } from './intrinsics.ts';
 import type { Call } from './roles.ts';
 
@@ -261,7 +261,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     write(layout.trainManifest('digits', RUN)),
     ...versions,
     write(`${layout.reads('digits', RUN)}00000001.json`),
-    write(`${layout.agent('0123')}__main__.py`),
+    write(layout.agent('0123') + AGENT_FILE),
     job('CreateTrainingJob'),
     job('AddTags'),
     jobAway('CreateTrainingJob'),
@@ -269,7 +269,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     read(`${layout.source('digits')}train.py`),
     away('s3:PutObject', `${layout.shards('digits', RUN)}shard-000000.tar`),
     away('s3:PutObject', `${layout.source('digits')}train.py`),
-    away('s3:PutObject', `${layout.agent('0123')}__main__.py`),
+    away('s3:PutObject', layout.agent('0123') + AGENT_FILE),
     away('s3:PutObject', layout.trainManifest('digits', RUN)),
     away('s3:PutObject', layout.progress('digits', RUN)),
     passRole('tw-trainingrole', 'sagemaker.amazonaws.com'),
@@ -315,7 +315,7 @@ export const TRAINING_CALLS: readonly Call[] = [
   list(layout.checkpoints('digits', RUN)),
   read(`${layout.shards('digits', RUN)}shard-000000.tar`),
   read(`${layout.source('digits')}train.py`),
-  read(`${layout.agent('0123')}__main__.py`),
+  read(layout.agent('0123') + AGENT_FILE),
   read(layout.trainManifest('digits', RUN)),
   ...['GetObject', 'PutObject', 'DeleteObject'].map((name) =>
     object(`s3:${name}`, `${layout.checkpoints('digits', RUN)}step-10/state.pt`),
@@ -340,7 +340,7 @@ export const HOST_CALLS: readonly Call[] = [
   list(layout.agent('0123')),
   read(`${layout.shards('digits', RUN)}shard-000000.tar`),
   read(`${layout.source('digits')}train.py`),
-  read(`${layout.agent('0123')}__main__.py`),
+  read(layout.agent('0123') + AGENT_FILE),
   read(layout.trainManifest('digits', RUN)),
   read(`${attempt}job.json`),
   read(`${attempt}stop.json`),

@@ -4,14 +4,14 @@ import { compareKeys } from '../../functions/core/packing/order.ts';
 import type { Clock, ListedObject, ObjectStore } from '../../functions/core/ports.ts';
 
 interface Held {
-  readonly text: string;
+  readonly bytes: Uint8Array;
   readonly etag: string;
   readonly lastModified: Date;
 }
 
 export interface MemoryObjectStore extends ObjectStore {
   /** @param lastModified a multipart upload bears the date of its start, not of its end */
-  put(key: string, text: string, lastModified?: Date): void;
+  put(key: string, content: string | Uint8Array, lastModified?: Date): void;
   remove(key: string): void;
   keys(prefix?: string): string[];
   json(key: string): unknown;
@@ -19,10 +19,20 @@ export interface MemoryObjectStore extends ObjectStore {
 
 export function memoryObjectStore(clock: Clock, bucket = 'memory-bucket'): MemoryObjectStore {
   const objects = new Map<string, Held>();
-  const put = (key: string, text: string, lastModified = clock.now()) => {
+  const put = (key: string, content: string | Uint8Array, lastModified = clock.now()) => {
     const seconds = Math.floor(lastModified.getTime() / 1_000);
-    const etag = createHash('md5').update(text).digest('hex');
-    objects.set(key, { text, etag, lastModified: new Date(seconds * 1_000) });
+    const etag = createHash('md5').update(content).digest('hex');
+    const bytes = Buffer.from(content);
+    objects.set(key, { bytes, etag, lastModified: new Date(seconds * 1_000) });
+  };
+  const textOf = (key: string) => {
+    const held = objects.get(key);
+    return held && Buffer.from(held.bytes).toString('utf8');
+  };
+  const create = (key: string, content: string | Uint8Array): Promise<'written' | 'exists'> => {
+    if (objects.has(key)) return Promise.resolve('exists');
+    put(key, content);
+    return Promise.resolve('written');
   };
   const keys = (prefix = '') => [...objects.keys()].filter((key) => key.startsWith(prefix)).sort(compareKeys);
   const store = {
@@ -32,20 +42,18 @@ export function memoryObjectStore(clock: Clock, bucket = 'memory-bucket'): Memor
     remove: (key) => {
       objects.delete(key);
     },
-    json: (key) => JSON.parse(objects.get(key)?.text ?? 'null') as unknown,
+    json: (key) => JSON.parse(textOf(key) ?? 'null') as unknown,
     readText: (key) => {
       const held = objects.get(key);
-      return Promise.resolve(held && { text: held.text, etag: held.etag });
+      return Promise.resolve(held && { text: textOf(key) ?? '', etag: held.etag });
     },
+    readBytes: (key) => Promise.resolve(objects.get(key)),
     writeText: (key, text) => {
       put(key, text);
       return Promise.resolve();
     },
-    createText: (key, text) => {
-      if (objects.has(key)) return Promise.resolve('exists');
-      put(key, text);
-      return Promise.resolve('written');
-    },
+    createText: create,
+    createBytes: create,
     list: (prefix) => listing(keys(prefix), objects),
     listFolders: (prefix) => {
       const rests = keys(prefix).map((key) => key.slice(prefix.length));
@@ -63,7 +71,7 @@ async function* listing(
   for (const key of keys) {
     const held = objects.get(key);
     if (held === undefined) continue;
-    const { text, etag, lastModified } = held;
-    yield await Promise.resolve({ key, size: Buffer.byteLength(text), etag, lastModified });
+    const { bytes, etag, lastModified } = held;
+    yield await Promise.resolve({ key, size: bytes.length, etag, lastModified });
   }
 }

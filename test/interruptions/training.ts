@@ -5,6 +5,9 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { DescribeLogStreamsCommand, GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { CreateTrainingJobCommand, type DescribeTrainingJobResponse } from '@aws-sdk/client-sagemaker';
+import { packAgent } from '../../functions/aws/agent.ts';
+import { AGENT_PATH } from '../../functions/core/launch/job-parts.ts';
+import { AGENT_FILE } from '../../functions/core/layout.ts';
 import { projectPython } from '../integration/emulator.ts';
 import { channelOf, type Ground } from '../integration/local-sagemaker/ground.ts';
 
@@ -21,7 +24,7 @@ export async function provide(ground: Ground, folder: string): Promise<void> {
   });
   await upload(ground, path.join(folder, 'shards'), 'data/');
   await upload(ground, path.join(TRAINING, 'recipes/ddp'), 'recipe/');
-  await upload(ground, path.join(TRAINING, 'agent'), 'agent/');
+  await ground.put(`agent/${AGENT_FILE}`, await packAgent(path.join(TRAINING, '..')));
 }
 
 async function upload(ground: Ground, folder: string, prefix: string): Promise<void> {
@@ -62,7 +65,7 @@ export async function start(ground: Ground, run: string, attempt: number, saving
       AlgorithmSpecification: {
         TrainingImage: 'image',
         TrainingInputMode: 'File',
-        ContainerEntrypoint: ['python3', '/opt/ml/input/data/agent'],
+        ContainerEntrypoint: ['python3', AGENT_PATH],
       },
       HyperParameters: Object.fromEntries(
         Object.entries({ ...told, sagemaker_job_name: job }).map(([key, value]) => [

@@ -55,6 +55,18 @@ export function objectStoreContract(name: string, open: () => Promise<ObjectStor
       expect((await store.readText('create/a'))?.text).toBe('first');
     });
 
+    it('holds bytes that are no text, as they are', async () => {
+      const store = await open();
+      const bytes = Uint8Array.from({ length: 512 }, (_, index) => index % 256);
+      expect(await store.createBytes('bytes/a', bytes)).toBe('written');
+      expect(await store.createBytes('bytes/a', new Uint8Array())).toBe('exists');
+      const read = await store.readBytes('bytes/a');
+      const [listed] = await all(store.list('bytes/'));
+      expect(Buffer.from(read?.bytes ?? []).equals(bytes)).toBe(true);
+      expect(listed).toMatchObject({ size: 512, etag: read?.etag });
+      expect(await store.readBytes('bytes/nothing')).toBeUndefined();
+    });
+
     it('lets exactly one of many racing creators win, and keeps its text', async () => {
       const store = await open();
       const texts = Array.from({ length: 20 }, (_, index) => `creator ${index}`);

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agent_file import agent_file
+
 TRAINING = Path(__file__).resolve().parent.parent
-AGENT = TRAINING / "agent"
 CHECKPOINTS = "checkpoints"
 
 
@@ -145,7 +146,7 @@ class Attempt:
                     "TIDEWHEEL_PEERS_SECONDS": "300",
                     **self.job.environment,
                 }
-                argv = [str(self.job.python), str(AGENT)]
+                argv = [str(self.job.python), str(agent_file())]
                 self.agents.append(
                     subprocess.Popen(argv, env=environment, stdout=log, stderr=subprocess.STDOUT)
                 )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from conftest import AGENT
+from agent_file import agent_file
 
 
 def free_ports() -> tuple[int, int]:
@@ -58,7 +58,7 @@ class Cluster:
             log = (base / "log").open("ab")
             self.agents.append(
                 subprocess.Popen(
-                    [python, str(AGENT)],
+                    [python, str(agent_file())],
                     env={
                         **os.environ,
                         "SAGEMAKER_BASE_DIR": str(base),

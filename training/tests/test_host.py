@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from agent_file import agent_file
 from cluster import free_ports, wait_until
-from conftest import AGENT
 from tidewheel_host.cloud import Cloud
 from tidewheel_host.container import UnknownJobError, fetch_channels, parse_job
 from tidewheel_host.metadata import Metadata
@@ -128,7 +128,8 @@ class Host:
     ) -> None:
         data = base / "input" / "data"
         data.mkdir(parents=True)
-        (data / "agent").symlink_to(AGENT)
+        (data / "agent").mkdir()
+        (data / "agent" / "tidewheel.pyz").symlink_to(agent_file())
         put(bucket / "shards" / "0.tar", "a shard")
         put(bucket / folder / "job.json", job_text)
         self.folder = bucket / folder
@@ -136,13 +137,11 @@ class Host:
         master, gang = free_ports()
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tidewheel_host"],
-                cwd=AGENT,
+                [sys.executable, str(data / "agent" / "tidewheel.pyz"), "--host"],
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={
                     **os.environ,
-                    "PYTHONPATH": str(AGENT),
                     "SAGEMAKER_BASE_DIR": str(base),
                     "TIDEWHEEL_AWS_PROGRAM": str(FAKE_AWS),
                     "TIDEWHEEL_METADATA_URL": url,

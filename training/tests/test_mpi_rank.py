@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from conftest import AGENT
+from agent_file import agent_file
 from tidewheel_agent.mpi_rank import rank_environment
 
 SECOND_OF_FOUR = {"PMI_RANK": "5", "MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "4"}
@@ -39,9 +39,8 @@ def test_a_rank_is_pinned_within_the_devices_that_may_be_seen() -> None:
 def test_the_program_takes_its_place_with_every_argument_as_it_was() -> None:
     code = "import os, sys; print(os.environ['TIDEWHEEL_LOCAL_RANK'], os.getppid(), sys.argv[1:])"
     program = [sys.executable, "-c", code, "a b", "$(id)"]
-    rank = str(AGENT / "tidewheel_agent" / "mpi_rank.py")
     started = subprocess.Popen(
-        [sys.executable, rank, "0", *program],
+        [sys.executable, str(agent_file()), "--run", "mpi_rank", "0", *program],
         env={**SECOND_OF_FOUR},
         stdout=subprocess.PIPE,
         text=True,

@@ -167,7 +167,7 @@ def test_mpi_counts_ranks_host_by_host(plan_of: PlanOf) -> None:
     told = " ".join(launch.argv)
     assert "-launcher manual -hosts 127.0.0.2,127.0.0.3,127.0.0.4" in told
     assert "-genvnone -ppn 2 -n 6" in told
-    assert told.endswith("mpi_rank.py 0 " + f"{sys.executable} -u train.py")
+    assert told.endswith("--run mpi_rank 0 " + f"{sys.executable} -u train.py")
     assert plan_of(HOSTS[2], tidewheel_strategy="mpi").awaits_proxy == 2
 
 
@@ -175,7 +175,7 @@ def test_mpi_gives_each_rank_a_gpu_of_its_own_when_told_to(plan_of: PlanOf) -> N
     pytest.importorskip("mpi4py")
     told = {"tidewheel_strategy": "mpi", "tidewheel_pin_gpus": True}
     with_gpus = " ".join(plan_of(HOSTS[0], gpus=4, **told).argv)
-    assert "-ppn 4 -n 12" in with_gpus and "mpi_rank.py 1 " in with_gpus
+    assert "-ppn 4 -n 12" in with_gpus and "--run mpi_rank 1 " in with_gpus
 
 
 def test_a_proxy_connects_to_the_leader_alone_and_takes_no_other_option() -> None:

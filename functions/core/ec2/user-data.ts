@@ -3,11 +3,14 @@
  * that makes the host look like a training container. Everything that a person could have written travels in job.json;
  * what stands here has been checked and is quoted all the same.
  */
+import { posix } from 'node:path';
+import { AGENT_PATH } from '../launch/job-parts.ts';
+import { AGENT_FILE } from '../layout.ts';
 import { shellQuote } from './shell-quote.ts';
 
 export interface UserDataInput {
   readonly region: string;
-  /** s3://… of the agent's files, with a slash at the end. */
+  /** s3://… of the folder that holds the agent, with a slash at the end. */
   readonly agentUri: string;
   /** s3://… of job.json. */
   readonly jobUri: string;
@@ -36,13 +39,13 @@ export function userData(input: UserDataInput): string {
     set('TIDEWHEEL_JOB_URI', input.jobUri),
     set('TIDEWHEEL_HOSTS_URI', input.hostsUri),
     'export HOME=/root PYTHONDONTWRITEBYTECODE=1',
-    'mkdir -p /opt/ml/input/data/agent',
+    `mkdir -p ${shellQuote(posix.dirname(AGENT_PATH))}`,
     // A role's credentials and the network can be some seconds late on a fresh host.
     'for attempt in 1 2 3 4 5 6; do',
-    `  aws s3 cp --recursive --only-show-errors ${shellQuote(input.agentUri)} /opt/ml/input/data/agent/ && break`,
+    `  aws s3 cp --only-show-errors ${shellQuote(input.agentUri + AGENT_FILE)} ${shellQuote(AGENT_PATH)} && break`,
     '  sleep $((attempt * 5))',
     'done',
-    `cd /opt/ml/input/data/agent && ${shellQuote(input.python)} -m tidewheel_host`,
+    `${shellQuote(input.python)} ${shellQuote(AGENT_PATH)} --host`,
     '',
   ].join('\n');
 }

@@ -3,7 +3,7 @@
  * hyperparameters, its channels, where it saves and what it leaves.
  */
 import type { Problem } from '../errors.ts';
-import { layout, s3Uri } from '../layout.ts';
+import { AGENT_FILE, layout, s3Uri } from '../layout.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Placement } from '../records.ts';
 import { channelsOf, type GenerationShards, generationProblems, type PreparedObject } from './channels.ts';
@@ -35,8 +35,7 @@ export interface TrainingJobInput {
 }
 
 export const CHECKPOINT_PATH = '/opt/ml/checkpoints';
-/** A folder with a __main__.py, which Python runs as a program. */
-export const AGENT_PATH = '/opt/ml/input/data/agent';
+export const AGENT_PATH = `/opt/ml/input/data/agent/${AGENT_FILE}`;
 /** Python's logging.INFO, as SageMaker's SDK sends it. */
 const LOG_LEVEL_INFO = 20;
 

@@ -50,6 +50,8 @@ def copy(options: list[str]) -> None:
         bucket, prefix = split(source)
         for key in objects_below(bucket, prefix):
             download(bucket, key, Path(target) / key.removeprefix(prefix))
+    elif source.startswith("s3://"):
+        download(*split(source), Path(target))
     else:
         bucket, key = split(target)
         body = sys.stdin.read().encode() if source == "-" else Path(source).read_bytes()

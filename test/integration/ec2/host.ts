@@ -5,7 +5,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import net from 'node:net';
 import path from 'node:path';
-import { layout, s3Uri } from '../../../functions/core/layout.ts';
+import { AGENT_FILE, layout, s3Uri } from '../../../functions/core/layout.ts';
 import { projectPython } from '../emulator.ts';
 
 export interface HostOptions {
@@ -17,7 +17,7 @@ export interface HostOptions {
   readonly pipeline: string;
   readonly runId: string;
   readonly attempt: number;
-  /** Key prefix of the agent's files. */
+  /** Key prefix of the agent. */
   readonly agentPrefix: string;
 }
 
@@ -35,8 +35,8 @@ export interface Host {
 export async function startHost(options: HostOptions): Promise<Host> {
   const { folder, bucket, url } = options;
   const base = path.join(folder, 'ml');
-  const agent = path.join(base, 'input/data/agent');
-  await mkdir(agent, { recursive: true });
+  const agent = path.join(base, 'input/data/agent', AGENT_FILE);
+  await mkdir(path.dirname(agent), { recursive: true });
   const aws = path.join(folder, 'aws');
   await writeFile(
     aws,
@@ -64,10 +64,10 @@ export async function startHost(options: HostOptions): Promise<Host> {
     PYTHONDONTWRITEBYTECODE: '1',
   };
   const fetched = follow(
-    spawn(aws, ['s3', 'cp', '--recursive', s3Uri(bucket, options.agentPrefix), agent], { env: environment }),
+    spawn(aws, ['s3', 'cp', s3Uri(bucket, options.agentPrefix + AGENT_FILE), agent], { env: environment }),
   );
   if ((await fetched.ended) !== 0) throw new Error(`the agent was not fetched: ${fetched.log()}`);
-  const child = spawn(projectPython(), ['-m', 'tidewheel_host'], { cwd: agent, env: environment });
+  const child = spawn(projectPython(), [agent, '--host'], { env: environment });
   const host = follow(child);
   return {
     takeBack: () => metadata.answers.set('spot/instance-action', '{"action": "terminate"}'),

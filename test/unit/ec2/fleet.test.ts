@@ -195,6 +195,16 @@ describe('the user data', () => {
     expect(lines.findIndex((line) => line.startsWith("trap 'shutdown -h now"))).toBeLessThan(fetched);
   });
 
+  it('fetches the agent, which is one file, and has it make the host', () => {
+    const script = scriptOf(planOf());
+    expect(script).toMatch(
+      /s3 cp --only-show-errors 's3:\/\/tw-data\/agent\/[0-9a-f]+\/tidewheel.pyz' '(.+)' &&/,
+    );
+    expect(script.trimEnd().split('\n').at(-1)).toMatch(
+      / '\/opt\/ml\/input\/data\/agent\/tidewheel.pyz' --host$/,
+    );
+  });
+
   it('holds no hyperparameter and no path of the user: those travel in job.json', () => {
     const training = { hyperparameters: { word: 'PWNED-$(id)' }, entryPoint: 'PWNED.py', source: 'PWNED/' };
     expect(scriptOf(planOf({ training }))).not.toContain('PWNED');

@@ -47,7 +47,10 @@ describe('buildTrainingJob', () => {
 
   it('starts the agent from its own channel', () => {
     const made = request(launch());
-    expect(made.AlgorithmSpecification.ContainerEntrypoint).toEqual(['python3', '/opt/ml/input/data/agent']);
+    expect(made.AlgorithmSpecification.ContainerEntrypoint).toEqual([
+      'python3',
+      '/opt/ml/input/data/agent/tidewheel.pyz',
+    ]);
     expect(channel(made, 'agent')?.S3Uri).toBe('s3://tw-data/agent/0123abcd/');
   });
 

@@ -61,6 +61,8 @@ function controlView(
       store.seed(key, text);
     },
     createText: (key, text) => view.create(key, text),
+    readBytes: () => Promise.reject(new Error('a launch reads no bytes here')),
+    createBytes: () => Promise.reject(new Error('a launch writes no bytes here')),
     list: async function* (prefix) {
       await pause();
       for (const key of store.keys(prefix)) yield { key, size: 0, etag: '', lastModified: new Date(0) };

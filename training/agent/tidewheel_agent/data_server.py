@@ -1,4 +1,4 @@
-"""`python data_server.py DISPATCHER [--dispatch] --worker HOST:PORT`: a helper's part of tf.data
+"""`--run data_server DISPATCHER [--dispatch] --worker HOST:PORT`: a helper's part of tf.data
 service. Runs until it is ended."""
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from .hardware import gpu_count
 from .job import Job, read_job
 from .mpi import proxy_arguments, proxy_options
 from .nvml import open_gpus
+from .programs import FOR_SCRIPTS
 from .progress import LogProgress, ProgressReporter
 from .script import Script
 from .settings import ConfigurationError, Settings, cpu_count, settings_from
@@ -33,7 +34,6 @@ from .waits import WAITS_VARIABLE, Waits
 from .watch import CheckpointWatch
 from .watchdog import Watchdog
 
-_FOR_SCRIPTS = Path(__file__).resolve().parent.parent / "for_scripts"
 EXIT_CONFIGURATION = 1
 _NEWS_SECONDS = 5.0
 _SERVED_NEWS_SECONDS = 60.0
@@ -133,7 +133,7 @@ def script_environment(
     inherited: Mapping[str, str],
 ) -> dict[str, str]:
     """Everything the script gets: what the platform set, the toolkit's variables, ours."""
-    path = [str(job.code_dir), str(_FOR_SCRIPTS)]
+    path = [str(job.code_dir), str(FOR_SCRIPTS)]
     path += [p for p in (inherited.get("PYTHONPATH"),) if p]
     defaults = {
         **launch.environment,

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from .job import Job
+from .programs import program
 from .settings import ConfigurationError
 
 _LAUNCH_LINE = re.compile(
@@ -34,7 +35,6 @@ _OPTIONS = {
     "--proxy-id": r"\d{1,6}",
 }
 """Every option of a proxy with the form of its value; another is refused."""
-LAUNCH = Path(__file__).with_name("mpi_launch.py")
 
 
 def programs() -> tuple[str, str]:
@@ -59,7 +59,7 @@ def starter_arguments(
     """For the leader: ranks are counted host by host."""
     starter, proxy = programs()
     hosts = job.training_hosts
-    argv = [sys.executable, "-u", str(LAUNCH), proxy]
+    argv = [*program("mpi_launch"), proxy]
     argv += [starter, "-launcher", "manual", "-hosts", ",".join(hosts)]
     argv += ["-localhost", hosts[0], *(["-iface", interface] if interface else [])]
     # Each rank has the variables of its own host, from its proxy, not the first host's.

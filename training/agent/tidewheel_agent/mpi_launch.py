@@ -1,4 +1,4 @@
-"""`python mpi_launch.py PROXY MPIEXEC ARGUMENT…`: starts mpiexec, and this host's proxy for it.
+"""`--run mpi_launch PROXY MPIEXEC ARGUMENT…`: starts mpiexec, and this host's proxy for it.
 
 mpiexec's lines about proxies go to standard output, where the agent reads them for the others.
 """

@@ -1,4 +1,4 @@
-"""`python mpi_rank.py PIN PROGRAM…`: the program, as one rank of an MPI job.
+"""`--run mpi_rank PIN PROGRAM…`: the program, as one rank of an MPI job.
 
 Says in `TIDEWHEEL_RANK`, `TIDEWHEEL_LOCAL_RANK` and `TIDEWHEEL_LOCAL_RANKS` which one it is, for
 programs that ask before they start MPI. With PIN = 1 the rank sees one GPU, that of its local rank

@@ -14,10 +14,9 @@ from pathlib import Path
 
 from .job import Job
 from .processes import SERVICE_VARIABLE
+from .programs import program
 from .several import Program
 
-LAUNCH = Path(__file__).with_name("ray_launch.py")
-NODE = Path(__file__).with_name("ray_node.py")
 _HEAD_PORT = 2
 
 
@@ -27,7 +26,7 @@ def head_address(job: Job, port: int) -> str:
 
 def node_program(job: Job, port: int, cpus: int, gpus: int, join_seconds: float) -> Program:
     """`ray start` for this host, in the foreground, tried for `join_seconds`."""
-    argv = [sys.executable, "-u", str(NODE), f"{join_seconds:g}"]
+    argv = [*program("ray_node"), f"{join_seconds:g}"]
     argv += [str(Path(sys.executable).with_name("ray")), "start", "--block"]
     argv += [f"--node-ip-address={job.current_host}", f"--num-cpus={cpus}", f"--num-gpus={gpus}"]
     argv += [f"--resources={json.dumps({job.current_group: 1000})}", "--disable-usage-stats"]
@@ -64,7 +63,7 @@ def _environment(job: Job) -> dict[str, str]:
 def script_program(job: Job, port: int, wait_seconds: float, script: list[str]) -> Program:
     """Waits for all hosts to join, a bounded time, and then runs the user's script."""
     address = head_address(job, port)
-    argv = [sys.executable, "-u", str(LAUNCH), address, str(len(job.hosts)), f"{wait_seconds:g}"]
+    argv = [*program("ray_launch"), address, str(len(job.hosts)), f"{wait_seconds:g}"]
     # Ray's own handler of SIGTERM in the driver leaves at once, with nothing saved: where scripts
     # use Ray, the stop file is the warning, which Ray's workers could not hear otherwise either.
     quiet = {SERVICE_VARIABLE: "1"}

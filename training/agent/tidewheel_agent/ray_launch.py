@@ -1,4 +1,4 @@
-"""`python ray_launch.py ADDRESS NODES SECONDS PROGRAM…`: the program, once all have joined.
+"""`--run ray_launch ADDRESS NODES SECONDS PROGRAM…`: the program, once all have joined.
 
 Becomes the program, so that it is signalled as it would be without this.
 """

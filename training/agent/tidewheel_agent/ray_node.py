@@ -1,4 +1,4 @@
-"""`python ray_node.py SECONDS ray start …`: this host's part of the cluster, tried until it is up.
+"""`--run ray_node SECONDS ray start …`: this host's part of the cluster, tried until it is up.
 
 `ray start` gives a busy or slow host 30 seconds to join, a constant of Ray's, and then fails. A
 node that never came up is started again, until SECONDS are over; one that was up and ends has

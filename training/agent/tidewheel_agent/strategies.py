@@ -6,17 +6,16 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from .environment import script_arguments
 from .job import Job
 from .mpi import starter_arguments
 from .network import network_environment
+from .programs import program
 from .ray_cluster import node_program, script_program
 from .settings import ConfigurationError, Settings
 from .several import Program
 from .tensorflow_roles import (
-    DATA_SERVER,
     data_servers,
     parameter_server_programs,
     worker_config,
@@ -129,15 +128,13 @@ def several(services: list[Program], main: Program | None) -> Launch:
     """Services, and the program that they serve if it runs on this host."""
     told = json.dumps({"services": services, "main": main})
     return Launch(
-        [sys.executable, "-u", str(_SEVERAL), told],
+        [*program("several"), told],
         processes=len(services) + (main is not None),
         has_launcher=True,
         serves=main is None,
     )
 
 
-_SEVERAL = Path(__file__).with_name("several.py")
-_MPI_RANK = Path(__file__).with_name("mpi_rank.py")
 _HOSTS_ALONE = ("ddp", "multi-worker-mirrored", "mpi")
 """Strategies in which hosts of other groups have no part."""
 
@@ -151,7 +148,7 @@ def _mpi(job: Job, settings: Settings, host: Host) -> Launch:
         return Launch([], processes, names, has_launcher=True, serves=True, awaits_proxy=index)
     pins = "1" if job.control.get("tidewheel_pin_gpus") is True and host.gpus > 0 else "0"
     python = [sys.executable, "-u"]
-    script = [*python, str(_MPI_RANK), pins, *python, *_script(job)]
+    script = [*program("mpi_rank"), pins, *python, *_script(job)]
     argv = starter_arguments(job, processes, names.get("GLOO_SOCKET_IFNAME"), script)
     return Launch(argv, processes, names, has_launcher=True)
 
@@ -176,7 +173,7 @@ def _data_service(job: Job, settings: Settings, host: Host) -> Launch:
         )
     dispatcher, workers = data_servers(job, settings.master_port)
     if job.current_host in workers:
-        argv = [sys.executable, "-u", str(DATA_SERVER), dispatcher]
+        argv = [*program("data_server"), dispatcher]
         argv += ["--worker", workers[job.current_host]]
         argv += ["--dispatch"] if job.current_host == job.helper_hosts[0] else []
         return several([{"argv": argv, "environment": {}}], None)

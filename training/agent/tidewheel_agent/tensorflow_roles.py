@@ -8,7 +8,6 @@ for hosts that share a machine. The tasks find each other by TF_CONFIG
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from .job import Job
 from .several import Program
@@ -78,6 +77,3 @@ def data_servers(job: Job, port: int) -> tuple[str, dict[str, str]]:
     helpers = job.helper_hosts
     workers = {host: f"{host}:{port + _FIRST_PORT + 1 + i}" for i, host in enumerate(helpers)}
     return f"{helpers[0]}:{port + _FIRST_PORT}", workers
-
-
-DATA_SERVER = Path(__file__).with_name("data_server.py")

@@ -12,9 +12,9 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 from .processes import kill_all
+from .programs import AGENT
 
 _FAREWELL = b"."
 
@@ -35,9 +35,8 @@ class Watchdog:
     """Stands guard over a script until dismissed."""
 
     def __init__(self, token: str, root: int) -> None:
-        package = Path(__file__).resolve().parent.parent
         self._process = subprocess.Popen(
-            [sys.executable, "-S", "-E", str(package), "--watchdog", token, str(root)],
+            [sys.executable, "-S", "-E", str(AGENT), "--watchdog", token, str(root)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
+from tidewheel_agent.programs import AGENT
+
 from .cloud import Cloud, CloudError
 from .container import HostJob, fetch_channels, model_uri, parse_job, write_config
 from .metadata import Metadata
@@ -134,7 +136,7 @@ def _run_agent(around: Surroundings, job: HostJob, report: Report) -> int:
     grace = {"TIDEWHEEL_GRACE_SECONDS": str(_GRACE_SECONDS)}
     job_environment = {"TRAINING_JOB_NAME": job.name, "AWS_REGION": job.region}
     agent = subprocess.Popen(
-        [sys.executable, str(around.base / "input" / "data" / "agent")],
+        [sys.executable, str(AGENT)],
         env={**os.environ, **grace, **job_environment, **job.environment},
     )
     deadline = time.monotonic() + job.maximum_run_seconds

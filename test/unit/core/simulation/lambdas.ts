@@ -70,7 +70,7 @@ export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Pro
         trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
         hostProfileArn: 'arn:aws:iam::123456789012:instance-profile/hosts',
         publishAgent: async () => {
-          await ports.store.createText('agent/0a1b/__main__.py', 'agent');
+          await ports.store.createText('agent/0a1b/tidewheel.pyz', 'agent');
           return 'agent/0a1b/';
         },
       },

@@ -1,0 +1,69 @@
+/** The agent goes to the bucket as one file under the hash of its bytes, and Python runs it. */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { agentPublisher, packAgent } from '../../functions/aws/agent.ts';
+import { zipOf } from '../../functions/core/zip.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { memoryObjectStore } from '../fakes/object-store.ts';
+import { projectPython } from '../integration/emulator.ts';
+
+const ROOT = path.join(import.meta.dirname, '../..');
+const PYTHON = projectPython();
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'tidewheel-agent-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+it('lies under its own hash, alone, and is written once', async () => {
+  const store = memoryObjectStore(fakeClock());
+  const publish = agentPublisher(store, ROOT);
+  const [prefix, again] = [await publish(), await publish()];
+  expect(again).toBe(prefix);
+  expect(store.keys()).toEqual([`${prefix}tidewheel.pyz`]);
+  const bytes = (await store.readBytes(`${prefix}tidewheel.pyz`))?.bytes ?? new Uint8Array();
+  const digest = createHash('sha256').update(bytes).digest('hex');
+  expect(prefix).toBe(`agent/${digest.slice(0, 16)}/`);
+});
+
+it('has the same bytes from another folder, with other dates and with what Python leaves behind', async () => {
+  const agent = path.join(folder, 'training/agent');
+  cpSync(path.join(ROOT, 'training/agent'), agent, { recursive: true });
+  utimesSync(path.join(agent, '__main__.py'), 1, 1);
+  writeFileSync(path.join(agent, 'left.pyc'), 'bytecode');
+  expect((await packAgent(folder)).equals(await packAgent(ROOT))).toBe(true);
+});
+
+it('runs as one file, and gives scripts their helper', async () => {
+  const file = path.join(folder, 'tidewheel.pyz');
+  writeFileSync(file, await packAgent(ROOT));
+  const code = 'import tidewheel; print(tidewheel.stop_soon())';
+  const environment = { ...process.env, PYTHONPATH: path.join(file, 'for_scripts') };
+  const helped = execFileSync(PYTHON, ['-c', code], { env: environment, encoding: 'utf8' });
+  expect(helped.trim()).toBe('False');
+  const base = { ...process.env, SAGEMAKER_BASE_DIR: folder };
+  expect(() => execFileSync(PYTHON, [file], { env: base, encoding: 'utf8', stdio: 'pipe' })).toThrow(
+    expect.objectContaining({ status: 1, stdout: expect.stringContaining('cannot start') as string }),
+  );
+});
+
+it('says so where the package holds none', async () => {
+  await expect(packAgent(path.join(ROOT, 'docs'))).rejects.toThrow();
+});
+
+it('is a zip as other programs write and read it', () => {
+  const names = ['train.py', 'a/ü \u{1F30A}.txt', 'a/b'];
+  const file = path.join(folder, 'some.zip');
+  writeFileSync(file, zipOf(names.map((name) => ({ name, bytes: Buffer.from(name) }))));
+  const program = `
+import json, sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as z:
+    assert z.testzip() is None
+    print(json.dumps([[i.filename, z.read(i).decode(), i.date_time[0], oct(i.external_attr >> 16)] for i in z.infolist()]))`;
+  const read = JSON.parse(execFileSync(PYTHON, ['-c', program, file], { encoding: 'utf8' })) as unknown;
+  expect(read).toEqual(names.toSorted().map((name) => [name, name, 1980, '0o100644']));
+});
