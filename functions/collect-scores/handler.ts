@@ -1,22 +1,29 @@
 import * as z from 'zod';
 import * as clients from '../aws/clients.ts';
 import { config } from '../aws/config.ts';
-import { ec2Market } from '../aws/market.ts';
+import { describeHardware } from '../aws/instance-types.ts';
+import { marketOf } from '../aws/markets.ts';
 import { logger, onion } from '../aws/onion.ts';
-import { listPrices } from '../aws/price-list.ts';
+import { ec2ListPrices, listPrices, transferPrices } from '../aws/price-list.ts';
 import { clock, runs, store } from '../aws/services.ts';
 import { priceListRegion } from '../core/catalog/price-list.ts';
 import { collectScores } from '../core/placement/collect.ts';
 
 export const handler = onion('collect-scores', z.object({}), async () => {
-  const market = ec2Market({ ec2: clients.ec2(), region: config.region(), clock });
   const region = config.region();
   const pricing = clients.pricing(priceListRegion(region));
+  const catalog = {
+    trainingPrices: (types: readonly string[], of: string) => listPrices(pricing, types, of),
+    ec2Prices: (types: readonly string[], of: string) => ec2ListPrices(pricing, types, of),
+    transferPrices: (from: string, others: readonly string[]) => transferPrices(pricing, from, others),
+    instanceTypes: (types: readonly string[]) => describeHardware(clients.ec2(), types),
+  };
   const done = await collectScores({
     runs: runs(),
     store: store(),
-    market,
-    listPrices: (types) => listPrices(pricing, types, region),
+    region,
+    market: marketOf,
+    catalog,
     clock,
   });
   if (done.notes.length > 0) logger.warn('the market did not say everything', { notes: done.notes });

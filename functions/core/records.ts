@@ -59,6 +59,8 @@ export interface Transfer {
   readonly gigabytes: number;
   readonly usd: number;
   readonly seconds: number;
+  /** How the price of a gigabyte is known; absent in decisions of before it was told. */
+  readonly priceNote?: string | undefined;
 }
 
 /** The choice of topology and pool for the next attempt, with the reasons. */
@@ -137,6 +139,8 @@ export interface RunRecord {
   readonly rejected?: RejectedArrivals | undefined;
   /** Generations this run trains on, oldest first. */
   readonly generations?: readonly string[] | undefined;
+  /** SHA-256 of the packed source that all its attempts train with. */
+  readonly source?: string | undefined;
   readonly failure?: string | undefined;
   readonly modelUri?: string | undefined;
 }

@@ -2,7 +2,7 @@
  * What each function calls on AWS, read from the domain function it serves and the adapters below it, and what it must
  * never be able to do. Both are tried on the role that the template gives it.
  */
-import { AGENT_FILE, compactedName, layout } from '../../functions/core/layout.ts';
+import { AGENT_FILE, compactedName, layout, SOURCE_FILE } from '../../functions/core/layout.ts';
 import { ACCOUNT, REGION } from './intrinsics.ts';
 import type { Call } from './roles.ts';
 
@@ -249,6 +249,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     read(layout.pipeline('digits')),
     learnsOfAbsence,
     ...askMarket,
+    ec2('DescribeInstanceTypes'),
     { action: 'pricing:GetProducts', resource: '*' },
   ],
   launch: [
@@ -268,7 +269,11 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     listsAway,
     read(`${layout.source('digits')}train.py`),
     away('s3:PutObject', `${layout.shards('digits', RUN)}shard-000000.tar`),
-    away('s3:PutObject', `${layout.source('digits')}train.py`),
+    write(layout.packedSource('digits', '0a1b') + SOURCE_FILE),
+    read(layout.packedSource('digits', '0a1b') + SOURCE_FILE),
+    write(layout.pinnedSource('digits', RUN)),
+    read(layout.pinnedSource('digits', RUN)),
+    away('s3:PutObject', layout.packedSource('digits', '0a1b') + SOURCE_FILE),
     away('s3:PutObject', layout.agent('0123') + AGENT_FILE),
     away('s3:PutObject', layout.trainManifest('digits', RUN)),
     away('s3:PutObject', layout.progress('digits', RUN)),
@@ -310,11 +315,11 @@ export const TRAINING_CALLS: readonly Call[] = [
   away('s3:GetObject', `${layout.shards('digits', RUN)}shard-000000.tar`),
   ...savedAway('s3:PutObject'),
   list(layout.shards('digits', RUN)),
-  list(layout.source('digits')),
+  list(layout.packedSource('digits', '0a1b')),
   list(layout.agent('0123')),
   list(layout.checkpoints('digits', RUN)),
   read(`${layout.shards('digits', RUN)}shard-000000.tar`),
-  read(`${layout.source('digits')}train.py`),
+  read(layout.packedSource('digits', '0a1b') + SOURCE_FILE),
   read(layout.agent('0123') + AGENT_FILE),
   read(layout.trainManifest('digits', RUN)),
   ...['GetObject', 'PutObject', 'DeleteObject'].map((name) =>
@@ -339,7 +344,7 @@ export const HOST_CALLS: readonly Call[] = [
   ...['', 'source/', 'dataset/'].map((folder) => list(`digits/${folder}`)),
   list(layout.agent('0123')),
   read(`${layout.shards('digits', RUN)}shard-000000.tar`),
-  read(`${layout.source('digits')}train.py`),
+  read(layout.packedSource('digits', '0a1b') + SOURCE_FILE),
   read(layout.agent('0123') + AGENT_FILE),
   read(layout.trainManifest('digits', RUN)),
   read(`${attempt}job.json`),
@@ -397,4 +402,6 @@ export const RESERVED: readonly (readonly [owner: string, Call])[] = [
   ['seal-dataset', write(layout.datasetVersion('digits', 1))],
   ['seal-dataset', object('s3:DeleteObject', `${layout.incoming('digits')}7/0001.png`)],
   ['api', write(layout.pipeline('digits'))],
+  ['collect-scores', ec2('DescribeInstanceTypes')],
+  ['collect-scores', { action: 'pricing:GetProducts', resource: '*' }],
 ];

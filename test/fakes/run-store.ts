@@ -1,6 +1,7 @@
 /** The service's memory without a database: the same conditions, and values that no caller shares. */
 
 import type { PipelineRecord } from '../../functions/core/batches.ts';
+import type { Hardware } from '../../functions/core/catalog/hardware.ts';
 import type { ListPrices } from '../../functions/core/catalog/price-list.ts';
 import { RunNotFoundError } from '../../functions/core/errors.ts';
 import type {
@@ -33,6 +34,7 @@ interface Tables {
   readonly encounters: Map<string, Encounter>;
   readonly questions: Map<string, AskedQuestion>;
   readonly listPrices: Map<string, ListPrices>;
+  readonly hardware: Map<'ec2', Hardware>;
   /** Keys of the sparse index: left at the end, never entered again. */
   readonly openRuns: Set<string>;
   readonly openAttempts: Set<string>;
@@ -54,6 +56,7 @@ export function memoryRunStore(): MemoryRunStore {
     encounters: new Map(),
     questions: new Map(),
     listPrices: new Map(),
+    hardware: new Map(),
     openRuns: new Set(),
     openAttempts: new Set(),
   };
@@ -220,7 +223,7 @@ function timelineMethods({ placements, timeline }: Tables): TimelineMethods {
   };
 }
 
-function marketMethods({ samples, encounters, questions, listPrices }: Tables): MarketHistory {
+function marketMethods({ samples, encounters, questions, listPrices, hardware }: Tables): MarketHistory {
   const put = async <T>(map: Map<string, T>, key: string, value: T): Promise<void> => {
     map.set(key, stored(value));
     await Promise.resolve();
@@ -242,6 +245,8 @@ function marketMethods({ samples, encounters, questions, listPrices }: Tables): 
       ),
     putListPrices: (prices) => put(listPrices, prices.region, prices),
     getListPrices: (region) => nothing(listPrices.get(region)),
+    putHardware: (each) => put(hardware, 'ec2', each),
+    getHardware: () => nothing(hardware.get('ec2')),
     putQuestion: (question) => put(questions, question.key, question),
     listQuestions: (since) => answer(() => [...questions.values()].filter(({ at }) => at >= since)),
   };

@@ -363,6 +363,28 @@ function market(open: () => Promise<RunStore>): void {
     expect(await store.getListPrices('us-west-2')).toBeUndefined();
   });
 
+  it('holds the hardware that was last read', async () => {
+    const store = await open();
+    expect(await store.getHardware()).toBeUndefined();
+    const facts = {
+      type: 'g9.xlarge',
+      vcpu: 4,
+      memoryGib: 16,
+      accelerator: 'B400',
+      acceleratorCount: 1,
+      networkBaselineGbps: 2.5,
+      networkBurstGbps: 10,
+      efa: false,
+      nvmeGb: 0,
+      arch: 'x86_64',
+    };
+    const hardware = { region: 'us-east-1', at: AT, asked: ['g9.xlarge'], facts: [], refused: [] };
+    await store.putHardware(hardware);
+    const last = { ...hardware, at: LATER, facts: [{ facts, readAt: LATER }] };
+    await store.putHardware(last);
+    expect(await store.getHardware()).toEqual(last);
+  });
+
   it('knows a question asked again by its last time', async () => {
     const store = await open();
     await store.putQuestion({ key: '1 x a b c', at: AT });

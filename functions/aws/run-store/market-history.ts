@@ -1,3 +1,4 @@
+import type { Hardware } from '../../core/catalog/hardware.ts';
 import type { ListPrices } from '../../core/catalog/price-list.ts';
 import {
   type AskedQuestion,
@@ -15,6 +16,7 @@ const expires = (at: string, days: number): number => Math.floor(Date.parse(at) 
 
 const QUESTIONS = 'QUESTIONS';
 const LIST_PRICES = 'LISTPRICES';
+const HARDWARE = { pk: 'HARDWARE', sk: 'EC2' };
 
 /** Not the catalog's: every function's bundle would hold its price tables. */
 const familyOf = (instanceType: string): string => instanceType.split('.', 1)[0] ?? instanceType;
@@ -51,6 +53,13 @@ export function marketHistoryMethods(table: StoredTable): MarketHistory {
     getListPrices: async (region) => {
       const item = await table.get({ pk: LIST_PRICES, sk: region });
       return item && recordOf<ListPrices>(item);
+    },
+    putHardware: async (hardware) => {
+      await table.put({ ...HARDWARE, ...hardware });
+    },
+    getHardware: async () => {
+      const item = await table.get(HARDWARE);
+      return item && recordOf<Hardware>(item);
     },
     putQuestion: async (question) => {
       await table.put({

@@ -80,6 +80,9 @@ const facts: ReadonlyMap<string, InstanceFacts> = new Map(
 /** undefined: a type the snapshot does not know; callers go on without its facts and say so. */
 export const instanceFacts = (type: string): InstanceFacts | undefined => facts.get(type);
 
+/** Where facts of hardware come from: the snapshot, or what was read of EC2 over it (`hardware.ts`). */
+export type FactsOf = (type: string) => InstanceFacts | undefined;
+
 export const catalogTypes = (): readonly string[] => [...facts.keys()];
 
 export const familyOf = (type: string): string => type.slice(0, Math.max(0, type.indexOf('.')));

@@ -1,5 +1,6 @@
 /**
- * SageMaker's On-Demand prices out of the answers of the AWS Price List, each a JSON text of its own.
+ * Prices out of the answers of the AWS Price List, each a JSON text of its own: SageMaker's for training, EC2's on demand,
+ * and those of data that leaves a region for another.
  * https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-the-aws-price-list-bulk-api-fetching-price-list-files-manually.html
  */
 import * as z from 'zod';
@@ -11,48 +12,119 @@ export interface ListPrice {
   readonly hourlyUsd: number;
   /** From when the price holds, as the list says it. */
   readonly effective?: string | undefined;
+  /** When the list was last read and named it; absent in what older versions kept. */
+  readonly readAt?: string | undefined;
+}
+
+/** Of data that leaves the region for another. */
+export interface TransferPrice {
+  readonly to: string;
+  /** 10^9 bytes are taken for a GB of the list. */
+  readonly usdPerGigabyte: number;
+  readonly effective?: string | undefined;
+  readonly readAt?: string | undefined;
 }
 
 /** What was read of the list for a region. */
 export interface ListPrices {
   readonly region: string;
+  /** When the list last answered everything that was asked. */
   readonly at: string;
   /** The types that were asked for, whether the list has them or not. */
   readonly asked: readonly string[];
+  /** SageMaker's, for training on demand. */
   readonly prices: readonly ListPrice[];
+  /** EC2's, on demand: Linux, shared tenancy. Absent in what older versions kept, as the next two. */
+  readonly ec2?: readonly ListPrice[] | undefined;
+  readonly transfer?: readonly TransferPrice[] | undefined;
+  /** The regions that prices of transfer were asked for. */
+  readonly askedTo?: readonly string[] | undefined;
 }
 
-const productSchema = z.object({
-  product: z.object({ attributes: z.object({ instanceName: z.string(), regionCode: z.string() }) }),
-  terms: z.object({
-    OnDemand: z.record(
-      z.string(),
-      z.object({
-        effectiveDate: z.string().optional(),
-        priceDimensions: z.record(
-          z.string(),
-          z.object({ unit: z.string(), pricePerUnit: z.object({ USD: z.string().optional() }) }),
-        ),
-      }),
-    ),
-  }),
+const onDemandTerms = z.object({
+  OnDemand: z.record(
+    z.string(),
+    z.object({
+      effectiveDate: z.string().optional(),
+      priceDimensions: z.record(
+        z.string(),
+        z.object({ unit: z.string(), pricePerUnit: z.object({ USD: z.string().optional() }) }),
+      ),
+    }),
+  ),
 });
 
-/** undefined: a row of another region or currency, of no price (free tier and placeholders are 0), or of a new format. */
+const rowOf = <T extends z.ZodType>(attributes: T) =>
+  z.object({ product: z.object({ attributes }), terms: onDemandTerms });
+
+const trainingRow = rowOf(z.object({ instanceName: z.string(), regionCode: z.string() }));
+const ec2Row = rowOf(
+  z.object({
+    instanceType: z.string(),
+    regionCode: z.string(),
+    operatingSystem: z.literal('Linux'),
+    tenancy: z.literal('Shared'),
+    preInstalledSw: z.literal('NA'),
+    capacitystatus: z.literal('Used'),
+  }),
+);
+const transferRow = rowOf(
+  z.object({ fromRegionCode: z.string(), toRegionCode: z.string(), transferType: z.string() }),
+);
+
+interface Price {
+  readonly usd: number;
+  readonly effective?: string | undefined;
+}
+
+/** The dearest of a row, so that a budget holds; undefined without one (free tier and placeholders are 0). */
+function dearest({ OnDemand }: z.output<typeof onDemandTerms>, unit: RegExp): Price | undefined {
+  const terms = Object.values(OnDemand).flatMap(({ effectiveDate, priceDimensions }) =>
+    Object.values(priceDimensions).flatMap((dimension): Price[] => {
+      const usd = Number(dimension.pricePerUnit.USD);
+      const counts = unit.test(dimension.unit) && Number.isFinite(usd) && usd > 0;
+      return counts ? [{ usd, effective: effectiveDate?.slice(0, 10) }] : [];
+    }),
+  );
+  return terms.toSorted((a, b) => b.usd - a.usd)[0];
+}
+
+const HOURS = /^hrs?$|^hours?$/i;
+const GIGABYTES = /^gb$|^gigabytes?$/i;
+
+/** undefined: a row of another region or currency, of no price, or of a new format. */
 export function priceOf(text: string, region: string): ListPrice | undefined {
-  const row = productSchema.safeParse(parsed(text));
+  const row = trainingRow.safeParse(parsed(text));
   if (!row.success) return undefined;
   const { attributes } = row.data.product;
   if (attributes.regionCode !== region || !attributes.instanceName.startsWith('ml.')) return undefined;
-  const terms = Object.values(row.data.terms.OnDemand).flatMap(({ effectiveDate, priceDimensions }) =>
-    Object.values(priceDimensions).flatMap(({ unit, pricePerUnit }) => {
-      const hourlyUsd = Number(pricePerUnit.USD);
-      const counts = /^hrs?$|^hours?$/i.test(unit) && Number.isFinite(hourlyUsd) && hourlyUsd > 0;
-      return counts ? [{ hourlyUsd, effective: effectiveDate?.slice(0, 10) }] : [];
-    }),
-  );
-  const dearest = terms.toSorted((a, b) => b.hourlyUsd - a.hourlyUsd)[0];
-  return dearest && { instanceType: attributes.instanceName.slice('ml.'.length), ...dearest };
+  return listPrice(attributes.instanceName.slice('ml.'.length), dearest(row.data.terms, HOURS));
+}
+
+/** The same of EC2: undefined also for another system, tenancy or licence than training hosts have. */
+export function ec2PriceOf(text: string, region: string): ListPrice | undefined {
+  const row = ec2Row.safeParse(parsed(text));
+  if (!row.success || row.data.product.attributes.regionCode !== region) return undefined;
+  return listPrice(row.data.product.attributes.instanceType, dearest(row.data.terms, HOURS));
+}
+
+const listPrice = (instanceType: string, price: Price | undefined): ListPrice | undefined =>
+  price && { instanceType, hourlyUsd: price.usd, effective: price.effective };
+
+/** As the list calls what is paid for bytes that one region sends to another. */
+export const BETWEEN_REGIONS = 'InterRegion Outbound';
+
+/** undefined: a row of other regions, of another kind of transfer, of no price, or of a new format. */
+export function transferPriceOf(
+  text: string,
+  { from, to }: { readonly from: string; readonly to: string },
+): TransferPrice | undefined {
+  const row = transferRow.safeParse(parsed(text));
+  if (!row.success) return undefined;
+  const { fromRegionCode, toRegionCode, transferType } = row.data.product.attributes;
+  if (fromRegionCode !== from || toRegionCode !== to || transferType !== BETWEEN_REGIONS) return undefined;
+  const price = dearest(row.data.terms, GIGABYTES);
+  return price && { to, usdPerGigabyte: price.usd, effective: price.effective };
 }
 
 function parsed(text: string): unknown {

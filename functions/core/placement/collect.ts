@@ -1,24 +1,22 @@
 /** collect-scores: keeps the market's history, which AWS does not keep for placement scores, and what our attempts met. */
-import { familyOf } from '../catalog/catalog.ts';
-import type { ListPrice } from '../catalog/price-list.ts';
+import { type FactsOf, familyOf } from '../catalog/catalog.ts';
 import { readDeclaration } from '../declaration.ts';
 import { layout } from '../layout.ts';
 import type { Pipeline } from '../pipeline.ts';
-import type { Clock, ObjectStore } from '../ports.ts';
+import type { ObjectStore } from '../ports.ts';
 import type { RunStore } from '../run-store.ts';
 import { encounterOf } from './encounters.ts';
 import type { MarketSample } from './market-history.ts';
 import type { Answer, MarketSource, PlacementScore } from './port.ts';
-import { planQuestions, type ScoreNeed, scoreNeeds } from './score-plan.ts';
+import { type RefreshDeps, refreshHardware, refreshPrices } from './refresh-catalog.ts';
+import { planQuestions, questionKey, regionsOf, type ScoreNeed, scoreNeeds } from './score-plan.ts';
 import { typesOf } from './topologies.ts';
 
-export interface CollectDeps {
+export interface CollectDeps extends RefreshDeps {
   readonly runs: RunStore;
   readonly store: Pick<ObjectStore, 'readText'>;
-  readonly market: MarketSource;
-  /** The AWS Price List for a region; absent where nothing may be asked of it. */
-  readonly listPrices?: ((types: readonly string[]) => Promise<Answer<readonly ListPrice[]>>) | undefined;
-  readonly clock: Clock;
+  /** The market of a region by its name. */
+  readonly market: (region: string) => MarketSource;
 }
 
 export interface Collected {
@@ -38,12 +36,19 @@ export async function collectScores(deps: CollectDeps): Promise<Collected> {
   const notes: string[] = [];
   const names = (await deps.runs.listPipelines()).map(({ name }) => name);
   const computes = await declaredComputes(deps, names);
-  const questions = await askScores(deps, scoreNeeds(computes), notes);
-  const samples = await samplesOf(deps, { computes, questions, notes });
-  for (const sample of samples) await deps.runs.putSample(sample);
-  await refreshPrices(deps, computes, notes);
+  const hardware = await refreshHardware(deps, computes, notes);
+  const questions = await askScores(deps, scoreNeeds(computes, { home: deps.region, hardware }), notes);
+  let samples = 0;
+  for (const region of new Set(computes.flatMap((compute) => regionsOf(compute, deps.region)))) {
+    const here = computes.filter((compute) => regionsOf(compute, deps.region).includes(region));
+    const asked = questions.filter(({ need }) => need.region === region);
+    const seen = await samplesOf(deps, region, { computes: here, questions: asked, hardware, notes });
+    for (const sample of seen) await deps.runs.putSample(sample);
+    samples += seen.length;
+  }
+  await refreshPrices(deps, { computes, hardware, notes });
   return {
-    samples: samples.length,
+    samples,
     encounters: await rememberEncounters(deps, names),
     questions: questions.length,
     notes,
@@ -84,7 +89,7 @@ async function askScores(
   for (const need of ask) {
     // On record before it is asked: should this function die, the question still counts.
     await runs.putQuestion({ key: need.key, at: now.toISOString() });
-    const answer = await market.scores(need.instanceTypes, need.nodes);
+    const answer = await market(need.region).scores(need.instanceTypes, need.nodes);
     asked.push({ need, scores: taken(`scores of ${need.key}`, answer, notes) });
   }
   return asked;
@@ -98,22 +103,30 @@ function taken<T>(what: string, answer: Answer<readonly T[]>, notes: string[]): 
 
 type Draft = { -readonly [K in 'scores' | 'spotUsd' | 'onDemandUsd']: Record<string, number> };
 
+interface Given {
+  readonly computes: readonly Pipeline['compute'][];
+  readonly questions: readonly Asked[];
+  readonly hardware: FactsOf;
+  readonly notes: string[];
+}
+
 async function samplesOf(
-  { market, clock }: CollectDeps,
-  given: {
-    readonly computes: readonly Pipeline['compute'][];
-    readonly questions: readonly Asked[];
-    readonly notes: string[];
-  },
+  { market, clock, region: home }: CollectDeps,
+  region: string,
+  given: Given,
 ): Promise<readonly MarketSample[]> {
-  const types = [...new Set(given.computes.flatMap(typesOf))].sort();
+  const types = [...new Set(given.computes.flatMap((compute) => typesOf(compute, given.hardware)))].sort();
   if (types.length === 0) return [];
+  const source = market(region);
+  const there = region === home ? '' : ` of ${region}`;
   const [spot, onDemand, zones] = await Promise.all([
-    market.spotPrices(types),
-    market.onDemandPrices(types),
-    market.zones(),
+    source.spotPrices(types),
+    source.onDemandPrices(types),
+    source.zones(),
   ]);
-  const names = new Map(taken('zones', zones, given.notes).map(({ zoneId, zoneName }) => [zoneId, zoneName]));
+  const names = new Map(
+    taken(`zones${there}`, zones, given.notes).map(({ zoneId, zoneName }) => [zoneId, zoneName]),
+  );
   const drafts = new Map<string, Draft>();
   const draft = (family: string, zoneId: string): Draft => {
     const key = `${family} ${zoneId}`;
@@ -123,11 +136,12 @@ async function samplesOf(
   };
   for (const { need, scores } of given.questions)
     for (const family of new Set(need.instanceTypes.map(familyOf)))
-      for (const { zoneId, score } of scores) draft(family, zoneId).scores[need.key] = score;
+      for (const { zoneId, score } of scores)
+        draft(family, zoneId).scores[questionKey(need.instanceTypes, need.nodes)] = score;
   // A price of the snapshot is no news, and would be kept as if it were.
-  for (const { instanceType, zoneId, hourlyUsd, basis } of taken('Spot prices', spot, given.notes))
+  for (const { instanceType, zoneId, hourlyUsd, basis } of taken(`Spot prices${there}`, spot, given.notes))
     if (basis === 'asked') draft(familyOf(instanceType), zoneId).spotUsd[instanceType] = hourlyUsd;
-  const listed = taken('On-Demand prices', onDemand, given.notes);
+  const listed = taken(`On-Demand prices${there}`, onDemand, given.notes);
   const at = new Date(
     Math.floor(clock.now().getTime() / STEP_MILLISECONDS) * STEP_MILLISECONDS,
   ).toISOString();
@@ -137,34 +151,6 @@ async function samplesOf(
       if (familyOf(instanceType) === family) values.onDemandUsd[instanceType] = hourlyUsd;
     return { family, zoneId, zoneName: names.get(zoneId), at, ...values };
   });
-}
-
-/** List prices change a few times a year. */
-const PRICES_SECONDS = 24 * 3_600;
-
-/** Once a day, and at once for a type that was not asked for before; what the list does not tell stays as it was. */
-async function refreshPrices(
-  { runs, market, listPrices, clock }: CollectDeps,
-  computes: readonly Pipeline['compute'][],
-  notes: string[],
-): Promise<void> {
-  const helpers = computes.flatMap((compute) => (compute.helpers ?? []).map((group) => group.instanceType));
-  const types = [...new Set([...computes.flatMap(typesOf), ...helpers])].sort();
-  if (listPrices === undefined || types.length === 0) return;
-  const { region } = market;
-  const now = clock.now();
-  const known = await runs.getListPrices(region);
-  const isFresh = known !== undefined && now.getTime() - Date.parse(known.at) < PRICES_SECONDS * 1_000;
-  if (isFresh && types.every((type) => known.asked.includes(type))) return;
-  const answer = await listPrices(types);
-  if (answer.kind === 'unknown') {
-    notes.push(`list prices unknown (${answer.failure}): ${answer.message}`);
-    return;
-  }
-  const told = new Set(answer.value.map(({ instanceType }) => instanceType));
-  const kept = (known?.prices ?? []).filter(({ instanceType }) => !told.has(instanceType));
-  const asked = [...new Set([...types, ...(known?.asked ?? [])])].sort();
-  await runs.putListPrices({ region, at: now.toISOString(), asked, prices: [...answer.value, ...kept] });
 }
 
 /** So many runs of a pipeline are looked at each time; `place` remembers the attempts of a run that goes on. */

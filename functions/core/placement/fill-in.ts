@@ -5,11 +5,13 @@
 import {
   ec2OnDemandUsd,
   ec2SpotUsd,
+  type FactsOf,
   familyOf,
   regionOfZone,
   trainingPrice,
   zonesOfRegion,
 } from '../catalog/catalog.ts';
+import { factsWith } from '../catalog/hardware.ts';
 import type { MarketHistory, MarketSample } from './market-history.ts';
 import type { RegionView } from './pools.ts';
 import type { MarketView, OnDemandPrice, PlacementScore, SpotPrice } from './port.ts';
@@ -36,7 +38,8 @@ export async function fillIn(input: PlacementInput, change: WhatIf, deps: FillIn
   const notes: string[] = [];
   const compute = changedCompute(input, change);
   const home = /^[a-z]{2}-/.test(input.market.region) ? input.market.region : deps.home;
-  const wanted = { compute, change, now: input.now, notes };
+  const hardware = factsWith(input.hardware);
+  const wanted = { compute, change, now: input.now, hardware, notes };
   const market = await completed({ ...input.market, region: home }, input.compute.vpc, wanted, deps);
   const known = new Map((input.elsewhere ?? []).map((view) => [view.market.region, view]));
   const regions = (change.regions ?? [...known.keys()]).filter((region) => region !== home);
@@ -82,6 +85,7 @@ interface Wanted {
   readonly compute: PlacementInput['compute'];
   readonly change: WhatIf;
   readonly now: string;
+  readonly hardware: FactsOf;
   readonly notes: string[];
 }
 
@@ -91,9 +95,12 @@ async function completed(
   wanted: Wanted,
   { history }: FillInDeps,
 ): Promise<MarketView> {
-  const { compute, change, now, notes } = wanted;
+  const { compute, change, now, hardware, notes } = wanted;
   const types = [
-    ...new Set([...typesOf(compute), ...(compute.helpers ?? []).map(({ instanceType }) => instanceType)]),
+    ...new Set([
+      ...typesOf(compute, hardware),
+      ...(compute.helpers ?? []).map(({ instanceType }) => instanceType),
+    ]),
   ];
   const asked = change.zoneIds?.filter((zoneId) => regionOfZone(zoneId) === market.region);
   const zoneIds = asked ?? vpc?.subnets.map(({ zoneId }) => zoneId) ?? zonesOfRegion(market.region);
@@ -104,7 +111,7 @@ async function completed(
       return [];
     return zoneIds.flatMap((zoneId) => spotOf(type, zoneId, { market, samples, notes }));
   });
-  const scores = gangsOf(compute).flatMap(({ nodes, instanceTypes }) =>
+  const scores = gangsOf(compute, hardware).flatMap(({ nodes, instanceTypes }) =>
     zoneIds
       .filter(
         (zoneId) => !market.scores.some((each) => each.zoneId === zoneId && (each.nodes ?? nodes) === nodes),

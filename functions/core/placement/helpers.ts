@@ -1,5 +1,6 @@
 /** Whether CPU nodes beside the accelerators pay: as many samples for less money, by the throughput model. */
-import { catalogTypes, instanceFacts, trainingPrice } from '../catalog/catalog.ts';
+import { catalogTypes, type FactsOf, instanceFacts, trainingPrice } from '../catalog/catalog.ts';
+import type { Pipeline } from '../pipeline.ts';
 import { forecastStep, type HelperGroup, type StepForecast, type Workload } from './throughput.ts';
 
 export interface HelperQuestion {
@@ -12,6 +13,8 @@ export interface HelperQuestion {
   readonly maximumNodes?: number | undefined;
   /** USD an hour of one instance; default: the catalog's. A type without a known price is no candidate. */
   readonly priceOf?: ((instanceType: string) => number | undefined) | undefined;
+  /** Default: the snapshot's. */
+  readonly hardware?: FactsOf | undefined;
 }
 
 export interface HelperAdvice {
@@ -35,7 +38,7 @@ export function adviseHelpers(question: HelperQuestion): HelperAdvice | undefine
   const priceOf = question.priceOf ?? ((type: string) => trainingPrice(type, region)?.hourlyUsd);
   const price = priceOf(instanceType);
   if (price === undefined) return undefined;
-  const without = forecastStep(workload, { instanceType, nodes });
+  const without = forecastStep(workload, { instanceType, nodes }, question.hardware);
   const stepUsd = (forecast: StepForecast, hourlyUsd: number): number => forecast.stepSeconds * hourlyUsd;
   const plainUsd = stepUsd(without, price * nodes);
   let best: HelperAdvice = { helpers: undefined, without, best: without, costRatio: 1, reason: '' };
@@ -45,7 +48,7 @@ export function adviseHelpers(question: HelperQuestion): HelperAdvice | undefine
   for (const helpers of helperGroups(question)) {
     const helperPrice = priceOf(helpers.instanceType);
     if (helperPrice === undefined) continue;
-    const forecast = forecastStep(workload, { instanceType, nodes, helpers });
+    const forecast = forecastStep(workload, { instanceType, nodes, helpers }, question.hardware);
     const costRatio = stepUsd(forecast, price * nodes + helperPrice * helpers.nodes) / plainUsd;
     if (costRatio < 1 && burden(costRatio, helpers) < burden(best.costRatio, best.helpers) - 1e-9) {
       const reason = `hosts are the bottleneck: ${helpers.nodes} x ${helpers.instanceType} make a step ${percent(1 - forecast.stepSeconds / without.stepSeconds)} shorter and ${percent(1 - costRatio)} cheaper (+-${percent(forecast.uncertainty)})`;
@@ -68,10 +71,24 @@ const burden = (costRatio: number, helpers: HelperGroup | undefined): number =>
 /** The c5 family has listed SageMaker prices. */
 export const HELPER_TYPES: readonly string[] = catalogTypes().filter((type) => type.startsWith('c5.'));
 
-function helperGroups({ candidates, nodes, maximumNodes }: HelperQuestion): readonly HelperGroup[] {
+/** Those of the named groups, and those that may be added. */
+export const helperTypesOf = ({
+  helpers = [],
+  mayAddHelpers: may,
+}: Pipeline['compute']): readonly string[] => [
+  ...helpers.map(({ instanceType }) => instanceType),
+  ...(may === undefined ? [] : (may.instanceTypes ?? HELPER_TYPES)),
+];
+
+function helperGroups({
+  candidates,
+  nodes,
+  maximumNodes,
+  hardware = instanceFacts,
+}: HelperQuestion): readonly HelperGroup[] {
   const types = candidates ?? HELPER_TYPES;
   return types
-    .filter((type) => instanceFacts(type)?.acceleratorCount === 0)
+    .filter((type) => hardware(type)?.acceleratorCount === 0)
     .flatMap((type) =>
       Array.from({ length: Math.min(maximumNodes ?? 64, MAXIMUM_HELPERS_PER_NODE * nodes) }, (_, k) => ({
         instanceType: type,

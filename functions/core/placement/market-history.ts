@@ -1,5 +1,6 @@
 /** What is remembered of the market across runs: what it said, time by time, and what our own attempts met there. */
 
+import type { Hardware } from '../catalog/hardware.ts';
 import type { ListPrices } from '../catalog/price-list.ts';
 
 /** One look at a family in a zone. */
@@ -55,6 +56,9 @@ export interface MarketHistory {
   putListPrices(prices: ListPrices): Promise<void>;
   /** The last that were read for the region. */
   getListPrices(region: string): Promise<ListPrices | undefined>;
+  putHardware(hardware: Hardware): Promise<void>;
+  /** As last read of EC2 in the data's own region. */
+  getHardware(): Promise<Hardware | undefined>;
   putQuestion(question: AskedQuestion): Promise<void>;
   /** Those asked since then. */
   listQuestions(since: string): Promise<AskedQuestion[]>;

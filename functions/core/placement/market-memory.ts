@@ -2,11 +2,10 @@
  * What `collect-scores` has kept, where the market does not answer: when the day's score questions are used up or an API
  * fails, the newest kept values stand in, each with its age.
  */
-import { familyOf, regionOfZone, zonesOfRegion } from '../catalog/catalog.ts';
-import type { ListPrices } from '../catalog/price-list.ts';
+import { type FactsOf, familyOf, regionOfZone, zonesOfRegion } from '../catalog/catalog.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { MarketHistory, MarketSample } from './market-history.ts';
-import type { MarketView, OnDemandPrice, PlacementScore, SpotPrice } from './port.ts';
+import type { MarketView, PlacementScore, SpotPrice } from './port.ts';
 import { questionKey } from './score-plan.ts';
 import { gangsOf, typesOf } from './topologies.ts';
 
@@ -16,20 +15,22 @@ const PRICE_SECONDS = 7 * 24 * 3_600;
 
 export interface MemoryQuestion {
   readonly compute: Pipeline['compute'];
-  /** Zones that a subnet was named for; else all of the market's region. */
+  /** As the region says them; else all that the snapshot knows of it. */
   readonly zoneIds?: readonly string[] | undefined;
   readonly region: string;
   readonly now: Date;
+  /** Default: the snapshot's. */
+  readonly hardware?: FactsOf | undefined;
 }
 
 /** Of every family and zone that the pipeline may use, newest first. */
 export async function samplesFor(
   history: Pick<MarketHistory, 'listSamples'>,
-  { compute, zoneIds, region, now }: MemoryQuestion,
+  { compute, zoneIds, region, now, hardware }: MemoryQuestion,
 ): Promise<readonly MarketSample[]> {
   const since = new Date(now.getTime() - PRICE_SECONDS * 1_000).toISOString();
-  const families = new Set(typesOf(compute).map(familyOf));
-  const zones = (zoneIds ?? zonesOfRegion(region)).filter((zoneId) => regionOfZone(zoneId) === region);
+  const families = new Set(typesOf(compute, hardware).map(familyOf));
+  const zones = zoneIds ?? zonesOfRegion(region).filter((zoneId) => regionOfZone(zoneId) === region);
   const lists = await Promise.all(
     [...families].flatMap((family) => zones.map((zoneId) => history.listSamples(family, zoneId, since))),
   );
@@ -46,9 +47,9 @@ const ageSeconds = ({ at }: MarketSample, now: Date): number =>
 /** The newest score of each zone for each gang, no older than a day. */
 function keptScores(
   samples: readonly MarketSample[],
-  { compute, now }: Pick<MemoryQuestion, 'compute' | 'now'>,
+  { compute, now, hardware }: Pick<MemoryQuestion, 'compute' | 'now' | 'hardware'>,
 ): readonly PlacementScore[] {
-  return gangsOf(compute).flatMap(({ instanceTypes, nodes }) => {
+  return gangsOf(compute, hardware).flatMap(({ instanceTypes, nodes }) => {
     const key = questionKey(instanceTypes, nodes);
     const newest = new Map<string, PlacementScore>();
     for (const sample of samples) {
@@ -94,7 +95,7 @@ export function filledFrom(
   const live = new Set(
     view.spotPrices.filter(({ basis }) => basis === 'asked').map(({ instanceType }) => instanceType),
   );
-  const missing = typesOf(question.compute).filter((type) => !live.has(type));
+  const missing = typesOf(question.compute, question.hardware).filter((type) => !live.has(type));
   const prices = keptPrices(samples, missing);
   const priced = new Set(prices.map(({ instanceType }) => instanceType));
   if (prices.length > 0)
@@ -109,34 +110,6 @@ export function filledFrom(
 
 const named = (zoneId: string, rest: string | number | undefined): string => `${zoneId} ${rest ?? ''}`;
 
-const DAY_SECONDS = 24 * 3_600;
-
-/** Prices of the AWS Price List in the places of the snapshot's, which ships with the project and grows old. */
-export function pricedFrom(
-  list: ListPrices | undefined,
-  view: MarketView,
-  { wanted, now }: { readonly wanted: readonly string[]; readonly now: Date },
-): MarketView {
-  if (list === undefined || list.region !== view.region) return view;
-  const days = Math.floor((now.getTime() - Date.parse(list.at)) / 1_000 / DAY_SECONDS);
-  const priced = new Map(list.prices.map((each) => [each.instanceType, each]));
-  const onDemandPrices = view.onDemandPrices.map((price): OnDemandPrice => {
-    const listed = priced.get(price.instanceType);
-    if (listed === undefined) return price;
-    const since = listed.effective === undefined ? '' : `, in force since ${listed.effective}`;
-    const note = `AWS Price List${since}, read ${days < 1 ? 'today' : `${days} days ago`}`;
-    return { ...price, hourlyUsd: listed.hourlyUsd, basis: 'asked', note };
-  });
-  const named = new Set(view.onDemandPrices.map(({ instanceType }) => instanceType));
-  // Newer than the snapshot: a type that only the list knows.
-  const fresh = list.prices
-    .filter(({ instanceType }) => wanted.includes(instanceType) && !named.has(instanceType))
-    .map(({ instanceType, hourlyUsd }): OnDemandPrice => {
-      return { instanceType, hourlyUsd, basis: 'asked', note: 'AWS Price List, unknown to the snapshot' };
-    });
-  return { ...view, onDemandPrices: [...onDemandPrices, ...fresh] };
-}
-
 /** A stored view brought up to date: what was kept since it was read takes the place of what it says. */
 export function refreshedBy(
   samples: readonly MarketSample[],
@@ -146,7 +119,7 @@ export function refreshedBy(
   const since = samples.filter(({ at }) => at >= question.readAt);
   const age = Math.max(0, (question.now.getTime() - Date.parse(question.readAt)) / 1_000);
   const scores = keptScores(since, question);
-  const prices = keptPrices(since, typesOf(question.compute));
+  const prices = keptPrices(since, typesOf(question.compute, question.hardware));
   const scored = new Set(scores.map((each) => named(each.zoneId, each.nodes)));
   const priced = new Set(prices.map((each) => named(each.zoneId, each.instanceType)));
   return {

@@ -2,7 +2,7 @@
  * How fast each topology is beside the one that the work is stated for. Where an attempt has trained the figure is
  * measured; elsewhere the throughput model extrapolates from what was measured, or from data sheets, and says how surely.
  */
-import { instanceFacts } from '../catalog/catalog.ts';
+import { type FactsOf, instanceFacts } from '../catalog/catalog.ts';
 import type { AttemptRecord, Progress, Topology } from '../records.ts';
 import { forecastStep, type HelperGroup, type Measured, type Workload, workloadOf } from './throughput.ts';
 import type { GangTopology } from './topologies.ts';
@@ -85,11 +85,15 @@ export function paceModel(
   reference: Shape | undefined,
   measured: readonly MeasuredPace[],
   helpers: readonly HelperGroup[] = [],
+  hardware: FactsOf = instanceFacts,
 ): PaceModel {
-  if (reference === undefined || instanceFacts(reference.instanceType) === undefined)
+  if (reference === undefined || hardware(reference.instanceType) === undefined)
     return { paceOf: () => ({ ...REFERENCE_PACE, basis: 'unknown' }) };
-  const known = measured.filter(({ instanceType }) => instanceFacts(instanceType) !== undefined);
-  const helping = helpers.filter(({ instanceType }) => instanceFacts(instanceType) !== undefined);
+  const known = measured.filter(({ instanceType }) => hardware(instanceType) !== undefined);
+  const helping: Helping = {
+    hardware,
+    helpers: helpers.filter(({ instanceType }) => hardware(instanceType) !== undefined),
+  };
   const sources = (known.length > 0 ? pooled(known) : [priorOf(reference)]).map((each) =>
     sourceOf(each, helping),
   );
@@ -101,7 +105,7 @@ export function paceModel(
     ...(seen === undefined ? {} : { workload: seen.workload }),
     paceOf(topology) {
       if (sameShape(topology, reference)) return REFERENCE_PACE;
-      if (instanceFacts(topology.instanceType) === undefined) return { ...REFERENCE_PACE, basis: 'unknown' };
+      if (hardware(topology.instanceType) === undefined) return { ...REFERENCE_PACE, basis: 'unknown' };
       const there = combine(sources, topology, helping);
       return {
         factor: there.stepSeconds / own.stepSeconds,
@@ -158,7 +162,13 @@ interface Source {
   readonly uncertainty: number;
 }
 
-function sourceOf(measured: MeasuredPace, helpers: readonly HelperGroup[]): Source {
+/** What is the same for every topology. */
+interface Helping {
+  readonly helpers: readonly HelperGroup[];
+  readonly hardware: FactsOf;
+}
+
+function sourceOf(measured: MeasuredPace, { helpers, hardware }: Helping): Source {
   const uses: Pick<Measured, 'acceleratorUse' | 'cpuUse'> = {
     acceleratorUse: measured.acceleratorUse ?? PRIOR_USE.acceleratorUse,
     cpuUse: measured.cpuUse ?? PRIOR_USE.cpuUse,
@@ -167,21 +177,22 @@ function sourceOf(measured: MeasuredPace, helpers: readonly HelperGroup[]): Sour
     measured.checkpointBytes === undefined
       ? PRIOR_GRADIENT_BYTES
       : measured.checkpointBytes / CHECKPOINT_PER_GRADIENT;
-  const cpuOnly = instanceFacts(measured.instanceType)?.acceleratorCount === 0;
-  const workload = workloadOf({
-    ...measured,
-    ...uses,
-    // Without an accelerator the CPUs do all the work, whatever the mean over data loading says.
-    ...(cpuOnly ? { acceleratorUse: 0, cpuUse: 1 } : {}),
-    gradientBytes,
-    helpers: measured.helpers ?? helpers,
-  });
+  const cpuOnly = hardware(measured.instanceType)?.acceleratorCount === 0;
+  const beside = { ...measured, helpers: measured.helpers ?? helpers };
+  const workload = workloadOf(
+    {
+      ...beside,
+      ...uses,
+      // Without an accelerator the CPUs do all the work, whatever the mean over data loading says.
+      ...(cpuOnly ? { acceleratorUse: 0, cpuUse: 1 } : {}),
+      gradientBytes,
+    },
+    hardware,
+  );
   return {
     measured,
     workload,
-    scale:
-      measured.stepSeconds /
-      forecastStep(workload, { ...measured, helpers: measured.helpers ?? helpers }).stepSeconds,
+    scale: measured.stepSeconds / forecastStep(workload, beside, hardware).stepSeconds,
     uncertainty: Math.hypot(
       Math.max(OF_A_MEAN, OF_ONE_STEP / Math.sqrt(measured.steps)),
       measured.cpuUse === undefined && !cpuOnly ? USE_UNKNOWN : 0,
@@ -193,13 +204,13 @@ function sourceOf(measured: MeasuredPace, helpers: readonly HelperGroup[]): Sour
 function combine(
   sources: readonly Source[],
   topology: Shape,
-  helpers: readonly HelperGroup[],
+  { helpers, hardware }: Helping,
 ): { readonly stepSeconds: number; readonly uncertainty: number } {
   let weights = 0;
   let sum = 0;
   for (const { measured, workload, scale, uncertainty } of sources) {
     const own = sameShape(measured, topology);
-    const forecast = forecastStep(workload, { ...topology, helpers: topology.helpers ?? helpers });
+    const forecast = forecastStep(workload, { ...topology, helpers: topology.helpers ?? helpers }, hardware);
     const spread = own
       ? Math.max(OF_A_MEAN, OF_ONE_STEP / Math.sqrt(measured.steps))
       : Math.hypot(uncertainty, forecast.uncertainty);

@@ -1,4 +1,6 @@
 /** The Place state: decides where the next attempt of a run goes, and stores the decision with its numbers. */
+import { type FactsOf, snapshotDates } from '../catalog/catalog.ts';
+import { factsWith, type ReadFacts } from '../catalog/hardware.ts';
 import { RunNotFoundError } from '../errors.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Clock } from '../ports.ts';
@@ -8,10 +10,11 @@ import { attemptTimeoutSeconds } from './attempt-timeout.ts';
 import { choosePlacement } from './choose.ts';
 import { encounterOf, sightingsOfOthers } from './encounters.ts';
 import { formerRunOf } from './former-runs.ts';
-import { HELPER_TYPES } from './helpers.ts';
+import { helperTypesOf } from './helpers.ts';
 import type { MarketSample } from './market-history.ts';
-import { filledFrom, type MemoryQuestion, pricedFrom, samplesFor } from './market-memory.ts';
+import { filledFrom, type MemoryQuestion, samplesFor } from './market-memory.ts';
 import type { MarketSource, MarketView } from './port.ts';
+import { pricedFrom } from './priced-from-list.ts';
 import { readMarket } from './read-market.ts';
 import { type RegionDeps, readElsewhere } from './regions.ts';
 import { type PlacementInput, storedPart } from './situation.ts';
@@ -28,6 +31,7 @@ export interface PlaceDeps {
     | 'listEncounters'
     | 'listSamples'
     | 'getListPrices'
+    | 'getHardware'
   >;
   readonly market: MarketSource;
   /** Asked only for a pipeline that names other regions. */
@@ -78,35 +82,35 @@ async function questionFor(
   { run, declaration, attempts, now }: Known,
 ): Promise<PlacementInput> {
   const { compute, limits, training } = declaration;
-  const priced = [...typesOf(compute), ...helperTypesOf(compute)];
-  const read = async (source: MarketSource): Promise<MarketView> => {
-    const view = await readMarket(source, {
-      gangs: gangsOf(compute),
-      spot: compute.market !== 'on-demand',
-      alsoPriced: helperTypesOf(compute),
-    });
-    const question = { compute, region: source.region, now };
-    const [samples, list] = await Promise.all([
-      remembered(deps, view, question),
-      deps.runs.getListPrices(source.region),
-    ]);
-    return pricedFrom(list, filledFrom(samples, view, question), { wanted: priced, now });
-  };
+  const read = await readHardware(deps, compute);
+  const facts = factsWith(read);
+  const types = typesOf(compute, facts);
+  const wanted = [...types, ...helperTypesOf(compute)];
+  const readView = (source: MarketSource) => viewOf(deps, source, { compute, facts, wanted, now });
   const progress = newestProgress(attempts);
   const [market, sightings, former] = await Promise.all([
-    read(deps.market),
-    sightingsOfOthers(deps.runs, { runId: run.runId, instanceTypes: typesOf(compute), now }),
+    readView(deps.market),
+    sightingsOfOthers(deps.runs, { runId: run.runId, instanceTypes: types, now }),
     formerRunOf(deps.runs, run),
   ]);
   const checkpointBytes = progress?.checkpointBytes ?? former?.checkpointBytes;
   const elsewhere = deps.regions
-    ? await readElsewhere(deps.regions, { run, home: market.region, attempts, checkpointBytes, read })
+    ? await readElsewhere(deps.regions, {
+        run,
+        home: market.region,
+        attempts,
+        checkpointBytes,
+        read: readView,
+        listPrices: (region) => deps.runs.getListPrices(region),
+        now,
+      })
     : [];
   return {
     compute,
     limits,
     training,
-    market,
+    market: { ...market, notes: [...market.notes, ...read.map(noteOn)] },
+    ...(read.length === 0 ? {} : { hardware: read }),
     ...(elsewhere.length === 0 ? {} : { elsewhere }),
     closedAt: run.closedAt ?? run.createdAt,
     now: now.toISOString(),
@@ -119,6 +123,52 @@ async function questionFor(
   };
 }
 
+interface Viewed {
+  readonly compute: Pipeline['compute'];
+  readonly facts: FactsOf;
+  readonly wanted: readonly string[];
+  readonly now: Date;
+}
+
+/** A region's market, with what is kept of it where it does not answer. */
+async function viewOf(
+  deps: PlaceDeps,
+  source: MarketSource,
+  { compute, facts, wanted, now }: Viewed,
+): Promise<MarketView> {
+  const view = await readMarket(source, {
+    gangs: gangsOf(compute, facts),
+    spot: compute.market !== 'on-demand',
+    alsoPriced: helperTypesOf(compute),
+  });
+  const zoneIds = view.zones.map(({ zoneId }) => zoneId);
+  const question = {
+    compute,
+    hardware: facts,
+    region: source.region,
+    now,
+    ...(zoneIds.length === 0 ? {} : { zoneIds }),
+  };
+  const [samples, list] = await Promise.all([
+    remembered(deps, view, question),
+    deps.runs.getListPrices(source.region),
+  ]);
+  return pricedFrom(list, filledFrom(samples, view, question), { wanted, now });
+}
+
+/** Of the types that the pipeline may use, what EC2 says otherwise than the snapshot. */
+async function readHardware(
+  { runs }: PlaceDeps,
+  compute: Pipeline['compute'],
+): Promise<readonly ReadFacts[]> {
+  const read = (await runs.getHardware())?.facts ?? [];
+  const types = new Set([...typesOf(compute, factsWith(read)), ...helperTypesOf(compute)]);
+  return read.filter(({ facts }) => types.has(facts.type));
+}
+
+const noteOn = ({ facts, readAt }: ReadFacts): string =>
+  `the hardware of ${facts.type} is EC2's of ${readAt.slice(0, 10)}, not the snapshot's of ${snapshotDates.instances}`;
+
 /** The market's history is read only where the market itself does not answer. */
 async function remembered(
   { runs }: PlaceDeps,
@@ -129,12 +179,6 @@ async function remembered(
   const priced = view.spotPrices.some(({ basis }) => basis === 'asked');
   return view.scores.length > 0 && priced ? [] : samplesFor(runs, question);
 }
-
-/** Those of the named groups, and those that may be added. */
-const helperTypesOf = ({ helpers = [], mayAddHelpers: may }: Pipeline['compute']): readonly string[] => [
-  ...helpers.map(({ instanceType }) => instanceType),
-  ...(may === undefined ? [] : (may.instanceTypes ?? HELPER_TYPES)),
-];
 
 /** The furthest that any attempt is proven to have come. */
 const newestProgress = (

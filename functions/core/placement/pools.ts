@@ -1,5 +1,5 @@
 /** The pools a pipeline allows, each with what is known of it; what is pruned keeps its reason. */
-import { instanceFacts } from '../catalog/catalog.ts';
+import { type FactsOf, instanceFacts } from '../catalog/catalog.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Pool, Topology, Transfer } from '../records.ts';
 import { adviseHelpers } from './helpers.ts';
@@ -48,6 +48,8 @@ export interface PoolsQuestion {
   readonly paceOf?: ((topology: GangTopology) => Pace) | undefined;
   /** As measured; without it no helpers are added. */
   readonly workload?: Workload | undefined;
+  /** Default: the snapshot's. */
+  readonly hardware?: FactsOf | undefined;
 }
 
 /** So many are weighed in full; those beyond are the dearest for their speed, on demand. */
@@ -101,9 +103,15 @@ interface View {
 }
 
 function poolsIn(view: View, question: PoolsQuestion): Pools {
-  const { compute, training, savedOn, paceOf } = question;
+  const { compute, training, savedOn, paceOf, hardware } = question;
   const { market } = view;
-  const { topologies, ruledOut } = topologiesOf({ compute, training, region: market.region, savedOn });
+  const { topologies, ruledOut } = topologiesOf({
+    compute,
+    training,
+    region: market.region,
+    savedOn,
+    hardware,
+  });
   const pruned: Pruned[] = ruledOut.map(({ topology, reason }) => ({
     pool: {
       instanceType: topology.instanceType,
@@ -163,11 +171,10 @@ const shapeOf = ({ nodes, acceleratorsPerNode, helpers }: GangTopology): Topolog
 function helpedBy(
   topology: GangTopology,
   market: MarketView,
-  { compute, workload }: PoolsQuestion,
+  { compute, workload, hardware = instanceFacts }: PoolsQuestion,
 ): readonly GangTopology[] {
   const may = compute.mayAddHelpers;
-  if (may === undefined || workload === undefined || instanceFacts(topology.instanceType) === undefined)
-    return [];
+  if (may === undefined || workload === undefined || hardware(topology.instanceType) === undefined) return [];
   const advice = adviseHelpers({
     workload,
     instanceType: topology.instanceType,
@@ -175,6 +182,7 @@ function helpedBy(
     region: market.region,
     candidates: may.instanceTypes,
     maximumNodes: may.maximumNodes,
+    hardware,
     priceOf: (type) => market.onDemandPrices.find((each) => each.instanceType === type)?.hourlyUsd,
   });
   return advice?.helpers === undefined

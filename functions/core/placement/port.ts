@@ -1,4 +1,5 @@
 /** What placement asks of the market. The adapter is functions/aws/market.ts; every failure is a value. */
+import type { ListPrice, TransferPrice } from '../catalog/price-list.ts';
 
 /** Why something could not be learned. Placement goes on with what is known and says so. */
 export type MarketFailure = 'throttled' | 'configurationLimit' | 'notAuthorised' | 'unavailable';
@@ -49,6 +50,17 @@ export interface MarketSource {
   spotPrices(types: readonly string[]): Promise<Answer<readonly SpotPrice[]>>;
   zones(): Promise<Answer<readonly Zone[]>>;
   onDemandPrices(types: readonly string[]): Promise<Answer<readonly OnDemandPrice[]>>;
+}
+
+/** What refreshes the catalog's snapshot; the adapters are functions/aws/price-list.ts and instance-types.ts. */
+export interface CatalogSource {
+  /** SageMaker's On-Demand prices for training. */
+  trainingPrices(types: readonly string[], region: string): Promise<Answer<readonly ListPrice[]>>;
+  /** EC2's On-Demand prices. */
+  ec2Prices(types: readonly string[], region: string): Promise<Answer<readonly ListPrice[]>>;
+  transferPrices(from: string, others: readonly string[]): Promise<Answer<readonly TransferPrice[]>>;
+  /** Entries as DescribeInstanceTypes gives them in the data's own region, unchecked. */
+  instanceTypes(types: readonly string[]): Promise<Answer<readonly unknown[]>>;
 }
 
 /** Everything the market said, with a note for whatever it did not. */

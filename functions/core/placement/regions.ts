@@ -1,4 +1,5 @@
 /** The other regions that a pipeline names: their markets, what moving there costs, and whether anything can be launched. */
+import type { ListPrices } from '../catalog/price-list.ts';
 import type { RunRecord } from '../records.ts';
 import type { RegionView } from './pools.ts';
 import type { MarketSource, MarketView } from './port.ts';
@@ -19,27 +20,32 @@ export interface RegionsQuestion {
   readonly attempts: PlacementInput['attempts'];
   readonly checkpointBytes: number | undefined;
   readonly read: (source: MarketSource) => Promise<MarketView>;
+  /** What was last read of the AWS Price List for a region. */
+  readonly listPrices: (region: string) => Promise<ListPrices | undefined>;
+  readonly now: Date;
 }
 
 /** One view for each named region but the data's own. */
 export async function readElsewhere(
   deps: RegionDeps,
-  { run, home, attempts, checkpointBytes, read }: RegionsQuestion,
+  { run, home, attempts, checkpointBytes, read, listPrices, now }: RegionsQuestion,
 ): Promise<readonly RegionView[]> {
   const named = (run.declaration?.compute.regions ?? []).filter(({ name }) => name !== home);
   if (named.length === 0) return [];
-  const datasetBytes = await deps.datasetBytes(run);
+  const [datasetBytes, homePrices] = await Promise.all([deps.datasetBytes(run), listPrices(home)]);
   const source = run.declaration?.training.source ?? '';
   return Promise.all(
     named.map(async ({ name, vpc }): Promise<RegionView> => {
-      const [market, closed] = await Promise.all([
+      const [market, closed, pricesThere] = await Promise.all([
         read(deps.market(name)),
         closedBy(source, name) ?? deps.whyClosed(name),
+        listPrices(name),
       ]);
+      const rates = { there: { list: homePrices, now }, back: { list: pricesThere, now } };
       return {
         market,
         ...(vpc === undefined ? {} : { vpc }),
-        transfer: transferOf({ home, region: name, datasetBytes, checkpointBytes, attempts }),
+        transfer: transferOf({ home, region: name, datasetBytes, checkpointBytes, attempts, rates }),
         ...(closed === undefined ? {} : { closed }),
       };
     }),

@@ -3,12 +3,15 @@
  * planned: equal questions are one, those of the last day come first, and what does not fit is left with its reason.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
  */
+import type { FactsOf } from '../catalog/catalog.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { AskedQuestion } from './market-history.ts';
 import { gangsOf } from './topologies.ts';
 
 export interface ScoreNeed {
+  /** Of the question as it is asked: in other regions than the data's own it begins with their name. */
   readonly key: string;
+  readonly region: string;
   readonly instanceTypes: readonly string[];
   /** Of the gang, rounded up to a power of two. */
   readonly nodes: number;
@@ -21,20 +24,54 @@ export const QUESTIONS_A_DAY = 20;
 export const questionKey = (types: readonly string[], nodes: number): string =>
   `${2 ** Math.ceil(Math.log2(Math.max(1, nodes)))} x ${[...new Set(types)].sort().join(' ')}`;
 
-/** One need for each distinct question of the pipelines that may use Spot. */
-export function scoreNeeds(computes: readonly Pipeline['compute'][]): readonly ScoreNeed[] {
+/** Where a placement of this pipeline asks the market: at home always, and in every region that it names. */
+export const regionsOf = ({ regions = [] }: Pipeline['compute'], home: string): readonly string[] => [
+  ...new Set([home, ...regions.map(({ name }) => name)]),
+];
+
+export interface Site {
+  /** The data's own region. */
+  readonly home: string;
+  /** Default: the snapshot's. */
+  readonly hardware?: FactsOf | undefined;
+}
+
+/**
+ * One need for each distinct question of the pipelines that may use Spot: a region is a part of the question. Those that
+ * most pipelines share come first, and of equal ones the data's own region.
+ */
+export function scoreNeeds(
+  computes: readonly Pipeline['compute'][],
+  { home, hardware }: Site,
+): readonly ScoreNeed[] {
   const byKey = new Map<string, { readonly need: ScoreNeed; readonly wanted: number }>();
-  for (const compute of computes) {
-    if (compute.market === 'on-demand') continue;
-    for (const { instanceTypes, nodes } of gangsOf(compute)) {
-      const key = questionKey(instanceTypes, nodes);
-      const wanted = (byKey.get(key)?.wanted ?? 0) + 1;
-      byKey.set(key, { need: { key, instanceTypes: [...new Set(instanceTypes)].sort(), nodes }, wanted });
-    }
-  }
+  for (const compute of computes.filter(({ market }) => market !== 'on-demand'))
+    for (const gang of gangsOf(compute, hardware))
+      for (const region of regionsOf(compute, home)) {
+        const need = needOf(gang, region, home);
+        byKey.set(need.key, { need, wanted: (byKey.get(need.key)?.wanted ?? 0) + 1 });
+      }
+  const isAway = ({ region }: ScoreNeed): number => Number(region !== home);
   return [...byKey.values()]
-    .toSorted((a, b) => b.wanted - a.wanted || a.need.key.localeCompare(b.need.key))
+    .toSorted(
+      (a, b) =>
+        b.wanted - a.wanted || isAway(a.need) - isAway(b.need) || a.need.key.localeCompare(b.need.key),
+    )
     .map(({ need }) => need);
+}
+
+function needOf(
+  { instanceTypes, nodes }: { readonly instanceTypes: readonly string[]; readonly nodes: number },
+  region: string,
+  home: string,
+): ScoreNeed {
+  const key = questionKey(instanceTypes, nodes);
+  return {
+    key: region === home ? key : `${region}: ${key}`,
+    region,
+    instanceTypes: [...new Set(instanceTypes)].sort(),
+    nodes,
+  };
 }
 
 /** @param asked of the last 24 hours: they count against the limit whether they are asked again or not */

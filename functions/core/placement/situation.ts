@@ -1,4 +1,5 @@
 /** What a placement is decided from, and what follows from it. */
+import { factsWith, type ReadFacts } from '../catalog/hardware.ts';
 import { deadlineHoursOf, type Pipeline } from '../pipeline.ts';
 import type { AttemptRecord, Progress } from '../records.ts';
 import { restartOf, safeWorkOf } from './assess.ts';
@@ -34,6 +35,8 @@ export interface PlacementInput {
   readonly helpersHourlyUsd?: number | undefined;
   /** What other runs met in these pools. */
   readonly sightings?: readonly Sighting[] | undefined;
+  /** What was read of EC2 of the types in question, where it is not what the snapshot says. */
+  readonly hardware?: readonly ReadFacts[] | undefined;
 }
 
 /** What a decision is stored with, beside what the run and its attempts hold: with both it can be put again exactly. */
@@ -51,6 +54,7 @@ export const storedPart = (input: PlacementInput): StoredQuestion => ({
   expectedOn: input.expectedOn,
   formerPaces: input.formerPaces,
   helpersHourlyUsd: input.helpersHourlyUsd,
+  ...(input.hardware === undefined ? {} : { hardware: input.hardware }),
 });
 
 /** Everything the decision is made from, derived once. */
@@ -100,6 +104,7 @@ export function situationOf(input: PlacementInput): Situation {
     reference,
     paces.length > 0 ? paces : (input.formerPaces ?? []),
     input.compute.helpers,
+    factsWith(input.hardware),
   );
   const { candidates, pruned } = poolsFor(input, model);
   const seen = [...(input.sightings ?? []), ...sightingsOf(input.attempts)];
@@ -156,8 +161,12 @@ function referenceOf(input: PlacementInput, paces: readonly MeasuredPace[]): Sha
   return (
     paces.at(-1) ??
     input.expectedOn ??
-    topologiesOf({ compute: input.compute, training: input.training, region: input.market.region })
-      .topologies[0]
+    topologiesOf({
+      compute: input.compute,
+      training: input.training,
+      region: input.market.region,
+      hardware: factsWith(input.hardware),
+    }).topologies[0]
   );
 }
 
@@ -175,6 +184,7 @@ const poolsFor = (input: PlacementInput, model: PaceModel): ReturnType<typeof po
     savedOn: savedOn(input),
     paceOf: (topology) => model.paceOf(topology),
     workload: model.workload,
+    hardware: factsWith(input.hardware),
   });
 
 interface Base {

@@ -1,7 +1,7 @@
 /** The table that explains a placement, and the sentence above it. */
-import { instanceFacts } from '../catalog/catalog.ts';
+import { factsWith } from '../catalog/hardware.ts';
 import { deadlineHoursOf } from '../pipeline.ts';
-import type { PoolAssessment } from '../records.ts';
+import type { PoolAssessment, Transfer } from '../records.ts';
 import type { Assessed } from './assess.ts';
 import { adviseHelpers } from './helpers.ts';
 import type { Pruned } from './pools.ts';
@@ -127,7 +127,7 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
   parts.push(...aboutHelpers(chosen, situation));
   if (candidate.transfer)
     parts.push(
-      `${candidate.transfer.gigabytes.toFixed(1)} GB are copied to ${candidate.pool.region ?? ''} and back for $${candidate.transfer.usd.toFixed(2)}`,
+      `${candidate.transfer.gigabytes.toFixed(1)} GB are copied to ${candidate.pool.region ?? ''} and back for $${candidate.transfer.usd.toFixed(2)}${known(candidate.transfer)}`,
     );
   const { patienceHours, valueOfTimeUsdPerHour } = input.limits;
   if (valueOfTimeUsdPerHour !== undefined)
@@ -148,9 +148,12 @@ function aboutHelpers({ candidate }: Assessed, { input, workload }: Situation): 
   const { helpersHourlyUsd, topology, pool } = candidate;
   const added = topology.helpers?.map(({ instanceType, nodes }) => `${nodes} x ${instanceType}`).join(', ');
   if (added !== undefined)
+const known = ({ priceNote }: Transfer): string => (priceNote === undefined ? '' : ` (${priceNote})`);
+
     return [`${added} added, because the hosts set the pace: $${helpersHourlyUsd.toFixed(2)} an hour`];
   if (helpersHourlyUsd > 0) return [`helper groups add $${helpersHourlyUsd.toFixed(2)} an hour to every row`];
-  if (workload === undefined || instanceFacts(pool.instanceType) === undefined) return [];
+  const hardware = factsWith(input.hardware);
+  if (workload === undefined || hardware(pool.instanceType) === undefined) return [];
   const advice = adviseHelpers({
     workload,
     instanceType: pool.instanceType,
@@ -160,6 +163,7 @@ function aboutHelpers({ candidate }: Assessed, { input, workload }: Situation): 
   return advice?.helpers === undefined ? [] : [`${advice.reason}: see compute.helpers`];
 }
 
+    hardware,
 /** Nine times out of ten. */
 function spread({ workSeconds, candidate }: Assessed): string {
   const { uncertainty } = candidate.pace;

@@ -4,7 +4,7 @@
  * it predicts others, the less surely the less they have in common.
  */
 import { acceleratorSpeed, VCPU_SPEED } from '../catalog/accelerators.ts';
-import { type InstanceFacts, instanceFacts } from '../catalog/catalog.ts';
+import { type FactsOf, type InstanceFacts, instanceFacts } from '../catalog/catalog.ts';
 
 /** What an attempt measured, as the doctor reads it. */
 export interface Measured {
@@ -71,22 +71,22 @@ const EFA_SHARE = 0.8;
 /** Of a gradient exchange, this share hides behind the backward pass. A stated prior. */
 const HIDDEN_EXCHANGE = 0.5;
 
-const factsOf = (type: string): InstanceFacts => {
-  const facts = instanceFacts(type);
+const factsIn = (hardware: FactsOf, type: string): InstanceFacts => {
+  const facts = hardware(type);
   if (!facts)
     throw new UnknownTypeError(`the catalog does not know ${type}: name a type of functions/core/catalog`);
   return facts;
 };
 
-const helperVcpus = (helpers: Helpers | undefined): number =>
+const helperVcpus = (helpers: Helpers | undefined, hardware: FactsOf): number =>
   (helpers === undefined ? [] : [helpers].flat()).reduce(
-    (sum, { instanceType, nodes }) => sum + factsOf(instanceType).vcpu * nodes * HELPER_WORTH,
+    (sum, { instanceType, nodes }) => sum + factsIn(hardware, instanceType).vcpu * nodes * HELPER_WORTH,
     0,
   );
 
 /** What one step costs of each resource, from a measurement of any topology. */
-export function workloadOf(measured: Measured): Workload {
-  const facts = factsOf(measured.instanceType);
+export function workloadOf(measured: Measured, hardware: FactsOf = instanceFacts): Workload {
+  const facts = factsIn(hardware, measured.instanceType);
   const hostBound = measured.cpuUse >= HOST_SATURATED && measured.cpuUse > measured.acceleratorUse;
   const hostShare = hostBound ? 1 : Math.min(1, measured.cpuUse / 0.95);
   return {
@@ -94,7 +94,9 @@ export function workloadOf(measured: Measured): Workload {
     acceleratorSeconds:
       measured.stepSeconds * measured.acceleratorUse * facts.acceleratorCount * measured.nodes,
     vcpuSeconds:
-      measured.stepSeconds * hostShare * (facts.vcpu * measured.nodes + helperVcpus(measured.helpers)),
+      measured.stepSeconds *
+      hostShare *
+      (facts.vcpu * measured.nodes + helperVcpus(measured.helpers, hardware)),
     preparedBytes: (measured.preparedBytesPerStep ?? 0) * measured.nodes,
     gradientBytes: measured.gradientBytes ?? 0,
   };
@@ -103,12 +105,13 @@ export function workloadOf(measured: Measured): Workload {
 export function forecastStep(
   workload: Workload,
   { instanceType, nodes, helpers }: TopologyChoice,
+  hardware: FactsOf = instanceFacts,
 ): StepForecast {
-  const facts = factsOf(instanceType);
-  const helperVcpu = helperVcpus(helpers);
+  const facts = factsIn(hardware, instanceType);
+  const helperVcpu = helperVcpus(helpers, hardware);
   const vcpu = facts.vcpu * nodes + helperVcpu;
   const remoteShare = helperVcpu / vcpu;
-  const load = loadOn(workload, facts);
+  const load = loadOn(workload, facts, hardware);
   const resources = {
     accelerator: load.acceleratorSeconds / Math.max(1, facts.acceleratorCount * nodes),
     host: load.vcpuSeconds / vcpu,
@@ -141,8 +144,12 @@ interface Load {
 }
 
 /** What a step asks of this type's accelerator or, where it has none, of its vCPUs. */
-function loadOn({ measuredOn, acceleratorSeconds, vcpuSeconds }: Workload, there: InstanceFacts): Load {
-  const here = factsOf(measuredOn);
+function loadOn(
+  { measuredOn, acceleratorSeconds, vcpuSeconds }: Workload,
+  there: InstanceFacts,
+  hardware: FactsOf,
+): Load {
+  const here = factsIn(hardware, measuredOn);
   const [from, to] = [speedOf(here), speedOf(there)];
   if (here.acceleratorCount > 0 && there.acceleratorCount > 0) {
     const same =

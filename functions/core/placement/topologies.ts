@@ -2,7 +2,7 @@
  * The topologies that a pipeline allows: its own types and nodes, or all that have what it needs. What SageMaker or the
  * strategy would not take is ruled out before any price is asked, each with its reason.
  */
-import { catalogTypes, type InstanceFacts, instanceFacts } from '../catalog/catalog.ts';
+import { catalogTypes, type FactsOf, type InstanceFacts, instanceFacts } from '../catalog/catalog.ts';
 import { imageFor } from '../launch/images.ts';
 import { trainingType } from '../launch/training-types.ts';
 import type { Pipeline } from '../pipeline.ts';
@@ -28,6 +28,8 @@ export interface TopologyQuestion {
   readonly region: string;
   /** What wrote the newest checkpoint; undefined before the first. */
   readonly savedOn?: GangTopology | undefined;
+  /** Default: the snapshot's. */
+  readonly hardware?: FactsOf | undefined;
 }
 
 type Needs = NonNullable<Pipeline['compute']['needs']>;
@@ -38,7 +40,7 @@ export function topologiesOf(question: TopologyQuestion): {
 } {
   const topologies: GangTopology[] = [];
   const ruledOut: RuledOut[] = [];
-  for (const { topology, reason } of proposals(question.compute)) {
+  for (const { topology, reason } of proposals(question.compute, question.hardware)) {
     const why = reason ?? whyNot(topology, question);
     if (why === undefined) topologies.push(topology);
     else ruledOut.push({ topology, reason: why });
@@ -49,9 +51,10 @@ export function topologiesOf(question: TopologyQuestion): {
 /** Every type that may be asked about, and for how many nodes: one question of the market for each size of the gang. */
 export function gangsOf(
   compute: Pipeline['compute'],
+  hardware?: FactsOf,
 ): readonly { readonly nodes: number; readonly instanceTypes: readonly string[] }[] {
   const byNodes = new Map<number, string[]>();
-  for (const { topology, reason } of proposals(compute)) {
+  for (const { topology, reason } of proposals(compute, hardware)) {
     if (reason !== undefined) continue;
     const types = byNodes.get(topology.nodes) ?? [];
     if (!types.includes(topology.instanceType)) types.push(topology.instanceType);
@@ -61,8 +64,8 @@ export function gangsOf(
 }
 
 /** Every type of every gang. */
-export const typesOf = (compute: Pipeline['compute']): readonly string[] => [
-  ...new Set(gangsOf(compute).flatMap(({ instanceTypes }) => instanceTypes)),
+export const typesOf = (compute: Pipeline['compute'], hardware?: FactsOf): readonly string[] => [
+  ...new Set(gangsOf(compute, hardware).flatMap(({ instanceTypes }) => instanceTypes)),
 ];
 
 interface Proposal {
@@ -70,12 +73,20 @@ interface Proposal {
   readonly reason?: string;
 }
 
-function proposals({ needs, instanceTypes, nodes }: Pipeline['compute']): readonly Proposal[] {
+function proposals(
+  { needs, instanceTypes, nodes }: Pipeline['compute'],
+  hardware: FactsOf = instanceFacts,
+): readonly Proposal[] {
+  const gang = (instanceType: string, count: number): GangTopology => ({
+    instanceType,
+    nodes: count,
+    acceleratorsPerNode: hardware(instanceType)?.acceleratorCount ?? 0,
+  });
   if (needs === undefined)
     return [...new Set(instanceTypes)].map((instanceType) => ({ topology: gang(instanceType, nodes) }));
   const types = [...new Set(instanceTypes ?? catalogTypes())];
   return types.flatMap((instanceType): readonly Proposal[] => {
-    const facts = instanceFacts(instanceType);
+    const facts = hardware(instanceType);
     if (facts === undefined)
       return [{ topology: gang(instanceType, 1), reason: `the catalog does not know ${instanceType}` }];
     const lacking = facts.acceleratorCount > 0 ? lackOfAccelerators(facts, needs) : lackOfCpus(facts, needs);
@@ -85,10 +96,6 @@ function proposals({ needs, instanceTypes, nodes }: Pipeline['compute']): readon
     if (lacking !== undefined) return [{ topology, reason: lacking }];
     return nodesOf(facts, needs).map((count) => ({ topology: gang(instanceType, count) }));
   });
-}
-
-function gang(instanceType: string, nodes: number): GangTopology {
-  return { instanceType, nodes, acceleratorsPerNode: instanceFacts(instanceType)?.acceleratorCount ?? 0 };
 }
 
 const NO_CANDIDATE = Symbol('no candidate');

@@ -1,6 +1,7 @@
 /** What training in another region than the data's costs in money and time before the first step, and on the way back. */
-import { transferUsdPerGigabyte } from '../catalog/transfer.ts';
+import type { ListPrices } from '../catalog/price-list.ts';
 import type { AttemptRecord, Transfer } from '../records.ts';
+import { transferRate } from './priced-from-list.ts';
 
 export interface TransferQuestion {
   readonly home: string;
@@ -9,6 +10,14 @@ export interface TransferQuestion {
   readonly datasetBytes?: number | undefined;
   readonly checkpointBytes?: number | undefined;
   readonly attempts: readonly AttemptRecord[];
+  /** What the AWS Price List says of either way; without it the snapshot's table counts. */
+  readonly rates?: { readonly there: ListRate; readonly back: ListRate } | undefined;
+}
+
+interface ListRate {
+  /** Of the region that the bytes leave. */
+  readonly list?: ListPrices | undefined;
+  readonly now: Date;
 }
 
 /** S3 copies between two regions, many objects at a time. A stated prior. */
@@ -23,12 +32,13 @@ export function transferOf(question: TransferQuestion): Transfer {
   const wasThere = attempts.some(({ placement }) => placement.pool.region === region);
   const last = attempts.at(-1)?.placement.pool.region;
   const there = (wasThere ? 0 : datasetBytes) + (last === region ? 0 : checkpointBytes);
-  const usd =
-    (there / GIGABYTE) * transferUsdPerGigabyte(home, region) +
-    (checkpointBytes / GIGABYTE) * transferUsdPerGigabyte(region, home);
+  const out = transferRate(home, region, question.rates?.there);
+  const back = transferRate(region, home, question.rates?.back);
+  const usd = (there / GIGABYTE) * out.usdPerGigabyte + (checkpointBytes / GIGABYTE) * back.usdPerGigabyte;
   return {
     gigabytes: (there + checkpointBytes) / GIGABYTE,
     usd,
     seconds: START_SECONDS + there / BYTES_PER_SECOND,
+    priceNote: out.note,
   };
 }

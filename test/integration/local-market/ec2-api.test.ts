@@ -13,6 +13,9 @@ import {
   paginateDescribeSpotPriceHistory,
 } from '@aws-sdk/client-ec2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describeHardware } from '../../../functions/aws/instance-types.ts';
+import { catalogTypes, offeredZoneIds } from '../../../functions/core/catalog/catalog.ts';
+import { readAnswer } from '../../../functions/core/catalog/hardware.ts';
 import { type LocalMarket, startLocalMarket } from '../../../local/market/market.ts';
 import { clientConfiguration, projectPython } from '../emulator.ts';
 
@@ -168,6 +171,14 @@ describe('DescribeSpotPriceHistory', () => {
 });
 
 describe('the catalog', () => {
+  it('is read whole, over all pages, past types that the region does not have, and says what the snapshot says', async () => {
+    const answer = await describeHardware(ec2, [...catalogTypes(), 'x9.huge']);
+    const readings = answer.kind === 'known' ? answer.value.map((each) => readAnswer(each)) : [answer];
+    const offered = catalogTypes().filter((type) => offeredZoneIds(type, 'us-east-1') !== undefined);
+    expect(readings.filter(({ kind }) => kind !== 'asInSnapshot')).toEqual([]);
+    expect(readings).toHaveLength(offered.length);
+  });
+
   it('is described by type, with a GPU where there is one', async () => {
     const { InstanceTypes } = await ec2.send(
       new DescribeInstanceTypesCommand({ InstanceTypes: ['p4d.24xlarge', 'c5.xlarge'] }),

@@ -2,9 +2,14 @@
 import { GetProductsCommand, PricingClient } from '@aws-sdk/client-pricing';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { listPrices } from '../../../functions/aws/price-list.ts';
-import { priceListRegion, priceOf } from '../../../functions/core/catalog/price-list.ts';
-import { pricedFrom } from '../../../functions/core/placement/market-memory.ts';
+import { ec2ListPrices, listPrices, transferPrices } from '../../../functions/aws/price-list.ts';
+import {
+  ec2PriceOf,
+  priceListRegion,
+  priceOf,
+  transferPriceOf,
+} from '../../../functions/core/catalog/price-list.ts';
+import { pricedFrom, transferRate } from '../../../functions/core/placement/priced-from-list.ts';
 import { market } from '../placement/fixtures.ts';
 
 const pricing = mockClient(PricingClient);
@@ -46,6 +51,57 @@ const row = (usd: string, change: { region?: string; unit?: string; name?: strin
     publicationDate: '2026-11-01T00:00:00Z',
   });
 
+interface Terms {
+  readonly usd: string;
+  readonly unit: string;
+}
+
+/** A row of another service, with the same terms. */
+const rowWith = (serviceCode: string, attributes: Readonly<Record<string, string>>, { usd, unit }: Terms) =>
+  JSON.stringify({
+    product: { sku: 'ABCD1234EFGH5678', attributes },
+    serviceCode,
+    terms: {
+      OnDemand: {
+        'ABCD1234EFGH5678.JRTCKXETXF': {
+          effectiveDate: '2026-11-01T00:00:00Z',
+          priceDimensions: { 'ABCD1234EFGH5678.JRTCKXETXF.6YS6EN2CT7': { unit, pricePerUnit: { USD: usd } } },
+        },
+      },
+      Reserved: {},
+    },
+  });
+
+const ec2Row = (usd: string, change: Readonly<Record<string, string>> = {}): string =>
+  rowWith(
+    'AmazonEC2',
+    {
+      regionCode: 'us-east-1',
+      instanceType: 'g5.xlarge',
+      operatingSystem: 'Linux',
+      tenancy: 'Shared',
+      preInstalledSw: 'NA',
+      capacitystatus: 'Used',
+      usagetype: 'BoxUsage:g5.xlarge',
+      ...change,
+    },
+    { usd, unit: 'Hrs' },
+  );
+
+const transferRow = (usd: string, change: Readonly<Record<string, string>> = {}): string =>
+  rowWith(
+    'AWSDataTransfer',
+    {
+      fromRegionCode: 'us-east-1',
+      toRegionCode: 'us-west-2',
+      transferType: 'InterRegion Outbound',
+      usagetype: 'USE1-USW2-AWS-Out-Bytes',
+      operation: '',
+      ...change,
+    },
+    { usd, unit: 'GB' },
+  );
+
 describe('a row of the Price List', () => {
   it('gives the hourly price and since when', () => {
     expect(priceOf(row('1.4080000000'), 'us-east-1')).toEqual({
@@ -64,6 +120,43 @@ describe('a row of the Price List', () => {
     ['that is no JSON', '{'],
   ])('%s is passed over', (_what, text) => {
     expect(priceOf(text, 'us-east-1')).toBeUndefined();
+  });
+});
+
+describe('a row of EC2', () => {
+  it('gives the hourly price on demand', () => {
+    const price = { instanceType: 'g5.xlarge', hourlyUsd: 1.006, effective: '2026-11-01' };
+    expect(ec2PriceOf(ec2Row('1.0060000000'), 'us-east-1')).toEqual(price);
+  });
+
+  it.each([
+    ['of another region', { regionCode: 'us-west-2' }],
+    ['with a licence', { preInstalledSw: 'SQL Std' }],
+    ['of another system', { operatingSystem: 'Windows' }],
+    ['of a host of its own', { tenancy: 'Dedicated' }],
+    ['of a reservation that is not used', { capacitystatus: 'UnusedCapacityReservation' }],
+  ])('%s is passed over', (_what, change) => {
+    expect(ec2PriceOf(ec2Row('1.0', change), 'us-east-1')).toBeUndefined();
+  });
+});
+
+describe('a row of transfer', () => {
+  const way = { from: 'us-east-1', to: 'us-west-2' };
+  it('gives the price of a gigabyte that leaves one region for another', () => {
+    const price = { to: 'us-west-2', usdPerGigabyte: 0.02, effective: '2026-11-01' };
+    expect(transferPriceOf(transferRow('0.0200000000'), way)).toEqual(price);
+  });
+
+  it.each([
+    ['of the way back', { fromRegionCode: 'us-west-2', toRegionCode: 'us-east-1' }],
+    ['to the internet', { transferType: 'AWS Outbound' }],
+    ['that comes in', { transferType: 'InterRegion Inbound' }],
+  ])('%s is passed over', (_what, change) => {
+    expect(transferPriceOf(transferRow('0.02', change), way)).toBeUndefined();
+  });
+
+  it('of no price is passed over', () => {
+    expect(transferPriceOf(transferRow('0.0000000000'), way)).toBeUndefined();
   });
 });
 
@@ -90,6 +183,21 @@ describe('the Price List', () => {
         { Type: 'TERM_MATCH', Field: 'component', Value: 'Training' },
         { Type: 'TERM_MATCH', Field: 'instanceName', Value: 'ml.g5.xlarge' },
       ],
+    });
+  });
+
+  it('is asked for EC2 and for transfer, and of two rows the dearer counts', async () => {
+    const client = new PricingClient({ region: 'us-east-1' });
+    pricing
+      .on(GetProductsCommand, { ServiceCode: 'AmazonEC2' })
+      .resolves({ PriceList: [ec2Row('1.0060000000')] })
+      .on(GetProductsCommand, { ServiceCode: 'AWSDataTransfer' })
+      .resolves({ PriceList: [transferRow('0.0100000000'), transferRow('0.0200000000')] });
+    expect(await ec2ListPrices(client, ['g5.xlarge'], 'us-east-1')).toMatchObject({
+      value: [{ instanceType: 'g5.xlarge', hourlyUsd: 1.006 }],
+    });
+    expect(await transferPrices(client, 'us-east-1', ['us-west-2', 'eu-west-1'])).toMatchObject({
+      value: [{ to: 'us-west-2', usdPerGigabyte: 0.02 }],
     });
   });
 
@@ -141,6 +249,38 @@ describe('prices that were read of the list', () => {
       { instanceType: 'g6.xlarge', hourlyUsd: 1.125, basis: 'listed' },
       { instanceType: 'g9.xlarge', hourlyUsd: 2, basis: 'asked' },
     ]);
+  });
+
+  it('of EC2 are the base of its Spot share, and of estimates', () => {
+    const ec2 = [
+      { instanceType: 'g5.xlarge', hourlyUsd: 1.1 },
+      { instanceType: 'g6.xlarge', hourlyUsd: 0.8 },
+      { instanceType: 'p9.48xlarge', hourlyUsd: 100, readAt: now.toISOString() },
+    ];
+    const view = market();
+    const onDemandPrices = view.onDemandPrices.map((each) => ({ ...each, basis: 'estimated' as const }));
+    const priced = pricedFrom(
+      { ...list, ec2 },
+      { ...view, onDemandPrices },
+      { wanted: [...wanted, 'p9.48xlarge'], now },
+    );
+    expect(priced.onDemandPrices).toMatchObject([
+      { instanceType: 'g5.xlarge', hourlyUsd: 1.7, ec2HourlyUsd: 1.1, basis: 'asked' },
+      { instanceType: 'g6.xlarge', hourlyUsd: 1, ec2HourlyUsd: 0.8, basis: 'estimated' },
+      { instanceType: 'g9.xlarge', hourlyUsd: 2, basis: 'asked' },
+      { instanceType: 'p9.48xlarge', hourlyUsd: expect.closeTo(115), ec2HourlyUsd: 100, basis: 'estimated' },
+    ]);
+  });
+
+  it('of transfer take the place of the table, each way by itself', () => {
+    const transfer = [{ to: 'us-west-2', usdPerGigabyte: 0.03, readAt: now.toISOString() }];
+    const known = { list: { ...list, transfer }, now };
+    expect(transferRate('us-east-1', 'us-west-2', known)).toEqual({
+      usdPerGigabyte: 0.03,
+      note: 'AWS Price List, read today',
+    });
+    expect(transferRate('us-west-2', 'us-east-1', known).note).toMatch(/^table of \d{4}-/);
+    expect(transferRate('us-east-1', 'us-east-2', known).usdPerGigabyte).toBe(0.01);
   });
 
   it('leave another region, and a world without them, as they were', () => {

@@ -5,7 +5,12 @@ import { collectScores } from '../../../functions/core/placement/collect.ts';
 import { encounterOf, sightingsOfOthers, summaryOf } from '../../../functions/core/placement/encounters.ts';
 import { formerRunOf } from '../../../functions/core/placement/former-runs.ts';
 import type { MarketSource } from '../../../functions/core/placement/port.ts';
-import { planQuestions, questionKey, scoreNeeds } from '../../../functions/core/placement/score-plan.ts';
+import {
+  planQuestions,
+  QUESTIONS_A_DAY,
+  questionKey,
+  scoreNeeds,
+} from '../../../functions/core/placement/score-plan.ts';
 import { fakeClock } from '../../fakes/clock.ts';
 import { memoryRunStore } from '../../fakes/run-store.ts';
 import {
@@ -22,13 +27,25 @@ import { market, ZONES } from './fixtures.ts';
 const TYPES = ['g5.xlarge', 'g6.xlarge', 'g4dn.xlarge'];
 const KEY = '2 x g4dn.xlarge g5.xlarge g6.xlarge';
 
-function source(asked: string[]): MarketSource {
-  const view = market();
+/** @param region its zones are named after it */
+function source(asked: string[], region = 'us-east-1'): MarketSource {
+  const home = market();
+  const zoneIn = (zoneId: string): string =>
+    region === home.region ? zoneId : zoneId.replace('use1', 'usw2');
+  const zoned = <T extends { readonly zoneId: string }>(rows: readonly T[]): readonly T[] =>
+    rows.map((each) => ({ ...each, zoneId: zoneIn(each.zoneId) }));
+  const view = {
+    ...home,
+    region,
+    scores: zoned(home.scores),
+    spotPrices: zoned(home.spotPrices),
+    zones: zoned(home.zones),
+  };
   const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
   return {
     region: view.region,
     scores: (types, nodes) => {
-      asked.push(questionKey(types, nodes));
+      asked.push(`${region === home.region ? '' : `${region}: `}${questionKey(types, nodes)}`);
       return known(view.scores);
     },
     spotPrices: () => known(view.spotPrices),
@@ -38,19 +55,23 @@ function source(asked: string[]): MarketSource {
 }
 
 let asked: string[];
+let declare: (name: string, compute: Readonly<Record<string, unknown>>) => void;
 let deps: Parameters<typeof collectScores>[0] & { readonly clock: ReturnType<typeof fakeClock> };
 
 beforeEach(async () => {
   asked = [];
   const runs = memoryRunStore();
   const texts = new Map<string, string>();
+  declare = (name, compute) => {
+    const declaration = { name, training: { strategy: 'ddp' }, compute };
+    texts.set(layout.pipeline(name), JSON.stringify(declaration));
+  };
   for (const [name, instanceTypes] of [
     ['one', TYPES],
     ['two', TYPES.toReversed()],
   ] as const) {
     await runs.ensurePipeline(name, { firstBatch: 1, at: AT });
-    const declaration = { name, training: { strategy: 'ddp' }, compute: { instanceTypes, nodes: 2 } };
-    texts.set(layout.pipeline(name), JSON.stringify(declaration));
+    declare(name, { instanceTypes, nodes: 2 });
   }
   await runs.ensurePipeline('gone', { firstBatch: 1, at: AT });
   const store = {
@@ -59,37 +80,16 @@ beforeEach(async () => {
       return Promise.resolve(text === undefined ? undefined : { text, etag: '' });
     },
   };
-  deps = { runs, store, market: source(asked), clock: fakeClock(AT) };
+  deps = {
+    runs,
+    store,
+    region: 'us-east-1',
+    market: (region) => source(asked, region),
+    clock: fakeClock(AT),
+  };
 });
 
 describe('collect-scores', () => {
-  it('reads the Price List once a day, at once for a new type, and keeps what it has when the list does not answer', async () => {
-    const listed: (readonly string[])[] = [];
-    let usd = 1.4;
-    const listPrices = (types: readonly string[]) => {
-      listed.push(types);
-      return Promise.resolve(
-        usd > 0
-          ? { kind: 'known' as const, notes: [], value: [{ instanceType: 'g5.xlarge', hourlyUsd: usd }] }
-          : { kind: 'unknown' as const, failure: 'unavailable' as const, message: 'no answer' },
-      );
-    };
-    const look = (seconds: number) => {
-      deps.clock.advance(seconds);
-      return collectScores({ ...deps, listPrices });
-    };
-    const kept = async () => (await deps.runs.getListPrices('us-east-1'))?.prices[0]?.hourlyUsd;
-    await look(0);
-    await look(3_600);
-    expect([listed.length, await kept()]).toEqual([1, 1.4]);
-    usd = 1.2;
-    await look(86_400);
-    expect([listed.length, await kept()]).toEqual([2, 1.2]);
-    usd = 0;
-    expect((await look(86_400)).notes.join()).toMatch(/list prices unknown \(unavailable\)/);
-    expect([listed.length, await kept()]).toEqual([3, 1.2]);
-  });
-
   it('asks one question for pipelines that want the same, and keeps scores and prices by family and zone', async () => {
     expect(await collectScores(deps)).toMatchObject({ questions: 1, samples: 9, notes: [] });
     expect(asked).toEqual([KEY]);
@@ -122,10 +122,42 @@ describe('collect-scores', () => {
       Promise.resolve({ kind: 'unknown' as const, failure: 'throttled' as const, message: 'slow down' });
     const done = await collectScores({
       ...deps,
-      market: { region: 'x', scores: silent, spotPrices: silent, onDemandPrices: silent, zones: silent },
+      market: (region) => ({
+        region,
+        scores: silent,
+        spotPrices: silent,
+        onDemandPrices: silent,
+        zones: silent,
+      }),
     });
     expect(done).toMatchObject({ samples: 0, questions: 1 });
     expect(done.notes).toHaveLength(4);
+  });
+
+  it('keeps the history of every region that a pipeline names, each question once', async () => {
+    const regions = [{ name: 'us-east-1' }, { name: 'us-west-2' }];
+    declare('far', { instanceTypes: TYPES, nodes: 2, regions });
+    await deps.runs.ensurePipeline('far', { firstBatch: 1, at: AT });
+    expect(await collectScores(deps)).toMatchObject({ questions: 2, samples: 18, notes: [] });
+    expect(asked).toEqual([KEY, `us-west-2: ${KEY}`]);
+    expect(await deps.runs.listSamples('g5', 'usw2-az1', AT)).toMatchObject([
+      { zoneId: 'usw2-az1', scores: { [KEY]: 6 }, spotUsd: { 'g5.xlarge': 0.4 } },
+    ]);
+  });
+
+  it('asks the new questions of other regions last when the day has room for few', async () => {
+    const far = ['eu-west-1', 'us-west-2', 'us-east-2', 'eu-central-1', 'ap-northeast-1'];
+    for (const nodes of [4, 8, 16, 32]) {
+      const name = `far-${nodes}`;
+      declare(name, { instanceTypes: TYPES, nodes, regions: far.map((each) => ({ name: each })) });
+      await deps.runs.ensurePipeline(name, { firstBatch: 1, at: AT });
+    }
+    const { notes, questions } = await collectScores(deps);
+    expect(questions).toBe(QUESTIONS_A_DAY);
+    expect(asked.slice(0, 5).every((key) => !key.includes(':'))).toBe(true);
+    expect(notes.filter((note) => note.includes("the day's new questions are used up"))).toHaveLength(5);
+    await collectScores(deps);
+    expect(new Set(asked).size).toBe(QUESTIONS_A_DAY);
   });
 
   it('remembers what the attempts of every pipeline met, once', async () => {
@@ -151,12 +183,18 @@ describe('collect-scores', () => {
 describe('the plan of questions', () => {
   it('never has more distinct questions in a day than the limit, whatever is wanted day after day', () => {
     const types = fc.subarray(['a.x', 'b.x', 'c.x', 'd.x', 'e.x'], { minLength: 1 });
-    const compute = fc.record({ instanceTypes: types, nodes: fc.integer({ min: 1, max: 64 }) });
+    const regions = fc
+      .subarray(['us-east-1', 'us-west-2', 'eu-west-1'], { minLength: 1 })
+      .map((names) => names.map((name) => ({ name })));
+    const compute = fc.record({ instanceTypes: types, nodes: fc.integer({ min: 1, max: 64 }), regions });
     fc.assert(
       fc.property(fc.array(fc.array(compute, { maxLength: 12 }), { maxLength: 8 }), (looks) => {
         const known = new Set<string>();
         for (const computes of looks) {
-          const needs = scoreNeeds(computes.map((each) => declarationOf('p', { compute: each }).compute));
+          const needs = scoreNeeds(
+            computes.map((each) => declarationOf('p', { compute: each }).compute),
+            { home: 'us-east-1' },
+          );
           const before = [...known].map((key) => ({ key, at: AT }));
           const { ask, left } = planQuestions(needs, before, 4);
           expect(ask.length + left.length).toBe(needs.length);
@@ -169,7 +207,7 @@ describe('the plan of questions', () => {
 
   it('asks nothing for a pipeline that never uses Spot', () => {
     const compute = { instanceTypes: TYPES, market: 'on-demand' };
-    expect(scoreNeeds([declarationOf('p', { compute }).compute])).toEqual([]);
+    expect(scoreNeeds([declarationOf('p', { compute }).compute], { home: 'us-east-1' })).toEqual([]);
   });
 });
 

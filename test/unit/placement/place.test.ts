@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { instanceFacts } from '../../../functions/core/catalog/catalog.ts';
+import type { ListPrices } from '../../../functions/core/catalog/price-list.ts';
 import { RunNotFoundError } from '../../../functions/core/errors.ts';
 import { place } from '../../../functions/core/placement/place.ts';
 import type { MarketSource, MarketView } from '../../../functions/core/placement/port.ts';
@@ -76,6 +78,48 @@ describe('place', () => {
     expect((await runs.listPlacements(runId))[0]?.decision.kind).toBe('giveUp');
   });
 
+  it('decides with what was read of EC2 of the hardware, says so, and keeps it with the question', async () => {
+    const { deps, runs, runId } = await setUp();
+    const [g5, g6] = [instanceFacts('g5.xlarge'), instanceFacts('g6.xlarge')];
+    if (!g5 || !g6) throw new Error('the catalog has both');
+    const at = hoursLater(0);
+    const facts = [
+      { facts: { ...g5, nvmeGb: 300 }, readAt: at },
+      { facts: { ...g6, type: 'g9.xlarge' }, readAt: at },
+    ];
+    await runs.putHardware({ region: 'us-east-1', at, asked: [], facts, refused: [] });
+    await place(deps, { runId });
+    const [stored] = await runs.listPlacements(runId);
+    expect(stored?.decision.question?.hardware).toEqual(facts.slice(0, 1));
+    if (stored?.decision.kind !== 'launch') throw new Error('no launch stored');
+    expect(stored.decision.placement.reason).toContain("hardware of g5.xlarge is EC2's of 2026-11-20");
+  });
+
+  it('weighs a type that is newer than the snapshot once its hardware was read', async () => {
+    const { deps, runs } = await setUp();
+    const facts = { ...(instanceFacts('g6.xlarge') ?? expect.fail()), type: 'g9.xlarge' };
+    const needs = { accelerators: 1, kinds: ['L4'] };
+    const compute = { instanceTypes: ['g9.xlarge'], needs };
+    const declaration = declarationOf('new', { training: { strategy: 'single', image: 'mine' }, compute });
+    const run = runOf('new', 1, { declaration, closedAt: CLOSED_AT });
+    await runs.createRun(run);
+    const reasonsOf = async (attempts: number) => {
+      await place(deps, { runId: run.runId });
+      const decision = (await runs.listPlacements(run.runId)).at(attempts)?.decision;
+      return decision?.kind === 'launch' ? [] : (decision?.considered ?? []).map(({ verdict }) => verdict);
+    };
+    expect(await reasonsOf(0)).toEqual([expect.stringContaining('the catalog does not know g9.xlarge')]);
+    const at = hoursLater(0);
+    await runs.putHardware({
+      region: 'us-east-1',
+      at,
+      asked: [],
+      facts: [{ facts, readAt: at }],
+      refused: [],
+    });
+    expect(await reasonsOf(0)).toEqual([expect.stringContaining('SageMaker does not train on g9.xlarge')]);
+  });
+
   it('names the run that is not on record', async () => {
     const { deps } = await setUp();
     await expect(place(deps, { runId: 'digits-999999' })).rejects.toBeInstanceOf(RunNotFoundError);
@@ -89,8 +133,9 @@ describe('a pipeline that names regions', () => {
     whyClosed: () => Promise.resolve(closed),
     datasetBytes: () => Promise.resolve(50e9),
   });
-  async function placed(closed?: string, training: object = {}) {
+  async function placed(closed?: string, training: object = {}, listed: readonly ListPrices[] = []) {
     const runs = memoryRunStore();
+    for (const each of listed) await runs.putListPrices(each);
     const compute = { instanceTypes: ['g5.xlarge'], regions: [{ name: 'us-east-1' }, { name: 'us-west-2' }] };
     const declaration = declarationOf('digits', { compute, training: { strategy: 'ddp', ...training } });
     const run = runOf('digits', 1, { declaration, closedAt: CLOSED_AT });
@@ -108,6 +153,15 @@ describe('a pipeline that names regions', () => {
     const away = placement.considered.filter(({ pool }) => pool.region === 'us-west-2');
     expect(away[0]?.transfer).toMatchObject({ gigabytes: 50, usd: 1 });
     expect(question?.elsewhere?.map((view) => view.market.region)).toEqual(['us-west-2']);
+  });
+
+  it('has moving counted at the price of the AWS Price List, where that was read', async () => {
+    const list = { at: hoursLater(0), asked: [], prices: [] };
+    const { placement } = await placed(undefined, {}, [
+      { ...list, region: 'us-east-1', transfer: [{ to: 'us-west-2', usdPerGigabyte: 0.03 }] },
+    ]);
+    const away = placement.considered.find(({ pool }) => pool.region === 'us-west-2');
+    expect(away?.transfer).toMatchObject({ usd: 1.5, priceNote: 'AWS Price List, read today' });
   });
 
   it('is told why nothing can be launched there, by a bucket that is missing or code that lies elsewhere', async () => {

@@ -1,0 +1,87 @@
+/** What the market and the catalog are asked, and what is read of the answers, against AWS's own description of both. */
+import {
+  DescribeInstanceTypesCommand,
+  DescribeSpotPriceHistoryCommand,
+  EC2Client,
+  GetSpotPlacementScoresCommand,
+} from '@aws-sdk/client-ec2';
+import { GetProductsCommand, PricingClient } from '@aws-sdk/client-pricing';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeEach, expect, it } from 'vitest';
+import { describeHardware } from '../../functions/aws/instance-types.ts';
+import { ec2Market } from '../../functions/aws/market.ts';
+import { ec2ListPrices, listPrices, transferPrices } from '../../functions/aws/price-list.ts';
+import { catalogTypes } from '../../functions/core/catalog/catalog.ts';
+import { entry } from '../unit/catalog/instance-type-entry.ts';
+import { loadModel, type ServiceModel, violations } from './service-model.ts';
+
+const ec2 = loadModel('ec2/2016-11-15');
+const pricing = loadModel('pricing/2017-10-15');
+const ec2Client = mockClient(EC2Client);
+const pricingClient = mockClient(PricingClient);
+
+beforeEach(() => {
+  ec2Client.reset();
+  pricingClient.reset();
+  ec2Client.onAnyCommand().resolves({});
+  pricingClient.onAnyCommand().resolves({ PriceList: [] });
+});
+
+const inputs = (calls: readonly { readonly args: readonly { readonly input: unknown }[] }[]): unknown[] =>
+  calls.map(({ args }) => args[0]?.input);
+
+it('the hardware of all types is asked for in requests that EC2 takes', async () => {
+  const many = Array.from({ length: 450 }, (_, k) => `x${k}.large`);
+  await describeHardware(new EC2Client({ region: 'us-east-1' }), [...catalogTypes(), ...many]);
+  const sent = inputs(ec2Client.commandCalls(DescribeInstanceTypesCommand));
+  expect(sent).toHaveLength(3);
+  expect(sent.flatMap((each) => violations(ec2, 'DescribeInstanceTypes', each))).toEqual([]);
+});
+
+it('scores and Spot prices are asked for in requests that EC2 takes', async () => {
+  const market = ec2Market({
+    ec2: new EC2Client({ region: 'us-east-1' }),
+    region: 'us-east-1',
+    clock: { now: () => new Date('2026-11-20T12:00:00Z') },
+  });
+  await market.scores(['g5.xlarge'], 5);
+  await market.spotPrices(['g5.xlarge']);
+  const [scores] = inputs(ec2Client.commandCalls(GetSpotPlacementScoresCommand));
+  const [prices] = inputs(ec2Client.commandCalls(DescribeSpotPriceHistoryCommand));
+  expect(violations(ec2, 'GetSpotPlacementScores', scores)).toEqual([]);
+  expect(violations(ec2, 'DescribeSpotPriceHistory', prices)).toEqual([]);
+});
+
+it('prices are asked for in requests that the Price List takes', async () => {
+  const client = new PricingClient({ region: 'us-east-1' });
+  await listPrices(client, ['g5.xlarge'], 'us-east-1');
+  await ec2ListPrices(client, ['g5.xlarge'], 'us-east-1');
+  await transferPrices(client, 'us-east-1', ['us-west-2']);
+  const sent = inputs(pricingClient.commandCalls(GetProductsCommand));
+  expect(sent).toHaveLength(3);
+  expect(sent.flatMap((each) => violations(pricing, 'GetProducts', each))).toEqual([]);
+});
+
+/** Fields of a value that the shape has not, with their paths. */
+function unknownFields(model: ServiceModel, shapeName: string, value: unknown, path = ''): string[] {
+  const shape = model.shapes[shapeName];
+  if (Array.isArray(value))
+    return value.flatMap((each: unknown) =>
+      unknownFields(model, shape?.member?.shape ?? '', each, `${path}[]`),
+    );
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
+    const member = shape?.members?.[name];
+    return member === undefined
+      ? [`${path}.${name}`]
+      : unknownFields(model, member.shape, inner, `${path}.${name}`);
+  });
+}
+
+it('every field that is read of an instance type is one that EC2 sends', () => {
+  const gpu = entry('p4d.24xlarge');
+  const neuron = { NeuronInfo: { NeuronDevices: [{ Name: '', Count: 1, MemoryInfo: { SizeInMiB: 1 } }] } };
+  const disks = { InstanceStorageInfo: { TotalSizeInGB: 1, NvmeSupport: '', Disks: [{ Type: '' }] } };
+  expect(unknownFields(ec2, 'InstanceTypeInfo', { ...gpu, ...neuron, ...disks })).toEqual([]);
+  expect(unknownFields(ec2, 'InstanceTypeInfo', { BandwidthInfo: {} })).toEqual(['.BandwidthInfo']);
+});
