@@ -144,12 +144,12 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
   return [...parts, ...input.market.notes].join('; ');
 }
 
+const known = ({ priceNote }: Transfer): string => (priceNote === undefined ? '' : ` (${priceNote})`);
+
 function aboutHelpers({ candidate }: Assessed, { input, workload }: Situation): readonly string[] {
   const { helpersHourlyUsd, topology, pool } = candidate;
   const added = topology.helpers?.map(({ instanceType, nodes }) => `${nodes} x ${instanceType}`).join(', ');
   if (added !== undefined)
-const known = ({ priceNote }: Transfer): string => (priceNote === undefined ? '' : ` (${priceNote})`);
-
     return [`${added} added, because the hosts set the pace: $${helpersHourlyUsd.toFixed(2)} an hour`];
   if (helpersHourlyUsd > 0) return [`helper groups add $${helpersHourlyUsd.toFixed(2)} an hour to every row`];
   const hardware = factsWith(input.hardware);
@@ -159,11 +159,11 @@ const known = ({ priceNote }: Transfer): string => (priceNote === undefined ? ''
     instanceType: pool.instanceType,
     nodes: topology.nodes,
     region: pool.region ?? input.market.region,
+    hardware,
   });
   return advice?.helpers === undefined ? [] : [`${advice.reason}: see compute.helpers`];
 }
 
-    hardware,
 /** Nine times out of ten. */
 function spread({ workSeconds, candidate }: Assessed): string {
   const { uncertainty } = candidate.pace;
