@@ -1,10 +1,11 @@
 /** The demo: the digits pipeline, its source and its images, put into the bucket as a user would. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HeadObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { parse, stringify } from 'yaml';
 import { layout } from '../../functions/core/layout.ts';
 import { digitImages } from '../digits.ts';
+import { filesBelow } from '../files.ts';
 import type { DefaultVpc } from '../region/subnets.ts';
 
 export const DEMO_PIPELINE = 'digits';
@@ -32,12 +33,9 @@ export async function demoDeclaration(projectFolder: string, vpc: DefaultVpc): P
 /** Puts the recipe under the pipeline's source prefix. */
 export async function uploadSource({ s3, bucket, projectFolder }: DemoTarget): Promise<void> {
   const folder = join(projectFolder, 'training/recipes/ddp');
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  for (const entry of entries) {
-    if (!entry.isFile() || entry.name.endsWith('.pyc')) continue;
-    const path = join(entry.parentPath, entry.name);
-    const key = layout.source(DEMO_PIPELINE) + path.slice(folder.length + 1);
-    await s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: await readFile(path) }));
+  for (const name of await filesBelow(folder)) {
+    const Body = await readFile(join(folder, name));
+    await s3.send(new PutObjectCommand({ Bucket: bucket, Key: layout.source(DEMO_PIPELINE) + name, Body }));
   }
 }
 

@@ -1,8 +1,9 @@
 /** `osls deploy`, exactly as to AWS, into the local region; skipped when nothing that goes into it has changed. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { filesBelow } from '../files.ts';
 import { type Endpoints, environmentFor, findStack, type LocalClients, type Stack } from './aws.ts';
 
 export class DeployError extends Error {
@@ -98,11 +99,7 @@ async function digest(projectFolder: string): Promise<string> {
 
 async function filesOf(path: string): Promise<string[]> {
   try {
-    const entries = await readdir(path, { recursive: true, withFileTypes: true });
-    return entries
-      .filter((entry) => entry.isFile() && !entry.name.endsWith('.pyc'))
-      .map((entry) => join(entry.parentPath, entry.name))
-      .sort();
+    return (await filesBelow(path)).map((name) => join(path, name));
   } catch (error: unknown) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOTDIR') return [path];
     throw error;

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';
 
-const STATE = 'state.pt';
+const STATE = 'state.bin';
 const marker = z.object({
   step: z.number(),
   files: z.object({ [STATE]: z.object({ bytes: z.number(), sha256: z.string() }) }),

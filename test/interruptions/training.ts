@@ -1,6 +1,6 @@
 /** The ddp recipe on two hosts of the local SageMaker, its checkpoints in the bucket: started, struck, looked at. */
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { DescribeLogStreamsCommand, GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
@@ -8,6 +8,7 @@ import { CreateTrainingJobCommand, type DescribeTrainingJobResponse } from '@aws
 import { packAgent } from '../../functions/aws/agent.ts';
 import { AGENT_PATH } from '../../functions/core/launch/job-parts.ts';
 import { AGENT_FILE } from '../../functions/core/layout.ts';
+import { filesBelow } from '../../local/files.ts';
 import { projectPython } from '../integration/emulator.ts';
 import { channelOf, type Ground } from '../integration/local-sagemaker/ground.ts';
 
@@ -28,11 +29,8 @@ export async function provide(ground: Ground, folder: string): Promise<void> {
 }
 
 async function upload(ground: Ground, folder: string, prefix: string): Promise<void> {
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile() || !/\.(py|tar)$/.test(entry.name)) continue;
-    const file = path.join(entry.parentPath, entry.name);
-    await ground.put(prefix + path.relative(folder, file), await readFile(file));
-  }
+  for (const name of await filesBelow(folder))
+    await ground.put(prefix + name, await readFile(path.join(folder, name)));
 }
 
 export interface Training {

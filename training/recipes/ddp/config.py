@@ -1,78 +1,20 @@
-"""All settings of the recipe; each is a hyperparameter of the same name."""
+"""All settings of the recipe."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from common.settings import ImageSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
-    epochs: int = 20
-    """Passes over the training part; the length of the training."""
-    batch_size: int = 64
-    """Samples per step over all ranks; any world size that divides it computes the same steps."""
-    learning_rate: float = 3e-3
-    """Peak of AdamW's rate, for this global batch size: it does not change with the world size."""
-    warmup_steps: int = 20
-    """Steps over which the rate rises from zero; it falls to zero along a cosine afterwards."""
-    weight_decay: float = 1e-2
-    """AdamW's weight decay."""
+class Config(ImageSettings):
     width: int = 32
     """Channels of the first convolution; twice and four times as many follow."""
-    dropout: float = 0.1
-    """Share of the features dropped in training."""
-    checkpoint_steps: int = 40
-    """Steps between checkpoints; TIDEWHEEL_CHECKPOINT_SECONDS adds one whenever it has passed."""
-    keep_checkpoints: int = 2
-    """Complete checkpoints kept; two, so that one is whole while the next is being written."""
-    holdout_percent: int = 20
-    """Share of the samples held out for evaluation, chosen by a hash of their keys."""
-    cache_megabytes: int = 256
-    """Decoded images kept in memory per rank; the rest is read from the shards again."""
-    loader_workers: int = -1
-    """Processes per rank that read and decode ahead; -1 takes the CPUs that the ranks leave."""
-    threads: int = 1
-    """CPU threads per rank. Fixed, since sums over another number of threads round otherwise, and
-    an interrupted run may go on where a host has more CPUs; 0 takes what the host gives."""
-    devices: int = 0
-    """Ranks on this host where torchrun has not started them (strategy `single`): 0 means one for
-    each GPU, or one where there is none."""
-    seed: int = 17
-    """Start of every random choice."""
 
-    def __post_init__(self) -> None:
-        limits: dict[str, tuple[float, float]] = {
-            "epochs": (1, 100_000),
-            "batch_size": (1, 1_000_000),
-            "learning_rate": (1e-9, 10),
-            "warmup_steps": (0, 10_000_000),
-            "weight_decay": (0, 1),
-            "width": (1, 4096),
-            "dropout": (0, 0.95),
-            "checkpoint_steps": (1, 10_000_000),
-            "keep_checkpoints": (1, 1000),
-            "holdout_percent": (1, 90),
-            "cache_megabytes": (0, 1_000_000),
-            "loader_workers": (-1, 1024),
-            "threads": (0, 1024),
-            "devices": (0, 1024),
-            "seed": (0, 2**31 - 1),
-        }
-        problems = [
-            f"{name}={getattr(self, name)}: give a value from {least:g} to {most:g}"
-            for name, (least, most) in limits.items()
-            if not least <= getattr(self, name) <= most
-        ]
-        if problems:
-            raise ValueError("; ".join(problems))
-
-    @staticmethod
-    def from_arguments(arguments: Sequence[str]) -> Config:
-        """`--epochs 20 …`; unknown names are refused, so that a typing error is not a default."""
-        parser = argparse.ArgumentParser(allow_abbrev=False)
-        for item in fields(Config):
-            kind = int if isinstance(item.default, int) else float
-            parser.add_argument(f"--{item.name}", type=kind, default=item.default)
-        return Config(**vars(parser.parse_args(arguments)))
+    LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
+        **ImageSettings.LIMITS,
+        "width": (1, 4096),
+    }

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-import checkpoints
+import arrays
 import tidewheel
+from arrays import Arrays
+from common import checkpoints
 from config import Config
 from pipe import is_piped
 from plan import Plan, shard_files
 from records import read_clicks, read_positions
-
-Arrays = checkpoints.Arrays
 
 
 class Campaign:
@@ -55,7 +55,7 @@ class Campaign:
         if found is None:
             self.say("starting at step 0")
             return 0, {}
-        saved, arrays = found
+        saved, content = found
         if saved.total_steps != self.total:
             raise ValueError(
                 f"checkpoint of step {saved.step} belongs to another length of training "
@@ -65,7 +65,7 @@ class Campaign:
         self._seconds_before = saved.training_seconds
         self.metrics = dict(saved.metrics)
         self.say(f"resumed at step {saved.step} of {self.total}")
-        return saved.step, arrays
+        return saved.step, arrays.unpack(content)
 
     def is_due(self, step: int, steps_now: int = 1) -> bool:
         """Whether a checkpoint is due after `steps_now` more steps led to `step`."""
@@ -73,26 +73,27 @@ class Campaign:
         late = time.monotonic() - self._saved_at >= self._interval
         return late or step // every > (step - steps_now) // every or step >= self.total
 
-    def save(self, step: int, arrays: Arrays) -> None:
+    def save(self, step: int, learnt: Arrays) -> None:
         self._saved_at = time.monotonic()
         if self.folder is None or not self.is_first:
             return
         seconds = self._seconds_before + time.monotonic() - self._started
         saved = checkpoints.Saved(step, self.total, seconds, self.metrics)
-        checkpoints.save(self.folder, saved, arrays, self.config.keep_checkpoints)
+        keep = self.config.keep_checkpoints
+        checkpoints.save(self.folder, saved, arrays.pack(learnt), keep=keep)
 
     def tell(self, step: int, **metrics: float) -> None:
         self.metrics |= {name: round(value, 6) for name, value in metrics.items()}
         if self.is_first:
             tidewheel.progress(step, self.total, **self.metrics)
 
-    def finish(self, arrays: Arrays, probabilities: npt.NDArray[np.float64]) -> None:
+    def finish(self, learnt: Arrays, probabilities: npt.NDArray[np.float64]) -> None:
         """Writes the model and what it reached on the held-out shard."""
         labels, _, _ = self.evaluation_data()
         self.tell(self.total, auc=area_under_curve(labels, probabilities))
         folder = Path(os.environ["SM_MODEL_DIR"])
-        learnt = {name: value for name, value in arrays.items() if not name.startswith("adagrad/")}
-        (folder / "model.npz").write_bytes(checkpoints.to_bytes(learnt))
+        weights = {name: value for name, value in learnt.items() if not name.startswith("adagrad/")}
+        (folder / "model.npz").write_bytes(arrays.pack(weights))
         metrics = {**self.metrics, "step": self.total, "totalSteps": self.total}
         (folder / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
         self.say(f"model saved: {self.metrics}")

@@ -1,14 +1,16 @@
-"""All settings of the recipe; each is a hyperparameter of the same name."""
+"""All settings of the recipe."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from common.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(Settings):
     epochs: int = 3
     """Passes over the training shards."""
     batch_size: int = 64
@@ -35,20 +37,17 @@ class Config:
     pause: float = 0.0
     """Seconds to wait after each batch: makes small data last long enough to be interrupted."""
 
-    def __post_init__(self) -> None:
-        problems = [
-            f"{item.name}={getattr(self, item.name)}: give a positive number"
-            for item in fields(self)
-            if getattr(self, item.name) < (0 if item.name in ("seed", "pause", "steps") else 1e-9)
-        ]
-        if problems:
-            raise ValueError("; ".join(problems))
-
-    @staticmethod
-    def from_arguments(arguments: Sequence[str]) -> Config:
-        """Unknown names are refused, so that a typing error is not a default."""
-        parser = argparse.ArgumentParser(allow_abbrev=False)
-        for item in fields(Config):
-            kind = int if isinstance(item.default, int) else float
-            parser.add_argument(f"--{item.name}", type=kind, default=item.default)
-        return Config(**vars(parser.parse_args(arguments)))
+    LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "epochs": (1, 100_000),
+        "batch_size": (1, 1_000_000),
+        "learning_rate": (1e-9, 10),
+        "vocabulary": (1, 2**40),
+        "dimensions": (1, 65_536),
+        "hidden": (1, 65_536),
+        "checkpoint_steps": (1, 10_000_000),
+        "keep_checkpoints": (1, 1000),
+        "devices": (1, 1024),
+        "seed": (0, 2**31 - 1),
+        "steps": (0, 1_000_000_000),
+        "pause": (0, 3600),
+    }

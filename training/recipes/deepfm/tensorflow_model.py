@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from campaign import Arrays
+from arrays import Arrays
 
 TABLES = ("embedding", "linear")
 Parts = dict[str, list[Any]]

@@ -21,7 +21,8 @@ import numpy as np
 import torch
 
 import tidewheel
-from campaign import Arrays, Campaign, first_weights
+from arrays import Arrays
+from campaign import Campaign, first_weights
 from config import Config
 from records import read_clicks
 from torch_model import TABLES, logits

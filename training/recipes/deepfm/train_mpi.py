@@ -18,7 +18,8 @@ import torch
 from mpi4py import MPI
 
 import tidewheel
-from campaign import Arrays, Campaign, first_weights
+from arrays import Arrays
+from campaign import Campaign, first_weights
 from config import Config
 from pipe import PipeReader, is_piped
 from records import Click, read_clicks

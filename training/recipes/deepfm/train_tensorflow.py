@@ -24,7 +24,8 @@ import numpy as np
 import tensorflow as tf
 
 import tidewheel
-from campaign import Arrays, Campaign, first_weights
+from arrays import Arrays
+from campaign import Campaign, first_weights
 from config import Config
 from records import read_clicks
 from tensorflow_model import (

@@ -13,23 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-
-@dataclass(frozen=True)
-class Share:
-    """This rank's part of a pool of ranks that reads the same text.
-
-    Where every host has all shards the pool is all ranks. Where S3 gave each host its own shards
-    (ShardedByS3Key) the pool is the host's ranks.
-    """
-
-    rank: int
-    ranks: int
-    batch_size: int
-    """Sequences per step of the whole pool; a multiple of `ranks`."""
-
-    @property
-    def own(self) -> int:
-        return self.batch_size // self.ranks
+from common.share import Share
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from common.schedule import rate_at, settle_buckets
 from config import Config
-from model import LanguageModel, decay_groups, gradient_warm_up, rate_at
+from model import LanguageModel, decay_groups
 from precision import Precision
 
 Rows = tuple[torch.Tensor, torch.Tensor]
@@ -42,7 +43,7 @@ class Learner:
         self._optimizer = torch.optim.AdamW(
             decay_groups(self.network, config.weight_decay), lr=config.peak_rate, betas=(0.9, 0.95)
         )
-        gradient_warm_up(self._model, torch.zeros(1, 2, dtype=torch.long, device=device))
+        settle_buckets(self._model, torch.zeros(1, 2, dtype=torch.long, device=device))
 
     def learn(self, parts: Sequence[Rows], step: int, total: int) -> torch.Tensor:
         """One step: this rank's share of a batch in several passes, exchanged once."""

@@ -81,14 +81,6 @@ class LanguageModel(nn.Module):
         return tokens
 
 
-def rate_at(step: int, *, peak: float, warmup: int, total: int) -> float:
-    """Learning rate of a step: a function of the step alone, so nothing of it has to be saved."""
-    if step < warmup:
-        return peak * (step + 1) / warmup
-    share = (step - warmup) / max(1, total - warmup)
-    return peak * 0.5 * (1 + math.cos(math.pi * min(1.0, share)))
-
-
 def decay_groups(model: nn.Module, weight_decay: float) -> list[dict[str, object]]:
     """Matrices decay; biases, norms and places do not."""
     decayed = [p for name, p in model.named_parameters() if p.dim() > 1 and name != "places"]
@@ -97,19 +89,3 @@ def decay_groups(model: nn.Module, weight_decay: float) -> list[dict[str, object
         {"params": decayed, "weight_decay": weight_decay},
         {"params": others, "weight_decay": 0.0},
     ]
-
-
-def count_parameters(model: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in model.parameters())
-
-
-def gradient_warm_up(model: nn.Module, example: torch.Tensor) -> None:
-    """Two backward passes on zeros, before any state is loaded.
-
-    DistributedDataParallel lays its buckets out anew after its first backward pass. With more than
-    two ranks the layout decides the order of summation, so a resumed run would differ in the last
-    bit at its first step; after this every step of every run has the final layout.
-    """
-    for _ in range(2):
-        torch.autograd.backward(model(example).float().mean())
-    model.zero_grad(set_to_none=True)

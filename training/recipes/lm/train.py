@@ -1,32 +1,11 @@
 """Trains a small language model over packed text on any number of processes: torchrun's, or one for
-each GPU of this host.
-
-Deterministic, checkpointed, resumed exactly: with the same number of ranks the final weights are
-bit for bit those of a run that was never interrupted. With another number of ranks the same steps
-see the same text, but sums are taken in another order: equal to rounding, not to the bit.
-"""
+each GPU of this host."""
 
 from __future__ import annotations
 
-import sys
-
+from common.program import run
 from config import Config
-from trainer import Trainer
-from world import StopSignal, join_world, make_deterministic, run_ranks
-
-
-def train() -> None:
-    """One rank, from its start to its end."""
-    stop = StopSignal()
-    config = Config.from_arguments(sys.argv[1:])
-    make_deterministic(config.seed, config.threads)
-    world = join_world()
-    trainer = Trainer(config, world)
-    trainer.resume()
-    if trainer.train(stop):
-        trainer.save_model()
-    world.leave()
-
+from language import LanguageTask
 
 if __name__ == "__main__":
-    run_ranks(train, Config.from_arguments(sys.argv[1:]).devices)
+    run(Config, LanguageTask)

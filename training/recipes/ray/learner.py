@@ -13,12 +13,13 @@ from typing import Any
 import torch
 from torch import nn
 
-import checkpoints
 import tidewheel
+from common import checkpoints, torch_state
+from common.schedule import rate_at, settle_buckets
+from common.shards import ImageReader
+from common.vision_transformer import build_model
 from config import Config
-from model import build_model, gradient_warm_up, rate_at
 from prepare import describe, steps_per_epoch
-from shards import ImageReader
 
 
 class Learner:
@@ -58,7 +59,7 @@ class Learner:
                 f"checkpoint of step {saved.step} belongs to another length of training: name "
                 "another checkpoint prefix, or bring the old settings and data back"
             )
-        state = checkpoints.unpack(content)
+        state = torch_state.unpack(content)
         self.network.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.step, self._seconds_before = saved.step, saved.training_seconds
@@ -70,8 +71,7 @@ class Learner:
     def wrap(self, model: nn.Module) -> None:
         """`model`: the network with its gradients exchanged between the workers."""
         self._model = model
-        example = torch.zeros(2, *self._reader.shape, device=self.device)
-        gradient_warm_up(model, example, len(self.samples.labels))
+        settle_buckets(model, torch.zeros(2, *self._reader.shape, device=self.device))
 
     def train(self, batches: Iterable[dict[str, Any]]) -> bool:
         """True at the end; False when told to stop, saved."""
@@ -132,7 +132,8 @@ class Learner:
             "workers": self.workers,
         }
         saved = checkpoints.Saved(self.step, self.total, seconds, {"loss": round(loss, 6)})
-        checkpoints.save(self.folder, saved, state, self.config.keep_checkpoints)
+        content = torch_state.pack(state)
+        checkpoints.save(self.folder, saved, content, keep=self.config.keep_checkpoints)
 
     @torch.no_grad()
     def finish(self) -> None:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import ray
 
+from common.shards import ImageReader, Sample, is_held_out, read_index
 from config import Config
-from shards import ImageReader, Sample, is_held_out, read_index
 
 _BLOCK_ROWS = 256
 

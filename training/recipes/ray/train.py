@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import ray
 
-import checkpoints
 import tidewheel
+from common import checkpoints
 from config import Config
 
 if TYPE_CHECKING:

@@ -1,33 +1,25 @@
-"""Trains an image classifier over packed shards on any number of processes: torchrun's, or one for
-each GPU of this host.
-
-Deterministic, checkpointed, resumed exactly: with the same number of ranks the final weights are
-bit for bit those of a run that was never interrupted. With another number of ranks the same steps
-see the same samples, but sums are taken in another order and dropout draws other numbers: equal to
-rounding and noise, not to the bit.
-"""
+"""Trains a vision transformer over packed images on any number of processes: torchrun's, or one for
+each GPU of this host."""
 
 from __future__ import annotations
 
-import sys
+from torch import nn
 
+from common.images import ImageTask
+from common.program import run
+from common.vision_transformer import build_model
+from common.world import World
 from config import Config
-from trainer import Trainer
-from world import StopSignal, join_world, make_deterministic, run_ranks
+
+_SIZE = ("model", "width", "dropout", "depth", "heads", "patch")
 
 
-def train() -> None:
-    """One rank, from its start to its end."""
-    stop = StopSignal()
-    config = Config.from_arguments(sys.argv[1:])
-    make_deterministic(config.seed, config.threads)
-    world = join_world()
-    trainer = Trainer(config, world)
-    trainer.resume()
-    if trainer.train(stop):
-        trainer.save_model()
-    world.leave()
+def make_task(config: Config, world: World) -> ImageTask:
+    def make(shape: tuple[int, ...], classes: int) -> nn.Module:
+        return build_model(shape, classes, config)
+
+    return ImageTask(config, world, make, {name: getattr(config, name) for name in _SIZE})
 
 
 if __name__ == "__main__":
-    run_ranks(train, Config.from_arguments(sys.argv[1:]).devices)
+    run(Config, make_task)

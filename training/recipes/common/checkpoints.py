@@ -1,26 +1,22 @@
 """Checkpoints that are whole or do not count.
 
-`step-00000120/state.pt` is written first and `COMPLETE.json` last, each to a temporary name, synced
-to disk and renamed. The marker holds sizes and hashes: a copy that lost its tail on the way through
-S3 is passed over for the one before it.
+`step-00000120/state.bin` is written first, `COMPLETE.json` last, each to a temporary name, synced
+to disk and renamed. The marker holds size and hash: a copy that lost its tail on the way through S3
+is passed over for the one before it. What the bytes mean is the recipe's affair.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import torch
 
 MARKER = "COMPLETE.json"
-_STATE = "state.pt"
+_STATE = "state.bin"
 _FOLDER = re.compile(r"step-(\d{8,})")
 
 
@@ -34,14 +30,11 @@ class Saved:
     metrics: dict[str, float]
 
 
-def save(folder: Path, saved: Saved, state: dict[str, Any], keep: int) -> Path:
-    """Writes one checkpoint and then drops the oldest; returns its folder."""
+def save(folder: Path, saved: Saved, content: bytes, *, keep: int) -> Path:
+    """Writes one checkpoint and then drops all but the newest `keep`; returns its folder."""
     target = folder / f"step-{saved.step:08d}"
     target.mkdir(parents=True, exist_ok=True)
     (target / MARKER).unlink(missing_ok=True)
-    buffer = io.BytesIO()
-    torch.save(state, buffer)
-    content = buffer.getvalue()
     _write(target / _STATE, content)
     marker = {
         "step": saved.step,
@@ -73,12 +66,6 @@ def load_newest(folder: Path) -> tuple[Saved, bytes] | None:
         except (OSError, ValueError, KeyError, TypeError) as error:
             print(f"checkpoint {target.name} is passed over: {error}", flush=True)
     return None
-
-
-def unpack(content: bytes) -> dict[str, Any]:
-    """Tensors and plain values only: a checkpoint cannot run code."""
-    state: dict[str, Any] = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    return state
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -14,21 +14,11 @@ from functools import lru_cache
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from shards import ImageReader, Sample
+from common.shards import ImageReader, Sample
+from common.share import Share
 
-
-@dataclass(frozen=True)
-class Share:
-    """This rank's part of a pool of ranks that reads the same samples.
-
-    Where every host has all shards the pool is all ranks. Where S3 gave each host its own shards
-    (ShardedByS3Key) the pool is the host's ranks.
-    """
-
-    rank: int
-    ranks: int
-    batch_size: int
-    """Samples per step of the whole pool; a multiple of `ranks`."""
+Rows = tuple[torch.Tensor, torch.Tensor]
+"""Images and their classes."""
 
 
 def steps_per_epoch(samples: int, share: Share) -> int:
@@ -45,13 +35,12 @@ def _order(samples: int, seed: int, epoch: int) -> torch.Tensor:
 def indices_of(step: int, *, samples: int, per_epoch: int, seed: int, share: Share) -> list[int]:
     """Which samples of the pool this rank computes at a step."""
     epoch, position = divmod(step, per_epoch)
-    own = share.batch_size // share.ranks
-    start = position * share.batch_size + share.rank * own
-    return [int(index) for index in _order(samples, seed, epoch)[start : start + own]]
+    start = position * share.batch_size + share.rank * share.own
+    return [int(index) for index in _order(samples, seed, epoch)[start : start + share.own]]
 
 
 @dataclass(frozen=True)
-class Batches(Dataset[tuple[torch.Tensor, torch.Tensor]]):
+class Batches(Dataset[Rows]):
     """The training data of this rank: the n-th item is the whole batch of step n."""
 
     samples: Sequence[Sample]
@@ -63,7 +52,7 @@ class Batches(Dataset[tuple[torch.Tensor, torch.Tensor]]):
     workers: int = 0
     """Processes that read ahead; 0: this process reads what it needs when it needs it."""
 
-    def __getitem__(self, step: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def __getitem__(self, step: int) -> Rows:
         chosen = indices_of(
             step,
             samples=len(self.samples),
@@ -73,8 +62,7 @@ class Batches(Dataset[tuple[torch.Tensor, torch.Tensor]]):
         )
         return load([self.samples[i] for i in chosen], self.labels, self.reader)
 
-    def from_step(self, step: int, end: int) -> Iterator[tuple[int, torch.Tensor, torch.Tensor]]:
-        """Yields (steps done after this batch, images, targets)."""
+    def from_step(self, step: int, end: int) -> Iterator[Rows]:
         loader = DataLoader(
             self,
             batch_size=None,
@@ -85,8 +73,7 @@ class Batches(Dataset[tuple[torch.Tensor, torch.Tensor]]):
             # Its own, or the training's random numbers would depend on when it was made.
             generator=torch.Generator(),
         )
-        for done, (images, targets) in enumerate(loader, start=step + 1):
-            yield done, images, targets
+        yield from loader
 
 
 def spare_cpus(ranks_here: int) -> int:
@@ -95,8 +82,6 @@ def spare_cpus(ranks_here: int) -> int:
     return max(0, min(16, cpus // ranks_here - 1))
 
 
-def load(
-    samples: Sequence[Sample], labels: Sequence[str], reader: ImageReader
-) -> tuple[torch.Tensor, torch.Tensor]:
+def load(samples: Sequence[Sample], labels: Sequence[str], reader: ImageReader) -> Rows:
     images = torch.stack([reader.read(sample) for sample in samples])
     return images, torch.tensor([labels.index(sample.label) for sample in samples])

@@ -1,9 +1,8 @@
-"""The ranks and what they agree on."""
+"""The ranks of torchrun and what they agree on."""
 
 from __future__ import annotations
 
 import os
-import random
 import signal
 import tempfile
 from collections.abc import Callable
@@ -29,6 +28,11 @@ class World:
     @property
     def is_first(self) -> bool:
         return self.rank == 0
+
+    def say(self, text: str) -> None:
+        """Once for all ranks."""
+        if self.is_first:
+            print(text, flush=True)
 
     def leave(self) -> None:
         """Everyone leaves together: nobody's exit may look like a failure to the others."""
@@ -111,31 +115,6 @@ def join_world() -> World:
         device=device,
         control=control,
     )
-
-
-def make_deterministic(seed: int, threads: int) -> None:
-    """Same bits for the same inputs on the same kind of processor."""
-    # Must be there before CUDA's first matrix product (docs: torch.use_deterministic_algorithms).
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(True)
-    torch.backends.cudnn.benchmark = False
-    torch.set_num_threads(threads or int(os.environ.get("OMP_NUM_THREADS", "1")))
-    torch.manual_seed(seed)
-    random.seed(seed)
-
-
-def random_state() -> dict[str, Any]:
-    state: dict[str, Any] = {"torch": torch.get_rng_state(), "python": random.getstate()}
-    if torch.cuda.is_available():
-        state["cuda"] = torch.cuda.get_rng_state()
-    return state
-
-
-def restore_random(state: dict[str, Any]) -> None:
-    torch.set_rng_state(state["torch"])
-    random.setstate(state["python"])
-    if torch.cuda.is_available() and "cuda" in state:
-        torch.cuda.set_rng_state(state["cuda"])
 
 
 class StopSignal:

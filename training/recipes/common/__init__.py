@@ -1,0 +1,1 @@
+"""What the recipes share. Each recipe's folder links to it: copy one with `cp -rL`."""

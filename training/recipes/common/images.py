@@ -1,0 +1,132 @@
+"""Learning to tell classes of packed images apart: what `ddp` and `vit` do, whatever the model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from common.image_batches import Batches, Rows, load, spare_cpus, steps_per_epoch
+from common.schedule import count_parameters, rate_at, settle_buckets
+from common.settings import ImageSettings
+from common.shards import ImageReader, fingerprint, is_held_out, read_index
+from common.share import is_sharded_by_host, share_of
+from common.world import World
+
+_EVALUATION_BATCH = 256
+
+MakeModel = Callable[[tuple[int, ...], int], nn.Module]
+"""From channels, height and width of the images, and the number of classes."""
+
+
+class ImageTask:
+    """A `Task` of the loop. `described`: the settings that the model is built again from."""
+
+    def __init__(
+        self,
+        config: ImageSettings,
+        world: World,
+        make_model: MakeModel,
+        described: Mapping[str, object],
+    ) -> None:
+        self.config, self.world, self._described = config, world, described
+        self._read_data()
+        self._build(make_model)
+
+    def _read_data(self) -> None:
+        config, world = self.config, self.world
+        samples = read_index(Path(os.environ["SM_CHANNEL_TRAIN"]))
+        self._share = share = share_of(world, config.batch_size)
+        # Each host may hold other shards: the classes are those of all of them.
+        self.labels = sorted(
+            {label for seen in world.gather({s.label for s in samples}) for label in seen}
+        )
+        self._held_out = [s for s in samples if is_held_out(s.key, config.holdout_percent)]
+        training = [s for s in samples if not is_held_out(s.key, config.holdout_percent)]
+        per_epoch = world.smallest(steps_per_epoch(len(training), share))
+        if per_epoch == 0 or not self._held_out:
+            raise ValueError(
+                f"{len(training)} training and {len(self._held_out)} held-out samples are too few "
+                f"for batches of {config.batch_size}: drop more data or lower batch_size"
+            )
+        self.total_steps = per_epoch * config.epochs
+        self.data = "" if is_sharded_by_host() else fingerprint(samples)
+        workers = config.loader_workers
+        workers = spare_cpus(world.local_size) if workers < 0 else workers
+        # Each of them keeps images of its own.
+        self._reader = ImageReader(samples[0], config.cache_megabytes // max(1, workers))
+        self._batches = Batches(
+            training, self.labels, self._reader, per_epoch, config.seed, share, workers
+        )
+        world.say(
+            f"{len(training)} samples to train on, {len(self._held_out)} held out, "
+            f"{len(self.labels)} classes, {per_epoch} steps an epoch, {world.size} ranks, "
+            f"{workers} loader workers each"
+        )
+
+    def _build(self, make_model: MakeModel) -> None:
+        config, device = self.config, self.world.device
+        self.network = make_model(self._reader.shape, len(self.labels)).to(device)
+        self._model: nn.Module = DistributedDataParallel(
+            self.network, device_ids=[device.index] if device.type == "cuda" else None
+        )
+        self._optimizer = torch.optim.AdamW(
+            self.network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+        )
+        settle_buckets(self._model, torch.zeros(2, *self._reader.shape, device=device))
+        self.world.say(f"{count_parameters(self.network)} parameters on {device.type}")
+
+    def batches(self, step: int) -> Iterator[Rows]:
+        return self._batches.from_step(step, self.total_steps)
+
+    def learn(self, batch: Rows, step: int) -> torch.Tensor:
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate_at(
+                step,
+                peak=self.config.learning_rate,
+                warmup=self.config.warmup_steps,
+                total=self.total_steps,
+            )
+        self._optimizer.zero_grad(set_to_none=True)
+        device = self.world.device
+        images, targets = (rows.to(device, non_blocking=True) for rows in batch)
+        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+            loss = nn.functional.cross_entropy(self._model(images), targets)
+        torch.autograd.backward(loss)
+        self._optimizer.step()
+        return loss.detach()
+
+    @torch.no_grad()
+    def evaluate(self, step: int, loss: torch.Tensor) -> dict[str, float] | None:
+        """After each epoch: accuracy on the held-out part, each rank its share of it."""
+        if step % self._batches.per_epoch:
+            return None
+        self._model.eval()
+        own = self._held_out[self._share.rank :: self._share.ranks]
+        right = 0
+        for start in range(0, len(own), _EVALUATION_BATCH):
+            some = own[start : start + _EVALUATION_BATCH]
+            images, targets = load(some, self.labels, self._reader)
+            outputs = self.network(images.to(self.world.device))
+            right += int((outputs.argmax(1).cpu() == targets).sum())
+        self._model.train()
+        right_all, seen, losses = self.world.total(right, len(own), float(loss))
+        return {"loss": losses / self.world.size, "accuracy": right_all / seen}
+
+    def state(self) -> dict[str, Any]:
+        return {"model": self.network.state_dict(), "optimizer": self._optimizer.state_dict()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.network.load_state_dict(state["model"])
+        self._optimizer.load_state_dict(state["optimizer"])
+
+    def write_model(self, folder: Path) -> None:
+        torch.save(self.network.state_dict(), folder / "model.pt")
+        description = {"labels": self.labels, "shape": self._reader.shape, **self._described}
+        (folder / "model.json").write_text(json.dumps(description, indent=2) + "\n")

@@ -1,0 +1,27 @@
+"""What a checkpoint holds: named arrays, of no framework. Another number of hosts, or another
+partition of the embeddings, reads them just as well."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Arrays = dict[str, npt.NDArray[np.float32]]
+
+
+def pack(arrays: Mapping[str, npt.NDArray[np.float32]]) -> bytes:
+    """The same arrays give the same bytes."""
+    buffer = io.BytesIO()
+    named: dict[str, Any] = dict(sorted(arrays.items()))
+    np.savez(buffer, **named)
+    return buffer.getvalue()
+
+
+def unpack(content: bytes) -> Arrays:
+    """Plain arrays only: a checkpoint cannot run code."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}

@@ -1,0 +1,116 @@
+"""Learning the next token of packed text."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from batches import Order, passes
+from common.schedule import count_parameters
+from common.share import is_sharded_by_host, share_of
+from common.world import World
+from config import Config
+from learner import Learner
+from text import learn_tokens, read_sequences, shard_files
+from tokens import Tokenizer
+
+_SAMPLE_TOKENS = 60
+
+Numbers = npt.NDArray[np.int64]
+"""Which sequences."""
+
+
+class LanguageTask:
+    """A `Task` of the loop."""
+
+    def __init__(self, config: Config, world: World) -> None:
+        self.config, self.world = config, world
+        self._read_text()
+        self.learner = Learner(config, world.device, self._tokenizer.size)
+        kind = str(self.learner.precision.kind).removeprefix("torch.")
+        count = len(passes(self._share.own, config.micro_batch))
+        world.say(
+            f"{count_parameters(self.learner.network)} parameters on {world.device.type} in "
+            f"{kind}, {count} passes a step and rank"
+        )
+
+    def _read_text(self) -> None:
+        config, world = self.config, self.world
+        self._share = share_of(world, config.batch_size)
+        shards = shard_files(Path(os.environ["SM_CHANNEL_TRAIN"]))
+        # Hosts may hold different text: the first rank's tokens hold for all.
+        learnt = learn_tokens(shards, config.vocabulary).merges if world.is_first else None
+        self._tokenizer = Tokenizer(world.from_first(learnt))
+        text = read_sequences(shards, self._tokenizer, config.context, config.holdout_percent)
+        per_epoch = world.smallest(len(text.training) // self._share.batch_size)
+        if per_epoch == 0 or len(text.held_out) == 0:
+            raise ValueError(
+                f"{len(text.training)} sequences to train on and {len(text.held_out)} held out are "
+                f"too few for batches of {config.batch_size}: drop more text, or lower batch_size "
+                "or context"
+            )
+        self._text = text
+        self._order = Order(text.training, per_epoch, config.seed, self._share)
+        self.total_steps = per_epoch * config.epochs
+        self.data = "" if is_sharded_by_host() else text.fingerprint
+        world.say(
+            f"{len(text.tokens)} tokens of {self._tokenizer.size} kinds, {len(text.training)} "
+            f"sequences to train on, {per_epoch} steps an epoch, {world.size} ranks"
+        )
+
+    def batches(self, step: int) -> Iterator[Numbers]:
+        return self._order.from_step(step, self.total_steps)
+
+    def learn(self, batch: Numbers, step: int) -> torch.Tensor:
+        parts = passes(len(batch), self.config.micro_batch)
+        rows = [self._text.batch(batch[part]) for part in parts]
+        return self.learner.learn(rows, step, self.total_steps)
+
+    def evaluate(self, step: int, loss: torch.Tensor) -> dict[str, float] | None:
+        """Bits per byte on the held-out part, each rank its share of it."""
+        is_last = step == self.total_steps
+        if step % self.config.evaluate_steps and not is_last:
+            return None
+        size = self.config.micro_batch
+        own = self._text.held_out[self._share.rank :: self._share.ranks]
+        own = own if is_last else own[: self.config.evaluate_batches * size]
+        sum_of_losses = right = 0.0
+        for start in range(0, len(own), size):
+            losses, hits = self.learner.score(self._text.batch(own[start : start + size]))
+            sum_of_losses, right = sum_of_losses + losses, right + hits
+        tokens = len(own) * self.config.context
+        losses, hits, seen, trained = self.world.total(sum_of_losses, right, tokens, float(loss))
+        return {
+            "loss": trained / self.world.size,
+            "accuracy": hits / seen,
+            "perplexity": math.exp(losses / seen),
+            "bits_per_byte": losses / seen / math.log(2) / self._text.bytes_per_token,
+        }
+
+    def state(self) -> dict[str, Any]:
+        return self.learner.state()
+
+    def load(self, state: dict[str, Any]) -> None:
+        self.learner.load(state)
+
+    def write_model(self, folder: Path) -> None:
+        """The model, and a piece of its own text."""
+        torch.save(self.learner.network.state_dict(), folder / "model.pt")
+        settings = ("context", "width", "depth", "heads", "dropout")
+        description = {
+            "merges": self._tokenizer.merges,
+            **{name: getattr(self.config, name) for name in settings},
+        }
+        (folder / "model.json").write_text(json.dumps(description) + "\n")
+        network = self.learner.network.eval()
+        start = [int(token) for token in self._text.tokens[: self.config.context // 2]]
+        sample = self._tokenizer.decode(network.continue_text(start, _SAMPLE_TOKENS))
+        (folder / "sample.txt").write_bytes(sample + b"\n")
