@@ -15,7 +15,7 @@ import type { PlacementInput } from '../functions/core/placement/situation.ts';
 import { typesOf } from '../functions/core/placement/topologies.ts';
 import { decideIf, type WhatIf } from '../functions/core/placement/what-if.ts';
 import type { RunStore, StoredPlacement } from '../functions/core/run-store.ts';
-import { readCommandLine, runCommand } from './command-line.ts';
+import { readCommandLine, runCommand, UsageError } from './command-line.ts';
 
 const USAGE = `npm run explain -- RUN_ID [--attempt N]
 
@@ -24,7 +24,8 @@ Why each attempt went where it went. To ask what would have been decided otherwi
   --types a,b          --zones use1-az1,use1-az2          --regions us-east-1,us-west-2
   --data-gigabytes N   how much would move to a region that the pipeline did not name
 
-TIDEWHEEL_TABLE, AWS_REGION and credentials name the table; npm start prints those of the local region.`;
+TIDEWHEEL_TABLE, AWS_REGION and credentials name the table: npm start prints those of the local region, a deployment
+its table as TableName.`;
 
 const amount = z.coerce.number().positive('write a number above 0').optional();
 const list = z
@@ -74,6 +75,8 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = readCommandLine(args, WORDS);
+  const unset = ['TIDEWHEEL_TABLE', 'AWS_REGION'].filter((name) => process.env[name] === undefined);
+  if (unset.length > 0) throw new UsageError(unset.map((name) => `${name} is not set: see below`));
   const runId = positionals[0] ?? '';
   const runs = dynamoRunStore(dynamo(), config.table());
   const placements = await runs.listPlacements(runId);

@@ -2,7 +2,7 @@
  * npm run sim -- --traces DIR: replays policies on traces of Spot capacity beside the clairvoyant optimum.
  * Costs are of the whole gang at the window's prices; several zones are billed honestly, a move is a new start.
  */
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import * as z from 'zod';
@@ -46,7 +46,9 @@ const words = {
     threads: { type: 'string' },
   },
   schema: z.object({
-    traces: z.string('name the folder of the traces'),
+    traces: z
+      .string('name the folder of the traces')
+      .refine(existsSync, 'there is no such folder: name the one that holds the traces'),
     windows: z.string().optional(),
     work: above0,
     deadline: list.pipe(z.array(hours)),
