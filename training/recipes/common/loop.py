@@ -13,7 +13,7 @@ import torch
 
 from common import checkpoints, torch_state
 from common.settings import TrainingSettings
-from common.world import StopSignal, World
+from common.world import SaveRequest, StopSignal, World
 
 Batch = TypeVar("Batch")
 
@@ -58,6 +58,7 @@ class Loop:
         self._started = self._saved_at = time.monotonic()
         folder = os.environ.get("TIDEWHEEL_CHECKPOINT_DIR", "")
         self._folder = Path(folder) if folder else None
+        self._asked = SaveRequest()
         self._interval = float(os.environ.get("TIDEWHEEL_CHECKPOINT_SECONDS") or "inf")
         # Ranks drop other features; the task was made with the same weights on all.
         torch.manual_seed(config.seed + 1 + world.rank)
@@ -100,7 +101,9 @@ class Loop:
             loss = self.task.learn(batch, self.step)
             self.step += 1
             self._evaluate(loss)
-            late = self.world.is_first and time.monotonic() - self._saved_at >= self._interval
+            late = self.world.is_first and (
+                time.monotonic() - self._saved_at >= self._interval or self._asked.is_new()
+            )
             stopping, due = self.world.agree(
                 stop.is_set(), late or self.step % self.config.checkpoint_steps == 0
             )

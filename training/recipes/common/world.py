@@ -130,3 +130,20 @@ class StopSignal:
 
     def is_set(self) -> bool:
         return self._heard or self._file.exists()
+
+
+class SaveRequest:
+    """A file that appears when somebody wants a checkpoint at once, and training to go on."""
+
+    def __init__(self) -> None:
+        self._file = Path(os.environ.get("TIDEWHEEL_SAVE_FILE", "/nonexistent"))
+        self._answered = 0
+
+    def is_new(self) -> bool:
+        """True once for each request; the first rank asks for all."""
+        try:
+            asked = self._file.stat().st_mtime_ns
+        except OSError:
+            return False
+        is_new, self._answered = asked > self._answered, max(asked, self._answered)
+        return is_new
