@@ -55,6 +55,11 @@ export class LaunchRefusedError extends TidewheelError {
   override readonly name = 'LaunchRefusedError';
 }
 
+/** A run's plan is of another release, and what is left of it cannot be packed by this one: the run plans anew. */
+export class PlanOutdatedError extends TidewheelError {
+  override readonly name = 'PlanOutdatedError';
+}
+
 /** The environment of a function lacks what its template gives it. */
 export class ConfigurationError extends TidewheelError {
   override readonly name = 'ConfigurationError';

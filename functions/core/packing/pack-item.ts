@@ -2,13 +2,13 @@
 import { hash } from 'node:crypto';
 import { layout } from '../layout.ts';
 import type { PackingSettings } from '../pipeline.ts';
+import { outdatedEngine, readPlan } from './committed-plan.ts';
 import { decideShard, finishedShard } from './decide-shard.ts';
 import { DEFAULT_WINDOW, slotsFor, type WindowLimits } from './fetch-window.ts';
-import type { PlanFacts } from './formats/format.ts';
 import { formatOf } from './formats/formats.ts';
 import { buildShard } from './pack-shard.ts';
 import { places } from './places.ts';
-import { readPlan } from './plan.ts';
+
 import { type BlobStore, joinChunks } from './port.ts';
 import { engineFor, Preparations } from './preparations.ts';
 import type { ImageEngine } from './preparing.ts';
@@ -45,6 +45,8 @@ export async function packItem(deps: PackItemDeps, input: PackItemInput): Promis
   const plan = await readPlan(deps.store, input);
   if (plan?.digest !== input.item.plan)
     throw new Error(`the plan of ${input.runId} is not the one that this item belongs to`);
+  const outdated = outdatedEngine(input.runId, plan);
+  if (outdated !== undefined) throw outdated;
   const list = await readList(deps.store, at.planList(input.item.plan, input.item.item));
   const window = deps.window ?? DEFAULT_WINDOW;
   const pack: PackDeps = {
@@ -60,7 +62,7 @@ export async function packItem(deps: PackItemDeps, input: PackItemInput): Promis
     if ((await finishedShard(deps.store, recordKey)) !== undefined) skipped += 1;
     else {
       const even = evenOf(plan, shard);
-      await packOne(pack, input, { shard, samples, recordKey, facts: plan.facts, even, engine });
+      await packOne(pack, input, { shard, samples, recordKey, plan, even, engine });
     }
   }
   return { item: input.item.item, shards: list.size, skipped };
@@ -73,7 +75,7 @@ interface OneShard {
   readonly shard: number;
   readonly samples: readonly PlannedSample[];
   readonly recordKey: string;
-  readonly facts: PlanFacts;
+  readonly plan: Plan;
   /** Samples that the shard must hold. */
   readonly even: number | undefined;
   readonly engine: ImageEngine | undefined;
@@ -82,11 +84,12 @@ interface OneShard {
 async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Promise<ShardRecord> {
   const at = places(input.pipeline, input.runId);
   const format = formatOf(input.packing);
-  const name = at.shardName(one.shard, format.suffix(input.packing));
+  const { revision, facts } = one.plan;
+  const name = at.shardName(one.shard, format.suffix(input.packing), revision);
   const key = `${at.shards}${name}`;
   const incoming = layout.incoming(input.pipeline);
   const { packing } = input;
-  const { facts, samples, shard, even, engine } = one;
+  const { samples, shard, even, engine } = one;
   const preparations = preparationsOf(packing, one);
   const built = await buildShard(deps, {
     key,

@@ -13,7 +13,8 @@ export const places = (pipeline: string, runId: string) => {
     planProblems: (digest: string) => `${plan}${digest}/annotation-problems.jsonl.gz`,
     planList: (digest: string, item: number) => `${plan}${digest}/item-${digits(item)}.jsonl.gz`,
     shardRecord: (digest: string, shard: number) => `${plan}${digest}/done-${digits(shard)}.json`,
-    shardName: (shard: number, suffix: string) => `shard-${digits(shard)}.${suffix}`,
+    shardName: (shard: number, suffix: string, revision?: string) =>
+      `shard-${digits(shard)}${revision === undefined ? '' : `-${revision}`}.${suffix}`,
     shards: layout.shards(pipeline, runId),
     generation,
     memberList: (shard: number, digest: string) =>
@@ -27,4 +28,6 @@ export const places = (pipeline: string, runId: string) => {
     rejectionsOnly: `${generation}rejections.json`,
   };
 };
+/** Number of a shard by its name, as plans and arrivals have it; NaN of any other name. */
+export const shardNumberOf = (name: string): number => Number(/^shard-(\d+)[.-]/.exec(name)?.[1]);
 export type Places = ReturnType<typeof places>;

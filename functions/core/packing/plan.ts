@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { layout } from '../layout.ts';
 import type { PackingSettings } from '../pipeline.ts';
+import { type CommittedPlan, commitPlan, committedPlan } from './committed-plan.ts';
 import { divisionOf, type LikelyReaders, workersOf } from './division.ts';
 import { DraftPlan } from './draft-plan.ts';
 import { formatOf } from './formats/formats.ts';
@@ -10,10 +11,10 @@ import { Annotations } from './labels/annotations.ts';
 import { SampleLabels } from './labels/sample-labels.ts';
 import { listInParallel } from './parallel-listing.ts';
 import { places } from './places.ts';
-import { type BlobStore, joinChunks, type ListedBlob, readText } from './port.ts';
+import { type BlobStore, joinChunks, type ListedBlob } from './port.ts';
 import { IMAGE_ENGINE } from './preparing.ts';
-import { type Plan, planSchema } from './records.ts';
-import { accountingGenerations, sealedFilter } from './sealed-arrivals.ts';
+import type { Manifest, Plan } from './records.ts';
+import { accountingGenerations, readSealed, sealedFilter } from './sealed-arrivals.ts';
 import { type Dealing, type DealingLimits, dealSamples, type SampleSizes } from './sharding.ts';
 import { decompress } from './spool.ts';
 
@@ -29,6 +30,11 @@ export interface PlanInput {
   readonly packing: PackingSettings;
   /** Without them only what is declared and the size say how many shards there are. */
   readonly readers?: LikelyReaders | undefined;
+  /**
+   * Put another plan in the place of one of another release. Only once nobody packs that one any more: its workers
+   * would go on to write its shards.
+   */
+  readonly anew?: boolean | undefined;
   /** Name of the object that closes a batch; it is no data. */
   readonly settleMarker?: string | undefined;
 }
@@ -43,21 +49,30 @@ export interface PlanResult {
   readonly listedAt: string;
 }
 
-/** Returns the run's plan, making it when there is none. Of two planners at once one wins and both return its plan. */
+/**
+ * Returns the run's plan, making it when there is none. Of two planners at once one wins and both return its plan.
+ * @throws PlanOutdatedError when the plan is of another release and not to be made anew
+ */
 export async function planShards(deps: PlanDeps, input: PlanInput): Promise<PlanResult> {
-  const committed = (await readPlan(deps.store, input)) ?? (await makePlan(deps, input));
-  await writeItems(deps.store, committed);
-  return resultOf(committed);
+  const committed = await committedPlan(deps.store, input);
+  if (committed.kind === 'outdated') {
+    const sealed = await readSealed(deps.store, input.pipeline, input.runId);
+    if (sealed !== undefined) return resultOfSealed(sealed);
+    if (input.anew !== true) throw committed.error;
+  }
+  const plan = committed.kind === 'current' ? committed.plan : await makePlan(deps, input, committed);
+  await writeItems(deps.store, plan);
+  return resultOf(plan);
 }
 
-/** The committed plan of a run, or undefined. */
-export async function readPlan(
-  store: BlobStore,
-  run: { pipeline: string; runId: string },
-): Promise<Plan | undefined> {
-  const text = await readText(store, places(run.pipeline, run.runId).planCommit);
-  return text === undefined ? undefined : planSchema.parse(JSON.parse(text));
-}
+/** Nothing is left to be packed, whatever the plan was. */
+const resultOfSealed = ({ arrivals, listedAt, bytes }: Manifest): PlanResult => ({
+  status: 'planned',
+  items: 0,
+  objects: arrivals.objects,
+  bytes,
+  listedAt,
+});
 
 const resultOf = (plan: Plan): PlanResult => ({
   status: plan.objects === 0 ? 'nothingNew' : 'planned',
@@ -88,13 +103,18 @@ function deal(draft: DraftPlan, copies: Uint32Array, input: PlanInput): Dealing 
   return dealSamples(sizes, dealingLimits(input));
 }
 
-async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
+async function makePlan(
+  deps: PlanDeps,
+  input: PlanInput,
+  before: Exclude<CommittedPlan, { kind: 'current' }>,
+): Promise<Plan> {
+  const over = before.kind === 'outdated' ? before.etag : undefined;
   const { draft, listedAt, annotations, labels } = await draftPlan(deps, input);
   const copies = draft.balance?.copies ?? new Uint32Array();
   const dealing = deal(draft, copies, input);
   const prepare = input.packing.prepare && { engine: IMAGE_ENGINE };
   const digest = draft.digest(
-    [JSON.stringify(input.packing), annotations?.version, prepare?.engine, readersText(input)].join(''),
+    [JSON.stringify(input.packing), annotations?.version, prepare?.engine, readersText(input), over].join(''),
   );
   const at = places(input.pipeline, input.runId);
   const parts = draft.arrivals.parts();
@@ -120,6 +140,7 @@ async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
     facts: await factsOf(deps.store, input.packing, draft),
     ...balanceOf(input.packing, draft),
     ...(prepare && { prepare }),
+    ...(over !== undefined && { revision: digest.slice(0, 6) }),
     ...workersOf(dealing.shards, input.packing, divisionOf(input.packing, input.readers)),
     ...(dealing.even && { even: { ...dealing.even } }),
     arrivalParts: parts.length,
@@ -127,7 +148,7 @@ async function makePlan(deps: PlanDeps, input: PlanInput): Promise<Plan> {
     ...(annotations && { annotations: await auditOf(deps.store, annotations, at.planProblems(digest)) }),
     itemShards: [...dealing.itemShards],
   };
-  return commit(deps.store, plan);
+  return commitPlan(deps.store, plan, over);
 }
 
 /** Drafts that count on other readers have other lists. */
@@ -164,20 +185,6 @@ async function factsOf(store: BlobStore, packing: PackingSettings, draft: DraftP
   });
   const text = found.kind === 'found' ? new TextDecoder().decode(joinChunks(found.chunks)) : '';
   return { columns, csvHeader: `${text.split(/\r?\n/, 1)[0] ?? ''}\n` };
-}
-
-/** Writes the plan unless another planner was faster; returns the one that counts. */
-async function commit(store: BlobStore, plan: Plan): Promise<Plan> {
-  const key = places(plan.pipeline, plan.runId).planCommit;
-  const put = await store.put(key, Buffer.from(JSON.stringify(plan)), {
-    only: 'absent',
-    contentType: 'application/json',
-  });
-  if (put.kind === 'written') return plan;
-  const winner = await readPlan(store, plan);
-  if (winner === undefined)
-    throw new Error(`the plan ${key} was removed while it was made; run the step again`);
-  return winner;
 }
 
 interface Drafted {

@@ -108,6 +108,8 @@ export const planSchema = z.object({
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
   balance: balanceSchema.optional(),
+  /** In the names of its shards, when it was made in the place of another plan: that one's shards have other names. */
+  revision: z.string().optional(),
   /** Of which the number of shards was to be a multiple, or is for likely readers; above 1. */
   workers: z.number().int().optional(),
   /** Images are prepared, by this very version: another would give other bytes. */

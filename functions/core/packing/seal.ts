@@ -2,13 +2,15 @@
 import type { PackingSettings } from '../pipeline.ts';
 import { AccountsDifferError, accountArrivals } from './account.ts';
 import { ClassCounter } from './class-counter.ts';
+import { outdatedEngine, readPlan } from './committed-plan.ts';
 import { finishedShard } from './decide-shard.ts';
 import { deletePacked } from './delete-packed.ts';
 import { formatOf } from './formats/formats.ts';
 import { type Places, places } from './places.ts';
-import { readPlan } from './plan.ts';
+
 import { type BlobStore, joinChunks } from './port.ts';
 import { type Manifest, type MemberLine, type Plan, type ShardRecord } from './records.ts';
+import { removeStrays } from './remove-strays.ts';
 import { readSealed } from './sealed-arrivals.ts';
 import { shapeOf } from './shape.ts';
 import { preparedIn } from './shard-members.ts';
@@ -90,9 +92,7 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
   const plan = await readPlan(store, input);
   if (plan === undefined) throw new Error(`${input.runId} has no plan; run PlanShards first`);
   if (plan.objects === 0) return undefined;
-  const { runId, shards: planned } = plan;
-  const recordKey = (shard: number): string => at.shardRecord(plan.digest, shard);
-  const records = await readRecords(store, { runId, shards: planned, recordKey });
+  const records = await recordsOf(store, plan, at);
   proveEven(plan, records);
   const kept = records.filter((record) => record.samples > 0);
   const shards = await sealedShards(store, kept);
@@ -111,6 +111,7 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
       datasetIndex({ generation: input.runId, settings: input.packing, facts, shards }),
     );
   }
+  if (plan.revision !== undefined) await removeStrays(store, at.shards, shards);
   const manifest: Manifest = {
     version: 1,
     pipeline: input.pipeline,
@@ -163,6 +164,17 @@ async function sealAnnotations(
   const list = at.annotationProblems;
   await store.put(`${at.generation}${list}`, joinChunks(found.chunks), { contentType: 'application/gzip' });
   return { ...annotations, problems: { list, sha256: problems.sha256 } };
+}
+
+async function recordsOf(store: BlobStore, plan: Plan, at: Places): Promise<ShardRecord[]> {
+  const { runId, shards, digest } = plan;
+  try {
+    return await readRecords(store, { runId, shards, recordKey: (shard) => at.shardRecord(digest, shard) });
+  } catch (error: unknown) {
+    // No worker of this release can make up for what is missing.
+    const outdated = error instanceof ShardMissingError ? outdatedEngine(runId, plan) : undefined;
+    throw outdated ?? error;
+  }
 }
 
 /** Workers that go by counts wait for each other forever when one has a sample less. */

@@ -5,6 +5,7 @@ import { layout } from '../layout.ts';
 import { type ClassCount, ClassCounter } from './class-counter.ts';
 import { CopyCounter } from './copy-counter.ts';
 import { compareKeys } from './order.ts';
+import { shardNumberOf } from './places.ts';
 import { type BlobStore, joinChunks } from './port.ts';
 import { type Manifest, type MemberLine, sealedLine } from './records.ts';
 import { ShardWalk } from './shard-walk.ts';
@@ -135,7 +136,7 @@ function verifyClasses({ manifest: { balance, compacted }, classes, problems }: 
 
 function verifyEven({ manifest: { even, shards }, problems }: Verification): void {
   for (const { name, samples } of shards) {
-    const number = Number(/^shard-(\d+)\./.exec(name)?.[1]);
+    const number = shardNumberOf(name);
     if (even !== undefined && number < even.shards && samples !== even.samples)
       problems.push(`${name} holds ${samples} samples, the others ${even.samples}`);
   }

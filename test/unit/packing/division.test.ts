@@ -1,10 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { layout } from '../../../functions/core/layout.ts';
+import { readPlan } from '../../../functions/core/packing/committed-plan.ts';
 import { chooseInputs } from '../../../functions/core/packing/compaction/choose.ts';
 import { divisionOf, numberOfShards } from '../../../functions/core/packing/division.ts';
 import { likelyReaders } from '../../../functions/core/packing/likely-readers.ts';
-import { planShards, readPlan } from '../../../functions/core/packing/plan.ts';
+import { planShards } from '../../../functions/core/packing/plan.ts';
 import { type Manifest, manifestSchema } from '../../../functions/core/packing/records.ts';
 import { sealDataset } from '../../../functions/core/packing/seal.ts';
 import { pipelineSchema } from '../../../functions/core/pipeline.ts';

@@ -3,7 +3,7 @@
 import type { PackingSettings } from '../../pipeline.ts';
 import { AccountsDifferError, ArrivalsWriter, KeySum } from '../account.ts';
 import { CopyCounter } from '../copy-counter.ts';
-import { type Places, places } from '../places.ts';
+import { type Places, places, shardNumberOf } from '../places.ts';
 import { type BlobStore, joinChunks } from '../port.ts';
 import type { Manifest, MemberLine, ShardRecord } from '../records.ts';
 import { readRecords, sealedShards, writeSide } from '../seal.ts';
@@ -175,9 +175,6 @@ class Tally {
   }
 }
 
-/** Number of a shard, as arrivals name it. */
-const numberOf = ({ name }: Manifest['shards'][number]): number => Number(/^shard-(\d+)\./.exec(name)?.[1]);
-
 async function sealArrivals(
   store: BlobStore,
   at: Places,
@@ -191,7 +188,7 @@ async function sealArrivals(
     for (const [input, number] of some) {
       const one = all[input];
       const old = one?.manifest.shards[number];
-      if (one !== undefined && old !== undefined) one.shardOf.set(numberOf(old), shard);
+      if (one !== undefined && old !== undefined) one.shardOf.set(shardNumberOf(old.name), shard);
     }
   const writer = new ArrivalsWriter(store, at);
   const newest = newestAnnotated(manifests)?.annotations?.version;

@@ -84,7 +84,7 @@ async function take(world: Machinery, execution: Execution, state: State, data: 
     case 'Choice':
       return { data, next: choose(state, data) };
     case 'Wait':
-      await world.loop.sleep(Number(read(data, state.SecondsPath ?? '')));
+      await world.loop.sleep(state.Seconds ?? Number(read(data, state.SecondsPath ?? '')));
       return { data };
     case 'Pass': {
       const result = state.Parameters ? fill(state.Parameters, data, context) : data;

@@ -1,0 +1,210 @@
+/** A release that is deployed while a run packs: its functions meet a plan that another release made. */
+import { describe, expect, it } from 'vitest';
+import { openImageEngine } from '../../../functions/aws/image-engine.ts';
+import { layout } from '../../../functions/core/layout.ts';
+import { readPlan } from '../../../functions/core/packing/committed-plan.ts';
+import { packItem } from '../../../functions/core/packing/pack-item.ts';
+import { places } from '../../../functions/core/packing/places.ts';
+import { planShards } from '../../../functions/core/packing/plan.ts';
+import type { BlobStore } from '../../../functions/core/packing/port.ts';
+import { itemSchema, manifestSchema } from '../../../functions/core/packing/records.ts';
+import { sealDataset } from '../../../functions/core/packing/seal.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
+import { faultyStore, Killed } from '../../fakes/faulty-blob-store.ts';
+import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
+import { type Data, type Machine, runMachine } from '../core/simulation/asl.ts';
+import { type Answer, type Execution, execute } from '../core/simulation/execution.ts';
+import { seeded } from '../core/simulation/random.ts';
+import { now, PIPELINE, packAll, RUN, SMALL, settings, unpack } from './whole-way.ts';
+
+const packing = settings({ shardMegabytes: 0.02 });
+const run = { runId: RUN, pipeline: PIPELINE, packing };
+const at = places(PIPELINE, RUN);
+const SEEDS = Number(process.env['TIDEWHEEL_SEEDS'] ?? 10);
+
+function filled(): MemoryBlobStore {
+  const store = new MemoryBlobStore();
+  for (let index = 0; index < 30; index += 1)
+    store.seed(`${layout.incoming(PIPELINE)}${index % 3}/${index}.jpg`, Buffer.alloc(index * 97, index));
+  return store;
+}
+
+const whole = (store: MemoryBlobStore, key: string) =>
+  manifestSchema.parse(JSON.parse(store.body(key).toString()));
+const shardsIn = (store: MemoryBlobStore): string[] =>
+  store.keys(at.shards).map((key) => key.slice(at.shards.length));
+
+/** As the plan would lie there if another release had made it. */
+function makeOutdated(store: MemoryBlobStore, how: 'form' | 'engine'): void {
+  if (!store.objects.has(at.planCommit)) return;
+  const plan = JSON.parse(store.body(at.planCommit).toString()) as object;
+  const changes = how === 'form' ? { version: 0 } : { prepare: { engine: 'sharp 0.30.0' } };
+  store.seed(at.planCommit, JSON.stringify({ ...plan, ...changes }));
+}
+
+const functions: Readonly<Record<string, (store: BlobStore, event: Data) => Promise<unknown>>> = {
+  PlanShards: (store, { compact, anew }) =>
+    compact === true
+      ? Promise.resolve({ status: 'nothingToCompact' })
+      : planShards({ store, now }, { ...run, anew: anew === true }),
+  PackShards: (store, { item }) =>
+    packItem({ store, ...SMALL, images: openImageEngine }, { ...run, item: itemSchema.parse(item) }),
+  SealDataset: (store) => sealDataset({ store }, run),
+};
+
+interface Ended {
+  readonly end: string | undefined;
+  readonly waitedSeconds: number;
+  readonly visited: readonly string[];
+}
+
+/** The state machine's own part that packs, over the real steps. `onCall` sees every call of a function. */
+async function packByMachine(
+  store: MemoryBlobStore,
+  onCall: (name: string, number: number) => BlobStore = () => store,
+): Promise<Ended> {
+  const { States } = runMachine;
+  const over = (state: string) => ({ ...States[state] }) as Machine['States'][string];
+  const machine: Machine = {
+    StartAt: 'PlanShards',
+    States: { ...States, Judge: over('RunFinished'), Report: over('RunFailed') },
+  };
+  let [waitedSeconds, calls] = [0, 0];
+  const visited: string[] = [];
+  const invoke = async (name: string, event: Data): Promise<Answer> => {
+    calls += 1;
+    try {
+      const value: unknown = await functions[name]?.(onCall(name, calls), event);
+      return { kind: 'ok', value };
+    } catch (error: unknown) {
+      if (!(error instanceof Error)) throw error;
+      const name = error instanceof Killed ? 'Runtime.ExitError' : error.name;
+      return { kind: 'error', name, cause: error.message };
+    }
+  };
+  const execution: Execution = { name: RUN, status: 'running' };
+  const sleep = (seconds: number): Promise<void> => {
+    waitedSeconds += seconds;
+    return Promise.resolve();
+  };
+  await execute(
+    {
+      machine,
+      invoke,
+      random: seeded(0),
+      loop: { sleep, after: () => {}, gate: () => Promise.resolve(), run: () => Promise.resolve(true) },
+      awaitToken: () => Promise.reject(new Error('nothing waits here')),
+      readItems: (key) => JSON.parse(store.body(key).toString()) as unknown[],
+      entered: (_, state) => visited.push(state),
+    },
+    execution,
+    { runId: RUN, pipeline: PIPELINE, settle: { trainAnyway: false } },
+  );
+  return { end: execution.end, waitedSeconds, visited };
+}
+
+async function expectWhole(store: MemoryBlobStore, calm: MemoryBlobStore): Promise<void> {
+  const manifest = whole(store, at.manifest);
+  expect((await verifyGeneration(store, manifest)).problems).toEqual([]);
+  expect(shardsIn(store)).toEqual(manifest.shards.map(({ name }) => name));
+  expect(await unpack(store)).toEqual(await unpack(calm));
+}
+
+describe('a release that is deployed while a run packs', () => {
+  it.each(['form', 'engine'] as const)('makes it plan anew where the plan has another %s', async (how) => {
+    const calm = filled();
+    await packAll(calm, packing);
+    const store = filled();
+    let left = 0;
+    const ended = await packByMachine(store, (name, number) => {
+      if (number === 2) {
+        // This worker is of the old release and dies after some shards.
+        expect(name).toBe('PackShards');
+        return faultyStore(store, 'old release', 0.02);
+      }
+      if (number === 3) {
+        left = shardsIn(store).length;
+        makeOutdated(store, how);
+      }
+      return store;
+    });
+    expect(left).toBeGreaterThan(0);
+    expect(ended.end).toBe('Judge');
+    expect(ended.visited).toContain('PlanAnew');
+    // As long as a worker of the old release may live, so that none is left that would still write its shards.
+    expect(ended.waitedSeconds).toBeGreaterThan(900);
+    await expectWhole(store, calm);
+    expect(shardsIn(store).every((name) => /^shard-\d{6}-[0-9a-f]{6}\.tar$/.test(name))).toBe(true);
+  });
+
+  it('seals what is packed already by the plan as it was', async () => {
+    const [store, calm] = [filled(), filled()];
+    await packAll(calm, packing);
+    const ended = await packByMachine(store, (name) => {
+      if (name === 'SealDataset') makeOutdated(store, 'engine');
+      return store;
+    });
+    expect(ended).toMatchObject({ end: 'Judge', waitedSeconds: 0 });
+    expect(shardsIn(store)).toEqual(shardsIn(calm));
+    await expectWhole(store, calm);
+  });
+
+  it('changes nothing in what is sealed, when the steps run again', async () => {
+    for (const how of ['form', 'engine'] as const) {
+      const store = filled();
+      await packAll(store, packing);
+      const before = new Map(store.objects);
+      makeOutdated(store, how);
+      expect(await packByMachine(store)).toMatchObject({ end: 'Judge', waitedSeconds: 0 });
+      for (const key of store.keys(at.generation)) expect(store.objects.get(key)).toEqual(before.get(key));
+    }
+  });
+
+  it('loses and doubles nothing at whichever call it comes and processes die', async () => {
+    const calm = filled();
+    await packAll(calm, packing);
+    const anew = new Set<boolean>();
+    for (let seed = 0; seed < SEEDS; seed += 1) {
+      const store = filled();
+      const random = seeded(seed);
+      const deployedAt = random.whole(2, 8);
+      const ended = await packByMachine(store, (_, number) => {
+        if (number === deployedAt) makeOutdated(store, random.pick(['form', 'engine']));
+        return number > 12 ? store : faultyStore(store, `${seed} ${number}`, 0.02);
+      });
+      expect(ended.end).toBe('Judge');
+      anew.add(ended.visited.includes('PlanAnew'));
+      await expectWhole(store, calm);
+    }
+    expect(anew.size).toBe(2);
+  }, 60_000);
+});
+
+describe('planning anew', () => {
+  it('is refused unless it is asked for, with what happens then', async () => {
+    const store = filled();
+    await planShards({ store, now }, run);
+    makeOutdated(store, 'engine');
+    await expect(planShards({ store, now }, run)).rejects.toMatchObject({
+      name: 'PlanOutdatedError',
+      message: expect.stringMatching(/sharp 0\.30\.0.*plans anew by itself; nothing is sealed yet/) as string,
+    });
+  });
+
+  it('keeps a plan of this release, so that it may be asked for twice and by two at once', async () => {
+    const store = filled();
+    await planShards({ store, now }, run);
+    const current = await readPlan(store, run);
+    await planShards({ store, now }, { ...run, anew: true });
+    expect(await readPlan(store, run)).toEqual(current);
+    makeOutdated(store, 'form');
+    const planAnew = () => planShards({ store, now }, { ...run, anew: true });
+    const [one, other] = await Promise.all([planAnew(), planAnew()]);
+    expect(one).toEqual(other);
+    const plan = await readPlan(store, run);
+    expect(plan?.digest).not.toBe(current?.digest);
+    expect(plan?.revision).toBe(plan?.digest.slice(0, 6));
+    await planAnew();
+    expect(await readPlan(store, run)).toEqual(plan);
+  });
+});
