@@ -4,6 +4,7 @@ import { LaunchRefusedError, RunNotFoundError, TransientError } from './errors.t
 import { intervalOf } from './launch/checkpoint-interval.ts';
 import { jobNameOf, jobSaltOf } from './launch/job-name.ts';
 import { type AttemptRequest, buildAttempt } from './launch/launcher.ts';
+import { launcherOf, serviceName } from './launch/launchers.ts';
 import type { CreateOutcome } from './launch/port.ts';
 import { priced } from './launch/prices.ts';
 import { layout } from './layout.ts';
@@ -63,13 +64,14 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
   const updatedAt = deps.clock.now().toISOString();
   const known = await deps.runs.getAttempt(runId, number);
   if (known !== undefined) return deps.runs.updateAttempt(runId, number, { taskToken, updatedAt });
+  const placement = await pricedPlacement(deps, run, number);
   const fresh: AttemptRecord = {
     runId,
     pipeline: run.pipeline,
     attempt: number,
     jobName: jobNameOf(runId, number, jobSaltOf(deps.store.bucket)),
-    placement: await pricedPlacement(deps, run, number),
-    ...(run.declaration?.compute.launcher === 'ec2' && { launcher: 'ec2' }),
+    placement,
+    ...(launcherOf(run.declaration?.compute ?? {}, placement.pool) === 'ec2' && { launcher: 'ec2' }),
     status: 'starting',
     taskToken,
     createdAt: updatedAt,
@@ -198,7 +200,7 @@ async function settleCreation(deps: LaunchDeps, creation: Creation): Promise<voi
       return;
     case 'quota':
     case 'capacity':
-      return refuse(deps, attempt, created.message);
+      return refuse(deps, attempt, created);
     case 'invalid':
     case 'denied':
       throw new LaunchRefusedError(
@@ -211,7 +213,7 @@ async function settleCreation(deps: LaunchDeps, creation: Creation): Promise<voi
   }
 }
 
-const serviceOf = ({ launcher }: AttemptRecord): string => (launcher === 'ec2' ? 'EC2' : 'SageMaker');
+const serviceOf = ({ launcher }: AttemptRecord): string => serviceName(launcher);
 
 async function announce(deps: LaunchDeps, { attempt, inputReason }: Creation): Promise<void> {
   const { runId, pipeline, jobName, placement } = attempt;
@@ -229,10 +231,21 @@ async function announce(deps: LaunchDeps, { attempt, inputReason }: Creation): P
 }
 
 /** Refused at the door: an attempt that cost nothing, so that placement sees the refusal and looks elsewhere. */
-async function refuse(deps: LaunchDeps, attempt: AttemptRecord, message: string): Promise<void> {
+async function refuse(
+  deps: LaunchDeps,
+  attempt: AttemptRecord,
+  { kind, message }: Extract<CreateOutcome, { readonly kind: 'quota' | 'capacity' }>,
+): Promise<void> {
   const ended = await deps.runs.updateAttempt(attempt.runId, attempt.attempt, {
     status: 'interrupted',
-    outcome: { kind: 'capacity', message, trainingSeconds: 0, billableSeconds: 0, interruptions: 0 },
+    outcome: {
+      kind: 'capacity',
+      message,
+      ...(kind === 'quota' && { quota: true }),
+      trainingSeconds: 0,
+      billableSeconds: 0,
+      interruptions: 0,
+    },
     updatedAt: deps.clock.now().toISOString(),
   });
   await observeAttempt(deps, ended);

@@ -137,9 +137,11 @@ const computeFields = z.strictObject({
     .default('spot-then-on-demand')
     .describe('spot-then-on-demand changes to On-Demand when the deadline needs it.'),
   launcher: z
-    .enum(['sagemaker', 'ec2'])
+    .enum(['sagemaker', 'ec2', 'cheapest'])
     .optional()
-    .describe('Where the job runs: sagemaker (the default), or ec2 for instances of your own account.'),
+    .describe(
+      'Where the job runs: sagemaker (the default), ec2 for instances of your own account, or cheapest: placement weighs both, each time.',
+    ),
   ec2: ec2Schema.optional(),
   volumeGigabytes: z.number().int().min(1).max(16_384).default(30),
   vpc: vpcSchema
@@ -164,6 +166,13 @@ export const computeSchema = computeFields.superRefine((compute, context) => {
     problem(
       'mayAddHelpers',
       'stands alone: leave out compute.helpers, and let SageMaker launch, which has groups of instances',
+    );
+  if (compute.launcher === 'cheapest' && compute.ec2 === undefined)
+    problem('ec2', 'is needed where EC2 may be chosen (launcher: cheapest): name the image of its hosts');
+  if (compute.launcher === 'cheapest' && compute.vpc === undefined)
+    problem(
+      'vpc',
+      'is needed where EC2 may be chosen (launcher: cheapest): name subnets and securityGroupIds',
     );
   if (compute.regions !== undefined && compute.launcher === 'ec2')
     problem(

@@ -2,7 +2,7 @@
 import type { Pipeline } from './pipeline.ts';
 import type { StoredQuestion } from './placement/situation.ts';
 
-/** pool = instance type x availability zone x market */
+/** pool = instance type x availability zone x market x launcher */
 export interface Pool {
   /** EC2 name, without `ml.` */
   readonly instanceType: string;
@@ -11,13 +11,16 @@ export interface Pool {
   readonly market: 'spot' | 'on-demand';
   /** Absent in the data bucket's own region. */
   readonly region?: string | undefined;
+  /** Absent on SageMaker, and in what was placed before launchers were weighed. */
+  readonly launcher?: 'ec2' | undefined;
 }
 
 export const samePool = (a: Pool, b: Pool): boolean =>
   a.instanceType === b.instanceType &&
   a.zoneId === b.zoneId &&
   a.market === b.market &&
-  a.region === b.region;
+  a.region === b.region &&
+  a.launcher === b.launcher;
 
 export interface Topology {
   readonly nodes: number;
@@ -196,6 +199,8 @@ export interface AttemptOutcome {
   readonly endedAt?: string | undefined;
   readonly trainingSeconds: number;
   readonly billableSeconds: number;
+  /** Of kind `capacity`: an account's limit was in the way, which is the same in every zone. */
+  readonly quota?: true | undefined;
   /** In-place restarts of managed Spot that SageMaker did inside the job. */
   readonly interruptions: number;
   readonly modelUri?: string | undefined;

@@ -14,7 +14,13 @@ export function catalogPrices(types: readonly string[], region: string): Answer<
   for (const instanceType of new Set(types)) {
     const price = trainingPrice(instanceType, region);
     if (price === undefined) missing.push(instanceType);
-    else known.push({ instanceType, ...price, ec2HourlyUsd: ec2OnDemandUsd(instanceType, region) });
+    else
+      known.push({
+        instanceType,
+        ...price,
+        ec2HourlyUsd: ec2OnDemandUsd(instanceType, region),
+        ec2Note: `catalog of ${snapshotDates.ec2}`,
+      });
   }
   const notes =
     missing.length === 0

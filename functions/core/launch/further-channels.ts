@@ -40,7 +40,7 @@ function channelRequest(
 /** What a declaration asks of its file systems that no job can give. */
 export function furtherChannelProblems(
   { training, compute }: Pipeline,
-  { isAway = false }: { readonly isAway?: boolean } = {},
+  { isAway = false, isOnEc2 = false }: { readonly isAway?: boolean; readonly isOnEc2?: boolean } = {},
 ): Problem[] {
   if (isAway && training.channels !== undefined) {
     const message = 'lie in one region, and the placement is in another: leave compute.regions out';
@@ -48,7 +48,7 @@ export function furtherChannelProblems(
   }
   return Object.entries(training.channels ?? {}).flatMap(([name, channel]) => {
     const path = `training.channels.${name}`;
-    if (compute.launcher === 'ec2' && !('s3' in channel)) {
+    if (isOnEc2 && !('s3' in channel)) {
       return [
         {
           path,

@@ -10,6 +10,7 @@ import { channelsOf, type GenerationShards, generationProblems, type PreparedObj
 import { furtherChannelProblems, furtherChannels } from './further-channels.ts';
 import { encodeHyperparameters } from './hyperparameters.ts';
 import { jobNameOf, jobSaltOf } from './job-name.ts';
+import { launcherOf } from './launchers.ts';
 import type { CreateTrainingJobRequest, InputMode } from './request.ts';
 
 export interface TrainingJobInput {
@@ -95,7 +96,10 @@ export function jobParts(
     problems: [
       ...reservedNameProblems(declaration),
       ...sourceProblems(declaration),
-      ...furtherChannelProblems(declaration, { isAway: input.dataBucket !== undefined }),
+      ...furtherChannelProblems(declaration, {
+        isAway: input.dataBucket !== undefined,
+        isOnEc2: launcherOf(declaration.compute, input.placement.pool) === 'ec2',
+      }),
       ...generationProblems(channelsInput).map((message) => ({ path: 'generations', message })),
     ],
   };

@@ -4,6 +4,7 @@ import type { FleetService } from '../ec2/port.ts';
 import type { Problem } from '../errors.ts';
 import type { PreparedObject } from './channels.ts';
 import type { TrainingJobInput } from './job-parts.ts';
+import { launcherOf } from './launchers.ts';
 import type { CreateOutcome, StopOutcome, TrainingJobDescription, TrainingService } from './port.ts';
 import type { CreateTrainingJobRequest } from './request.ts';
 import { buildTrainingJob } from './training-job.ts';
@@ -31,7 +32,7 @@ export type AttemptResult =
   | { readonly kind: 'problems'; readonly problems: readonly Problem[] };
 
 export function buildAttempt(input: TrainingJobInput): AttemptResult {
-  if (input.declaration.compute.launcher === 'ec2') {
+  if (launcherOf(input.declaration.compute, input.placement.pool) === 'ec2') {
     const plan = buildFleet(input);
     if (plan.kind === 'problems') return plan;
     return {

@@ -3,12 +3,14 @@ import { ec2OnDemandUsd, trainingPrice } from '../catalog/catalog.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Placement } from '../records.ts';
 
-/** The placement with the prices of EC2 for an attempt there, and with those of the helper groups on SageMaker. */
+/** The placement with the prices of EC2 for an attempt there that was placed before launchers were weighed, and with those of the helper groups on SageMaker. */
 export function priced(
   placement: Placement,
   compute: Pick<Pipeline['compute'], 'launcher' | 'helpers'> | undefined,
   region: string,
 ): Placement {
+  // Where the pool names its launcher, placement has weighed it at that launcher's prices.
+  if (placement.pool.launcher === 'ec2') return placement;
   return compute?.launcher === 'ec2'
     ? atEc2Prices(placement, region)
     : withHelpers(placement, compute?.helpers, region);

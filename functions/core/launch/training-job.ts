@@ -8,6 +8,7 @@ import type { PreparedObject } from './channels.ts';
 import { imageFor } from './images.ts';
 import { chooseInput, type InputChoice } from './input-mode.ts';
 import { AGENT_PATH, jobParts, type TrainingJobInput } from './job-parts.ts';
+import { launcherOf } from './launchers.ts';
 import { metricDefinitions } from './metrics.ts';
 import type { CreateTrainingJobRequest } from './request.ts';
 import { requestProblems } from './request-problems.ts';
@@ -107,8 +108,8 @@ const IMAGE_PATHS = {
 } as const;
 
 /** A fleet on EC2 is another request altogether: `buildFleet` in core/ec2 makes it. */
-function launcherProblems({ declaration: { compute } }: TrainingJobInput): Problem[] {
-  if (compute.launcher !== 'ec2') return [];
+function launcherProblems({ declaration: { compute }, placement }: TrainingJobInput): Problem[] {
+  if (launcherOf(compute, placement.pool) !== 'ec2') return [];
   return [
     { path: 'compute.launcher', message: 'ec2 cannot be run as a SageMaker training job: leave it out' },
   ];

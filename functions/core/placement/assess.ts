@@ -1,11 +1,11 @@
 /** What each pool would probably cost and when it would be done, the change to On-Demand at the end included. */
-import { samePool } from '../records.ts';
+import { type Pool, samePool } from '../records.ts';
 import type { BeliefModel, Outlook, Sighting } from './beliefs.ts';
 import { outlookOf } from './beliefs.ts';
 import type { PoolRecords } from './pool-records.ts';
 import { type Candidate, unitUsd } from './pools.ts';
 import { planSpot, type SpotPlan } from './spot-plan.ts';
-import type { WorkEstimate } from './work.ts';
+import { restartSecondsOn, type WorkEstimate } from './work.ts';
 
 export interface Assessed {
   readonly candidate: Candidate;
@@ -57,6 +57,7 @@ export function assess(candidates: readonly Candidate[], input: AssessInput): re
 interface Fallback {
   readonly hourlyUsd: number;
   readonly workSeconds: number;
+  readonly restartSeconds: number;
   /** Of the cheapest Spot pool, for an hour of the reference's work. */
   readonly spotUnitUsd: number;
   readonly plan: SpotPlan | undefined;
@@ -70,14 +71,15 @@ function fallbackOf(
 ): Fallback {
   const hourlyUsd = gangUsd(fallback, fallback.hourlyUsd);
   const workSeconds = safeWorkOf(fallback, work);
+  const restartSeconds = restartSecondsOn(fallback.pool, work);
   const plan = planSpot({
     secondsLeft,
-    work: { ...work, workSeconds },
+    work: { ...work, workSeconds, restartSeconds },
     spotUsd: spotUnitUsd / fallback.pace.factor,
     onDemandUsd: hourlyUsd,
     timeUsd,
   });
-  return { hourlyUsd, workSeconds, spotUnitUsd, plan };
+  return { hourlyUsd, workSeconds, restartSeconds, spotUnitUsd, plan };
 }
 
 const costUsd = (unit: number, seconds: number): number => (unit * seconds) / 3_600;
@@ -93,14 +95,14 @@ export const safeWorkOf = (candidate: Candidate, work: WorkEstimate): number =>
   workOf(candidate, work) * Math.exp(ONCE_IN_TEN * candidate.pace.uncertainty);
 
 /** Until the first new progress here, shards and checkpoints being brought there first. */
-export const restartOf = ({ transfer }: Candidate, { restartSeconds }: WorkEstimate): number =>
-  restartSeconds + (transfer?.seconds ?? 0);
+export const restartOf = ({ pool, transfer }: Candidate, work: WorkEstimate): number =>
+  restartSecondsOn(pool, work) + (transfer?.seconds ?? 0);
 
 /** On-Demand is taken to be there, unless it was refused lately: then as long again as it has been refusing. */
 function assessOnDemand(candidate: Candidate, input: AssessInput): Assessed {
   const refused = refusalsOf(candidate, input.sightings);
   const workSeconds = workOf(candidate, input.work);
-  const billed = workSeconds + input.work.restartSeconds;
+  const billed = workSeconds + restartSecondsOn(candidate.pool, input.work);
   const waitSeconds = refused.refusals === 0 ? 0 : backoffSeconds(refused.refusals);
   const expectedSeconds = waitSeconds + billed + (candidate.transfer?.seconds ?? 0);
   return {
@@ -133,7 +135,7 @@ const gangUsd = (candidate: Candidate, hourlyUsd: number): number =>
  */
 function assessSpot(candidate: Candidate, input: AssessInput, fallbacks: readonly Fallback[]): Assessed {
   const { work, model } = input;
-  const { restartSeconds } = work;
+  const restartSeconds = restartSecondsOn(candidate.pool, work);
   const { transfer } = candidate;
   const outlook = outlookOf(model, candidate.pool, {
     sightings: input.sightings,
@@ -149,7 +151,8 @@ function assessSpot(candidate: Candidate, input: AssessInput, fallbacks: readonl
   const running = billed + (spells - 1) * model.waitAfterLossSeconds;
   const onDemand = fallbacks[0];
   const share = onDemand === undefined ? 1 : shareOnSpot(outlook, running, input.spotSeconds);
-  const restSeconds = (1 - share) * ((onDemand?.workSeconds ?? 0) + restartSeconds);
+  const restSeconds =
+    (1 - share) * ((onDemand?.workSeconds ?? 0) + (onDemand?.restartSeconds ?? restartSeconds));
   const spotUsd = share * costUsd(gangUsd(candidate, candidate.hourlyUsd), billed);
   const unit = unitUsd(candidate, candidate.hourlyUsd);
   const expectedSeconds =
@@ -159,11 +162,17 @@ function assessSpot(candidate: Candidate, input: AssessInput, fallbacks: readonl
   const timeUsd = input.timeUsd ?? 0;
   const unplannedUsd = spotUsd + costUsd(timeUsd, expectedSeconds);
   // A plan holds the value of time already.
-  const options = fallbacks.map(({ plan, hourlyUsd, spotUnitUsd }) =>
-    plan === undefined
+  // The plan's starts are the fallback's: another launcher's take longer or shorter.
+  const startsUsd = (fallback: Fallback): number =>
+    costUsd(gangUsd(candidate, candidate.hourlyUsd), spells * (restartSeconds - fallback.restartSeconds));
+  const options = fallbacks.map((fallback) => {
+    const { plan, hourlyUsd, spotUnitUsd } = fallback;
+    return plan === undefined
       ? unplannedUsd + costUsd(hourlyUsd, restSeconds)
-      : plan.costUsd(outlook.belief) + costUsd((unit - spotUnitUsd) / candidate.pace.factor, billed),
-  );
+      : plan.costUsd(outlook.belief) +
+          costUsd((unit - spotUnitUsd) / candidate.pace.factor, billed) +
+          startsUsd(fallback);
+  });
   const vainSeconds = Math.min(ASKED_IN_VAIN_SECONDS, billed);
   const inVain =
     (1 - outlook.chanceUp) * costUsd(gangUsd(candidate, candidate.onDemandHourlyUsd) + timeUsd, vainSeconds);
@@ -202,6 +211,10 @@ const ASKED_IN_VAIN_SECONDS = 600;
 /** 1, 2, 4, ... minutes, a quarter of an hour at most. */
 export const backoffSeconds = (refusals: number): number => Math.min(900, 60 * 2 ** (refusals - 1));
 
+/** A limit of the account holds for the type in every zone of the region, apart for each market and launcher. */
+const concerns = (sighting: Sighting, pool: Pool): boolean =>
+  samePool(sighting.quota === true ? { ...sighting, zoneId: pool.zoneId } : sighting, pool);
+
 function refusalsOf(
   { pool }: Candidate,
   sightings: readonly Sighting[],
@@ -210,7 +223,7 @@ function refusalsOf(
   let lastRefusalMilliseconds: number | undefined;
   let lastLossMilliseconds: number | undefined;
   for (const sighting of sightings) {
-    if (!samePool(sighting, pool)) continue;
+    if (!concerns(sighting, pool)) continue;
     const refused = sighting.seen === 'refused';
     refusals = refused ? refusals + 1 : 0;
     lastRefusalMilliseconds = refused ? sighting.atMilliseconds : undefined;

@@ -23,6 +23,9 @@ export interface Sighting {
   readonly market: Pool['market'];
   /** As in Pool. */
   readonly region?: string | undefined;
+  readonly launcher?: 'ec2' | undefined;
+  /** Refused for an account's limit, not for want of capacity. */
+  readonly quota?: true | undefined;
   /** lost: we had it and it was taken away; refused: we asked and were not given it. */
   readonly seen: 'up' | 'lost' | 'refused';
 }
@@ -50,7 +53,8 @@ export function sightingsOf(attempts: readonly AttemptRecord[]): readonly Sighti
     if (!outcome) return [];
     const end = outcome.endedAt ?? attempt.updatedAt;
     const start = outcome.startedAt === undefined ? [] : [at(outcome.startedAt, 'up')];
-    if (outcome.kind === 'capacity') return [...start, at(end, 'refused')];
+    if (outcome.kind === 'capacity')
+      return [...start, { ...at(end, 'refused'), ...(outcome.quota && { quota: outcome.quota }) }];
     if (outcome.kind === 'interrupted') return [...start, at(end, 'lost')];
     // Recalled from a pool that was well: it was there to the end.
     if (outcome.kind !== 'recalled' && attempt.takenBackAt !== undefined)
@@ -68,14 +72,18 @@ const scoreLikelihood = (score: number): { readonly up: number; readonly down: n
 /** Stated assumptions, not fits. */
 const SAME_FAMILY_AND_ZONE = 0.7;
 const SAME_ZONE = 0.5;
+/** SageMaker draws on the machines of EC2, but on a pool of its own. */
+const OTHER_LAUNCHER = 0.7;
 const SAME_TYPE = 0.3;
 
 /** How much news of another pool says of this one, 0 nothing to 1 everything. */
 function kinship(sighting: Sighting, pool: Pool): number {
-  if (sighting.market !== pool.market) return 0;
+  // A limit of the account says nothing of capacity; `refusalsOf` leaves such pools alone.
+  if (sighting.market !== pool.market || sighting.quota === true) return 0;
   if (sighting.zoneId === undefined && pool.zoneId === undefined && sighting.region !== pool.region) return 0;
   const sameType = sighting.instanceType === pool.instanceType;
-  if (sameType && sighting.zoneId === pool.zoneId) return 1;
+  if (sameType && sighting.zoneId === pool.zoneId)
+    return sighting.launcher === pool.launcher ? 1 : OTHER_LAUNCHER;
   const sameZone = sighting.zoneId !== undefined && sighting.zoneId === pool.zoneId;
   const sameFamily = sighting.instanceType.split('.')[0] === pool.instanceType.split('.')[0];
   // What takes a type's capacity in a zone takes it from its neighbours' hosts too; another zone's hosts are others.

@@ -10,6 +10,7 @@ export function encounterOf(attempt: AttemptRecord): Encounter | undefined {
   const { outcome, placement } = attempt;
   if (outcome === undefined) return undefined;
   const { instanceType, zoneId, market, region } = placement.pool;
+  const launcher = placement.pool.launcher ?? attempt.launcher;
   return {
     runId: attempt.runId,
     attempt: attempt.attempt,
@@ -17,6 +18,8 @@ export function encounterOf(attempt: AttemptRecord): Encounter | undefined {
     zoneId,
     market,
     ...(region === undefined ? {} : { region }),
+    ...(launcher === undefined ? {} : { launcher }),
+    ...(outcome.quota === undefined ? {} : { quota: outcome.quota }),
     nodes: placement.topology.nodes,
     askedAt: attempt.createdAt,
     startedAt: outcome.startedAt,
@@ -43,13 +46,16 @@ function endOf(kind: NonNullable<AttemptRecord['outcome']>['kind'], started: boo
 
 /** What the encounters of other runs say of capacity, in the words that beliefs are made from. */
 export const sightingsFrom = (encounters: readonly Encounter[]): readonly Sighting[] =>
-  encounters.flatMap(({ instanceType, zoneId, market, region, startedAt, endedAt, end }) => {
+  encounters.flatMap((met) => {
+    const { instanceType, zoneId, market, region, launcher, quota, startedAt, endedAt, end } = met;
     const at = (time: string, seen: Sighting['seen']): Sighting => ({
       atMilliseconds: Date.parse(time),
       instanceType,
       zoneId,
       market,
       region,
+      ...(launcher === undefined ? {} : { launcher }),
+      ...(quota !== undefined && seen === 'refused' ? { quota } : {}),
       seen,
     });
     const start = startedAt === undefined ? [] : [at(startedAt, 'up')];

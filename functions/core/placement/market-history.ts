@@ -29,6 +29,10 @@ export interface Encounter {
   readonly market: 'spot' | 'on-demand';
   /** Absent in the data's own region. */
   readonly region?: string | undefined;
+  /** Absent on SageMaker. */
+  readonly launcher?: 'ec2' | undefined;
+  /** Refused for an account's limit. */
+  readonly quota?: true | undefined;
   readonly nodes: number;
   readonly askedAt: string;
   /** Absent when capacity was never had. */

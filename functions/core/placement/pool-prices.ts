@@ -27,6 +27,7 @@ export function pricesOf(
   market: MarketView,
   quotes: Quotes,
 ): PoolPrices {
+  if (pool.launcher === 'ec2') return onEc2({ pool, topology }, price, market, quotes);
   const { hourlyUsd } = price;
   if (pool.market === 'on-demand') return { hourlyUsd, onDemandHourlyUsd: hourlyUsd, priceNote: price.note };
   const share = spotShare(pool, price, quotes);
@@ -40,6 +41,36 @@ export function pricesOf(
         : `EC2's Spot share of ${(share * 100).toFixed(0)} % taken for SageMaker's`,
   };
 }
+
+/** EC2 states both prices itself. A pool without EC2's On-Demand price is left out before (`pools.ts`). */
+function onEc2(
+  { pool, topology }: { readonly pool: Pool; readonly topology: Topology },
+  { ec2HourlyUsd = 0, ec2Note }: OnDemandPrice,
+  market: MarketView,
+  quotes: Quotes,
+): PoolPrices {
+  if (pool.market === 'on-demand') {
+    const priceNote = `EC2 On-Demand${ec2Note === undefined ? '' : `, ${ec2Note}`}`;
+    return { hourlyUsd: ec2HourlyUsd, onDemandHourlyUsd: ec2HourlyUsd, priceNote };
+  }
+  const here = quotesFor(pool, quotes);
+  const isOld = here.some(({ basis }) => basis === 'snapshot');
+  return {
+    ...scoreOf(pool, topology.nodes, market),
+    hourlyUsd: mean(here) ?? ec2HourlyUsd * ASSUMED_SPOT_SHARE,
+    onDemandHourlyUsd: ec2HourlyUsd,
+    priceNote:
+      here.length === 0
+        ? `no Spot price known, ${ASSUMED_SPOT_SHARE * 100} % of On-Demand assumed`
+        : `EC2's own Spot price${isOld ? ', of the snapshot' : ''}`,
+  };
+}
+
+const quotesFor = ({ instanceType, zoneId }: Pool, all: Quotes): MarketView['spotPrices'] =>
+  all.get(instanceType)?.filter((each) => zoneId === undefined || each.zoneId === zoneId) ?? [];
+
+const mean = (quotes: MarketView['spotPrices']): number | undefined =>
+  quotes.length === 0 ? undefined : quotes.reduce((sum, each) => sum + each.hourlyUsd, 0) / quotes.length;
 
 export interface HelpersQuestion {
   readonly compute: Pick<Pipeline['compute'], 'helpers'>;
@@ -81,10 +112,8 @@ function scoreOf(
 }
 
 /** EC2 Spot over EC2 On-Demand: SageMaker publishes no Spot price. Without a zone the mean over the region's zones. */
-function spotShare({ instanceType, zoneId }: Pool, price: OnDemandPrice, all: Quotes): number | undefined {
-  const quotes =
-    all.get(instanceType)?.filter((each) => zoneId === undefined || each.zoneId === zoneId) ?? [];
-  if (quotes.length === 0 || price.ec2HourlyUsd === undefined || price.ec2HourlyUsd <= 0) return undefined;
-  const mean = quotes.reduce((sum, each) => sum + each.hourlyUsd, 0) / quotes.length;
-  return Math.min(1, mean / price.ec2HourlyUsd);
+function spotShare(pool: Pool, price: OnDemandPrice, all: Quotes): number | undefined {
+  const spot = mean(quotesFor(pool, all));
+  if (spot === undefined || price.ec2HourlyUsd === undefined || price.ec2HourlyUsd <= 0) return undefined;
+  return Math.min(1, spot / price.ec2HourlyUsd);
 }

@@ -13,10 +13,10 @@ export interface PoolRecord {
 
 export type PoolRecords = ReadonlyMap<string, PoolRecord>;
 
-type Named = Pick<Pool, 'instanceType' | 'zoneId' | 'market' | 'region'>;
+type Named = Pick<Pool, 'instanceType' | 'zoneId' | 'market' | 'region' | 'launcher'>;
 
-const keyOf = ({ instanceType, zoneId, market, region }: Named): string =>
-  `${instanceType} ${zoneId ?? ''} ${market} ${region ?? ''}`;
+const keyOf = ({ instanceType, zoneId, market, region, launcher }: Named): string =>
+  `${instanceType} ${zoneId ?? ''} ${market} ${region ?? ''} ${launcher ?? ''}`;
 
 const NOTHING: PoolRecord = { had: 0, refused: 0, heldSeconds: 0, lost: 0 };
 
@@ -28,8 +28,9 @@ const COUNTED_TO_MILLISECONDS = 30 * 86_400_000;
 export function recordsOf(sightings: readonly Sighting[], nowMilliseconds: number): PoolRecords {
   const records = new Map<string, PoolRecord>();
   const held = new Map<string, number>();
-  const counted = sightings.filter(({ atMilliseconds: at }) => {
+  const counted = sightings.filter(({ atMilliseconds: at, quota }) => {
     const age = nowMilliseconds - at;
+    if (quota === true) return false;
     return age > COUNTED_FROM_MILLISECONDS && age <= COUNTED_TO_MILLISECONDS;
   });
   for (const { seen, atMilliseconds, ...pool } of counted.toSorted(

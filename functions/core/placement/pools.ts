@@ -1,8 +1,10 @@
 /** The pools a pipeline allows, each with what is known of it; what is pruned keeps its reason. */
 import { type FactsOf, instanceFacts } from '../catalog/catalog.ts';
+import { type LauncherName, launchersOf } from '../launch/launchers.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Pool, Topology, Transfer } from '../records.ts';
 import { adviseHelpers } from './helpers.ts';
+import { whyNotOnEc2 } from './on-ec2.ts';
 import { type Pace, REFERENCE_PACE } from './pace.ts';
 import { helpersIn, type PoolPrices, pricesOf, type Quotes, quotesOf } from './pool-prices.ts';
 import type { MarketView, OnDemandPrice } from './port.ts';
@@ -103,21 +105,24 @@ interface View {
 }
 
 function poolsIn(view: View, question: PoolsQuestion): Pools {
+  const found = launchersOf(question.compute).map((launcher) => poolsBy(launcher, view, question));
+  return {
+    candidates: found.flatMap(({ candidates }) => candidates),
+    pruned: found.flatMap(({ pruned }) => pruned),
+  };
+}
+
+function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): Pools {
   const { compute, training, savedOn, paceOf, hardware } = question;
   const { market } = view;
-  const { topologies, ruledOut } = topologiesOf({
-    compute,
-    training,
-    region: market.region,
-    savedOn,
-    hardware,
-  });
+  const { region } = market;
+  const named = {
+    ...(view.region === undefined ? {} : { region: view.region }),
+    ...(launcher === 'ec2' ? { launcher } : {}),
+  };
+  const { topologies, ruledOut } = topologiesOf({ compute, training, region, launcher, savedOn, hardware });
   const pruned: Pruned[] = ruledOut.map(({ topology, reason }) => ({
-    pool: {
-      instanceType: topology.instanceType,
-      market: marketsOf(compute)[0] ?? 'spot',
-      region: view.region,
-    },
+    pool: { instanceType: topology.instanceType, market: marketsOf(compute)[0] ?? 'spot', ...named },
     topology: shapeOf(topology),
     reason,
   }));
@@ -128,38 +133,38 @@ function poolsIn(view: View, question: PoolsQuestion): Pools {
   for (const topology of topologies.flatMap((each) => [each, ...helpedBy(each, market, question)])) {
     const price = prices.get(topology.instanceType);
     const pace = paceOf?.(topology) ?? REFERENCE_PACE;
-    for (const place of placesOf(view)) {
-      for (const kind of marketsOf(compute)) {
-        const pool: Pool = {
-          instanceType: topology.instanceType,
-          zoneId: place.zoneId,
-          market: kind,
-          ...(view.region === undefined ? {} : { region: view.region }),
-        };
-        const reason = whyNot(pool, { topology, compute, price, helpers, quotes, region: market.region });
-        if (reason !== undefined || price === undefined || typeof helpers === 'string') {
-          pruned.push({ pool, topology: shapeOf(topology), reason: reason ?? 'no price is known' });
-        } else {
-          const found = {
-            pool,
-            topology: shapeOf(topology),
-            pace,
-            subnetId: place.subnetId,
-            transfer: view.transfer,
-            closed: view.closed,
-          };
-          const added = addedUsd(topology, prices);
-          candidates.push({
-            ...found,
-            helpersHourlyUsd: helpers + added,
-            ...pricesOf(found, price, market, quotes),
-          });
-        }
+    const never = whyNotOnEc2({ launcher, compute, training, topology, region: view.region, price });
+    const shape = shapeOf(topology);
+    for (const { pool, subnetId } of poolsOfTopology(topology, { view, compute, named })) {
+      const reason = never ?? whyNot(pool, { topology, compute, price, helpers, quotes, region });
+      if (reason !== undefined || price === undefined || typeof helpers === 'string') {
+        pruned.push({ pool, topology: shape, reason: reason ?? 'no price is known' });
+      } else {
+        const { transfer, closed } = view;
+        const found = { pool, topology: shape, pace, subnetId, transfer, closed };
+        const helpersHourlyUsd = helpers + addedUsd(topology, prices);
+        candidates.push({ ...found, helpersHourlyUsd, ...pricesOf(found, price, market, quotes) });
       }
     }
   }
   return { candidates, pruned };
 }
+
+/** One for each place and market. */
+const poolsOfTopology = (
+  { instanceType }: GangTopology,
+  given: {
+    readonly view: View;
+    readonly compute: Pipeline['compute'];
+    readonly named: Pick<Pool, 'region' | 'launcher'>;
+  },
+): readonly { readonly pool: Pool; readonly subnetId: string | undefined }[] =>
+  placesOf(given.view).flatMap(({ zoneId, subnetId }) =>
+    marketsOf(given.compute).map((market) => ({
+      pool: { instanceType, zoneId, market, ...given.named },
+      subnetId,
+    })),
+  );
 
 const shapeOf = ({ nodes, acceleratorsPerNode, helpers }: GangTopology): Topology => ({
   nodes,
@@ -233,8 +238,8 @@ export const unitUsd = (
 /** What no region could mend is told once, not for each. */
 function onceEach(pruned: readonly Pruned[]): readonly Pruned[] {
   const told = new Set<string>();
-  return pruned.filter(({ pool: { instanceType, zoneId, market }, topology, reason }) => {
-    const key = [instanceType, zoneId, market, topology.nodes, reason].join();
+  return pruned.filter(({ pool: { instanceType, zoneId, market, launcher }, topology, reason }) => {
+    const key = [instanceType, zoneId, market, launcher, topology.nodes, reason].join();
     return !told.has(key) && told.add(key);
   });
 }

@@ -34,6 +34,8 @@ export interface OnDemandPrice {
   readonly note: string;
   /** EC2's On-Demand price, the base of the Spot discount; undefined when unknown. */
   readonly ec2HourlyUsd?: number | undefined;
+  /** How that is known. */
+  readonly ec2Note?: string | undefined;
 }
 
 export interface Zone {

@@ -18,22 +18,25 @@ export function pricedFrom(
   const noteOf = (price: ListPrice): string => `AWS Price List${sourceOf(price, list, now)}`;
   const onDemandPrices = view.onDemandPrices.map((price): OnDemandPrice => {
     const { instanceType, basis } = price;
-    const ec2HourlyUsd = ec2.get(instanceType)?.hourlyUsd ?? price.ec2HourlyUsd;
+    const own = ec2.get(instanceType);
+    const onEc2 = own && { ec2HourlyUsd: own.hourlyUsd, ec2Note: noteOf(own) };
     const listed = training.get(instanceType);
     if (listed !== undefined)
-      return { ...price, hourlyUsd: listed.hourlyUsd, basis: 'asked', note: noteOf(listed), ec2HourlyUsd };
-    const own = ec2.get(instanceType);
-    return basis === 'estimated' && own !== undefined ? estimated(own) : { ...price, ec2HourlyUsd };
+      return { ...price, hourlyUsd: listed.hourlyUsd, basis: 'asked', note: noteOf(listed), ...onEc2 };
+    return basis === 'estimated' && own !== undefined
+      ? { ...estimated(own), ...onEc2 }
+      : { ...price, ...onEc2 };
   });
   const named = new Set(view.onDemandPrices.map(({ instanceType }) => instanceType));
   // Newer than the snapshot: a type that only the list knows.
   const fresh = [...new Set(wanted)].flatMap((instanceType): OnDemandPrice[] => {
     if (named.has(instanceType)) return [];
     const [listed, own] = [training.get(instanceType), ec2.get(instanceType)];
-    if (listed === undefined) return own === undefined ? [] : [estimated(own)];
+    const onEc2 = own && { ec2HourlyUsd: own.hourlyUsd, ec2Note: noteOf(own) };
+    if (listed === undefined) return own === undefined ? [] : [{ ...estimated(own), ...onEc2 }];
     const note = 'AWS Price List, unknown to the snapshot';
-    const ec2HourlyUsd = own?.hourlyUsd ?? ec2OnDemandUsd(instanceType, view.region);
-    return [{ instanceType, hourlyUsd: listed.hourlyUsd, basis: 'asked', note, ec2HourlyUsd }];
+    const ec2HourlyUsd = ec2OnDemandUsd(instanceType, view.region);
+    return [{ instanceType, hourlyUsd: listed.hourlyUsd, basis: 'asked', note, ec2HourlyUsd, ...onEc2 }];
   });
   return { ...view, onDemandPrices: [...onDemandPrices, ...fresh] };
 }

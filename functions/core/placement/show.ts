@@ -18,7 +18,8 @@ function headline(decision: PlacementDecision): string {
     case 'launch': {
       const { pool, topology, reason, decidedAt } = decision.placement;
       const where = [pool.region, pool.zoneId ?? 'a zone of SageMaker’s choice'].filter(Boolean).join(' ');
-      return `${decidedAt}: ${topology.nodes} x ${pool.instanceType}, ${pool.market}, in ${where}\n${reason}`;
+      const by = pool.launcher === 'ec2' ? ', on EC2' : '';
+      return `${decidedAt}: ${topology.nodes} x ${pool.instanceType}, ${pool.market}, in ${where}${by}\n${reason}`;
     }
     case 'wait':
       return `wait ${decision.seconds} s\n${decision.reason}`;
@@ -46,7 +47,7 @@ function cellsOf(row: PoolAssessment, at: string | undefined): readonly string[]
   const helped = (topology?.helpers ?? [])
     .map(({ nodes, instanceType }) => ` + ${nodes} x ${instanceType}`)
     .join('');
-  const name = `${topology ? `${topology.nodes} x ` : ''}${pool.instanceType}${helped} ${pool.zoneId ?? pool.region ?? '(any zone)'} ${pool.market}`;
+  const name = `${topology ? `${topology.nodes} x ` : ''}${pool.instanceType}${helped} ${pool.zoneId ?? pool.region ?? '(any zone)'} ${pool.market}${pool.launcher === 'ec2' ? ' EC2' : ''}`;
   if (row.verdict.startsWith('left out')) return [name, '-', '-', '-', '-', '-', '-', '-', row.verdict];
   return [
     name,

@@ -1,5 +1,6 @@
 /** What a placement is decided from, and what follows from it. */
 import { factsWith, type ReadFacts } from '../catalog/hardware.ts';
+import { launchersOf } from '../launch/launchers.ts';
 import { deadlineHoursOf, type Pipeline } from '../pipeline.ts';
 import type { AttemptRecord, Progress } from '../records.ts';
 import { restartOf, safeWorkOf } from './assess.ts';
@@ -94,6 +95,7 @@ export function situationOf(input: PlacementInput): Situation {
   const reference = referenceOf(input, paces);
   const work = estimateWork({
     attempts: input.attempts,
+    launchers: launchersOf(input.compute),
     progress: input.progress,
     paces,
     expectedSeconds: input.expectedSeconds,
@@ -161,12 +163,16 @@ function referenceOf(input: PlacementInput, paces: readonly MeasuredPace[]): Sha
   return (
     paces.at(-1) ??
     input.expectedOn ??
-    topologiesOf({
-      compute: input.compute,
-      training: input.training,
-      region: input.market.region,
-      hardware: factsWith(input.hardware),
-    }).topologies[0]
+    launchersOf(input.compute).flatMap(
+      (launcher) =>
+        topologiesOf({
+          compute: input.compute,
+          training: input.training,
+          region: input.market.region,
+          launcher,
+          hardware: factsWith(input.hardware),
+        }).topologies,
+    )[0]
   );
 }
 

@@ -4,6 +4,7 @@
  */
 import { catalogTypes, type FactsOf, type InstanceFacts, instanceFacts } from '../catalog/catalog.ts';
 import { imageFor } from '../launch/images.ts';
+import { type LauncherName, launchersOf } from '../launch/launchers.ts';
 import { trainingType } from '../launch/training-types.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { HelperNodes } from '../records.ts';
@@ -26,6 +27,8 @@ export interface TopologyQuestion {
   /** Without it nothing is ruled out for the sake of the strategy or the image. */
   readonly training?: Pipeline['training'] | undefined;
   readonly region: string;
+  /** Default: the first that the pipeline allows. */
+  readonly launcher?: LauncherName | undefined;
   /** What wrote the newest checkpoint; undefined before the first. */
   readonly savedOn?: GangTopology | undefined;
   /** Default: the snapshot's. */
@@ -145,9 +148,9 @@ type Type = ReturnType<typeof trainingType>;
 function whyNot(topology: GangTopology, question: TopologyQuestion): string | undefined {
   const { compute, training } = question;
   const type = trainingType(topology.instanceType);
-  if (compute.launcher !== 'ec2' && type === undefined)
-    return `SageMaker does not train on ${topology.instanceType}`;
-  const image = compute.launcher !== 'ec2' && training && withoutImage(training, type, question.region);
+  const isOnSageMaker = (question.launcher ?? launchersOf(compute)[0]) === 'sagemaker';
+  if (isOnSageMaker && type === undefined) return `SageMaker does not train on ${topology.instanceType}`;
+  const image = isOnSageMaker && training && withoutImage(training, type, question.region);
   if (image) return image;
   // Types and nodes that the pipeline names itself are its own affair from here on.
   if (compute.needs === undefined) return undefined;

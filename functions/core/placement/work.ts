@@ -1,10 +1,14 @@
 /** How much training is left, what a restart costs and what was spent: from attempts and checkpoints, else from priors. */
-import { type AttemptRecord, type Placement, type Progress, samePool } from '../records.ts';
+import type { LauncherName } from '../launch/launchers.ts';
+import { type AttemptRecord, type Placement, type Pool, type Progress, samePool } from '../records.ts';
 import { attemptCost } from '../report.ts';
 import { type MeasuredPace, sameShape } from './pace.ts';
 
-/** Provisioning, image and checkpoint load of a SageMaker job, until one has been measured. */
-export const DEFAULT_RESTART_SECONDS = 300;
+/**
+ * Provisioning, image and checkpoint load, until they have been measured: SageMaker fetches a container of many GB, a
+ * host on EC2 boots from an image that has the framework. Stated priors.
+ */
+const RESTART_SECONDS: Readonly<Record<LauncherName, number>> = { sagemaker: 300, ec2: 180 };
 
 export interface WorkEstimate {
   /** Training seconds still to do on the topology that they are stated for. */
@@ -13,10 +17,20 @@ export interface WorkEstimate {
   readonly basis: 'measured' | 'declared' | 'assumed';
   /** Seconds from the start of billing to the first new progress, work lost at the last interruption included. */
   readonly restartSeconds: number;
+  /** The same of each launcher that may be chosen; `restartSeconds` is the longest. */
+  readonly restartOn?: Readonly<Partial<Record<LauncherName, number>>> | undefined;
 }
+
+/** Where the attempt would run. */
+export const restartSecondsOn = (
+  { launcher }: Pick<Pool, 'launcher'>,
+  { restartOn, restartSeconds }: Pick<WorkEstimate, 'restartOn' | 'restartSeconds'>,
+): number => restartOn?.[launcher ?? 'sagemaker'] ?? restartSeconds;
 
 export interface WorkInput {
   readonly attempts: readonly AttemptRecord[];
+  /** That may be chosen. */
+  readonly launchers?: readonly LauncherName[] | undefined;
   readonly progress?: Progress | undefined;
   /** Of the attempts, oldest first: with several topologies among them the last one's pace counts. */
   readonly paces?: readonly MeasuredPace[] | undefined;
@@ -28,17 +42,17 @@ export interface WorkInput {
 }
 
 export function estimateWork(input: WorkInput): WorkEstimate {
-  const restartSeconds = restartCost(input.attempts);
+  const restart = restartCosts(input);
   const { progress, expectedSeconds } = input;
   const measured = progress && remainingFrom(progress, paceOfLast(input.paces ?? []));
-  if (measured !== undefined) return { workSeconds: measured, basis: 'measured', restartSeconds };
+  if (measured !== undefined) return { workSeconds: measured, basis: 'measured', ...restart };
   const share =
     progress && progress.totalSteps > 0 ? 1 - Math.min(1, progress.step / progress.totalSteps) : 1;
   if (expectedSeconds !== undefined)
-    return { workSeconds: expectedSeconds * share, basis: 'declared', restartSeconds };
+    return { workSeconds: expectedSeconds * share, basis: 'declared', ...restart };
   // Nobody knows: half of the time there is, so that Spot is tried first and the first checkpoint settles it.
   const assumed = Math.min(input.maximumRunSeconds, input.campaignSeconds / 2);
-  return { workSeconds: assumed * share, basis: 'assumed', restartSeconds };
+  return { workSeconds: assumed * share, basis: 'assumed', ...restart };
 }
 
 /** Seconds a step on the topology measured last; undefined where all ran on the same, whose overall mean is as good. */
@@ -60,17 +74,27 @@ function remainingFrom(
   return (trainingSeconds / step) * (totalSteps - step);
 }
 
+function restartCosts({
+  attempts,
+  launchers = ['sagemaker'],
+}: WorkInput): Pick<WorkEstimate, 'restartSeconds' | 'restartOn'> {
+  const costs = launchers.map((name) => {
+    const own = attempts.filter((each) => (each.launcher ?? 'sagemaker') === name);
+    return [name, restartCost(own) ?? RESTART_SECONDS[name]] as const;
+  });
+  return { restartSeconds: Math.max(...costs.map(([, cost]) => cost)), restartOn: Object.fromEntries(costs) };
+}
+
 /** Median over the attempts that trained of billed time that brought no progress; those of one machine's seconds too. */
-function restartCost(attempts: readonly AttemptRecord[]): number {
+function restartCost(attempts: readonly AttemptRecord[]): number | undefined {
   const losses = attempts.flatMap((attempt) => {
     const spent = attempt.outcome?.trainingSeconds ?? 0;
     const before = attempt.progressBefore?.trainingSeconds ?? 0;
     const after = attempt.progressAfter?.trainingSeconds ?? before;
     return spent > 0 && after > before ? [Math.max(0, spent - (after - before))] : [];
   });
-  if (losses.length === 0) return DEFAULT_RESTART_SECONDS;
   const sorted = losses.toSorted((a, b) => a - b);
-  return sorted[Math.floor((sorted.length - 1) / 2)] ?? DEFAULT_RESTART_SECONDS;
+  return sorted[Math.floor((sorted.length - 1) / 2)];
 }
 
 /** Price of one node in the chosen pool. */
