@@ -22,6 +22,7 @@ const USAGE = `npm run explain -- RUN_ID [--attempt N]
 Why each attempt went where it went. To ask what would have been decided otherwise, at that moment:
   --deadline-hours H   --budget USD   --market spot|on-demand|spot-then-on-demand (on-demand: no Spot)
   --types a,b          --zones use1-az1,use1-az2          --regions us-east-1,us-west-2
+  --launcher sagemaker|ec2|cheapest (cheapest: both are weighed)
   --data-gigabytes N   how much would move to a region that the pipeline did not name
 
 TIDEWHEEL_TABLE, AWS_REGION and credentials name the table: npm start prints those of the local region, a deployment
@@ -41,6 +42,7 @@ const WORDS = {
     'deadline-hours': { type: 'string' },
     'data-gigabytes': { type: 'string' },
     market: { type: 'string' },
+    launcher: { type: 'string' },
     budget: { type: 'string' },
     types: { type: 'string' },
     zones: { type: 'string' },
@@ -54,6 +56,7 @@ const WORDS = {
     market: z
       .enum(['spot', 'on-demand', 'spot-then-on-demand'], 'write spot, on-demand or spot-then-on-demand')
       .optional(),
+    launcher: z.enum(['sagemaker', 'ec2', 'cheapest'], 'write sagemaker, ec2 or cheapest').optional(),
     types: list,
     zones: list,
     regions: list,
@@ -66,6 +69,7 @@ const changeOf = (values: Values): WhatIf => ({
   deadlineHours: values['deadline-hours'],
   budgetUsd: values.budget,
   market: values.market,
+  launcher: values.launcher,
   instanceTypes: values.types,
   zoneIds: values.zones,
   regions: values.regions,

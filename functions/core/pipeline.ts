@@ -149,37 +149,52 @@ const computeFields = z.strictObject({
     .describe('With a VPC a zone can be chosen: each attempt gets the one subnet of its zone.'),
 });
 
+type Compute = z.infer<typeof computeFields>;
+
 export const computeSchema = computeFields.superRefine((compute, context) => {
-  const problem = (path: string, message: string): void =>
-    context.addIssue({ code: 'custom', path: [path], message });
-  if (compute.instanceTypes === undefined && compute.needs === undefined)
-    problem(
-      'instanceTypes',
-      'name the types that may be used, or say in compute.needs what the training needs',
-    );
-  if (compute.needs !== undefined && compute.nodes !== 1)
-    problem(
-      'nodes',
-      `${compute.nodes} and compute.needs exclude each other: leave it out, compute.needs.maximumNodes bounds it`,
-    );
-  if (compute.mayAddHelpers !== undefined && (compute.helpers !== undefined || compute.launcher === 'ec2'))
-    problem(
+  const problems = [...shapeProblems(compute), ...launcherProblems(compute)];
+  for (const [path, message] of problems) context.addIssue({ code: 'custom', path: [path], message });
+});
+
+type FieldProblem = readonly [field: keyof Compute, message: string];
+
+function shapeProblems({ instanceTypes, needs, nodes }: Compute): readonly FieldProblem[] {
+  if (needs === undefined)
+    return instanceTypes === undefined
+      ? [
+          [
+            'instanceTypes',
+            'name the types that may be used, or say in compute.needs what the training needs',
+          ],
+        ]
+      : [];
+  const message = `${nodes} and compute.needs exclude each other: leave it out, compute.needs.maximumNodes bounds it`;
+  return nodes === 1 ? [] : [['nodes', message]];
+}
+
+/** What goes with one launcher only. */
+function launcherProblems(compute: Compute): readonly FieldProblem[] {
+  const { launcher, mayAddHelpers, helpers, regions } = compute;
+  const problems: FieldProblem[] = [];
+  if (mayAddHelpers !== undefined && (helpers !== undefined || launcher === 'ec2'))
+    problems.push([
       'mayAddHelpers',
       'stands alone: leave out compute.helpers, and let SageMaker launch, which has groups of instances',
-    );
-  if (compute.launcher === 'cheapest' && compute.ec2 === undefined)
-    problem('ec2', 'is needed where EC2 may be chosen (launcher: cheapest): name the image of its hosts');
-  if (compute.launcher === 'cheapest' && compute.vpc === undefined)
-    problem(
-      'vpc',
-      'is needed where EC2 may be chosen (launcher: cheapest): name subnets and securityGroupIds',
-    );
-  if (compute.regions !== undefined && compute.launcher === 'ec2')
-    problem(
+    ]);
+  if (regions !== undefined && launcher === 'ec2')
+    problems.push([
       'regions',
       'hosts on EC2 run in the region of the data bucket only: leave it out, or let SageMaker launch',
-    );
-});
+    ]);
+  if (launcher !== 'cheapest') return problems;
+  for (const [field, what] of [
+    ['ec2', 'the image of its hosts'],
+    ['vpc', 'subnets and securityGroupIds'],
+  ] as const)
+    if (compute[field] === undefined)
+      problems.push([field, `is needed where EC2 may be chosen (launcher: cheapest): name ${what}`]);
+  return problems;
+}
 
 export const limitsSchema = z.strictObject({
   deadlineHours: z

@@ -1,6 +1,11 @@
 /** The placement's table and the report, as text. */
 import pc from 'picocolors';
-import type { Placement, PlacementDecision, PoolAssessment } from '../../functions/core/records.ts';
+import {
+  type Placement,
+  type PlacementDecision,
+  type PoolAssessment,
+  samePool,
+} from '../../functions/core/records.ts';
 import type { RunReport } from '../../functions/core/report.ts';
 
 const usd = (value: number): string => (value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`);
@@ -37,12 +42,8 @@ const chosenOf = (decision: PlacementDecision): Placement | undefined =>
 
 function assessmentLine(row: PoolAssessment, chosen: Placement | undefined): string {
   const { pool, score, hourlyUsd, expectedCostUsd, verdict } = row;
-  const isChosen =
-    chosen !== undefined &&
-    pool.instanceType === chosen.pool.instanceType &&
-    pool.zoneId === chosen.pool.zoneId &&
-    pool.market === chosen.pool.market;
-  const name = `${pool.instanceType} ${pool.zoneId ?? 'any zone'} ${pool.market}`;
+  const isChosen = chosen !== undefined && samePool(pool, chosen.pool);
+  const name = `${pool.instanceType} ${pool.zoneId ?? 'any zone'} ${pool.market}${pool.launcher === 'ec2' ? ' EC2' : ''}`;
   const text = `  ${isChosen ? '▶' : ' '} ${name.padEnd(34)}${String(score ?? '-').padStart(4)}${usd(hourlyUsd).padStart(13)}${usd(expectedCostUsd).padStart(12)}   ${verdict}`;
   return isChosen ? pc.green(text) : text;
 }

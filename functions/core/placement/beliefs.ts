@@ -76,14 +76,16 @@ const SAME_ZONE = 0.5;
 const OTHER_LAUNCHER = 0.7;
 const SAME_TYPE = 0.3;
 
+const ofLauncher = (sighting: Sighting, pool: Pool): number =>
+  sighting.launcher === pool.launcher ? 1 : OTHER_LAUNCHER;
+
 /** How much news of another pool says of this one, 0 nothing to 1 everything. */
 function kinship(sighting: Sighting, pool: Pool): number {
   // A limit of the account says nothing of capacity; `refusalsOf` leaves such pools alone.
   if (sighting.market !== pool.market || sighting.quota === true) return 0;
   if (sighting.zoneId === undefined && pool.zoneId === undefined && sighting.region !== pool.region) return 0;
   const sameType = sighting.instanceType === pool.instanceType;
-  if (sameType && sighting.zoneId === pool.zoneId)
-    return sighting.launcher === pool.launcher ? 1 : OTHER_LAUNCHER;
+  if (sameType && sighting.zoneId === pool.zoneId) return ofLauncher(sighting, pool);
   const sameZone = sighting.zoneId !== undefined && sighting.zoneId === pool.zoneId;
   const sameFamily = sighting.instanceType.split('.')[0] === pool.instanceType.split('.')[0];
   // What takes a type's capacity in a zone takes it from its neighbours' hosts too; another zone's hosts are others.

@@ -8,6 +8,7 @@ import type { PlacementInput } from './situation.ts';
 export interface WhatIf {
   readonly deadlineHours?: number | undefined;
   readonly market?: Pipeline['compute']['market'] | undefined;
+  readonly launcher?: Pipeline['compute']['launcher'];
   readonly instanceTypes?: readonly string[] | undefined;
   readonly zoneIds?: readonly string[] | undefined;
   readonly regions?: readonly string[] | undefined;
@@ -23,12 +24,13 @@ type Vpc = Pipeline['compute']['vpc'];
 /** The pipeline's compute with what is asked put in; zones need the market and come later. */
 export const changedCompute = (
   { compute }: PlacementInput,
-  { instanceTypes, regions, market }: WhatIf,
+  { instanceTypes, regions, market, launcher }: WhatIf,
 ): Pipeline['compute'] => ({
   ...compute,
   ...(instanceTypes === undefined ? {} : { instanceTypes: [...instanceTypes] }),
   ...(regions === undefined ? {} : { regions: regions.map((name) => ({ name })) }),
   market: market ?? compute.market,
+  ...(launcher === undefined ? {} : { launcher }),
 });
 
 function changed(input: PlacementInput, change: WhatIf): PlacementInput {

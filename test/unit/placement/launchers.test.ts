@@ -1,11 +1,13 @@
 /** `launcher: cheapest`: pools of SageMaker and of EC2 side by side, each at its own price, time and rules. */
 import { describe, expect, it } from 'vitest';
 import { buildAttempt } from '../../../functions/core/launch/launcher.ts';
+import { pipelineSchema } from '../../../functions/core/pipeline.ts';
 import { choosePlacement } from '../../../functions/core/placement/choose.ts';
 import { encounterOf, sightingsFrom } from '../../../functions/core/placement/encounters.ts';
 import { questionOf, sameChoice } from '../../../functions/core/placement/replay.ts';
 import { showDecision } from '../../../functions/core/placement/show.ts';
 import { type PlacementInput, storedPart } from '../../../functions/core/placement/situation.ts';
+import { decideIf } from '../../../functions/core/placement/what-if.ts';
 import { estimateWork, restartSecondsOn } from '../../../functions/core/placement/work.ts';
 import type { AttemptRecord, Placement, Pool } from '../../../functions/core/records.ts';
 import { declarationOf, runOf } from '../../suites/records.ts';
@@ -91,13 +93,30 @@ describe('the cheapest launcher', () => {
   });
 });
 
+it('a pipeline that lets EC2 be chosen must say what its hosts need, all at once', () => {
+  const declaration = { name: 'p', training: { strategy: 'ddp' }, compute: { instanceTypes: ['g5.xlarge'] } };
+  const compute = { ...declaration.compute, launcher: 'cheapest' };
+  const parsed = pipelineSchema.safeParse({ ...declaration, compute });
+  expect(parsed.error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)).toEqual([
+    expect.stringMatching(/^compute\.ec2: .*name the image/),
+    expect.stringMatching(/^compute\.vpc: .*name subnets/),
+  ]);
+});
+
+it('a pipeline that names none can be asked what the other would have cost', () => {
+  const decision = decideIf(question(), { launcher: 'cheapest' });
+  if (decision.kind !== 'launch') throw new Error(decision.reason);
+  expect(decision.placement.pool.launcher).toBe('ec2');
+  expect(rowsOn(decision.placement, undefined).length).toBeGreaterThan(0);
+});
+
 describe('what EC2 cannot do', () => {
   const training = (over: object) => declarationOf('p', { training: { strategy: 'ddp', ...over } }).training;
   const helpers = [{ name: 'prepare', instanceType: 'c5.xlarge', nodes: 1 }];
   const priced = market();
   const withoutPrice = {
     ...priced,
-    onDemandPrices: priced.onDemandPrices.map(({ ec2HourlyUsd: _, ...rest }) => rest),
+    onDemandPrices: priced.onDemandPrices.map((each) => ({ ...each, ec2HourlyUsd: undefined })),
   };
   const c5 = { instanceType: 'c5.xlarge', hourlyUsd: 0.2, basis: 'listed' as const, note: '' };
   const withHelpers = { ...priced, onDemandPrices: [...priced.onDemandPrices, c5] };
