@@ -21,10 +21,9 @@ export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dat
   const several = generations.length > 1;
   const shards = await Promise.all(
     generations.map(async (generation): Promise<GenerationShards> => {
-      const shardsPrefix = layout.shards(run.pipeline, generation);
-      const found =
-        (await shardsByManifest(store, layout.manifest(run.pipeline, generation))) ??
-        (several ? await listedShards(store, shardsPrefix) : undefined);
+      const manifest = await readManifest(store, layout.manifest(run.pipeline, generation));
+      const shardsPrefix = layout.shards(run.pipeline, generation, manifest?.revision);
+      const found = manifest?.shards ?? (several ? await listedShards(store, shardsPrefix) : undefined);
       return {
         shardsPrefix,
         ...(found && { shards: found.map(({ name }) => name) }),
@@ -42,14 +41,18 @@ interface Shard {
 }
 
 const manifestShards = z.object({
+  revision: z.string().optional(),
   shards: z.array(z.object({ name: z.string().min(1), bytes: z.number().int().min(0) })),
 });
 
 /** undefined for a manifest that says nothing of shards: an older or foreign one. */
-async function shardsByManifest(store: ObjectStore, key: string): Promise<readonly Shard[] | undefined> {
+async function readManifest(
+  store: ObjectStore,
+  key: string,
+): Promise<z.output<typeof manifestShards> | undefined> {
   const stored = await store.readText(key);
   const parsed = manifestShards.safeParse(parse(stored?.text));
-  return parsed.success ? parsed.data.shards : undefined;
+  return parsed.data;
 }
 
 async function listedShards(store: ObjectStore, prefix: string): Promise<Shard[]> {

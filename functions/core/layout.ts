@@ -19,8 +19,12 @@ export const layout = {
   /** All generations of the pipeline's dataset; one folder a generation, named as its run. */
   dataset: (pipeline: string) => `${pipeline}/dataset/`,
   generation: (pipeline: string, generation: string) => `${pipeline}/dataset/${generation}/`,
-  /** The shards themselves: nothing but shards lies here, so that it can be a training channel. */
-  shards: (pipeline: string, generation: string) => `${pipeline}/dataset/${generation}/shards/`,
+  /**
+   * The shards themselves: nothing but shards lies here, so that it can be a training channel. A plan that was made in
+   * the place of another has a revision, and a folder of its own below.
+   */
+  shards: (pipeline: string, generation: string, revision?: string) =>
+    `${pipeline}/dataset/${generation}/${shardsFolder(revision)}`,
   manifest: (pipeline: string, generation: string) => `${pipeline}/dataset/${generation}/manifest.json`,
   /** The dataset's versions, each written once and never changed. */
   datasetVersions: (pipeline: string) => `${pipeline}/dataset/versions/`,
@@ -55,6 +59,10 @@ export const AGENT_FILE = 'tidewheel.pyz';
 export const SOURCE_FILE = 'source.zip';
 
 const VERSION_DIGITS = 8;
+
+/** Of a generation, relative to its own folder. */
+export const shardsFolder = (revision?: string): string =>
+  revision === undefined ? 'shards/' : `shards/${revision}/`;
 
 /** `s3://bucket/key` for requests that name data by URI. */
 export const s3Uri = (bucket: string, key: string): string => `s3://${bucket}/${key}`;

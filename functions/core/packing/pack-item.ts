@@ -85,8 +85,8 @@ async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Pro
   const at = places(input.pipeline, input.runId);
   const format = formatOf(input.packing);
   const { revision, facts } = one.plan;
-  const name = at.shardName(one.shard, format.suffix(input.packing), revision);
-  const key = `${at.shards}${name}`;
+  const name = at.shardName(one.shard, format.suffix(input.packing));
+  const key = `${at.shards(revision)}${name}`;
   const incoming = layout.incoming(input.pipeline);
   const { packing } = input;
   const { samples, shard, even, engine } = one;

@@ -13,9 +13,8 @@ export const places = (pipeline: string, runId: string) => {
     planProblems: (digest: string) => `${plan}${digest}/annotation-problems.jsonl.gz`,
     planList: (digest: string, item: number) => `${plan}${digest}/item-${digits(item)}.jsonl.gz`,
     shardRecord: (digest: string, shard: number) => `${plan}${digest}/done-${digits(shard)}.json`,
-    shardName: (shard: number, suffix: string, revision?: string) =>
-      `shard-${digits(shard)}${revision === undefined ? '' : `-${revision}`}.${suffix}`,
-    shards: layout.shards(pipeline, runId),
+    shardName: (shard: number, suffix: string) => `shard-${digits(shard)}.${suffix}`,
+    shards: (revision?: string) => layout.shards(pipeline, runId, revision),
     generation,
     memberList: (shard: number, digest: string) =>
       `members/shard-${digits(shard)}-${digest.slice(0, 12)}.jsonl.gz`,
@@ -29,5 +28,5 @@ export const places = (pipeline: string, runId: string) => {
   };
 };
 /** Number of a shard by its name, as plans and arrivals have it; NaN of any other name. */
-export const shardNumberOf = (name: string): number => Number(/^shard-(\d+)[.-]/.exec(name)?.[1]);
+export const shardNumberOf = (name: string): number => Number(/^shard-(\d+)\./.exec(name)?.[1]);
 export type Places = ReturnType<typeof places>;

@@ -108,7 +108,7 @@ export const planSchema = z.object({
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
   balance: balanceSchema.optional(),
-  /** In the names of its shards, when it was made in the place of another plan: that one's shards have other names. */
+  /** Names the folder of its shards, when it was made in the place of another plan, whose shards may lie there too. */
   revision: z.string().optional(),
   /** Of which the number of shards was to be a multiple, or is for likely readers; above 1. */
   workers: z.number().int().optional(),
@@ -221,6 +221,8 @@ export const manifestSchema = z.object({
   compression: z.literal('gzip').optional(),
   seed: z.number().int(),
   plan: z.string(),
+  /** The shards lie in a folder of this name, as layout.shards() has it. */
+  revision: z.string().optional(),
   listedAt: z.string(),
   samples: z.number().int(),
   members: z.number().int(),

@@ -10,7 +10,6 @@ import { type Places, places } from './places.ts';
 
 import { type BlobStore, joinChunks } from './port.ts';
 import { type Manifest, type MemberLine, type Plan, type ShardRecord } from './records.ts';
-import { removeStrays } from './remove-strays.ts';
 import { readSealed } from './sealed-arrivals.ts';
 import { shapeOf } from './shape.ts';
 import { preparedIn } from './shard-members.ts';
@@ -108,10 +107,15 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
     await writeSide(
       store,
       at,
-      datasetIndex({ generation: input.runId, settings: input.packing, facts, shards }),
+      datasetIndex({
+        generation: input.runId,
+        settings: input.packing,
+        facts,
+        shards,
+        revision: plan.revision,
+      }),
     );
   }
-  if (plan.revision !== undefined) await removeStrays(store, at.shards, shards);
   const manifest: Manifest = {
     version: 1,
     pipeline: input.pipeline,
@@ -121,6 +125,7 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
     ...(formatOf(input.packing).isGzipped?.(input.packing) === true && { compression: 'gzip' }),
     seed: input.packing.seed,
     plan: plan.digest,
+    ...(plan.revision !== undefined && { revision: plan.revision }),
     listedAt: plan.listedAt,
     samples: sum(kept, (record) => record.samples),
     members: sum(kept, (record) => record.members),

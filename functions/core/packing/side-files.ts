@@ -2,6 +2,7 @@
  * Files beside the shards that particular readers want, derived from what is sealed: anybody who writes them writes
  * the same bytes. They lie in the generation's folder, not among the shards.
  */
+import { shardsFolder } from '../layout.ts';
 import type { PackingSettings } from '../pipeline.ts';
 import type { PlanFacts } from './formats/format.ts';
 import { mdsConfig } from './formats/mds.ts';
@@ -53,9 +54,9 @@ export function shardIndex(
 }
 
 /** `wids` index: random access over the shards of WebDataset's own library. */
-function widsIndex(name: string, shards: readonly Shard[]): SideFile {
+function widsIndex({ generation: name, shards, revision }: Sealed): SideFile {
   const shardlist = shards.map(({ name, samples, bytes }) => ({
-    url: `shards/${name}`,
+    url: `${shardsFolder(revision)}${name}`,
     nsamples: samples,
     filesize: bytes,
   }));
@@ -63,11 +64,11 @@ function widsIndex(name: string, shards: readonly Shard[]): SideFile {
 }
 
 /** streaming's index.json: written before the manifest, after every shard. */
-function mdsIndex(settings: PackingSettings, facts: PlanFacts, shards: readonly Shard[]): SideFile {
+function mdsIndex({ settings, facts, shards, revision }: Sealed): SideFile {
   const config = mdsConfig(settings, facts);
   const entries = shards.map(({ name, samples, bytes }) => ({
     ...config,
-    raw_data: { basename: `shards/${name}`, bytes, hashes: {} },
+    raw_data: { basename: `${shardsFolder(revision)}${name}`, bytes, hashes: {} },
     samples,
     zip_data: null,
   }));
@@ -78,11 +79,14 @@ export interface Sealed {
   readonly generation: string;
   readonly settings: PackingSettings;
   readonly facts: PlanFacts;
+  /** Of the plan. */
+  readonly revision?: string | undefined;
   readonly shards: readonly Shard[];
 }
 
 /** The index over all shards, for the formats that have one. */
-export function datasetIndex({ generation, settings, facts, shards }: Sealed): SideFile | undefined {
-  if (settings.format === 'webdataset') return widsIndex(generation, shards);
-  return settings.format === 'mds' ? mdsIndex(settings, facts, shards) : undefined;
+export function datasetIndex(sealed: Sealed): SideFile | undefined {
+  const { format } = sealed.settings;
+  if (format === 'webdataset') return widsIndex(sealed);
+  return format === 'mds' ? mdsIndex(sealed) : undefined;
 }

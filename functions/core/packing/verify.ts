@@ -1,7 +1,7 @@
 /** Proves a sealed generation from its own objects: lists against the manifest, every shard's bytes against the lists. */
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { layout } from '../layout.ts';
+import { layout, shardsFolder } from '../layout.ts';
 import { type ClassCount, ClassCounter } from './class-counter.ts';
 import { CopyCounter } from './copy-counter.ts';
 import { compareKeys } from './order.ts';
@@ -175,10 +175,13 @@ async function verifyShard(check: Verification, shard: Shard): Promise<void> {
 async function* storedBytes(check: Verification, shard: Shard): AsyncGenerator<Uint8Array> {
   for (let offset = 0; offset < shard.bytes; offset += PIECE_BYTES) {
     const length = Math.min(PIECE_BYTES, shard.bytes - offset);
-    const found = await check.store.get(`${check.folder}shards/${shard.name}`, {
-      ifMatch: shard.etag,
-      range: { offset, length },
-    });
+    const found = await check.store.get(
+      `${check.folder}${shardsFolder(check.manifest.revision)}${shard.name}`,
+      {
+        ifMatch: shard.etag,
+        range: { offset, length },
+      },
+    );
     if (found.kind !== 'found') {
       check.problems.push(
         `${shard.name} is ${found.kind === 'missing' ? 'missing' : 'not the object that was sealed'}`,

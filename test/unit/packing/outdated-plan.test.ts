@@ -1,6 +1,7 @@
 /** A release that is deployed while a run packs: its functions meet a plan that another release made. */
 import { describe, expect, it } from 'vitest';
 import { openImageEngine } from '../../../functions/aws/image-engine.ts';
+import { datasetOf } from '../../../functions/core/dataset.ts';
 import { layout } from '../../../functions/core/layout.ts';
 import { readPlan } from '../../../functions/core/packing/committed-plan.ts';
 import { packItem } from '../../../functions/core/packing/pack-item.ts';
@@ -10,8 +11,11 @@ import type { BlobStore } from '../../../functions/core/packing/port.ts';
 import { itemSchema, manifestSchema } from '../../../functions/core/packing/records.ts';
 import { sealDataset } from '../../../functions/core/packing/seal.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
+import { fakeClock } from '../../fakes/clock.ts';
 import { faultyStore, Killed } from '../../fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
+import { memoryObjectStore } from '../../fakes/object-store.ts';
+import { runOf } from '../../suites/records.ts';
 import { type Data, type Machine, runMachine } from '../core/simulation/asl.ts';
 import { type Answer, type Execution, execute } from '../core/simulation/execution.ts';
 import { seeded } from '../core/simulation/random.ts';
@@ -31,8 +35,9 @@ function filled(): MemoryBlobStore {
 
 const whole = (store: MemoryBlobStore, key: string) =>
   manifestSchema.parse(JSON.parse(store.body(key).toString()));
-const shardsIn = (store: MemoryBlobStore): string[] =>
-  store.keys(at.shards).map((key) => key.slice(at.shards.length));
+/** Among them folders of their own. */
+const shardsIn = (store: MemoryBlobStore, revision?: string): string[] =>
+  store.keys(at.shards(revision)).map((key) => key.slice(at.shards(revision).length));
 
 /** As the plan would lie there if another release had made it. */
 function makeOutdated(store: MemoryBlobStore, how: 'form' | 'engine'): void {
@@ -106,7 +111,7 @@ async function packByMachine(
 async function expectWhole(store: MemoryBlobStore, calm: MemoryBlobStore): Promise<void> {
   const manifest = whole(store, at.manifest);
   expect((await verifyGeneration(store, manifest)).problems).toEqual([]);
-  expect(shardsIn(store)).toEqual(manifest.shards.map(({ name }) => name));
+  expect(shardsIn(store, manifest.revision)).toEqual(manifest.shards.map(({ name }) => name));
   expect(await unpack(store)).toEqual(await unpack(calm));
 }
 
@@ -134,7 +139,17 @@ describe('a release that is deployed while a run packs', () => {
     // As long as a worker of the old release may live, so that none is left that would still write its shards.
     expect(ended.waitedSeconds).toBeGreaterThan(900);
     await expectWhole(store, calm);
-    expect(shardsIn(store).every((name) => /^shard-\d{6}-[0-9a-f]{6}\.tar$/.test(name))).toBe(true);
+    const { revision } = whole(store, at.manifest);
+    expect(revision).toMatch(/^[0-9a-f]{6}$/);
+    // What the old workers wrote is not among what is trained on, nor will anything be that one of them still writes.
+    expect(shardsIn(store).filter((name) => !name.includes('/')).length).toBeGreaterThanOrEqual(left);
+    expect(JSON.parse(store.body(`${at.generation}wids.json`).toString())).toMatchObject({
+      shardlist: shardsIn(store, revision).map((name) => ({ url: `shards/${revision}/${name}` })),
+    });
+    const control = memoryObjectStore(fakeClock());
+    control.put(at.manifest, store.body(at.manifest).toString());
+    const trained = await datasetOf(control, { ...runOf(PIPELINE, 1), generations: [RUN] });
+    expect(trained.shards[0]?.shardsPrefix).toBe(at.shards(revision));
   });
 
   it('seals what is packed already by the plan as it was', async () => {

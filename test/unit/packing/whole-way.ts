@@ -79,7 +79,10 @@ export function memberLines(store: MemoryBlobStore, runId = RUN): MemberLine[] {
 /** Original key to bytes, as the shards and member lists tell it. */
 export async function unpack(store: MemoryBlobStore, runId = RUN): Promise<Map<string, Buffer>> {
   const bodies = new Map<string, Buffer>();
-  for (const key of store.keys(layout.shards(PIPELINE, runId))) {
+  const manifest = store.objects.has(layout.manifest(PIPELINE, runId))
+    ? manifestSchema.parse(JSON.parse(store.body(layout.manifest(PIPELINE, runId)).toString()))
+    : undefined;
+  for (const key of store.keys(layout.shards(PIPELINE, runId, manifest?.revision))) {
     for (const member of await readTar(store.body(key))) {
       if (bodies.has(member.name)) throw new Error(`two members are called ${member.name}`);
       bodies.set(member.name, member.body);

@@ -81,7 +81,7 @@ async function packOne(deps: PackCompactionDeps, one: OneShard): Promise<void> {
   const { plan, packing, shard, buffers } = one;
   const at = places(plan.pipeline, plan.generation);
   const name = at.shardName(shard, formatOf(packing).suffix(packing));
-  const key = `${at.shards}${name}`;
+  const key = `${at.shards()}${name}`;
   const inputs = await openInputs(deps, one);
   const counts = inputs.map(({ samples }) => samples.length);
   const seed = `${packing.seed}/${plan.generation}/${shard}`;
@@ -128,7 +128,8 @@ async function openInputs(deps: PackCompactionDeps, one: OneShard): Promise<Join
       throw new CompactionAbandonedError(plan.generation, 'a shard that was to be joined is not listed');
     const at = places(plan.pipeline, manifest.generation);
     const samples = samplesOf(await memberLines(deps.store, at, { shard: old, compaction: plan.generation }));
-    const what = { key: `${at.shards}${old.name}`, shard: old, pieceBytes, compaction: plan.generation };
+    const key = `${at.shards(manifest.revision)}${old.name}`;
+    const what = { key, shard: old, pieceBytes, compaction: plan.generation };
     const isGzipped = manifest.compression === 'gzip';
     const extents =
       packing.format === 'mds'
