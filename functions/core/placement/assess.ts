@@ -17,6 +17,8 @@ export interface Assessed {
   readonly safeWorkSeconds: number;
   /** The last refusals in a row that this very pool gave us, and when. */
   readonly refusals: number;
+  /** The last was for a limit of the account, which waiting for capacity does not lift. */
+  readonly quota: boolean;
   readonly lastRefusalMilliseconds?: number | undefined;
   /** When capacity of this very pool was last taken from us. */
   readonly lastLossMilliseconds?: number | undefined;
@@ -103,7 +105,7 @@ function assessOnDemand(candidate: Candidate, input: AssessInput): Assessed {
   const refused = refusalsOf(candidate, input.sightings);
   const workSeconds = workOf(candidate, input.work);
   const billed = workSeconds + restartSecondsOn(candidate.pool, input.work);
-  const waitSeconds = refused.refusals === 0 ? 0 : backoffSeconds(refused.refusals);
+  const waitSeconds = refused.refusals === 0 ? 0 : backoffSeconds(refused);
   const expectedSeconds = waitSeconds + billed + (candidate.transfer?.seconds ?? 0);
   return {
     candidate,
@@ -208,8 +210,14 @@ function shareOnSpot(
  */
 const ASKED_IN_VAIN_SECONDS = 600;
 
-/** 1, 2, 4, ... minutes, a quarter of an hour at most. */
-export const backoffSeconds = (refusals: number): number => Math.min(900, 60 * 2 ** (refusals - 1));
+/** 1, 2, 4, ... minutes, a quarter of an hour at most; for a limit of the account 15, 30, 60, ... minutes, four hours at most. */
+export const backoffSeconds = ({ refusals, quota }: Pick<Assessed, 'refusals' | 'quota'>): number =>
+  quota
+    ? Math.min(LONGEST_QUOTA_REST_SECONDS, 900 * 2 ** (refusals - 1))
+    : Math.min(900, 60 * 2 ** (refusals - 1));
+
+/** Of a limit that is in use by other jobs; one that is 0 is raised by people. */
+const LONGEST_QUOTA_REST_SECONDS = 4 * 3_600;
 
 /** A limit of the account holds for the type in every zone of the region, apart for each market and launcher. */
 const concerns = (sighting: Sighting, pool: Pool): boolean =>
@@ -218,16 +226,18 @@ const concerns = (sighting: Sighting, pool: Pool): boolean =>
 function refusalsOf(
   { pool }: Candidate,
   sightings: readonly Sighting[],
-): Pick<Assessed, 'refusals' | 'lastRefusalMilliseconds' | 'lastLossMilliseconds'> {
+): Pick<Assessed, 'refusals' | 'quota' | 'lastRefusalMilliseconds' | 'lastLossMilliseconds'> {
   let refusals = 0;
+  let quota = false;
   let lastRefusalMilliseconds: number | undefined;
   let lastLossMilliseconds: number | undefined;
   for (const sighting of sightings) {
     if (!concerns(sighting, pool)) continue;
     const refused = sighting.seen === 'refused';
     refusals = refused ? refusals + 1 : 0;
+    quota = refused && sighting.quota === true;
     lastRefusalMilliseconds = refused ? sighting.atMilliseconds : undefined;
     if (sighting.seen === 'lost') lastLossMilliseconds = sighting.atMilliseconds;
   }
-  return { refusals, lastRefusalMilliseconds, lastLossMilliseconds };
+  return { refusals, quota, lastRefusalMilliseconds, lastLossMilliseconds };
 }

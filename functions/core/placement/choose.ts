@@ -158,7 +158,9 @@ function isWorthWaiting(chosen: Assessed, assessed: readonly Assessed[], situati
         each.safeWorkSeconds + restartOf(each.candidate, situation.work) + restSeconds(each, situation) <=
           situation.secondsLeft,
     );
-  const best = pick(assessed, situation);
+  // Nobody knows when a limit of the account is lifted: that is not waited for while something else can be had.
+  const lifted = assessed.filter((each) => !each.quota || restSeconds(each, situation) <= 0);
+  const best = pick(lifted, situation);
   return best !== undefined && best.candidate.pool.market === 'spot';
 }
 
@@ -179,7 +181,7 @@ const poolName = ({ candidate: { pool, topology } }: Assessed): string =>
 /** How long a pool that refused us should still be left alone. */
 function restSeconds(each: Assessed, { nowMilliseconds }: Situation): number {
   if (each.lastRefusalMilliseconds === undefined) return 0;
-  return backoffSeconds(each.refusals) - (nowMilliseconds - each.lastRefusalMilliseconds) / 1_000;
+  return backoffSeconds(each) - (nowMilliseconds - each.lastRefusalMilliseconds) / 1_000;
 }
 
 function waitFor(
