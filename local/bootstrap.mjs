@@ -30,6 +30,7 @@ const TOOLS = {
   explain: { script: 'local/explain.ts', python: false },
   'images:refresh': { script: 'local/images/refresh-cli.ts', python: false },
   'pack-agent': { script: 'local/pack-agent.ts', python: false },
+  'measure:helpers': { script: 'bench/helpers/main.ts', python: true, develop: true },
   // Its light recipes run in the tests' environment: MPI is a package there.
   recipes: { script: 'local/recipes/cli.ts', python: true, develop: true },
   schema: { script: 'local/write-schema.ts', python: false },

@@ -1,15 +1,14 @@
-/** The page that shows the last measured table. */
+/** The page that shows the last measured tables. */
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const MARKS = ['<!-- table: begin -->', '<!-- table: end -->'] as const;
-
-/** What stands between the marks becomes the table; throws where a mark is missing. */
-export function withTable(page: string, table: string): string {
-  const [begin, end] = [page.indexOf(MARKS[0]), page.indexOf(MARKS[1])];
-  if (begin < 0 || end < begin) throw new Error(`the page has lost its marks ${MARKS.join(' and ')}`);
-  return `${page.slice(0, begin + MARKS[0].length)}\n${table}\n${page.slice(end)}`;
+/** What stands between the marks of that name becomes the table; throws where a mark is missing. */
+export function withTable(page: string, table: string, name = 'table'): string {
+  const marks = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`] as const;
+  const [begin, end] = [page.indexOf(marks[0]), page.indexOf(marks[1])];
+  if (begin < 0 || end < begin) throw new Error(`the page has lost its marks ${marks.join(' and ')}`);
+  return `${page.slice(0, begin + marks[0].length)}\n${table}\n${page.slice(end)}`;
 }
 
-export function writeTable(file: string, table: string): void {
-  writeFileSync(file, withTable(readFileSync(file, 'utf8'), table));
+export function writeTable(file: string, table: string, name?: string): void {
+  writeFileSync(file, withTable(readFileSync(file, 'utf8'), table, name));
 }

@@ -32,7 +32,6 @@ const HEAD = [
   'CPU seconds',
 ];
 
-/** A table in Markdown, with its columns aligned so that it reads as well in a terminal. */
 export function tableOf(rows: readonly Row[]): string {
   const cells = rows.map((row) => [
     row.strategy,
@@ -45,11 +44,16 @@ export function tableOf(rows: readonly Row[]): string {
     row.seconds.toFixed(0),
     row.cpu_seconds.toFixed(0),
   ]);
-  const widths = HEAD.map((name, column) =>
-    Math.max(name.length, ...cells.map((row) => row[column]?.length ?? 0)),
+  return markdownTable(HEAD, cells);
+}
+
+/** A table in Markdown, with its columns aligned so that it reads as well in a terminal. */
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((name, column) =>
+    Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)),
   );
   const line = (row: readonly string[]): string =>
     `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
   const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
-  return [line(HEAD), rule, ...cells.map(line)].join('\n');
+  return [line(head), rule, ...rows.map(line)].join('\n');
 }

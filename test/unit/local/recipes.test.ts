@@ -44,6 +44,11 @@ describe('the page', () => {
     expect(withTable(page, 'new')).toBe('before\n<!-- table: begin -->\nnew\n<!-- table: end -->\nafter\n');
   });
 
+  it('keeps tables of several names apart', () => {
+    const two = `${page}<!-- other: begin -->\n<!-- other: end -->\n`;
+    expect(withTable(two, 'new', 'other')).toBe(`${page}<!-- other: begin -->\nnew\n<!-- other: end -->\n`);
+  });
+
   it.each(['no marks', '<!-- table: end -->\n<!-- table: begin -->'])('is refused as "%s"', (broken) => {
     expect(() => withTable(broken, 'new')).toThrow(/lost its marks/);
   });
