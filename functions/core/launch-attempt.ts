@@ -5,6 +5,7 @@ import { intervalOf } from './launch/checkpoint-interval.ts';
 import { jobNameOf, jobSaltOf } from './launch/job-name.ts';
 import { type AttemptRequest, buildAttempt } from './launch/launcher.ts';
 import { launcherOf, serviceName } from './launch/launchers.ts';
+import { pinnedSourceOf } from './launch/pin-source.ts';
 import type { CreateOutcome } from './launch/port.ts';
 import { priced } from './launch/prices.ts';
 import { layout } from './layout.ts';
@@ -95,13 +96,19 @@ async function placementOf(deps: LaunchDeps, runId: string, attempt: number): Pr
 
 async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord): Promise<void> {
   const dataset = await datasetOf(deps.store, run);
+  const source = await pinnedSourceOf(deps.store, run);
   const away = awayFor(deps, attempt);
-  if (away !== undefined) await pack(deps, { run, dataset, away });
-  const request = await requestOf(deps, { run, attempt, dataset, away });
+  if (away !== undefined) await pack(deps, { run, dataset, source, away });
+  const request = await requestOf(deps, { run, attempt, dataset, source, away });
   const store = away?.region.store ?? deps.store;
   for (const { key, text } of request.objects) await store.writeText(key, text);
   const updatedAt = deps.clock.now().toISOString();
-  await deps.runs.updateRun(run.runId, { status: 'training', generations: dataset.generations, updatedAt });
+  await deps.runs.updateRun(run.runId, {
+    status: 'training',
+    generations: dataset.generations,
+    ...(source !== undefined && { source }),
+    updatedAt,
+  });
   const created = await deps.launcher.start(request);
   await settleCreation(deps, { attempt, created, inputReason: request.inputReason });
 }
@@ -116,19 +123,19 @@ function awayFor({ elsewhere }: LaunchDeps, { placement, jobName }: AttemptRecor
 interface Journeying {
   readonly run: RunRecord;
   readonly dataset: Dataset;
+  readonly source: string | undefined;
   readonly away: Away;
 }
 
 /** Everything that the job will read, into the bucket of its region. */
-async function pack(deps: LaunchDeps, { run, dataset, away }: Journeying): Promise<void> {
-  const { pipeline, runId, declaration } = run;
+async function pack(deps: LaunchDeps, { run, dataset, source, away }: Journeying): Promise<void> {
+  const { pipeline, runId } = run;
   const end = deps.clock.now().getTime() + COPY_MILLISECONDS;
-  const source = declaration?.training.source ?? '';
   await takeAlong(
     { pipeline, runId, home: deps.store, region: away.region, until: () => deps.clock.now().getTime() > end },
     [
       ...dataset.shards.map(({ shardsPrefix }) => shardsPrefix),
-      ...(source.startsWith('s3://') ? [] : [layout.sourceAt(pipeline, source)]),
+      ...(source === undefined ? [] : [layout.packedSource(pipeline, source)]),
     ],
   );
 }
@@ -137,12 +144,13 @@ interface Requested {
   readonly run: RunRecord;
   readonly attempt: AttemptRecord;
   readonly dataset: Dataset;
+  readonly source: string | undefined;
   readonly away: Away | undefined;
 }
 
 async function requestOf(
   deps: LaunchDeps,
-  { run, attempt, dataset, away }: Requested,
+  { run, attempt, dataset, source, away }: Requested,
 ): Promise<AttemptRequest> {
   const { runId, declaration } = run;
   if (declaration === undefined) throw new RunNotFoundError(runId);
@@ -161,6 +169,7 @@ async function requestOf(
     roleArn: deps.trainingRoleArn,
     hostProfileArn: deps.hostProfileArn,
     agentPrefix: await (away?.publishAgent ?? deps.publishAgent)(),
+    sourceDigest: source,
     generations: dataset.shards,
     checkpointSeconds: intervalOf(attempt, earlier),
   });

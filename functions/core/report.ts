@@ -34,6 +34,8 @@ export interface RunReport {
   readonly failure?: string | undefined;
   readonly modelUri?: string | undefined;
   readonly generations: readonly string[];
+  /** SHA-256 of the packed source that it was trained with. */
+  readonly source?: string | undefined;
   /** Arrivals of the batch that could not be packed; the generation's manifest names up to a hundred. */
   readonly rejected?: RejectedArrivals | undefined;
   readonly metrics: Readonly<Record<string, number>>;
@@ -76,6 +78,7 @@ export function makeReport(input: ReportInput): RunReport {
     failure,
     modelUri: last?.outcome?.modelUri,
     generations: run.generations ?? [],
+    source: run.source,
     rejected: run.rejected,
     metrics: newestProgress(input.attempts)?.metrics ?? {},
     attempts,

@@ -1,11 +1,12 @@
 /** The agent goes to the bucket as one file under the hash of its bytes, and Python runs it. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { agentPublisher, packAgent } from '../../functions/aws/agent.ts';
+import { packSource } from '../../functions/core/launch/packed-source.ts';
 import { zipOf } from '../../functions/core/zip.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { memoryObjectStore } from '../fakes/object-store.ts';
@@ -66,4 +67,26 @@ with zipfile.ZipFile(sys.argv[1]) as z:
     print(json.dumps([[i.filename, z.read(i).decode(), i.date_time[0], oct(i.external_attr >> 16)] for i in z.infolist()]))`;
   const read = JSON.parse(execFileSync(PYTHON, ['-c', program, file], { encoding: 'utf8' })) as unknown;
   expect(read).toEqual(names.toSorted().map((name) => [name, name, 1980, '0o100644']));
+});
+
+it('unpacks a source that the service has packed, with every name and byte', () => {
+  const names = ['train.py', 'a/b.py', 'ü \u{1F30A}/x', "'; rm -rf $(id)", 'a/..b', 'x'.repeat(255)];
+  const { digest, archive } = packSource(names.map((name) => ({ name, bytes: Buffer.from(`${name}\0`) })));
+  const file = path.join(folder, 'source.zip');
+  writeFileSync(file, archive);
+  const target = path.join(folder, 'code');
+  const program = `
+import sys; from pathlib import Path
+from tidewheel_agent.packed_source import unpack_source
+unpack_source(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))`;
+  execFileSync(PYTHON, ['-c', program, file, digest, target], {
+    env: { ...process.env, PYTHONPATH: path.join(ROOT, 'training/agent') },
+  });
+  const there = readdirSync(target, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(target, path.join(entry.parentPath, entry.name)));
+  expect(there.toSorted()).toEqual(names.toSorted());
+  expect(names.map((name) => readFileSync(path.join(target, name), 'utf8'))).toEqual(
+    names.map((name) => `${name}\0`),
+  );
 });

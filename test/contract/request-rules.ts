@@ -1,5 +1,6 @@
 /** The rules between fields of CreateTrainingJob, which no service model holds, as AWS documents or enforces them. */
 import type { CreateTrainingJobRequest } from '../../functions/core/launch/request.ts';
+import { AGENT_FILE } from '../../functions/core/layout.ts';
 
 interface Rule {
   readonly name: string;
@@ -122,9 +123,10 @@ export const RULES: readonly Rule[] = [
   {
     name: 'the entry point is the agent of the channel that brings it',
     holds: ({ AlgorithmSpecification, InputDataConfig }) => {
-      const [program, folder] = AlgorithmSpecification.ContainerEntrypoint;
-      const channel = folder?.replace('/opt/ml/input/data/', '');
-      return program === 'python3' && InputDataConfig.some(({ ChannelName }) => ChannelName === channel);
+      const [program, file = ''] = AlgorithmSpecification.ContainerEntrypoint;
+      const [channel, ...rest] = file.replace('/opt/ml/input/data/', '').split('/');
+      const isBrought = InputDataConfig.some(({ ChannelName }) => ChannelName === channel);
+      return program === 'python3' && isBrought && rest.join('/') === AGENT_FILE;
     },
   },
   {

@@ -29,6 +29,8 @@ export interface TrainingJobInput {
   readonly hostProfileArn?: string | undefined;
   /** Key prefix of the agent's files, `layout.agent(digest)`. */
   readonly agentPrefix: string;
+  /** Of the packed source that the run is pinned to; absent where the source lies in another bucket and is taken as it is. */
+  readonly sourceDigest?: string | undefined;
   /** Generations to train on, oldest first. */
   readonly generations: readonly GenerationShards[];
   /** How often to save, as the policy computed it; the agent tells the script. */
@@ -154,6 +156,8 @@ function hyperparametersOf(
             : groups.slice(0, 1),
         }),
     ...(checkpointSeconds === undefined ? {} : { tidewheel_checkpoint_seconds: checkpointSeconds }),
+    // The agent compares it with what it unpacks.
+    ...(input.sourceDigest === undefined ? {} : { tidewheel_source: input.sourceDigest }),
   });
 }
 
@@ -165,11 +169,13 @@ const reservedNameProblems = ({ training }: Pipeline): Problem[] =>
       message: 'this name is reserved, choose another',
     }));
 
-/** `s3://bucket/prefix/` as it stands, anything else under the pipeline's own folder. */
-const sourceUriOf = ({ bucket, declaration: { name, training } }: TrainingJobInput): string =>
-  training.source.startsWith('s3://')
+/** Packed; else `s3://bucket/prefix/` as it stands, anything else under the pipeline's own folder. */
+function sourceUriOf({ bucket, sourceDigest, declaration: { name, training } }: TrainingJobInput): string {
+  if (sourceDigest !== undefined) return s3Uri(bucket, layout.packedSource(name, sourceDigest));
+  return training.source.startsWith('s3://')
     ? training.source
     : s3Uri(bucket, layout.sourceAt(name, training.source));
+}
 
 function sourceProblems({ training: { source } }: Pipeline): Problem[] {
   if (!source.split('/').some((part) => part === '..' || part === '.')) return [];

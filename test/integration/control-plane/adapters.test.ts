@@ -5,6 +5,7 @@ import type { ObjectStore } from '../../../functions/core/ports.ts';
 import type { RunStore } from '../../../functions/core/run-store.ts';
 import { type ExecutionsGround, executionsContract } from '../../suites/executions.ts';
 import { objectStoreContract } from '../../suites/object-store.ts';
+import { pinnedSourceContract } from '../../suites/pinned-source.ts';
 import { runStoreContract } from '../../suites/run-store.ts';
 import { type SchedulesGround, schedulesContract } from '../../suites/schedules.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
@@ -53,5 +54,6 @@ function standing(): Ground {
 
 runStoreContract('DynamoDB', () => Promise.resolve(standing().runs));
 objectStoreContract('S3', () => Promise.resolve(standing().objects));
+pinnedSourceContract('S3', () => Promise.resolve(standing().objects));
 schedulesContract('EventBridge Scheduler', () => Promise.resolve(standing().schedules));
 executionsContract('Step Functions', () => Promise.resolve(standing().executions));

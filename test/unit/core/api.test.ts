@@ -6,6 +6,8 @@ import { attemptOf, outcomeOf, placementOf, runOf } from '../../suites/records.t
 import { DECLARATION, type Ground, ground } from './ground.ts';
 
 let at: Ground;
+/** What lies in the bucket before anybody asks. */
+const THERE = ground().store.keys();
 beforeEach(() => {
   at = ground();
 });
@@ -32,7 +34,7 @@ describe('PUT /pipelines/{name}', () => {
     expect(response.status).toBe(400);
     const { problems } = response.body as { problems: { path: string }[] };
     expect(problems.map(({ path }) => path).sort()).toEqual(['compute', 'name', 'training.strategy']);
-    expect(at.store.keys()).toEqual([]);
+    expect(at.store.keys()).toEqual(THERE);
     expect(await at.runs.listPipelines()).toEqual([]);
   });
 });
@@ -160,6 +162,6 @@ describe('what is no route', () => {
     for (const route of ['GET /pipelines/{name}', 'PUT /pipelines/{name}', 'POST /pipelines/{name}/runs']) {
       expect(await named(route, name)).toMatchObject({ status: 400 });
     }
-    expect(at.store.keys()).toEqual([]);
+    expect(at.store.keys()).toEqual(THERE);
   });
 });

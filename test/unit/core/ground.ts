@@ -30,6 +30,7 @@ export function ground(
 ) {
   const clock = fakeClock();
   const store = memoryObjectStore(clock);
+  store.put(`${layout.source('digits')}train.py`, 'print()');
   let refusal: CreateOutcome | undefined;
   const training = scriptedTraining(
     clock,

@@ -238,10 +238,33 @@ def _prepare_and_supervise(
     if launch.serves and leader in gang.view.ended and not end.trouble:
         say(f"host {leader}, which this one served, ended with {gang.view.ended[leader]}")
         return Outcome(gang.view.ended[leader])
-    if launch.serves and end.script_code == 0 and end.trouble and not end.stopped:
-        # What served has ended well, what it served has not.
-        return _judge_trouble(end.trouble, _what_is_safe(job, end))
+    trouble = trouble_elsewhere(end) if launch.serves else None
+    if trouble is not None:
+        return _judge_trouble(trouble, _what_is_safe(job, end))
     return judge(job, end, tail)
+
+
+def trouble_elsewhere(end: End) -> Trouble | None:
+    """What a service's end comes from: it has ended well, and what it served has not; or a host
+    was lost, and whatever the service says of its own end (Ray's do, at length) follows from that.
+    """
+    if end.trouble is None or end.stopped:
+        return None
+    return end.trouble if end.script_code == 0 or end.trouble.is_lost else None
+
+
+def _passing_on(
+    save: SaveRequest, gang: Gang, job: Job, file: Path
+) -> Callable[[Checkpoint | None], None]:
+    """Requests for a checkpoint go to the leader, whose script saves."""
+
+    def look(newest: Checkpoint | None) -> None:
+        if save.take():
+            gang.tell_save()
+        if job.is_leader:
+            save.look(file, newest)
+
+    return look
 
 
 def _wait_for_proxy(

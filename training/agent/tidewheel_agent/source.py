@@ -14,6 +14,7 @@ from pathlib import Path
 from .events import redact, say
 from .job import Job
 from .package_index import index_variables
+from .packed_source import ARCHIVE, unpack_source
 from .script import Script
 from .secret import read_secret
 from .settings import ConfigurationError
@@ -22,8 +23,14 @@ _INSTALL_ATTEMPTS = 3
 
 
 def place_source(job: Job) -> None:
-    """Copies the channel `code` to SM_MODULE_DIR; raises ConfigurationError without the script."""
-    if job.code_channel.is_dir():
+    """From the channel `code` to SM_MODULE_DIR; raises ConfigurationError without the script.
+
+    The channel holds the archive that the run is pinned to, or the files themselves.
+    """
+    digest = job.control.get("tidewheel_source")
+    if isinstance(digest, str):
+        unpack_source(job.code_channel / ARCHIVE, digest, job.code_dir)
+    elif job.code_channel.is_dir():
         caches = shutil.ignore_patterns("__pycache__", ".git", ".*_cache")
         shutil.copytree(job.code_channel, job.code_dir, dirs_exist_ok=True, ignore=caches)
     program = job.code_dir / job.program

@@ -1,0 +1,59 @@
+/** The source of a run on the fake, and what only the fake can play: deletions, and a folder that changes while it is read. */
+import { expect, it } from 'vitest';
+import { TransientError } from '../../../functions/core/errors.ts';
+import { pinSource } from '../../../functions/core/launch/pin-source.ts';
+import { layout } from '../../../functions/core/layout.ts';
+import { fakeClock } from '../../fakes/clock.ts';
+import { memoryObjectStore } from '../../fakes/object-store.ts';
+import { pinnedSourceContract } from '../../suites/pinned-source.ts';
+
+const clock = fakeClock();
+pinnedSourceContract('the fake', () => Promise.resolve(memoryObjectStore(clock)));
+
+const RUN = { pipeline: 'digits', runId: 'digits-000001', source: 'source/', entryPoint: 'train.py' };
+const script = `${layout.source('digits')}train.py`;
+
+function lay() {
+  const store = memoryObjectStore(clock);
+  store.put(script, 'print(1)');
+  return store;
+}
+
+it('packs a deleted archive again from the same files, and refuses others', async () => {
+  const store = lay();
+  const digest = await pinSource(store, RUN);
+  const [archive = ''] = store.keys('digits/sources/');
+  store.remove(archive);
+  expect(await pinSource(store, RUN)).toBe(digest);
+  expect(store.keys('digits/sources/')).toEqual([archive]);
+  store.remove(archive);
+  store.put(script, 'print(2)');
+  await expect(pinSource(store, RUN)).rejects.toThrow(/was deleted.*put the former files back/s);
+});
+
+it.each([
+  ['changes', (store: ReturnType<typeof lay>) => store.put(script, 'print(2)')],
+  ['grows', (store: ReturnType<typeof lay>) => store.put(`${layout.source('digits')}more.py`, '')],
+  ['shrinks', (store: ReturnType<typeof lay>) => store.remove(script)],
+])('is read again later where the folder %s meanwhile', async (_, change) => {
+  const store = lay();
+  store.put(`${layout.source('digits')}a.py`, '');
+  const changing = {
+    ...store,
+    readBytes: async (key: string) => {
+      const read = await store.readBytes(key);
+      change(store);
+      return read;
+    },
+  };
+  await expect(pinSource(changing, RUN)).rejects.toThrow(TransientError);
+  expect(store.keys('digits/runs/')).toEqual([]);
+});
+
+it('leaves out what tools leave behind, and the marks of folders', async () => {
+  const store = lay();
+  const digest = await pinSource(store, RUN);
+  for (const name of ['', 'a/', '.git/config', '__pycache__/train.pyc', 'a/.mypy_cache/x'])
+    store.put(layout.source('digits') + name, 'left behind');
+  expect(await pinSource(store, { ...RUN, runId: 'digits-000002' })).toBe(digest);
+});
