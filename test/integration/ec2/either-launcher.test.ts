@@ -1,0 +1,198 @@
+/**
+ * One run on both launchers: its first attempt on the local SageMaker, which takes its capacity away, its second on the
+ * emulator's EC2, going on from what the first has saved. Placement chooses both times: by price, then by what was lost.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DescribeInstancesCommand, EC2Client } from '@aws-sdk/client-ec2';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { agentPublisher } from '../../../functions/aws/agent.ts';
+import { makeFleetService } from '../../../functions/aws/ec2-fleet-service.ts';
+import { s3ObjectStore } from '../../../functions/aws/object-store.ts';
+import { makeTrainingService } from '../../../functions/aws/training-service.ts';
+import { judgeRun } from '../../../functions/core/judge-run.ts';
+import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
+import { launchAttempt } from '../../../functions/core/launch-attempt.ts';
+import { layout } from '../../../functions/core/layout.ts';
+import { observeAttempt } from '../../../functions/core/observe-attempt.ts';
+import { place } from '../../../functions/core/placement/place.ts';
+import type { MarketSource } from '../../../functions/core/placement/port.ts';
+import { readProgress } from '../../../functions/core/progress.ts';
+import { reportRun } from '../../../functions/core/report-run.ts';
+import { memoryExecutions } from '../../fakes/executions.ts';
+import { memoryNotifier } from '../../fakes/notifier.ts';
+import { memoryRunStore } from '../../fakes/run-store.ts';
+import { declarationOf, runOf } from '../../suites/records.ts';
+import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
+import { type Ground, layGround } from '../local-sagemaker/ground.ts';
+import { type Host, startHost } from './host.ts';
+
+const RUN = 'digits-000001';
+const SUBNET = 'subnet-01234561';
+/** A life that begins with nothing stays at half way, however slow the machine. */
+const SCRIPT = `
+import json, pathlib, time, tidewheel
+folder = pathlib.Path(tidewheel.checkpoint_dir())
+saved = [int(path.parent.name[5:]) for path in folder.glob('step-*/COMPLETE.json')]
+step = first = max(saved, default=0)
+print(f'resumed at {step}', flush=True)
+while step < 12 and not tidewheel.stop_soon():
+    time.sleep(0.05)
+    if first == 0 and step == 6:
+        continue
+    step += 1
+    place = folder / f'step-{step}'
+    place.mkdir(parents=True, exist_ok=True)
+    (place / 'state.json').write_text(str(step))
+    marker = {'totalSteps': 12, 'files': {'state.json': {'bytes': len(str(step))}}}
+    (place / 'COMPLETE.json').write_text(json.dumps(marker))
+    tidewheel.progress(step, 12)
+if step < 12:
+    raise SystemExit(143)
+`;
+
+let emulator: TestEmulator;
+let sageMaker: Ground;
+let folder: string;
+let host: Host | undefined;
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  sageMaker = await layGround(emulator.url, { spotDiscount: () => 0.4 });
+  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-either-'));
+});
+
+afterAll(async () => {
+  host?.stop();
+  await sageMaker?.close();
+  await emulator?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
+/** EC2 asks a quarter more than SageMaker for both markets. */
+const market: MarketSource = {
+  region: 'us-east-1',
+  scores: () => known([{ zoneId: 'use1-az1', score: 9 }]),
+  spotPrices: () =>
+    known([{ instanceType: 'c5.xlarge', zoneId: 'use1-az1', hourlyUsd: 0.1, basis: 'asked' as const }]),
+  zones: () => known([{ zoneId: 'use1-az1', zoneName: 'us-east-1a' }]),
+  onDemandPrices: () =>
+    known([
+      { instanceType: 'c5.xlarge', hourlyUsd: 0.2, basis: 'listed' as const, note: '', ec2HourlyUsd: 0.25 },
+    ]),
+};
+
+async function makeDeps() {
+  const clock = { now: () => new Date() };
+  const ec2 = new EC2Client(clientConfiguration(emulator.url));
+  const store = s3ObjectStore(sageMaker.s3, sageMaker.bucket);
+  const runs = memoryRunStore();
+  const deps = {
+    store,
+    runs,
+    clock,
+    market,
+    executions: memoryExecutions(),
+    notifier: memoryNotifier(),
+    launcher: makeLauncher({
+      training: makeTrainingService(sageMaker.sageMaker),
+      fleets: makeFleetService({ ec2, store, clock }),
+    }),
+    region: 'us-east-1',
+    trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
+    hostProfileArn: 'arn:aws:iam::123456789012:instance-profile/hosts',
+    publishAgent: agentPublisher(store, path.join(import.meta.dirname, '../../..')),
+  };
+  const declaration = declarationOf('digits', {
+    training: { strategy: 'single' },
+    compute: {
+      instanceTypes: ['c5.xlarge'],
+      launcher: 'cheapest',
+      market: 'spot',
+      ec2: { image: 'ami-0123456789abcdef0' },
+      vpc: { securityGroupIds: ['sg-01234567'], subnets: [{ id: SUBNET, zoneId: 'use1-az1' }] },
+    },
+  });
+  const at = clock.now().toISOString();
+  await runs.ensurePipeline('digits', { firstBatch: 1, at });
+  await runs.createRun(runOf('digits', 1, { createdAt: at, updatedAt: at }));
+  await runs.closeBatch(runOf('digits', 1), { at, declaration });
+  await store.writeText(`${layout.shards('digits', RUN)}0.tar`, 'a shard');
+  await store.writeText(`${layout.source('digits')}train.py`, SCRIPT);
+  await store.writeText(
+    layout.manifest('digits', RUN),
+    JSON.stringify({ shards: [{ name: '0.tar', bytes: 7 }] }),
+  );
+  return { ...deps, ec2 };
+}
+type Deps = Awaited<ReturnType<typeof makeDeps>>;
+
+async function start(deps: Deps, attempt: number) {
+  expect(await place(deps, { runId: RUN })).toMatchObject({ kind: 'launch', attempt });
+  const { jobName } = await launchAttempt(deps, { runId: RUN, attempt, taskToken: `token-${attempt}` });
+  const { Reservations = [] } = await deps.ec2.send(
+    new DescribeInstancesCommand({ Filters: [{ Name: 'tag:tidewheel:job', Values: [jobName] }] }),
+  );
+  const ids = Reservations.flatMap(({ Instances = [] }) =>
+    Instances.flatMap(({ InstanceId }) => InstanceId ?? []),
+  );
+  return { jobName, ids };
+}
+
+async function look(deps: Deps, attempt: number) {
+  const found = await deps.runs.getAttempt(RUN, attempt);
+  if (found === undefined) throw new Error(`attempt ${attempt} is not on record`);
+  return observeAttempt(deps, found);
+}
+
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(200)) if (await holds()) return;
+  throw new Error(`not within a minute: ${what}; ${sageMaker.lines.slice(-20).join('\n')}`);
+}
+
+it('a run that SageMaker has lost goes on from its checkpoint on EC2', async () => {
+  const deps = await makeDeps();
+  const stepOf = async () => (await readProgress(deps.store, 'digits', RUN))?.step ?? 0;
+
+  const first = await start(deps, 1);
+  expect(first.ids).toEqual([]);
+  expect(await deps.runs.getAttempt(RUN, 1)).not.toHaveProperty('launcher');
+  await until('half of the steps', async () => (await stepOf()) === 6);
+  sageMaker.market.isOpen = false;
+  sageMaker.market.reclaim(2);
+  await until('its end', async () => (await look(deps, 1)).kind === 'ended');
+  expect(await deps.runs.getAttempt(RUN, 1)).toMatchObject({ outcome: { kind: 'interrupted' } });
+  expect(await judgeRun(deps, { runId: RUN })).toMatchObject({ kind: 'place' });
+
+  const second = await start(deps, 2);
+  expect(await deps.runs.getAttempt(RUN, 2)).toMatchObject({
+    launcher: 'ec2',
+    placement: { pool: { launcher: 'ec2', market: 'spot' }, onDemandHourlyUsd: 0.25 },
+  });
+  host = await startHost({
+    url: emulator.url,
+    folder,
+    bucket: sageMaker.bucket,
+    instanceId: second.ids[0] ?? '',
+    pipeline: 'digits',
+    runId: RUN,
+    attempt: 2,
+    agentPrefix: await deps.publishAgent(),
+  });
+  const code = await host.ended;
+  expect({ code, log: host.log() }).toEqual({ code: 0, log: expect.stringContaining('resumed at 6') });
+  expect(await look(deps, 2)).toMatchObject({ attempt: { outcome: { kind: 'completed' } } });
+  expect(await judgeRun(deps, { runId: RUN })).toMatchObject({ kind: 'done' });
+
+  const report = await reportRun(deps, RUN, { kind: 'done', reason: 'training completed' });
+  expect(report.attempts.map(({ pool, fromStep, toStep }) => [pool.launcher, fromStep, toStep])).toEqual([
+    [undefined, 0, 6],
+    ['ec2', 6, 12],
+  ]);
+  const told = await deps.runs.listTimeline(RUN);
+  const started = told.filter(({ kind }) => kind === 'AttemptStarted').map(({ text }) => text);
+  expect(started).toEqual([expect.stringContaining('on SageMaker'), expect.stringContaining('on EC2')]);
+}, 120_000);
