@@ -6,6 +6,7 @@ import nodeModule from 'node:module';
 import type { Sharp, default as SharpDefault } from 'sharp';
 import { DEFAULT_QUALITY, type ImageEngine, type PreparedImage } from '../core/packing/preparing.ts';
 import type { ImageSettings } from '../core/pipeline/packing-parts.ts';
+import { prepareMask } from './mask-engine.ts';
 
 type SharpModule = typeof SharpDefault;
 
@@ -50,18 +51,23 @@ export function openImageEngine(): ImageEngine | undefined {
   engine = {
     name,
     build: `${name}, libvips ${sharp.versions.vips}, ${process.arch}`,
-    prepare: (source, settings) => prepare(sharp, source, settings),
+    prepare: (source, settings, as) => prepare(sharp, source, { settings, as }),
   };
   return engine;
 }
 
+/** Of the four known formats only PNG begins with it. */
+const PNG_FIRST = 0x89;
+
 async function prepare(
   sharp: SharpModule,
   source: Uint8Array,
-  settings: ImageSettings,
+  { settings, as }: { readonly settings: ImageSettings; readonly as: 'image' | 'mask' | undefined },
 ): Promise<PreparedImage> {
   if (!isKnown(source)) return { kind: 'rejected', reason: 'imageUnknown' };
+  if (as === 'mask' && source[0] !== PNG_FIRST) return { kind: 'rejected', reason: 'maskNotPng' };
   try {
+    if (as === 'mask') return await prepareMask(source, { sharp, settings, resized });
     const limit = Math.floor(settings.mostMegapixels * 1e6);
     /** Warnings of a decoder mean guessed pixels: such an image is damaged. The first frame stands for an animation. */
     const open = { limitInputPixels: limit, failOn: 'warning', pages: 1, sequentialRead: true } as const;

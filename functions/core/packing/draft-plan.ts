@@ -6,7 +6,7 @@ import type { ShardFormat } from './formats/format.ts';
 import type { SampleLabels } from './labels/sample-labels.ts';
 import { labelOfKey, memberStem, memberSuffix, splitKey } from './names.ts';
 import type { ListedBlob } from './port.ts';
-import { expectedBytes, isPrepared } from './preparing.ts';
+import { expectedBytes, expectedMaskBytes, preparedAs } from './preparing.ts';
 import type { ArrivalLine, Rejection } from './records.ts';
 import { columnOf } from './sample-layout.ts';
 import { type Membership, SampleGrouper } from './sampling.ts';
@@ -201,9 +201,9 @@ export class DraftPlan {
   #sizeOf({ size }: ListedBlob, suffix: string): number {
     const { settings } = this.#rules;
     const image = settings.prepare?.image;
-    return image !== undefined && isPrepared(settings, columnOf(suffix), suffix)
-      ? expectedBytes(image, size)
-      : size;
+    const as = preparedAs(settings, columnOf(suffix), suffix);
+    if (image === undefined || as === undefined) return size;
+    return as === 'mask' ? expectedMaskBytes(image, size) : expectedBytes(image, size);
   }
 
   #noteLabel(ordinal: number, label: string | undefined): void {

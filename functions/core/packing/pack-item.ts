@@ -13,6 +13,7 @@ import { type BlobStore, joinChunks } from './port.ts';
 import { engineFor, Preparations } from './preparations.ts';
 import type { ImageEngine } from './preparing.ts';
 import type { ListLine, Plan, PlanItem, PlannedMember, PlannedSample, ShardRecord } from './records.ts';
+import { maskFinder } from './sample-layout.ts';
 import type { PackDeps } from './shard-job.ts';
 import { preparedTotals } from './shard-members.ts';
 import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from './shard-upload.ts';
@@ -90,7 +91,7 @@ async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Pro
   const incoming = layout.incoming(input.pipeline);
   const { packing } = input;
   const { samples, shard, even, engine } = one;
-  const preparations = preparationsOf(packing, one);
+  const preparations = preparationsOf(packing, incoming, one);
   const built = await buildShard(deps, {
     key,
     shard,
@@ -123,10 +124,15 @@ async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Pro
 }
 
 /** A shard that may have to be built again holds what it prepared. */
-function preparationsOf(packing: PackingSettings, { engine, even }: OneShard): Preparations | undefined {
+function preparationsOf(
+  packing: PackingSettings,
+  incoming: string,
+  { engine, even }: OneShard,
+): Preparations | undefined {
   const image = packing.prepare?.image;
   if (engine === undefined || image === undefined) return undefined;
-  return new Preparations(engine, image, formatOf(packing).fixedLayout || even !== undefined);
+  const holds = formatOf(packing).fixedLayout || even !== undefined;
+  return new Preparations(engine, image, { holds, isMask: maskFinder(packing, incoming) });
 }
 
 /** Samples by shard, in order. The lists are ours and named by the plan's digest: a damaged one fails to parse. */

@@ -30,12 +30,18 @@ export class Preparations {
   readonly #engine: ImageEngine;
   readonly #settings: ImageSettings;
   readonly #holds: boolean;
+  readonly #isMask: (member: PlannedMember) => boolean;
   readonly #outcomes = new Map<string, Outcome>();
   readonly #bytes = new Map<string, Uint8Array>();
   #held = 0;
 
   /** @param holds the shard may have to be built again */
-  constructor(engine: ImageEngine, settings: ImageSettings, holds: boolean) {
+  constructor(
+    engine: ImageEngine,
+    settings: ImageSettings,
+    { holds, isMask }: { readonly holds: boolean; readonly isMask: (member: PlannedMember) => boolean },
+  ) {
+    this.#isMask = isMask;
     this.#engine = engine;
     this.#settings = settings;
     this.#holds = holds;
@@ -53,15 +59,20 @@ export class Preparations {
 
   /** @param chunks the whole object; not looked at when its prepared bytes are held */
   async prepare(
-    { key, size }: PlannedMember,
+    member: PlannedMember,
     chunks: readonly Uint8Array[],
   ): Promise<Ready | Extract<Outcome, { kind: 'rejected' }>> {
+    const { key, size } = member;
     const held = this.#bytes.get(key);
     const before = this.#outcomes.get(key);
     if (before?.kind === 'rejected') return before;
     if (before !== undefined && held !== undefined) return { ...before, bytes: held };
     const source = joinChunks(chunks);
-    const prepared = await this.#engine.prepare(source, this.#settings);
+    const prepared = await this.#engine.prepare(
+      source,
+      this.#settings,
+      this.#isMask(member) ? 'mask' : 'image',
+    );
     if (prepared.kind === 'rejected') {
       this.#outcomes.set(key, prepared);
       return prepared;

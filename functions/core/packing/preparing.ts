@@ -21,7 +21,7 @@ export interface ImageEngine {
   /** All that the bytes depend on, such as "sharp 0.35.5, libvips 8.18.3, arm64". */
   readonly build: string;
   /** What cannot be decoded is a value; a thrown error is a fault of the machine. */
-  prepare(source: Uint8Array, settings: ImageSettings): Promise<PreparedImage>;
+  prepare(source: Uint8Array, settings: ImageSettings, as?: 'image' | 'mask'): Promise<PreparedImage>;
 }
 
 export const DEFAULT_QUALITY = 90;
@@ -30,9 +30,20 @@ export const LARGEST_SOURCE_BYTES = 256e6;
 
 const SUFFIXES: Readonly<Record<ImageSettings['format'], string>> = { jpeg: 'jpg', png: 'png', webp: 'webp' };
 
-/** Whether a member of this column and suffix is prepared. */
-export const isPrepared = (settings: PackingSettings, column: string, suffix: string): boolean =>
-  settings.prepare?.image.columns.includes(column) === true && promisedImage(suffix) !== undefined;
+/** As what a member of this column and suffix is prepared, if at all. */
+export function preparedAs(
+  { prepare }: PackingSettings,
+  column: string,
+  suffix: string,
+): 'image' | 'mask' | undefined {
+  if (prepare === undefined || promisedImage(suffix) === undefined) return undefined;
+  if (prepare.image.masks?.includes(column) === true) return 'mask';
+  return prepare.image.columns.includes(column) ? 'image' : undefined;
+}
+
+/** What it is encoded as: nothing of a mask may be lost. */
+export const encodedAs = ({ format }: ImageSettings, as: 'image' | 'mask'): ImageSettings['format'] =>
+  as === 'mask' ? 'png' : format;
 
 /**
  * Suffix of the prepared image, with that of its format: `seg.png` becomes `seg.jpg`. Where the sample has a member of
@@ -40,7 +51,7 @@ export const isPrepared = (settings: PackingSettings, column: string, suffix: st
  */
 export function preparedSuffix(
   suffix: string,
-  { format }: ImageSettings,
+  format: ImageSettings['format'],
   others: ReadonlySet<string>,
 ): string {
   const inner = suffix.slice(0, Math.max(0, suffix.lastIndexOf('.')));
@@ -67,7 +78,16 @@ function bytesPerPixel({ format, quality = DEFAULT_QUALITY }: ImageSettings): nu
   return format === 'webp' ? jpeg * 0.7 : jpeg;
 }
 
+/** Of a mask at its new size: of few values, it is packed well. */
+const MASK_BYTES_PER_PIXEL = 0.25;
+
 /** By which shards are planned, before anything is decoded. */
+export function expectedMaskBytes(settings: ImageSettings, sourceBytes: number): number {
+  const pixels = mostPixels(settings);
+  return pixels === undefined ? sourceBytes : Math.min(sourceBytes, Math.ceil(pixels * MASK_BYTES_PER_PIXEL));
+}
+
+/** As expectedMaskBytes, of an image. */
 export function expectedBytes(settings: ImageSettings, sourceBytes: number): number {
   if (settings.expectedKilobytes !== undefined) return Math.ceil(settings.expectedKilobytes * 1e3);
   const pixels = mostPixels(settings);

@@ -19,6 +19,7 @@ export const REJECTIONS = [
   'imageUnknown',
   'imageDamaged',
   'imageTooManyPixels',
+  'maskNotPng',
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 export const rejectionSchema = z.enum(REJECTIONS);

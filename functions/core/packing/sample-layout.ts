@@ -2,7 +2,7 @@
 import type { PackingSettings } from '../pipeline.ts';
 import type { Outline, ShardFormat } from './formats/format.ts';
 import { labelOfKey, memberStem, memberSuffix, splitKey } from './names.ts';
-import { isPrepared, preparedSuffix } from './preparing.ts';
+import { encodedAs, preparedAs, preparedSuffix } from './preparing.ts';
 import type { PlannedMember, PlannedSample } from './records.ts';
 import { promisedImage } from './sniff.ts';
 
@@ -90,6 +90,14 @@ function readKeys(sample: PlannedSample, incoming: string): Read[] {
   });
 }
 
+/** Whether a member is prepared as a mask, by its key. */
+export const maskFinder =
+  ({ prepare }: PackingSettings, incoming: string) =>
+  ({ key }: Pick<PlannedMember, 'key'>): boolean => {
+    const { suffix } = splitKey(key.slice(incoming.length));
+    return prepare?.image.masks?.includes(columnOf(memberSuffix(suffix))) === true;
+  };
+
 /** Prepared images get the suffix of what they become. */
 function named(all: readonly Read[], settings: PackingSettings): LaidOut[] {
   if (settings.prepare?.image === undefined) {
@@ -108,12 +116,13 @@ function named(all: readonly Read[], settings: PackingSettings): LaidOut[] {
   const suffixes = new Set(all.map(({ suffix }) => suffix));
   return all.map(({ member, stem, suffix: own, column }) => {
     const image = settings.prepare?.image;
-    const prepares = image !== undefined && isPrepared(settings, column, own);
-    if (prepares) suffixes.delete(own);
-    const suffix = prepares ? preparedSuffix(own, image, suffixes) : own;
+    const as = preparedAs(settings, column, own);
+    if (as !== undefined) suffixes.delete(own);
+    const suffix =
+      image === undefined || as === undefined ? own : preparedSuffix(own, encodedAs(image, as), suffixes);
     suffixes.add(suffix);
     const common = { stem, suffix, column, name: `${stem}.${suffix}`, isLabel: column === LABEL };
-    return { kind: 'source', ...common, size: member.size, member, prepares };
+    return { kind: 'source', ...common, size: member.size, member, prepares: as !== undefined };
   });
 }
 

@@ -58,7 +58,15 @@ const prepareImageSchema = z
       .min(1)
       .max(20)
       .default(['image'])
-      .describe('Members that are prepared; masks and anything else stay as they are.'),
+      .describe('Members that are prepared; anything else stays as it is.'),
+    masks: z
+      .array(z.string().regex(/^[a-z0-9_]{1,60}$/, 'name a column such as seg'))
+      .min(1)
+      .max(20)
+      .optional()
+      .describe(
+        'Members that hold a class for each pixel, as PNG: resized like the images, but to the nearest pixel, and kept as PNG.',
+      ),
     mostMegapixels: z
       .number()
       .min(0.01)
@@ -73,6 +81,10 @@ const prepareImageSchema = z
       .describe(
         'Size of a prepared image in 10^3 bytes, by which shards are planned; default: by its pixels.',
       ),
+  })
+  .refine(({ columns, masks }) => masks?.some((column) => columns.includes(column)) !== true, {
+    path: ['masks'],
+    message: 'name each member as an image or as a mask, not as both',
   })
   .refine(({ maxSide, width, height }) => maxSide === undefined || (width ?? height) === undefined, {
     path: ['maxSide'],

@@ -22,6 +22,8 @@ const shardsOf = (megabytes: number, changes = {}, likely = readers, pieces = 1e
   return numberOfShards({ bytes, bySize, pieces }, divisionOf(packing, likely));
 };
 
+const upTo = (count: number, step: number): number => Math.ceil(count / step) * step;
+
 describe('the number of shards', () => {
   it('is four for each process that trains where 256 MB would leave some without, and by size above', () => {
     expect(shardsOf(1_000)).toBe(32);
@@ -61,18 +63,19 @@ describe('the number of shards', () => {
           const asked = { bytes, bySize, pieces };
           const shards = numberOfShards(asked, divisionOf(packing, { processes, multipleOf }));
           const without = numberOfShards(asked, divisionOf(packing, undefined));
-          // Nothing that is declared or by size is given up for likely readers.
-          expect(shards).toBeGreaterThanOrEqual(without);
-          expect(shards % (declared ?? 1)).toBe(0);
-          // More shards than that are at least of 1 MB, and of a sample each.
-          if (shards > without) expect(Math.min(pieces, bytes / MB)).toBeGreaterThanOrEqual(shards);
-          // Where there is room for all readers, all have their four, or as many as divide among the workers.
           const step = declared ?? multipleOf;
           const room = Math.min(pieces, Math.floor(bytes / MB));
-          if (room >= Math.ceil((4 * processes) / step) * step)
-            expect(shards).toBeGreaterThanOrEqual(4 * processes);
-          if (room >= step) expect(shards >= processes || room < processes || shards % step === 0).toBe(true);
-          if (room >= step && room >= bySize + step) expect(shards % step).toBe(0);
+          const promises = {
+            'nothing that is declared or by size is given up':
+              shards >= without && shards % (declared ?? 1) === 0,
+            'more shards than that are at least of 1 MB, and of a sample each':
+              shards === without || shards <= room,
+            'all have their four where there is room':
+              room < upTo(4 * processes, step) || shards >= 4 * processes,
+            'each has one where there is room': room < upTo(processes, step) || shards >= processes,
+            'they divide where there is room': room < upTo(bySize, step) || shards % step === 0,
+          };
+          expect(promises).toEqual(Object.fromEntries(Object.keys(promises).map((name) => [name, true])));
         },
       ),
     );
@@ -135,7 +138,7 @@ describe('a plan for likely readers', () => {
     await sealDataset({ store: a }, input);
     const manifest = manifestSchema.parse(JSON.parse(a.body(layout.manifest(PIPELINE, RUN)).toString()));
     expect(manifest.workers).toBe(2);
-    expect(manifest.shards.map(({ samples }) => samples).sort()).toEqual([2, 2, 2, 3]);
+    expect(manifest.shards.map(({ samples }) => samples).toSorted((a, b) => a - b)).toEqual([2, 2, 2, 3]);
   });
 
   it('keeps its lists apart from those of a planner that counts on others', async () => {

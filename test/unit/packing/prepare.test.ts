@@ -97,6 +97,41 @@ describe('preparing images', () => {
     expect(memberLines(store).map(({ name }) => name)).toEqual(['a.cls', 'a.jpg', 'a.json', 'a.seg.png']);
   });
 
+  const masked = async (format: 'webdataset' | 'tfrecord' | 'mds') => {
+    const store = new MemoryBlobStore();
+    const classes = Buffer.from(Array.from({ length: 40 * 30 }, (_, at) => (at % 40 < 20 ? 3 : 200)));
+    const mask = await sharp(classes, { raw: { width: 40, height: 30, channels: 1 } })
+      .png()
+      .toBuffer();
+    for (const name of ['a', 'b']) store.seed(`${incoming}7/${name}.jpg`, pictures[0] ?? '');
+    store.seed(`${incoming}7/a.seg.png`, mask);
+    store.seed(`${incoming}7/b.seg.png`, await sharp(mask).jpeg().toBuffer());
+    const prepare = preparing({ maxSide: 8, masks: ['seg'] });
+    return { store, size: mask.length, sealed: await packAll(store, packing({ format, prepare })) };
+  };
+
+  it.each(['webdataset', 'tfrecord', 'mds'] as const)(
+    'resizes masks with them in %s, and rejects what is none',
+    async (format) => {
+      const { store, size, sealed } = await masked(format);
+      expect(sealed).toMatchObject({
+        samples: 1,
+        rejections: { byReason: { maskNotPng: 1, sampleIncomplete: 1 } },
+      });
+      expect((await verifyGeneration(store, manifestOf(store))).problems).toEqual([]);
+      const line = memberLines(store).find(({ key }) => key === `${incoming}7/a.seg.png`);
+      expect(line).toMatchObject({ source: { size }, column: 'seg' });
+    },
+  );
+
+  it('leaves no value in a mask that it did not have, and its name', async () => {
+    const { store } = await masked('webdataset');
+    expect(memberLines(store).map(({ name }) => name)).toEqual(['7/a.cls', '7/a.jpg', '7/a.seg.png']);
+    const seen = (await unpack(store)).get(`${incoming}7/a.seg.png`);
+    const { data, info } = await sharp(seen).toColourspace('b-w').raw().toBuffer({ resolveWithObject: true });
+    expect([info.width, info.height, new Set(data)]).toEqual([8, 6, new Set([3, 200])]);
+  });
+
   it('keeps names apart when another member has the suffix already', async () => {
     const store = new MemoryBlobStore();
     store.seed(`${incoming}a.jpg`, pictures[0] ?? '');
