@@ -3,10 +3,12 @@
  * Nothing here knows how the region is made; the same calls go to AWS.
  */
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { layout, SOURCE_FILE } from '../../functions/core/layout.ts';
 import type { AttemptReport, RunReport } from '../../functions/core/report.ts';
 import { demoDeclaration, dropDigits, uploadSource } from '../../local/demo/demo.ts';
 import { type ApiClient, apiClient } from '../../local/region/api-client.ts';
@@ -66,6 +68,15 @@ async function boto3(script: string): Promise<unknown> {
 }
 
 describe('a drop of digits', () => {
+  it('trains every attempt with one packed source, whose hash the report holds', async () => {
+    const { clients, stack } = test.region;
+    const Key = layout.packedSource('digits', report.source ?? '') + SOURCE_FILE;
+    const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));
+    const archive = (await Body?.transformToByteArray()) ?? new Uint8Array();
+    expect(createHash('sha256').update(archive).digest('hex')).toBe(report.source);
+    expect(report.attempts.length).toBeGreaterThan(1);
+  });
+
   it('ends as a model that reads at least 97 % of the held-out digits', async () => {
     expect(report).toMatchObject({ status: 'succeeded', deadline: { met: true } });
     expect(report.metrics['accuracy']).toBeGreaterThanOrEqual(0.97);
