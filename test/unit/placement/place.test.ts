@@ -97,7 +97,9 @@ describe('place', () => {
 
   it('weighs a type that is newer than the snapshot once its hardware was read', async () => {
     const { deps, runs } = await setUp();
-    const facts = { ...(instanceFacts('g6.xlarge') ?? expect.fail()), type: 'g9.xlarge' };
+    const g6 = instanceFacts('g6.xlarge');
+    if (!g6) throw new Error('the catalog has it');
+    const facts = { ...g6, type: 'g9.xlarge' };
     const needs = { accelerators: 1, kinds: ['L4'] };
     const compute = { instanceTypes: ['g9.xlarge'], needs };
     const declaration = declarationOf('new', { training: { strategy: 'single', image: 'mine' }, compute });
