@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { CopyCounter } from './copy-counter.ts';
+import { LineText } from './line-text.ts';
 import type { Places } from './places.ts';
 import { type BlobStore, joinChunks } from './port.ts';
 import {
@@ -24,8 +25,14 @@ export interface Books {
   readonly at: Places;
   readonly plan: Plan;
   readonly records: readonly ShardRecord[];
-  /** Sees every shard's member list once. */
-  readonly onShard?: (record: ShardRecord, lines: readonly MemberLine[]) => Promise<void>;
+  /** Who sees the member list of this shard, line by line. */
+  readonly observer?: (record: ShardRecord) => MemberObserver;
+}
+
+export interface MemberObserver {
+  see(line: MemberLine): void;
+  /** After the last line. */
+  end(): Promise<void>;
 }
 
 export interface Accounts {
@@ -147,8 +154,10 @@ async function readMembers(store: BlobStore, books: Books, seen: Seen): Promise<
     if (hash('sha256', text) !== record.memberList.sha256) {
       throw new AccountsDifferError(record.key, 'the member list is not the one that was packed');
     }
-    const lines = [...linesOf(text)].map((line): MemberLine => JSON.parse(line));
-    for (const member of lines) {
+    const observer = books.observer?.(record);
+    for (const line of linesOf(text)) {
+      const member: MemberLine = JSON.parse(line);
+      observer?.see(member);
       seen.repeated.add(record.shard, member);
       if (member.repeat !== undefined) continue;
       const other = shardOf[member.sample];
@@ -161,7 +170,7 @@ async function readMembers(store: BlobStore, books: Books, seen: Seen): Promise<
       shardOf[member.sample] = record.shard;
       if (member.key !== undefined) seen.packed.add(member.key, member.etag ?? '');
     }
-    await books.onShard?.(record, lines);
+    await observer?.end();
   }
   return shardOf;
 }
@@ -175,7 +184,9 @@ export class ArrivalsWriter {
   readonly #parts: Manifest['arrivals']['parts'] = [];
   readonly #byReason: Record<string, number> = {};
   readonly #examples: { key: string; reason: string }[] = [];
-  #lines: SealedLine[] = [];
+  readonly #text = new LineText();
+  #first = '';
+  #last = '';
   #packed = 0;
   #rejected = 0;
   left = 0;
@@ -216,26 +227,26 @@ export class ArrivalsWriter {
   }
 
   #add(line: SealedLine): Promise<void> | undefined {
-    this.#lines.push(line);
-    return this.#lines.length >= LINES_IN_PART ? this.#flush() : undefined;
+    if (this.#text.lines === 0) this.#first = line[0];
+    this.#last = line[0];
+    this.#text.add(JSON.stringify(line));
+    return this.#text.lines >= LINES_IN_PART ? this.#flush() : undefined;
   }
 
   async #flush(): Promise<void> {
-    const first = this.#lines[0];
-    const last = this.#lines[this.#lines.length - 1];
-    if (first === undefined || last === undefined) return;
-    const text = this.#lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+    const { bytes, lines } = this.#text;
+    if (lines === 0) return;
     const list = this.#at.arrivals(this.#parts.length);
-    await this.#store.put(`${this.#at.generation}${list}`, compress(text), {
+    await this.#store.put(`${this.#at.generation}${list}`, compress(bytes), {
       contentType: 'application/gzip',
     });
     this.#parts.push({
       list,
-      sha256: hash('sha256', text),
-      lines: this.#lines.length,
-      first: first[0],
-      last: last[0],
+      sha256: hash('sha256', bytes),
+      lines,
+      first: this.#first,
+      last: this.#last,
     });
-    this.#lines = [];
+    this.#text.clear();
   }
 }

@@ -1,5 +1,6 @@
 /** Deals the sorted arrivals to the items' lists, a window of items at a time so that memory stays bounded. */
 import { copiesOf } from './balance.ts';
+import { LineText } from './line-text.ts';
 import type { ArrivalLine } from './records.ts';
 import { type Dealing, NOWHERE } from './sharding.ts';
 import { compress, type LineSpool } from './spool.ts';
@@ -9,13 +10,32 @@ const WINDOW_CHARACTERS = 96e6;
 /** Fields that an arrival's line does not have, and the objects that hold a line. */
 const CHARACTERS_BESIDE = 100;
 
-interface Placed {
-  readonly shard: number;
-  readonly slot: number;
-  readonly text: string;
-}
+/** One item's lines as they come, and where each belongs: numbers and bytes, which no collection of garbage copies. */
+class UnsortedList {
+  readonly #text = new LineText();
+  readonly #shards: number[] = [];
+  readonly #slots: number[] = [];
+  readonly #ends: number[] = [];
 
-const byPlace = (a: Placed, b: Placed): number => a.shard - b.shard || a.slot - b.slot;
+  add(shard: number, slot: number, line: string): void {
+    this.#text.add(line);
+    this.#shards.push(shard);
+    this.#slots.push(slot);
+    this.#ends.push(this.#text.length);
+  }
+
+  /** The lines by shard and slot; those of one slot stay in their order. */
+  sorted(): Buffer {
+    const [shards, slots, ends, from] = [this.#shards, this.#slots, this.#ends, this.#text.bytes];
+    const order = Uint32Array.from(ends, (_, line) => line).sort(
+      (a, b) => (shards[a] ?? 0) - (shards[b] ?? 0) || (slots[a] ?? 0) - (slots[b] ?? 0) || a - b,
+    );
+    const sorted = Buffer.allocUnsafeSlow(from.length);
+    let at = 0;
+    for (const line of order) at += from.copy(sorted, at, line === 0 ? 0 : ends[line - 1], ends[line]);
+    return sorted;
+  }
+}
 
 function itemOfShard(itemShards: readonly number[]): Uint32Array {
   const items = new Uint32Array(itemShards[itemShards.length - 1] ?? 0);
@@ -28,7 +48,7 @@ function itemOfShard(itemShards: readonly number[]): Uint32Array {
 function place(
   line: string,
   { dealing, samples, copies, labelOf }: Dealt,
-  put: (placed: Placed) => void,
+  put: (shard: number, slot: number, line: string) => void,
 ): void {
   const arrival: ArrivalLine = JSON.parse(line);
   const [key, size, etag, ordinal, alone] = arrival;
@@ -38,7 +58,7 @@ function place(
   const add = (shard: number, slot: number, repeat: number): void => {
     const fields = [shard, slot, ordinal, key, size, etag, alone, repeat];
     if (label !== undefined) fields.push(label);
-    put({ shard, slot, text: JSON.stringify(fields) });
+    put(shard, slot, JSON.stringify(fields));
   };
   const { first, count } = copiesOf(copies, ordinal);
   for (let copy = 0; copy <= count; copy += 1)
@@ -120,18 +140,17 @@ export function* itemLists(
   const perWindow = Math.ceil(items / windows);
   for (let first = 0; first < items; first += perWindow) {
     const end = Math.min(items, first + perWindow);
-    const lists: Placed[][] = Array.from({ length: end - first }, () => []);
+    const lists = Array.from({ length: end - first }, () => new UnsortedList());
     const isMine = (shard: number): boolean => {
       const item = itemOf[shard] ?? items;
       return item >= first && item < end;
     };
     for (const line of arrivals.read()) {
       if (!isWithin(dealt, ordinalOf(line), isMine)) continue;
-      place(line, dealt, (one) => lists[(itemOf[one.shard] ?? 0) - first]?.push(one));
+      place(line, dealt, (shard, slot, text) => lists[(itemOf[shard] ?? 0) - first]?.add(shard, slot, text));
     }
     for (const [index, list] of lists.entries()) {
-      const text = list.sort(byPlace).map((one) => one.text);
-      yield { item: first + index, bytes: compress(`${text.join('\n')}\n`) };
+      yield { item: first + index, bytes: compress(list.sorted()) };
     }
   }
 }

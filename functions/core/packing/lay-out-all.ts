@@ -6,23 +6,34 @@ import { type LaidSample, layOut } from './sample-layout.ts';
 import type { ShardJob, Unfitting } from './shard-job.ts';
 import { isTooLarge } from './shard-members.ts';
 
-export function layOutAll(
-  samples: readonly PlannedSample[],
+/** @param leaveOut told of what is left out, when the sequence comes to it */
+export function* layOutAll(
+  samples: Iterable<PlannedSample>,
   { incoming, format, packing: settings, facts, preparations }: ShardJob,
-): { readonly taken: LaidSample[]; readonly unfitting: readonly Unfitting[] } {
-  const taken: LaidSample[] = [];
-  const unfitting: Unfitting[] = [];
+  leaveOut: (one: Unfitting) => void,
+): Generator<LaidSample> {
+  const rules = { incoming, format, settings };
+  const context = { settings, facts };
   for (const sample of samples) {
-    const laid = layOut(sample, { incoming, format, settings });
-    const judged = judgePrepared(laid, (member) => preparations?.outcomeOf(member));
-    if ('exclusion' in judged) unfitting.push({ sample, exclusion: judged.exclusion });
-    else {
-      const refusal = isTooLarge(judged.laid, format)
-        ? 'tooLarge'
-        : format.refuses(laid, { settings, facts });
-      if (refusal === undefined) taken.push(judged.laid);
-      else unfitting.push({ sample, exclusion: excludeAll(sample, refusal) });
+    const planned = layOut(sample, rules);
+    const judged =
+      preparations === undefined
+        ? { laid: planned }
+        : judgePrepared(planned, (member) => preparations.outcomeOf(member));
+    if ('exclusion' in judged) {
+      leaveOut({ sample, exclusion: judged.exclusion });
+      continue;
     }
+    const { laid } = judged;
+    const refusal = isTooLarge(laid, format) ? 'tooLarge' : format.refuses(laid, context);
+    if (refusal === undefined) yield laid;
+    else leaveOut({ sample, exclusion: excludeAll(sample, refusal) });
   }
-  return { taken, unfitting };
+}
+
+export function* samplesBut(
+  samples: Iterable<PlannedSample>,
+  without: (sample: PlannedSample) => boolean,
+): Generator<PlannedSample> {
+  for (const sample of samples) if (!without(sample)) yield sample;
 }

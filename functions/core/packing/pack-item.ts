@@ -1,5 +1,4 @@
 /** PackShards: the shards of one Map item. What is finished already is skipped. */
-import { hash } from 'node:crypto';
 import { layout } from '../layout.ts';
 import type { PackingSettings } from '../pipeline.ts';
 import { outdatedEngine, readPlan } from './committed-plan.ts';
@@ -8,16 +7,15 @@ import { DEFAULT_WINDOW, slotsFor, type WindowLimits } from './fetch-window.ts';
 import { formatOf } from './formats/formats.ts';
 import { buildShard } from './pack-shard.ts';
 import { places } from './places.ts';
-
+import { type PlannedSamples, samplesByShard } from './planned-samples.ts';
 import { type BlobStore, joinChunks } from './port.ts';
 import { engineFor, Preparations } from './preparations.ts';
 import type { ImageEngine } from './preparing.ts';
-import type { ListLine, Plan, PlanItem, PlannedMember, PlannedSample, ShardRecord } from './records.ts';
+import type { Plan, PlanItem, PlannedSample, ShardRecord } from './records.ts';
 import { maskFinder } from './sample-layout.ts';
 import type { PackDeps } from './shard-job.ts';
-import { preparedTotals } from './shard-members.ts';
 import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from './shard-upload.ts';
-import { compress, decompress, linesOf } from './spool.ts';
+import { compress, decompress } from './spool.ts';
 
 export interface PackItemDeps {
   readonly store: BlobStore;
@@ -74,7 +72,7 @@ const evenOf = ({ even }: Plan, shard: number): number | undefined =>
 
 interface OneShard {
   readonly shard: number;
-  readonly samples: readonly PlannedSample[];
+  readonly samples: Iterable<PlannedSample>;
   readonly recordKey: string;
   readonly plan: Plan;
   /** Samples that the shard must hold. */
@@ -103,10 +101,11 @@ async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Pro
     even,
     preparations,
   });
-  const text = built.lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-  const sha256 = hash('sha256', text);
+  const { sha256 } = built.list;
   const list = at.memberList(one.shard, sha256);
-  await deps.store.put(`${at.generation}${list}`, compress(text), { contentType: 'application/gzip' });
+  await deps.store.put(`${at.generation}${list}`, compress(built.list.bytes), {
+    contentType: 'application/gzip',
+  });
   return decideShard(deps.store, one.recordKey, {
     version: 1,
     shard: one.shard,
@@ -115,10 +114,10 @@ async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Pro
     bytes: built.bytes,
     crc32: built.crc32,
     samples: built.samples,
-    members: built.lines.length,
+    members: built.list.members,
     upload: { id: built.upload.id, parts: built.parts.map((part) => ({ ...part })) },
     memberList: { key: list, sha256 },
-    ...(engine && { prepared: preparedTotals(built.lines, [engine.build]) }),
+    ...(engine && { prepared: built.list.preparedBy([engine.build]) }),
     exclusions: [...built.exclusions],
   });
 }
@@ -135,24 +134,10 @@ function preparationsOf(
   return new Preparations(engine, image, { holds, isMask: maskFinder(packing, incoming) });
 }
 
-/** Samples by shard, in order. The lists are ours and named by the plan's digest: a damaged one fails to parse. */
-async function readList(store: BlobStore, key: string): Promise<Map<number, PlannedSample[]>> {
+/** The lists are ours and named by the plan's digest: a damaged one fails to parse. */
+async function readList(store: BlobStore, key: string): Promise<Map<number, PlannedSamples>> {
   const found = await store.get(key);
   if (found.kind !== 'found')
     throw new Error(`the plan's list ${key} is gone; remove the run's plan folder to plan again`);
-  const shards = new Map<number, PlannedSample[]>();
-  let last: (PlannedSample & { members: PlannedMember[] }) | undefined;
-  for (const line of linesOf(decompress(joinChunks(found.chunks)))) {
-    const [shard, , ordinal, memberKey, size, etag, alone, again, label]: ListLine = JSON.parse(line);
-    const member = { key: memberKey, size, etag, alone: alone === 1 };
-    if (last?.ordinal === ordinal && last.repeat === again) {
-      last.members.push(member);
-      continue;
-    }
-    last = { ordinal, repeat: again, label, members: [member] };
-    const samples = shards.get(shard);
-    if (samples === undefined) shards.set(shard, [last]);
-    else samples.push(last);
-  }
-  return shards;
+  return samplesByShard(decompress(joinChunks(found.chunks)));
 }

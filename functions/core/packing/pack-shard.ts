@@ -1,15 +1,7 @@
-/** Builds one shard: sources in, parts out, and a line for every member. Nothing of it is visible until it is decided. */
-import { copiedMember, copySample } from './copy-sample.ts';
-import { FetchWindow, piecesOf } from './fetch-window.ts';
-import { type EncodedMember, type ShardEncoder, type ShardSink, Unfit } from './formats/format.ts';
-import { GzipSink } from './gzip-sink.ts';
-import { excludeAll, excludeFor, judgeSample, takesImages } from './judge-sample.ts';
-import { layOutAll } from './lay-out-all.ts';
+/** One shard, built as often as it takes: what turns out unfit after it was written is left out of the next try. */
 import { measureImages } from './measure-images.ts';
-import type { GetResult } from './port.ts';
-import { NO_IMAGES, preparedOf, type Ready } from './preparations.ts';
-import type { Exclusion, MemberLine, PlannedMember, PlannedSample } from './records.ts';
-import { type LaidOut, type LaidSample, layOut } from './sample-layout.ts';
+import { layOut } from './sample-layout.ts';
+import { ShardBuilder } from './shard-builder.ts';
 import {
   type BuiltShard,
   type PackDeps,
@@ -18,14 +10,13 @@ import {
   type ShardJob,
   type Unfitting,
 } from './shard-job.ts';
-import { bodyOf, chunksOf, isTooLarge, lineOf, paddingOf, readBytesOf, readOrder } from './shard-members.ts';
 import { ShardUpload } from './shard-upload.ts';
 
 export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltShard> {
   const excluded = new Map<string, Unfitting>();
   const { preparations, format, incoming, packing: settings } = job;
   if (preparations !== undefined && format.fixedLayout) {
-    const laid = job.samples.map((sample) => layOut(sample, { incoming, format, settings }));
+    const laid = Array.from(job.samples, (sample) => layOut(sample, { incoming, format, settings }));
     await measureImages(deps, laid, preparations);
   }
   for (;;) {
@@ -38,239 +29,6 @@ export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltSh
       await upload.abandon();
       if (!(error instanceof SamplesSpoiled)) throw error;
       for (const one of error.unfitting) excluded.set(placeOf(one.sample), one);
-    }
-  }
-}
-
-class ShardBuilder {
-  readonly #deps: PackDeps;
-  readonly #job: ShardJob;
-  readonly #upload: ShardUpload;
-  readonly #gzip: GzipSink | undefined;
-  /** Where the format writes: the upload, or what compresses on the way to it. */
-  readonly #sink: ShardSink;
-  readonly #window: FetchWindow;
-  readonly #encoder: ShardEncoder;
-  readonly #sniffs: (member: PlannedMember) => boolean;
-  readonly #lines: MemberLine[] = [];
-  readonly #unfitting: Unfitting[] = [];
-  readonly #taken: readonly LaidSample[];
-  /** Members of a sample that are read, in order; not those whose prepared bytes are held. */
-  readonly #toRead: (laid: LaidSample) => readonly PlannedMember[];
-  /** The one member of a sample that the store copies itself. */
-  readonly #copied: (laid: LaidSample) => PlannedMember | undefined;
-  /** What was read of the sample that is being packed. */
-  readonly #reads = new Map<PlannedMember, GetResult>();
-  #samples = 0;
-
-  constructor(
-    deps: PackDeps,
-    job: ShardJob,
-    state: { upload: ShardUpload; excluded: Map<string, Unfitting> },
-  ) {
-    this.#deps = deps;
-    this.#job = job;
-    this.#upload = state.upload;
-    this.#gzip = job.format.isGzipped?.(job.packing) === true ? new GzipSink(state.upload) : undefined;
-    this.#sink = this.#gzip ?? state.upload;
-    const sniff = takesImages(job.packing.accept);
-    const prepared = new Set<PlannedMember>();
-    this.#sniffs = (member) => sniff && !prepared.has(member);
-    this.#copied = (laid) => (sniff ? undefined : copiedMember(laid, job.format, deps.window.pieceBytes));
-    this.#unfitting.push(...state.excluded.values());
-    const without = (sample: PlannedSample): boolean =>
-      state.excluded.has(placeOf(sample)) || state.excluded.has(placeOf({ ...sample, repeat: 0 }));
-    const taken = this.#layOut(job.samples.filter((sample) => !without(sample)));
-    this.#taken = [...taken, ...this.#layOut(paddingOf(taken, job))];
-    this.#encoder = job.format.encoder({ settings: job.packing, facts: job.facts, outlines: this.#taken });
-    for (const laid of this.#taken) for (const member of preparedOf(laid)) prepared.add(member);
-    const held = new Set(
-      [...prepared].filter((member) => job.preparations?.heldBytesOf(member) !== undefined),
-    );
-    this.#toRead =
-      held.size === 0 ? readOrder : (laid) => readOrder(laid).filter((member) => !held.has(member));
-    this.#window = new FetchWindow(deps.store, this.#membersInOrder(), deps.window, deps.slots);
-  }
-
-  *#membersInOrder(): Generator<PlannedMember> {
-    for (const laid of this.#taken) if (this.#copied(laid) === undefined) yield* this.#toRead(laid);
-  }
-
-  /** Leaves out at once what the format cannot hold. */
-  #layOut(samples: readonly PlannedSample[]): LaidSample[] {
-    const { taken, unfitting } = layOutAll(samples, this.#job);
-    this.#unfitting.push(...unfitting);
-    return taken;
-  }
-
-  async build(): Promise<BuiltShard> {
-    await this.#encoder.start(this.#sink);
-    for (const laid of this.#taken) {
-      const copied = this.#copied(laid);
-      if (copied !== undefined) await this.#packCopied(laid, copied);
-      else if (readBytesOf(laid) <= this.#deps.window.pieceBytes) await this.#packSmall(laid);
-      else await this.#packLarge(laid);
-      this.#window.release();
-    }
-    await this.#encoder.finish(this.#sink);
-    await this.#gzip?.finish();
-    const isFixed = this.#job.format.fixedLayout || this.#job.even !== undefined;
-    if (isFixed && this.#samples < this.#taken.length) throw new SamplesSpoiled(this.#unfitting);
-    const uploaded = await this.#upload.finish();
-    const exclusions = this.#unfitting
-      .filter(({ sample }) => sample.repeat === 0)
-      .map(({ exclusion }) => exclusion)
-      .toSorted((a, b) => a.sample - b.sample);
-    return { ...uploaded, lines: this.#lines, samples: this.#samples, exclusions };
-  }
-
-  async close(): Promise<void> {
-    await this.#window.close();
-  }
-
-  async #packSmall(laid: LaidSample): Promise<void> {
-    const reads = this.#reads;
-    reads.clear();
-    for (const member of this.#toRead(laid)) {
-      const read = this.#window.next();
-      reads.set(member, read instanceof Promise ? await read : read);
-    }
-    const inOrder = laid.sample.members.map((member) => reads.get(member));
-    const exclusion = judgeSample(laid.sample, inOrder, this.#sniffs);
-    if (exclusion !== undefined) {
-      this.#unfitting.push({ sample: laid.sample, exclusion });
-      return;
-    }
-    const images =
-      this.#job.preparations === undefined
-        ? NO_IMAGES
-        : await this.#prepare(laid, (member) => chunksOf(reads.get(member)));
-    if (images === undefined || (laid.sample.repeat > 0 && this.#isExcluded(laid.ordinal))) return;
-    const before = this.#sink.position;
-    try {
-      await this.#encode(laid, images, (part) => bodyOf(part, reads));
-    } catch (error: unknown) {
-      if (!(error instanceof Unfit)) throw error;
-      this.#drop(laid, excludeAll(laid.sample, error.reason), before);
-    }
-  }
-
-  /** The images of a sample in memory, ready to be written; undefined when one of them cannot be and the sample is out. */
-  async #prepare(
-    laid: LaidSample,
-    chunksOf: (member: PlannedMember) => readonly Uint8Array[],
-  ): Promise<ReadonlyMap<PlannedMember, Ready> | undefined> {
-    const { preparations } = this.#job;
-    if (preparations === undefined) return NO_IMAGES;
-    const images = new Map<PlannedMember, Ready>();
-    for (const member of preparedOf(laid)) {
-      const wasKnown = preparations.outcomeOf(member) !== undefined;
-      const ready = await preparations.prepare(member, chunksOf(member));
-      if (ready.kind === 'rejected') {
-        this.#unfitting.push({
-          sample: laid.sample,
-          exclusion: excludeFor(laid.sample, member, ready.reason),
-        });
-        return undefined;
-      }
-      /** The layout was written with another size: the shard is built again, now that it is known. */
-      if (!wasKnown && this.#job.format.fixedLayout) throw new SamplesSpoiled([]);
-      images.set(member, ready);
-    }
-    return images;
-  }
-
-  async #encode(
-    laid: LaidSample,
-    images: ReadonlyMap<PlannedMember, Ready>,
-    bodyOf: (part: LaidOut) => EncodedMember['body'],
-  ): Promise<void> {
-    const imageOf = (part: LaidOut): Ready | undefined =>
-      images.size > 0 && part.kind === 'source' ? images.get(part.member) : undefined;
-    const members = laid.members.map((part): EncodedMember => {
-      const image = imageOf(part);
-      return image === undefined
-        ? { ...part, body: bodyOf(part) }
-        : { ...part, size: image.bytes.length, body: [image.bytes] };
-    });
-    if (images.size > 0 && isTooLarge({ members }, this.#job.format)) throw new Unfit('tooLarge');
-    const placed = await this.#encoder.add(this.#sink, laid, members);
-    for (let index = 0; index < members.length; index += 1) {
-      const [part, at, member] = [laid.members[index], placed[index], members[index]];
-      if (part !== undefined && at !== undefined && member !== undefined)
-        this.#lines.push(lineOf(laid, { part, member, source: imageOf(part)?.source }, at));
-    }
-    this.#samples += 1;
-  }
-
-  #isExcluded(ordinal: number): boolean {
-    return this.#unfitting.some(({ sample }) => sample.ordinal === ordinal && sample.repeat === 0);
-  }
-
-  /** What was not yet written can simply be left out. */
-  #drop(laid: LaidSample, exclusion: Exclusion, before: number): void {
-    const unfitting = { sample: laid.sample, exclusion };
-    if (this.#sink.position !== before) throw new SamplesSpoiled([unfitting]);
-    this.#unfitting.push(unfitting);
-  }
-
-  async #packCopied(laid: LaidSample, member: PlannedMember): Promise<void> {
-    const { format, facts } = this.#job;
-    const before = this.#sink.position;
-    const how = { store: this.#deps.store, upload: this.#upload, member, format, facts };
-    const outcome = await copySample({ ...how, pieceBytes: this.#deps.window.pieceBytes }, laid);
-    if (outcome.kind === 'out') return this.#drop(laid, outcome.exclusion, before);
-    this.#lines.push(outcome.line);
-    this.#samples += 1;
-  }
-
-  /** Members of any size, piece by piece; what turns out unfit on the way spoils the shard built so far. */
-  async #packLarge(laid: LaidSample): Promise<void> {
-    const images = await this.#readImages(laid);
-    if (images === undefined) return;
-    try {
-      await this.#encode(laid, images, (part) =>
-        part.kind === 'made' ? [part.bytes] : this.#stream(laid, part.member),
-      );
-    } catch (error: unknown) {
-      if (!(error instanceof Unfit)) throw error;
-      throw new SamplesSpoiled([{ sample: laid.sample, exclusion: excludeAll(laid.sample, error.reason) }]);
-    }
-  }
-
-  /** The images of a large sample, which come first. Undefined when the sample is out; then all of it has been read. */
-  async #readImages(laid: LaidSample): Promise<ReadonlyMap<PlannedMember, Ready> | undefined> {
-    const images = new Set(preparedOf(laid));
-    const toRead = this.#toRead(laid);
-    const read = new Map<PlannedMember, Uint8Array[]>();
-    let exclusion: Exclusion | undefined;
-    for (const member of toRead.filter((one) => images.has(one))) {
-      const chunks: Uint8Array[] = [];
-      for (const _ of piecesOf(member, this.#deps.window.pieceBytes)) {
-        const piece = await this.#window.next();
-        const reads = laid.sample.members.map((one) => (one === member ? piece : undefined));
-        exclusion ??= judgeSample(laid.sample, reads, this.#sniffs);
-        if (exclusion === undefined) chunks.push(...chunksOf(piece));
-      }
-      read.set(member, chunks);
-    }
-    if (exclusion !== undefined) this.#unfitting.push({ sample: laid.sample, exclusion });
-    const ready =
-      exclusion === undefined ? await this.#prepare(laid, (member) => read.get(member) ?? []) : undefined;
-    if (ready !== undefined) return ready;
-    for (const member of toRead)
-      if (!images.has(member))
-        for (const _ of piecesOf(member, this.#deps.window.pieceBytes)) await this.#window.next();
-    return undefined;
-  }
-
-  async *#stream(laid: LaidSample, member: PlannedMember): AsyncGenerator<Uint8Array> {
-    for (const { offset } of piecesOf(member, this.#deps.window.pieceBytes)) {
-      const read = await this.#window.next();
-      const reads = laid.sample.members.map((one) => (one === member ? read : undefined));
-      const verdict = judgeSample(laid.sample, reads, (one) => offset === 0 && this.#sniffs(one));
-      if (verdict !== undefined) throw new SamplesSpoiled([{ sample: laid.sample, exclusion: verdict }]);
-      if (read.kind === 'found') yield* read.chunks;
     }
   }
 }

@@ -1,6 +1,6 @@
 /** SealDataset: proves that every planned arrival is accounted for, then writes the manifest, which makes the generation exist. */
 import type { PackingSettings } from '../pipeline.ts';
-import { AccountsDifferError, accountArrivals } from './account.ts';
+import { AccountsDifferError, accountArrivals, type MemberObserver } from './account.ts';
 import { ClassCounter } from './class-counter.ts';
 import { outdatedEngine, readPlan } from './committed-plan.ts';
 import { finishedShard } from './decide-shard.ts';
@@ -13,7 +13,7 @@ import { type Manifest, type MemberLine, type Plan, type ShardRecord } from './r
 import { readSealed } from './sealed-arrivals.ts';
 import { shapeOf } from './shape.ts';
 import { preparedIn } from './shard-members.ts';
-import { datasetIndex, type SideFile, shardIndex } from './side-files.ts';
+import { datasetIndex, type IndexOfShard, indexOf, type SideFile } from './side-files.ts';
 import { takeIn, versionsIn } from './versions.ts';
 
 export interface SealDeps {
@@ -96,12 +96,12 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
   const kept = records.filter((record) => record.samples > 0);
   const shards = await sealedShards(store, kept);
   const classes = new ClassCounter();
-  const onShard = async (record: ShardRecord, lines: readonly MemberLine[]): Promise<void> => {
-    for (const line of lines) classes.add(line);
-    const shard = shards.find(({ name }) => name === record.name);
-    if (shard !== undefined) await writeSide(store, at, shardIndex(input.packing.format, shard, lines));
-  };
-  const accounts = await accountArrivals(store, { at, plan, records, onShard });
+  const observer = observerOf(shards, {
+    classes,
+    indexOf: (shard) => indexOf(input.packing.format, shard),
+    write: (file) => writeSide(store, at, file),
+  });
+  const accounts = await accountArrivals(store, { at, plan, records, observer });
   if (shards.length > 0) {
     const { facts } = plan;
     await writeSide(
@@ -154,6 +154,25 @@ function sealedWorkers(
   const workers = plan.workers ?? declared;
   return workers > 1 ? { workers } : {};
 }
+
+interface Observing {
+  readonly classes: ClassCounter;
+  readonly indexOf: (shard: Manifest['shards'][number]) => IndexOfShard | undefined;
+  readonly write: (file: SideFile | undefined) => Promise<void>;
+}
+
+/** Counts classes and makes the shards' indexes while the member lists go by. */
+const observerOf =
+  (shards: Manifest['shards'], { classes, indexOf, write }: Observing) =>
+  ({ name }: ShardRecord): MemberObserver => {
+    const shard = shards.find((one) => one.name === name);
+    const index = shard && indexOf(shard);
+    const see = (line: MemberLine): void => {
+      classes.add(line);
+      index?.add(line);
+    };
+    return { see, end: () => write(index?.file()) };
+  };
 
 /** The list of rows that were of no use becomes a part of the generation. */
 async function sealAnnotations(
@@ -228,7 +247,7 @@ export async function sealedShards(
 }
 
 export async function writeSide(store: BlobStore, at: Places, file: SideFile | undefined): Promise<void> {
-  if (file !== undefined) await store.put(`${at.generation}${file.name}`, Buffer.from(file.text));
+  if (file !== undefined) await store.put(`${at.generation}${file.name}`, file.body);
 }
 
 async function sealedShard(store: BlobStore, record: ShardRecord): Promise<Manifest['shards'][number]> {

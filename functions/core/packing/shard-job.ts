@@ -2,9 +2,10 @@
 import type { PackingSettings } from '../pipeline.ts';
 import type { WindowLimits } from './fetch-window.ts';
 import type { PlanFacts, ShardFormat } from './formats/format.ts';
+import type { MemberList } from './member-list.ts';
 import type { BlobStore } from './port.ts';
 import type { Preparations } from './preparations.ts';
-import type { Exclusion, MemberLine, PlannedSample } from './records.ts';
+import type { Exclusion, PlannedSample } from './records.ts';
 import type { PartBuffers, UploadedShard } from './shard-upload.ts';
 import type { SlotRing } from './slot-ring.ts';
 
@@ -23,7 +24,8 @@ export interface ShardJob {
   readonly packing: PackingSettings;
   readonly format: ShardFormat;
   readonly facts: PlanFacts;
-  readonly samples: readonly PlannedSample[];
+  /** Gone through once for every time that the shard is built. */
+  readonly samples: Iterable<PlannedSample>;
   /** So many samples, or none: what drops out is made good by copies of the others. */
   readonly even?: number | undefined;
   /** Where images are prepared: what is known of those of this shard. */
@@ -31,7 +33,7 @@ export interface ShardJob {
 }
 
 export interface BuiltShard extends UploadedShard {
-  readonly lines: readonly MemberLine[];
+  readonly list: MemberList;
   readonly samples: number;
   readonly exclusions: readonly Exclusion[];
 }

@@ -47,18 +47,6 @@ export function lineOf(
   };
 }
 
-/** What was read and what became of it, copies aside, by the lines of a shard. */
-export function preparedTotals(lines: Iterable<MemberLine>, by: readonly string[]): PreparedTotals {
-  const totals = { by: [...by], images: 0, sourceBytes: 0, bytes: 0 };
-  for (const { source, size, repeat } of lines) {
-    if (source === undefined || repeat !== undefined) continue;
-    totals.images += 1;
-    totals.sourceBytes += source.size;
-    totals.bytes += size;
-  }
-  return totals;
-}
-
 /** The totals of several shards or generations; nothing where none prepares images. */
 export function preparedIn(all: readonly { readonly prepared?: PreparedTotals | undefined }[]): {
   readonly prepared?: PreparedTotals;

@@ -7,50 +7,98 @@ import type { PackingSettings } from '../pipeline.ts';
 import type { PlanFacts } from './formats/format.ts';
 import { mdsConfig } from './formats/mds.ts';
 import { RECORD_HEAD_BYTES } from './formats/recordio.ts';
+import { LineText } from './line-text.ts';
 import type { Manifest, MemberLine } from './records.ts';
 
 export interface SideFile {
   /** Relative to the generation's folder. */
   readonly name: string;
-  readonly text: string;
+  readonly body: Uint8Array;
 }
 
 type Shard = Manifest['shards'][number];
+const jsonLine = (value: object): Buffer => Buffer.from(`${JSON.stringify(value)}\n`);
 const indexName = (shard: Shard): string => `index/${shard.name.replace(/\.[^.]+$/, '')}.idx`;
+
+/** Takes a shard's member list line by line. */
+export interface IndexOfShard {
+  add(line: MemberLine): void;
+  /** After the last line. */
+  file(): SideFile;
+}
 
 /**
  * DALI's index of one tar: `v1.2 <samples>`, then suffix, offset, size and name of every member of a sample. DALI splits
- * at blanks and finds members by their offsets alone, so a blank in a name is written as `_`.
+ * at blanks and finds members by their offsets alone, so a blank in a name is written as `_`. Members of a sample lie
+ * next to each other.
  */
-function daliIndex(shard: Shard, lines: readonly MemberLine[]): SideFile {
-  const samples = new Map<string, string[]>();
-  for (const { name, offset, size } of lines) {
-    const base = name.lastIndexOf('/') + 1;
-    const dot = name.indexOf('.', base);
-    const stem = name.slice(0, dot);
-    const members = samples.get(stem) ?? [];
-    members.push(`${name.slice(dot + 1)} ${offset} ${size} ${name.replaceAll(' ', '_')}`);
-    samples.set(stem, members);
+class DaliIndex implements IndexOfShard {
+  readonly #name: string;
+  readonly #rows = new LineText();
+  #row = '';
+  #stem: string | undefined;
+
+  constructor(shard: Shard) {
+    this.#name = indexName(shard);
   }
-  const rows = [...samples.values()].map((members) => members.join(' '));
-  return { name: indexName(shard), text: `${[`v1.2 ${samples.size}`, ...rows].join('\n')}\n` };
+
+  add({ name, offset, size }: MemberLine): void {
+    const dot = name.indexOf('.', name.lastIndexOf('/') + 1);
+    const stem = name.slice(0, dot);
+    const member = `${name.slice(dot + 1)} ${offset} ${size} ${name.replaceAll(' ', '_')}`;
+    if (stem === this.#stem) this.#row += ` ${member}`;
+    else {
+      this.#endRow();
+      this.#stem = stem;
+      this.#row = member;
+    }
+  }
+
+  file(): SideFile {
+    this.#endRow();
+    const head = Buffer.from(`v1.2 ${this.#rows.lines}\n`);
+    return { name: this.#name, body: Buffer.concat([head, this.#rows.bytes]) };
+  }
+
+  #endRow(): void {
+    if (this.#stem !== undefined) this.#rows.add(this.#row);
+    this.#stem = undefined;
+  }
 }
 
 /** MXNet's index: number of the record, a tab, its first byte. */
-function recordioIndex(shard: Shard, lines: readonly MemberLine[]): SideFile {
-  const records = lines.filter(({ column }) => column !== 'label');
-  const rows = records.map(({ offset }, record) => `${record}\t${offset - RECORD_HEAD_BYTES}\n`);
-  return { name: indexName(shard), text: rows.join('') };
+class RecordioIndex implements IndexOfShard {
+  readonly #name: string;
+  readonly #rows = new LineText();
+
+  constructor(shard: Shard) {
+    this.#name = indexName(shard);
+  }
+
+  add({ column, offset }: MemberLine): void {
+    if (column !== 'label') this.#rows.add(`${this.#rows.lines}\t${offset - RECORD_HEAD_BYTES}`);
+  }
+
+  file(): SideFile {
+    return { name: this.#name, body: this.#rows.bytes };
+  }
 }
 
-/** Index of one shard, for the formats that have one. */
+/** What makes the index of one shard, for the formats that have one. */
+export function indexOf(format: PackingSettings['format'], shard: Shard): IndexOfShard | undefined {
+  if (format === 'webdataset') return new DaliIndex(shard);
+  return format === 'recordio' ? new RecordioIndex(shard) : undefined;
+}
+
+/** Index of one shard whose lines are at hand. */
 export function shardIndex(
   format: PackingSettings['format'],
   shard: Shard,
-  lines: readonly MemberLine[],
+  lines: Iterable<MemberLine>,
 ): SideFile | undefined {
-  if (format === 'webdataset') return daliIndex(shard, lines);
-  return format === 'recordio' ? recordioIndex(shard, lines) : undefined;
+  const index = indexOf(format, shard);
+  if (index !== undefined) for (const line of lines) index.add(line);
+  return index?.file();
 }
 
 /** `wids` index: random access over the shards of WebDataset's own library. */
@@ -60,7 +108,7 @@ function widsIndex({ generation: name, shards, revision }: Sealed): SideFile {
     nsamples: samples,
     filesize: bytes,
   }));
-  return { name: 'wids.json', text: `${JSON.stringify({ wids_version: 1, name, shardlist })}\n` };
+  return { name: 'wids.json', body: jsonLine({ wids_version: 1, name, shardlist }) };
 }
 
 /** streaming's index.json: written before the manifest, after every shard. */
@@ -72,7 +120,7 @@ function mdsIndex({ settings, facts, shards, revision }: Sealed): SideFile {
     samples,
     zip_data: null,
   }));
-  return { name: 'index.json', text: `${JSON.stringify({ shards: entries, version: 2 })}\n` };
+  return { name: 'index.json', body: jsonLine({ shards: entries, version: 2 }) };
 }
 
 export interface Sealed {

@@ -1,16 +1,17 @@
 /** Lines kept compressed: two million arrivals fit into a Lambda's memory and are read back any number of times. */
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { LineText } from './line-text.ts';
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
 /** Gzip without a time stamp and at one level: the same lines give the same bytes. Level 1 takes a third of level 6's time. */
-export const compress = (text: string): Buffer => gzipSync(text, { level: 1 });
+export const compress = (text: string | Uint8Array): Buffer => gzipSync(text, { level: 1 });
 export const decompress = (bytes: Uint8Array): string => gunzipSync(bytes).toString('utf8');
 
 /** Lines in the order they were added. */
 export class LineSpool {
   readonly #parts: Buffer[] = [];
-  #pending: string[] = [];
+  #pending = new LineText();
   #pendingLength = 0;
   #lines = 0;
   #characters = 0;
@@ -25,7 +26,7 @@ export class LineSpool {
   }
 
   add(line: string): void {
-    this.#pending.push(line);
+    this.#pending.add(line);
     this.#lines += 1;
     this.#pendingLength += line.length + 1;
     this.#characters += line.length + 1;
@@ -35,6 +36,7 @@ export class LineSpool {
   /** The compressed parts, each a whole number of lines. */
   parts(): readonly Buffer[] {
     this.#flush();
+    this.#pending = new LineText();
     return this.#parts;
   }
 
@@ -43,9 +45,9 @@ export class LineSpool {
   }
 
   #flush(): void {
-    if (this.#pending.length === 0) return;
-    this.#parts.push(compress(`${this.#pending.join('\n')}\n`));
-    this.#pending = [];
+    if (this.#pending.lines === 0) return;
+    this.#parts.push(compress(this.#pending.bytes));
+    this.#pending.clear();
     this.#pendingLength = 0;
   }
 }

@@ -53,7 +53,7 @@ export interface Outline {
 export interface ShardContext {
   readonly settings: PackingSettings;
   readonly facts: PlanFacts;
-  /** The samples that the shard will hold, in order. */
+  /** The samples that the shard will hold, in order; only for formats of a fixed layout. */
   readonly outlines: readonly Outline[];
 }
 
