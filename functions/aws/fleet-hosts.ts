@@ -1,5 +1,7 @@
 /** What EC2 holds of fleets, found by the tag that names their job: hosts, launch templates, placement groups. */
 import {
+  DeleteLaunchTemplateCommand,
+  DeletePlacementGroupCommand,
   DescribePlacementGroupsCommand,
   type EC2Client,
   type Filter,
@@ -9,8 +11,9 @@ import {
   type Tag,
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
-import { JOB_TAG } from '../core/ec2/fleet.ts';
-import type { FleetInstance } from '../core/ec2/fleet-state.ts';
+import { awsErrorClass } from '../core/aws-error-class.ts';
+import { JOB_TAG, ROUND_TAG } from '../core/ec2/fleet-request.ts';
+import type { FleetInstance } from '../core/ec2/fleet-view.ts';
 import { rethrow } from './aws-errors.ts';
 
 async function describe(client: EC2Client, Filters: Filter[]): Promise<Instance[]> {
@@ -30,7 +33,7 @@ export async function hostsOf(ec2: EC2Client, jobName: string): Promise<FleetIns
   }
 }
 
-function toHost({ InstanceId, State, LaunchTime, StateReason }: Instance): FleetInstance[] {
+function toHost({ InstanceId, State, LaunchTime, StateReason, Tags = [] }: Instance): FleetInstance[] {
   if (InstanceId === undefined) return [];
   return [
     {
@@ -38,6 +41,7 @@ function toHost({ InstanceId, State, LaunchTime, StateReason }: Instance): Fleet
       state: State?.Name ?? 'pending',
       launchedAt: LaunchTime ?? new Date(0),
       reasonCode: StateReason?.Code,
+      round: Number(Tags.find(({ Key }) => Key === ROUND_TAG)?.Value ?? 1),
     },
   ];
 }
@@ -96,4 +100,27 @@ export async function remains(client: EC2Client): Promise<readonly string[]> {
     return rethrow('look for what is left of fleets', error);
   }
   return [...names].sort();
+}
+
+/** A placement group is in use until its last instance is gone: it is then removed by the next release. */
+export async function release(ec2: EC2Client, jobName: string): Promise<void> {
+  await endHosts(ec2, jobName);
+  await unlessGone(ec2.send(new DeleteLaunchTemplateCommand({ LaunchTemplateName: jobName })));
+  await unlessGone(ec2.send(new DeletePlacementGroupCommand({ GroupName: jobName })));
+}
+
+/** EC2's words for a placement group that is not there, or that ending instances still use. */
+const NO_GROUP_OR_IN_USE: ReadonlySet<string> = new Set([
+  'InvalidPlacementGroup.Unknown',
+  'InvalidPlacementGroup.InUse',
+]);
+
+async function unlessGone(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (awsErrorClass(error) === 'notFound') return;
+    if (error instanceof Error && NO_GROUP_OR_IN_USE.has(error.name)) return;
+    rethrow('remove a launch template or placement group', error);
+  }
 }

@@ -23,6 +23,8 @@ export interface LaunchDeps extends ObserveDeps {
   readonly trainingRoleArn: string;
   /** The instance profile of hosts on EC2, where a pipeline names none of its own. */
   readonly hostProfileArn?: string | undefined;
+  /** Of CloudWatch Logs, for hosts on EC2. */
+  readonly hostLogGroup?: string | undefined;
   /** Puts the agent's files into the bucket if they are not there; answers their key prefix. */
   readonly publishAgent: () => Promise<string>;
   /** Another region by its name, with the same for its bucket. */
@@ -168,6 +170,7 @@ async function requestOf(
     region: away?.region.name ?? deps.region,
     roleArn: deps.trainingRoleArn,
     hostProfileArn: deps.hostProfileArn,
+    hostLogGroup: deps.hostLogGroup,
     agentPrefix: await (away?.publishAgent ?? deps.publishAgent)(),
     sourceDigest: source,
     generations: dataset.shards,
@@ -224,6 +227,12 @@ async function settleCreation(deps: LaunchDeps, creation: Creation): Promise<voi
 
 const serviceOf = ({ launcher }: AttemptRecord): string => serviceName(launcher);
 
+/** SageMaker keeps the log of a job where it keeps all of them. */
+const logOf = ({ hostLogGroup }: LaunchDeps, { launcher, jobName }: AttemptRecord): string =>
+  launcher === 'ec2' && hostLogGroup !== undefined
+    ? `; log: ${hostLogGroup} in CloudWatch Logs, streams ${jobName}/…`
+    : '';
+
 async function announce(deps: LaunchDeps, { attempt, inputReason }: Creation): Promise<void> {
   const { runId, pipeline, jobName, placement } = attempt;
   const { pool, topology } = placement;
@@ -231,7 +240,7 @@ async function announce(deps: LaunchDeps, { attempt, inputReason }: Creation): P
     id: `started-${attempt.attempt}`,
     at: deps.clock.now().toISOString(),
     kind: 'AttemptStarted',
-    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.market}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); shards: ${inputReason}`,
+    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.market}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); shards: ${inputReason}${logOf(deps, attempt)}`,
   });
   await deps.notifier.notify(
     { runId, pipeline },

@@ -6,6 +6,7 @@ import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 import { pipelineName } from './pipeline.ts';
 import type { ObjectStore } from './ports.ts';
 import { FINISHED, type RunRecord } from './records.ts';
+import { refillAttempt } from './refill-attempt.ts';
 import { decidedVerdict, reportRun } from './report-run.ts';
 import { reviseAttempt } from './revise-attempt.ts';
 import { observe } from './settle.ts';
@@ -48,7 +49,7 @@ export async function reconcile(
     attempts,
     ({ jobName }) => jobName,
     async (attempt) => {
-      const observed = await observeAttempt(deps, attempt);
+      const observed = await refillAttempt(deps, attempt);
       if (observed.kind !== 'running') return;
       await watchCheckpoints(deps, attempt, observed.job);
       await reviseAttempt(deps, attempt, observed.job);

@@ -1,12 +1,14 @@
 /**
- * A batch of EC2's events about instances. A warning has hosts save within the two minutes that EC2 leaves; every other
+ * A batch of EC2's events about instances. A warning has hosts save within the two minutes that EC2 leaves, and the lost
+ * one replaced where that can be; a rebalance recommendation asks for a checkpoint while training goes on; every other
  * event only says "look at this attempt now". The instance is named by `instance-id`: in the ARN of a warning EC2 writes
  * a zone where others write the region. Instances that are no hosts of ours are ignored.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
  */
 import * as z from 'zod';
-import { type ObserveDeps, observeAttempt, takeBack } from './observe-attempt.ts';
+import type { ObserveDeps } from './observe-attempt.ts';
 import type { AttemptRecord } from './records.ts';
+import { refillAttempt } from './refill-attempt.ts';
 import type { QueueMessage, Taken } from './take-arrivals.ts';
 
 const instanceEvent = z.object({
@@ -60,21 +62,18 @@ async function answer(deps: ObserveDeps, attempt: AttemptRecord, event: Instance
   const isOpen = attempt.outcome === undefined && attempt.takenBackAt === undefined;
   if (isOpen && event['detail-type'] === WARNING) {
     // The host sees the notice itself; the others of its gang learn of it by this.
-    const taken = await takeBack(deps, attempt, {
-      cause: 'capacity',
-      why: `is told to save: EC2 takes back ${instanceId}`,
-    });
-    return taken.kind;
+    return (await refillAttempt(deps, attempt, [instanceId])).kind;
   }
   if (isOpen && event['detail-type'] === REBALANCE) {
+    await deps.launcher.askToSave(attempt.jobName, instanceId);
     await deps.runs.addTimeline(attempt.runId, {
       id: `rebalance-${attempt.attempt}-${instanceId}`,
       at: event.time ?? attempt.updatedAt,
       kind: 'RebalanceRecommended',
-      text: `attempt ${attempt.attempt}: EC2 says that ${instanceId} is more likely than before to be taken back`,
+      text: `attempt ${attempt.attempt}: EC2 says that ${instanceId} is more likely than before to be taken back; asked for a checkpoint`,
     });
   }
-  return (await observeAttempt(deps, attempt)).kind;
+  return (await refillAttempt(deps, attempt)).kind;
 }
 
 function parse(body: string): InstanceEvent | undefined {

@@ -24,6 +24,7 @@ export const handler = onion('launch', input, async (launch) => {
       region: config.region(),
       trainingRoleArn: config.trainingRoleArn(),
       hostProfileArn: config.hostProfileArn(),
+      hostLogGroup: config.hostLogGroup(),
     },
     launch,
   );

@@ -44,6 +44,16 @@ export function rebalanceRecommendation({
   };
 }
 
+/** The end of an instance, whoever ended it. */
+export function instanceEnded({ instanceId, zoneId, accountId }: SpotInstance): PutEventsRequestEntry {
+  return {
+    Source: 'aws.ec2',
+    DetailType: 'EC2 Instance State-change Notification',
+    Resources: [`arn:aws:ec2:${zoneOf(zoneId)?.region ?? ''}:${accountId}:instance/${instanceId}`],
+    Detail: JSON.stringify({ 'instance-id': instanceId, state: 'terminated' }),
+  };
+}
+
 /** On the default bus, as EC2's own. AWS refuses this source from anybody else; the emulator takes it. */
 export async function sendInstanceEvents(
   events: EventBridgeClient,

@@ -3,81 +3,37 @@
  * never be able to do. Both are tried on the role that the template gives it.
  */
 import { AGENT_FILE, compactedName, layout, SOURCE_FILE } from '../../functions/core/layout.ts';
-import { ACCOUNT, REGION } from './intrinsics.ts';
+import {
+  answer,
+  away,
+  BUCKET,
+  consume,
+  ec2,
+  index,
+  items,
+  job,
+  jobAway,
+  learnsOfAbsence,
+  list,
+  listsAway,
+  log,
+  look,
+  notify,
+  object,
+  passRole,
+  query,
+  RUN,
+  read,
+  regional,
+  role,
+  savedAway,
+  start,
+  TABLE,
+  write,
+} from './call-words.ts';
+import { REGION } from './intrinsics.ts';
 import type { Call } from './roles.ts';
 
-const BUCKET = 'arn:aws:s3:::tw-databucket';
-const TABLE = `arn:aws:dynamodb:${REGION}:${ACCOUNT}:table/tw-table`;
-const RUN = 'digits-000001';
-const MACHINE = `arn:aws:states:${REGION}:${ACCOUNT}:stateMachine:tidewheel-dev-run`;
-const regional = (service: string, rest: string): string => `arn:aws:${service}:${REGION}:${ACCOUNT}:${rest}`;
-const role = (name: string): string => `arn:aws:iam::${ACCOUNT}:role/${name}`;
-
-const object = (action: string, key: string): Call => ({ action, resource: `${BUCKET}/${key}` });
-const read = (key: string): Call => object('s3:GetObject', key);
-const write = (key: string): Call => object('s3:PutObject', key);
-const list = (prefix: string): Call => ({
-  action: 's3:ListBucket',
-  resource: BUCKET,
-  context: { 's3:prefix': prefix },
-});
-/** S3 answers 404 for an absent object only to whoever may list the bucket; that question names no prefix. */
-const learnsOfAbsence: Call = { action: 's3:ListBucket', resource: BUCKET };
-
-/** In the bucket of another region, which must belong to the account: anybody may take a bucket's name. */
-const own = { 'aws:ResourceAccount': ACCOUNT };
-const away = (action: string, key: string): Call => ({
-  action,
-  resource: `${BUCKET}-eu-west-1/${key}`,
-  context: own,
-});
-const listsAway: Call = { action: 's3:ListBucket', resource: `${BUCKET}-eu-west-1`, context: own };
-const jobAway = (action: string): Call => ({
-  action: `sagemaker:${action}`,
-  resource: `arn:aws:sagemaker:eu-west-1:${ACCOUNT}:training-job/digits-000001-a1-abcdef`,
-});
-const savedAway = (action: string): Call[] => [
-  away(action, `${layout.checkpoints('digits', 'digits-000001')}step-10/state.pt`),
-  away(action, `${layout.models('digits', 'digits-000001')}job/output/model.tar.gz`),
-];
-
-const items = (...names: ('Get' | 'Put' | 'Update')[]): Call[] =>
-  names.map((name) => ({ action: `dynamodb:${name}Item`, resource: TABLE }));
-const query: Call = { action: 'dynamodb:Query', resource: TABLE };
-const index = (name: string): Call => ({ action: 'dynamodb:Query', resource: `${TABLE}/index/${name}` });
-
-const job = (action: string): Call => ({
-  action: `sagemaker:${action}`,
-  resource: regional('sagemaker', `training-job/${RUN}-a1-abcdef`),
-});
-const consume = (queue: string): Call[] =>
-  ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'].map((name) => ({
-    action: `sqs:${name}`,
-    resource: regional('sqs', queue),
-  }));
-const start: Call = { action: 'states:StartExecution', resource: MACHINE };
-const look: Call = {
-  action: 'states:DescribeExecution',
-  resource: regional('states', `execution:tidewheel-dev-run:${RUN}`),
-};
-/** IAM knows no resource for it; the token itself is what cannot be guessed. */
-const answer: Call = { action: 'states:SendTaskSuccess', resource: '*' };
-const notify: Call = {
-  action: 'events:PutEvents',
-  resource: regional('events', 'event-bus/default'),
-  // One request carries many events, so the key holds a list: a policy needs ForAllValues.
-  context: { 'events:source': ['tidewheel'] },
-};
-const passRole = (name: string, service: string): Call => ({
-  action: 'iam:PassRole',
-  resource: role(name),
-  context: { 'iam:PassedToService': service },
-});
-const log = (name: string): Call => ({
-  action: 'logs:PutLogEvents',
-  resource: regional('logs', `log-group:/aws/lambda/tidewheel-dev-${name}:log-stream:2026/11/21/x`),
-});
-const ec2 = (action: string): Call => ({ action: `ec2:${action}`, resource: '*' });
 const askMarket: Call[] = [
   'GetSpotPlacementScores',
   'DescribeSpotPriceHistory',
@@ -111,8 +67,8 @@ const attempt = layout.attempt('digits', RUN, 1);
 const followFleet: Call[] = [
   read(`${attempt}job.json`),
   read(`${attempt}hosts/i-1.json`),
-  read(`${attempt}stop.json`),
-  write(`${attempt}stop.json`),
+  read(`${attempt}asked/stop.json`),
+  write(`${attempt}asked/stop.json`),
   list(`${attempt}hosts/`),
   learnsOfAbsence,
   ec2('DescribeInstances'),
@@ -143,6 +99,8 @@ const makeFleet: Call[] = [
   // And ssm:GetParameters on public parameters, whose ARN names no account: the simulator knows no such ARN.
   passRole('tw-hostrole', 'ec2.amazonaws.com'),
 ];
+/** Lost hosts are asked for again from the launch template that is there. */
+const refill = makeFleet.filter(({ action }) => !/^ec2:Create(LaunchTemplate|PlacementGroup)$/.test(action));
 
 /** What observing an attempt may come to: the record, the timeline, a stop, an answer to the waiting state. */
 const observe: Call[] = [
@@ -294,10 +252,17 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   // A run that fails while its job runs stops it, and tells it.
   report: [log('report'), ...observe, ...progress, write(layout.report('digits', RUN))],
   'on-training-event': [log('on-training-event'), ...consume('tw-trainingeventsqueue'), ...observe],
-  'on-spot-warning': [log('on-spot-warning'), ...consume('tw-spotwarningsqueue'), ...observe],
+  'on-spot-warning': [
+    log('on-spot-warning'),
+    ...consume('tw-spotwarningsqueue'),
+    ...observe,
+    ...refill,
+    write(`${attempt}asked/round-2.json`),
+  ],
   reconcile: [
     log('reconcile'),
     ...observe,
+    ...refill,
     ...wake,
     index('open'),
     index('list'),
@@ -348,8 +313,13 @@ export const HOST_CALLS: readonly Call[] = [
   read(layout.agent('0123') + AGENT_FILE),
   read(layout.trainManifest('digits', RUN)),
   read(`${attempt}job.json`),
-  read(`${attempt}stop.json`),
-  ...['hosts/i-1.json', 'rendezvous/i-1.json'].flatMap((name) => [
+  read(`${attempt}asked/members-2.json`),
+  list(`${attempt}asked/`),
+  {
+    action: 'logs:PutLogEvents',
+    resource: regional('logs', 'log-group:/tidewheel/dev/hosts:log-stream:digits-000001-a1-abcdef/i-1'),
+  },
+  ...['hosts/i-1.json', 'rendezvous/2/i-1.json'].flatMap((name) => [
     read(attempt + name),
     write(attempt + name),
   ]),
@@ -391,12 +361,16 @@ export const FORBIDDEN: readonly Call[] = [
   passRole('Administrator', 'ec2.amazonaws.com'),
 ];
 
-/** Calls that belong to one function alone. */
-export const RESERVED: readonly (readonly [owner: string, Call])[] = [
+/** Makes hosts: at the launch, and where lost ones are replaced. */
+const LAUNCHERS = ['launch', 'on-spot-warning', 'reconcile'];
+
+/** Calls that belong to one function alone, or to a few. */
+export const RESERVED: readonly (readonly [owner: string | readonly string[], Call])[] = [
   ['launch', job('CreateTrainingJob')],
   ['launch', passRole('tw-trainingrole', 'sagemaker.amazonaws.com')],
-  ['launch', onEc2('CreateFleet', 'fleet/fleet-1', made)],
-  ['launch', passRole('tw-hostrole', 'ec2.amazonaws.com')],
+  [LAUNCHERS, onEc2('CreateFleet', 'fleet/fleet-1', made)],
+  [LAUNCHERS, passRole('tw-hostrole', 'ec2.amazonaws.com')],
+  ['launch', onEc2('CreateLaunchTemplate', 'launch-template/lt-1', made)],
   ['launch', write(`${attempt}job.json`)],
   ['seal-dataset', write(layout.manifest('digits', RUN))],
   ['seal-dataset', write(layout.datasetVersion('digits', 1))],

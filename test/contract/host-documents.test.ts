@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ASKED_FOLDER, asked, type Round } from '../../functions/core/ec2/asked.ts';
 import { hostReportSchema, jobDocumentSchema } from '../../functions/core/ec2/job-document.ts';
 import { planOf } from '../unit/ec2/fixtures.ts';
 
@@ -25,7 +26,11 @@ describe('job.json', () => {
     shardsPrefix: `digits/dataset/${name}/shards/`,
     shards: ['0.tar'],
   }));
-  const plan = planOf({ nodes: 4, over: { generations, checkpointSeconds: 30 } });
+  const plan = planOf({
+    nodes: 4,
+    over: { generations, checkpointSeconds: 30, hostLogGroup: '/tidewheel/dev/hosts' },
+    training: { strategy: 'ddp' },
+  });
   const text = plan.objects.at(-1)?.text ?? '';
 
   it('is read by the host as it was meant', () => {
@@ -44,6 +49,8 @@ print(json.dumps({**dataclasses.asdict(job), "model": model_uri(job)}))`;
       channels: [{ ChannelName: 'train' }, { ChannelName: 'code' }, { ChannelName: 'agent' }],
       hyperparameters: { tidewheel_checkpoint_seconds: '30' },
       environment: { TIDEWHEEL_SPOT: '1' },
+      refills: true,
+      log_group: '/tidewheel/dev/hosts',
     });
   });
 
@@ -52,10 +59,50 @@ print(json.dumps({**dataclasses.asdict(job), "model": model_uri(job)}))`;
   });
 });
 
+describe('what is asked of hosts', () => {
+  it('is read by them as it was meant', () => {
+    const round: Round = {
+      round: 2,
+      openedAt: '2026-11-21T04:00:00.000Z',
+      stay: ['i-1'],
+      lost: ['i-2'],
+      missing: 1,
+      leftSeconds: 600,
+    };
+    const said = {
+      [asked.stop]: '2026-11-21T04:00:00Z',
+      [asked.save('i-0a')]: '2026-11-21T04:00:00Z',
+      [asked.round(2)]: JSON.stringify(round),
+      [asked.members(2)]: JSON.stringify({ round: 2, members: ['i-3', 'i-1'] }),
+    };
+    const program = `
+import json, sys
+from tidewheel_host.asked import Asked
+said = json.load(sys.stdin)
+class Cloud:
+    def keys(self, uri, tries): return [k.removeprefix(uri) for k in said]
+    def read_if_there(self, uri): return said.get(uri)
+seen = Asked(Cloud(), "${ASKED_FOLDER}", print)
+seen.look()
+opened = seen.round(2)
+print(json.dumps({"stop": seen.stop, "saves": sorted(seen.saves), "newest": seen.newest_round,
+    "stay": opened.stay, "left": opened.left_seconds, "members": seen.members(2), "first": seen.round(1)}))`;
+    expect(python(program, JSON.stringify(said))).toEqual({
+      stop: true,
+      saves: ['i-0a'],
+      newest: 2,
+      stay: ['i-1'],
+      left: 600,
+      members: ['i-1', 'i-3'],
+      first: null,
+    });
+  });
+});
+
 describe("a host's report", () => {
   const report = (more: string): unknown =>
     python(`
-from tidewheel_host.host import Report, _now
+from tidewheel_host.report import Report, now as _now
 report = Report("i-0a")
 ${more}
 print(report.text())`);

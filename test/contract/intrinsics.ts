@@ -33,6 +33,10 @@ function nameOf(id: string, type: string, properties: Readonly<Record<string, un
         ref: `https://sqs.${REGION}.amazonaws.com/${ACCOUNT}/${given('QueueName')}`,
         arn: regional('sqs', given('QueueName')),
       };
+    case 'AWS::Logs::LogGroup': {
+      const name = given('LogGroupName');
+      return { ref: name, arn: regional('logs', `log-group:${name}:*`) };
+    }
     case 'AWS::IAM::Role':
       return { ref: given('RoleName'), arn: `arn:aws:iam::${ACCOUNT}:role/${given('RoleName')}` };
     case 'AWS::Lambda::Function':

@@ -64,7 +64,7 @@ describe('every function', () => {
   });
 
   it.each(Object.keys(CALLS))('%s may not do the work of another', async (name) => {
-    const others = RESERVED.filter(([owner]) => owner !== name).map(([, call]) => call);
+    const others = RESERVED.filter(([owner]) => !asList(owner).includes(name)).map(([, call]) => call);
     expect(await surprises(roleOf(name), others, 'denied')).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 /** EC2 fleets that follow a script against a fake clock, told by the very rules that tell real ones. */
+import type { Round, RoundState } from '../../functions/core/ec2/asked.ts';
 import type { FleetPlan } from '../../functions/core/ec2/fleet.ts';
 import {
   describeFleet,
@@ -6,14 +7,19 @@ import {
   type FleetView,
   STOP_GRACE_SECONDS,
 } from '../../functions/core/ec2/fleet-state.ts';
+import { currentHosts } from '../../functions/core/ec2/fleet-view.ts';
 import { type HostReport, type JobDocument } from '../../functions/core/ec2/job-document.ts';
-import type { FleetService } from '../../functions/core/ec2/port.ts';
+import type { FleetService, RefillOutcome } from '../../functions/core/ec2/port.ts';
+import { nextRefillStep } from '../../functions/core/ec2/refill.ts';
 import { isTerminal } from '../../functions/core/launch/job-state.ts';
 import type { CreateOutcome } from '../../functions/core/launch/port.ts';
 import type { Clock } from '../../functions/core/ports.ts';
 
 export interface ScriptedFleet {
+  /** Of the launch. */
   readonly instanceIds: readonly string[];
+  /** Those that train, with the ones that came for lost hosts. */
+  members(): readonly string[];
   /** A host says something of itself; the rest of what it said before stays. */
   say(instanceId: string, said: Partial<HostReport>): void;
   /** EC2 ends a host. */
@@ -34,6 +40,12 @@ export interface InstanceNews {
 
 export interface ScriptedFleets extends FleetService {
   readonly jobs: ReadonlyMap<string, JobDocument>;
+  /** Instances for whose sake a checkpoint was asked for. */
+  savesAskedOf(jobName: string): readonly string[];
+  /** Every instance that was ever launched. */
+  hostsOf(jobName: string): readonly string[];
+  /** EC2 ends one. */
+  end(jobName: string, instanceId: string): void;
   advance(): InstanceNews[];
   running(): string[];
 }
@@ -44,8 +56,10 @@ interface Fleet extends ScriptedFleet {
   readonly script: FleetScript;
   readonly hosts: Map<string, FleetInstance>;
   readonly reports: Map<string, HostReport>;
+  readonly askedToSave: Set<string>;
   begun: number;
   stopAskedAt?: Date;
+  rounds?: RoundState;
   /** Launch template and placement group are there. */
   equipped: boolean;
 }
@@ -69,6 +83,9 @@ export function scriptedFleets(
     get jobs() {
       return new Map([...fleets].map(([name, { document }]) => [name, document]));
     },
+    savesAskedOf: (name) => [...(fleets.get(name)?.askedToSave ?? [])],
+    hostsOf: (name) => [...(fleets.get(name)?.hosts.keys() ?? [])],
+    end: (name, instanceId) => fleets.get(name)?.terminate(instanceId),
     running: () => [...fleets].filter(([name, fleet]) => !isOver(name, fleet)).map(([name]) => name),
     advance: () =>
       [...fleets].flatMap(([name, fleet]) => {
@@ -106,14 +123,23 @@ export function scriptedFleets(
       if (isOver(name, fleet)) return 'alreadyEnded';
       fleet.stopAskedAt ??= clock.now();
       if (elapsed(fleet.stopAskedAt) >= STOP_GRACE_SECONDS)
-        for (const id of fleet.instanceIds) fleet.terminate(id);
+        for (const id of fleet.hosts.keys()) fleet.terminate(id);
       return 'stopping';
+    },
+    askToSave: async (name, instanceId) => {
+      await Promise.resolve();
+      fleets.get(name)?.askedToSave.add(instanceId);
+    },
+    refill: async (name, warned) => {
+      await Promise.resolve();
+      const fleet = fleets.get(name);
+      return fleet === undefined ? { kind: 'none' } : refillFleet({ name, fleet, warned, clock, refuse });
     },
     release: async (name) => {
       await Promise.resolve();
       const fleet = fleets.get(name);
       if (fleet === undefined) return;
-      for (const id of fleet.instanceIds) fleet.terminate(id);
+      for (const id of fleet.hosts.keys()) fleet.terminate(id);
       fleet.equipped = false;
     },
     remains: () =>
@@ -123,8 +149,8 @@ export function scriptedFleets(
     jobsOf: (ids) =>
       Promise.resolve(
         new Map(
-          [...fleets].flatMap(([name, { instanceIds }]) =>
-            instanceIds.filter((id) => ids.includes(id)).map((id): [string, string] => [id, name]),
+          [...fleets].flatMap(([name, { hosts }]) =>
+            [...hosts.keys()].filter((id) => ids.includes(id)).map((id): [string, string] => [id, name]),
           ),
         ),
       ),
@@ -132,9 +158,62 @@ export function scriptedFleets(
 }
 
 function viewOf(jobName: string, fleet: Fleet, now: Date): FleetView {
-  const { nodes, managedSpot, priceRatio } = fleet.document;
-  const [instances, reports] = [[...fleet.hosts.values()], [...fleet.reports.values()]];
-  return { jobName, nodes, managedSpot, priceRatio, instances, reports, stopAskedAt: fleet.stopAskedAt, now };
+  const { nodes, managedSpot, priceRatio, maximumRunSeconds, refills } = fleet.document;
+  const { rounds, stopAskedAt } = fleet;
+  const job = { jobName, nodes, managedSpot, priceRatio, maximumRunSeconds, refills };
+  return {
+    ...job,
+    instances: [...fleet.hosts.values()],
+    reports: [...fleet.reports.values()],
+    rounds,
+    stopAskedAt,
+    now,
+  };
+}
+
+function addHosts(name: string, { hosts }: Fleet, { round, missing }: Round, launchedAt: Date): void {
+  const job = name.replaceAll(/\D/g, '').slice(-6);
+  for (let index = 0; index < missing; index += 1) {
+    const instanceId = `i-${job}${round}${String(index).padStart(3, '0')}`;
+    hosts.set(instanceId, { instanceId, state: 'running', launchedAt, round });
+  }
+}
+
+/** By the very rules of the adapter; hosts of a new round train at once. */
+function refillFleet(given: {
+  readonly name: string;
+  readonly fleet: Fleet;
+  readonly warned: readonly string[];
+  readonly clock: Clock;
+  readonly refuse: () => CreateOutcome | undefined;
+}): RefillOutcome {
+  const { name, fleet, warned, clock, refuse } = given;
+  const now = clock.now();
+  const step = nextRefillStep({ ...viewOf(name, fleet, now), warned });
+  switch (step.kind) {
+    case 'none':
+      return fleet.rounds === undefined ? step : { kind: 'whole', round: fleet.rounds.round };
+    case 'impossible':
+      return step;
+    case 'open':
+      fleet.rounds = { round: step.round };
+      return refillFleet(given);
+    case 'launch': {
+      const refusal = refuse();
+      if (refusal !== undefined) return { kind: 'impossible', why: refusal.kind };
+      addHosts(name, fleet, step.round, now);
+      return refillFleet(given);
+    }
+    case 'end':
+      for (const id of step.instanceIds) fleet.terminate(id);
+      return refillFleet(given);
+    case 'begin':
+      fleet.rounds = { round: step.round, members: step.members };
+      for (const id of step.members) fleet.say(id, { round: step.round.round });
+      return { kind: 'refilling', round: step.round };
+    case 'wait':
+      return { kind: 'refilling', round: step.round };
+  }
 }
 
 function act(fleet: Fleet, seconds: number): InstanceNews[] {
@@ -181,12 +260,14 @@ function fleetOf(made: {
     ]),
   );
   const reports = new Map<string, HostReport>();
-  return {
+  const fleet: Fleet = {
     document,
     script,
     instanceIds,
     hosts,
     reports,
+    askedToSave: new Set(),
+    members: () => currentHosts(viewOf('', fleet, at)),
     createdAt: at,
     begun: 0,
     equipped: true,
@@ -199,4 +280,5 @@ function fleetOf(made: {
       if (host?.state === 'running') hosts.set(instanceId, { ...host, state: 'terminated', reasonCode });
     },
   };
+  return fleet;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Stands in for the AWS CLI in tests: `s3://bucket/key` is the file FAKE_S3/bucket/key.
 
-Only what the host program calls: s3 cp (also - and --recursive), s3 sync, s3api list-objects-v2.
+Only what the host program calls: s3 cp (also - and --recursive), s3 sync, s3api
+list-objects-v2, logs create-log-stream and put-log-events.
 """
 
 from __future__ import annotations
@@ -64,6 +65,24 @@ def copy(options: list[str]) -> None:
         place(local(source), local(target))
 
 
+def write_log(command: str, options: list[str]) -> None:
+    """FAKE_S3/logs/group/stream; as CloudWatch, events only into a stream that was made."""
+    told = dict(itertools.pairwise(options))
+    path = ROOT / "logs" / told["--log-group-name"].strip("/") / told["--log-stream-name"]
+    if command == "create-log-stream":
+        if path.exists():
+            raise OSError("ResourceAlreadyExistsException")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        return
+    if os.environ.get("FAKE_LOGS_ARE_AWAY"):
+        raise OSError("the log is away")
+    events = json.loads(Path(told["--log-events"].removeprefix("file://")).read_text())
+    with path.open("r+", encoding="utf-8") as file:
+        file.seek(0, os.SEEK_END)
+        file.writelines(f"{event['message']}\n" for event in events)
+
+
 def main() -> int:
     service, command, *options = sys.argv[1:]
     try:
@@ -75,6 +94,8 @@ def main() -> int:
                 {"Key": prefix + name, "Size": file.stat().st_size} for name, file in found.items()
             ]
             print(json.dumps({"Contents": objects}) if objects else "")
+        elif service == "logs":
+            write_log(command, options)
         elif command == "sync":
             source, target = [o for o in options if not o.startswith("--")]
             for name, file in files_below(source).items():

@@ -9,6 +9,7 @@ import sys
 import tarfile
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -70,7 +71,13 @@ class Imds(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def imds() -> Iterator[tuple[str, dict[str, str]]]:
-    answers = {"instance-id": "i-0a", "local-ipv4": "127.0.0.1"}
+    with metadata_service("i-0a", "127.0.0.1") as served:
+        yield served
+
+
+@contextmanager
+def metadata_service(me: str, address: str) -> Iterator[tuple[str, dict[str, str]]]:
+    answers = {"instance-id": me, "local-ipv4": address}
     handler = type("Handler", (Imds,), {"answers": answers})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -124,8 +131,19 @@ class Host:
     """One attempt on one host, started as the user data starts it."""
 
     def __init__(
-        self, base: Path, bucket: Path, url: str, job_text: str, folder: str = "attempts/1"
+        self,
+        base: Path,
+        bucket: Path,
+        url: str,
+        job_text: str,
+        folder: str = "attempts/1",
+        *,
+        me: str = "i-0a",
+        ports: tuple[int, int] | None = None,
+        **environment: str,
     ) -> None:
+        self.base = base
+        self.me = me
         data = base / "input" / "data"
         data.mkdir(parents=True)
         (data / "agent").mkdir()
@@ -134,7 +152,7 @@ class Host:
         put(bucket / folder / "job.json", job_text)
         self.folder = bucket / folder
         self.log = base / "log"
-        master, gang = free_ports()
+        master, gang = ports or free_ports()
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, str(data / "agent" / "tidewheel.pyz"), "--host"],
@@ -152,11 +170,13 @@ class Host:
                     "TIDEWHEEL_MEET_SECONDS": "10",
                     "TIDEWHEEL_MASTER_PORT": str(master),
                     "TIDEWHEEL_GANG_PORT": str(gang),
+                    **environment,
                 },
             )
 
     def report(self) -> dict[str, Any]:
-        said: dict[str, Any] = json.loads((self.folder / "hosts" / "i-0a.json").read_text())
+        path = self.folder / "hosts" / f"{self.me}.json"
+        said: dict[str, Any] = json.loads(path.read_text())
         return said
 
     def ended(self) -> dict[str, Any]:
@@ -226,7 +246,7 @@ def test_leaves_when_the_service_asks_for_it(
     put(bucket / "code" / "train.py", SCRIPT.format(steps=2_000, end=""))
     host = Host(tmp_path / "host", bucket, imds[0], json.dumps(job()))
     wait_until((bucket / "run" / "checkpoints" / "count.json").exists, 30, "training")
-    put(host.folder / "stop.json", "2026-11-21T04:00:00Z")
+    put(host.folder / "asked" / "stop.json", "2026-11-21T04:00:00Z")
     assert host.ended()["stoppedBy"] == "stop"
 
 
@@ -248,21 +268,98 @@ def test_says_what_the_script_died_of(
     assert "modelUri" not in report
 
 
-@pytest.mark.parametrize(
-    "text", ['{"version": 99}', "no json", json.dumps(job(nodes=2))], ids=["new", "broken", "alone"]
-)
+@pytest.mark.parametrize("text", ['{"version": 99}', "no json"], ids=["new", "broken"])
 def test_ends_with_a_word_when_it_cannot_train(
     tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]], text: str
 ) -> None:
     put(bucket / "code" / "train.py", SCRIPT.format(steps=1, end=""))
     report = Host(tmp_path / "host", bucket, imds[0], text).ended()
     assert report["exitCode"] == 1
-    assert report["failure"].split(":")[0] in ("UnknownJobError", "JSONDecodeError", "AloneError")
+    assert report["failure"].split(":")[0] in ("UnknownJobError", "JSONDecodeError")
+
+
+def test_a_host_whose_peers_never_come_ends_without_blaming_the_script(
+    tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
+) -> None:
+    host = Host(
+        tmp_path / "host", bucket, imds[0], json.dumps(job(nodes=2)), TIDEWHEEL_MEET_SECONDS="1"
+    )
+    report = host.ended()
+    assert report["exitCode"] == 143
+    assert report["failure"] == "Interrupted: host missing: 1 of 2 hosts came within 1 s"
+
+
+def test_what_the_host_prints_reaches_the_log_group(
+    tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
+) -> None:
+    put(bucket / "code" / "train.py", SCRIPT.format(steps=3, end="print('grüße')"))
+    host = Host(tmp_path / "host", bucket, imds[0], json.dumps(job(logGroup="/tidewheel/hosts")))
+    assert host.ended()["exitCode"] == 0, host.log.read_text()
+    stream = bucket.parent / "logs/tidewheel/hosts/digits-000001-a1-abcdef/i-0a"
+    lines = stream.read_text().splitlines()
+    assert {"resumed at 0", "grüße", "[tidewheel] all checkpoints are in the bucket"} <= set(lines)
+    # The same, in the same order, as on the host itself.
+    assert lines == host.log.read_text().splitlines()
+
+
+def test_a_log_that_cannot_be_reached_stops_nothing(
+    tmp_path: Path,
+    bucket: Path,
+    imds: tuple[str, dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FAKE_LOGS_ARE_AWAY", "1")
+    put(bucket / "code" / "train.py", SCRIPT.format(steps=3, end=""))
+    host = Host(tmp_path / "host", bucket, imds[0], json.dumps(job(logGroup="/tidewheel/hosts")))
+    assert host.ended()["exitCode"] == 0
+    assert "log lines do not reach /tidewheel/hosts: aws logs" in host.log.read_text()
+
+
+SAVES_WHEN_ASKED = """
+import os, sys, time
+import tidewheel
+folder = os.environ["TIDEWHEEL_CHECKPOINT_DIR"]
+path = os.path.join(folder, "asked.json")
+for step in range(1, 100_000):
+    time.sleep(0.05)
+    if tidewheel.save_soon():
+        os.makedirs(os.path.join(folder, f"step-{step}"))
+        with open(os.path.join(folder, f"step-{step}", "COMPLETE.json"), "w") as file:
+            file.write('{"files": {}}')
+        print("asked to save at", step, flush=True)
+    if tidewheel.stop_soon():
+        sys.exit(143)
+"""
+
+
+@pytest.mark.parametrize("how", ["the service", "EC2 itself"])
+def test_saves_when_the_host_is_in_danger_and_trains_on(
+    tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]], how: str
+) -> None:
+    url, answers = imds
+    put(bucket / "code" / "train.py", SAVES_WHEN_ASKED)
+    host = Host(tmp_path / "host", bucket, url, json.dumps(job()))
+    try:
+        wait_until(lambda: "script train.py" in host.log.read_text(), 30, "the agent's start")
+        if how == "the service":
+            put(host.folder / "asked" / "save-i-0a.json", "2026-11-21T04:00:00Z")
+        else:
+            answers["events/recommendations/rebalance"] = '{"noticeTime": "2026-11-21T04:00:00Z"}'
+        checkpoints = bucket / "run" / "checkpoints"
+        wait_until(
+            lambda: any(checkpoints.glob("step-*/COMPLETE.json")), 30, "a checkpoint in the bucket"
+        )
+        wait_until(lambda: "saved as asked" in host.log.read_text(), 10, "the agent's word")
+        assert host.process.poll() is None
+        assert host.log.read_text().count("asked to save at") == 1
+    finally:
+        put(host.folder / "asked" / "stop.json", "2026-11-21T04:00:00Z")
+        assert host.ended()["stoppedBy"] == "stop"
 
 
 def test_all_hosts_agree_on_their_ranks(bucket: Path) -> None:
     cloud = Cloud(str(FAKE_AWS), pause_seconds=0.1)
-    met: dict[str, list[str]] = {}
+    met: dict[str, list[str] | None] = {}
 
     def come(me: str) -> None:
         met[me] = meet(cloud, "s3://b/meet/", me, f"10.0.0.{me[-1]}", 3, 20)

@@ -3,31 +3,13 @@
  * an instance for about an hour after its end; what the hosts wrote into the bucket stays.
  */
 import type { StatusTransition, TrainingJobDescription } from '../launch/port.ts';
+import { currentHosts, type FleetView, isGone, STOP_GRACE_SECONDS } from './fleet-view.ts';
 import type { HostReport } from './job-document.ts';
+import { nextRefillStep } from './refill.ts';
 
-export interface FleetInstance {
-  readonly instanceId: string;
-  /** pending, running, shutting-down, terminated, stopping, stopped */
-  readonly state: string;
-  readonly launchedAt: Date;
-  /** Such as Server.SpotInstanceTermination. */
-  readonly reasonCode?: string | undefined;
-}
+export type { FleetInstance, FleetView } from './fleet-view.ts';
+export { STOP_GRACE_SECONDS } from './fleet-view.ts';
 
-export interface FleetView {
-  readonly jobName: string;
-  readonly nodes: number;
-  readonly managedSpot: boolean;
-  readonly priceRatio: number;
-  readonly instances: readonly FleetInstance[];
-  readonly reports: readonly HostReport[];
-  /** When we asked the hosts to stop, if we did. */
-  readonly stopAskedAt?: Date | undefined;
-  readonly now: Date;
-}
-
-/** Time for a host to save, upload and leave after it was asked; then it is ended. */
-export const STOP_GRACE_SECONDS = 180;
 const MILLISECONDS = 1_000;
 
 /** undefined when nothing was ever launched, as far as EC2 and the bucket know */
@@ -53,24 +35,37 @@ export function describeFleet(view: FleetView): TrainingJobDescription | undefin
 
 type Verdict = Pick<TrainingJobDescription, 'TrainingJobStatus' | 'SecondaryStatus' | 'FailureReason'>;
 
-const GONE: ReadonlySet<string> = new Set(['shutting-down', 'terminated', 'stopping', 'stopped']);
+/** Only the hosts that count: one that was replaced is no concern of the gang any more. */
+function current(view: FleetView): Pick<FleetView, 'instances' | 'reports'> {
+  const ids = new Set(currentHosts(view));
+  return {
+    instances: view.instances.filter(({ instanceId }) => ids.has(instanceId)),
+    reports: view.reports.filter(({ instanceId }) => ids.has(instanceId)),
+  };
+}
 
 /** An instance that EC2 has forgotten is gone; one that its own report says has ended is as good as gone. */
-const isAlive = ({ instances, reports }: FleetView): boolean =>
-  instances.some(
-    ({ instanceId, state }) =>
-      !GONE.has(state) && !reports.some((report) => report.instanceId === instanceId && report.endedAt),
+function isAlive(view: FleetView): boolean {
+  const { instances, reports } = current(view);
+  return instances.some(
+    (instance) =>
+      !isGone(instance) &&
+      !reports.some((report) => report.instanceId === instance.instanceId && report.endedAt),
   );
+}
 
 /** Hosts that EC2 took back: by EC2's own reason, or by the notice that the host saw. */
-export const takenHosts = ({ instances, reports }: FleetView): string[] => [
-  ...new Set([
-    ...instances
-      .filter(({ reasonCode = '' }) => reasonCode.startsWith('Server.Spot'))
-      .map(({ instanceId }) => instanceId),
-    ...reports.filter(({ stoppedBy }) => stoppedBy === 'spot').map(({ instanceId }) => instanceId),
-  ]),
-];
+export function takenHosts(view: FleetView): string[] {
+  const { instances, reports } = current(view);
+  return [
+    ...new Set([
+      ...instances
+        .filter(({ reasonCode = '' }) => reasonCode.startsWith('Server.Spot'))
+        .map(({ instanceId }) => instanceId),
+      ...reports.filter(({ stoppedBy }) => stoppedBy === 'spot').map(({ instanceId }) => instanceId),
+    ]),
+  ];
+}
 
 function living(view: FleetView): Verdict {
   const { stopAskedAt, now } = view;
@@ -82,15 +77,21 @@ function living(view: FleetView): Verdict {
       SecondaryStatus: 'Stopping',
     };
   }
-  if (takenHosts(view).length > 0) return { TrainingJobStatus: 'InProgress', SecondaryStatus: 'Interrupted' };
-  return {
-    TrainingJobStatus: 'InProgress',
-    SecondaryStatus: view.reports.length > 0 ? 'Training' : 'Starting',
-  };
+  return { TrainingJobStatus: 'InProgress', SecondaryStatus: livingStatus(view) };
+}
+
+/** A gang that is being made whole again has not lost its place; one that cannot be has. */
+function livingStatus(view: FleetView): string {
+  const step = nextRefillStep({ ...view, warned: [] });
+  if (step.kind === 'impossible' || (step.kind === 'none' && takenHosts(view).length > 0))
+    return 'Interrupted';
+  if (step.kind !== 'none') return 'Restarting';
+  return view.reports.length > 0 ? 'Training' : 'Starting';
 }
 
 function ended(view: FleetView): Verdict {
-  const { reports, nodes } = view;
+  const { reports } = current(view);
+  const { nodes } = view;
   const well = reports.filter(({ exitCode, stoppedBy }) => exitCode === 0 && stoppedBy === undefined);
   if (well.length >= nodes) return { TrainingJobStatus: 'Completed', SecondaryStatus: 'Completed' };
   const taken = takenHosts(view);
@@ -118,7 +119,9 @@ const failed = (FailureReason: string): Verdict => ({
   FailureReason,
 });
 
-function failureOf({ reports, instances, nodes }: FleetView): string {
+function failureOf(view: FleetView): string {
+  const { instances, reports } = current(view);
+  const { nodes } = view;
   const bad =
     reports.find(({ exitCode = 0, failure }) => exitCode !== 0 && failure) ??
     reports.find(({ exitCode = 0 }) => exitCode !== 0);
@@ -141,7 +144,9 @@ interface Times {
 function timesOf(view: FleetView): Times {
   const starts = view.reports.map(({ startedAt }) => Date.parse(startedAt));
   const launches = view.instances.map(({ launchedAt }) => launchedAt.getTime());
-  const ends = view.reports.flatMap(({ endedAt }) => (endedAt === undefined ? [] : [Date.parse(endedAt)]));
+  const ends = current(view).reports.flatMap(({ endedAt }) =>
+    endedAt === undefined ? [] : [Date.parse(endedAt)],
+  );
   const first = starts.length === 0 ? undefined : Math.min(...starts);
   // A host that ended without a word ended at the latest now: the cost may be overstated, never hidden.
   const last = ends.length >= view.nodes ? Math.max(...ends) : view.now.getTime();
@@ -149,8 +154,19 @@ function timesOf(view: FleetView): Times {
     createdAt: new Date(Math.min(...launches, ...starts)),
     startedAt: first === undefined ? undefined : new Date(first),
     endedAt: new Date(last),
-    seconds: first === undefined ? undefined : Math.max(0, (last - first) / MILLISECONDS),
+    seconds: first === undefined ? undefined : Math.max(0, last - first, hostTime(view, last)) / MILLISECONDS,
   };
+}
+
+/** Of all hosts together, by the number that is paid for: a host that goes and its successor may overlap. */
+function hostTime(view: FleetView, last: number): number {
+  const counted = new Set(currentHosts(view));
+  const gone = view.rounds === undefined ? last : Date.parse(view.rounds.round.openedAt);
+  const times = view.reports.map(({ instanceId, startedAt, endedAt }) => {
+    const end = endedAt === undefined ? (counted.has(instanceId) ? last : gone) : Date.parse(endedAt);
+    return Math.max(0, end - Date.parse(startedAt));
+  });
+  return times.reduce((total, time) => total + time, 0) / view.nodes;
 }
 
 function transitions(view: FleetView, times: Times, last: string): StatusTransition[] {
@@ -161,5 +177,15 @@ function transitions(view: FleetView, times: Times, last: string): StatusTransit
     takenHosts(view).length > 0 ? [{ Status: 'Interrupted', StartTime: times.endedAt }] : [];
   const rest =
     last === 'Training' || last === 'Interrupted' ? [] : [{ Status: last, StartTime: times.endedAt }];
-  return [starting, training, ...interrupted, ...rest];
+  return [starting, training, ...refills(view), ...interrupted, ...rest];
+}
+
+/** As SageMaker tells a job that it restarted in place; of several refills only the time of the last is known. */
+function refills({ rounds }: FleetView): StatusTransition[] {
+  if (rounds === undefined) return [];
+  const { round, openedAt } = rounds.round;
+  return Array.from({ length: round - 1 }, () => ({
+    Status: 'Interrupted',
+    StartTime: new Date(openedAt),
+  }));
 }

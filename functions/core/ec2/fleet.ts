@@ -9,14 +9,9 @@ import { layout, s3Uri } from '../layout.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Placement } from '../records.ts';
 import { networkInterfaces } from './efa.ts';
+import { fleetRequest, jobTags, tagged } from './fleet-request.ts';
 import { JOB_DOCUMENT_VERSION, type JobDocument } from './job-document.ts';
-import type {
-  FleetRequest,
-  LaunchTemplateRequest,
-  PlacementGroupRequest,
-  Tag,
-  TagSpecification,
-} from './request.ts';
+import type { FleetRequest, LaunchTemplateRequest, PlacementGroupRequest, Tag } from './request.ts';
 import { encodeUserData, MAXIMUM_USER_DATA, userData } from './user-data.ts';
 
 export interface FleetPlan {
@@ -33,12 +28,19 @@ export interface FleetPlan {
 
 export type FleetResult = FleetPlan | { readonly kind: 'problems'; readonly problems: readonly Problem[] };
 
-export const JOB_TAG = 'tidewheel:job';
 export const JOB_DOCUMENT = 'job.json';
 export const HOSTS_FOLDER = 'hosts/';
 /** Beyond the run time: the host's start, downloads, the last save and the upload of the model. */
 const OVERHEAD_SECONDS = 1_800;
 const GIGABYTES_OF_THE_IMAGE = 100;
+/** Strategies that go on from a checkpoint with other hosts in the place of lost ones: all that know several hosts. */
+const REFILLED: ReadonlySet<string> = new Set([
+  'ddp',
+  'mpi',
+  'multi-worker-mirrored',
+  'parameter-server',
+  'ray',
+]);
 
 export function buildFleet(input: TrainingJobInput): FleetResult {
   const { declaration, placement } = input;
@@ -47,7 +49,7 @@ export function buildFleet(input: TrainingJobInput): FleetResult {
   const problems = [...ofParts, ...site.problems, ...gangProblems(declaration.compute, placement)];
   if (problems.length > 0 || site.kind === 'nowhere') return { kind: 'problems', problems };
   const name = parts.TrainingJobName;
-  const tags: Tag[] = [...parts.Tags, { Key: JOB_TAG, Value: name }, { Key: 'Name', Value: name }];
+  const tags = jobTags(name, parts.Tags);
   const script = scriptOf(input, site.ec2.python);
   if (Buffer.byteLength(script) > MAXIMUM_USER_DATA) {
     return {
@@ -61,7 +63,14 @@ export function buildFleet(input: TrainingJobInput): FleetResult {
     name,
     ...(gang ? { placementGroup: placementGroup(name, tags) } : {}),
     launchTemplate: launchTemplate({ input, site, name, tags, script }),
-    fleet: fleetRequest(name, tags, placement),
+    fleet: fleetRequest({
+      name,
+      tags: parts.Tags,
+      instanceType: placement.pool.instanceType,
+      market: placement.pool.market,
+      hosts: placement.topology.nodes,
+      round: 1,
+    }),
     objects: [...objects, jobDocument(input, parts)],
   };
 }
@@ -144,7 +153,7 @@ function scriptOf(input: TrainingJobInput, python: string): string {
 }
 
 function jobDocument(input: TrainingJobInput, parts: JobParts): PreparedObject {
-  const { placement, region } = input;
+  const { placement, region, declaration, hostLogGroup } = input;
   const chosen = placement.considered.find(({ pool }) => samePool(pool, placement.pool));
   const ratio = (chosen?.hourlyUsd ?? placement.onDemandHourlyUsd) / placement.onDemandHourlyUsd;
   const document: JobDocument = {
@@ -156,17 +165,14 @@ function jobDocument(input: TrainingJobInput, parts: JobParts): PreparedObject {
     managedSpot: placement.pool.market === 'spot',
     maximumRunSeconds: placement.maximumRunSeconds,
     priceRatio: Number.isFinite(ratio) && ratio > 0 ? ratio : 1,
+    refills: placement.topology.nodes > 1 && REFILLED.has(declaration.training.strategy),
+    ...(hostLogGroup === undefined ? {} : { logGroup: hostLogGroup }),
   };
   return { key: attemptFolder(input) + JOB_DOCUMENT, text: JSON.stringify(document) };
 }
 
 const samePool = (left: Placement['pool'], right: Placement['pool']): boolean =>
   left.instanceType === right.instanceType && left.zoneId === right.zoneId && left.market === right.market;
-
-const tagged = (
-  types: readonly TagSpecification['ResourceType'][],
-  tags: readonly Tag[],
-): TagSpecification[] => types.map((ResourceType) => ({ ResourceType, Tags: [...tags] }));
 
 /** https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster */
 const placementGroup = (name: string, tags: readonly Tag[]): PlacementGroupRequest => ({
@@ -217,34 +223,5 @@ function launchTemplate({ input, site, name, tags, script }: TemplateInput): Lau
       InstanceInitiatedShutdownBehavior: 'terminate',
       ...(nodes > 1 ? { Placement: { GroupName: name } } : {}),
     },
-  };
-}
-
-/** MinTargetCapacity with one type and one zone is what makes it all or nothing: fewer hosts are none. */
-function fleetRequest(name: string, tags: readonly Tag[], { pool, topology }: Placement): FleetRequest {
-  const gang = { SingleInstanceType: true, SingleAvailabilityZone: true, MinTargetCapacity: topology.nodes };
-  return {
-    ClientToken: name,
-    Type: 'instant',
-    LaunchTemplateConfigs: [
-      {
-        LaunchTemplateSpecification: { LaunchTemplateName: name, Version: '1' },
-        Overrides: [{ InstanceType: pool.instanceType }],
-      },
-    ],
-    TargetCapacitySpecification: {
-      TotalTargetCapacity: topology.nodes,
-      DefaultTargetCapacityType: pool.market,
-    },
-    ...(pool.market === 'spot'
-      ? {
-          SpotOptions: {
-            ...gang,
-            AllocationStrategy: 'price-capacity-optimized',
-            InstanceInterruptionBehavior: 'terminate',
-          },
-        }
-      : { OnDemandOptions: { ...gang, AllocationStrategy: 'lowest-price' } }),
-    TagSpecifications: tagged(['fleet', 'instance', 'volume', 'network-interface'], tags),
   };
 }

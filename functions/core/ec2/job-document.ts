@@ -15,6 +15,10 @@ export interface JobDocument extends JobParts {
   readonly maximumRunSeconds: number;
   /** What an hour costs over what it costs on demand; 1 on demand. */
   readonly priceRatio: number;
+  /** Hosts that are lost are replaced, and the others stay. */
+  readonly refills: boolean;
+  /** Of CloudWatch Logs; each host has a stream in it. */
+  readonly logGroup?: string | undefined;
 }
 
 /** The part that the service itself needs of it. */
@@ -25,13 +29,20 @@ export const jobDocumentSchema = z.object({
   managedSpot: z.boolean(),
   maximumRunSeconds: z.number().int().min(1),
   priceRatio: z.number().positive(),
+  instanceType: z.string(),
+  refills: z.boolean().default(false),
+  Tags: z.array(z.object({ Key: z.string(), Value: z.string() })),
   OutputDataConfig: z.object({ S3OutputPath: z.string() }),
 });
+
+export type KnownJob = z.infer<typeof jobDocumentSchema>;
 
 /** What a host writes about itself, first when it starts the agent and again at its end. */
 export const hostReportSchema = z.object({
   instanceId: z.string(),
   startedAt: z.iso.datetime(),
+  /** The last round that it trained in; absent in the first. */
+  round: z.number().int().min(1).optional(),
   endedAt: z.iso.datetime().optional(),
   /** Of the agent; absent while it runs. */
   exitCode: z.number().int().optional(),

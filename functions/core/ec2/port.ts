@@ -1,6 +1,16 @@
 /** What the launcher asks of EC2; jobs are named as on SageMaker, and told in the same shape. */
 import type { CreateOutcome, StopOutcome, TrainingJobDescription } from '../launch/port.ts';
+import type { Round } from './asked.ts';
 import type { FleetPlan } from './fleet.ts';
+
+export type RefillOutcome =
+  /** Nothing is lost. */
+  | { readonly kind: 'none' }
+  /** Hosts were replaced before, and nothing is lost now. */
+  | { readonly kind: 'whole'; readonly round: Round }
+  | { readonly kind: 'refilling'; readonly round: Round }
+  /** The attempt has to go on elsewhere. */
+  | { readonly kind: 'impossible'; readonly why: string };
 
 /** @throws TransientError when EC2 or the bucket cannot be asked now (launch says `throttled`) */
 export interface FleetService {
@@ -10,6 +20,14 @@ export interface FleetService {
   describe(jobName: string): Promise<TrainingJobDescription | undefined>;
   /** Asks the hosts to save and leave; asked again after the grace, ends them. */
   stop(jobName: string): Promise<StopOutcome>;
+  /** Asks the hosts for a checkpoint at once; they train on. One request for each instance that is in danger. */
+  askToSave(jobName: string, instanceId: string): Promise<void>;
+  /**
+   * Keeps what is left of a gang that has lost hosts, asks for the missing ones again and has it begin anew. Safe to
+   * repeat at any time, by any number of processes.
+   * @param warned instances that EC2 has announced to take back
+   */
+  refill(jobName: string, warned: readonly string[]): Promise<RefillOutcome>;
   /**
    * For an attempt that has ended: ends hosts that nobody waits for any more, removes launch template and placement
    * group. Idempotent; a group whose last host is still going is left to the next release.

@@ -27,7 +27,9 @@ export interface TrainingJobInput {
   readonly roleArn: string;
   /** The instance profile of hosts on EC2, where the pipeline names none of its own. */
   readonly hostProfileArn?: string | undefined;
-  /** Key prefix of the agent's files, `layout.agent(digest)`. */
+  /** Where hosts on EC2 send what they print: a group of CloudWatch Logs. */
+  readonly hostLogGroup?: string | undefined;
+  /** Key prefix of the agent, `layout.agent(digest)`. */
   readonly agentPrefix: string;
   /** Of the packed source that the run is pinned to; absent where the source lies in another bucket and is taken as it is. */
   readonly sourceDigest?: string | undefined;

@@ -1,6 +1,6 @@
 /** One word in the pipeline decides where an attempt runs; what follows it, stops it and judges it is the same. */
 import { buildFleet, type FleetPlan } from '../ec2/fleet.ts';
-import type { FleetService } from '../ec2/port.ts';
+import type { FleetService, RefillOutcome } from '../ec2/port.ts';
 import type { Problem } from '../errors.ts';
 import type { PreparedObject } from './channels.ts';
 import type { TrainingJobInput } from './job-parts.ts';
@@ -56,6 +56,10 @@ export interface Launcher {
   /** undefined when neither service knows the job */
   describe(jobName: string): Promise<TrainingJobDescription | undefined>;
   stop(jobName: string): Promise<StopOutcome>;
+  /** On EC2: has the hosts save at once and train on. */
+  askToSave(jobName: string, instanceId: string): Promise<void>;
+  /** On EC2: keeps the hosts that are left and asks for the lost ones again; see FleetService. */
+  refill(jobName: string, warned: readonly string[]): Promise<RefillOutcome>;
   /** Of an attempt that has ended, whatever is left: hosts, launch template, placement group. Idempotent. */
   release(jobName: string): Promise<void>;
   /** Jobs of which something is left, running ones among them. */
@@ -101,6 +105,8 @@ export function makeLauncher({ training, fleets, elsewhere }: Services): Launche
       const there = await away(jobName);
       return there === undefined ? fleets.stop(jobName) : there.stop(jobName);
     },
+    askToSave: (jobName, instanceId) => fleets.askToSave(jobName, instanceId),
+    refill: (jobName, warned) => fleets.refill(jobName, warned),
     // SageMaker clears its own instances away.
     release: (jobName) => fleets.release(jobName),
     remains: () => fleets.remains(),

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Stands in for the AWS CLI on a host, against the S3 that AWS_ENDPOINT_URL names.
 
-Only what the host program calls: s3 cp (also - and --recursive), s3 sync, s3api list-objects-v2.
+Only what the host program calls: s3 cp (also - and --recursive), s3 sync, s3api list-objects-v2,
+logs create-log-stream and put-log-events.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -58,10 +60,26 @@ def copy(options: list[str]) -> None:
         s3.put_object(Bucket=bucket, Key=key, Body=body)
 
 
+def write_log(command: str, options: list[str]) -> None:
+    told = dict(itertools.pairwise(options))
+    place = {
+        "logGroupName": told["--log-group-name"],
+        "logStreamName": told["--log-stream-name"],
+    }
+    logs: Any = boto3.client("logs")
+    if command == "create-log-stream":
+        logs.create_log_stream(**place)
+    else:
+        events = Path(told["--log-events"].removeprefix("file://")).read_text()
+        logs.put_log_events(**place, logEvents=json.loads(events))
+
+
 def main() -> int:
     service, command, *options = sys.argv[1:]
     try:
-        if service == "s3api":
+        if service == "logs":
+            write_log(command, options)
+        elif service == "s3api":
             bucket = options[options.index("--bucket") + 1]
             prefix = options[options.index("--prefix") + 1]
             found = objects_below(bucket, prefix)

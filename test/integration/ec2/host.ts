@@ -1,6 +1,6 @@
 /** An EC2 host as a local process: the program that user data starts, with a metadata service of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import net from 'node:net';
@@ -19,11 +19,24 @@ export interface HostOptions {
   readonly attempt: number;
   /** Key prefix of the agent. */
   readonly agentPrefix: string;
+  /** Each host of a gang its own of 127.0.0.0/8. */
+  readonly address?: string;
+  /** The same for all hosts of a gang. */
+  readonly ports?: Ports;
 }
+
+export interface Ports {
+  readonly master: number;
+  readonly gang: number;
+}
+
+export const freePorts = async (): Promise<Ports> => ({ master: await freePort(), gang: await freePort() });
 
 export interface Host {
   /** EC2's notice, as the metadata service gives it. */
   takeBack(): void;
+  /** The machine is gone: nothing on it gets to say a word. */
+  lose(): Promise<void>;
   /** Resolves with the exit code. */
   readonly ended: Promise<number | null>;
   /** What the host has written so far. */
@@ -43,9 +56,9 @@ export async function startHost(options: HostOptions): Promise<Host> {
     `#!/bin/sh\nexec '${projectPython()}' '${path.join(import.meta.dirname, 'aws.py')}' "$@"\n`,
   );
   await chmod(aws, 0o755);
-  const metadata = await startMetadata(options.instanceId);
+  const metadata = await startMetadata(options.instanceId, options.address ?? '127.0.0.1');
   const attempt = layout.attempt(options.pipeline, options.runId, options.attempt);
-  const [master, gang] = [await freePort(), await freePort()];
+  const { master, gang } = options.ports ?? (await freePorts());
   const environment = {
     ...process.env,
     AWS_ENDPOINT_URL: url,
@@ -57,8 +70,8 @@ export async function startHost(options: HostOptions): Promise<Host> {
     TIDEWHEEL_METADATA_URL: metadata.url,
     TIDEWHEEL_JOB_URI: s3Uri(bucket, `${attempt}job.json`),
     TIDEWHEEL_HOSTS_URI: s3Uri(bucket, `${attempt}hosts/`),
-    TIDEWHEEL_LOOK_SECONDS: '0.5',
-    TIDEWHEEL_SYNC_SECONDS: '1',
+    TIDEWHEEL_LOOK_SECONDS: '1',
+    TIDEWHEEL_SYNC_SECONDS: '2',
     TIDEWHEEL_MASTER_PORT: String(master),
     TIDEWHEEL_GANG_PORT: String(gang),
     PYTHONDONTWRITEBYTECODE: '1',
@@ -71,10 +84,29 @@ export async function startHost(options: HostOptions): Promise<Host> {
   const host = follow(child);
   return {
     takeBack: () => metadata.answers.set('spot/instance-action', '{"action": "terminate"}'),
+    lose: () => killBelow(base),
     ended: host.ended.finally(() => metadata.server.close()),
     log: host.log,
     stop: () => child.kill('SIGKILL'),
   };
+}
+
+/** Everything whose environment names the host's folder, as long as there is something. */
+async function killBelow(base: string): Promise<void> {
+  const needle = `\0SAGEMAKER_BASE_DIR=${base}\0`;
+  for (let round = 0; round < 5; round += 1) {
+    for (const pid of await readdir('/proc')) {
+      const environment = /^\d+$/.test(pid)
+        ? await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '')
+        : '';
+      if (!`\0${environment}\0`.includes(needle)) continue;
+      try {
+        process.kill(Number(pid), 'SIGKILL');
+      } catch {
+        // It has just ended.
+      }
+    }
+  }
 }
 
 function follow(child: ChildProcess): Pick<Host, 'ended' | 'log'> {
@@ -92,10 +124,10 @@ function follow(child: ChildProcess): Pick<Host, 'ended' | 'log'> {
 }
 
 /** Version 2: nothing without a token. */
-async function startMetadata(instanceId: string) {
+async function startMetadata(instanceId: string, address: string) {
   const answers = new Map([
     ['instance-id', instanceId],
-    ['local-ipv4', '127.0.0.1'],
+    ['local-ipv4', address],
   ]);
   const server = http.createServer((request, response) => {
     if (request.method === 'PUT') {

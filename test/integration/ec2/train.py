@@ -1,6 +1,11 @@
-"""Counts to sixty, saves every five steps, goes on from what it saved."""
+"""Counts to sixty, the first host saves every five steps, and it goes on from what was saved.
+
+A life that begins with nothing comes no further than half way: whatever is to happen to it happens,
+however slow the machine.
+"""
 
 import json
+import os
 import time
 from pathlib import Path
 
@@ -8,13 +13,16 @@ import tidewheel
 
 TOTAL = 60
 folder = Path(tidewheel.checkpoint_dir() or "")
+saves = os.environ["SM_CURRENT_HOST"] == json.loads(os.environ["SM_HOSTS"])[0]
 saved = sorted(folder.glob("step-*/COMPLETE.json"), key=lambda path: int(path.parent.name[5:]))
-step = int(saved[-1].parent.name[5:]) if saved else 0
+step = first = int(saved[-1].parent.name[5:]) if saved else 0
 print(f"resumed at {step}", flush=True)
 while step < TOTAL and not tidewheel.stop_soon():
-    step += 1
     time.sleep(0.1)
-    if step % 5 == 0:
+    if first == 0 and step == TOTAL // 2:
+        continue
+    step += 1
+    if saves and step % 5 == 0:
         place = folder / f"step-{step}"
         place.mkdir(parents=True, exist_ok=True)
         state = json.dumps({"step": step})

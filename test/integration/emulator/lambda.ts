@@ -3,7 +3,13 @@ import { crc32 } from 'node:zlib';
 
 const BASE = '/2015-03-31/functions';
 
-export async function createFunction(url: string, name: string, code: string): Promise<string> {
+/** @param environment its variables, besides those that the emulator gives every function */
+export async function createFunction(
+  url: string,
+  name: string,
+  code: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const response = await fetch(url + BASE, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -12,7 +18,8 @@ export async function createFunction(url: string, name: string, code: string): P
       Runtime: 'nodejs24.x',
       Handler: 'index.handler',
       Role: 'arn:aws:iam::000000000000:role/none',
-      Timeout: 20,
+      Timeout: 60,
+      Environment: { Variables: environment },
       Code: { ZipFile: storedZip('index.mjs', code).toString('base64') },
     }),
   });

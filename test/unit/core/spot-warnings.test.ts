@@ -77,8 +77,40 @@ describe('a launch on EC2', () => {
   });
 });
 
+const NO_MORE = { kind: 'capacity', message: 'no more' } as const;
+
 describe('a warning', () => {
-  it('has the whole gang save, and its end goes on elsewhere', async () => {
+  it('keeps the hosts that are left and asks for the lost one again', async () => {
+    const { failed, notes } = await takeSpotWarnings(at, [event(WARNING, FIRST)]);
+    expect({ failed, notes }).toEqual({ failed: [], notes: [`${(await attempt()).jobName}: refilling`] });
+    expect(await at.launcher.describe((await attempt()).jobName)).toMatchObject({
+      TrainingJobStatus: 'InProgress',
+      SecondaryStatus: 'Restarting',
+    });
+    // The members are named when the lost one has gone: what it saves last is in the bucket then.
+    const [fleet] = at.fleets.jobs.keys();
+    at.fleets.end(fleet ?? '', FIRST);
+    await takeSpotWarnings(at, [event('EC2 Instance State-change Notification', FIRST)]);
+    const job = await at.launcher.describe((await attempt()).jobName);
+    expect(job).toMatchObject({ TrainingJobStatus: 'InProgress', SecondaryStatus: 'Training' });
+    expect(await attempt()).toMatchObject({ status: 'running' });
+    expect((await attempt()).outcome).toBeUndefined();
+    const entries = (await at.runs.listTimeline(RUN)).filter(({ kind }) => kind === 'HostsReplaced');
+    expect(entries.map(({ text }) => text)).toEqual([
+      `attempt 1: ${FIRST} lost; 1 of its hosts stay, 1 more in the same zone (round 2)`,
+    ]);
+  });
+
+  it('replaces a host once, however often it is said', async () => {
+    const warnings = [FIRST, FIRST].map((id) => event(WARNING, id));
+    await takeSpotWarnings(at, warnings);
+    await reconcile(at, { sweep: true });
+    await takeSpotWarnings(at, warnings);
+    expect(at.fleets.hostsOf((await attempt()).jobName)).toHaveLength(3);
+  });
+
+  it('has the whole gang save where there is no more, and its end goes on elsewhere', async () => {
+    at.refuse(NO_MORE);
     const { failed } = await takeSpotWarnings(at, [event(WARNING, FIRST)]);
     expect(failed).toEqual([]);
     expect(await at.launcher.describe((await attempt()).jobName)).toMatchObject({
@@ -93,14 +125,18 @@ describe('a warning', () => {
   });
 
   it('is answered once, however often and for however many hosts it comes', async () => {
+    at.refuse(NO_MORE);
     const warnings = [FIRST, SECOND, FIRST].map((id) => event(WARNING, id));
     await takeSpotWarnings(at, warnings);
     await takeSpotWarnings(at, warnings);
     const entries = (await at.runs.listTimeline(RUN)).filter(({ id }) => id.startsWith('taken-back'));
-    expect(entries.map(({ text }) => text)).toEqual([`attempt 1 is told to save: EC2 takes back ${FIRST}`]);
+    expect(entries.map(({ text }) => text)).toEqual([
+      `attempt 1 is told to save: EC2 takes back ${FIRST}, and capacity`,
+    ]);
   });
 
   it('comes back when the hosts could not be told, and they are told then', async () => {
+    at.refuse(NO_MORE);
     const launcher = { ...at.launcher, stop: () => Promise.reject(new Error('the bucket is away')) };
     const warning = event(WARNING, FIRST);
     const { failed } = await takeSpotWarnings({ ...at, launcher }, [warning]);
@@ -122,10 +158,11 @@ describe('a warning', () => {
 });
 
 describe('a recommendation', () => {
-  it('is written down and stops nothing', async () => {
+  it('asks for a checkpoint, is written down and stops nothing', async () => {
     await takeSpotWarnings(at, [event('EC2 Instance Rebalance Recommendation', SECOND)]);
     expect((await attempt()).takenBackAt).toBeUndefined();
     expect((await at.runs.listTimeline(RUN)).map(({ kind }) => kind)).toContain('RebalanceRecommended');
+    expect(at.fleets.savesAskedOf((await attempt()).jobName)).toEqual([SECOND]);
   });
 });
 
@@ -145,6 +182,7 @@ describe('any other event', () => {
 
 describe('a sweep', () => {
   it('clears away what an end had left when its observer died', async () => {
+    at.refuse(NO_MORE);
     const launcher = { ...at.launcher, release: () => Promise.reject(new Error('the process ended')) };
     await takeSpotWarnings(at, [event(WARNING, FIRST)]);
     at.pass(40);

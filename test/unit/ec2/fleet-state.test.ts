@@ -29,6 +29,8 @@ const view = (over: Partial<FleetView>): FleetView => ({
   nodes: 2,
   managedSpot: true,
   priceRatio: 0.25,
+  maximumRunSeconds: 36_000,
+  refills: false,
   instances: [],
   reports: [],
   now: at(1_000),

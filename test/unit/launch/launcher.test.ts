@@ -43,6 +43,8 @@ function services() {
       onEc2.names.add(name);
       return Promise.resolve({ kind: 'created', arn: 'fleet' });
     },
+    askToSave: () => Promise.resolve(),
+    refill: () => Promise.resolve({ kind: 'none' }),
     release: () => Promise.resolve(),
     remains: () => Promise.resolve([...onEc2.names]),
     jobsOf: () => Promise.resolve(new Map()),

@@ -28,12 +28,15 @@ __all__ = [
     "checkpoint_dir",
     "checkpoint_seconds",
     "progress",
+    "save_soon",
     "saving",
     "stop_deadline",
     "stop_soon",
 ]
 
 T = TypeVar("T")
+_answered = 0
+"""When the last request to save was made, by the file's own time."""
 _stopped = False
 _listening = False
 
@@ -84,6 +87,24 @@ def stop_soon() -> bool:
     _listen()
     path = os.environ.get("TIDEWHEEL_STOP_FILE", "")
     return _stopped or (path != "" and os.path.exists(path))
+
+
+def save_soon() -> bool:
+    """True once when somebody asks for a checkpoint: save and train on. EC2 says so of a host that
+    it may take back; nothing is lost by not looking, but the steps since the last save.
+
+    The first rank is asked; in a gang act on it together, as on the time that passed.
+    """
+    global _answered
+    rank = os.environ.get("TIDEWHEEL_RANK") or os.environ.get("RANK") or "0"
+    try:
+        asked = os.stat(os.environ["TIDEWHEEL_SAVE_FILE"]).st_mtime_ns if rank == "0" else 0
+    except (OSError, KeyError):
+        return False
+    if asked <= _answered:
+        return False
+    _answered = asked
+    return True
 
 
 def stop_deadline() -> float | None:

@@ -158,6 +158,7 @@ class Gang:
         port: int,
         silence_seconds: float,
         on_stop: Callable[[str], None],
+        on_save: Callable[[], None] = lambda: None,
     ) -> None:
         self._job_id = job_id
         self._hosts = hosts
@@ -166,6 +167,7 @@ class Gang:
         self._port = port
         self._silence_seconds = silence_seconds
         self._on_stop = on_stop
+        self._on_save = on_save
         self.view = GangView()
         self._lock = threading.Lock()
         self._outbox: list[dict[str, object]] = []
@@ -188,6 +190,10 @@ class Gang:
     def tell_stop(self, reason: str) -> None:
         self.view.stop_reason = self.view.stop_reason or reason
         self._tell({"say": "stop", "reason": reason})
+
+    def tell_save(self) -> None:
+        """Asks the leader for a checkpoint."""
+        self._tell({"say": "save"})
 
     def tell_ended(self, code: int, text: str = "") -> None:
         self._tell({"say": "ended", "code": code, "text": text[:REASON_CHARACTERS]})
@@ -338,8 +344,7 @@ class Gang:
             for earlier in self._history:
                 line.put(earlier)
             return True
-        if message.get("say") == "proxy" and host == line.host == self._leader:
-            self.view.take_proxy(message)
+        self._take_request(message, is_leaders=host == line.host == self._leader)
         is_own_word = self._current != self._leader or host == line.host
         if (
             message.get("say") in ("stop", "ended", "lost")
@@ -357,9 +362,15 @@ class Gang:
                 self._repeat(message, line)
         return True
 
+    def _take_request(self, message: dict[str, object], *, is_leaders: bool) -> None:
+        if message.get("say") == "save":
+            self._on_save()
+        elif message.get("say") == "proxy" and is_leaders:
+            self.view.take_proxy(message)
+
     def _repeat(self, message: dict[str, object], source: _Line | None) -> None:
         """To everyone connected but the source; who connects later hears it then."""
-        if message["say"] != "beat":
+        if message["say"] not in ("beat", "save"):
             self._history.append(message)
         for line in self._lines:
             if line is not source and line.host:

@@ -105,8 +105,14 @@ class Job:
         for key in ("sagemaker_job_name", "tidewheel_run_id"):
             value = self.control.get(key)
             if isinstance(value, str) and value:
-                return value
-        return "local"
+                return value + self._round
+        return "local" + self._round
+
+    @property
+    def _round(self) -> str:
+        """On EC2 a job may begin again with other hosts: agents of before are strangers then."""
+        number = self.control.get("tidewheel_round")
+        return f"#{number}" if isinstance(number, int) and number > 1 else ""
 
 
 def decode_hyperparameter(text: str) -> Json:

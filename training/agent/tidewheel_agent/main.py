@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
+from .checkpoints import Checkpoint
 from .counters import Counters, MachineCounters, ProcessCounters
 from .environment import sagemaker_environment, thread_environment
 from .events import say
@@ -24,6 +25,7 @@ from .mpi import proxy_arguments, proxy_options
 from .nvml import open_gpus
 from .programs import FOR_SCRIPTS
 from .progress import LogProgress, ProgressReporter
+from .save_request import SaveRequest
 from .script import Script
 from .settings import ConfigurationError, Settings, cpu_count, settings_from
 from .source import install_requirements, place_source
@@ -57,11 +59,13 @@ def main() -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, on_signal)
+    save = SaveRequest()
+    signal.signal(signal.SIGUSR1, lambda number, frame: save.ask())
     base = Path(os.environ.get("SAGEMAKER_BASE_DIR") or "/opt/ml")
     try:
         settings = settings_from(os.environ)
         job = read_job(settings)
-        outcome = _run_in_gang(job, settings, stop)
+        outcome = _run_in_gang(job, settings, stop, save)
     except ConfigurationError as error:
         outcome = _cannot_start(error)
     if outcome.failure:
@@ -75,7 +79,7 @@ def _cannot_start(error: ConfigurationError) -> Outcome:
     return Outcome(EXIT_CONFIGURATION, "Cannot start: " + "; ".join(error.problems) + "\n")
 
 
-def _run_in_gang(job: Job, settings: Settings, stop: StopRequest) -> Outcome:
+def _run_in_gang(job: Job, settings: Settings, stop: StopRequest, save: SaveRequest) -> Outcome:
     """Whatever happens to this host, the others are told."""
     gang = Gang(
         job.run_id,
@@ -85,11 +89,12 @@ def _run_in_gang(job: Job, settings: Settings, stop: StopRequest) -> Outcome:
         port=settings.gang_port,
         silence_seconds=settings.silence_seconds,
         on_stop=stop.set,
+        on_save=save.hear,
     )
     gang.start()
     stop.on_set(gang.tell_stop)
     try:
-        outcome = _run(job, settings, stop, gang)
+        outcome = _run(job, settings, stop, save, gang)
     except ConfigurationError as error:
         outcome = _cannot_start(error)
     except Exception as error:  # a full disk, say: told to the others, so that they do not wait
@@ -100,7 +105,7 @@ def _run_in_gang(job: Job, settings: Settings, stop: StopRequest) -> Outcome:
     return outcome
 
 
-def _run(job: Job, settings: Settings, stop: StopRequest, gang: Gang) -> Outcome:
+def _run(job: Job, settings: Settings, stop: StopRequest, save: SaveRequest, gang: Gang) -> Outcome:
     host = Host(cpu_count(settings), gpu_count(settings))
     say(
         f"host {job.current_host} of {len(job.hosts)}, group {job.current_group}, "
@@ -119,7 +124,7 @@ def _run(job: Job, settings: Settings, stop: StopRequest, gang: Gang) -> Outcome
         environment = script_environment(
             job, settings, host, launch, work / "stop-soon", os.environ
         )
-        return _prepare_and_supervise(job, settings, stop, gang, launch, environment)
+        return _prepare_and_supervise(job, settings, stop, save, gang, launch, environment)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -144,6 +149,7 @@ def script_environment(
         **sagemaker_environment(job, host.cpus, host.gpus, inherited),
         "PYTHONPATH": os.pathsep.join(path),
         "TIDEWHEEL_STOP_FILE": str(stop_file),
+        "TIDEWHEEL_SAVE_FILE": str(stop_file.with_name("save-soon")),
         WAITS_VARIABLE: str(stop_file.with_name("waits")),
         "TIDEWHEEL_GRACE_SECONDS": f"{settings.grace_seconds:g}",
     }
@@ -167,6 +173,7 @@ def _prepare_and_supervise(
     job: Job,
     settings: Settings,
     stop: StopRequest,
+    save: SaveRequest,
     gang: Gang,
     launch: Launch,
     environment: dict[str, str],
@@ -228,6 +235,7 @@ def _prepare_and_supervise(
         grace_seconds=settings.grace_seconds,
         can_save=job.checkpoint_dir is not None,
         serves_until=(lambda: leader in gang.view.ended) if launch.serves else None,
+        on_look=_passing_on(save, gang, job, Path(environment["TIDEWHEEL_SAVE_FILE"])),
     )
     try:
         end = supervisor.run()

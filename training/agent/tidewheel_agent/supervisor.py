@@ -89,9 +89,10 @@ class Supervisor:
         grace_seconds: float,
         can_save: bool,
         serves_until: Callable[[], bool] | None = None,
+        on_look: Callable[[Checkpoint | None], None] = lambda newest: None,
     ) -> None:
         """`serves_until`: the program only serves the leader's script, and ends when this says
-        that the leader has ended."""
+        that the leader has ended. `on_look`: told of the newest checkpoint every second."""
         self._script = script
         self._progress = progress
         self._stop = stop
@@ -102,6 +103,7 @@ class Supervisor:
         self._grace_seconds = grace_seconds
         self._can_save = can_save
         self._serves_until = serves_until
+        self._on_look = on_look
         self._deadline: float | None = None
         self._next_look = 0.0
         self._killed = False
@@ -117,6 +119,7 @@ class Supervisor:
             if time.monotonic() >= self._next_look:
                 newest = self._progress.look()
                 self._tell_of(newest)
+                self._on_look(newest)
                 self._next_look = time.monotonic() + _LOOK_SECONDS
         # Whatever the script left behind would hold the container, and train on unseen.
         self._script.kill()

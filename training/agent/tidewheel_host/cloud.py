@@ -1,4 +1,4 @@
-"""S3 through the AWS CLI, which every Deep Learning AMI brings.
+"""S3 and the log through the AWS CLI, which every Deep Learning AMI brings.
 
 Arguments are lists: no shell sees a name.
 """
@@ -61,16 +61,15 @@ class Cloud:
     def put(self, path: Path, uri: str) -> None:
         self._run("s3", "cp", "--only-show-errors", str(path), uri)
 
-    def keys(self, uri: str) -> list[str]:
+    def keys(self, uri: str, tries: int = _ATTEMPTS) -> list[str]:
         """Keys below a prefix, relative to it, in order."""
-        return sorted(self.sizes(uri))
+        return sorted(self.sizes(uri, tries))
 
-    def sizes(self, uri: str) -> dict[str, int]:
+    def sizes(self, uri: str, tries: int = _ATTEMPTS) -> dict[str, int]:
         """Bytes of each object below a prefix, by its key relative to that."""
         bucket, prefix = split_uri(uri)
-        said = self._run(
-            "s3api", "list-objects-v2", "--bucket", bucket, "--prefix", prefix, "--output", "json"
-        )
+        place = ("--bucket", bucket, "--prefix", prefix)
+        said = self._run("s3api", "list-objects-v2", *place, "--output", "json", tries=tries)
         found = json.loads(said.strip() or "{}").get("Contents") or []
         return {str(item["Key"])[len(prefix) :]: int(item["Size"]) for item in found}
 
@@ -101,6 +100,19 @@ class Cloud:
         if folder.is_dir():
             self._run("s3", "sync", "--only-show-errors", str(folder), uri)
 
+    def create_log_stream(self, group: str, stream: str) -> None:
+        """A stream that is there already is as it should be."""
+        try:
+            self._run("logs", "create-log-stream", *_stream(group, stream), tries=2)
+        except CloudError as error:
+            if "ResourceAlreadyExistsException" not in str(error):
+                raise
+
+    def put_log_events(self, group: str, stream: str, events: Path) -> None:
+        """`events`: a file with a JSON list of {timestamp in milliseconds, message}."""
+        told = ("--log-events", f"file://{events}", "--output", "json")
+        self._run("logs", "put-log-events", *_stream(group, stream), *told, tries=2)
+
     def missing(self, folder: Path, uri: str) -> list[str]:
         """Files of a folder that are not below the prefix with all their bytes, whatever a sync
         said. What is being written (.tmp, or hidden) is not counted."""
@@ -112,6 +124,10 @@ class Cloud:
             for name, size in names.items()
             if there.get(name) != size and not _is_temporary(name)
         )
+
+
+def _stream(group: str, stream: str) -> tuple[str, ...]:
+    return ("--log-group-name", group, "--log-stream-name", stream)
 
 
 def _is_temporary(name: str) -> bool:

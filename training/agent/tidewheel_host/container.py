@@ -30,6 +30,9 @@ class HostJob:
     channels: list[dict[str, Any]]
     hyperparameters: dict[str, str]
     environment: dict[str, str]
+    refills: bool = False
+    """Lost hosts are replaced, and the others stay."""
+    log_group: str = ""
 
 
 def parse_job(text: str) -> HostJob:
@@ -49,11 +52,18 @@ def parse_job(text: str) -> HostJob:
         channels=said["InputDataConfig"],
         hyperparameters=said["HyperParameters"],
         environment=said["Environment"],
+        refills=bool(said.get("refills", False)),
+        log_group=str(said.get("logGroup") or ""),
     )
 
 
-def write_config(base: Path, job: HostJob, hosts: list[str], current: str, interface: str) -> None:
-    """The files of /opt/ml/input/config. Addresses serve as host names: they need no resolving."""
+def write_config(
+    base: Path, job: HostJob, hosts: list[str], current: str, interface: str, number: int = 1
+) -> None:
+    """The files of /opt/ml/input/config. Addresses serve as host names: they need no resolving.
+
+    `number`: of the round, which tells agents of an earlier one from those of this.
+    """
     config = base / "input" / "config"
     config.mkdir(parents=True, exist_ok=True)
     group = {
@@ -70,7 +80,10 @@ def write_config(base: Path, job: HostJob, hosts: list[str], current: str, inter
             "instance_groups": [group],
             "network_interface_name": interface,
         },
-        "hyperparameters.json": job.hyperparameters,
+        "hyperparameters.json": {
+            **job.hyperparameters,
+            **({"tidewheel_round": str(number)} if number > 1 else {}),
+        },
         "inputdataconfig.json": {
             channel["ChannelName"]: {
                 "TrainingInputMode": "File",

@@ -42,7 +42,14 @@ class Metadata:
 
     def taken_back(self) -> bool:
         """Whether EC2 has announced the interruption; an unanswered question counts as no."""
+        return self._says("spot/instance-action")
+
+    def is_in_danger(self) -> bool:
+        """Whether EC2 recommends to rebalance: the interruption is likelier than before."""
+        return self._says("events/recommendations/rebalance")
+
+    def _says(self, path: str) -> bool:
         try:
-            return self.get("spot/instance-action") is not None
+            return self.get(path) is not None
         except OSError:
             return False

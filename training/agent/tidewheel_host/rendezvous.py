@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from .cloud import Cloud, CloudError
@@ -14,9 +15,20 @@ class AloneError(Exception):
 
 
 def meet(
-    cloud: Cloud, uri: str, me: str, address: str, nodes: int, limit_seconds: float
-) -> list[str]:
-    """Addresses of all hosts in the order of ranks; the same on every host."""
+    cloud: Cloud,
+    uri: str,
+    me: str,
+    address: str,
+    nodes: int,
+    limit_seconds: float,
+    *,
+    members: list[str] | None = None,
+    disturbed: Callable[[], bool] = lambda: False,
+) -> list[str] | None:
+    """Addresses of all hosts in the order of ranks; the same on every host.
+
+    `members` names who is awaited; without it any so many hosts are. None when `disturbed`.
+    """
     cloud.write(f"{uri}{me}.json", json.dumps({"address": address}))
     deadline = time.monotonic() + limit_seconds
     met: dict[str, str] = {}
@@ -30,8 +42,11 @@ def meet(
                 text = cloud.read_if_there(f"{uri}{name}")
                 if text is not None:
                     met[name] = str(json.loads(text)["address"])
-        if len(met) >= nodes:
-            return [met[name] for name in sorted(met)[:nodes]]
+        expected = sorted(met)[:nodes] if members is None else [f"{id}.json" for id in members]
+        if len(expected) >= nodes and all(name in met for name in expected):
+            return [met[name] for name in expected]
+        if disturbed():
+            return None
         time.sleep(min(2.0, limit_seconds / 10))
     raise AloneError(f"{len(met)} of {nodes} hosts came within {limit_seconds:.0f} s")
 

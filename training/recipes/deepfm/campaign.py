@@ -70,7 +70,7 @@ class Campaign:
     def is_due(self, step: int, steps_now: int = 1) -> bool:
         """Whether a checkpoint is due after `steps_now` more steps led to `step`."""
         every = self.config.checkpoint_steps
-        late = time.monotonic() - self._saved_at >= self._interval
+        late = time.monotonic() - self._saved_at >= self._interval or tidewheel.save_soon()
         return late or step // every > (step - steps_now) // every or step >= self.total
 
     def save(self, step: int, learnt: Arrays) -> None:

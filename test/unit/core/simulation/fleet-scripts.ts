@@ -32,7 +32,17 @@ export function fleetScriptOf(trainee: Trainee, document: JobDocument): FleetScr
     };
     return [start, save, { at: later, act: finish, event: 'state' }];
   }
-  if (dice < 0.65) return [start, save, ...reclaim(later, now)];
+  // What was refilled finishes, and what could not be has long gone elsewhere by then.
+  const finishRefilled = (fleet: ScriptedFleet) => {
+    if (fleet.members().every((id) => fleet.instanceIds.includes(id))) return;
+    checkpoint(trainee, run, TOTAL_STEPS);
+    for (const id of fleet.members()) {
+      fleet.say(id, { endedAt: now(), exitCode: 0, modelUri });
+      fleet.terminate(id);
+    }
+  };
+  if (dice < 0.65)
+    return [start, save, ...reclaim(later, now), { at: later + 2_000, act: finishRefilled, event: 'state' }];
   if (dice < 0.72)
     return [{ at: 60, act: (fleet) => fleet.instanceIds.forEach((id) => fleet.terminate(id, NO_CAPACITY)) }];
   // Hosts that hang: nobody hears of them.

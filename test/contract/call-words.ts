@@ -1,0 +1,81 @@
+/** The words in which calls.ts says what is called, on which resource. */
+import { layout } from '../../functions/core/layout.ts';
+import { ACCOUNT, REGION } from './intrinsics.ts';
+import type { Call } from './roles.ts';
+
+export const BUCKET = 'arn:aws:s3:::tw-databucket';
+export const TABLE = `arn:aws:dynamodb:${REGION}:${ACCOUNT}:table/tw-table`;
+export const RUN = 'digits-000001';
+const MACHINE = `arn:aws:states:${REGION}:${ACCOUNT}:stateMachine:tidewheel-dev-run`;
+export const regional = (service: string, rest: string): string =>
+  `arn:aws:${service}:${REGION}:${ACCOUNT}:${rest}`;
+export const role = (name: string): string => `arn:aws:iam::${ACCOUNT}:role/${name}`;
+
+export const object = (action: string, key: string): Call => ({ action, resource: `${BUCKET}/${key}` });
+export const read = (key: string): Call => object('s3:GetObject', key);
+export const write = (key: string): Call => object('s3:PutObject', key);
+export const list = (prefix: string): Call => ({
+  action: 's3:ListBucket',
+  resource: BUCKET,
+  context: { 's3:prefix': prefix },
+});
+/** S3 answers 404 for an absent object only to whoever may list the bucket; that question names no prefix. */
+export const learnsOfAbsence: Call = { action: 's3:ListBucket', resource: BUCKET };
+
+/** In the bucket of another region, which must belong to the account: anybody may take a bucket's name. */
+const own = { 'aws:ResourceAccount': ACCOUNT };
+export const away = (action: string, key: string): Call => ({
+  action,
+  resource: `${BUCKET}-eu-west-1/${key}`,
+  context: own,
+});
+export const listsAway: Call = { action: 's3:ListBucket', resource: `${BUCKET}-eu-west-1`, context: own };
+export const jobAway = (action: string): Call => ({
+  action: `sagemaker:${action}`,
+  resource: `arn:aws:sagemaker:eu-west-1:${ACCOUNT}:training-job/digits-000001-a1-abcdef`,
+});
+export const savedAway = (action: string): Call[] => [
+  away(action, `${layout.checkpoints('digits', 'digits-000001')}step-10/state.pt`),
+  away(action, `${layout.models('digits', 'digits-000001')}job/output/model.tar.gz`),
+];
+
+export const items = (...names: ('Get' | 'Put' | 'Update')[]): Call[] =>
+  names.map((name) => ({ action: `dynamodb:${name}Item`, resource: TABLE }));
+export const query: Call = { action: 'dynamodb:Query', resource: TABLE };
+export const index = (name: string): Call => ({
+  action: 'dynamodb:Query',
+  resource: `${TABLE}/index/${name}`,
+});
+
+export const job = (action: string): Call => ({
+  action: `sagemaker:${action}`,
+  resource: regional('sagemaker', `training-job/${RUN}-a1-abcdef`),
+});
+export const consume = (queue: string): Call[] =>
+  ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'].map((name) => ({
+    action: `sqs:${name}`,
+    resource: regional('sqs', queue),
+  }));
+export const start: Call = { action: 'states:StartExecution', resource: MACHINE };
+export const look: Call = {
+  action: 'states:DescribeExecution',
+  resource: regional('states', `execution:tidewheel-dev-run:${RUN}`),
+};
+/** IAM knows no resource for it; the token itself is what cannot be guessed. */
+export const answer: Call = { action: 'states:SendTaskSuccess', resource: '*' };
+export const notify: Call = {
+  action: 'events:PutEvents',
+  resource: regional('events', 'event-bus/default'),
+  // One request carries many events, so the key holds a list: a policy needs ForAllValues.
+  context: { 'events:source': ['tidewheel'] },
+};
+export const passRole = (name: string, service: string): Call => ({
+  action: 'iam:PassRole',
+  resource: role(name),
+  context: { 'iam:PassedToService': service },
+});
+export const log = (name: string): Call => ({
+  action: 'logs:PutLogEvents',
+  resource: regional('logs', `log-group:/aws/lambda/tidewheel-dev-${name}:log-stream:2026/11/21/x`),
+});
+export const ec2 = (action: string): Call => ({ action: `ec2:${action}`, resource: '*' });

@@ -1,0 +1,158 @@
+/** Everything a run on EC2 needs, in one emulator: bucket, table, state machine, the function that answers EC2's events. */
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CloudWatchLogsClient, CreateLogGroupCommand } from '@aws-sdk/client-cloudwatch-logs';
+import { DescribeInstancesCommand, EC2Client } from '@aws-sdk/client-ec2';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { CreateActivityCommand, GetActivityTaskCommand, SFNClient } from '@aws-sdk/client-sfn';
+import { agentPublisher } from '../../../functions/aws/agent.ts';
+import { makeFleetService } from '../../../functions/aws/ec2-fleet-service.ts';
+import { eventBridgeNotifier } from '../../../functions/aws/notifier.ts';
+import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
+import type { TrainingService } from '../../../functions/core/launch/port.ts';
+import { launchAttempt } from '../../../functions/core/launch-attempt.ts';
+import { layout } from '../../../functions/core/layout.ts';
+import { observeAttempt } from '../../../functions/core/observe-attempt.ts';
+import { place } from '../../../functions/core/placement/place.ts';
+import type { MarketSource } from '../../../functions/core/placement/port.ts';
+import { readProgress } from '../../../functions/core/progress.ts';
+import type { ExecutionsGround } from '../../suites/executions.ts';
+import { declarationOf, runOf } from '../../suites/records.ts';
+import { makeExecutions, makeObjectStore, makeRunStore } from '../control-plane/ground.ts';
+import { clientConfiguration } from '../emulator.ts';
+import { deployOnSpotWarning } from './deployed.ts';
+
+export const RUN = 'digits-000001';
+export const LOG_GROUP = '/tidewheel/test/hosts';
+const STATE_MACHINE = 'arn:aws:states:us-east-1:000000000000:stateMachine:none';
+const clock = { now: () => new Date() };
+
+/** The emulator has no SageMaker: here it knows no job, and must not be asked for one. */
+const noSageMaker: TrainingService = {
+  create: () => Promise.reject(new Error('a run on EC2 asked SageMaker for a job')),
+  describe: () => Promise.resolve(undefined),
+  stop: () => Promise.resolve('notFound'),
+};
+
+const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
+const market: MarketSource = {
+  region: 'us-east-1',
+  scores: () => known([{ zoneId: 'use1-az1', score: 8 }]),
+  spotPrices: () =>
+    known([{ instanceType: 'c5.xlarge', zoneId: 'use1-az1', hourlyUsd: 0.08, basis: 'asked' as const }]),
+  zones: () => known([{ zoneId: 'use1-az1', zoneName: 'us-east-1a' }]),
+  onDemandPrices: () =>
+    known([
+      { instanceType: 'c5.xlarge', hourlyUsd: 0.204, basis: 'listed' as const, note: '', ec2HourlyUsd: 0.17 },
+    ]),
+};
+
+export interface GroundOptions {
+  readonly bucket: string;
+  readonly strategy: string;
+  readonly nodes: number;
+  readonly script: string;
+}
+
+export async function makeGround(url: string, options: GroundOptions) {
+  const { bucket, strategy, nodes, script } = options;
+  const ec2 = new EC2Client(clientConfiguration(url));
+  const events = new EventBridgeClient(clientConfiguration(url));
+  const logs = new CloudWatchLogsClient(clientConfiguration(url));
+  await logs.send(new CreateLogGroupCommand({ logGroupName: LOG_GROUP }));
+  const store = await makeObjectStore(url, bucket);
+  const runs = await makeRunStore(url, bucket);
+  const sfn = new SFNClient(clientConfiguration(url));
+  const { activityArn = '' } = await sfn.send(new CreateActivityCommand({ name: 'launches' }));
+  const waiting: ExecutionsGround = await makeExecutions(url, activityArn, async () => {
+    const { taskToken } = await sfn.send(new GetActivityTaskCommand({ activityArn, workerName: 'launch' }));
+    if (taskToken === undefined) throw new Error('no execution waits');
+    return taskToken;
+  });
+  const close = await deployOnSpotWarning(url, {
+    TIDEWHEEL_BUCKET: bucket,
+    TIDEWHEEL_TABLE: bucket,
+    TIDEWHEEL_STATE_MACHINE_ARN: STATE_MACHINE,
+    TIDEWHEEL_EVENT_BUS: 'default',
+  });
+  const deps = {
+    store,
+    runs,
+    clock,
+    market,
+    executions: waiting.executions,
+    notifier: eventBridgeNotifier(events, 'default'),
+    launcher: makeLauncher({ training: noSageMaker, fleets: makeFleetService({ ec2, store, clock }) }),
+    region: 'us-east-1',
+    trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
+    hostProfileArn: 'arn:aws:iam::123456789012:instance-profile/hosts',
+    hostLogGroup: LOG_GROUP,
+    publishAgent: agentPublisher(store, path.join(import.meta.dirname, '../../..')),
+  };
+  const declaration = declarationOf('digits', {
+    training: { strategy },
+    compute: {
+      instanceTypes: ['c5.xlarge'],
+      nodes,
+      launcher: 'ec2',
+      ec2: { image: 'ami-0123456789abcdef0' },
+      vpc: { securityGroupIds: ['sg-01234567'], subnets: [{ id: 'subnet-01234567', zoneId: 'use1-az1' }] },
+    },
+  });
+  const at = clock.now().toISOString();
+  await runs.ensurePipeline('digits', { firstBatch: 1, at });
+  await runs.createRun(runOf('digits', 1, { createdAt: at, updatedAt: at }));
+  await runs.closeBatch(runOf('digits', 1), { at, declaration });
+  await store.writeText(`${layout.shards('digits', RUN)}0.tar`, 'a shard');
+  await store.writeText(`${layout.source('digits')}train.py`, script);
+  await store.writeText(
+    layout.manifest('digits', RUN),
+    JSON.stringify({ shards: [{ name: '0.tar', bytes: 7 }] }),
+  );
+  return { url, ec2, events, logs, waiting, deps, close };
+}
+export type Ground = Awaited<ReturnType<typeof makeGround>>;
+
+/** Place and Launch, as the state machine calls them. */
+export async function launch({ deps, waiting }: Ground, attempt: number): Promise<string> {
+  const placed = await place(deps, { runId: RUN });
+  if (placed.kind !== 'launch') throw new Error(`not placed: ${JSON.stringify(placed)}`);
+  await waiting.executions.start(`launch-${attempt}`, { mode: 'token' });
+  const taskToken = await waiting.tokenOf(`launch-${attempt}`);
+  const { jobName } = await launchAttempt(deps, { runId: RUN, attempt, taskToken });
+  return jobName;
+}
+
+/** Ids of the job's instances that live, in order. */
+export async function instancesOf({ ec2 }: Ground, jobName: string): Promise<string[]> {
+  const { Reservations = [] } = await ec2.send(
+    new DescribeInstancesCommand({ Filters: [{ Name: 'tag:tidewheel:job', Values: [jobName] }] }),
+  );
+  return Reservations.flatMap(({ Instances = [] }) => Instances)
+    .filter(({ State }) => State?.Name === 'running' || State?.Name === 'pending')
+    .flatMap(({ InstanceId }) => InstanceId ?? [])
+    .sort();
+}
+
+export async function look({ deps }: Ground, attempt: number) {
+  const found = await deps.runs.getAttempt(RUN, attempt);
+  if (found === undefined) throw new Error(`attempt ${attempt} is not on record`);
+  return observeAttempt(deps, found);
+}
+
+export const stepOf = async ({ deps }: Ground): Promise<number> =>
+  (await readProgress(deps.store, 'digits', RUN))?.step ?? 0;
+
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  told: () => string = () => '',
+  seconds = 90,
+): Promise<void> {
+  const end = Date.now() + seconds * 1_000;
+  while (Date.now() < end) {
+    if (await holds()) return;
+    await sleep(250);
+  }
+  throw new Error(`not within ${seconds} s: ${what}; ${told()}`);
+}

@@ -1,0 +1,122 @@
+"""Everything that the host prints goes to CloudWatch Logs too, through the AWS CLI.
+
+A log is a help, not a condition: where it cannot be sent, the host trains on and says so once.
+Limits of a call: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from .cloud import Cloud, CloudError
+
+_EVENT_OVERHEAD = 26
+_LARGEST_CALL = 1_000_000
+_MOST_EVENTS = 10_000
+_LONGEST_LINE = 200_000
+_KEPT_BYTES = 8_000_000
+"""What waits while the log cannot be reached; older lines are dropped first."""
+
+
+class HostLog:
+    """Lines go to `echo` at once, and to the log group in calls of many."""
+
+    def __init__(
+        self,
+        cloud: Cloud,
+        group: str,
+        stream: str,
+        *,
+        every_seconds: float = 10.0,
+        echo: Callable[[str], None] = lambda line: print(line, flush=True),
+    ) -> None:
+        self._cloud = cloud
+        self._group = group
+        self._stream = stream
+        self._every_seconds = every_seconds
+        self._echo = echo
+        self._waiting: deque[tuple[int, str]] = deque()
+        self._bytes = 0
+        self._dropped = 0
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._has_stream = False
+        self._complained = False
+        self._thread = threading.Thread(target=self._run, daemon=True, name="log")
+        if group:
+            self._thread.start()
+
+    def write(self, line: str) -> None:
+        self._echo(line)
+        if not self._group:
+            return
+        # CloudWatch refuses an event without text.
+        event = (int(time.time() * 1000), line[:_LONGEST_LINE] or " ")
+        with self._lock:
+            self._waiting.append(event)
+            self._bytes += _size(event)
+            while self._bytes > _KEPT_BYTES:
+                self._bytes -= _size(self._waiting.popleft())
+                self._dropped += 1
+
+    def close(self, limit_seconds: float = 15.0) -> None:
+        """Sends what is left, as far as the time allows."""
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join(limit_seconds)
+
+    def _run(self) -> None:
+        while not self._closing.wait(self._every_seconds):
+            self._flush()
+        self._flush()
+
+    def _flush(self) -> None:
+        while batch := self._take():
+            try:
+                self._send(batch)
+            except CloudError as error:
+                if not self._complained:
+                    self._complained = True
+                    self._echo(f"[tidewheel] log lines do not reach {self._group}: {error}")
+                with self._lock:
+                    self._waiting.extendleft(reversed(batch))
+                    self._bytes += sum(map(_size, batch))
+                return
+
+    def _take(self) -> list[tuple[int, str]]:
+        batch: list[tuple[int, str]] = []
+        size = 0
+        with self._lock:
+            if self._dropped and self._waiting:
+                told = f"[tidewheel] {self._dropped} older lines were dropped"
+                batch.append((self._waiting[0][0], told))
+                self._dropped = 0
+            while self._waiting and len(batch) < _MOST_EVENTS:
+                size += _size(self._waiting[0])
+                if size > _LARGEST_CALL and batch:
+                    break
+                event = self._waiting.popleft()
+                self._bytes -= _size(event)
+                batch.append(event)
+        return batch
+
+    def _send(self, batch: list[tuple[int, str]]) -> None:
+        if not self._has_stream:
+            self._cloud.create_log_stream(self._group, self._stream)
+            self._has_stream = True
+        events = [{"timestamp": at, "message": line} for at, line in batch]
+        with tempfile.TemporaryDirectory() as folder:
+            # In a file: a command line holds 128 KiB an argument.
+            path = Path(folder) / "events.json"
+            path.write_text(json.dumps(events), encoding="utf-8")
+            self._cloud.put_log_events(self._group, self._stream, path)
+
+
+def _size(event: tuple[int, str]) -> int:
+    return len(event[1].encode("utf-8", "replace")) + _EVENT_OVERHEAD
