@@ -142,7 +142,8 @@ def _ray(python: Path, data: Path, trainer: str = "torch", training_hosts: int =
         interrupt_from=10,
         total=352,
         check=_was_prepared_on_helpers,
-        limit_seconds=420.0,
+        # Minutes on a machine with nothing else to do; ten processes of Ray on a busy one take long.
+        limit_seconds=900.0,
     )
 
 

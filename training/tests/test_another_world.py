@@ -17,7 +17,7 @@ from interrupted import run_interrupted, run_whole
 from test_lost_hosts import recipe_of, undisturbed, work
 
 __all__ = ["work"]
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(3600)]
 Change = Callable[[JobOnThisMachine], JobOnThisMachine]
 
 

@@ -15,7 +15,7 @@ from catalogue import CATALOGUE
 from hosts import TRAINING
 from interrupted import Recipe, lose_host, run_whole, same_result
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(3600)]
 # The gang gives a script ten seconds to end by itself and three more to hear SIGTERM; the rest is
 # for a loaded machine.
 WITHIN_SECONDS = 90.0

@@ -44,7 +44,9 @@ export async function pinSource(store: ObjectStore, run: SourceOfRun): Promise<s
       `the source of ${run.runId} (${noted}) was deleted from ${layout.packedSource(run.pipeline, noted)}, and ${run.source} holds another now: put the former files back, or start a new run`,
     );
   }
-  await store.createBytes(layout.packedSource(run.pipeline, packed.digest) + SOURCE_FILE, packed.archive);
+  // Looked for before, so that the next run with the same code sends nothing; created, for another may be as far.
+  if (!(await isThere(store, run.pipeline, packed.digest)))
+    await store.createBytes(layout.packedSource(run.pipeline, packed.digest) + SOURCE_FILE, packed.archive);
   if (noted !== undefined) return noted;
   const note = JSON.stringify({ digest: packed.digest });
   await store.createText(layout.pinnedSource(run.pipeline, run.runId), note);

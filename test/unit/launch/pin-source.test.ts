@@ -50,6 +50,13 @@ it.each([
   expect(store.keys('digits/runs/')).toEqual([]);
 });
 
+it('sends nothing for the next run with the same code', async () => {
+  const store = lay();
+  const digest = await pinSource(store, RUN);
+  const createBytes = () => Promise.reject(new Error('sent again'));
+  expect(await pinSource({ ...store, createBytes }, { ...RUN, runId: 'digits-000002' })).toBe(digest);
+});
+
 it('leaves out what tools leave behind, and the marks of folders', async () => {
   const store = lay();
   const digest = await pinSource(store, RUN);
