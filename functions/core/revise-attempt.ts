@@ -25,7 +25,7 @@ export async function reviseAttempt(
   if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return 'left';
   const run = await deps.runs.getRun(attempt.runId);
   if (run?.declaration?.compute.market !== 'spot-then-on-demand') return 'left';
-  const progress = await newProgress(deps.store, attempt);
+  const progress = await progressOf(deps.store, attempt);
   if (progress === undefined) return 'left';
   const now = deps.clock.now();
   const question = await questionNow(deps, { run, attempt, now });
@@ -40,6 +40,12 @@ export async function reviseAttempt(
 
 const isOver = ({ outcome, takenBackAt }: AttemptRecord): boolean =>
   outcome !== undefined || takenBackAt !== undefined;
+
+/** Work goes as fast on demand as an earlier attempt has shown; a Spot job that may be too slow must show its own pace. */
+async function progressOf(store: ObjectStore, attempt: AttemptRecord): Promise<Progress | undefined> {
+  const own = await newProgress(store, attempt);
+  return attempt.placement.pool.market === 'on-demand' ? (own ?? attempt.progressBefore) : own;
+}
 
 /** Without a checkpoint of its own nothing has been measured of an attempt. */
 async function newProgress(store: ObjectStore, attempt: AttemptRecord): Promise<Progress | undefined> {

@@ -1,9 +1,10 @@
 /** What each pool would probably cost and when it would be done, the change to On-Demand at the end included. */
 import { type Pool, samePool } from '../records.ts';
 import type { BeliefModel, Outlook, Sighting } from './beliefs.ts';
-import { outlookOf } from './beliefs.ts';
+import { outlookOf, trustOf } from './beliefs.ts';
 import type { PoolRecords } from './pool-records.ts';
 import { type Candidate, unitUsd } from './pools.ts';
+import type { ScoreTrust } from './score-trust.ts';
 import { planSpot, type SpotPlan } from './spot-plan.ts';
 import { restartSecondsOn, type WorkEstimate } from './work.ts';
 
@@ -15,6 +16,8 @@ export interface Assessed {
   /** Of the work left here, restarts left out: as expected, and so long that it takes more only once in ten times. */
   readonly workSeconds: number;
   readonly safeWorkSeconds: number;
+  /** Of an On-Demand pool: by how much its cost is lower because the job can go back to Spot. */
+  readonly returnUsd?: number | undefined;
   /** The last refusals in a row that this very pool gave us, and when. */
   readonly refusals: number;
   /** The last was for a limit of the account, which waiting for capacity does not lift. */
@@ -48,11 +51,30 @@ export function assess(candidates: readonly Candidate[], input: AssessInput): re
   const fallbacks = Number.isFinite(cheapest)
     ? input.fallbacks.map((each) => fallbackOf(each, cheapest, input))
     : [];
-  return candidates.map((candidate) =>
-    candidate.pool.market === 'on-demand'
-      ? assessOnDemand(candidate, input)
-      : assessSpot(candidate, input, fallbacks),
+  const trust = trustOf(input.sightings);
+  const onSpot = new Map(
+    candidates
+      .filter(({ pool }) => pool.market === 'spot')
+      .map((each) => [each, assessSpot(each, input, { fallbacks, trust })]),
   );
+  const returnUsd = worthOfReturn([...onSpot.values()], fallbacks);
+  return candidates.map((each) => onSpot.get(each) ?? assessOnDemand(each, input, returnUsd));
+}
+
+/**
+ * What it is worth on demand that the job can go back to Spot, as the plan has it: by the belief of the pool that would
+ * be asked first. Nothing where no score would tell that Spot is back.
+ */
+function worthOfReturn(onSpot: readonly Assessed[], fallbacks: readonly Fallback[]): number {
+  const plan = fallbacks[0]?.plan;
+  const best = onSpot
+    .filter(({ candidate: { closed, score } }) => closed === undefined && score !== undefined)
+    .reduce<Assessed | undefined>(
+      (least, each) => (least && least.expectedCostUsd <= each.expectedCostUsd ? least : each),
+      undefined,
+    );
+  if (plan === undefined || best === undefined) return 0;
+  return Math.max(0, plan.surelyUsd - plan.expectedUsd(best.outlook.belief).onDemand);
 }
 
 /** The change to On-Demand that a Spot attempt can count on. Prices are of the gang. */
@@ -65,18 +87,20 @@ interface Fallback {
   readonly plan: SpotPlan | undefined;
 }
 
-/** One plan for all Spot pools, in seconds of the fallback's own work: its price, and the cheapest Spot beside it. */
-function fallbackOf(
+/** One plan for all Spot pools, or for one, in seconds of the fallback's own work: its price, and the cheapest Spot beside it. */
+export function fallbackOf(
   fallback: Candidate,
   spotUnitUsd: number,
-  { work, secondsLeft, timeUsd }: AssessInput,
+  { work, secondsLeft, timeUsd }: Pick<AssessInput, 'work' | 'secondsLeft' | 'timeUsd'>,
 ): Fallback {
   const hourlyUsd = gangUsd(fallback, fallback.hourlyUsd);
   const workSeconds = safeWorkOf(fallback, work);
+  const expected = workOf(fallback, work);
   const restartSeconds = restartSecondsOn(fallback.pool, work);
   const plan = planSpot({
-    secondsLeft,
-    work: { ...work, workSeconds, restartSeconds },
+    // What it may take longer is no cost that is expected, but slack that cannot be used.
+    secondsLeft: secondsLeft - (workSeconds - expected),
+    work: { ...work, workSeconds: expected, restartSeconds },
     spotUsd: spotUnitUsd / fallback.pace.factor,
     onDemandUsd: hourlyUsd,
     timeUsd,
@@ -101,7 +125,7 @@ export const restartOf = ({ pool, transfer }: Candidate, work: WorkEstimate): nu
   restartSecondsOn(pool, work) + (transfer?.seconds ?? 0);
 
 /** On-Demand is taken to be there, unless it was refused lately: then as long again as it has been refusing. */
-function assessOnDemand(candidate: Candidate, input: AssessInput): Assessed {
+function assessOnDemand(candidate: Candidate, input: AssessInput, returnUsd: number): Assessed {
   const refused = refusalsOf(candidate, input.sightings);
   const workSeconds = workOf(candidate, input.work);
   const billed = workSeconds + restartSecondsOn(candidate.pool, input.work);
@@ -118,7 +142,9 @@ function assessOnDemand(candidate: Candidate, input: AssessInput): Assessed {
     expectedCostUsd:
       costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) +
       (candidate.transfer?.usd ?? 0) +
-      costUsd(input.timeUsd ?? 0, expectedSeconds),
+      costUsd(input.timeUsd ?? 0, expectedSeconds) -
+      returnUsd,
+    returnUsd,
     expectedSeconds,
     workSeconds,
     safeWorkSeconds: safeWorkOf(candidate, input.work),
@@ -135,7 +161,11 @@ const gangUsd = (candidate: Candidate, hourlyUsd: number): number =>
  * does not fit before the latest safe moment is done on demand. The cost is the plan's, made once at the price of the
  * cheapest pool, plus what this pool asks more for the work if all of it is done here.
  */
-function assessSpot(candidate: Candidate, input: AssessInput, fallbacks: readonly Fallback[]): Assessed {
+function assessSpot(
+  candidate: Candidate,
+  input: AssessInput,
+  { fallbacks, trust }: { readonly fallbacks: readonly Fallback[]; readonly trust: ScoreTrust },
+): Assessed {
   const { work, model } = input;
   const restartSeconds = restartSecondsOn(candidate.pool, work);
   const { transfer } = candidate;
@@ -143,6 +173,7 @@ function assessSpot(candidate: Candidate, input: AssessInput, fallbacks: readonl
     sightings: input.sightings,
     score: candidate.score,
     scoreAgeSeconds: candidate.scoreAgeSeconds,
+    trust,
     records: input.records,
     nowMilliseconds: input.nowMilliseconds,
   });
@@ -171,18 +202,14 @@ function assessSpot(candidate: Candidate, input: AssessInput, fallbacks: readonl
     const { plan, hourlyUsd, spotUnitUsd } = fallback;
     return plan === undefined
       ? unplannedUsd + costUsd(hourlyUsd, restSeconds)
-      : plan.costUsd(outlook.belief) +
+      : plan.expectedUsd(outlook.belief).ask +
           costUsd((unit - spotUnitUsd) / candidate.pace.factor, billed) +
           startsUsd(fallback);
   });
-  const vainSeconds = Math.min(ASKED_IN_VAIN_SECONDS, billed);
-  const inVain =
-    (1 - outlook.chanceUp) * costUsd(gangUsd(candidate, candidate.onDemandHourlyUsd) + timeUsd, vainSeconds);
   return {
     candidate,
     outlook,
-    expectedCostUsd:
-      inVain + (transfer?.usd ?? 0) + (options.length > 0 ? Math.min(...options) : unplannedUsd),
+    expectedCostUsd: (transfer?.usd ?? 0) + (options.length > 0 ? Math.min(...options) : unplannedUsd),
     expectedSeconds,
     workSeconds,
     safeWorkSeconds: safeWorkOf(candidate, work),
@@ -203,12 +230,6 @@ function shareOnSpot(
   const waitIfDown = chanceUp < 1 ? waitSeconds / (1 - chanceUp) : 0;
   return chanceUp * within(runningSeconds) + (1 - chanceUp) * within(waitIfDown + runningSeconds);
 }
-
-/**
- * Asking where nothing is costs so much time (the patience of a waiting job), which no price of an hour shows. It is
- * counted as if On-Demand had run instead, but never as more than all that is left: a stated value, not a fit.
- */
-const ASKED_IN_VAIN_SECONDS = 600;
 
 /** 1, 2, 4, ... minutes, a quarter of an hour at most; for a limit of the account 15, 30, 60, ... minutes, four hours at most. */
 export const backoffSeconds = ({ refusals, quota }: Pick<Assessed, 'refusals' | 'quota'>): number =>

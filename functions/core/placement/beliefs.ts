@@ -12,8 +12,9 @@ import {
   type RegimeTable,
   transition,
 } from '../policy/regimes.ts';
-import type { AttemptRecord, Pool } from '../records.ts';
+import { type AttemptRecord, type Placement, type Pool, samePool } from '../records.ts';
 import { longRunShare, meanUpSeconds, type PoolRecord, type PoolRecords, recordFor } from './pool-records.ts';
+import { type ScoreTrust, scoreTrust } from './score-trust.ts';
 
 /** Something seen of capacity at a time. */
 export interface Sighting {
@@ -28,6 +29,8 @@ export interface Sighting {
   readonly quota?: true | undefined;
   /** lost: we had it and it was taken away; refused: we asked and were not given it. */
   readonly seen: 'up' | 'lost' | 'refused';
+  /** The placement score under which it was asked, on the first sighting of an attempt. */
+  readonly score?: number | undefined;
 }
 
 export interface Outlook {
@@ -52,22 +55,30 @@ export function sightingsOf(attempts: readonly AttemptRecord[]): readonly Sighti
     const { outcome } = attempt;
     if (!outcome) return [];
     const end = outcome.endedAt ?? attempt.updatedAt;
-    const start = outcome.startedAt === undefined ? [] : [at(outcome.startedAt, 'up')];
+    const score = scoreOf(attempt.placement);
+    const start = outcome.startedAt === undefined ? [] : [{ ...at(outcome.startedAt, 'up'), score }];
+    const refused = (): Sighting => ({ ...at(end, 'refused'), ...(start.length === 0 && { score }) });
     if (outcome.kind === 'capacity')
-      return [...start, { ...at(end, 'refused'), ...(outcome.quota && { quota: outcome.quota }) }];
+      return [...start, { ...refused(), ...(outcome.quota && { quota: outcome.quota, score: undefined }) }];
     if (outcome.kind === 'interrupted') return [...start, at(end, 'lost')];
     // Recalled from a pool that was well: it was there to the end.
     if (outcome.kind !== 'recalled' && attempt.takenBackAt !== undefined)
-      return [...start, at(end, start.length > 0 ? 'lost' : 'refused')];
+      return [...start, start.length > 0 ? at(end, 'lost') : refused()];
     return start.length === 0 ? [] : [...start, at(end, 'up')];
   });
 }
 
-/** The chance of a score-10 gang being refused and of a score-1 gang being given; a stated assumption, not a fit. */
-const scoreLikelihood = (score: number): { readonly up: number; readonly down: number } => {
-  const share = Math.min(0.95, Math.max(0.05, (score - 0.5) / 10));
-  return { up: share, down: 1 - share };
-};
+/** The score of the pool that was chosen. */
+export const scoreOf = ({ considered, pool }: Placement): number | undefined =>
+  considered.find((each) => samePool(each.pool, pool))?.score;
+
+/** What sightings say of scores. */
+export const trustOf = (sightings: readonly Sighting[]): ScoreTrust =>
+  scoreTrust(
+    sightings.flatMap(({ score, market, seen }) =>
+      score === undefined || market !== 'spot' ? [] : [{ score, had: seen === 'up' }],
+    ),
+  );
 
 /** Stated assumptions, not fits. */
 const SAME_FAMILY_AND_ZONE = 0.7;
@@ -155,6 +166,7 @@ export interface Seen {
   /** As recentSightings gives them. */
   readonly sightings: readonly Sighting[];
   readonly score?: number | undefined;
+  readonly trust?: ScoreTrust | undefined;
   /** How old the score is; absent: of this moment. */
   readonly scoreAgeSeconds?: number | undefined;
   /** Of the weeks before the sightings. */
@@ -171,6 +183,8 @@ interface News {
   readonly struck?: number;
 }
 
+const UNTRIED = scoreTrust([]);
+
 export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
   const record = recordFor(seen.records, pool);
   const scoredAt = seen.nowMilliseconds - (seen.scoreAgeSeconds ?? 0) * 1_000;
@@ -185,7 +199,7 @@ export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
       return [{ at, up: against, down: 1, ...(isNeighbours && { struck: weight }) }];
     })
     .slice(-MAXIMUM_SIGHTINGS);
-  const score = seen.score === undefined ? [] : [{ at: scoredAt, ...scoreLikelihood(seen.score) }];
+  const score = seen.score === undefined ? [] : [{ at: scoredAt, ...(seen.trust ?? UNTRIED)(seen.score) }];
   let belief: Belief = tilted(model, model.start, record, 1);
   let clock: number | undefined;
   for (const news of [...related, ...score].toSorted((a, b) => a.at - b.at)) {

@@ -141,6 +141,15 @@ function pick(assessed: readonly Assessed[], situation: Situation): Assessed | u
   return best ?? fastestOnDemand(assessed);
 }
 
+/** The Spot pool that a run would be moved to now: allowed, not at rest, and expected to cost least. */
+export function spotToAsk(situation: Situation): Assessed | undefined {
+  const open = assessAll(situation).filter(
+    (each) => each.candidate.pool.market === 'spot' && restSeconds(each, situation) <= 0,
+  );
+  const best = pick(open, situation);
+  return best !== undefined && best.candidate.pool.market === 'spot' ? best : undefined;
+}
+
 /** Where nothing ends in time for sure, what may be the least late. */
 const fastestOnDemand = (assessed: readonly Assessed[]): Assessed | undefined =>
   assessed

@@ -2,13 +2,14 @@
 import { familyOf } from '../catalog/catalog.ts';
 import type { AttemptRecord } from '../records.ts';
 import type { RunStore } from '../run-store.ts';
-import type { Sighting } from './beliefs.ts';
+import { type Sighting, scoreOf } from './beliefs.ts';
 import type { Encounter } from './market-history.ts';
 
 /** undefined while the attempt goes on: nothing has been met yet that would not change. */
 export function encounterOf(attempt: AttemptRecord): Encounter | undefined {
   const { outcome, placement } = attempt;
   if (outcome === undefined) return undefined;
+  const score = scoreOf(placement);
   const { instanceType, zoneId, market, region } = placement.pool;
   const launcher = placement.pool.launcher ?? attempt.launcher;
   return {
@@ -21,6 +22,7 @@ export function encounterOf(attempt: AttemptRecord): Encounter | undefined {
     ...(launcher === undefined ? {} : { launcher }),
     ...(outcome.quota === undefined ? {} : { quota: outcome.quota }),
     nodes: placement.topology.nodes,
+    ...(score === undefined ? {} : { score }),
     askedAt: attempt.createdAt,
     startedAt: outcome.startedAt,
     endedAt: outcome.endedAt ?? attempt.updatedAt,
@@ -47,7 +49,7 @@ function endOf(kind: NonNullable<AttemptRecord['outcome']>['kind'], started: boo
 /** What the encounters of other runs say of capacity, in the words that beliefs are made from. */
 export const sightingsFrom = (encounters: readonly Encounter[]): readonly Sighting[] =>
   encounters.flatMap((met) => {
-    const { instanceType, zoneId, market, region, launcher, quota, startedAt, endedAt, end } = met;
+    const { instanceType, zoneId, market, region, launcher, quota, score, startedAt, endedAt, end } = met;
     const at = (time: string, seen: Sighting['seen']): Sighting => ({
       atMilliseconds: Date.parse(time),
       instanceType,
@@ -58,7 +60,8 @@ export const sightingsFrom = (encounters: readonly Encounter[]): readonly Sighti
       ...(quota !== undefined && seen === 'refused' ? { quota } : {}),
       seen,
     });
-    const start = startedAt === undefined ? [] : [at(startedAt, 'up')];
+    const start = startedAt === undefined ? [] : [{ ...at(startedAt, 'up'), score }];
+    if (end === 'refused') return [...start, { ...at(endedAt, end), score }];
     if (end !== 'kept') return [...start, at(endedAt, end)];
     return start.length === 0 ? [] : [...start, at(endedAt, 'up')];
   });

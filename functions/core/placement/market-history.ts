@@ -34,6 +34,8 @@ export interface Encounter {
   /** Refused for an account's limit. */
   readonly quota?: true | undefined;
   readonly nodes: number;
+  /** The placement score that it was asked under. */
+  readonly score?: number | undefined;
   readonly askedAt: string;
   /** Absent when capacity was never had. */
   readonly startedAt?: string | undefined;

@@ -3,16 +3,19 @@
  * more, and an On-Demand job whose rest is expected to be clearly cheaper on Spot. Decided from the newest checkpoint,
  * by the placement's own code; the stop lets the script save, and where it goes on is again `place`'s decision.
  */
+
+import { ON_DEMAND } from '../policy/actions.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS, type StopReason } from '../policy/running.ts';
 import { type AttemptRecord, type Pool, type Progress, samePool } from '../records.ts';
-import { safeWorkOf, workOf } from './assess.ts';
-import { assessAll, choosePlacement } from './choose.ts';
+import { fallbackOf, safeWorkOf } from './assess.ts';
+import { spotToAsk } from './choose.ts';
 import type { Candidate } from './pools.ts';
+import { unitUsd } from './pools.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
 
 export interface RunningCampaign {
   readonly attempt: AttemptRecord;
-  /** The newest complete checkpoint. */
+  /** The newest complete checkpoint; on demand that of an attempt before will do. */
   readonly progress: Progress;
   /** Since when it has been training, start-up left out. */
   readonly trainingSince: Date;
@@ -21,8 +24,6 @@ export interface RunningCampaign {
   readonly question: PlacementInput;
 }
 
-/** A start must have paid for itself before it is given up. */
-const LEAST_TRAINING_SECONDS = 1_800;
 /** On-Demand is held; it is not given up for Spot that is more likely gone than there. */
 const LEAST_CHANCE = 0.5;
 /** Of the time since the newest checkpoint so much is believed to be work that the stop will save. */
@@ -31,8 +32,7 @@ const MOST_UNSAVED_SECONDS = 3_600;
 export function revise(campaign: RunningCampaign): StopReason {
   const { attempt, question } = campaign;
   if (question.compute.market !== 'spot-then-on-demand') return undefined;
-  const input = asIfEnded(campaign);
-  const situation = situationOf(input);
+  const situation = situationOf(asIfEnded(campaign));
   const here = situation.candidates.find(
     ({ pool, topology }) =>
       samePool(pool, attempt.placement.pool) && topology.nodes === attempt.placement.topology.nodes,
@@ -40,7 +40,7 @@ export function revise(campaign: RunningCampaign): StopReason {
   if (here === undefined || situation.work.basis !== 'measured') return undefined;
   return attempt.placement.pool.market === 'spot'
     ? tooSlow(campaign, situation, here)
-    : cheaperOnSpot(campaign, { input, situation, here });
+    : cheaperOnSpot(campaign, situation, here);
 }
 
 /** The question that `place` would be put if the job had just been stopped and had saved. */
@@ -85,33 +85,28 @@ function tooSlow(campaign: RunningCampaign, situation: Situation, here: Candidat
   return { cause: 'deadline', why };
 }
 
-/** A move must save as much again as the start that it costs. */
-function cheaperOnSpot(
-  campaign: RunningCampaign,
-  {
-    input,
-    situation,
-    here,
-  }: { readonly input: PlacementInput; readonly situation: Situation; readonly here: Candidate },
-): StopReason {
-  const { now, trainingSince, question } = campaign;
+/**
+ * By the same values as the choice of an attempt: asking for Spot now, the save and both starts included, against going on
+ * here until Spot is seen to be back another time.
+ */
+function cheaperOnSpot(campaign: RunningCampaign, situation: Situation, here: Candidate): StopReason {
+  const { question } = campaign;
   const { work, slackSeconds, marginSeconds } = situation;
-  if (now.getTime() - trainingSince.getTime() < LEAST_TRAINING_SECONDS * 1_000) return undefined;
   if (question.attempts.length + 2 >= question.limits.attempts) return undefined;
   if (slackSeconds - work.restartSeconds - marginSeconds < SAVE_SECONDS) return undefined;
-  const decision = choosePlacement(input);
-  if (decision.kind !== 'launch' || decision.placement.pool.market !== 'spot') return undefined;
-  const { pool, topology } = decision.placement;
-  const there = assessAll(situation).find(
-    ({ candidate }) => samePool(candidate.pool, pool) && candidate.topology.nodes === topology.nodes,
-  );
+  const unsaved = unsavedSeconds(campaign) / here.pace.factor;
+  const saved = { ...situation, work: { ...work, workSeconds: Math.max(0, work.workSeconds - unsaved) } };
+  // Nearly done: ticks are too coarse to tell what a move would save.
+  if (saved.work.workSeconds <= 2 * (work.restartSeconds + SAVE_SECONDS)) return undefined;
+  const there = spotToAsk(saved);
   if (there === undefined || there.outlook.chanceUp < LEAST_CHANCE) return undefined;
-  const moved = there.expectedCostUsd;
-  const hourlyUsd = here.hourlyUsd * here.topology.nodes + here.helpersHourlyUsd + situation.timeUsd;
-  const stayUsd = (hourlyUsd * Math.max(0, workOf(here, work) - unsavedSeconds(campaign))) / 3_600;
-  const startUsd = (hourlyUsd * (work.restartSeconds + SAVE_SECONDS)) / 3_600;
-  if (stayUsd - moved < startUsd) return undefined;
-  const why = `is moved to Spot (${nameOf(pool)}), where the rest is expected to cost $${moved.toFixed(2)} instead of $${stayUsd.toFixed(2)}: stopped after a save`;
+  const { candidate, outlook } = there;
+  const { plan, hourlyUsd } = fallbackOf(here, unitUsd(candidate, candidate.hourlyUsd), saved);
+  if (plan === undefined) return undefined;
+  const { ask, onDemand } = plan.expectedUsd(outlook.belief, ON_DEMAND);
+  const movedUsd = ask + (hourlyUsd * SAVE_SECONDS) / 3_600;
+  if (movedUsd >= onDemand) return undefined;
+  const why = `is moved to Spot (${nameOf(candidate.pool)}), where the rest is expected to cost $${movedUsd.toFixed(2)} instead of $${onDemand.toFixed(2)}: stopped after a save`;
   return { cause: 'spot', why };
 }
 

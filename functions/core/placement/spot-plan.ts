@@ -1,6 +1,7 @@
 /** What a campaign is expected to cost that starts on Spot now: the plan of functions/core/policy at today's numbers. */
 
-import { type Action, IDLE, SPOT } from '../policy/actions.ts';
+import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
+import { offers } from '../policy/decide.ts';
 import drawn from '../policy/lattice-600.json' with { type: 'json' };
 import { marketModel } from '../policy/market-model.ts';
 import { makePlan } from '../policy/plan.ts';
@@ -26,8 +27,18 @@ export interface SpotPlanInput {
 }
 
 export interface SpotPlan {
-  /** Expected USD to the end when Spot is asked for now in a pool of which this is believed. */
-  costUsd(belief: Belief): number;
+  /** Expected USD to the end of each course of action while nothing runs, or while On-Demand does. */
+  expectedUsd(belief: Belief, runs?: typeof IDLE | typeof ON_DEMAND): CourseUsd;
+  /** On demand from now to the end, a start included. */
+  readonly surelyUsd: number;
+}
+
+/** Infinite where a course is not safe. */
+export interface CourseUsd {
+  /** Spot is asked for now, in a pool of which this is believed. */
+  readonly ask: number;
+  /** On-Demand now, and Spot again when it is seen to be back. */
+  readonly onDemand: number;
 }
 
 /** undefined when less than two ticks are left or On-Demand would be late already: nothing is left to plan. */
@@ -38,15 +49,16 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
   // The tick follows from the work alone: with more time left the plan must not become a coarser one.
   const together = Math.max(1, Math.ceil((workSeconds * HORIZON_WORKS) / TICK_SECONDS / MAXIMUM_TICKS));
   const tickSeconds = TICK_SECONDS * together;
-  const ticksLeft = Math.min(MAXIMUM_TICKS, Math.floor(secondsLeft / tickSeconds));
-  const slack = ticksLeft * tickSeconds - workSeconds;
+  const seconds = Math.min(MAXIMUM_TICKS * tickSeconds, secondsLeft);
+  const ticksLeft = seconds / tickSeconds;
+  const slack = seconds - workSeconds;
   if (ticksLeft < 2 || slack < restartSeconds) return undefined;
   const plan = makePlan(
     { upStates: model.lattice.upStates, step: power(model.lattice.step, together) },
     {
       tickSeconds,
       workSeconds,
-      deadlineSeconds: ticksLeft * tickSeconds,
+      deadlineSeconds: Math.ceil(ticksLeft) * tickSeconds,
       restartSeconds,
       spotUsd,
       onDemandUsd,
@@ -54,25 +66,29 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
     },
     { cellsPerTick: 2 },
   );
-  const owed = Math.max(0, restartSeconds - tickSeconds);
   const surelyUsd = (onDemandUsd * (workSeconds + restartSeconds)) / 3_600;
-  const after = (ran: Action, left: number, belief: Belief): number => {
-    const finished = left >= (ticksLeft - 1) * tickSeconds;
-    const value = finished
-      ? 0
-      : plan.value(ticksLeft - 1, { ran, slack: left, debt: ran === SPOT ? owed : 0 }, model.weights(belief));
-    return Math.min(value, surelyUsd);
-  };
-  const firstTickSeconds = Math.min(tickSeconds, workSeconds + restartSeconds);
-  const firstTickUsd = (spotUsd * firstTickSeconds) / 3_600;
+  // The plan bills whole ticks; of a job that ends within its first one the rest is not billed.
+  const overbilled = (hourlyUsd: number): number =>
+    (hourlyUsd * Math.max(0, tickSeconds - workSeconds - restartSeconds)) / 3_600;
   return {
-    costUsd(belief) {
-      const up = chanceUp(belief);
-      const given = firstTickUsd + after(SPOT, slack - restartSeconds, observe(belief, 1, 0));
-      // Where there is no capacity the job waits inside SageMaker, at no cost but time.
-      const refused =
-        (timeUsd * tickSeconds) / 3_600 + after(IDLE, slack - tickSeconds, observe(belief, 0, 1));
-      return up * given + (1 - up) * refused;
+    surelyUsd,
+    expectedUsd(belief, runs = IDLE) {
+      const chance = chanceUp(belief);
+      const sight = {
+        chance,
+        ifThere: model.weights(observe(belief, 1, 0)),
+        ifNot: model.weights(observe(belief, 0, 1)),
+      };
+      const known = offers(plan, { ticksLeft, slack, runs, debt: 0 }, sight);
+      const of = (action: Action, overbilledUsd: number): number => {
+        const offer = known.find((each) => each.action === action);
+        return Math.min(surelyUsd, offer === undefined ? surelyUsd : offer.expectedUsd - overbilledUsd);
+      };
+      // Where Spot is surely gone, to ask for it is to wait.
+      return {
+        ask: chance > 0 ? of(SPOT, chance * overbilled(spotUsd)) : of(IDLE, 0),
+        onDemand: of(ON_DEMAND, overbilled(onDemandUsd)),
+      };
     },
   };
 }

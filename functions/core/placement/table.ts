@@ -107,23 +107,11 @@ const transferShare = ({ candidate: { transfer } }: Assessed): string =>
 
 /** Why this pool, in one sentence, with whatever the market did not say. */
 export function describeAction(chosen: Assessed, situation: Situation): string {
-  const { candidate, outlook } = chosen;
-  const { work, slackSeconds, marginSeconds, input } = situation;
+  const { candidate } = chosen;
+  const { work, slackSeconds, input } = situation;
   const slack = `${hours(chosen.workSeconds)} of work left (${work.basis}${spread(chosen)}), ${hours(slackSeconds)} of slack`;
   const parts = [slack];
-  if (candidate.pool.market === 'spot') {
-    parts.push(
-      `Spot is there now with a chance of ${Math.round(outlook.chanceUp * 100)} % and expected to last ${hours(outlook.upSeconds)}`,
-    );
-  } else if (input.compute.market === 'on-demand') {
-    parts.push('the pipeline asks for On-Demand');
-  } else {
-    parts.push(
-      slackSeconds < work.restartSeconds + marginSeconds
-        ? 'the latest safe moment for On-Demand has come'
-        : 'On-Demand is expected to cost no more than Spot',
-    );
-  }
+  parts.push(...aboutMarket(chosen, situation));
   parts.push(...aboutHelpers(chosen, situation));
   if (candidate.transfer)
     parts.push(
@@ -145,6 +133,27 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
 }
 
 const known = ({ priceNote }: Transfer): string => (priceNote === undefined ? '' : ` (${priceNote})`);
+
+/** Why Spot, or why On-Demand. */
+function aboutMarket(
+  { candidate, outlook, returnUsd = 0 }: Assessed,
+  situation: Situation,
+): readonly string[] {
+  const { work, slackSeconds, marginSeconds, input } = situation;
+  if (candidate.pool.market === 'spot')
+    return [
+      `Spot is there now with a chance of ${Math.round(outlook.chanceUp * 100)} % and expected to last ${hours(outlook.upSeconds)}`,
+    ];
+  if (input.compute.market === 'on-demand') return ['the pipeline asks for On-Demand'];
+  return [
+    slackSeconds < work.restartSeconds + marginSeconds
+      ? 'the latest safe moment for On-Demand has come'
+      : 'On-Demand is expected to cost no more than Spot',
+    ...(returnUsd < 0.005
+      ? []
+      : [`back to Spot when scores say that it is there, which saves $${returnUsd.toFixed(2)}`]),
+  ];
+}
 
 function aboutHelpers({ candidate }: Assessed, { input, workload }: Situation): readonly string[] {
   const { helpersHourlyUsd, topology, pool } = candidate;

@@ -66,7 +66,8 @@ export function controller(
     pool = sight(pool, candidate !== undefined);
     // With capacity at hand what counts is how long that zone has had it; without, how long all have been without.
     const weights = model.weights((candidate === undefined ? undefined : zones[candidate]) ?? pool);
-    const best = offers(plan, { ...moment, hasSpot: candidate !== undefined, weights })[0];
+    const sees = { chance: candidate === undefined ? 0 : 1, ifThere: weights, ifNot: weights };
+    const best = offers(plan, { ...moment, ...slackAt(plan, moment) }, sees)[0];
     const action = best?.action ?? IDLE;
     if (action !== SPOT || candidate === undefined) return { action, zone: moment.zone };
     const settled = moment.runs === SPOT && moment.debt === 0;

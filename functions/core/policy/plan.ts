@@ -48,6 +48,7 @@ export interface Plan {
   readonly job: Job;
   /**
    * Expected USD from the end of a tick: `ticksLeft` remain, and the market's next state is weighed by `weights`.
+   * Between two whole numbers of ticks it is linear, at the same slack.
    * Infinite where the work cannot be done in time any more.
    */
   value(ticksLeft: number, end: TickEnd, weights: readonly number[]): number;
@@ -66,8 +67,13 @@ export function makePlan(chain: MarketChain, job: Job, options: PlanOptions): Pl
     chain,
     job,
     value: (ticksLeft, end, weights) => {
-      const layer = layers[ticksLeft];
-      return layer === undefined ? 0 : weighted(layer, { rows, cellSeconds }, end, weights);
+      const whole = Math.floor(ticksLeft + 1e-9);
+      const part = ticksLeft - whole;
+      const at = (ticks: number): number => {
+        const layer = layers[ticks];
+        return layer === undefined ? 0 : weighted(layer, { rows, cellSeconds }, end, weights);
+      };
+      return part < 1e-9 ? at(whole) : (1 - part) * at(whole) + part * at(whole + 1);
     },
   };
 }

@@ -92,13 +92,22 @@ describe('with slack', () => {
 });
 
 describe('without slack', () => {
-  it('changes to On-Demand at the latest safe moment, not before', () => {
+  it('changes to On-Demand at the latest safe moment, and without scores not before', () => {
+    const unscored = market({ scores: [] });
     const six = 6 * 3_600;
     const restart = 300;
     const margin = 900;
     const latest = 24 - (six + 2 * restart + margin) / 3_600;
-    expect(place({ now: hoursLater(latest - 0.01) }).pool.market).toBe('spot');
-    expect(place({ now: hoursLater(latest + 0.01) }).pool.market).toBe('on-demand');
+    expect(place({ now: hoursLater(latest - 0.01), market: unscored }).pool.market).toBe('spot');
+    expect(place({ now: hoursLater(latest + 0.01), market: unscored }).pool.market).toBe('on-demand');
+  });
+
+  it('changes sooner where scores would tell that Spot is back, and says what that saves', () => {
+    const gone = market({ scores: ZONES.map((zoneId) => ({ zoneId, score: 1 })) });
+    const early = place({ now: hoursLater(16.5), market: gone });
+    expect(early.pool.market).toBe('on-demand');
+    expect(early.reason).toMatch(/back to Spot when scores say that it is there, which saves \$\d/);
+    expect(place({ now: hoursLater(16.5), market: market({ scores: [] }) }).pool.market).toBe('spot');
   });
 
   it('keeps alternatives when On-Demand itself is refused', () => {

@@ -46,7 +46,10 @@ describe('patience', () => {
       startedAt: hoursLater(0),
       endedAt: hoursLater(7),
     });
-    const more = { attempts: [{ ...trained, progressAfter: progress(50, 7 * 3_600) }] };
+    const more = {
+      attempts: [{ ...trained, progressAfter: progress(50, 7 * 3_600) }],
+      market: market({ scores: [] }),
+    };
     expect(decide({ patienceHours: 2 }, 8.2, 6, more).pool.market).toBe('spot');
     expect(decide({ patienceHours: 2 }, 9.2, 6, more).pool.market).toBe('on-demand');
   });
