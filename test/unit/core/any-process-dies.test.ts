@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { violations } from './simulation/facts.ts';
 import { live } from './simulation/history.ts';
+import { PIPELINE } from './simulation/world.ts';
 
 /** The same histories each time; TIDEWHEEL_HISTORIES=2000 TIDEWHEEL_SEED=$RANDOM looks at others. */
 const numRuns = Number(process.env['TIDEWHEEL_HISTORIES'] ?? 50);
@@ -25,5 +26,20 @@ describe('a run in any weather', () => {
       }),
       { numRuns, seed, endOnFailure: true },
     );
+  }, 300_000);
+
+  it('does so where each attempt may go to either, and both are used', async () => {
+    const used = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), async (history) => {
+        const lived = await live(history, 'cheapest');
+        expect(await violations(lived)).toEqual([]);
+        for (const { runId } of await lived.world.runs.listRuns(PIPELINE, 1_000))
+          for (const { launcher = 'sagemaker' } of await lived.world.runs.listAttempts(runId))
+            used.add(launcher);
+      }),
+      { numRuns: Math.ceil(numRuns / 3), seed, endOnFailure: true },
+    );
+    expect(used).toEqual(new Set(['sagemaker', 'ec2']));
   }, 300_000);
 });

@@ -4,14 +4,16 @@ import { FINISHED } from '../../../../functions/core/records.ts';
 import { MARKER } from './lambdas.ts';
 import { createWorld, declarationKey, PIPELINE, type World } from './world.ts';
 
-const ON_EC2 = `, launcher: ec2, ec2: { image: ami-0123456789abcdef0 },
+const onEc2 = (launcher: string) => `, launcher: ${launcher}, ec2: { image: ami-0123456789abcdef0 },
   vpc: { securityGroupIds: [sg-01234567], subnets: [{ id: subnet-01234567, zoneId: use1-az1 }] }`;
 
-const declarationFor = (launcher: 'sagemaker' | 'ec2') => `
+type Launcher = 'sagemaker' | 'ec2' | 'cheapest';
+
+const declarationFor = (launcher: Launcher) => `
 name: ${PIPELINE}
 settle: { quietSeconds: 60, maximumWaitSeconds: 900, marker: ${MARKER} }
 training: { strategy: ddp }
-compute: { instanceTypes: [g5.xlarge], nodes: 2${launcher === 'ec2' ? ON_EC2 : ''} }
+compute: { instanceTypes: [g5.xlarge], nodes: 2${launcher === 'sagemaker' ? '' : onEc2(launcher)} }
 limits: { attempts: 12, maximumRunSeconds: 7200, deadlineHours: 14 }
 `;
 
@@ -32,9 +34,11 @@ export interface History {
   readonly promised: readonly string[];
 }
 
-export async function live(seed: number, launcher: 'sagemaker' | 'ec2' = 'sagemaker'): Promise<History> {
+export async function live(seed: number, launcher: Launcher = 'sagemaker'): Promise<History> {
   const declaration = declarationFor(launcher);
-  const world = createWorld(seed, WEATHER[seed % WEATHER.length] ?? 0);
+  // Where either may be chosen, SageMaker is the cheaper one in every other history.
+  const ec2Usd = launcher === 'cheapest' && seed % 2 === 1 ? 1.75 : undefined;
+  const world = createWorld(seed, WEATHER[seed % WEATHER.length] ?? 0, ec2Usd);
   const { loop, clock, random, chaos } = world;
   const promised: string[] = [];
   put(world, declarationKey, declaration);

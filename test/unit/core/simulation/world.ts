@@ -27,7 +27,10 @@ const HISTORY_LIMIT = 3_000;
 
 export type World = ReturnType<typeof createWorld>;
 
-export function createWorld(seed: number, rate: number) {
+/** What EC2 asks for an hour on demand, SageMaker asking 1.40. */
+const EC2_USD = 1.1;
+
+export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
   const random = seeded(seed);
   const clock = fakeClock();
   const loop = simulatedLoop(clock, random);
@@ -71,7 +74,7 @@ export function createWorld(seed: number, rate: number) {
     notifier,
     runs: watched(memoryRunStore(), { broken, random, chaos }),
     schedules: memorySchedules(),
-    market: marketOf(),
+    market: marketOf(ec2Usd),
     training: {
       ...training,
       stop: (name) => {
@@ -224,7 +227,7 @@ function watched(
   };
 }
 
-function marketOf(): MarketSource {
+function marketOf(ec2HourlyUsd: number): MarketSource {
   const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
   return {
     region: 'us-east-1',
@@ -234,7 +237,7 @@ function marketOf(): MarketSource {
     zones: () => known([{ zoneId: 'use1-az1', zoneName: 'us-east-1a' }]),
     onDemandPrices: () =>
       known([
-        { instanceType: 'g5.xlarge', hourlyUsd: 1.4, basis: 'listed' as const, note: '', ec2HourlyUsd: 1.1 },
+        { instanceType: 'g5.xlarge', hourlyUsd: 1.4, basis: 'listed' as const, note: '', ec2HourlyUsd },
       ]),
   };
 }
