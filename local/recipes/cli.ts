@@ -15,7 +15,7 @@ import { type Row, rowSchema, tableOf } from './table.ts';
 const HELP = `npm run recipes [-- OPTIONS] [NAME...]
   --all      also those that need an environment of their own (.venv-tf, .venv-ray, .venv-horovod: made on demand)
   --seed N   seed of the interruptions (7)
-  --write    put the table into docs/strategies.md
+  --write    put the table into docs/strategies.md; with --all, as the page has a row for each
   --list     print the names`;
 
 const words = {
@@ -90,6 +90,8 @@ function choose(known: readonly Entry[], names: readonly string[], all: boolean)
 
 async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = readCommandLine(args, words);
+  if (values.write && (!values.all || positionals.length > 0))
+    throw new UsageError(['--write needs --all and no names: the rows of the others would be lost']);
   const chosen = choose(await entries(), positionals, values.all);
   if (values.list) {
     print(chosen.map(({ name }) => name).join('\n'));
