@@ -142,7 +142,7 @@ def _ray(python: Path, data: Path, trainer: str = "torch", training_hosts: int =
         interrupt_from=10,
         total=352,
         check=_was_prepared_on_helpers,
-        # Minutes on a machine with nothing else to do; ten processes of Ray on a busy one take long.
+        # Minutes on an idle machine; on a busy one the ten processes of Ray take long.
         limit_seconds=900.0,
     )
 
