@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
+import { copiedBytes, copyAnswer } from './copy-part.ts';
 import { type Call, failure, type Reply } from './exchange.ts';
 import {
   type Corpus,
@@ -300,14 +301,26 @@ class Service {
   #uploadPart({ query, body, headers }: Call): Reply {
     const parts = this.#parts.uploads.get(query.get('uploadId') ?? '');
     if (parts === undefined) return failure(404, 'NoSuchUpload');
+    const number = Number(query.get('partNumber'));
+    if (headers['x-amz-copy-source'] !== undefined) return this.#copyPart(parts, number, headers);
     const sum = headers['x-amz-checksum-crc32'];
     if (typeof sum === 'string' && Buffer.from(sum, 'base64').readUInt32BE() !== crc32(body))
       return failure(400, 'BadDigest');
     const { length: size } = body;
     const isKept = this.#keepsShards;
-    parts.set(Number(query.get('partNumber')), { body: isKept ? body : Buffer.alloc(0), size });
+    parts.set(number, { body: isKept ? body : Buffer.alloc(0), size });
     const etag = isKept ? createHash('md5').update(body).digest('hex') : String(crc32(body));
     return { status: 200, headers: { etag: `"${etag}"` } };
+  }
+
+  #copyPart(parts: Map<number, Part>, number: number, headers: http.IncomingHttpHeaders): Reply {
+    const copied = copiedBytes(headers, (key) => this.#find(key));
+    if ('status' in copied) return copied;
+    parts.set(number, {
+      body: this.#keepsShards ? Buffer.from(copied) : Buffer.alloc(0),
+      size: copied.length,
+    });
+    return copyAnswer(copied);
   }
 
   #completeUpload({ key, query }: Call): Reply {

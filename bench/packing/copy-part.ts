@@ -1,0 +1,40 @@
+/** UploadPartCopy of the made-up S3. https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPartCopy.html */
+import { createHash } from 'node:crypto';
+import type http from 'node:http';
+import { crc32 } from 'node:zlib';
+import { failure, type Reply } from './exchange.ts';
+
+interface Source {
+  readonly body: Buffer;
+  readonly etag: string;
+}
+
+/** `/bucket/key` or `bucket/key`, the key percent-encoded. */
+const keyOf = (source: string): string => decodeURIComponent(source.replace(/^\/?[^/]+\//, ''));
+
+/** The bytes that the headers ask for, or the refusal. */
+export function copiedBytes(
+  headers: http.IncomingHttpHeaders,
+  find: (key: string) => Source | undefined,
+): Buffer | Reply {
+  const found = find(keyOf(String(headers['x-amz-copy-source'])));
+  if (found === undefined) return failure(404, 'NoSuchKey');
+  const wanted = headers['x-amz-copy-source-if-match'];
+  if (wanted !== undefined && wanted !== `"${found.etag}"`) return failure(412, 'PreconditionFailed');
+  const range = headers['x-amz-copy-source-range'];
+  if (range === undefined) return found.body;
+  const [, first = '', last = ''] = /^bytes=(\d+)-(\d+)$/.exec(String(range)) ?? [];
+  if (first === '' || Number(last) >= found.body.length) return failure(400, 'InvalidArgument');
+  return found.body.subarray(Number(first), Number(last) + 1);
+}
+
+export function copyAnswer(copied: Buffer): Reply {
+  const sum = Buffer.alloc(4);
+  sum.writeUInt32BE(crc32(copied));
+  const etag = createHash('md5').update(copied).digest('hex');
+  const checksum = `<ChecksumCRC32>${sum.toString('base64')}</ChecksumCRC32>`;
+  return {
+    status: 200,
+    body: `<CopyPartResult><ETag>&quot;${etag}&quot;</ETag>${checksum}</CopyPartResult>`,
+  };
+}
