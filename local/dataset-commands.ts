@@ -17,6 +17,7 @@ import {
   versionsIn,
 } from '../functions/core/packing/versions.ts';
 import type { Pipeline } from '../functions/core/pipeline.ts';
+import { otherDatasets } from './open-dataset.ts';
 import { verifyAndPrint } from './verify-report.ts';
 
 export interface Asked {
@@ -54,7 +55,8 @@ async function list({ store, pipeline }: Asked): Promise<number> {
   const [pin, newest] = [await pinOf(store, pipeline), await newestVersion(versionsIn(store), pipeline)];
   const generations = await listGenerations(store, pipeline);
   if (generations.length === 0) {
-    say(`nothing is sealed under s3://${store.bucket}/${layout.dataset(pipeline)} yet`);
+    const others = await otherDatasets(store);
+    say(`nothing is sealed under s3://${store.bucket}/${layout.dataset(pipeline)} yet; ${others}`);
     return 0;
   }
   for (const manifest of generations) {

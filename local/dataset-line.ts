@@ -1,8 +1,8 @@
 /** The words of `npm run dataset`, and what is wrong with them. */
 import * as z from 'zod';
-import { openBlobStore } from '../functions/aws/s3/open-store.ts';
 import { readCommandLine, UsageError } from './command-line.ts';
 import { type Asked, COMMANDS, isCommand } from './dataset-commands.ts';
+import { withBucket } from './open-dataset.ts';
 
 export const USAGE = `npm run dataset -- COMMAND s3://bucket/pipeline [GENERATION] [options]
 
@@ -61,7 +61,10 @@ function problemsOf({ command, bucket, asked }: Typed, address: string): string[
   const isPrune = command === 'prune';
   const checks: readonly (readonly [isWrong: boolean, problem: string])[] = [
     [!isCommand(command), `there is no command "${command}": ${Object.keys(COMMANDS).join(', ')}`],
-    [bucket === undefined, `"${address}" names no dataset: write s3://bucket/pipeline`],
+    [
+      bucket === undefined,
+      `"${address}" names no dataset: write s3://bucket/pipeline, and a generation as a word of its own`,
+    ],
     [command === 'pin' && !isNamed, 'GENERATION is missing: which one to pin'],
     [isPrune && isNamed === replaced, 'write either GENERATION, to give up all before it, or --replaced'],
     [takesNone && isNamed, `${command} takes no generation, but "${generation}" was given`],
@@ -75,6 +78,5 @@ function problemsOf({ command, bucket, asked }: Typed, address: string): string[
 export async function datasetCommand(args: readonly string[]): Promise<number> {
   const { command, bucket, pipeline, asked } = read(args);
   if (!isCommand(command) || bucket === undefined || pipeline === undefined) return 2;
-  await using opened = await openBlobStore({ bucket });
-  return await COMMANDS[command]({ ...asked, store: opened.store, pipeline });
+  return withBucket(bucket, (store) => COMMANDS[command]({ ...asked, store, pipeline }));
 }

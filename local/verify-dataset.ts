@@ -1,7 +1,7 @@
 /** Checks a sealed dataset from the bucket alone: `npm run verify-dataset -- s3://bucket/pipeline[/generation]`. */
 import * as z from 'zod';
-import { openBlobStore } from '../functions/aws/s3/open-store.ts';
 import { readCommandLine, runCommand, UsageError } from './command-line.ts';
+import { withBucket } from './open-dataset.ts';
 import { verifyAndPrint } from './verify-report.ts';
 
 const USAGE = `npm run verify-dataset -- s3://bucket/pipeline[/generation]
@@ -13,7 +13,7 @@ async function verify(args: readonly string[]): Promise<number> {
   const { positionals } = readCommandLine(args, {
     options: {},
     schema: z.object({}),
-    positionals: ['s3://bucket/pipeline'],
+    positionals: ['s3://bucket/pipeline[/generation]'],
   });
   const [address = ''] = positionals;
   const match = /^s3:\/\/([^/]+)\/([^/]+)(?:\/(?:dataset\/)?([^/]+))?\/?$/.exec(address);
@@ -22,8 +22,7 @@ async function verify(args: readonly string[]): Promise<number> {
     throw new UsageError([
       `"${address}" names no dataset: write s3://bucket/pipeline or s3://bucket/pipeline/generation`,
     ]);
-  await using opened = await openBlobStore({ bucket });
-  return await verifyAndPrint(opened.store, { pipeline, generation });
+  return withBucket(bucket, (store) => verifyAndPrint(store, { pipeline, generation }));
 }
 
 await runCommand(USAGE, verify);

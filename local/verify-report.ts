@@ -4,6 +4,7 @@ import type { BlobStore } from '../functions/core/packing/port.ts';
 import type { Manifest } from '../functions/core/packing/records.ts';
 import { listGenerations } from '../functions/core/packing/sealed-arrivals.ts';
 import { type VerifyReport, verifyGeneration } from '../functions/core/packing/verify.ts';
+import { otherDatasets } from './open-dataset.ts';
 
 const PROBLEMS_SHOWN = 50;
 const CLASSES_SHOWN = 30;
@@ -64,10 +65,12 @@ export async function verifyAndPrint(
   const all = await listGenerations(store, pipeline);
   const generations = all.filter(({ generation }) => wanted === undefined || generation === wanted);
   if (generations.length === 0) {
-    const there = all.map(({ generation }) => generation).join(', ') || 'none';
-    process.stderr.write(
-      `✗ no sealed generation ${wanted ?? ''} under s3://${store.bucket}/${pipeline}/dataset/; there is ${there}\n`,
-    );
+    const there =
+      all.length === 0
+        ? await otherDatasets(store)
+        : `there is ${all.map(({ generation }) => generation).join(', ')}`;
+    const missing = all.length === 0 ? 'nothing is sealed' : `no generation ${wanted ?? ''} is sealed`;
+    process.stderr.write(`✗ ${missing} under s3://${store.bucket}/${pipeline}/dataset/; ${there}\n`);
     return 2;
   }
   let problems = 0;

@@ -103,14 +103,18 @@ export async function unfinishedRuns(store: BlobStore, pipeline: string): Promis
   const unfinished: string[] = [];
   const runs = layout.runs(pipeline);
   for await (const page of listPages(store, runs, { delimiter: '/' })) {
-    for (const folder of page.prefixes) {
-      const runId = folder.slice(runs.length, -1);
-      if (parseRunId(runId) === undefined) continue;
-      if ((await store.head(layout.report(pipeline, runId))) === undefined) unfinished.push(runId);
+    const names = page.prefixes.map((folder) => folder.slice(runs.length, -1));
+    const named = names.filter((name) => parseRunId(name) !== undefined);
+    for (let first = 0; first < named.length; first += HEADS_AT_ONCE) {
+      const some = named.slice(first, first + HEADS_AT_ONCE);
+      const reports = await Promise.all(some.map((runId) => store.head(layout.report(pipeline, runId))));
+      unfinished.push(...some.filter((_, index) => reports[index] === undefined));
     }
   }
   return unfinished;
 }
+/** A report is asked for by its key: to list the runs' folders instead would go through all of their plans. */
+const HEADS_AT_ONCE = 64;
 
 /** Everything that keeps these generations, each as a sentence. */
 async function readersOf(

@@ -14,11 +14,30 @@ export async function readSealed(
   generation: string,
 ): Promise<Manifest | undefined> {
   const at = places(pipeline, generation);
-  const text =
-    (await readText(store, at.manifest)) ??
-    (await readText(store, at.rejectionsOnly)) ??
-    (await readText(store, at.pruned));
-  return text === undefined ? undefined : manifestSchema.parse(JSON.parse(text));
+  for (const key of [at.manifest, at.rejectionsOnly, at.pruned]) {
+    const text = await readText(store, key);
+    if (text !== undefined) return parseManifest(key, text);
+  }
+  return undefined;
+}
+
+/** What is sealed cannot be read: no later generation can be planned either, for nobody knows what it holds. */
+export class ManifestDamagedError extends Error {
+  override readonly name = 'ManifestDamagedError';
+  constructor(key: string, options?: ErrorOptions) {
+    super(
+      `${key} is no manifest any more: restore it, from an older version of the object or a copy`,
+      options,
+    );
+  }
+}
+
+function parseManifest(key: string, text: string): Manifest {
+  try {
+    return manifestSchema.parse(JSON.parse(text));
+  } catch (cause: unknown) {
+    throw new ManifestDamagedError(key, { cause });
+  }
 }
 
 /** Every generation of the pipeline, oldest first: replaced and pruned ones and those that only rejected are among them. */

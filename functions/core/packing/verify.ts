@@ -168,24 +168,34 @@ async function verifyShard(check: Verification, shard: Shard): Promise<void> {
     isGzipped: check.manifest.compression === 'gzip',
     complain,
   });
-  check.bytes += await walk.follow(storedBytes(check, shard));
+  const key = `${check.folder}${shardsFolder(check.manifest.revision)}${shard.name}`;
+  const head = await check.store.head(key);
+  if (head === undefined) return void check.problems.push(`${shard.name} is missing`);
+  if (head.etag !== shard.etag || head.size !== shard.bytes)
+    check.problems.push(
+      `${shard.name} is not the object that was sealed: ${head.size} bytes with ETag ${head.etag}, not ${shard.bytes} with ${shard.etag}`,
+    );
+  check.bytes += await walk.follow(storedBytes(check, shard, { key, ...head }));
 }
 
-/** Every byte of a shard as it is stored; an object that is not the sealed one ends it, with the problem noted. */
-async function* storedBytes(check: Verification, shard: Shard): AsyncGenerator<Uint8Array> {
-  for (let offset = 0; offset < shard.bytes; offset += PIECE_BYTES) {
-    const length = Math.min(PIECE_BYTES, shard.bytes - offset);
-    const found = await check.store.get(
-      `${check.folder}${shardsFolder(check.manifest.revision)}${shard.name}`,
-      {
-        ifMatch: shard.etag,
-        range: { offset, length },
-      },
-    );
+interface StoredShard {
+  readonly key: string;
+  readonly etag: string;
+  readonly size: number;
+}
+
+/** Every byte of a shard as it is stored now, which may not be as it was sealed: then what is in it tells where. */
+async function* storedBytes(
+  check: Verification,
+  shard: Shard,
+  { key, etag, size }: StoredShard,
+): AsyncGenerator<Uint8Array> {
+  const end = Math.min(size, shard.bytes);
+  for (let offset = 0; offset < end; offset += PIECE_BYTES) {
+    const range = { offset, length: Math.min(PIECE_BYTES, end - offset) };
+    const found = await check.store.get(key, { ifMatch: etag, range });
     if (found.kind !== 'found') {
-      check.problems.push(
-        `${shard.name} is ${found.kind === 'missing' ? 'missing' : 'not the object that was sealed'}`,
-      );
+      check.problems.push(`${shard.name} changed while it was read`);
       return;
     }
     for (const chunk of found.chunks) yield chunk;

@@ -63,6 +63,34 @@ describe('verifying a generation', () => {
     }
   });
 
+  it('says of a shard that is gone only that, and of one that was written anew where it differs', async () => {
+    const store = await packed();
+    const [key = ''] = store.keys(layout.shards(PIPELINE, RUN));
+    const body = store.body(key);
+    store.objects.delete(key);
+    expect((await verify(store)).problems).toEqual(['shard-000000.tar is missing']);
+    store.objects.set(key, { body, etag: 'restored' });
+    expect((await verify(store)).problems).toEqual([
+      expect.stringMatching(
+        /^shard-000000\.tar is not the object that was sealed: \d+ bytes with ETag restored, not /,
+      ),
+    ]);
+    store.objects.set(key, { body: Buffer.from(body).fill(7, 512, 515), etag: 'changed' });
+    expect((await verify(store)).problems.join()).toMatch(
+      /ETag changed.*(other bytes for|wrong header for) "/,
+    );
+  });
+
+  it('names a manifest that cannot be read, which no later run can plan around', async () => {
+    const store = await packed();
+    for (const text of ['{"version":1', '{"version":1}']) {
+      store.seed(layout.manifest(PIPELINE, RUN), text);
+      await expect(packAll(store, settings(), 'digits-000002')).rejects.toThrow(
+        `${layout.manifest(PIPELINE, RUN)} is no manifest any more: restore it`,
+      );
+    }
+  });
+
   it('notices a missing shard, a replaced one, and a changed list', async () => {
     for (const [folder, problem] of [
       ['shards/', /missing/],
