@@ -46,7 +46,11 @@ export interface AssessInput {
 }
 
 export function assess(candidates: readonly Candidate[], input: AssessInput): readonly Assessed[] {
-  const spot = candidates.filter(({ pool, closed }) => pool.market === 'spot' && closed === undefined);
+  // What a limit of the account forbids is no Spot that a plan could come back to.
+  const spot = candidates.filter(
+    (each) =>
+      each.pool.market === 'spot' && each.closed === undefined && !refusalsOf(each, input.sightings).quota,
+  );
   const cheapest = Math.min(...spot.map((each) => unitUsd(each, each.hourlyUsd)));
   const fallbacks = Number.isFinite(cheapest)
     ? input.fallbacks.map((each) => fallbackOf(each, cheapest, input))
@@ -68,7 +72,9 @@ export function assess(candidates: readonly Candidate[], input: AssessInput): re
 function worthOfReturn(onSpot: readonly Assessed[], fallbacks: readonly Fallback[]): number {
   const plan = fallbacks[0]?.plan;
   const best = onSpot
-    .filter(({ candidate: { closed, score } }) => closed === undefined && score !== undefined)
+    .filter(
+      ({ candidate: { closed, score }, quota }) => closed === undefined && score !== undefined && !quota,
+    )
     .reduce<Assessed | undefined>(
       (least, each) => (least && least.expectedCostUsd <= each.expectedCostUsd ? least : each),
       undefined,

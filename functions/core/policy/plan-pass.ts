@@ -1,7 +1,7 @@
 /** One step back in time: what every situation is worth with one tick more left. */
 import { IDLE, ON_DEMAND, SPOT } from './actions.ts';
 import type { Job, MarketChain } from './plan.ts';
-import { addRow, type Layer, type Rows, UNREACHABLE } from './plan-layer.ts';
+import { addRows, type Layer, type Rows, UNREACHABLE } from './plan-layer.ts';
 
 export interface PassGrid {
   readonly cells: number;
@@ -39,48 +39,53 @@ function moved(values: Float64Array, cell: number, { base, above, first, add }: 
   return (above > 0 ? low + ((values[cell - base + 1] ?? 0) - low) * above : low) + add;
 }
 
-interface Share {
-  readonly state: number;
-  readonly share: number;
-}
-
-function add(
-  out: Float64Array,
-  layer: Layer,
-  states: readonly Share[],
-  row: (state: number) => number,
-): void {
-  for (const { state, share } of states) addRow(out, layer, row(state), share);
+/** Rows of the next states with or without capacity, and the chance of each. */
+interface Next {
+  readonly rows: Int32Array;
+  readonly shares: Float64Array;
 }
 
 /** Expectations over the market's next step, by what runs; the same arrays are filled anew for each state. */
 function expectations(chain: MarketChain, { cells, cellSeconds, rows }: PassGrid) {
   const { upStates, debts } = rows;
-  const next = chain.step.map((row) => {
-    const live = row.flatMap((share, state): Share[] => (share > 1e-7 ? [{ state, share }] : []));
+  const nextOf = (row: readonly number[], up: boolean, rowOf: (state: number) => number): Next => {
+    const live = row.flatMap((share, state) =>
+      share > 1e-7 && state < upStates === up ? [{ state, share }] : [],
+    );
     return {
-      up: live.filter((each) => each.state < upStates),
-      down: live.filter((each) => each.state >= upStates),
+      rows: Int32Array.from(live, ({ state }) => rowOf(state)),
+      shares: Float64Array.from(live, ({ share }) => share),
     };
-  });
+  };
+  const next = chain.step.map((row) => ({
+    idleDown: nextOf(row, false, (state) => rows.of(state, IDLE)),
+    idleUp: nextOf(row, true, (state) => rows.of(state, IDLE)),
+    demandUp: nextOf(row, true, (state) => rows.of(state, ON_DEMAND)),
+    demandDown: nextOf(row, false, (state) => rows.of(state, ON_DEMAND)),
+    spotUp: nextOf(row, true, (state) => rows.of(state, SPOT)),
+    startingUp: debts.map((_, phase) => nextOf(row, true, (state) => rows.of(state, SPOT, phase))),
+  }));
   const blank = (): Float64Array => new Float64Array(cells + 1);
   const [down, idle, onDemand, spot] = [blank(), blank(), blank(), blank()];
   const starting = debts.map((debt) => ({ values: blank(), back: Math.floor(debt / cellSeconds + 1e-9) }));
+  const add = (out: Float64Array, layer: Layer, which: Next): void =>
+    addRows(out, layer, which.rows, which.shares);
   const look = (layer: Layer, state: number): void => {
-    const { up: ups = [], down: downs = [] } = next[state] ?? {};
-    add(down.fill(0), layer, downs, (each) => rows.of(each, IDLE));
+    const here = next[state];
+    if (here === undefined) return;
+    add(down.fill(0), layer, here.idleDown);
     idle.set(down);
-    add(idle, layer, ups, (each) => rows.of(each, IDLE));
-    add(onDemand.fill(0), layer, ups, (each) => rows.of(each, ON_DEMAND));
-    add(onDemand, layer, downs, (each) => rows.of(each, ON_DEMAND));
+    add(idle, layer, here.idleUp);
+    add(onDemand.fill(0), layer, here.demandUp);
+    add(onDemand, layer, here.demandDown);
     if (state >= upStates) return;
     spot.set(down);
-    add(spot, layer, ups, (each) => rows.of(each, SPOT));
+    add(spot, layer, here.spotUp);
     for (const [phase, { values, back }] of starting.entries()) {
       // Lost while it starts: what is still owed comes back as slack.
       values.fill(0);
       values.set(down.subarray(Math.min(back, cells)));
-      add(values, layer, ups, (each) => rows.of(each, SPOT, phase));
+      add(values, layer, here.startingUp[phase] ?? here.spotUp);
     }
   };
   return { look, idle, onDemand, spot, starting, withoutSpot: blank() };

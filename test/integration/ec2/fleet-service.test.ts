@@ -5,11 +5,13 @@ import {
   DescribePlacementGroupsCommand,
   EC2Client,
   RunInstancesCommand,
+  TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeFleetService } from '../../../functions/aws/ec2-fleet-service.ts';
 import { s3ObjectStore } from '../../../functions/aws/object-store.ts';
+import { asked } from '../../../functions/core/ec2/asked.ts';
 import type { FleetPlan } from '../../../functions/core/ec2/fleet.ts';
 import { STOP_GRACE_SECONDS } from '../../../functions/core/ec2/fleet-state.ts';
 import type { HostReport } from '../../../functions/core/ec2/job-document.ts';
@@ -151,6 +153,32 @@ describe('the fleet service', () => {
     const { PlacementGroups = [] } = await ec2.send(new DescribePlacementGroupsCommand({}));
     expect(PlacementGroups.filter(({ GroupName }) => GroupName === plan.name)).toEqual([]);
     expect((await instancesOf(plan)).map(({ State }) => State?.Name)).toEqual(['terminated', 'terminated']);
+  });
+
+  it('replaces a lost host once, though its process dies between any two calls', async () => {
+    attempts += 1;
+    const plan = planOf({
+      instanceType: 'c5.xlarge',
+      nodes: 2,
+      training: { strategy: 'ddp' },
+      over: { attempt: attempts },
+    });
+    await service().launch(plan);
+    const [lost = '', stays = ''] = (await instancesOf(plan)).flatMap(({ InstanceId }) => InstanceId ?? []);
+    await ec2.send(new TerminateInstancesCommand({ InstanceIds: [lost] }));
+    for (const calls of [0, 1, 2, 3]) {
+      const deps = { ec2: dying(calls), store, clock: { now: () => now } };
+      await expect(makeFleetService(deps).refill(plan.name, [])).rejects.toThrow('died');
+    }
+    expect(await service().refill(plan.name, [])).toMatchObject({ kind: 'refilling', round: { round: 2 } });
+    expect(await service().refill(plan.name, [lost])).toMatchObject({ kind: 'whole' });
+    const alive = (await instancesOf(plan)).filter(({ State }) => State?.Name === 'running');
+    const fresh = alive.flatMap(({ InstanceId }) => InstanceId ?? []).filter((id) => id !== stays);
+    expect(fresh).toHaveLength(1);
+    const folder = plan.objects.at(-1)?.key.replace(/job\.json$/, '') ?? '';
+    const members = await store.readText(`${folder}${asked.members(2)}`);
+    expect(JSON.parse(members?.text ?? '')).toEqual({ round: 2, members: [stays, ...fresh].sort() });
+    expect(await service().describe(plan.name)).toMatchObject({ TrainingJobStatus: 'InProgress' });
   });
 
   it('knows what is left, and of whom', async () => {

@@ -1,4 +1,5 @@
 /** `launcher: cheapest`: pools of SageMaker and of EC2 side by side, each at its own price, time and rules. */
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildAttempt } from '../../../functions/core/launch/launcher.ts';
 import { pipelineSchema } from '../../../functions/core/pipeline.ts';
@@ -73,6 +74,23 @@ describe('the cheapest launcher', () => {
     expect(new Set(named('ec2').considered.map(({ pool }) => pool.launcher))).toEqual(new Set(['ec2']));
     expect(new Set(named('sagemaker').considered.map(({ pool }) => pool.launcher))).toEqual(
       new Set([undefined]),
+    );
+  });
+
+  it('never costs more when EC2 asks less, and never more than SageMaker alone', () => {
+    const costOf = (placement: Placement): number => placement.considered[0]?.expectedCostUsd ?? Number.NaN;
+    const factor = fc.double({ min: 0.3, max: 3, noNaN: true });
+    fc.assert(
+      fc.property(factor, factor, (a, b) => {
+        const [low, high] = [Math.min(a, b), Math.max(a, b)].map((each) =>
+          costOf(placed(cheapest({}, { market: ec2At(each) }))),
+        );
+        const alone = costOf(placed(cheapest({ launcher: 'sagemaker' }, { market: ec2At(b) })));
+        // The plan's grid is not finer.
+        expect(low).toBeLessThanOrEqual((high ?? 0) * 1.02);
+        expect(Math.min(low ?? 0, high ?? 0)).toBeLessThanOrEqual(alone * 1.02);
+      }),
+      { numRuns: 12 },
     );
   });
 

@@ -79,7 +79,7 @@ class Learner:
         for batch in batches:
             loss = self._learn(batch)
             self.step += 1
-            late = time.monotonic() - self._saved_at >= interval
+            late = time.monotonic() - self._saved_at >= interval or tidewheel.save_soon()
             stopping = self._agree(tidewheel.stop_soon())
             if stopping or late or self.step % self.config.checkpoint_steps == 0:
                 self.save(loss)
