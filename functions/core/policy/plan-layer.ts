@@ -54,7 +54,7 @@ export function lookUp({ values, width }: Layer, row: number, position: number):
 
 /**
  * out[s] += share x row, row after row, as far as they go. Four rows at once, added in the same order as one by one: `out`
- * is read and written a quarter as often, which halves the time of a plan.
+ * is read and written a quarter as often, and a plan takes a third less time.
  */
 export function addRows(
   out: Float64Array,
@@ -64,24 +64,23 @@ export function addRows(
 ): void {
   let k = 0;
   for (; k + 3 < rows.length; k += 4) {
-    const [a, b, c, d] = [at(shares, k), at(shares, k + 1), at(shares, k + 2), at(shares, k + 3)];
-    const first = at(rows, k) * width;
-    const second = at(rows, k + 1) * width;
-    const third = at(rows, k + 2) * width;
-    const fourth = at(rows, k + 3) * width;
+    const [a, b, c, d] = [shares[k] ?? 0, shares[k + 1] ?? 0, shares[k + 2] ?? 0, shares[k + 3] ?? 0];
+    const first = (rows[k] ?? 0) * width;
+    const second = (rows[k + 1] ?? 0) * width;
+    const third = (rows[k + 2] ?? 0) * width;
+    const fourth = (rows[k + 3] ?? 0) * width;
     for (let cell = 0; cell < width; cell += 1)
       out[cell] =
-        at(out, cell) +
-        a * at(values, first + cell) +
-        b * at(values, second + cell) +
-        c * at(values, third + cell) +
-        d * at(values, fourth + cell);
+        (out[cell] ?? 0) +
+        a * (values[first + cell] ?? 0) +
+        b * (values[second + cell] ?? 0) +
+        c * (values[third + cell] ?? 0) +
+        d * (values[fourth + cell] ?? 0);
   }
   for (; k < rows.length; k += 1) {
-    const share = at(shares, k);
-    const start = at(rows, k) * width;
-    for (let cell = 0; cell < width; cell += 1) out[cell] = at(out, cell) + share * at(values, start + cell);
+    const share = shares[k] ?? 0;
+    const start = (rows[k] ?? 0) * width;
+    for (let cell = 0; cell < width; cell += 1)
+      out[cell] = (out[cell] ?? 0) + share * (values[start + cell] ?? 0);
   }
 }
-
-const at = (array: Float64Array | Float32Array | Int32Array, index: number): number => array[index] ?? 0;
