@@ -82,19 +82,19 @@ class Members:
         pids = {int(entry) for entry in os.listdir("/proc") if entry.isdigit()} - {os.getpid()}
         self._known = {pid: host for pid, host in self._known.items() if pid in pids}
         for pid in pids - self._known.keys():
-            self._known[pid] = self._host_of(pid)
+            try:
+                lines = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            except OSError:  # The kernel's own, or somebody else's.
+                lines = [b"?"]
+            # Without any, it is being started this moment: it will be looked at again.
+            if lines != [b""]:
+                named = (self._hosts[line] for line in lines if line in self._hosts)
+                self._known[pid] = next(named, None)
         found: dict[str, set[int]] = {name: set() for name in self._hosts.values()}
         for pid, host in self._known.items():
             if host is not None:
                 found[host].add(pid)
         return found
-
-    def _host_of(self, pid: int) -> str | None:
-        with contextlib.suppress(OSError):
-            for line in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
-                if line in self._hosts:
-                    return self._hosts[line]
-        return None
 
 
 class SharedClock:
