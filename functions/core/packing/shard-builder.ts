@@ -89,7 +89,7 @@ export class ShardBuilder {
 
   /**
    * All samples at once, where what the first looks like depends on the others. Elsewhere each is laid out when its turn
-   * comes to be read: 25,000 of them at once take 20 MB and are copied by every collection of garbage until they are old.
+   * comes to be read: 25,000 of them at once take some 20 MB.
    */
   #layOutFirst(without: (sample: PlannedSample) => boolean): LaidSample[] | undefined {
     const { format, even, preparations, samples } = this.#job;
