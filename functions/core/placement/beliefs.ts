@@ -90,6 +90,8 @@ const SAME_TYPE = 0.3;
 const ofLauncher = (sighting: Sighting, pool: Pool): number =>
   sighting.launcher === pool.launcher ? 1 : OTHER_LAUNCHER;
 
+const familyOf = (type: string): string => type.slice(0, type.indexOf('.'));
+
 /** How much news of another pool says of this one, 0 nothing to 1 everything. */
 function kinship(sighting: Sighting, pool: Pool): number {
   // A limit of the account says nothing of capacity; `refusalsOf` leaves such pools alone.
@@ -98,9 +100,9 @@ function kinship(sighting: Sighting, pool: Pool): number {
   const sameType = sighting.instanceType === pool.instanceType;
   if (sameType && sighting.zoneId === pool.zoneId) return ofLauncher(sighting, pool);
   const sameZone = sighting.zoneId !== undefined && sighting.zoneId === pool.zoneId;
-  const sameFamily = sighting.instanceType.split('.')[0] === pool.instanceType.split('.')[0];
   // What takes a type's capacity in a zone takes it from its neighbours' hosts too; another zone's hosts are others.
-  if (sameZone) return sameFamily ? SAME_FAMILY_AND_ZONE : SAME_ZONE;
+  if (sameZone)
+    return familyOf(sighting.instanceType) === familyOf(pool.instanceType) ? SAME_FAMILY_AND_ZONE : SAME_ZONE;
   return sameType ? SAME_TYPE : 0;
 }
 
@@ -185,20 +187,27 @@ interface News {
 
 const UNTRIED = scoreTrust([]);
 
+function newsOf(sighting: Sighting, pool: Pool): News | undefined {
+  const weight = kinship(sighting, pool);
+  if (weight <= 0) return undefined;
+  const against = 1 - weight;
+  const at = sighting.atMilliseconds;
+  if (sighting.seen === 'up') return { at, up: 1, down: against };
+  const isNeighbours = sighting.seen === 'lost' && weight < 1;
+  return { at, up: against, down: 1, ...(isNeighbours && { struck: weight }) };
+}
+
 export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
   const record = recordFor(seen.records, pool);
   const scoredAt = seen.nowMilliseconds - (seen.scoreAgeSeconds ?? 0) * 1_000;
-  const related = seen.sightings
-    .flatMap((sighting): News[] => {
-      const weight = kinship(sighting, pool);
-      if (weight <= 0) return [];
-      const against = 1 - weight;
-      const at = sighting.atMilliseconds;
-      if (sighting.seen === 'up') return [{ at, up: 1, down: against }];
-      const isNeighbours = sighting.seen === 'lost' && weight < 1;
-      return [{ at, up: against, down: 1, ...(isNeighbours && { struck: weight }) }];
-    })
-    .slice(-MAXIMUM_SIGHTINGS);
+  const related: News[] = [];
+  // From the newest back: of a month of sightings the last few are all that is taken.
+  for (let k = seen.sightings.length - 1; k >= 0 && related.length < MAXIMUM_SIGHTINGS; k -= 1) {
+    const sighting = seen.sightings[k];
+    const news = sighting && newsOf(sighting, pool);
+    if (news) related.push(news);
+  }
+  related.reverse();
   const score = seen.score === undefined ? [] : [{ at: scoredAt, ...(seen.trust ?? UNTRIED)(seen.score) }];
   let belief: Belief = tilted(model, model.start, record, 1);
   let clock: number | undefined;
