@@ -28,6 +28,15 @@ export const launcher = () =>
       regionOf: async (jobName) => (await runs().findAttemptByJob(jobName))?.placement.pool.region,
     },
   });
+/** What every look at an attempt needs, whoever asks. */
+export const attemptServices = () => ({
+  runs: runs(),
+  store: store(),
+  launcher: launcher(),
+  executions: executions(),
+  notifier: notifier(),
+  clock,
+});
 export const publishAgent = () => agentPublisher(store(), config.codeFolder());
 export const region = (name: string) =>
   makeRegion(name, { dataBucket: config.bucket(), home: clients.s3(), there: clients.s3In(name) });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { config } from '../aws/config.ts';
 import { onion } from '../aws/onion.ts';
-import { away, clock, executions, launcher, notifier, publishAgent, runs, store } from '../aws/services.ts';
+import { attemptServices, away, publishAgent } from '../aws/services.ts';
 import { launchAttempt } from '../core/launch-attempt.ts';
 
 const input = z.object({
@@ -13,12 +13,7 @@ const input = z.object({
 export const handler = onion('launch', input, async (launch) => {
   return launchAttempt(
     {
-      runs: runs(),
-      store: store(),
-      launcher: launcher(),
-      executions: executions(),
-      notifier: notifier(),
-      clock,
+      ...attemptServices(),
       publishAgent: publishAgent(),
       elsewhere: away,
       region: config.region(),

@@ -1,15 +1,12 @@
 import * as z from 'zod';
 import { logger, onion } from '../aws/onion.ts';
-import { clock, executions, launcher, notifier, runs } from '../aws/services.ts';
+import { attemptServices } from '../aws/services.ts';
 import { takeSpotWarnings } from '../core/spot-warnings.ts';
 
 const input = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
 
 export const handler = onion('on-spot-warning', input, async ({ Records }) => {
-  const { failed, notes } = await takeSpotWarnings(
-    { runs: runs(), launcher: launcher(), executions: executions(), notifier: notifier(), clock },
-    Records,
-  );
+  const { failed, notes } = await takeSpotWarnings(attemptServices(), Records);
   logger.info('spot warnings', { messages: Records.length, notes, failed });
   return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
 });

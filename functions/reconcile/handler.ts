@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { logger, onion } from '../aws/onion.ts';
-import { clock, executions, launcher, notifier, runs, store } from '../aws/services.ts';
+import { attemptServices } from '../aws/services.ts';
 import { handOver, reconcile } from '../core/reconcile.ts';
 
 const input = z.object({
@@ -9,14 +9,7 @@ const input = z.object({
 });
 
 export const handler = onion('reconcile', input, async ({ sweep, handOver: run }) => {
-  const deps = {
-    runs: runs(),
-    store: store(),
-    launcher: launcher(),
-    executions: executions(),
-    notifier: notifier(),
-    clock,
-  };
+  const deps = attemptServices();
   if (run) {
     await handOver(deps, run);
     return { handedOver: run.runId };

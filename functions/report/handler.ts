@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { onion } from '../aws/onion.ts';
-import { clock, executions, launcher, notifier, runs, store } from '../aws/services.ts';
+import { attemptServices } from '../aws/services.ts';
 import { reportRun } from '../core/report-run.ts';
 import { verdictOf } from '../core/verdict.ts';
 
@@ -13,17 +13,6 @@ const input = z.object({
 });
 
 export const handler = onion('report', input, async ({ runId, judgement, error }) => {
-  const report = await reportRun(
-    {
-      runs: runs(),
-      store: store(),
-      launcher: launcher(),
-      executions: executions(),
-      notifier: notifier(),
-      clock,
-    },
-    runId,
-    verdictOf({ judgement, error }),
-  );
+  const report = await reportRun(attemptServices(), runId, verdictOf({ judgement, error }));
   return { status: report.status, failure: report.failure ?? '' };
 });
