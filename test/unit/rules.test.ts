@@ -49,6 +49,7 @@ const kebab = (name: string) => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toL
 const FOLDERS: Readonly<Record<string, string>> = {
   PackShard: 'pack-shards',
   HandOver: 'reconcile',
+  PlanAnew: 'plan-shards',
   PlanCompaction: 'plan-shards',
   CompactShard: 'pack-shards',
   SealCompaction: 'seal-dataset',

@@ -7,7 +7,7 @@ import type { PreparedObject } from '../launch/channels.ts';
 import { type JobParts, jobParts, type TrainingJobInput } from '../launch/job-parts.ts';
 import { layout, s3Uri } from '../layout.ts';
 import type { Pipeline } from '../pipeline.ts';
-import type { Placement } from '../records.ts';
+import { type Placement, samePool } from '../records.ts';
 import { networkInterfaces } from './efa.ts';
 import { fleetRequest, jobTags, tagged } from './fleet-request.ts';
 import { JOB_DOCUMENT_VERSION, type JobDocument } from './job-document.ts';
@@ -170,9 +170,6 @@ function jobDocument(input: TrainingJobInput, parts: JobParts): PreparedObject {
   };
   return { key: attemptFolder(input) + JOB_DOCUMENT, text: JSON.stringify(document) };
 }
-
-const samePool = (left: Placement['pool'], right: Placement['pool']): boolean =>
-  left.instanceType === right.instanceType && left.zoneId === right.zoneId && left.market === right.market;
 
 /** https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster */
 const placementGroup = (name: string, tags: readonly Tag[]): PlacementGroupRequest => ({
