@@ -70,6 +70,8 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
   // The plan bills whole ticks; of a job that ends within its first one the rest is not billed.
   const overbilled = (hourlyUsd: number): number =>
     (hourlyUsd * Math.max(0, tickSeconds - workSeconds - restartSeconds)) / 3_600;
+  // Of a job of a tick or less the plan's grid tells too little: waiting must not seem cheaper than the work itself.
+  const leastUsd = (spotUsd * (workSeconds + restartSeconds)) / 3_600;
   return {
     surelyUsd,
     expectedUsd(belief, runs = IDLE) {
@@ -86,7 +88,7 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
       };
       // Where Spot is surely gone, to ask for it is to wait.
       return {
-        ask: chance > 0 ? of(SPOT, chance * overbilled(spotUsd)) : of(IDLE, 0),
+        ask: Math.max(leastUsd, chance > 0 ? of(SPOT, chance * overbilled(spotUsd)) : of(IDLE, 0)),
         onDemand: of(ON_DEMAND, overbilled(onDemandUsd)),
       };
     },
