@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conftest import AGENT
 from tidewheel_agent.processes import Process, listeners
 
 TORCHRUN = Process(10, 1, ("python", "-m", "torch.distributed.run", "train.py"), True)
@@ -40,3 +47,44 @@ def test_a_program_started_by_a_shell_hears_it() -> None:
 def test_a_program_started_by_a_listening_script_hears_it_too() -> None:
     inner = Process(12, 11, ("python", "inner.py"), True)
     assert listeners([rank(11, parent=1), inner], launcher=None) == [11, 12]
+
+
+_HIDES = """
+import os, sys, time
+if os.fork():
+    os._exit(0)
+os.setsid()
+# Without the token, as daemons that overwrite what /proc shows of them.
+os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(60)"], {"HIDDEN": "1"})
+"""
+
+
+@pytest.mark.slow
+def test_a_daemon_that_hides_its_token_ends_with_the_script() -> None:
+    """In a process of its own, since it adopts whatever is orphaned below it."""
+    program = f"""
+import os, sys, time
+from pathlib import Path
+from tidewheel_agent.processes import adopt_orphans
+from tidewheel_agent.script import Script
+sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
+bystander = os.spawnv(os.P_NOWAIT, sys.executable, sleep)
+script = Script([sys.executable, "-c", {_HIDES!r}], environment={{}}, directory=Path("/"),
+    on_line=print, owns_children=adopt_orphans())
+script.leave_alone(bystander)
+assert script.wait(20) == 0
+left = script.processes()
+script.kill()
+after = script.processes()
+os.kill(bystander, 0)
+os.kill(bystander, 9)
+print(len(left), len(after))
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(AGENT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ended.stdout.split() == ["1", "0"], ended.stderr

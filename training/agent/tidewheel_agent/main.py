@@ -23,6 +23,7 @@ from .hardware import gpu_count
 from .job import Job, read_job
 from .mpi import proxy_arguments, proxy_options
 from .nvml import open_gpus
+from .processes import adopt_orphans
 from .programs import FOR_SCRIPTS
 from .progress import LogProgress, ProgressReporter
 from .save_request import SaveRequest
@@ -214,8 +215,10 @@ def _prepare_and_supervise(
         directory=job.code_dir,
         on_line=on_line,
         has_launcher=launch.has_launcher,
+        owns_children=adopt_orphans(),
     )
     watchdog = Watchdog(script.token, script.pid)
+    script.leave_alone(watchdog.pid)
     started = time.time()
     progress.script_started(started)
     usage = _record_usage(job, settings, script, Waits(Path(environment[WAITS_VARIABLE])))

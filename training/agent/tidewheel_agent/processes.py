@@ -2,15 +2,18 @@
 
 Launchers start their workers in sessions of their own (torchrun does), so a process group is not
 enough: every process of the script inherits a variable with a token, and /proc is asked for it.
+Some overwrite what /proc shows of them (Ray's daemons do); where their parent has ended too, only
+their being this process's by adoption tells whose they are.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +22,8 @@ SERVICE_VARIABLE = "TIDEWHEEL_SERVICE"
 """Set for programs that serve the script (parameter servers, Ray's): the save needs them."""
 _MPI_STARTERS = ("mpiexec", "mpirun", "mpiexec.hydra", "hydra_pmi_proxy")
 _PROC = Path("/proc")
+_PR_SET_CHILD_SUBREAPER = 36
+"""https://man7.org/linux/man-pages/man2/PR_SET_CHILD_SUBREAPER.2const.html"""
 
 
 @dataclass(frozen=True)
@@ -30,13 +35,25 @@ class Process:
     is_service: bool = False
 
 
-def script_processes(token: str, root: int) -> list[Process]:
-    """Living processes that carry the token, and living descendants of `root`."""
+def adopt_orphans() -> bool:
+    """From now on a process below this one whose parent ends becomes this one's child; False where
+    the system cannot do that. The first process of a container adopts without being told."""
+    try:
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+def script_processes(
+    token: str, roots: Iterable[int], apart: Collection[int] = ()
+) -> list[Process]:
+    """Living processes that carry the token, and the living descendants of `roots`; without this
+    process, and without those `apart`."""
     found: dict[int, Process] = {}
     marked: set[int] = set()
     needle = f"{TOKEN_VARIABLE}={token}".encode()
     for entry in _PROC.iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+        if not entry.name.isdigit() or int(entry.name) in (os.getpid(), *apart):
             continue
         process = _read(entry)
         if process is None:
@@ -49,10 +66,10 @@ def script_processes(token: str, root: int) -> list[Process]:
                 marked.add(process.pid)
             if f"{SERVICE_VARIABLE}=1".encode() in variables:
                 found[process.pid] = replace(process, is_service=True)
-    ours = marked | _descendants(found.values(), root)
+    ours = marked | _descendants(found.values(), roots)
     # A process that renames itself (Ray's workers do) overwrites the variables that are shown.
     served = {pid for pid in ours if pid in found and found[pid].is_service}
-    served = {below for pid in served for below in _descendants(found.values(), pid)}
+    served = {below for pid in served for below in _descendants(found.values(), [pid])}
     return [
         replace(process, is_service=True) if pid in served else process
         for pid, process in sorted(found.items())
@@ -60,12 +77,12 @@ def script_processes(token: str, root: int) -> list[Process]:
     ]
 
 
-def _descendants(processes: Iterable[Process], root: int) -> set[int]:
+def _descendants(processes: Iterable[Process], roots: Iterable[int]) -> set[int]:
     children: dict[int, list[int]] = {}
     for process in processes:
         children.setdefault(process.parent, []).append(process.pid)
     ours: set[int] = set()
-    open_ends = [root]
+    open_ends = list(roots)
     while open_ends:
         pid = open_ends.pop()
         if pid not in ours:
@@ -148,11 +165,11 @@ def send(pids: Iterable[int], number: signal.Signals) -> list[int]:
     return reached
 
 
-def kill_all(token: str, root: int) -> int:
+def kill_all(token: str, roots: Iterable[int], apart: Collection[int] = ()) -> int:
     """SIGKILL to every process of the script until none is left; returns how many were killed."""
     killed: set[int] = set()
     for _ in range(20):
-        living = [process.pid for process in script_processes(token, root)]
+        living = [process.pid for process in script_processes(token, roots, apart)]
         if not living:
             break
         killed.update(send(living, signal.SIGKILL))

@@ -21,7 +21,9 @@ class Script:
     """Starts `argv` (never a shell) in a session of its own and passes its output through.
 
     `on_line` sees every line; it runs on the reading thread. With `has_launcher` the started
-    process is a launcher such as torchrun, which is never signalled itself.
+    process is a launcher such as torchrun, which is never signalled itself. With `owns_children`
+    every child of this process is the script's, adopted orphans among them, but for those that
+    `leave_alone` names.
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class Script:
         directory: Path,
         on_line: Callable[[str], None],
         has_launcher: bool = False,
+        owns_children: bool = False,
         show: Callable[[bytes], bytes | None] = lambda line: line,
     ) -> None:
         self.token = uuid.uuid4().hex
@@ -49,6 +52,8 @@ class Script:
             start_new_session=True,
         )
         self.pid = self._process.pid
+        self._apart: set[int] = set()
+        self._roots = (self.pid, os.getpid()) if owns_children else (self.pid,)
         self._reader = threading.Thread(target=self._read, daemon=True, name="script-output")
         self._reader.start()
 
@@ -94,9 +99,13 @@ class Script:
         """Lets the last lines arrive; processes that were left behind may hold the pipe open."""
         self._reader.join(seconds)
 
+    def leave_alone(self, pid: int) -> None:
+        """A child of this process that is not the script's."""
+        self._apart.add(pid)
+
     def processes(self) -> list[Process]:
         """Everything that runs for the script now."""
-        return script_processes(self.token, self.pid)
+        return script_processes(self.token, self._roots, self._apart)
 
     def forward_sigterm(self) -> list[int]:
         """SIGTERM to each process that saves on it, once each; to be called again and again,
@@ -118,5 +127,5 @@ class Script:
             deadline = time.monotonic() + notice_seconds
             while time.monotonic() < deadline and self.processes():
                 time.sleep(0.1)
-        kill_all(self.token, self.pid)
+        kill_all(self.token, self._roots, self._apart)
         self.wait(5)

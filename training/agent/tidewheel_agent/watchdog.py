@@ -27,7 +27,7 @@ def watch(token: str, root: int) -> int:
     while chunk := os.read(0, 16):
         said += chunk
     if said != _FAREWELL:
-        kill_all(token, root)
+        kill_all(token, [root])
     return 0
 
 
@@ -43,6 +43,7 @@ class Watchdog:
             start_new_session=True,
             env={},
         )
+        self.pid = self._process.pid
 
     def dismiss(self) -> None:
         assert self._process.stdin is not None
