@@ -162,6 +162,9 @@ function aboutHelpers({ candidate }: Assessed, { input, workload }: Situation): 
     return [`${added} added, because the hosts set the pace: $${helpersHourlyUsd.toFixed(2)} an hour`];
   if (helpersHourlyUsd > 0) return [`helper groups add $${helpersHourlyUsd.toFixed(2)} an hour to every row`];
   const hardware = factsWith(input.hardware);
+  const strategy = input.training?.strategy ?? 'ray';
+  // The model adds the helpers' CPUs to those of the hosts that train; in data-service the helpers alone prepare.
+  if (strategy === 'data-service') return [];
   if (workload === undefined || hardware(pool.instanceType) === undefined) return [];
   const advice = adviseHelpers({
     workload,
@@ -170,7 +173,8 @@ function aboutHelpers({ candidate }: Assessed, { input, workload }: Situation): 
     region: pool.region ?? input.market.region,
     hardware,
   });
-  return advice?.helpers === undefined ? [] : [`${advice.reason}: see compute.helpers`];
+  if (advice?.helpers === undefined) return [];
+  return [`${advice.reason}${strategy === 'ray' ? '' : ' with strategy ray'}: see compute.helpers`];
 }
 
 /** Nine times out of ten. */

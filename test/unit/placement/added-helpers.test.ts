@@ -75,6 +75,24 @@ describe('a group of CPU nodes', () => {
     expect(placement.reason).toMatch(/hosts are the bottleneck: 1 x c5\.4xlarge.*see compute\.helpers/);
   });
 
+  it('is spoken of for the strategy whose hosts all prepare, and never where the helpers alone do', () => {
+    const { mayAddHelpers: _none, ...own } = compute;
+    const saidFor = (strategy: string): string =>
+      launched(
+        after(hostBound, {
+          compute: own,
+          training: pipelineSchema.parse({
+            name: 'digits',
+            training: { strategy },
+            compute: { instanceTypes: ['g5.xlarge'] },
+          }).training,
+        }),
+      ).reason;
+    expect(saidFor('ray')).toMatch(/cheaper \(\+-\d+ %\): see compute\.helpers/);
+    expect(saidFor('ddp')).toMatch(/cheaper \(\+-\d+ %\) with strategy ray: see compute\.helpers/);
+    expect(saidFor('data-service')).not.toContain('helpers');
+  });
+
   it('keeps Spot out, unless the pipeline wants it tried', () => {
     const both = { ...compute, market: 'spot-then-on-demand' as const };
     const rows = launched(after(hostBound, { compute: both })).considered;
