@@ -1,7 +1,7 @@
 /** The table that explains a placement, and the sentence above it. */
 import { factsWith } from '../catalog/hardware.ts';
 import { deadlineHoursOf } from '../pipeline.ts';
-import type { PoolAssessment, Transfer } from '../records.ts';
+import type { Pool, PoolAssessment, Transfer } from '../records.ts';
 import type { Assessed } from './assess.ts';
 import { adviseHelpers } from './helpers.ts';
 import type { Pruned } from './pools.ts';
@@ -161,16 +161,24 @@ function aboutHelpers({ candidate }: Assessed, { input, workload }: Situation): 
   if (added !== undefined)
     return [`${added} added, because the hosts set the pace: $${helpersHourlyUsd.toFixed(2)} an hour`];
   if (helpersHourlyUsd > 0) return [`helper groups add $${helpersHourlyUsd.toFixed(2)} an hour to every row`];
+  return helpersThatWouldPay(topology.nodes, pool, { input, workload });
+}
+
+/** The model adds the helpers' CPUs to those of the hosts that train; in data-service the helpers alone prepare. */
+function helpersThatWouldPay(
+  nodes: number,
+  { instanceType, region }: Pool,
+  { input, workload }: Pick<Situation, 'input' | 'workload'>,
+): readonly string[] {
   const hardware = factsWith(input.hardware);
   const strategy = input.training?.strategy ?? 'ray';
-  // The model adds the helpers' CPUs to those of the hosts that train; in data-service the helpers alone prepare.
-  if (strategy === 'data-service') return [];
-  if (workload === undefined || hardware(pool.instanceType) === undefined) return [];
+  if (strategy === 'data-service' || workload === undefined || hardware(instanceType) === undefined)
+    return [];
   const advice = adviseHelpers({
     workload,
-    instanceType: pool.instanceType,
-    nodes: topology.nodes,
-    region: pool.region ?? input.market.region,
+    instanceType,
+    nodes,
+    region: region ?? input.market.region,
     hardware,
   });
   if (advice?.helpers === undefined) return [];

@@ -44,6 +44,12 @@ function after(
   });
 }
 
+const declared = (strategy: string, helping: object = {}): object => ({
+  name: 'digits',
+  training: { strategy },
+  compute: { instanceTypes: ['g5.xlarge'], ...helping },
+});
+
 const launched = (input: PlacementInput): Placement => {
   const decision = choosePlacement(input);
   if (decision.kind !== 'launch') throw new Error(JSON.stringify(decision));
@@ -81,11 +87,7 @@ describe('a group of CPU nodes', () => {
       launched(
         after(hostBound, {
           compute: own,
-          training: pipelineSchema.parse({
-            name: 'digits',
-            training: { strategy },
-            compute: { instanceTypes: ['g5.xlarge'] },
-          }).training,
+          training: pipelineSchema.parse(declared(strategy)).training,
         }),
       ).reason;
     expect(saidFor('ray')).toMatch(/cheaper \(\+-\d+ %\): see compute\.helpers/);
@@ -131,14 +133,8 @@ describe('a group of CPU nodes', () => {
 });
 
 it('is for ray only: other strategies name their helpers or have none', () => {
-  const parse = (strategy: string) =>
-    pipelineSchema.safeParse({
-      name: 'digits',
-      training: { strategy },
-      compute: { instanceTypes: ['g5.xlarge'], mayAddHelpers: {} },
-    });
-  expect(parse('ray').success).toBe(true);
-  expect(parse('ddp').error?.issues[0]).toMatchObject({
+  expect(pipelineSchema.safeParse(declared('ray', { mayAddHelpers: {} })).success).toBe(true);
+  expect(pipelineSchema.safeParse(declared('ddp', { mayAddHelpers: {} })).error?.issues[0]).toMatchObject({
     path: ['compute', 'mayAddHelpers'],
     message: expect.stringContaining('name them in compute.helpers'),
   });
