@@ -21,9 +21,14 @@ from records import read_clicks, read_positions
 
 
 class Campaign:
-    """`is_first`: this process saves and speaks."""
+    """`is_first`: this process saves and speaks. `reads_pipes`: it can take its data from Pipes."""
 
-    def __init__(self, config: Config, *, is_first: bool) -> None:
+    def __init__(self, config: Config, *, is_first: bool, reads_pipes: bool = False) -> None:
+        if is_piped() and not reads_pipes:
+            raise ValueError(
+                "the channel train is a Pipe, and this program reads files: declare inputMode File "
+                "or FastFile, or train with train_mpi.py"
+            )
         self.config = config
         self.is_first = is_first
         # Through a Pipe comes what is trained on; files of a channel `evaluation` say how well.

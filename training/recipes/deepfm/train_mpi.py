@@ -34,7 +34,7 @@ class Trainer:
                 f"batch_size={config.batch_size}: choose a multiple of {ranks.size} ranks"
             )
         self.own = config.batch_size // ranks.size
-        self.campaign = Campaign(config, is_first=ranks.rank == 0)
+        self.campaign = Campaign(config, is_first=ranks.rank == 0, reads_pipes=True)
         path, _ = self.campaign.plan.shards[0]
         example = next(read_clicks(path, self.campaign.positions[path][:1]))
         # The first rank's checkpoint holds for all; the others may never have seen it.
