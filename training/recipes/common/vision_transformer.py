@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import timm
 from timm.models.vision_transformer import VisionTransformer
 from torch import nn
 
-
-class Size(Protocol):
-    """The recipe's settings, as far as they say how large the model is."""
-
-    @property
-    def model(self) -> str: ...
-    @property
-    def width(self) -> int: ...
-    @property
-    def depth(self) -> int: ...
-    @property
-    def heads(self) -> int: ...
-    @property
-    def patch(self) -> int: ...
-    @property
-    def dropout(self) -> float: ...
+from common.settings import TransformerSettings
 
 
-def build_model(shape: tuple[int, ...], classes: int, config: Size) -> nn.Module:
+def build_model(shape: tuple[int, ...], classes: int, config: TransformerSettings) -> nn.Module:
     """By timm's name if one is given; else as wide and deep as the settings say."""
     channels, height, across = shape
     if config.model:
