@@ -65,6 +65,7 @@ beforeEach(() => {
   vi.stubEnv('TIDEWHEEL_STATE_MACHINE_ARN', 'arn:aws:states:us-east-1:123456789012:stateMachine:run');
   vi.stubEnv('TIDEWHEEL_TRAINING_ROLE_ARN', 'arn:aws:iam::123456789012:role/training');
   vi.stubEnv('TIDEWHEEL_HOST_PROFILE_ARN', 'arn:aws:iam::123456789012:instance-profile/hosts');
+  vi.stubEnv('TIDEWHEEL_HOST_LOG_GROUP', '/tidewheel/dev/hosts');
   vi.stubEnv('TIDEWHEEL_SCHEDULE_GROUP', 'group');
   vi.stubEnv('TIDEWHEEL_SCHEDULE_ROLE_ARN', 'arn:aws:iam::123456789012:role/schedules');
   vi.stubEnv('TIDEWHEEL_ARRIVALS_QUEUE_ARN', 'arn:aws:sqs:us-east-1:123456789012:arrivals');
