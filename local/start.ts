@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import * as z from 'zod';
 import { readCommandLine, runCommand } from './command-line.ts';
+import { LAUNCHERS, type LauncherName } from './demo/demo.ts';
 import { runDemo } from './demo/run-demo.ts';
 import { serveDrops } from './demo/serve-drops.ts';
 import { marketScriptOf } from './market/script-option.ts';
@@ -14,10 +15,11 @@ const HELP = `npm start -- [options]
 
   --once             end with the report of the demo's run; exit code 0 if it succeeded
   --no-demo          start empty: no demo data, only what you drop
+  --launcher NAME    where the demo trains: sagemaker (default), ec2, or cheapest (placement weighs both)
   --market SCRIPT    demo (default: one interruption a run), demo:N, calm, seed:NUMBER, trace:FOLDER
   --grace SECONDS    what a host gets between SIGTERM and SIGKILL (default 30; SageMaker's is 120)
   --state FOLDER     where everything is kept (default .tidewheel)
-  --verbose          also what the local SageMaker and the market say
+  --verbose          also what the local SageMaker, EC2 and the market say
   --help             this text
 `;
 
@@ -30,6 +32,7 @@ export interface Session {
   readonly screen: Screen;
   readonly projectFolder: string;
   readonly stateDirectory: string;
+  readonly launcher: LauncherName;
   readonly signal: AbortSignal;
 }
 
@@ -37,6 +40,7 @@ const words = {
   options: {
     once: { type: 'boolean', default: false },
     'no-demo': { type: 'boolean', default: false },
+    launcher: { type: 'string', default: 'sagemaker' },
     market: { type: 'string', default: 'demo' },
     grace: { type: 'string', default: '30' },
     state: { type: 'string', default: join(projectFolder, '.tidewheel') },
@@ -45,6 +49,7 @@ const words = {
   schema: z.object({
     once: z.boolean(),
     'no-demo': z.boolean(),
+    launcher: z.enum(LAUNCHERS, `write ${LAUNCHERS.join(', ')}`),
     market: z.string().transform((text, context) => {
       try {
         return marketScriptOf(text);
@@ -83,6 +88,7 @@ async function main(args: readonly string[]): Promise<number> {
       screen,
       projectFolder,
       stateDirectory: chosen.state,
+      launcher: chosen.launcher,
       signal: stopping.signal,
     };
     screen.done('the region is up');

@@ -20,14 +20,24 @@ export interface DemoTarget {
   readonly projectFolder: string;
 }
 
+export const LAUNCHERS = ['sagemaker', 'ec2', 'cheapest'] as const;
+export type LauncherName = (typeof LAUNCHERS)[number];
+/** Nobody's: local hosts run on this machine's own Python. */
+const IMAGE = 'ami-00000000000000000';
+
 /** The declaration as it goes into the bucket. */
-export async function demoDeclaration(projectFolder: string, vpc: DefaultVpc): Promise<string> {
+export async function demoDeclaration(
+  projectFolder: string,
+  vpc: DefaultVpc,
+  launcher: LauncherName = 'sagemaker',
+): Promise<string> {
   const text = await readFile(join(projectFolder, 'local/demo/digits.yaml'), 'utf8');
   const declaration: unknown = parse(text);
   if (typeof declaration !== 'object' || declaration === null)
     throw new Error('local/demo/digits.yaml is not a mapping');
   const compute: unknown = 'compute' in declaration ? declaration.compute : {};
-  return stringify({ ...declaration, compute: { ...(compute as object), vpc } });
+  const where = launcher === 'sagemaker' ? {} : { launcher, ec2: { image: IMAGE } };
+  return stringify({ ...declaration, compute: { ...(compute as object), vpc, ...where } });
 }
 
 /** Puts the recipe under the pipeline's source prefix. */

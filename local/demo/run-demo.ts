@@ -32,10 +32,10 @@ export async function runDemo(session: Session): Promise<RunReport | undefined> 
   return runId === undefined ? undefined : followRun(api, runId, screen, signal);
 }
 
-async function declareDemo({ api, region, screen, projectFolder }: Session): Promise<void> {
+async function declareDemo({ api, region, screen, projectFolder, launcher }: Session): Promise<void> {
   const target = { s3: region.clients.s3, bucket: region.stack.bucket, projectFolder };
   await uploadSource(target);
-  const text = await demoDeclaration(projectFolder, await defaultVpc(region.clients.ec2));
+  const text = await demoDeclaration(projectFolder, await defaultVpc(region.clients.ec2), launcher);
   const { status, body } = await api.call('PUT', `/pipelines/${DEMO_PIPELINE}`, text);
   if (status !== 200) throw new Error(`the demo's pipeline was refused (${status}): ${JSON.stringify(body)}`);
   screen.done(`pipeline ${DEMO_PIPELINE} is declared`);

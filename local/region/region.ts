@@ -1,7 +1,8 @@
-/** One machine as an AWS region: the emulator, a SageMaker and a Spot market beside it, and the stack deployed into it. */
+/** One machine as an AWS region: the emulator, a SageMaker, EC2's machines and a Spot market beside it, and the stack deployed into it. */
 import { join } from 'node:path';
 import { type RegionClock, startRegionClock } from '../clock/region-clock.ts';
 import type { VirtualClock } from '../clock/virtual-clock.ts';
+import { startLocalEc2 } from '../ec2/local-ec2.ts';
 import { type Emulator, startEmulator } from '../emulator/emulator.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../market/market.ts';
 import { startLocalSageMaker } from '../sagemaker/server.ts';
@@ -72,7 +73,7 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
     closers.push(() => emulator.stop());
     time.followEmulator(endpoints.aws);
     const clients = localClients(endpoints);
-    options.onStep?.('Spot market and SageMaker');
+    options.onStep?.('Spot market, SageMaker and EC2');
     const market = await startLocalMarket({
       port: ports.ec2,
       awsEndpointUrl: endpoints.aws,
@@ -84,6 +85,8 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
     });
     closers.push(() => market.close());
     closers.push(await startSageMaker(options, { endpoints, clients, port: ports.sageMaker, market, time }));
+    // Campaigns on a virtual clock train on SageMaker: no host of EC2 would know that clock.
+    if (time.virtual === undefined) closers.push(await startEc2(options, { endpoints, clients, market }));
     closers.push(() => time.stop());
     options.onStep?.('stack (osls deploy)');
     const { stack } = await deploy({ ...options, endpoints, clients });
@@ -142,4 +145,21 @@ async function startSageMaker(
     log: options.log,
   });
   return () => server.close();
+}
+
+async function startEc2(
+  options: RegionOptions,
+  at: { readonly endpoints: Endpoints; readonly clients: LocalClients; readonly market: LocalMarket },
+): Promise<() => Promise<void>> {
+  const ec2 = await startLocalEc2({
+    stateDirectory: join(options.stateDirectory, 'ec2'),
+    awsEndpointUrl: at.endpoints.aws,
+    region: REGION,
+    accountId: ACCOUNT_ID,
+    market: at.market.market,
+    pythonPath: options.pythonPath,
+    subnetZone: async (subnetId) => subnetZone(at.clients.ec2, subnetId),
+    log: options.log,
+  });
+  return () => ec2.close();
 }

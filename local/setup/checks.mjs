@@ -7,6 +7,7 @@ const python = places.venvPython;
 const training = path.join(places.root, 'training');
 const emulator = path.join(places.root, 'local', 'emulator');
 const clock = path.join(places.root, 'local', 'clock', 'python');
+const ec2 = path.join(places.root, 'local', 'ec2');
 const setup = path.join(places.root, 'local', 'setup');
 
 const CHECKS = [
@@ -18,6 +19,7 @@ const CHECKS = [
   { name: 'mypy training', command: [python, 'check_types.py'], cwd: training },
   { name: 'mypy local/emulator', command: [python, '-m', 'mypy', '--strict', '.'], cwd: emulator },
   { name: 'mypy local/clock', command: [python, '-m', 'mypy', '--strict', '.'], cwd: clock },
+  { name: 'mypy local/ec2', command: [python, '-m', 'mypy', '--strict', '.'], cwd: ec2 },
   { name: 'mypy local/setup', command: [python, '-m', 'mypy', '--strict', '.'], cwd: setup },
 ];
 

@@ -21,7 +21,7 @@ from cluster import free_ports, wait_until
 from tidewheel_host.cloud import Cloud
 from tidewheel_host.container import UnknownJobError, fetch_channels, parse_job
 from tidewheel_host.metadata import Metadata
-from tidewheel_host.rendezvous import AloneError, meet
+from tidewheel_host.rendezvous import AloneError, default_interface, interface_for, meet
 
 FAKE_AWS = Path(__file__).parent / "fake_aws.py"
 SCRIPT = """
@@ -406,3 +406,8 @@ def test_refuses_a_job_from_the_future() -> None:
 
 def test_sees_no_interruption_where_there_is_no_metadata_service() -> None:
     assert Metadata("http://127.0.0.1:9", timeout_seconds=0.2).taken_back() is False
+
+
+def test_hosts_on_one_machine_talk_over_loopback() -> None:
+    assert interface_for("127.128.3.4") == "lo"
+    assert interface_for("10.0.3.4") == default_interface()

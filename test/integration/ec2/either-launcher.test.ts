@@ -27,7 +27,7 @@ import { memoryRunStore } from '../../fakes/run-store.ts';
 import { declarationOf, runOf } from '../../suites/records.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
 import { type Ground, layGround } from '../local-sagemaker/ground.ts';
-import { type Host, startHost } from './host.ts';
+import { type Machines, startMachines } from './ground.ts';
 
 const RUN = 'digits-000001';
 const SUBNET = 'subnet-01234561';
@@ -56,16 +56,17 @@ if step < 12:
 let emulator: TestEmulator;
 let sageMaker: Ground;
 let folder: string;
-let host: Host | undefined;
+let machines: Machines;
 
 beforeAll(async () => {
   emulator = await startTestEmulator();
   sageMaker = await layGround(emulator.url, { spotDiscount: () => 0.4 });
   folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-either-'));
+  machines = await startMachines(emulator.url, folder);
 });
 
 afterAll(async () => {
-  host?.stop();
+  await machines?.close();
   await sageMaker?.close();
   await emulator?.stop();
   await rm(folder, { recursive: true, force: true });
@@ -172,18 +173,12 @@ it('a run that SageMaker has lost goes on from its checkpoint on EC2', async () 
     launcher: 'ec2',
     placement: { pool: { launcher: 'ec2', market: 'spot' }, onDemandHourlyUsd: 0.25 },
   });
-  host = await startHost({
-    url: emulator.url,
-    folder,
-    bucket: sageMaker.bucket,
-    instanceId: second.ids[0] ?? '',
-    pipeline: 'digits',
-    runId: RUN,
-    attempt: 2,
-    agentPrefix: await deps.publishAgent(),
+  const [secondId = ''] = second.ids;
+  const { exitCode } = await (await machines.hostOf(secondId)).exited;
+  expect({ exitCode, log: await machines.printedBy(secondId) }).toEqual({
+    exitCode: 0,
+    log: expect.stringContaining('resumed at 6'),
   });
-  const code = await host.ended;
-  expect({ code, log: host.log() }).toEqual({ code: 0, log: expect.stringContaining('resumed at 6') });
   expect(await look(deps, 2)).toMatchObject({ attempt: { outcome: { kind: 'completed' } } });
   expect(await judgeRun(deps, { runId: RUN })).toMatchObject({ kind: 'done' });
 

@@ -1,4 +1,5 @@
 /** Everything a run on EC2 needs, in one emulator: bucket, table, state machine, the function that answers EC2's events. */
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CloudWatchLogsClient, CreateLogGroupCommand } from '@aws-sdk/client-cloudwatch-logs';
@@ -16,10 +17,12 @@ import { observeAttempt } from '../../../functions/core/observe-attempt.ts';
 import { place } from '../../../functions/core/placement/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/port.ts';
 import { readProgress } from '../../../functions/core/progress.ts';
+import { type LocalEc2, startLocalEc2 } from '../../../local/ec2/local-ec2.ts';
 import type { ExecutionsGround } from '../../suites/executions.ts';
 import { declarationOf, runOf } from '../../suites/records.ts';
 import { makeExecutions, makeObjectStore, makeRunStore } from '../control-plane/ground.ts';
-import { clientConfiguration } from '../emulator.ts';
+import { clientConfiguration, projectPython } from '../emulator.ts';
+import { HandMarket } from '../local-sagemaker/ground.ts';
 import { deployOnSpotWarning } from './deployed.ts';
 
 export const RUN = 'digits-000001';
@@ -146,7 +149,7 @@ export const stepOf = async ({ deps }: Ground): Promise<number> =>
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  told: () => string = () => '',
+  told: () => Promise<string> = () => Promise.resolve(''),
   seconds = 90,
 ): Promise<void> {
   const end = Date.now() + seconds * 1_000;
@@ -154,5 +157,39 @@ export async function until(
     if (await holds()) return;
     await sleep(250);
   }
-  throw new Error(`not within ${seconds} s: ${what}; ${told()}`);
+  throw new Error(`not within ${seconds} s: ${what}; ${await told()}`);
+}
+
+export const trainingScript = (): Promise<string> =>
+  readFile(path.join(import.meta.dirname, 'train.py'), 'utf8');
+
+/** Machines for the instances of the emulator's EC2, beside a market that a test reclaims from by hand. */
+export async function startMachines(awsEndpointUrl: string, stateDirectory: string) {
+  const market = new HandMarket();
+  const ec2 = await startLocalEc2({
+    stateDirectory,
+    awsEndpointUrl,
+    region: 'us-east-1',
+    accountId: '123456789012',
+    market,
+    pythonPath: projectPython(),
+    subnetZone: () => Promise.resolve('use1-az1'),
+    lookMilliseconds: 250,
+  });
+  return {
+    ec2,
+    market,
+    close: () => ec2.close(),
+    hostOf: (instanceId: string) => hostOf(ec2, instanceId),
+    printedBy: (instanceId: string) =>
+      readFile(path.join(stateDirectory, `${instanceId}.log`), 'utf8').catch(() => ''),
+  };
+}
+export type Machines = Awaited<ReturnType<typeof startMachines>>;
+
+async function hostOf(ec2: LocalEc2, instanceId: string) {
+  await until(`${instanceId} is up`, () => ec2.hosts.has(instanceId));
+  const host = ec2.hosts.get(instanceId);
+  if (host === undefined) throw new Error(`${instanceId} ended at once`);
+  return host;
 }

@@ -1,21 +1,15 @@
 /**
  * Runs on EC2 from placement to model, through the loss of hosts: the emulator's EC2, S3, DynamoDB, Step Functions,
- * EventBridge, SQS, Lambda and CloudWatch Logs, the real agent. The emulator's instances have no machines, so the test
- * runs the host's program for them and says on the bus what EC2 says.
+ * EventBridge, SQS, Lambda and CloudWatch Logs, the real agent, and the local EC2, which gives instances their machines.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
-import { TerminateInstancesCommand } from '@aws-sdk/client-ec2';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { judgeRun } from '../../../functions/core/judge-run.ts';
 import { reportRun } from '../../../functions/core/report-run.ts';
-import {
-  instanceEnded,
-  interruptionWarning,
-  sendInstanceEvents,
-} from '../../../local/market/instance-events.ts';
+import { interruptionWarning, sendInstanceEvents } from '../../../local/market/instance-events.ts';
 import { startTestEmulator, type TestEmulator } from '../emulator.ts';
 import {
   type Ground,
@@ -23,63 +17,39 @@ import {
   LOG_GROUP,
   launch,
   look,
+  type Machines,
   makeGround,
   RUN,
+  startMachines,
   stepOf,
+  trainingScript,
   until,
 } from './ground.ts';
-import { freePorts, type Host, type Ports, startHost, trainingScript } from './host.ts';
 
 const ZONE = { zoneId: 'use1-az1', accountId: '123456789012' };
 let emulator: TestEmulator;
 let folder: string;
-let hosts: Host[];
+let machines: Machines;
 let ground: Ground | undefined;
 
 beforeEach(async () => {
-  hosts = [];
   ground = undefined;
   [emulator, folder] = await Promise.all([
     startTestEmulator(),
     mkdtemp(path.join(os.tmpdir(), 'tidewheel-ec2-')),
   ]);
+  machines = await startMachines(emulator.url, path.join(folder, 'ec2'));
 });
 
 afterEach(async () => {
-  await Promise.all(hosts.map((host) => host.lose()));
+  await machines.close();
   ground?.close();
   await emulator.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
-interface Machine {
-  readonly bucket: string;
-  readonly attempt: number;
-  readonly instanceId: string;
-  readonly number?: number;
-  readonly ports?: Ports;
-}
-
-/** A process for an instance. */
-async function boot({ deps, url }: Ground, machine: Machine): Promise<Host> {
-  const { bucket, attempt, instanceId, number = 0, ports } = machine;
-  const host = await startHost({
-    url,
-    folder: path.join(folder, instanceId),
-    bucket,
-    instanceId,
-    pipeline: 'digits',
-    runId: RUN,
-    attempt,
-    agentPrefix: await deps.publishAgent(),
-    address: `127.0.0.${number + 1}`,
-    ...(ports && { ports }),
-  });
-  hosts.push(host);
-  return host;
-}
-
-const logs = () => hosts.map((host, index) => `--- host ${index}\n${host.log()}`).join('\n');
+const told = async (ids: readonly string[]) =>
+  (await Promise.all(ids.map((id) => machines.printedBy(id)))).join('\n--- the next host\n');
 
 it('resumes a run on EC2 elsewhere after a warning, and ends with a model', async () => {
   const bucket = 'tw-run-on-ec2';
@@ -93,13 +63,17 @@ it('resumes a run on EC2 elsewhere after a warning, and ends with a model', asyn
   const { deps, waiting } = made;
   const jobName = await launch(made, 1);
   const [instanceId = ''] = await instancesOf(made, jobName);
-  const first = await boot(made, { bucket, attempt: 1, instanceId });
-  await until('a proven step', async () => (await stepOf(made)) >= 5, logs);
+  const first = await machines.hostOf(instanceId);
+  await until(
+    'a proven step',
+    async () => (await stepOf(made)) >= 5,
+    () => told([instanceId]),
+  );
   expect(await look(made, 1)).toMatchObject({ kind: 'running' });
 
   // The host's own metadata service is silent: only EventBridge, the queue and the deployed function tell it.
   await sendInstanceEvents(made.events, [interruptionWarning({ instanceId, ...ZONE })]);
-  await first.ended;
+  await first.exited;
   const saved = await stepOf(made);
   expect(saved).toBeLessThan(60);
   expect(await look(made, 1)).toMatchObject({
@@ -111,10 +85,10 @@ it('resumes a run on EC2 elsewhere after a warning, and ends with a model', asyn
 
   const secondJob = await launch(made, 2);
   const [secondId = ''] = await instancesOf(made, secondJob);
-  const second = await boot(made, { bucket, attempt: 2, instanceId: secondId });
-  const code = await second.ended;
-  expect({ code, log: second.log() }).toEqual({
-    code: 0,
+  const second = await machines.hostOf(secondId);
+  const { exitCode } = await second.exited;
+  expect({ exitCode, log: await told([secondId]) }).toEqual({
+    exitCode: 0,
     log: expect.stringContaining(`resumed at ${saved}`),
   });
   expect(await look(made, 2)).toMatchObject({ attempt: { outcome: { kind: 'completed' } } });
@@ -141,27 +115,30 @@ it('keeps the host that is left when another dies, and trains on with one in its
   const { deps } = made;
   const jobName = await launch(made, 1);
   const ids = await instancesOf(made, jobName);
-  const ports = await freePorts();
-  const [leader, other] = await Promise.all(
-    ids.map((instanceId, number) => boot(made, { bucket, attempt: 1, instanceId, number, ports })),
+  const [leaderId = '', stayedId = ''] = ids;
+  const [leader, other] = await Promise.all(ids.map((id) => machines.hostOf(id)));
+  await until(
+    'a proven step',
+    async () => (await stepOf(made)) >= 5,
+    () => told(ids),
   );
-  await until('a proven step', async () => (await stepOf(made)) >= 5, logs);
 
-  // kill -9 of the machine that saves; EC2 ends its instance and says so.
-  await leader?.lose();
+  // kill -9 of the machine that saves: EC2 ends its instance and says so.
+  leader?.kill();
   const before = await stepOf(made);
-  const [lostId = '', stayedId = ''] = ids;
-  await made.ec2.send(new TerminateInstancesCommand({ InstanceIds: [lostId] }));
-  await sendInstanceEvents(made.events, [instanceEnded({ instanceId: lostId, ...ZONE })]);
-  await until('an instance in its place', async () => (await instancesOf(made, jobName)).length === 2, logs);
-  const [freshId = ''] = (await instancesOf(made, jobName)).filter((id) => id !== stayedId);
-  expect(ids).not.toContain(freshId);
-  const fresh = await boot(made, { bucket, attempt: 1, instanceId: freshId, number: 2, ports });
-  expect({ codes: await Promise.all([other?.ended, fresh.ended]), log: logs() }).toMatchObject({
-    codes: [0, 0],
-  });
+  const living = () => instancesOf(made, jobName);
+  await until(
+    'an instance in its place',
+    async () => (await living()).filter((id) => id !== leaderId).length === 2,
+    () => told(ids),
+  );
+  const [freshId = ''] = (await living()).filter((id) => !ids.includes(id));
+  const fresh = await machines.hostOf(freshId);
+  const exits = await Promise.all([other?.exited, fresh.exited]);
+  const log = await told([stayedId, freshId]);
+  expect({ codes: exits.map((exit) => exit?.exitCode), log }).toMatchObject({ codes: [0, 0] });
 
-  expect(fresh.log() + (other?.log() ?? '')).toMatch(/resumed at (?!0\b)\d+/);
+  expect(log).toMatch(/resumed at (?!0\b)\d+/);
   expect(before).toBeGreaterThanOrEqual(5);
   // The same attempt, with one interruption more.
   expect(await look(made, 1)).toMatchObject({

@@ -51,6 +51,12 @@ def meet(
     raise AloneError(f"{len(met)} of {nodes} hosts came within {limit_seconds:.0f} s")
 
 
+def interface_for(address: str) -> str:
+    """Name of the interface that the host's address lies on, as far as it needs telling: hosts on
+    one machine have loopback addresses, every other host goes by its default route."""
+    return "lo" if address.startswith("127.") else default_interface()
+
+
 def default_interface(route: Path = Path("/proc/net/route")) -> str:
     """Name of the interface of the default route; eth0 when there is none."""
     try:

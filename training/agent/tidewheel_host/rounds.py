@@ -26,7 +26,7 @@ from .cloud import Cloud
 from .container import HostJob, fetch_channels, write_config
 from .logs import HostLog
 from .metadata import Metadata
-from .rendezvous import AloneError, default_interface, meet
+from .rendezvous import AloneError, interface_for, meet
 from .report import Report
 from .save import keep_saved, save_all
 
@@ -114,7 +114,7 @@ class Stay:
         if hosts is None:
             return STOPPED
         rank = hosts.index(self.address)
-        write_config(base, self.job, hosts, self.address, default_interface(), number)
+        write_config(base, self.job, hosts, self.address, interface_for(self.address), number)
         if rank != self._rank:
             fetch_channels(cloud, base, self.job, rank)
         self._rank = rank

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Stands in for the AWS CLI on a local host, against the emulator that AWS_ENDPOINT_URL names.
+
+Only what the host program calls: s3 cp (also -, --recursive, --exclude "*" with --include), s3
+sync, s3api list-objects-v2, logs create-log-stream and put-log-events. The standard library alone,
+because a host calls it every second or two and boto3 takes half a second to start. Requests name
+their credentials but are not signed: the emulator looks no further.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import itertools
+import json
+import os
+import shutil
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+from urllib.parse import quote, urlencode, urlsplit
+
+XML = "{http://s3.amazonaws.com/doc/2006-03-01/}"
+MARKER = "COMPLETE.json"
+"""Written last, so sent last: whoever sees it in the bucket finds the rest there."""
+
+
+class AwsError(Exception):
+    """The service refused, or cannot be reached."""
+
+
+class Found(NamedTuple):
+    size: int
+    changed: float
+    """Seconds since the epoch."""
+
+
+def headers(service: str) -> dict[str, str]:
+    key = os.environ.get("AWS_ACCESS_KEY_ID", "test")
+    region = os.environ.get("AWS_DEFAULT_REGION", "us-east-1")
+    scope = f"{key}/20260101/{region}/{service}/aws4_request"
+    told = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=none"
+    return {"authorization": told}
+
+
+class Connection:
+    """One for all requests of a command."""
+
+    def __init__(self) -> None:
+        address = urlsplit(os.environ["AWS_ENDPOINT_URL"])
+        self._http = http.client.HTTPConnection(address.hostname or "", address.port, timeout=60)
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        service: str,
+        body: bytes | BinaryIO | None = None,
+        more: dict[str, str] | None = None,
+    ) -> http.client.HTTPResponse:
+        self._http.request(method, path, body, {**headers(service), **(more or {})})
+        answer = self._http.getresponse()
+        if answer.status >= 300:
+            raise AwsError(f"{answer.status} {answer.read().decode(errors='replace')[:500]}")
+        return answer
+
+    def get(self, bucket: str, key: str) -> http.client.HTTPResponse:
+        return self.ask("GET", f"/{bucket}/{quote(key)}", "s3")
+
+    def put(self, bucket: str, key: str, body: bytes | BinaryIO, size: int) -> None:
+        length = {"content-length": str(size)}
+        self.ask("PUT", f"/{bucket}/{quote(key)}", "s3", body, length).read()
+
+    def below(self, bucket: str, prefix: str) -> dict[str, Found]:
+        """What lies there, by key."""
+        found: dict[str, Found] = {}
+        query = {"list-type": "2", "prefix": prefix}
+        while True:
+            page = ElementTree.fromstring(
+                self.ask("GET", f"/{bucket}?{urlencode(query)}", "s3").read()
+            )
+            for item in page.iter(f"{XML}Contents"):
+                changed = item.findtext(f"{XML}LastModified", "").replace("Z", "+00:00")
+                found[item.findtext(f"{XML}Key", "")] = Found(
+                    int(item.findtext(f"{XML}Size", "0")),
+                    datetime.fromisoformat(changed).timestamp(),
+                )
+            token = page.findtext(f"{XML}NextContinuationToken")
+            if not token:
+                return found
+            query["continuation-token"] = token
+
+    def logs(self, action: str, body: dict[str, object]) -> None:
+        kind = {
+            "content-type": "application/x-amz-json-1.1",
+            "x-amz-target": f"Logs_20140328.{action}",
+        }
+        self.ask("POST", "/", "logs", json.dumps(body).encode(), kind).read()
+
+
+def split(uri: str) -> tuple[str, str]:
+    bucket, _, key = uri.removeprefix("s3://").partition("/")
+    return bucket, key
+
+
+def download(aws: Connection, bucket: str, key: str, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f".{target.name}.part")
+    answer = aws.get(bucket, key)
+    with part.open("wb") as file:
+        shutil.copyfileobj(answer, file)
+    changed = parsedate_to_datetime(answer.headers["last-modified"]).timestamp()
+    os.utime(part, (changed, changed))
+    part.replace(target)
+
+
+def upload(aws: Connection, path: Path, bucket: str, key: str) -> None:
+    with path.open("rb") as file:
+        aws.put(bucket, key, file, os.fstat(file.fileno()).st_size)
+
+
+def sync(aws: Connection, folder: Path, uri: str) -> None:
+    """As the CLI does: what has another size there, or was changed since."""
+    bucket, prefix = split(uri.rstrip("/") + "/")
+    there = aws.below(bucket, prefix)
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    for path in sorted(files, key=lambda path: (path.name == MARKER, path)):
+        key = f"{prefix}{path.relative_to(folder)}"
+        # What the script has removed meanwhile is left out.
+        with contextlib.suppress(FileNotFoundError):
+            state = path.stat()
+            same = there.get(key)
+            if same is None or same.size != state.st_size or same.changed < state.st_mtime:
+                upload(aws, path, bucket, key)
+
+
+def is_wanted(name: str, filters: Iterable[tuple[str, str]]) -> bool:
+    """The last filter that fits decides."""
+    wanted = True
+    for kind, pattern in filters:
+        if fnmatchcase(name, pattern):
+            wanted = kind == "--include"
+    return wanted
+
+
+def fetch(aws: Connection, uri: str, folder: Path, filters: list[tuple[str, str]]) -> None:
+    bucket, prefix = split(uri)
+    for key in aws.below(bucket, prefix):
+        name = key.removeprefix(prefix).lstrip("/")
+        if name == "" or name.endswith("/") or ".." in name.split("/"):
+            continue  # As the CLI does: nothing is written outside the folder.
+        if is_wanted(name, filters):
+            download(aws, bucket, key, folder / name)
+
+
+def copy(aws: Connection, options: list[str]) -> None:
+    filters = [pair for pair in itertools.pairwise(options) if pair[0] in FILTERS]
+    values = {value for _, value in filters}
+    source, target = [o for o in options if o == "-" or not (o.startswith("-") or o in values)]
+    if target == "-":
+        sys.stdout.buffer.write(aws.get(*split(source)).read())
+    elif "--recursive" in options:
+        fetch(aws, source, Path(target), filters)
+    elif source.startswith("s3://"):
+        download(aws, *split(source), Path(target))
+    elif source == "-":
+        body = sys.stdin.buffer.read()
+        aws.put(*split(target), body, len(body))
+    else:
+        upload(aws, Path(source), *split(target))
+
+
+FILTERS = ("--exclude", "--include")
+
+
+def write_log(aws: Connection, command: str, options: list[str]) -> None:
+    told = dict(itertools.pairwise(options))
+    place: dict[str, object] = {
+        "logGroupName": told["--log-group-name"],
+        "logStreamName": told["--log-stream-name"],
+    }
+    if command == "create-log-stream":
+        aws.logs("CreateLogStream", place)
+    else:
+        events = Path(told["--log-events"].removeprefix("file://")).read_text()
+        aws.logs("PutLogEvents", {**place, "logEvents": json.loads(events)})
+
+
+def run(service: str, command: str, options: list[str]) -> None:
+    aws = Connection()
+    if service == "logs":
+        write_log(aws, command, options)
+    elif service == "s3api":
+        told = dict(itertools.pairwise(options))
+        found = aws.below(told["--bucket"], told["--prefix"])
+        contents = [{"Key": key, "Size": item.size} for key, item in found.items()]
+        print(json.dumps({"Contents": contents}) if contents else "")
+    elif command == "sync":
+        source, target = [option for option in options if not option.startswith("--")]
+        sync(aws, Path(source), target)
+    else:
+        copy(aws, options)
+
+
+def main() -> int:
+    service, command, *options = sys.argv[1:]
+    try:
+        run(service, command, options)
+    except (AwsError, OSError, http.client.HTTPException) as error:
+        print(f"fatal error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+/** The local EC2 alone: what an instance's machine gets, and every way in which the two end together. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { DescribeInstancesCommand, EC2Client, TerminateInstancesCommand } from '@aws-sdk/client-ec2';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeFleetService } from '../../../functions/aws/ec2-fleet-service.ts';
+import { s3ObjectStore } from '../../../functions/aws/object-store.ts';
+import { AGENT_FILE } from '../../../functions/core/layout.ts';
+import type { ObjectStore } from '../../../functions/core/ports.ts';
+import { planOf } from '../../unit/ec2/fixtures.ts';
+import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
+import { type Machines, startMachines, until } from './ground.ts';
+
+/** In the agent's place: says where it is, and goes when EC2 announces the end; a stubborn one stays. */
+const PROGRAM = `
+import json, os, subprocess, sys, time, urllib.request
+url = os.environ['TIDEWHEEL_METADATA_URL'] + '/latest/'
+token = urllib.request.urlopen(urllib.request.Request(url + 'api/token', method='PUT')).read().decode()
+def ask(path):
+    request = urllib.request.Request(url + 'meta-data/' + path)
+    request.add_header('X-aws-ec2-metadata-token', token)
+    try:
+        return urllib.request.urlopen(request).read().decode()
+    except urllib.error.HTTPError as error:
+        return str(error.code)
+job = json.loads(subprocess.check_output(['aws', 's3', 'cp', os.environ['TIDEWHEEL_JOB_URI'], '-']))
+kind = job['HyperParameters'].get('kind', '').strip('"')
+print('up', ask('instance-id'), ask('local-ipv4'), ask('spot/instance-action'), sys.argv[1:], flush=True)
+if kind == 'short':
+    sys.exit(3)
+# A child that has left its session must not outlive the machine.
+subprocess.Popen(['sleep', '300'], start_new_session=True)
+while kind == 'stubborn' or ask('spot/instance-action') == '404':
+    time.sleep(0.1)
+print('told', ask('spot/instance-action'), ask('events/recommendations/rebalance'), flush=True)
+`;
+
+let emulator: TestEmulator;
+let folder: string;
+let machines: Machines;
+let ec2: EC2Client;
+let store: ObjectStore;
+let attempt = 0;
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-machines-'));
+  ec2 = new EC2Client(clientConfiguration(emulator.url));
+  const s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true });
+  await s3.send(new CreateBucketCommand({ Bucket: 'tw-data' }));
+  store = s3ObjectStore(s3, 'tw-data');
+  machines = await startMachines(emulator.url, path.join(folder, 'ec2'));
+});
+
+afterAll(async () => {
+  await machines?.close();
+  await emulator?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** @returns the instance of a host that runs PROGRAM */
+async function launch(kind: string): Promise<string> {
+  attempt += 1;
+  const plan = planOf({
+    instanceType: 'c5.xlarge',
+    nodes: 1,
+    training: { hyperparameters: { kind } },
+    over: { attempt },
+  });
+  const script = Buffer.from(plan.launchTemplate.LaunchTemplateData.UserData, 'base64').toString();
+  const [, agent = ''] = /s3:\/\/tw-data\/(\S+\.pyz)'/.exec(script) ?? [];
+  expect(agent).toContain(AGENT_FILE);
+  await store.writeText(agent, PROGRAM);
+  await makeFleetService({ ec2, store, clock: { now: () => new Date() } }).launch(plan);
+  const { Reservations = [] } = await ec2.send(
+    new DescribeInstancesCommand({ Filters: [{ Name: 'tag:tidewheel:job', Values: [plan.name] }] }),
+  );
+  return Reservations[0]?.Instances?.[0]?.InstanceId ?? '';
+}
+
+async function stateOf(instanceId: string) {
+  const { Reservations = [] } = await ec2.send(new DescribeInstancesCommand({ InstanceIds: [instanceId] }));
+  return Reservations[0]?.Instances?.[0]?.State?.Name;
+}
+
+const terminated = (instanceId: string) =>
+  until(`${instanceId} is terminated`, async () => (await stateOf(instanceId)) === 'terminated');
+
+it('ends an instance whose program has ended', async () => {
+  const instanceId = await launch('short');
+  await terminated(instanceId);
+  expect(await machines.printedBy(instanceId)).toMatch(
+    new RegExp(`^up ${instanceId} 127\\.128\\.\\d+\\.\\d+ 404 \\['--host'\\]\n$`),
+  );
+});
+
+it('ends the machine of an instance that was terminated', async () => {
+  const instanceId = await launch('stubborn');
+  const host = await machines.hostOf(instanceId);
+  await ec2.send(new TerminateInstancesCommand({ InstanceIds: [instanceId] }));
+  expect(await host.exited).toMatchObject({ signal: 'SIGKILL' });
+});
+
+it('warns before it takes capacity back, and then takes it', async () => {
+  const [heeds, stays] = [await launch('heeds'), await launch('stubborn')];
+  const hosts = [await machines.hostOf(heeds), await machines.hostOf(stays)];
+  await until('both are up', async () => (await machines.printedBy(stays)).startsWith('up '));
+  machines.market.reclaim(1);
+  const exits = await Promise.all(hosts.map((host) => host.exited));
+  expect(exits.map(({ exitCode }) => exitCode)).toEqual([0, 137]);
+  expect(await machines.printedBy(heeds)).toMatch(/told {"action":"terminate","time":".*Z"} {"noticeTime"/);
+  await Promise.all([heeds, stays].map(terminated));
+  expect(machines.market.leasesHeld).toBe(0);
+});
+
+it('takes back what runs when it closes, and ends what an earlier start has left', async () => {
+  const instanceId = await launch('heeds');
+  const host = await machines.hostOf(instanceId);
+  await machines.close();
+  expect(await host.exited).toMatchObject({ exitCode: 0 });
+  expect(await stateOf(instanceId)).toBe('terminated');
+  const orphan = await launch('heeds');
+  machines = await startMachines(emulator.url, path.join(folder, 'ec2'));
+  await terminated(orphan);
+  expect(machines.ec2.hosts.size).toBe(0);
+});
