@@ -157,6 +157,7 @@ def _ray_two(python: Path, data: Path) -> Recipe:
 
 
 def _was_prepared_on_helpers(attempt: Attempt) -> str:
+    """Each host has one CPU here, and who trains keeps it: all is left to the helper."""
     said = json.loads((attempt.leader / "model" / "metrics.json").read_text())
     hosts = set(said["preparedOn"])
     helpers = set(attempt.job.hosts[-1:])

@@ -30,6 +30,9 @@ class Config(TransformerSettings):
     """Complete checkpoints kept."""
     holdout_percent: int = 20
     """Share of the samples held out for evaluation."""
+    threads: int = 1
+    """CPUs that each worker keeps to train on; the others prepare. Fixed, since sums over another
+    number of threads round otherwise."""
     seed: int = 17
     """Start of every random choice."""
     pause: float = 0.0
@@ -45,6 +48,7 @@ class Config(TransformerSettings):
         "checkpoint_steps": (1, 10_000_000),
         "keep_checkpoints": (1, 1000),
         "holdout_percent": (1, 90),
+        "threads": (1, 1024),
         "seed": (0, 2**31 - 1),
         "pause": (0, 3600),
     }

@@ -16,7 +16,7 @@ from torch import nn
 import tidewheel
 from common import checkpoints, torch_state
 from common.schedule import rate_at, settle_buckets
-from common.shards import ImageReader
+from common.shards import ImageReader, fingerprint
 from common.vision_transformer import build_model
 from config import Config
 from prepare import describe, steps_per_epoch
@@ -27,10 +27,11 @@ class Learner:
 
     def __init__(self, config: Config, *, rank: int, workers: int, saves: bool) -> None:
         torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
-        torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
+        torch.set_num_threads(config.threads)
         torch.manual_seed(config.seed)
         self.config, self.rank, self.workers, self.saves = config, rank, workers, saves
         self.samples = describe(config.holdout_percent)
+        self._data = fingerprint([*self.samples.training, *self.samples.held_out])
         self._reader = ImageReader(self.samples.training[0], 64)
         self.total = steps_per_epoch(self.samples, config) * config.epochs
         # Ray shows each worker its own GPU, and no other.
@@ -45,7 +46,8 @@ class Learner:
         self.folder = Path(folder) if folder else None
         self.step = 0
         self.hosts: Counter[str] = Counter()
-        """Where the samples were prepared."""
+        """This worker's samples since it started, by the host that prepared them."""
+        self._loss = 0.0
         self._seconds_before = 0.0
         self._started = self._saved_at = time.monotonic()
 
@@ -54,12 +56,12 @@ class Learner:
             self._say("starting at step 0")
             return
         saved, content = found
-        if saved.total_steps != self.total:
-            raise ValueError(
-                f"checkpoint of step {saved.step} belongs to another length of training: name "
-                "another checkpoint prefix, or bring the old settings and data back"
-            )
         state = torch_state.unpack(content)
+        if state["data"] != self._data or saved.total_steps != self.total:
+            raise ValueError(
+                f"checkpoint of step {saved.step} belongs to other data or another length of "
+                "training: name another checkpoint prefix, or bring the old settings back"
+            )
         self.network.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.step, self._seconds_before = saved.step, saved.training_seconds
@@ -77,17 +79,17 @@ class Learner:
         """True at the end; False when told to stop, saved."""
         interval = tidewheel.checkpoint_seconds() or float("inf")
         for batch in batches:
-            loss = self._learn(batch)
+            self._loss = self._learn(batch)
             self.step += 1
             late = time.monotonic() - self._saved_at >= interval or tidewheel.save_soon()
+            due = self.step % self.config.checkpoint_steps == 0 or self.step == self.total
             stopping = self._agree(tidewheel.stop_soon())
-            if stopping or late or self.step % self.config.checkpoint_steps == 0:
-                self.save(loss)
+            if stopping or late or due:
+                self._save()
             time.sleep(self.config.pause)
             if stopping and self.step < self.total:
                 self._say(f"told to stop: saved step {self.step} and leaving")
                 return False
-        self.save(0.0)
         return True
 
     def _learn(self, batch: dict[str, Any]) -> float:
@@ -118,11 +120,11 @@ class Learner:
         torch.distributed.all_reduce(flag, op=torch.distributed.ReduceOp.MAX)
         return bool(flag)
 
-    def save(self, loss: float) -> None:
+    def _save(self) -> None:
         self._saved_at = time.monotonic()
         if not self.saves:
             return
-        tidewheel.progress(self.step, self.total, loss=loss)
+        tidewheel.progress(self.step, self.total, loss=self._loss)
         if self.folder is None:
             return
         seconds = self._seconds_before + time.monotonic() - self._started
@@ -130,8 +132,10 @@ class Learner:
             "model": self.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "workers": self.workers,
+            "data": self._data,
         }
-        saved = checkpoints.Saved(self.step, self.total, seconds, {"loss": round(loss, 6)})
+        metrics = {"loss": round(self._loss, 6)}
+        saved = checkpoints.Saved(self.step, self.total, seconds, metrics)
         content = torch_state.pack(state)
         checkpoints.save(self.folder, saved, content, keep=self.config.keep_checkpoints)
 

@@ -1,4 +1,5 @@
-"""The samples in the order of the training, decoded by Ray Data on the helper hosts.
+"""The samples in the order of the training, decoded by Ray Data on all CPUs that training leaves:
+those of the helper hosts, and the spare ones of the hosts that train.
 
 The whole order, over all epochs, is a function of the seed, and so is each worker's share of each
 batch: the position in the data is the number of steps done, on however many workers.
@@ -6,7 +7,6 @@ batch: the position in the data is the number of steps done, on however many wor
 
 from __future__ import annotations
 
-import json
 import os
 import random
 from dataclasses import dataclass
@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 import ray
+import torch
 
 from common.shards import ImageReader, Sample, is_held_out, read_index
 from config import Config
+from cpus import left_to_prepare
 
 _BLOCK_ROWS = 256
 
@@ -42,12 +44,6 @@ def describe(percent: int) -> Samples:
         held_out=[s for s in samples if is_held_out(s.key, percent)],
         labels=sorted({sample.label for sample in samples}),
     )
-
-
-def helper_group() -> str:
-    """The instance group that prepares data: the second, or the only one."""
-    groups: list[str] = json.loads(os.environ["SM_DISTRIBUTION_INSTANCE_GROUPS"])
-    return groups[1] if len(groups) > 1 else groups[0]
 
 
 def steps_per_epoch(samples: Samples, config: Config) -> int:
@@ -91,9 +87,10 @@ def _row(samples: Samples, index: int) -> dict[str, Any]:
 
 
 class Decoder:
-    """Runs on the helpers; says where it ran."""
+    """Runs wherever a CPU is left; says where it ran."""
 
     def __init__(self) -> None:
+        torch.set_num_threads(1)
         self._reader: ImageReader | None = None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
@@ -111,23 +108,16 @@ class Decoder:
         }
 
 
-def dataset(rows: list[dict[str, Any]], batch_size: int, workers: int) -> Any:  # noqa: ANN401 (Ray is untyped)
-    """`batch_size`: of one worker; the helpers' CPUs are divided among the workers."""
-    ray.data.DataContext.get_current().execution_options.preserve_order = True
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    group = helper_group()
-    cpus = sum(
-        node["Resources"].get("CPU", 0.0)
-        for node in ray.nodes()
-        if node["Alive"] and group in node["Resources"]
-    )
-    share = cpus / workers
+def dataset(rows: list[dict[str, Any]], config: Config, workers: int) -> Any:  # noqa: ANN401 (Ray is untyped)
+    """One worker's rows, decoded, in their order wherever and whenever each was decoded."""
+    context = ray.data.DataContext.get_current()
+    context.execution_options.preserve_order = True
+    context.enable_progress_bars = False
+    cpus = sum(int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"])
+    most, cpus_each = left_to_prepare(cpus, workers=workers, threads=config.threads)
     return ray.data.from_items(rows, override_num_blocks=-(-len(rows) // _BLOCK_ROWS)).map_batches(
         Decoder,
-        batch_size=batch_size,
-        concurrency=(1, max(1, int(share))),
-        num_cpus=min(1.0, share) if share > 0 else 1,
-        # The named resource, which only hosts of that group have, keeps it off the accelerator
-        # hosts.
-        resources={group: 0.01},
+        batch_size=config.batch_size // workers,
+        concurrency=(1, most),
+        num_cpus=cpus_each,
     )

@@ -1,4 +1,4 @@
-"""Trains a vision transformer whose images Ray prepares on the helper hosts' CPUs.
+"""Trains a vision transformer whose images Ray prepares on every CPU that training leaves.
 
 Start it with strategy `ray`: the cluster is there, with every host of every group. Each worker
 asks Ray for its own share of each batch, so an interrupted run ends with the bits of an
@@ -23,6 +23,8 @@ from config import Config
 if TYPE_CHECKING:
     from learner import Learner
 
+_KEEP_SECONDS = 120
+
 
 def newest() -> tuple[checkpoints.Saved, bytes] | None:
     folder = tidewheel.checkpoint_dir()
@@ -37,19 +39,46 @@ def learn(learner: Learner) -> None:
     rows = rows_from(
         learner.samples, config, steps_done=learner.step, rank=learner.rank, workers=workers
     )
-    own = config.batch_size // workers
     batches: Any = []
     if rows:
-        data = dataset(rows, own, workers)
-        batches = data.iter_batches(batch_size=own, batch_format="numpy")
+        data = dataset(rows, config, workers)
+        batches = data.iter_batches(batch_size=config.batch_size // workers, batch_format="numpy")
     if learner.train(batches):
         learner.finish()
+
+
+def gpu_count() -> int:
+    """Of each host that trains."""
+    return int(os.environ.get("SM_NUM_GPUS") or 0)
+
+
+def refuse_too_many_threads(config: Config) -> None:
+    """Ray would wait for the CPUs of a host that has not as many."""
+    workers = max(1, gpu_count()) if config.trainer == "torch" else 1
+    cpus = int(os.environ["SM_NUM_CPUS"])
+    if config.threads * workers > cpus:
+        raise ValueError(
+            f"threads={config.threads}: {workers} workers on a host of {cpus} CPUs, "
+            f"choose at most {max(1, cpus // workers)}"
+        )
+
+
+def keep_cpus(count: int) -> None:
+    """Takes CPUs of this host out of Ray's accounts, for this process, which is none of Ray's."""
+    here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
+    kept = ray.util.placement_group([{"CPU": count}], bundle_label_selector=[here])
+    if not kept.wait(_KEEP_SECONDS):
+        raise TimeoutError(
+            f"Ray did not set {count} CPUs of this host aside within {_KEEP_SECONDS} s: "
+            "look for what else runs in the cluster"
+        )
 
 
 def train_here(config: Config) -> None:
     """Ray prepares, this process trains."""
     from learner import Learner
 
+    keep_cpus(config.threads)
     learner = Learner(config, rank=0, workers=1, saves=True)
     learner.load(newest())
     learn(learner)
@@ -85,7 +114,7 @@ def train_with_ray(config: Config) -> None:
     groups = json.loads(os.environ["SM_INSTANCE_GROUPS_DICT"])
     first = json.loads(os.environ["SM_DISTRIBUTION_INSTANCE_GROUPS"])[0]
     hosts = groups[first]["hosts"]
-    gpus = int(os.environ.get("SM_NUM_GPUS") or 0)
+    gpus = gpu_count()
     trainer = TorchTrainer(
         train_worker,
         # Only the leader's host need have the checkpoint: it goes to every worker from here.
@@ -93,7 +122,7 @@ def train_with_ray(config: Config) -> None:
         scaling_config=ScalingConfig(
             num_workers=len(hosts) * max(1, gpus),
             use_gpu=gpus > 0,
-            resources_per_worker={"CPU": 1, first: 1, **({"GPU": 1} if gpus else {})},
+            resources_per_worker={"CPU": config.threads, first: 1, **({"GPU": 1} if gpus else {})},
             # One worker a host, or one a GPU: none of them gets another's.
             placement_strategy="SPREAD",
         ),
@@ -104,6 +133,7 @@ def train_with_ray(config: Config) -> None:
 
 def main() -> None:
     config = Config.from_arguments(sys.argv[1:])
+    refuse_too_many_threads(config)
     ray.init(address=os.environ["RAY_ADDRESS"], logging_level="WARNING")
     if config.trainer == "torch":
         train_with_ray(config)
