@@ -1,7 +1,6 @@
 /** Deals the sorted arrivals to the items' lists, a window of items at a time so that memory stays bounded. */
 import { copiesOf } from './balance.ts';
 import { LineText } from './line-text.ts';
-import type { ArrivalLine } from './records.ts';
 import { type Dealing, NOWHERE } from './sharding.ts';
 import { compress, type LineSpool } from './spool.ts';
 
@@ -44,22 +43,17 @@ function itemOfShard(itemShards: readonly number[]): Uint32Array {
   return items;
 }
 
-/** The spool is our own, of this process: its lines need no proof. */
+/** Key, bytes and ETag are in both lines as the same text. The spool is our own, of this process: its lines need no proof. */
 function place(
-  line: string,
+  { ordinal, object, alone }: TakenUp,
   { dealing, samples, copies, labelOf }: Dealt,
   put: (shard: number, slot: number, line: string) => void,
 ): void {
-  const arrival: ArrivalLine = JSON.parse(line);
-  const [key, size, etag, ordinal, alone] = arrival;
-  if (typeof ordinal === 'string' || ordinal === undefined) return;
   if ((dealing.shardOf[ordinal] ?? NOWHERE) === NOWHERE) return;
   const label = labelOf?.(ordinal);
-  const add = (shard: number, slot: number, repeat: number): void => {
-    const fields = [shard, slot, ordinal, key, size, etag, alone, repeat];
-    if (label !== undefined) fields.push(label);
-    put(shard, slot, JSON.stringify(fields));
-  };
+  const end = label === undefined ? ']' : `,${JSON.stringify(label)}]`;
+  const add = (shard: number, slot: number, repeat: number): void =>
+    put(shard, slot, `[${shard},${slot},${ordinal},${object},${alone},${repeat}${end}`);
   const { first, count } = copiesOf(copies, ordinal);
   for (let copy = 0; copy <= count; copy += 1)
     placeCopy(dealing, { at: copy === 0 ? ordinal : samples + first + copy - 1, copy }, add);
@@ -94,10 +88,25 @@ export interface ItemList {
   readonly bytes: Buffer;
 }
 
-/** The sample of an arrival's line, without parsing all of it; NaN for one that was rejected. */
-function ordinalOf(line: string): number {
-  const end = line.lastIndexOf(',');
-  return Number(line.slice(line.lastIndexOf(',', end - 1) + 1, end));
+/** An arrival's line (see ArrivalLine), cut and not parsed. */
+interface TakenUp {
+  /** NaN for one that was rejected. */
+  readonly ordinal: number;
+  /** Key, bytes and ETag as they are written. */
+  readonly object: string;
+  /** 0 or 1. */
+  readonly alone: string;
+}
+
+/** The last two fields are numbers, or one is a rejection, and neither holds a comma. */
+function cut(line: string): TakenUp {
+  const second = line.lastIndexOf(',');
+  const first = line.lastIndexOf(',', second - 1);
+  return {
+    ordinal: Number(line.slice(first + 1, second)),
+    object: line.slice(1, first),
+    alone: line.slice(second + 1, -1),
+  };
 }
 
 /** Lines that the lists will have: samples, and copies of them. */
@@ -146,8 +155,11 @@ export function* itemLists(
       return item >= first && item < end;
     };
     for (const line of arrivals.read()) {
-      if (!isWithin(dealt, ordinalOf(line), isMine)) continue;
-      place(line, dealt, (shard, slot, text) => lists[(itemOf[shard] ?? 0) - first]?.add(shard, slot, text));
+      const arrival = cut(line);
+      if (!isWithin(dealt, arrival.ordinal, isMine)) continue;
+      place(arrival, dealt, (shard, slot, text) =>
+        lists[(itemOf[shard] ?? 0) - first]?.add(shard, slot, text),
+      );
     }
     for (const [index, list] of lists.entries()) {
       yield { item: first + index, bytes: compress(list.sorted()) };

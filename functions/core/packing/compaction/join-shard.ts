@@ -4,6 +4,7 @@ import type { ShardSink } from '../formats/format.ts';
 import { mdsConfig } from '../formats/mds.ts';
 import { paddingOf, TRAILER, tarHeader } from '../formats/tar.ts';
 import { GzipSink } from '../gzip-sink.ts';
+import { MemberList } from '../member-list.ts';
 import type { BlobStore } from '../port.ts';
 import type { MemberLine } from '../records.ts';
 import type { Shape } from '../shape.ts';
@@ -33,7 +34,7 @@ export interface JoinJob {
 }
 
 export interface JoinedShard extends UploadedShard {
-  readonly lines: readonly MemberLine[];
+  readonly list: MemberList;
   readonly samples: number;
 }
 
@@ -44,10 +45,10 @@ export async function joinShard(
   const upload = new ShardUpload(store, await store.createUpload(job.key), buffers);
   try {
     const gzip = job.isGzipped ? new GzipSink(upload) : undefined;
-    const lines = await new Joiner(job, gzip ?? upload).join();
+    const list = await new Joiner(job, gzip ?? upload).join();
     await gzip?.finish();
     for (const { reader } of job.inputs) await reader.finish();
-    return { ...(await upload.finish()), lines, samples: job.order.length };
+    return { ...(await upload.finish()), list, samples: job.order.length };
   } catch (error: unknown) {
     for (const { reader } of job.inputs) await reader.close();
     await upload.abandon();
@@ -63,7 +64,7 @@ const FRAME_TAIL_BYTES = 4;
 class Joiner {
   readonly #job: JoinJob;
   readonly #sink: ShardSink;
-  readonly #lines: MemberLine[] = [];
+  readonly #list = new MemberList();
   readonly #names = new UniqueNames();
   /** Samples taken of each input. */
   readonly #taken: number[];
@@ -74,11 +75,11 @@ class Joiner {
     this.#taken = job.inputs.map(() => 0);
   }
 
-  async join(): Promise<readonly MemberLine[]> {
+  async join(): Promise<MemberList> {
     await this.#head();
     for (const input of this.#job.order) await this.#next(input);
     if (this.#job.packing.format === 'webdataset') await this.#sink.write(TRAILER);
-    return this.#lines;
+    return this.#list;
   }
 
   /** What comes before the first sample: written once, left out of every input. */
@@ -146,7 +147,7 @@ class Joiner {
 
   #note(input: JoinInput, sample: SampleLines, offsetOf: (line: MemberLine, index: number) => number): void {
     for (const [index, line] of sample.entries())
-      this.#lines.push({ ...line, offset: offsetOf(line, index), sample: line.sample + input.base });
+      this.#list.add({ ...line, offset: offsetOf(line, index), sample: line.sample + input.base });
   }
 }
 

@@ -96,8 +96,7 @@ async function packOne(deps: PackCompactionDeps, one: OneShard): Promise<void> {
       isGzipped: formatOf(packing).isGzipped?.(packing) === true,
     },
   );
-  const text = joined.lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-  const sha256 = hash('sha256', text);
+  const { sha256, bytes: text, members } = joined.list;
   const list = at.memberList(shard, sha256);
   await deps.store.put(`${at.generation}${list}`, compress(text), { contentType: 'application/gzip' });
   await decideShard(deps.store, one.recordKey, {
@@ -108,7 +107,7 @@ async function packOne(deps: PackCompactionDeps, one: OneShard): Promise<void> {
     bytes: joined.bytes,
     crc32: joined.crc32,
     samples: joined.samples,
-    members: joined.lines.length,
+    members,
     upload: { id: joined.upload.id, parts: joined.parts.map((part) => ({ ...part })) },
     memberList: { key: list, sha256 },
     exclusions: [],
