@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Stands in for the AWS CLI on a local host, against the emulator that AWS_ENDPOINT_URL names.
 
-Only what the host program calls: s3 cp (also -, --recursive, --exclude "*" with --include), s3
-sync, s3api list-objects-v2, logs create-log-stream and put-log-events. The standard library alone,
-because a host calls it every second or two and boto3 takes half a second to start. Requests name
-their credentials but are not signed: the emulator looks no further.
+Only what the host program calls: s3 cp (also - and --recursive) and s3 sync, --exclude and
+--include, s3api list-objects-v2, logs create-log-stream and put-log-events. The standard library
+alone, because a host calls it every second or two and boto3 takes half a second to start. Requests
+name their credentials but are not signed: the emulator looks no further.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ from urllib.parse import quote, urlencode, urlsplit
 XML = "{http://s3.amazonaws.com/doc/2006-03-01/}"
 MARKER = "COMPLETE.json"
 """Written last, so sent last: whoever sees it in the bucket finds the rest there."""
+
+
+FILTERS = ("--exclude", "--include")
 
 
 class AwsError(Exception):
@@ -124,13 +127,15 @@ def upload(aws: Connection, path: Path, bucket: str, key: str) -> None:
         aws.put(bucket, key, file, os.fstat(file.fileno()).st_size)
 
 
-def sync(aws: Connection, folder: Path, uri: str) -> None:
+def sync(aws: Connection, folder: Path, uri: str, filters: list[tuple[str, str]]) -> None:
     """As the CLI does: what has another size there, or was changed since."""
     bucket, prefix = split(uri.rstrip("/") + "/")
     there = aws.below(bucket, prefix)
     files = [path for path in folder.rglob("*") if path.is_file()]
     for path in sorted(files, key=lambda path: (path.name == MARKER, path)):
         key = f"{prefix}{path.relative_to(folder)}"
+        if not is_wanted(key.removeprefix(prefix), filters):
+            continue
         # What the script has removed meanwhile is left out.
         with contextlib.suppress(FileNotFoundError):
             state = path.stat()
@@ -158,10 +163,15 @@ def fetch(aws: Connection, uri: str, folder: Path, filters: list[tuple[str, str]
             download(aws, bucket, key, folder / name)
 
 
-def copy(aws: Connection, options: list[str]) -> None:
+def read_copy(options: list[str]) -> tuple[tuple[str, str], list[tuple[str, str]]]:
+    """Source and target, which the host program names before any filter, and the filters."""
     filters = [pair for pair in itertools.pairwise(options) if pair[0] in FILTERS]
-    values = {value for _, value in filters}
-    source, target = [o for o in options if o == "-" or not (o.startswith("-") or o in values)]
+    source, target = [o for o in options if o == "-" or not o.startswith("-")][:2]
+    return (source, target), filters
+
+
+def copy(aws: Connection, options: list[str]) -> None:
+    (source, target), filters = read_copy(options)
     if target == "-":
         sys.stdout.buffer.write(aws.get(*split(source)).read())
     elif "--recursive" in options:
@@ -173,9 +183,6 @@ def copy(aws: Connection, options: list[str]) -> None:
         aws.put(*split(target), body, len(body))
     else:
         upload(aws, Path(source), *split(target))
-
-
-FILTERS = ("--exclude", "--include")
 
 
 def write_log(aws: Connection, command: str, options: list[str]) -> None:
@@ -201,8 +208,8 @@ def run(service: str, command: str, options: list[str]) -> None:
         contents = [{"Key": key, "Size": item.size} for key, item in found.items()]
         print(json.dumps({"Contents": contents}) if contents else "")
     elif command == "sync":
-        source, target = [option for option in options if not option.startswith("--")]
-        sync(aws, Path(source), target)
+        (source, target), filters = read_copy(options)
+        sync(aws, Path(source), target, filters)
     else:
         copy(aws, options)
 

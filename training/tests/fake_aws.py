@@ -97,8 +97,10 @@ def main() -> int:
         elif service == "logs":
             write_log(command, options)
         elif command == "sync":
-            source, target = [o for o in options if not o.startswith("--")]
+            source, target = [o for o in options if not o.startswith("--")][:2]
             for name, file in files_below(source).items():
+                if not wanted(name, options):
+                    continue
                 # Says that it has done all, and has not: FAKE_S3_LOSES names what never arrives.
                 if not fnmatch.fnmatch(name, os.environ.get("FAKE_S3_LOSES", "")):
                     place(file, local(target) / name)

@@ -22,6 +22,7 @@ from tidewheel_host.cloud import Cloud
 from tidewheel_host.container import UnknownJobError, fetch_channels, parse_job
 from tidewheel_host.metadata import Metadata
 from tidewheel_host.rendezvous import AloneError, default_interface, interface_for, meet
+from tidewheel_host.save import Checkpoints
 
 FAKE_AWS = Path(__file__).parent / "fake_aws.py"
 SCRIPT = """
@@ -411,3 +412,24 @@ def test_sees_no_interruption_where_there_is_no_metadata_service() -> None:
 def test_hosts_on_one_machine_talk_over_loopback() -> None:
     assert interface_for("127.128.3.4") == "lo"
     assert interface_for("10.0.3.4") == default_interface()
+
+
+def test_sends_back_nothing_that_another_host_may_have_written_anew(
+    tmp_path: Path, bucket: Path
+) -> None:
+    prefix = bucket / "run" / "checkpoints"
+    put(prefix / "progress [1].json", "step 9")
+    put(prefix / "last.json", "9")
+    folder = tmp_path / "checkpoints"
+    mine = Checkpoints.fetch(Cloud(str(FAKE_AWS)), folder, "s3://b/run/checkpoints/")
+    put(prefix / "progress [1].json", "step 10, by another host")
+    put(folder / "step-11" / "state", "mine")
+    mine.upload()
+    assert (prefix / "progress [1].json").read_text() == "step 10, by another host"
+    assert (prefix / "step-11" / "state").read_text() == "mine"
+    assert mine.missing() == []
+
+    put(folder / "last.json", "11")
+    assert mine.missing() == ["last.json"]
+    mine.upload()
+    assert (prefix / "last.json").read_text() == "11"

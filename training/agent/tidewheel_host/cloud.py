@@ -5,9 +5,11 @@ Arguments are lists: no shell sees a name.
 
 from __future__ import annotations
 
+import glob
 import json
 import subprocess
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -95,10 +97,14 @@ class Cloud:
                 *include,
             )
 
-    def sync_up(self, folder: Path, uri: str) -> None:
-        """Without --delete: the prefix is shared by all hosts of the run."""
+    def sync_up(self, folder: Path, uri: str, but: Iterable[str] = ()) -> None:
+        """Without --delete: the prefix is shared by all hosts of the run.
+
+        `but`: names of files that stay here.
+        """
         if folder.is_dir():
-            self._run("s3", "sync", "--only-show-errors", str(folder), uri)
+            left = [part for name in sorted(but) for part in ("--exclude", glob.escape(name))]
+            self._run("s3", "sync", "--only-show-errors", str(folder), uri, *left)
 
     def create_log_stream(self, group: str, stream: str) -> None:
         """A stream that is there already is as it should be."""

@@ -28,7 +28,7 @@ from .logs import HostLog
 from .metadata import Metadata
 from .rendezvous import AloneError, interface_for, meet
 from .report import Report
-from .save import keep_saved, save_all
+from .save import Checkpoints, keep_saved, save_all
 
 GRACE_SECONDS = 75
 """EC2 gives two minutes: what is left after the agent is for the last upload."""
@@ -121,13 +121,12 @@ class Stay:
         if number > 1:
             _forget(base)
         # All attempts of the run share the prefix: this is how it resumes.
-        cloud.copy_down(self.job.checkpoint_uri, base / "checkpoints")
+        checkpoints = Checkpoints.fetch(cloud, base / "checkpoints", self.job.checkpoint_uri)
         self.report.round = number
         self.report.failure = None
         cloud.write(f"{self.around.hosts_uri}{self.report.instance_id}.json", self.report.text())
-        code = self._run_agent(number)
-        folder = base / "checkpoints"
-        self.report.unsaved = save_all(cloud, folder, self.job.checkpoint_uri, self.log.write)
+        code = self._run_agent(number, checkpoints)
+        self.report.unsaved = save_all(checkpoints, self.log.write)
         return code
 
     def _meet(self, number: int) -> list[str] | None:
@@ -207,7 +206,7 @@ class Stay:
         newer = self.asked.newest_round
         return newer if self.report.stopped_by is None and newer > number else None
 
-    def _run_agent(self, number: int) -> int:
+    def _run_agent(self, number: int, checkpoints: Checkpoints) -> int:
         """The agent as a child; what ends it is told to it as SageMaker tells it, by SIGTERM."""
         job, around = self.job, self.around
         agent = subprocess.Popen(
@@ -228,8 +227,7 @@ class Stay:
         )
         reader = threading.Thread(target=self._follow, args=(agent,), daemon=True)
         done = threading.Event()
-        folder = around.base / "checkpoints"
-        saving = (around.cloud, folder, job.checkpoint_uri, around.sync_seconds, done)
+        saving = (checkpoints, around.sync_seconds, done)
         keeper = threading.Thread(target=keep_saved, args=saving, daemon=True)
         for thread in (reader, keeper):
             thread.start()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import stat
 import tarfile
 import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from .cloud import Cloud, CloudError
@@ -15,17 +17,58 @@ from .container import HostJob, model_uri
 _UPLOAD_ATTEMPTS = 3
 
 
-def save_all(cloud: Cloud, folder: Path, uri: str, say: Callable[[str], None]) -> list[str]:
+@dataclass(frozen=True)
+class Checkpoints:
+    """The checkpoint folder of this host and its prefix in the bucket, which all hosts share.
+
+    What came from there and was not touched since is never sent back: another host may have
+    written it anew meanwhile, such as the note of the progress.
+    """
+
+    cloud: Cloud
+    folder: Path
+    uri: str
+    fetched: dict[str, tuple[int, int]]
+    """Bytes and time of change of what came, by name."""
+
+    @classmethod
+    def fetch(cls, cloud: Cloud, folder: Path, uri: str) -> Checkpoints:
+        cloud.copy_down(uri, folder)
+        return cls(cloud, folder, uri, _states(folder))
+
+    def upload(self) -> None:
+        self.cloud.sync_up(self.folder, self.uri, self._untouched())
+
+    def missing(self) -> list[str]:
+        """Names that are not in the bucket with all their bytes, of what is this host's to save."""
+        untouched = self._untouched()
+        return [n for n in self.cloud.missing(self.folder, self.uri) if n not in untouched]
+
+    def _untouched(self) -> set[str]:
+        return {name for name, now in _states(self.folder).items() if self.fetched.get(name) == now}
+
+
+def _states(folder: Path) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # removed meanwhile
+            state = path.stat()
+            if stat.S_ISREG(state.st_mode):
+                found[path.relative_to(folder).as_posix()] = (state.st_size, state.st_mtime_ns)
+    return found
+
+
+def save_all(checkpoints: Checkpoints, say: Callable[[str], None]) -> list[str]:
     """The last upload, looked at in the bucket: SageMaker's own uploader gives no such word.
     Returns what is still missing."""
     missing: list[str] = []
     for _ in range(_UPLOAD_ATTEMPTS):
         try:
-            cloud.sync_up(folder, uri)
-            missing = cloud.missing(folder, uri)
+            checkpoints.upload()
+            missing = checkpoints.missing()
         except CloudError as error:
             say(f"[tidewheel] the upload of checkpoints failed: {error}")
-            missing = [str(path) for path in folder.rglob("*") if path.is_file()]
+            missing = [str(path) for path in checkpoints.folder.rglob("*") if path.is_file()]
             continue
         if not missing:
             say("[tidewheel] all checkpoints are in the bucket")
@@ -37,13 +80,11 @@ def save_all(cloud: Cloud, folder: Path, uri: str, say: Callable[[str], None]) -
     return missing
 
 
-def keep_saved(
-    cloud: Cloud, folder: Path, uri: str, every_seconds: float, done: threading.Event
-) -> None:
+def keep_saved(checkpoints: Checkpoints, every_seconds: float, done: threading.Event) -> None:
     while not done.wait(every_seconds):
         # The next time tries again; a checkpoint counts only when all of it has arrived.
         with suppress(CloudError):
-            cloud.sync_up(folder, uri)
+            checkpoints.upload()
 
 
 def upload_model(cloud: Cloud, base: Path, job: HostJob) -> str:
