@@ -67,6 +67,11 @@ export class BenchServer {
     await fetch(`${this.#control}/?shards=${are ? 'kept' : 'dropped'}`, { method: 'PUT' });
   }
 
+  /** So many of the set's files, the first in order, are there. */
+  async arrive(files: number): Promise<void> {
+    await fetch(`${this.#control}/?arrived=${files}`, { method: 'PUT' });
+  }
+
   async empty(): Promise<void> {
     await fetch(this.#control, { method: 'DELETE' });
   }
@@ -108,6 +113,11 @@ export async function measure(
 ): Promise<Measured> {
   await server.empty();
   await before?.();
+  return measureOn(server, tool, set);
+}
+
+/** Runs the tool once on what there is. */
+export async function measureOn(server: BenchServer, tool: Tool, set: ShardLimits): Promise<Measured> {
   const environment = {
     ...process.env,
     ENDPOINT: server.url,

@@ -1,6 +1,7 @@
 /**
  * The made-up S3 in a process of its own: `serve.ts <set> <files>`. Prints its address. At a second address, GET tells what
- * it has seen, DELETE empties it, and PUT says whether it keeps shards or only their sizes (`?shards=kept`).
+ * it has seen, DELETE empties it, and PUT says whether it keeps shards or only their sizes (`?shards=kept`), or how many of
+ * the files have arrived (`?arrived=1000`, of all in order).
  */
 import http from 'node:http';
 import { startMemoryS3 } from './memory-s3.ts';
@@ -10,10 +11,22 @@ const [name = 'A', files] = process.argv.slice(2);
 const set = SETS[name];
 if (set === undefined) throw new Error(`there is no set ${name}, only ${Object.keys(SETS).join(', ')}`);
 const keepsShards = { now: false };
-const server = await startMemoryS3({ corpus: set.corpus(Number(files ?? set.files)), keepsShards });
+const all = set.corpus(Number(files ?? set.files));
+const arrived = { count: all.count };
+const corpus = {
+  ...all,
+  get count() {
+    return arrived.count;
+  },
+};
+const server = await startMemoryS3({ corpus, keepsShards });
 const control = http.createServer((request, response) => {
   if (request.method === 'DELETE') server.clear();
-  if (request.method === 'PUT') keepsShards.now = request.url?.endsWith('shards=kept') === true;
+  if (request.method === 'PUT') {
+    const asked = new URL(request.url ?? '/', server.url).searchParams;
+    if (asked.has('shards')) keepsShards.now = asked.get('shards') === 'kept';
+    arrived.count = Number(asked.get('arrived') ?? arrived.count);
+  }
   const stored = [...server.objects].map(([key, { size }]) => [key, size]);
   response.end(JSON.stringify({ requests: Object.fromEntries(server.requests), stored }));
 });

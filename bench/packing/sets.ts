@@ -62,5 +62,7 @@ export const SETS: Readonly<Record<string, BenchSet>> = {
   C: PAIRS,
   /** Only to be planned: bench/packing/planning.ts. */
   P: { ...regular('2,000,000 files of 5 KB', 2_000_000, 5_000), isLarge: true },
+  /** Only to be compacted: bench/packing/compacting.ts. */
+  E: regular('1,000,000 files of 100 bytes', 1_000_000, 100),
   D: regular('2,000 files of 5 MB', 2_000, 5_000_000),
 };

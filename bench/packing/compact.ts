@@ -1,0 +1,13 @@
+/** Joins the generations of one pipeline with our engine, in a process of its own. */
+import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
+import { compact } from '../../functions/core/packing/compaction/compact.ts';
+import { packingSchema } from '../../functions/core/pipeline.ts';
+
+await using opened = await openBlobStore({
+  bucket: 'bench',
+  region: 'us-east-1',
+  credentials: () => Promise.resolve({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
+});
+const packing = packingSchema.parse({ label: 'none' });
+const done = await compact(opened.store, { pipeline: 'bench', packing, after: 2, everything: true });
+if (done.status !== 'compacted') throw new Error(`nothing was joined: ${done.status}`);
