@@ -4,12 +4,12 @@
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
 import * as z from 'zod';
 import { readCommandLine, runCommand, UsageError } from '../../local/command-line.ts';
 import { cutWindows } from './default-windows.ts';
 import { chosenPolicies, POLICY_NAMES } from './policies.ts';
-import { drawTimeline, type Row, summarise } from './rate.ts';
+import { drawTimeline, summarise } from './rate.ts';
+import { rateWindows } from './shares.ts';
 import { openWindow, readWindows, type Window } from './windows.ts';
 import { simulate } from './world.ts';
 
@@ -113,10 +113,8 @@ function showTimeline({ traces, policies }: Chosen, windows: readonly Window[], 
 async function rateAll(chosen: Chosen, windows: readonly Window[]): Promise<void> {
   const { policies } = chosen;
   const started = performance.now();
-  const threads = Math.min(chosen.threads ?? availableParallelism(), windows.length);
-  const rows = (
-    await Promise.all(sharesOf(windows, threads).map((share) => rateShare(chosen, share)))
-  ).flat();
+  const threads = chosen.threads ?? availableParallelism();
+  const rows = await rateWindows(windows, { folder: chosen.traces, policies, threads });
   const deadlines = new Map(windows.map((window) => [window.id, window.deadlineHours]));
   console.log(
     `${windows.length} windows, ${policies.length} policies, ${((performance.now() - started) / 1_000).toFixed(1)} s`,
@@ -139,32 +137,6 @@ async function rateAll(chosen: Chosen, windows: readonly Window[]): Promise<void
   const hopeless = new Set(rows.filter((row) => row.optimumUsd === null).map((row) => row.id)).size;
   if (hopeless > 0) console.log(`${hopeless} windows that no schedule can meet are left out of the figures`);
   if (chosen.json !== undefined) writeFileSync(chosen.json, `${JSON.stringify(rows)}\n`);
-}
-
-/** Windows with the same job go to the same thread, so that each plan is made once. */
-function sharesOf(all: readonly Window[], threads: number): Window[][] {
-  const key = ({ zones, deadlineHours, restartHours, workHours, onDemandPrice }: Window): string =>
-    JSON.stringify([
-      zones.length,
-      deadlineHours,
-      restartHours,
-      workHours,
-      onDemandPrice,
-      zones[0]?.spotPrice,
-    ]);
-  const sorted = all.toSorted((a, b) => key(a).localeCompare(key(b)));
-  const size = Math.ceil(sorted.length / threads);
-  return Array.from({ length: threads }, (_, k) => sorted.slice(k * size, (k + 1) * size));
-}
-
-function rateShare({ traces: folder, policies }: Chosen, share: readonly Window[]): Promise<Row[]> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
-      workerData: { folder, policies, windows: share },
-    });
-    worker.once('message', resolve);
-    worker.once('error', reject);
-  });
 }
 
 await runCommand(HELP, main);

@@ -1,17 +1,28 @@
 /** Tidewheel's own policy in the simulator: the code of functions/core/policy and nothing else. */
-import { controller, planFor, planPrice } from '../../functions/core/policy/controller.ts';
+import { controller, tableFor, termsOf } from '../../functions/core/policy/controller.ts';
 import shipped from '../../functions/core/policy/lattice-600.json' with { type: 'json' };
 import { type MarketModel, marketModel } from '../../functions/core/policy/market-model.ts';
-import type { Plan } from '../../functions/core/policy/plan.ts';
+import { type Horizon, type PlanTable, planFrom } from '../../functions/core/policy/plan.ts';
 import { fittedRegimes, type RegimeTable } from '../../functions/core/policy/regimes.ts';
 import type { Setting, Strategy } from './world.ts';
 
-const MAXIMUM_PLANS = 12;
+/** The settings of one key are planned by one table. */
+export const planKey = (setting: Setting): string => JSON.stringify(termsOf(setting));
 
-/** Models and plans are kept, since many windows share them; a kept plan is the same as a fresh one. */
+/** A table and the jobs that it was made for. */
+interface Kept {
+  readonly key: string;
+  readonly table: PlanTable;
+  readonly jobs: ReadonlySet<string>;
+}
+
+const jobOf = ({ workSeconds, deadlineSeconds }: Horizon): string => `${workSeconds} ${deadlineSeconds}`;
+
+/** One table is kept, since one can take a gigabyte: settings of one key had best come one after the other. */
 export function tidewheel(table: RegimeTable = fittedRegimes): Strategy {
   const models = new Map<number, MarketModel>();
-  const plans = new Map<string, Plan>();
+  let expected: readonly Setting[] = [];
+  let kept: Kept | undefined;
   const modelFor = (tickSeconds: number): MarketModel => {
     // Where the lattice that `place` uses fits, it is that one.
     const drawn = shipped.table === table.name && shipped.tickSeconds === tickSeconds ? shipped : undefined;
@@ -19,22 +30,24 @@ export function tidewheel(table: RegimeTable = fittedRegimes): Strategy {
     models.set(tickSeconds, model);
     return model;
   };
-  const planOf = (model: MarketModel, setting: Setting): Plan => {
-    const key = JSON.stringify({
-      ...setting,
-      spotUsd: planPrice(setting.spotUsd),
-      zones: setting.spotUsd.length > 1,
-    });
-    const plan = plans.get(key) ?? planFor(model, setting);
-    if (plans.size >= MAXIMUM_PLANS) plans.clear();
-    plans.set(key, plan);
-    return plan;
+  const tableOf = (model: MarketModel, setting: Setting): PlanTable => {
+    const key = planKey(setting);
+    if (kept?.key === key && kept.jobs.has(jobOf(setting))) return kept.table;
+    // Before the next is made, so that they are never held both.
+    kept = undefined;
+    const horizons = [setting, ...expected.filter((each) => planKey(each) === key)];
+    const made = tableFor(model, termsOf(setting), horizons);
+    kept = { key, table: made, jobs: new Set(horizons.map(jobOf)) };
+    return made;
   };
   return {
     name: 'tidewheel',
+    expect(settings) {
+      expected = settings;
+    },
     begin(setting) {
       const model = modelFor(setting.tickSeconds);
-      return controller(model, setting, planOf(model, setting));
+      return controller(model, setting, planFrom(tableOf(model, setting), setting));
     },
   };
 }

@@ -37,27 +37,27 @@ export function readWindows(file: string): Window[] {
 }
 
 export function openWindow(folder: string, window: Window): Case {
+  const zones = window.zones.map(({ trace, startTick }) =>
+    readTrace(folder, trace)
+      .capacity.slice(startTick, startTick + window.ticks)
+      .map((count) => count >= window.nodes),
+  );
+  return { window, zones, setting: settingOf(folder, window) };
+}
+
+export function settingOf(folder: string, window: Window): Setting {
   const traces = window.zones.map(({ trace }) => readTrace(folder, trace));
   const tickSeconds = traces[0]?.tickSeconds ?? 0;
   if (traces.some((trace) => trace.tickSeconds !== tickSeconds)) {
     throw new TraceError(`window ${window.id}: all its traces need the same gap_seconds`);
   }
-  const zones = window.zones.map(({ startTick }, k) =>
-    (traces[k]?.capacity ?? [])
-      .slice(startTick, startTick + window.ticks)
-      .map((count) => count >= window.nodes),
-  );
   const seconds = (hours: number): number => Math.round(hours * 3_600);
   return {
-    window,
-    zones,
-    setting: {
-      tickSeconds,
-      workSeconds: seconds(window.workHours),
-      deadlineSeconds: seconds(window.deadlineHours),
-      restartSeconds: seconds(window.restartHours),
-      spotUsd: window.zones.map(({ spotPrice }) => spotPrice),
-      onDemandUsd: window.onDemandPrice,
-    },
+    tickSeconds,
+    workSeconds: seconds(window.workHours),
+    deadlineSeconds: seconds(window.deadlineHours),
+    restartSeconds: seconds(window.restartHours),
+    spotUsd: window.zones.map(({ spotPrice }) => spotPrice),
+    onDemandUsd: window.onDemandPrice,
   };
 }

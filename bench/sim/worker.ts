@@ -1,12 +1,18 @@
-/** One thread of the simulator: rates its share of the windows. */
+/** One thread of the simulator: rates share after share of the windows, as they are handed to it. */
 import { parentPort, workerData } from 'node:worker_threads';
 import * as z from 'zod';
 import { chosenPolicies } from './policies.ts';
 import { rateWindow } from './rate.ts';
-import { windowSchema } from './windows.ts';
+import { settingOf, windowSchema } from './windows.ts';
 
-const task = z
-  .object({ folder: z.string(), policies: z.array(z.string()), windows: z.array(windowSchema) })
+const { folder, policies } = z
+  .object({ folder: z.string(), policies: z.array(z.string()) })
   .parse(workerData);
-const strategies = chosenPolicies(task.policies);
-parentPort?.postMessage(task.windows.flatMap((window) => rateWindow(task.folder, window, strategies)));
+const strategies = chosenPolicies(policies);
+const port = parentPort;
+port?.on('message', (message: unknown) => {
+  const share = z.array(windowSchema).parse(message);
+  const settings = share.map((window) => settingOf(folder, window));
+  for (const strategy of strategies) strategy.expect?.(settings);
+  port.postMessage(share.flatMap((window) => rateWindow(folder, window, strategies)));
+});

@@ -38,6 +38,8 @@ export interface Decision {
 
 export interface Strategy {
   readonly name: string;
+  /** Told which settings will begin, in any number, it may prepare for them together; what it decides stays the same. */
+  expect?(settings: readonly Setting[]): void;
   /** A fresh run; the function returned is asked once a tick and may remember. */
   begin(setting: Setting): (view: View) => Decision;
 }

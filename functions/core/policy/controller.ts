@@ -6,7 +6,15 @@
 import { type Action, IDLE, SPOT } from './actions.ts';
 import { offers, slackAt } from './decide.ts';
 import type { MarketModel } from './market-model.ts';
-import { type Job, makePlan, type Plan, type PlanOptions } from './plan.ts';
+import {
+  type Horizon,
+  type Job,
+  makeTable,
+  type Plan,
+  type PlanOptions,
+  type PlanTable,
+  type Terms,
+} from './plan.ts';
 import { type Belief, observe } from './regimes.ts';
 
 export interface ZonedJob extends Omit<Job, 'spotUsd'> {
@@ -37,14 +45,29 @@ const MOVE_CAUTION = 3;
 const MOVE_SLACK_STARTS = 6;
 
 /** The one price that the plan of several zones is made with: between the mean and the cheapest. */
-export function planPrice(spotUsd: readonly number[]): number {
+function planPrice(spotUsd: readonly number[]): number {
   if (spotUsd.length === 1) return spotUsd[0] ?? 0;
   const mean = spotUsd.reduce((sum, price) => sum + price, 0) / spotUsd.length;
   return Math.round(((mean + Math.min(...spotUsd)) / 2) * 100) / 100;
 }
 
-export const planFor = (model: MarketModel, job: ZonedJob): Plan =>
-  makePlan(model.lattice, { ...job, spotUsd: planPrice(job.spotUsd) }, PLAN_OPTIONS);
+/** The terms that a job over these zones is planned on; jobs on the same terms can share a table. */
+export const termsOf = ({
+  tickSeconds,
+  restartSeconds,
+  spotUsd,
+  onDemandUsd,
+  waitingUsd,
+}: ZonedJob): Terms => ({
+  tickSeconds,
+  restartSeconds,
+  spotUsd: planPrice(spotUsd),
+  onDemandUsd,
+  waitingUsd,
+});
+
+export const tableFor = (model: MarketModel, terms: Terms, horizons: readonly Horizon[]): PlanTable =>
+  makeTable(model.lattice, terms, horizons, PLAN_OPTIONS);
 
 /** A fresh controller of one run; the function returned remembers what it saw and must see every tick once, in order. */
 export function controller(

@@ -1,10 +1,11 @@
 /** One step back in time: what every situation is worth with one tick more left. */
 import { IDLE, ON_DEMAND, SPOT } from './actions.ts';
-import type { Job, MarketChain } from './plan.ts';
+import type { MarketChain, Terms } from './plan.ts';
 import { addRows, type Layer, type Rows, UNREACHABLE } from './plan-layer.ts';
 
 export interface PassGrid {
-  readonly cells: number;
+  /** Of slack, by ticks left; the first are the most. */
+  readonly cells: Int32Array;
   readonly cellSeconds: number;
   readonly rows: Rows;
 }
@@ -48,6 +49,7 @@ interface Next {
 /** Expectations over the market's next step, by what runs; the same arrays are filled anew for each state. */
 function expectations(chain: MarketChain, { cells, cellSeconds, rows }: PassGrid) {
   const { upStates, debts } = rows;
+  const most = cells[0] ?? 0;
   const nextOf = (row: readonly number[], up: boolean, rowOf: (state: number) => number): Next => {
     const live = row.flatMap((share, state) =>
       share > 1e-7 && state < upStates === up ? [{ state, share }] : [],
@@ -65,7 +67,7 @@ function expectations(chain: MarketChain, { cells, cellSeconds, rows }: PassGrid
     spotUp: nextOf(row, true, (state) => rows.of(state, SPOT)),
     startingUp: debts.map((_, phase) => nextOf(row, true, (state) => rows.of(state, SPOT, phase))),
   }));
-  const blank = (): Float64Array => new Float64Array(cells + 1);
+  const blank = (): Float64Array => new Float64Array(most + 1);
   const [down, idle, onDemand, spot] = [blank(), blank(), blank(), blank()];
   const starting = debts.map((debt) => ({ values: blank(), back: Math.floor(debt / cellSeconds + 1e-9) }));
   const add = (out: Float64Array, layer: Layer, which: Next): void =>
@@ -84,7 +86,7 @@ function expectations(chain: MarketChain, { cells, cellSeconds, rows }: PassGrid
     for (const [phase, { values, back }] of starting.entries()) {
       // Lost while it starts: what is still owed comes back as slack.
       values.fill(0);
-      values.set(down.subarray(Math.min(back, cells)));
+      values.set(down.subarray(Math.min(back, most)));
       add(values, layer, here.startingUp[phase] ?? here.spotUp);
     }
   };
@@ -103,9 +105,9 @@ interface Moves {
   readonly stop: number;
 }
 
-function movesOf(job: Job, { cells, cellSeconds }: PassGrid): (ticksLeft: number) => Moves {
+function movesOf(job: Terms, { cells, cellSeconds }: PassGrid): (ticksLeft: number) => Moves {
   const { restartSeconds: restart, tickSeconds } = job;
-  const at = (seconds: number): number => cellAt(seconds, cellSeconds, cells);
+  const at = (seconds: number): number => cellAt(seconds, cellSeconds, cells[0] ?? 0);
   const move = (seconds: number, first: number, add: number): Move =>
     moveBy(seconds, cellSeconds, { first, add });
   const spotTick = (job.spotUsd * tickSeconds) / 3_600;
@@ -131,14 +133,14 @@ const cellAt = (seconds: number, cellSeconds: number, cells: number): number =>
 
 export function backwardPass(
   chain: MarketChain,
-  job: Job,
+  job: Terms,
   grid: PassGrid,
 ): (previous: Layer | undefined, ticksLeft: number) => Layer {
   const { cells, cellSeconds, rows } = grid;
   const expected = expectations(chain, grid);
   const movesAt = movesOf(job, grid);
   return (previous, ticksLeft) => {
-    const width = cellAt(ticksLeft * job.tickSeconds, cellSeconds, cells) + 1;
+    const width = cellAt(ticksLeft * job.tickSeconds, cellSeconds, cells[ticksLeft] ?? 0) + 1;
     const layer: Layer = { values: new Float32Array(rows.count * width), width };
     if (previous === undefined) return layer;
     const moves = movesAt(ticksLeft);

@@ -15,10 +15,9 @@ export interface MarketChain {
   readonly step: readonly (readonly number[])[];
 }
 
-export interface Job {
+/** What the values of a plan follow from, besides the market. */
+export interface Terms {
   readonly tickSeconds: number;
-  readonly workSeconds: number;
-  readonly deadlineSeconds: number;
   /** From the start of billing to the first progress, lost work included. */
   readonly restartSeconds: number;
   /** Per hour, for the whole gang. */
@@ -27,6 +26,14 @@ export interface Job {
   /** What an hour costs in which nothing runs, where time has a value; the prices above then hold it as well. */
   readonly waitingUsd?: number | undefined;
 }
+
+/** How much there is to do and by when. No value follows from it, only how far a table has to reach. */
+export interface Horizon {
+  readonly workSeconds: number;
+  readonly deadlineSeconds: number;
+}
+
+export interface Job extends Terms, Horizon {}
 
 export interface PlanOptions {
   /** Resolution of the slack axis: cells per tick. */
@@ -42,30 +49,52 @@ export interface TickEnd {
   readonly debt: number;
 }
 
-export interface Plan {
-  readonly ticks: number;
+/** The values of every situation that jobs on the same terms can come to. */
+export interface PlanTable {
   readonly chain: MarketChain;
-  readonly job: Job;
+  readonly terms: Terms;
   /**
    * Expected USD from the end of a tick: `ticksLeft` remain, and the market's next state is weighed by `weights`.
    * Between two whole numbers of ticks it is linear, at the same slack.
    * Infinite where the work cannot be done in time any more.
    */
-  value(ticksLeft: number, end: TickEnd, weights: readonly number[]): number;
+  readonly value: (ticksLeft: number, end: TickEnd, weights: readonly number[]) => number;
+}
+
+export interface Plan extends Pick<PlanTable, 'chain' | 'value'> {
+  readonly job: Job;
 }
 
 export function makePlan(chain: MarketChain, job: Job, options: PlanOptions): Plan {
-  const cellSeconds = job.tickSeconds / options.cellsPerTick;
-  const cells = Math.ceil((job.deadlineSeconds - job.workSeconds) / cellSeconds) + 3;
-  const ticks = Math.floor(job.deadlineSeconds / job.tickSeconds + 1e-9);
-  const rows = rowsFor(chain, debtsOf(job));
-  const pass = backwardPass(chain, job, { cells, cellSeconds, rows });
+  return planFrom(makeTable(chain, job, [job], options), job);
+}
+
+/** The plan of one of the jobs that the table was made for: to the bit the same as if it had been made for this job alone. */
+export const planFrom = (
+  { chain, terms, value }: PlanTable,
+  { workSeconds, deadlineSeconds }: Horizon,
+): Plan => ({ chain, value, job: { ...terms, workSeconds, deadlineSeconds } });
+
+/**
+ * One table for all those jobs, as wide at each moment as the widest of them that can still be running then. Slack never
+ * grows, so no value that a job can come to follows from the cells that only a wider job needs.
+ */
+export function makeTable(
+  chain: MarketChain,
+  terms: Terms,
+  horizons: readonly Horizon[],
+  options: PlanOptions,
+): PlanTable {
+  const cellSeconds = terms.tickSeconds / options.cellsPerTick;
+  const rows = rowsFor(chain, debtsOf(terms));
+  const cells = reachOf(horizons, terms.tickSeconds, cellSeconds);
+  const pass = backwardPass(chain, terms, { cells, cellSeconds, rows });
   const layers: Layer[] = [];
-  for (let ticksLeft = 0; ticksLeft < ticks; ticksLeft += 1) layers.push(pass(layers.at(-1), ticksLeft));
+  for (let ticksLeft = 0; ticksLeft < cells.length; ticksLeft += 1)
+    layers.push(pass(layers.at(-1), ticksLeft));
   return {
-    ticks,
     chain,
-    job,
+    terms,
     value: (ticksLeft, end, weights) => {
       const whole = Math.floor(ticksLeft + 1e-9);
       const part = ticksLeft - whole;
@@ -78,8 +107,20 @@ export function makePlan(chain: MarketChain, job: Job, options: PlanOptions): Pl
   };
 }
 
+/** By ticks left, the cells of slack that any of the jobs can have then; never more than with fewer ticks left. */
+function reachOf(horizons: readonly Horizon[], tickSeconds: number, cellSeconds: number): Int32Array {
+  const all = horizons.map(({ deadlineSeconds, workSeconds }) => ({
+    ticks: Math.floor(deadlineSeconds / tickSeconds + 1e-9),
+    cells: Math.ceil((deadlineSeconds - workSeconds) / cellSeconds) + 3,
+  }));
+  const reach = new Int32Array(Math.max(...all.map(({ ticks }) => ticks)));
+  for (const { ticks, cells } of all)
+    for (let left = 0; left < ticks; left += 1) reach[left] = Math.max(reach[left] ?? 0, cells);
+  return reach;
+}
+
 /** What a start still owes at the ends of its first ticks, as long as it owes anything. */
-function debtsOf({ restartSeconds, tickSeconds }: Job): readonly number[] {
+function debtsOf({ restartSeconds, tickSeconds }: Terms): readonly number[] {
   const debts: number[] = [];
   for (let debt = restartSeconds - tickSeconds; debt > 1e-6; debt -= tickSeconds) debts.push(debt);
   return debts;

@@ -1,0 +1,59 @@
+/** Hands windows out to threads, those that one plan serves together, and puts what comes back into their order. */
+import { Worker } from 'node:worker_threads';
+import type { Row } from './rate.ts';
+import { planKey } from './tidewheel.ts';
+import { settingOf, type Window } from './windows.ts';
+
+export interface Task {
+  readonly folder: string;
+  readonly policies: readonly string[];
+  readonly threads: number;
+}
+
+/** No row depends on the other windows: the same come out alone, in another order or on more threads. */
+export async function rateWindows(windows: readonly Window[], task: Task): Promise<Row[]> {
+  const waiting = sharesOf(windows, task);
+  const rows = new Map<Window, Row[]>();
+  const thread = async (): Promise<void> => {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      workerData: { folder: task.folder, policies: task.policies },
+    });
+    try {
+      for (let share = waiting.shift(); share !== undefined; share = waiting.shift()) {
+        const rated = await rateShare(worker, share);
+        const each = task.policies.length;
+        for (const [k, window] of share.entries()) rows.set(window, rated.slice(k * each, (k + 1) * each));
+      }
+    } finally {
+      await worker.terminate();
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(task.threads, waiting.length) }, thread));
+  return windows.flatMap((window) => rows.get(window) ?? []);
+}
+
+/** The most work first, so that no thread is left alone with much at the end. */
+export function sharesOf(
+  windows: readonly Window[],
+  { folder, threads }: Omit<Task, 'policies'>,
+): Window[][] {
+  const groups = Map.groupBy(windows, (window) => planKey(settingOf(folder, window)));
+  const size = Math.ceil(windows.length / threads);
+  const shares = [...groups.values()].flatMap((group) =>
+    Array.from({ length: Math.ceil(group.length / size) }, (_, k) => group.slice(k * size, (k + 1) * size)),
+  );
+  return shares.toSorted((a, b) => workOf(b) - workOf(a));
+}
+
+const workOf = (share: readonly Window[]): number => share.reduce((sum, { ticks }) => sum + ticks, 0);
+
+function rateShare(worker: Worker, share: readonly Window[]): Promise<Row[]> {
+  return new Promise((resolve, reject) => {
+    const done = (rows: Row[]): void => {
+      worker.off('error', reject);
+      resolve(rows);
+    };
+    worker.once('message', done).once('error', reject);
+    worker.postMessage(share);
+  });
+}
