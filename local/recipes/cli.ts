@@ -40,6 +40,7 @@ const MEASURE = path.join(root, 'training', 'measure', 'measure_recipe.py');
 const RECIPE_SECONDS = 1500;
 
 const listSchema = z.array(z.object({ name: z.string(), environment: z.enum(ENVIRONMENTS) }));
+type Values = z.output<typeof words.schema>;
 type Entry = z.output<typeof listSchema>[number];
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -97,18 +98,22 @@ async function main(args: readonly string[]): Promise<number> {
     print(chosen.map(({ name }) => name).join('\n'));
     return 0;
   }
+  return measureAll(chosen, values);
+}
+
+async function measureAll(chosen: readonly Entry[], { seed, write }: Values): Promise<number> {
   const started = Date.now();
   const rows: Row[] = [];
   for (const entry of chosen) {
-    const row = await measure(entry, values.seed);
+    const row = await measure(entry, seed);
     if (row) rows.push(row);
   }
-  const table = `${tableOf(rows)}\n\n${circumstances(values.seed, started)}`;
+  const table = `${tableOf(rows)}\n\n${circumstances(seed, started)}`;
   print(`\n${table}`);
   const failed = chosen.length - rows.filter((row) => row.is_within).length;
   if (failed > 0) print(`\n${failed} of ${chosen.length} did not do what they must`);
-  if (values.write && failed === 0) writeTable(path.join(root, 'docs', 'strategies.md'), table);
-  if (values.write && failed > 0) print('the page is left as it is');
+  if (write && failed === 0) writeTable(path.join(root, 'docs', 'strategies.md'), table);
+  if (write && failed > 0) print('the page is left as it is');
   return failed > 0 ? 1 : 0;
 }
 

@@ -109,13 +109,12 @@ async function makePlan(
   before: Exclude<CommittedPlan, { kind: 'current' }>,
 ): Promise<Plan> {
   const over = before.kind === 'outdated' ? before.etag : undefined;
-  const { draft, listedAt, annotations, labels } = await draftPlan(deps, input);
+  const drafted = await draftPlan(deps, input);
+  const { draft, listedAt, annotations, labels } = drafted;
   const copies = draft.balance?.copies ?? new Uint32Array();
   const dealing = deal(draft, copies, input);
   const prepare = input.packing.prepare && { engine: IMAGE_ENGINE };
-  const digest = draft.digest(
-    [JSON.stringify(input.packing), annotations?.version, prepare?.engine, readersText(input), over].join(''),
-  );
+  const digest = digestOf(input, drafted, over);
   const at = places(input.pipeline, input.runId);
   const parts = draft.arrivals.parts();
   for (const [part, bytes] of parts.entries()) await deps.store.put(at.planArrivals(digest, part), bytes);
@@ -150,6 +149,18 @@ async function makePlan(
   };
   return commitPlan(deps.store, plan, over);
 }
+
+/** Of everything that the lists follow from. `over`: a plan made anew has lists of its own. */
+const digestOf = (
+  input: PlanInput,
+  { draft, annotations }: Awaited<ReturnType<typeof draftPlan>>,
+  over: string | undefined,
+): string => {
+  const engine = input.packing.prepare && IMAGE_ENGINE;
+  return draft.digest(
+    [JSON.stringify(input.packing), annotations?.version, engine, readersText(input), over].join(''),
+  );
+};
 
 /** Drafts that count on other readers have other lists. */
 const readersText = ({ readers }: PlanInput): string =>
