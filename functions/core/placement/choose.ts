@@ -7,9 +7,11 @@ import { deadlineHoursOf } from '../pipeline.ts';
 import { fittedRegimes } from '../policy/regimes.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../policy/running.ts';
 import type { Placement, PlacementDecision, PoolAssessment } from '../records.ts';
-import { type Assessed, assess, backoffSeconds, restartOf } from './assess.ts';
+import { type Assessed, assess } from './assess.ts';
 import { beliefModel } from './beliefs.ts';
+import { restartOf } from './gang-cost.ts';
 import type { Candidate } from './pools.ts';
+import { backoffSeconds } from './refusals.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
 import { describeAction, rowsOf } from './table.ts';
 

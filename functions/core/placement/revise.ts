@@ -7,8 +7,9 @@
 import { ON_DEMAND } from '../policy/actions.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS, type StopReason } from '../policy/running.ts';
 import { type AttemptRecord, type Pool, type Progress, samePool } from '../records.ts';
-import { fallbackOf, safeWorkOf } from './assess.ts';
+import { fallbackOf } from './assess-spot.ts';
 import { spotToAsk } from './choose.ts';
+import { safeWorkOf } from './gang-cost.ts';
 import type { Candidate } from './pools.ts';
 import { unitUsd } from './pools.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';

@@ -1,0 +1,155 @@
+/** What the work probably costs in a Spot pool, the change to On-Demand at the end included. */
+import type { Assessed, AssessInput } from './assess.ts';
+import { type Outlook, outlookOf } from './beliefs.ts';
+import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
+import { type Candidate, unitUsd } from './pools.ts';
+import { refusalsOf } from './refusals.ts';
+import type { ScoreTrust } from './score-trust.ts';
+import { planSpot, type SpotPlan } from './spot-plan.ts';
+import { restartSecondsOn } from './work.ts';
+
+/** The change to On-Demand that a Spot attempt can count on. Prices are of the gang. */
+export interface Fallback {
+  readonly hourlyUsd: number;
+  readonly workSeconds: number;
+  readonly restartSeconds: number;
+  /** Of the cheapest Spot pool, for an hour of the reference's work. */
+  readonly spotUnitUsd: number;
+  readonly plan: SpotPlan | undefined;
+}
+
+/** One plan for all Spot pools, or for one, in seconds of the fallback's own work: its price, and the cheapest Spot beside it. */
+export function fallbackOf(
+  fallback: Candidate,
+  spotUnitUsd: number,
+  { work, secondsLeft, timeUsd }: Pick<AssessInput, 'work' | 'secondsLeft' | 'timeUsd'>,
+): Fallback {
+  const hourlyUsd = gangUsd(fallback, fallback.hourlyUsd);
+  const workSeconds = safeWorkOf(fallback, work);
+  const expected = workOf(fallback, work);
+  const restartSeconds = restartSecondsOn(fallback.pool, work);
+  const plan = planSpot({
+    // What it may take longer is no cost that is expected, but slack that cannot be used.
+    secondsLeft: secondsLeft - (workSeconds - expected),
+    work: { ...work, workSeconds: expected, restartSeconds },
+    spotUsd: spotUnitUsd / fallback.pace.factor,
+    onDemandUsd: hourlyUsd,
+    timeUsd,
+  });
+  return { hourlyUsd, workSeconds, restartSeconds, spotUnitUsd, plan };
+}
+
+/**
+ * The time comes from spells of capacity, one after the other, each paying a restart before it brings progress; what
+ * does not fit before the latest safe moment is done on demand. The cost is the plan's, made once at the price of the
+ * cheapest pool, plus what this pool asks more for the work if all of it is done here.
+ */
+export function assessSpot(
+  candidate: Candidate,
+  input: AssessInput,
+  { fallbacks, trust }: { readonly fallbacks: readonly Fallback[]; readonly trust: ScoreTrust },
+): Assessed {
+  const { work, model, timeUsd = 0 } = input;
+  const outlook = outlookOf(model, candidate.pool, {
+    sightings: input.sightings,
+    score: candidate.score,
+    scoreAgeSeconds: candidate.scoreAgeSeconds,
+    trust,
+    records: input.records,
+    nowMilliseconds: input.nowMilliseconds,
+  });
+  const spells = spellsOf(candidate, outlook, input);
+  const { expectedSeconds, restSeconds, spotUsd } = unplanned(candidate, spells, input, fallbacks[0]);
+  const unplannedUsd = spotUsd + costUsd(timeUsd, expectedSeconds);
+  // A plan holds the value of time already.
+  const options = fallbacks.map(
+    (fallback) =>
+      plannedUsd(fallback, candidate, spells) ?? {
+        ask: unplannedUsd + costUsd(fallback.hourlyUsd, restSeconds),
+      },
+  );
+  const refused = refusalsOf(candidate, input.sightings);
+  const transferUsd = candidate.transfer?.usd ?? 0;
+  const back = seesItBack(candidate, refused) ? options[0]?.onDemand : undefined;
+  return {
+    candidate,
+    outlook,
+    expectedCostUsd:
+      transferUsd + (options.length > 0 ? Math.min(...options.map(({ ask }) => ask)) : unplannedUsd),
+    ...(back !== undefined && { afterOnDemandUsd: transferUsd + back }),
+    expectedSeconds,
+    workSeconds: spells.workSeconds,
+    safeWorkSeconds: safeWorkOf(candidate, work),
+    ...refused,
+  };
+}
+
+/** The work on Spot: in how many spells, each with a start, and how long is paid in all. */
+interface Spells {
+  readonly outlook: Outlook;
+  readonly workSeconds: number;
+  readonly restartSeconds: number;
+  readonly spells: number;
+  readonly billed: number;
+}
+
+function spellsOf(candidate: Candidate, outlook: Outlook, { work }: AssessInput): Spells {
+  const restartSeconds = restartSecondsOn(candidate.pool, work);
+  const workSeconds = workOf(candidate, work);
+  const useful = Math.max(outlook.upSeconds - restartSeconds, outlook.upSeconds / 10);
+  const spells = Math.max(1, workSeconds / useful);
+  return { outlook, workSeconds, restartSeconds, spells, billed: workSeconds + spells * restartSeconds };
+}
+
+/** What it takes when nothing is planned: on Spot what fits before the latest safe moment, on demand the rest. */
+function unplanned(
+  candidate: Candidate,
+  { outlook, restartSeconds, spells, billed }: Spells,
+  { model, spotSeconds }: AssessInput,
+  onDemand: Fallback | undefined,
+): { readonly expectedSeconds: number; readonly restSeconds: number; readonly spotUsd: number } {
+  const running = billed + (spells - 1) * model.waitAfterLossSeconds;
+  const share = onDemand === undefined ? 1 : shareOnSpot(outlook, running, spotSeconds);
+  const restSeconds =
+    (1 - share) * ((onDemand?.workSeconds ?? 0) + (onDemand?.restartSeconds ?? restartSeconds));
+  const waited = Math.min(outlook.waitSeconds, Math.max(0, spotSeconds));
+  return {
+    expectedSeconds: (candidate.transfer?.seconds ?? 0) + share * (waited + running) + restSeconds,
+    restSeconds,
+    spotUsd: share * costUsd(gangUsd(candidate, candidate.hourlyUsd), billed),
+  };
+}
+
+const seesItBack = ({ closed, score }: Candidate, { quota }: Pick<Assessed, 'quota'>): boolean =>
+  closed === undefined && score !== undefined && !quota;
+
+/**
+ * By the plan, which is of the cheapest pool and of the fallback's own start: what this pool and its launcher cost more
+ * is paid whenever the work is done here, at once or after On-Demand.
+ */
+function plannedUsd(
+  { plan, spotUnitUsd, restartSeconds: planned }: Fallback,
+  candidate: Candidate,
+  { outlook, billed, spells, restartSeconds }: Spells,
+): { readonly ask: number; readonly onDemand?: number } | undefined {
+  if (plan === undefined) return undefined;
+  const moreAnHour = (unitUsd(candidate, candidate.hourlyUsd) - spotUnitUsd) / candidate.pace.factor;
+  const startsUsd = costUsd(gangUsd(candidate, candidate.hourlyUsd), spells * (restartSeconds - planned));
+  const moreUsd = costUsd(moreAnHour, billed) + startsUsd;
+  const { ask, onDemand } = plan.expectedUsd(outlook.belief);
+  return { ask: ask + moreUsd, onDemand: onDemand + moreUsd };
+}
+
+/**
+ * How much of the work is probably done on Spot before the latest safe moment. Up and down are weighed apart: the mean
+ * wait of a pool that is down has a long tail of days, which says nothing of one that is up.
+ */
+function shareOnSpot(
+  { chanceUp, waitSeconds }: Outlook,
+  runningSeconds: number,
+  spotSeconds: number,
+): number {
+  const within = (elapsed: number) => Math.min(1, Math.max(0, spotSeconds) / Math.max(1, elapsed));
+  const waitIfDown = chanceUp < 1 ? waitSeconds / (1 - chanceUp) : 0;
+  return chanceUp * within(runningSeconds) + (1 - chanceUp) * within(waitIfDown + runningSeconds);
+}
