@@ -73,7 +73,8 @@ export async function environmentPython(
       ...built.told,
       PATH: `${path.join(folder, 'bin')}:${process.env['PATH'] ?? ''}`,
     };
-    const args = ['--no-build-isolation', '--no-deps', '-r', second];
+    // What is built names the libraries of the folder it was built in: one from another clone does not load here.
+    const args = ['--no-cache', '--no-build-isolation', '--no-deps', '-r', second];
     await install(installer, args, environment);
   }
   // Written last: an installation that was cut short is done again.
