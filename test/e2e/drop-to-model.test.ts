@@ -7,7 +7,6 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse, stringify } from 'yaml';
 import * as z from 'zod';
 import { layout, SOURCE_FILE } from '../../functions/core/layout.ts';
 import type { AttemptReport, RunReport } from '../../functions/core/report.ts';
@@ -199,11 +198,6 @@ describe('the API', () => {
 describe('a second drop', () => {
   it('packs only what is new and trains on both generations', async () => {
     const { clients, stack } = test.region;
-    // On demand: the zone that was just lost may still be dry, and a Spot job waits ten minutes before it goes elsewhere.
-    const declaration = parse(await demoDeclaration(PROJECT_FOLDER, await defaultVpc(clients.ec2)));
-    declaration.compute.market = 'on-demand';
-    const declared = await api.call('PUT', '/pipelines/digits', stringify(declaration));
-    expect(declared.status).toBe(200);
     await boto3(`
 import base64
 s3 = boto3.client('s3')

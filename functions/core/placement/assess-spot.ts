@@ -1,4 +1,6 @@
 /** What the work probably costs in a Spot pool, the change to On-Demand at the end included. */
+
+import { PATIENCE_SECONDS } from '../policy/running.ts';
 import type { Assessed, AssessInput } from './assess.ts';
 import { type Outlook, outlookOf } from './beliefs.ts';
 import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
@@ -70,12 +72,16 @@ export function assessSpot(
   );
   const refused = refusalsOf(candidate, input.sightings);
   const transferUsd = candidate.transfer?.usd ?? 0;
+  const doubtUsd = doubtOf(candidate, spells);
   const back = seesItBack(candidate, refused) ? options[0]?.onDemand : undefined;
   return {
     candidate,
     outlook,
     expectedCostUsd:
-      transferUsd + (options.length > 0 ? Math.min(...options.map(({ ask }) => ask)) : unplannedUsd),
+      transferUsd +
+      doubtUsd +
+      (options.length > 0 ? Math.min(...options.map(({ ask }) => ask)) : unplannedUsd),
+    doubtUsd,
     ...(back !== undefined && { afterOnDemandUsd: transferUsd + back }),
     expectedSeconds,
     workSeconds: spells.workSeconds,
@@ -83,6 +89,18 @@ export function assessSpot(
     ...refused,
   };
 }
+
+/** Stated, not fitted: of what the gang would cost while it waits. Dearer waits would give Spot up too early. */
+const WORTH_OF_WAITING = 0.1;
+
+/**
+ * What asking in vain is worth: the wait until the job is taken back, or as long as the work would have taken. Waiting costs
+ * no money while there is slack, so without this a pool that is surely gone would be asked first for the last cent.
+ */
+const doubtOf = (candidate: Candidate, { outlook, billed }: Spells): number =>
+  WORTH_OF_WAITING *
+  (1 - outlook.chanceUp) *
+  costUsd(gangUsd(candidate, candidate.hourlyUsd), Math.min(PATIENCE_SECONDS, billed));
 
 /** The work on Spot: in how many spells, each with a start, and how long is paid in all. */
 interface Spells {

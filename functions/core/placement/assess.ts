@@ -5,12 +5,15 @@ import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
 import type { PoolRecords } from './pool-records.ts';
 import { type Candidate, unitUsd } from './pools.ts';
 import { backoffSeconds, refusalsOf } from './refusals.ts';
+import { spread } from './spread.ts';
 import { restartSecondsOn, type WorkEstimate } from './work.ts';
 
 export interface Assessed {
   readonly candidate: Candidate;
   readonly outlook: Outlook;
   readonly expectedCostUsd: number;
+  /** The part of it that nobody bills: what asking for capacity in vain is taken to be worth. */
+  readonly doubtUsd?: number | undefined;
   readonly expectedSeconds: number;
   /** Of the work left here, restarts left out: as expected, and so long that it takes more only once in ten times. */
   readonly workSeconds: number;
@@ -26,6 +29,8 @@ export interface Assessed {
   readonly lastRefusalMilliseconds?: number | undefined;
   /** When capacity of this very pool was last taken from us. */
   readonly lastLossMilliseconds?: number | undefined;
+  /** When capacity of any type was last taken from us in its zone, and none has been seen there since. */
+  readonly lastZoneLossMilliseconds?: number | undefined;
 }
 
 export interface AssessInput {
@@ -62,26 +67,34 @@ export function assess(candidates: readonly Candidate[], input: AssessInput): re
       .filter(({ pool }) => pool.market === 'spot')
       .map((each) => [each, assessSpot(each, input, { fallbacks, trust })]),
   );
-  const returnUsd = worthOfReturn([...onSpot.values()], fallbacks);
-  return candidates.map((each) => onSpot.get(each) ?? assessOnDemand(each, input, returnUsd));
+  const returnShare = worthOfReturn(spread([...onSpot.values()], input.nowMilliseconds), fallbacks);
+  return candidates.map((each) => onSpot.get(each) ?? assessOnDemand(each, input, returnShare));
 }
 
-/** What it is worth on demand that the job can go back to Spot, to the pool where that is expected to cost least. */
+/**
+ * How much less On-Demand costs, as a share, because the job can go back to Spot, to the pool where that is expected to
+ * cost least. Planned for the first fallback; another On-Demand pool saves the same share of what it costs itself.
+ */
 function worthOfReturn(onSpot: readonly Assessed[], fallbacks: readonly Fallback[]): number {
   const surelyUsd = fallbacks[0]?.plan?.surelyUsd ?? 0;
   const least = Math.min(
     ...onSpot.map(({ afterOnDemandUsd = Number.POSITIVE_INFINITY }) => afterOnDemandUsd),
   );
-  return Math.max(0, surelyUsd - least);
+  return surelyUsd > 0 ? Math.min(1, Math.max(0, 1 - least / surelyUsd)) : 0;
 }
 
 /** On-Demand is taken to be there, unless it was refused lately: then as long again as it has been refusing. */
-function assessOnDemand(candidate: Candidate, input: AssessInput, returnUsd: number): Assessed {
+function assessOnDemand(candidate: Candidate, input: AssessInput, returnShare: number): Assessed {
   const refused = refusalsOf(candidate, input.sightings);
   const workSeconds = workOf(candidate, input.work);
   const billed = workSeconds + restartSecondsOn(candidate.pool, input.work);
   const waitSeconds = refused.refusals === 0 ? 0 : backoffSeconds(refused);
   const expectedSeconds = waitSeconds + billed + (candidate.transfer?.seconds ?? 0);
+  const aloneUsd =
+    costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) +
+    (candidate.transfer?.usd ?? 0) +
+    costUsd(input.timeUsd ?? 0, expectedSeconds);
+  const returnUsd = aloneUsd * returnShare;
   return {
     candidate,
     outlook: {
@@ -90,11 +103,7 @@ function assessOnDemand(candidate: Candidate, input: AssessInput, returnUsd: num
       waitSeconds,
       upSeconds: Number.POSITIVE_INFINITY,
     },
-    expectedCostUsd:
-      costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) +
-      (candidate.transfer?.usd ?? 0) +
-      costUsd(input.timeUsd ?? 0, expectedSeconds) -
-      returnUsd,
+    expectedCostUsd: aloneUsd - returnUsd,
     returnUsd,
     expectedSeconds,
     workSeconds,

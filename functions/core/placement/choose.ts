@@ -2,17 +2,16 @@
  * The choice of the next attempt's pool. Deadline first, then money: while an On-Demand start can still be put off,
  * Spot wherever it is expected to cost least; at the latest safe moment On-Demand. Pure, and every number is kept.
  */
-
-import { deadlineHoursOf } from '../pipeline.ts';
 import { fittedRegimes } from '../policy/regimes.ts';
-import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../policy/running.ts';
 import type { Placement, PlacementDecision, PoolAssessment } from '../records.ts';
 import { type Assessed, assess } from './assess.ts';
 import { beliefModel } from './beliefs.ts';
 import { restartOf } from './gang-cost.ts';
+import { gangHourlyUsd, hopelessReason, isOpen } from './hopeless.ts';
 import type { Candidate } from './pools.ts';
 import { backoffSeconds } from './refusals.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
+import { spread } from './spread.ts';
 import { describeAction, rowsOf } from './table.ts';
 
 const model = beliefModel(fittedRegimes);
@@ -47,54 +46,6 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
   return launch(chosen, situation, table(chosen));
 }
 
-/** An estimate must be off by more than this before a run is given up for its deadline. */
-const ESTIMATE_TOLERANCE = 1.25;
-
-function hopelessReason(situation: Situation, assessed: readonly Assessed[]): string | undefined {
-  const { input, work, secondsLeft } = situation;
-  const { limits } = input;
-  if (input.attempts.length >= limits.attempts) {
-    return `all ${limits.attempts} attempts of limits.attempts were used`;
-  }
-  if (secondsLeft <= 0) return `the deadline of ${deadlineHoursOf(limits) ?? 0} h has passed`;
-  // What former runs took is no proof: the declaration may have changed since.
-  const least = Math.min(...assessed.filter(isOpen).map(({ workSeconds }) => workSeconds));
-  if (work.basis === 'measured' && Number.isFinite(least) && least > secondsLeft * ESTIMATE_TOLERANCE) {
-    return `the deadline cannot be met: ${hours(least)} of work are left and ${hours(secondsLeft)} of time`;
-  }
-  if (assessed.every(({ candidate }) => candidate.closed !== undefined))
-    return 'no pool can be weighed: see the table for the reason of each';
-  return overBudget(situation, assessed);
-}
-
-/** What an attempt takes from its start to the end of a save that is asked for at the first look. */
-const LEAST_ATTEMPT_SECONDS = NEXT_LOOK_SECONDS + SAVE_SECONDS;
-
-/** A budget is of money: the value of the time that passes is in the comparison of pools only. */
-const costOfTime = ({ expectedSeconds }: Assessed, timeUsd: number): number =>
-  (timeUsd * expectedSeconds) / 3_600;
-
-function overBudget(
-  { input, work, spentUsd, timeUsd }: Situation,
-  assessed: readonly Assessed[],
-): string | undefined {
-  const budget = input.limits.budgetUsd;
-  if (budget === undefined) return undefined;
-  const cheapest = assessed
-    .filter(isOpen)
-    .reduce((least, each) => (each.expectedCostUsd < least.expectedCostUsd ? each : least));
-  const left = budget - spentUsd;
-  const restart =
-    (gangHourlyUsd(cheapest.candidate) * Math.max(work.restartSeconds, LEAST_ATTEMPT_SECONDS)) / 3_600;
-  // An assumed length of the work is no reason to give up; not even reaching the first new progress is.
-  const needed =
-    work.basis === 'assumed'
-      ? restart
-      : Math.max(restart, cheapest.expectedCostUsd - costOfTime(cheapest, timeUsd));
-  if (needed <= left) return undefined;
-  return `the budget of ${usd(budget)} does not last: ${usd(spentUsd)} spent, at least ${usd(needed)} still needed`;
-}
-
 /** Whether putting off On-Demand once more is safe: a Spot attempt may bring nothing and cost a whole restart. */
 const spotIsSafe = (situation: Situation): boolean => untilUnsafe(situation) >= 0;
 
@@ -104,8 +55,6 @@ const untilUnsafe = ({ slackSeconds, work, marginSeconds }: Situation): number =
 /** While a job waits no work is done, so the moment at which Spot stops being safe is known now. */
 const spotUntil = (situation: Situation): string =>
   new Date(situation.nowMilliseconds + untilUnsafe(situation) * 1_000).toISOString();
-
-const isOpen = ({ candidate }: Assessed): boolean => candidate.closed === undefined;
 
 /** Whether this pool's own work, as slow as it may turn out, ends while there is time. */
 const endsInTime = (each: Assessed, { secondsLeft, work }: Situation): boolean =>
@@ -135,11 +84,9 @@ function whyNot(each: Assessed, situation: Situation): string | undefined {
 
 function pick(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
   const allowed = assessed.filter((each) => whyNot(each, situation) === undefined);
-  // Where capacity was just taken it may flicker back; while other Spot pools are there, attempts are spread.
   const spot = allowed.filter((each) => each.candidate.pool.market === 'spot');
-  const others = spot.filter((each) => !wasJustLost(each, situation));
   const onDemand = allowed.filter((each) => each.candidate.pool.market === 'on-demand');
-  const best = [...(others.length > 0 ? others : spot), ...onDemand].toSorted(byCostThenTime)[0];
+  const best = [...spread(spot, situation.nowMilliseconds), ...onDemand].toSorted(byCostThenTime)[0];
   return best ?? fastestOnDemand(assessed);
 }
 
@@ -174,12 +121,6 @@ function isWorthWaiting(chosen: Assessed, assessed: readonly Assessed[], situati
   const best = pick(lifted, situation);
   return best !== undefined && best.candidate.pool.market === 'spot';
 }
-
-const JUST_LOST_MILLISECONDS = 30 * 60_000;
-
-const wasJustLost = (each: Assessed, { nowMilliseconds }: Situation): boolean =>
-  each.lastLossMilliseconds !== undefined &&
-  nowMilliseconds - each.lastLossMilliseconds < JUST_LOST_MILLISECONDS;
 
 const byCostThenTime = (a: Assessed, b: Assessed): number =>
   a.expectedCostUsd - b.expectedCostUsd ||
@@ -244,9 +185,6 @@ function launch(
   return { kind: 'launch', placement };
 }
 
-const gangHourlyUsd = ({ hourlyUsd, topology, helpersHourlyUsd }: Candidate): number =>
-  hourlyUsd * topology.nodes + helpersHourlyUsd;
-
 /** SageMaker itself ends an attempt that would pass the budget. */
 function longestRun(candidate: Candidate, { input, spentUsd }: Situation): number {
   const { budgetUsd, maximumRunSeconds } = input.limits;
@@ -257,4 +195,3 @@ function longestRun(candidate: Candidate, { input, spentUsd }: Situation): numbe
 }
 
 const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;
-const usd = (amount: number): string => `$${amount.toFixed(2)}`;

@@ -17,10 +17,14 @@ const LONGEST_QUOTA_REST_SECONDS = 4 * 3_600;
 const concerns = (sighting: Sighting, pool: Pool): boolean =>
   samePool(sighting.quota === true ? { ...sighting, zoneId: pool.zoneId } : sighting, pool);
 
-export function refusalsOf(
-  { pool }: Candidate,
-  sightings: readonly Sighting[],
-): Pick<Assessed, 'refusals' | 'quota' | 'lastRefusalMilliseconds' | 'lastLossMilliseconds'> {
+type Refused =
+  | 'refusals'
+  | 'quota'
+  | 'lastRefusalMilliseconds'
+  | 'lastLossMilliseconds'
+  | 'lastZoneLossMilliseconds';
+
+export function refusalsOf({ pool }: Candidate, sightings: readonly Sighting[]): Pick<Assessed, Refused> {
   let refusals = 0;
   let quota = false;
   let lastRefusalMilliseconds: number | undefined;
@@ -33,5 +37,14 @@ export function refusalsOf(
     lastRefusalMilliseconds = refused ? sighting.atMilliseconds : undefined;
     if (sighting.seen === 'lost') lastLossMilliseconds = sighting.atMilliseconds;
   }
-  return { refusals, quota, lastRefusalMilliseconds, lastLossMilliseconds };
+  const lastZoneLossMilliseconds = zoneLossOf(pool, sightings);
+  return { refusals, quota, lastRefusalMilliseconds, lastLossMilliseconds, lastZoneLossMilliseconds };
+}
+
+function zoneLossOf({ zoneId, market }: Pool, sightings: readonly Sighting[]): number | undefined {
+  if (zoneId === undefined) return undefined;
+  const last = sightings.findLast(
+    (each) => each.zoneId === zoneId && each.market === market && each.seen !== 'refused',
+  );
+  return last?.seen === 'lost' ? last.atMilliseconds : undefined;
 }

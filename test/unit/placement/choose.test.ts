@@ -69,6 +69,66 @@ describe('with slack', () => {
     expect(later.pool).toEqual(first.pool);
   });
 
+  describe('after a loss in a zone', () => {
+    const cheapThere = market({
+      spotPrices: ZONES.flatMap((zoneId) => [
+        spot('g5.xlarge', zoneId, 0.4),
+        spot('g6.xlarge', zoneId, zoneId === 'use1-az1' ? 0.3 : 0.36),
+      ]),
+    });
+    const lostG5: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' };
+    const lost = attempt(1, lostG5, {
+      kind: 'interrupted',
+      startedAt: hoursLater(0.5),
+      endedAt: hoursLater(1),
+    });
+
+    it('leaves the cheaper neighbour type there alone, which is offered elsewhere', () => {
+      expect(place({ market: cheapThere }).pool).toMatchObject({
+        instanceType: 'g6.xlarge',
+        zoneId: 'use1-az1',
+      });
+      const next = place({ market: cheapThere, attempts: [lost], now: hoursLater(1.01) }).pool;
+      expect(next).toMatchObject({ instanceType: 'g6.xlarge', market: 'spot' });
+      expect(next.zoneId).not.toBe('use1-az1');
+    });
+
+    it('asks the neighbour all the same where its type is offered nowhere else', () => {
+      const only = market({
+        spotPrices: [
+          ...ZONES.map((zoneId) => spot('g5.xlarge', zoneId, 1.2)),
+          spot('g6.xlarge', 'use1-az1', 0.3),
+        ],
+      });
+      const compute = { ...base.compute, market: 'spot' as const };
+      const next = place({ market: only, attempts: [lost], compute, now: hoursLater(1.01) }).pool;
+      expect(next).toEqual({ instanceType: 'g6.xlarge', zoneId: 'use1-az1', market: 'spot' });
+    });
+
+    it('goes back as soon as capacity of another type has been seen there', () => {
+      const g6: Pool = { ...lostG5, instanceType: 'g6.xlarge' };
+      const kept = attempt(2, g6, {
+        kind: 'recalled',
+        startedAt: hoursLater(1.01),
+        endedAt: hoursLater(1.2),
+      });
+      const next = place({ market: cheapThere, attempts: [lost, kept], now: hoursLater(1.21) }).pool;
+      expect(next).toEqual(g6);
+    });
+  });
+
+  it('does not ask a pool that is probably gone for the last cent', () => {
+    const scored = (score: number) =>
+      market({
+        scores: ZONES.map((zoneId) => ({ zoneId, score: zoneId === 'use1-az2' ? score : 9 })),
+        spotPrices: ZONES.map((zoneId) => spot('g5.xlarge', zoneId, zoneId === 'use1-az2' ? 0.398 : 0.4)),
+      });
+    const compute = { ...base.compute, instanceTypes: ['g5.xlarge'] };
+    const short = { compute, expectedSeconds: 60 };
+    expect(place({ ...short, market: scored(9) }).pool.zoneId).toBe('use1-az2');
+    expect(place({ ...short, market: scored(1) }).pool.zoneId).not.toBe('use1-az2');
+  });
+
   it('lets the whole rest of the time be waited for Spot and no wait be named on demand', () => {
     const onSpot = place();
     expect(onSpot.maximumWaitSeconds).toBeGreaterThanOrEqual(onSpot.maximumRunSeconds);

@@ -95,7 +95,8 @@ it('breaks no constraint of the pipeline', { timeout: 60_000 }, () => {
       const input = inputOf(draw);
       const decision = choosePlacement({ ...input, compute: { ...input.compute, market: kind } });
       if (decision.kind !== 'launch') return;
-      const { pool, subnetId, maximumRunSeconds, maximumWaitSeconds } = decision.placement;
+      const { pool, subnetId, maximumRunSeconds, maximumWaitSeconds, considered } = decision.placement;
+      for (const row of considered) expect(row.expectedCostUsd).toBeGreaterThanOrEqual(0);
       expect(TYPES).toContain(pool.instanceType);
       expect(input.compute.vpc?.subnets.find(({ id }) => id === subnetId)?.zoneId).toBe(pool.zoneId);
       expect(kind === 'spot-then-on-demand' || pool.market === kind).toBe(true);

@@ -1,0 +1,62 @@
+/** Why a run is given up: its attempts, its time or its money cannot last, or nothing is there that may be used. */
+import { deadlineHoursOf } from '../pipeline.ts';
+import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../policy/running.ts';
+import type { Assessed } from './assess.ts';
+import type { Candidate } from './pools.ts';
+import type { Situation } from './situation.ts';
+
+/** An estimate must be off by more than this before a run is given up for its deadline. */
+const ESTIMATE_TOLERANCE = 1.25;
+
+export function hopelessReason(situation: Situation, assessed: readonly Assessed[]): string | undefined {
+  const { input, work, secondsLeft } = situation;
+  const { limits } = input;
+  if (input.attempts.length >= limits.attempts) {
+    return `all ${limits.attempts} attempts of limits.attempts were used`;
+  }
+  if (secondsLeft <= 0) return `the deadline of ${deadlineHoursOf(limits) ?? 0} h has passed`;
+  // What former runs took is no proof: the declaration may have changed since.
+  const least = Math.min(...assessed.filter(isOpen).map(({ workSeconds }) => workSeconds));
+  if (work.basis === 'measured' && Number.isFinite(least) && least > secondsLeft * ESTIMATE_TOLERANCE) {
+    return `the deadline cannot be met: ${hours(least)} of work are left and ${hours(secondsLeft)} of time`;
+  }
+  if (assessed.every(({ candidate }) => candidate.closed !== undefined))
+    return 'no pool can be weighed: see the table for the reason of each';
+  return overBudget(situation, assessed);
+}
+
+/** What an attempt takes from its start to the end of a save that is asked for at the first look. */
+const LEAST_ATTEMPT_SECONDS = NEXT_LOOK_SECONDS + SAVE_SECONDS;
+
+/** A budget is of money: what time and doubt are worth is in the comparison of pools only. */
+const unbilledUsd = ({ expectedSeconds, doubtUsd = 0 }: Assessed, timeUsd: number): number =>
+  (timeUsd * expectedSeconds) / 3_600 + doubtUsd;
+
+function overBudget(
+  { input, work, spentUsd, timeUsd }: Situation,
+  assessed: readonly Assessed[],
+): string | undefined {
+  const budget = input.limits.budgetUsd;
+  if (budget === undefined) return undefined;
+  const cheapest = assessed
+    .filter(isOpen)
+    .reduce((least, each) => (each.expectedCostUsd < least.expectedCostUsd ? each : least));
+  const left = budget - spentUsd;
+  const restart =
+    (gangHourlyUsd(cheapest.candidate) * Math.max(work.restartSeconds, LEAST_ATTEMPT_SECONDS)) / 3_600;
+  // An assumed length of the work is no reason to give up; not even reaching the first new progress is.
+  const needed =
+    work.basis === 'assumed'
+      ? restart
+      : Math.max(restart, cheapest.expectedCostUsd - unbilledUsd(cheapest, timeUsd));
+  if (needed <= left) return undefined;
+  return `the budget of ${usd(budget)} does not last: ${usd(spentUsd)} spent, at least ${usd(needed)} still needed`;
+}
+
+export const isOpen = ({ candidate }: Assessed): boolean => candidate.closed === undefined;
+
+export const gangHourlyUsd = ({ hourlyUsd, topology, helpersHourlyUsd }: Candidate): number =>
+  hourlyUsd * topology.nodes + helpersHourlyUsd;
+
+const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;
+const usd = (amount: number): string => `$${amount.toFixed(2)}`;

@@ -1,0 +1,28 @@
+/** Attempts are spread over pools and zones: where capacity was just taken it may only flicker back. */
+import type { Candidate } from './pools.ts';
+
+const JUST_LOST_MILLISECONDS = 30 * 60_000;
+
+interface Losses {
+  readonly candidate: Pick<Candidate, 'pool'>;
+  readonly lastLossMilliseconds?: number | undefined;
+  readonly lastZoneLossMilliseconds?: number | undefined;
+}
+
+/**
+ * Of these Spot pools those that have not just lost a job, while there are such. What was taken from one type is probably
+ * gone for its neighbours: they are left alone too, where their own type is offered elsewhere, so that this costs no more
+ * than zones differ in price. Follows from what was met alone: a better score or a lower price shuts no pool out.
+ */
+export function spread<Pool extends Losses>(spot: readonly Pool[], nowMilliseconds: number): readonly Pool[] {
+  const wasJust = (lostAt: number | undefined): boolean =>
+    lostAt !== undefined && nowMilliseconds - lostAt < JUST_LOST_MILLISECONDS;
+  const calm = spot.filter((each) => !wasJust(each.lastZoneLossMilliseconds));
+  const calmTypes = new Set(calm.map(({ candidate }) => candidate.pool.instanceType));
+  const others = spot.filter(
+    (each) =>
+      !wasJust(each.lastLossMilliseconds) &&
+      (!wasJust(each.lastZoneLossMilliseconds) || !calmTypes.has(each.candidate.pool.instanceType)),
+  );
+  return others.length > 0 ? others : spot;
+}
