@@ -98,7 +98,7 @@ export async function accountArrivals(store: BlobStore, books: Books): Promise<A
     return writer.packed([key, etag, size, shardOf[sample] ?? NOWHERE]);
   };
   for (let part = 0; part < books.plan.arrivalParts; part += 1) {
-    for (const line of linesOf(await readLines(store, books.at.planArrivals(books.plan.digest, part)))) {
+    for (const line of linesOf(await readLines(store, books.at.planArrivals(books.plan, part)))) {
       const full = settle(parseArrival(line));
       if (full !== undefined) await full;
     }

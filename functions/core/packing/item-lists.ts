@@ -2,7 +2,7 @@
 import { copiesOf } from './balance.ts';
 import { LineText } from './line-text.ts';
 import { type Dealing, NOWHERE } from './sharding.ts';
-import { compress, type LineSpool } from './spool.ts';
+import { compressPlanned, type LineSpool } from './spool.ts';
 
 /** Text of the lists held at once, in characters, with what the lines take beside their text. */
 const WINDOW_CHARACTERS = 96e6;
@@ -162,7 +162,7 @@ export function* itemLists(
       );
     }
     for (const [index, list] of lists.entries()) {
-      yield { item: first + index, bytes: compress(list.sorted()) };
+      yield { item: first + index, bytes: compressPlanned(list.sorted()) };
     }
   }
 }

@@ -46,7 +46,7 @@ export async function packItem(deps: PackItemDeps, input: PackItemInput): Promis
     throw new Error(`the plan of ${input.runId} is not the one that this item belongs to`);
   const outdated = outdatedEngine(input.runId, plan);
   if (outdated !== undefined) throw outdated;
-  const list = await readList(deps.store, at.planList(input.item.plan, input.item.item));
+  const list = await readList(deps.store, at.planList(plan, input.item.item));
   const window = deps.window ?? DEFAULT_WINDOW;
   const pack: PackDeps = {
     store: deps.store,

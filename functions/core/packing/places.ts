@@ -1,7 +1,13 @@
 /** Where packing keeps its own objects, below what layout.ts names. */
 import { layout } from '../layout.ts';
+import type { Plan } from './records.ts';
 
 const digits = (number: number): string => String(number).padStart(6, '0');
+
+export type ListsOfPlan = Pick<Plan, 'digest' | 'lists'>;
+
+/** A run may be under way with the plan of a release that compressed its lists otherwise. */
+const suffixOf = ({ lists }: ListsOfPlan): string => (lists === 'zstd' ? 'zst' : 'gz');
 
 export const places = (pipeline: string, runId: string) => {
   const plan = layout.plan(pipeline, runId);
@@ -9,9 +15,11 @@ export const places = (pipeline: string, runId: string) => {
   return {
     planCommit: `${plan}plan.json`,
     planItems: layout.planItems(pipeline, runId),
-    planArrivals: (digest: string, part: number) => `${plan}${digest}/arrivals-${digits(part)}.jsonl.gz`,
+    planArrivals: (of: ListsOfPlan, part: number) =>
+      `${plan}${of.digest}/arrivals-${digits(part)}.jsonl.${suffixOf(of)}`,
     planProblems: (digest: string) => `${plan}${digest}/annotation-problems.jsonl.gz`,
-    planList: (digest: string, item: number) => `${plan}${digest}/item-${digits(item)}.jsonl.gz`,
+    planList: (of: ListsOfPlan, item: number) =>
+      `${plan}${of.digest}/item-${digits(item)}.jsonl.${suffixOf(of)}`,
     shardRecord: (digest: string, shard: number) => `${plan}${digest}/done-${digits(shard)}.json`,
     shardName: (shard: number, suffix: string) => `shard-${digits(shard)}.${suffix}`,
     shards: (revision?: string) => layout.shards(pipeline, runId, revision),

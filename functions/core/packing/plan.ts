@@ -116,20 +116,21 @@ async function makePlan(
   const prepare = input.packing.prepare && { engine: IMAGE_ENGINE };
   const digest = digestOf(input, drafted, over);
   const at = places(input.pipeline, input.runId);
+  const lists = { digest, lists: 'zstd' } as const;
   const parts = draft.arrivals.parts();
-  for (const [part, bytes] of parts.entries()) await deps.store.put(at.planArrivals(digest, part), bytes);
+  for (const [part, bytes] of parts.entries()) await deps.store.put(at.planArrivals(lists, part), bytes);
   for (const { item, bytes } of itemLists(draft.arrivals, {
     dealing,
     samples: draft.samples,
     copies,
     labelOf: labels && ((sample) => labels.labelOf(sample)),
   }))
-    await deps.store.put(at.planList(digest, item), bytes);
+    await deps.store.put(at.planList(lists, item), bytes);
   const plan: Plan = {
     version: 1,
     pipeline: input.pipeline,
     runId: input.runId,
-    digest,
+    ...lists,
     listedAt,
     shards: dealing.shards,
     samples: draft.samples,

@@ -115,6 +115,8 @@ export const planSchema = z.object({
   workers: z.number().int().optional(),
   /** Images are prepared, by this very version: another would give other bytes. */
   prepare: z.object({ engine: z.string() }).optional(),
+  /** How arrivals and item lists are compressed; with gzip by releases that did not say it. */
+  lists: z.literal('zstd').optional(),
   /** Compressed parts of the sorted arrivals. */
   arrivalParts: z.number().int(),
   /** First shard of each item and, last, the number of shards. */

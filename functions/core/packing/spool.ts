@@ -1,20 +1,47 @@
 /** Lines kept compressed: two million arrivals fit into a Lambda's memory and are read back any number of times. */
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { constants, gunzipSync, gzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LineText } from './line-text.ts';
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
-/** Gzip without a time stamp and at one level: the same lines give the same bytes. Level 1 takes a third of level 6's time. */
-export const compress = (text: string | Uint8Array): Buffer => gzipSync(text, { level: 1 });
-export const decompress = (bytes: Uint8Array): string => gunzipSync(bytes).toString('utf8');
+/** Results come in pieces of this size; the default of 16 KB costs a tenth more. */
+const PIECE_BYTES = 1024 * 1024;
+
+/**
+ * Lists that are sealed, since everybody reads gzip. Without a time stamp and at one level: the same lines give the same
+ * bytes. Level 1 takes a third of level 6's time.
+ */
+export const compress = (text: string | Uint8Array): Buffer =>
+  gzipSync(text, { level: 1, chunkSize: PIECE_BYTES });
+
+/** Lists that only Tidewheel reads, and only until the seal: zstd takes a fifth of gzip's time and less room. */
+export const compressPlanned = (text: string | Uint8Array): Buffer =>
+  zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: PIECE_BYTES });
+
+/** https://www.rfc-editor.org/rfc/rfc8878#section-3.1.1 */
+const ZSTD_MAGIC = 0xfd2fb528;
+
+export function decompress(bytes: Uint8Array): string {
+  const isZstd =
+    bytes.length >= 4 && Buffer.from(bytes.buffer, bytes.byteOffset, 4).readUInt32LE() === ZSTD_MAGIC;
+  const plain = isZstd
+    ? zstdDecompressSync(bytes, { chunkSize: PIECE_BYTES })
+    : gunzipSync(bytes, { chunkSize: PIECE_BYTES });
+  return plain.toString('utf8');
+}
 
 /** Lines in the order they were added. */
 export class LineSpool {
   readonly #parts: Buffer[] = [];
+  readonly #compress: (text: Uint8Array) => Buffer;
   #pending = new LineText();
   #pendingLength = 0;
   #lines = 0;
   #characters = 0;
+
+  constructor(compressWith: (text: Uint8Array) => Buffer = compressPlanned) {
+    this.#compress = compressWith;
+  }
 
   /** Length of all lines together. */
   get characters(): number {
@@ -46,7 +73,7 @@ export class LineSpool {
 
   #flush(): void {
     if (this.#pending.lines === 0) return;
-    this.#parts.push(compress(this.#pending.bytes));
+    this.#parts.push(this.#compress(this.#pending.bytes));
     this.#pending.clear();
     this.#pendingLength = 0;
   }

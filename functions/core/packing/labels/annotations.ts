@@ -3,7 +3,7 @@ import { TransientError } from '../../errors.ts';
 import type { PackingSettings } from '../../pipeline.ts';
 import { splitKey } from '../names.ts';
 import { type BlobStore } from '../port.ts';
-import { LineSpool } from '../spool.ts';
+import { compress, LineSpool } from '../spool.ts';
 import { LabelTable } from './label-table.ts';
 import { type AnnotationRow, rowReader } from './rows.ts';
 
@@ -85,7 +85,7 @@ export class Annotations {
 
   /** Reads the rows once more, after every key was asked for. */
   async audit(): Promise<AnnotationAudit> {
-    const spool = new LineSpool();
+    const spool = new LineSpool(compress);
     const byProblem: Partial<Record<RowProblem, number>> = {};
     const note = (row: AnnotationRow, problem: RowProblem): void => {
       byProblem[problem] = (byProblem[problem] ?? 0) + 1;
