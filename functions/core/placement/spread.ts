@@ -9,20 +9,28 @@ interface Losses {
   readonly lastZoneLossMilliseconds?: number | undefined;
 }
 
+const wasJust = (lostAt: number | undefined, nowMilliseconds: number): boolean =>
+  lostAt !== undefined && nowMilliseconds - lostAt < JUST_LOST_MILLISECONDS;
+
+/** Whether this pool or its zone has lost capacity a short while ago. */
+export const isShaken = (
+  { lastLossMilliseconds, lastZoneLossMilliseconds }: Losses,
+  nowMilliseconds: number,
+): boolean =>
+  wasJust(lastLossMilliseconds, nowMilliseconds) || wasJust(lastZoneLossMilliseconds, nowMilliseconds);
+
 /**
  * Of these Spot pools those that have not just lost a job, while there are such. What was taken from one type is probably
  * gone for its neighbours: they are left alone too, where their own type is offered elsewhere, so that this costs no more
  * than zones differ in price. Follows from what was met alone: a better score or a lower price shuts no pool out.
  */
 export function spread<Pool extends Losses>(spot: readonly Pool[], nowMilliseconds: number): readonly Pool[] {
-  const wasJust = (lostAt: number | undefined): boolean =>
-    lostAt !== undefined && nowMilliseconds - lostAt < JUST_LOST_MILLISECONDS;
-  const calm = spot.filter((each) => !wasJust(each.lastZoneLossMilliseconds));
+  const calm = spot.filter((each) => !wasJust(each.lastZoneLossMilliseconds, nowMilliseconds));
   const calmTypes = new Set(calm.map(({ candidate }) => candidate.pool.instanceType));
   const others = spot.filter(
     (each) =>
-      !wasJust(each.lastLossMilliseconds) &&
-      (!wasJust(each.lastZoneLossMilliseconds) || !calmTypes.has(each.candidate.pool.instanceType)),
+      !wasJust(each.lastLossMilliseconds, nowMilliseconds) &&
+      (calm.includes(each) || !calmTypes.has(each.candidate.pool.instanceType)),
   );
   return others.length > 0 ? others : spot;
 }

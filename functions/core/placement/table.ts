@@ -6,6 +6,7 @@ import type { Assessed } from './assess.ts';
 import { adviseHelpers } from './helpers.ts';
 import type { Pruned } from './pools.ts';
 import type { Situation } from './situation.ts';
+import { isShaken } from './spread.ts';
 import { NINE_OF_TEN } from './throughput.ts';
 
 /** A decision is stored with its table, and DynamoDB holds 400 KB: the best rows tell the story. */
@@ -84,7 +85,10 @@ function noteOnPace({ candidate: { pace } }: Assessed): readonly string[] {
   }
 }
 
-function verdictOf(each: Assessed, { chosen, whyNot }: Table): string {
+/** Costs that differ by less are taken for the same. */
+const SAME_COST = 0.01;
+
+function verdictOf(each: Assessed, { chosen, whyNot, situation }: Table): string {
   if (each === chosen) return 'chosen';
   const forbidden = whyNot(each);
   if (forbidden !== undefined) return forbidden;
@@ -92,9 +96,12 @@ function verdictOf(each: Assessed, { chosen, whyNot }: Table): string {
   if (each.refusals > 0 && each.expectedCostUsd <= chosen.expectedCostUsd)
     return 'refused lately, left alone for a while';
   const dearer = each.expectedCostUsd - chosen.expectedCostUsd;
+  if (dearer < 0 && isShaken(each, situation.nowMilliseconds))
+    return 'capacity was just lost there, left alone for a while';
   if (dearer < 0 || each.outlook.chanceUp < chosen.outlook.chanceUp / 2)
     return `believed to be without capacity (chance to have it now ${Math.round(each.outlook.chanceUp * 100)} %)`;
-  if (dearer > 0.005) return `expected to cost $${dearer.toFixed(2)} more${transferShare(each)}`;
+  if (dearer > SAME_COST * chosen.expectedCostUsd)
+    return `expected to cost ${usd(dearer)} more${transferShare(each)}`;
   return each.expectedSeconds > chosen.expectedSeconds
     ? 'costs the same and takes longer'
     : 'as good, second by name';
@@ -194,3 +201,5 @@ function spread({ workSeconds, candidate }: Assessed): string {
 }
 
 const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;
+/** Cents, or two digits of what is less than one. */
+const usd = (amount: number): string => `$${amount < 0.01 ? amount.toPrecision(2) : amount.toFixed(2)}`;
