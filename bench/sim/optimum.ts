@@ -1,7 +1,8 @@
 /**
  * The least that any schedule could have cost that ends by the deadline and knows the whole trace: an exact backward
  * recursion over ticks, on the lattice of work left that the tick, the restart and the work have in common.
- * State: what ran in the last tick, in which zone, with how much start-up still to pay.
+ * State: what runs, in which zone. A start is one step over all ticks that it owes time in: who knows the trace begins
+ * none that it would leave before it has brought anything, since to wait instead costs less.
  */
 import type { Setting } from './world.ts';
 
@@ -9,101 +10,144 @@ type Row = Float64Array;
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
-/** The start-up debts that a running job can have after each of its first ticks; the last is 0. */
-function debtPhases(restart: number, tick: number): readonly number[] {
-  const phases: number[] = [];
-  let debt = restart;
-  do {
-    debt = Math.max(0, debt - tick);
-    phases.push(debt);
-  } while (debt > 0);
-  return phases;
-}
-
 /** Work that can be left at a tick: not less than if all ticks had run, not more than still fits before the deadline. */
 interface Band {
   readonly from: number;
   readonly to: number;
 }
 
-/** USD; Infinity when not even On-Demand from the start ends in time. */
-export function optimumUsd(setting: Setting, zones: readonly (readonly boolean[])[]): number {
+/** The costs to the end from one moment, by cells of work left; only those of the band count, and none is left at cell 0. */
+interface Moment {
+  band: Band;
+  readonly stopped: Row;
+  readonly onDemand: Row;
+  readonly own: readonly Row[];
+  /** By zone: its own row, or that of what stands still where there is no capacity. */
+  readonly spot: Row[];
+}
+
+/** A move that takes `gain` cells of work away for `usd`. */
+interface Move {
+  readonly gain: number;
+  readonly usd: number;
+}
+
+interface Lattice {
+  readonly cells: number;
+  /** Ticks that begin before the deadline, the last of them maybe cut short by it. */
+  readonly ticks: number;
+  /** That a start owes time in, and never less than one. */
+  readonly startTicks: number;
+  bandAt(tick: number): Band;
+  /** Cells of work that running from this tick for so many brings, of which a start takes so many seconds. */
+  gain(tick: number, ticks: number, startSeconds: number): number;
+}
+
+function latticeOf(setting: Setting): Lattice {
   const tick = Math.round(setting.tickSeconds);
   const restart = Math.round(setting.restartSeconds);
   const work = Math.round(setting.workSeconds);
+  const { deadlineSeconds } = setting;
   const unit = gcd(gcd(tick, restart), work);
   const cells = work / unit + 1;
-  const wholeTicks = Math.floor(setting.deadlineSeconds / tick);
-  const tail = setting.deadlineSeconds - wholeTicks * tick;
-  const phases = debtPhases(restart, tick);
-  const onDemandTick = (setting.onDemandUsd * tick) / 3_600;
-  const spotTick = zones.map((_, zone) => ((setting.spotUsd[zone] ?? setting.onDemandUsd) * tick) / 3_600);
-
-  const blank = (): Row => new Float64Array(cells).fill(Number.POSITIVE_INFINITY);
-  const finished = (): Row => {
-    const row = blank();
-    row[0] = 0;
-    return row;
+  return {
+    cells,
+    ticks: Math.ceil(deadlineSeconds / tick),
+    startTicks: Math.max(1, Math.ceil(restart / tick)),
+    bandAt: (at) => ({
+      from: Math.max(0, cells - 1 - Math.ceil((at * tick) / unit)),
+      to: Math.max(0, Math.min(cells - 1, Math.floor((deadlineSeconds - at * tick) / unit))),
+    }),
+    gain(at, ticks, startSeconds) {
+      const seconds = Math.min((at + ticks) * tick, deadlineSeconds) - at * tick - startSeconds;
+      return Math.floor(Math.max(0, seconds) / unit);
+    },
   };
-  let idle = finished();
-  let onDemand = phases.map(finished);
-  let spot = zones.map(() => phases.map(finished));
-
-  for (let t = tail > 0 ? wholeTicks : wholeTicks - 1; t >= 0; t -= 1) {
-    const last = t === wholeTicks;
-    const room = last ? tail : tick;
-    const band: Band = {
-      from: Math.max(0, cells - 1 - Math.ceil((t * tick) / unit)),
-      to: Math.min(cells - 1, Math.floor((setting.deadlineSeconds - t * tick) / unit)),
-    };
-    /** Lowers `out` to the cost of running this tick with that debt. */
-    const run = (out: Row, after: readonly Row[], debt: number, tickUsd: number): void => {
-      const gain = Math.floor(Math.max(room - debt, 0) / unit);
-      if (!last)
-        lower(out, after[phases.indexOf(Math.max(0, debt - tick))] ?? out, { gain, add: tickUsd }, band);
-      else for (let w = 0; w < Math.min(cells, gain + 1); w += 1) out[w] = Math.min(out[w] ?? 0, tickUsd);
-    };
-    const freshSpot = blank();
-    for (const [zone, trace] of zones.entries()) {
-      if (trace[t]) run(freshSpot, spot[zone] ?? [], restart, spotTick[zone] ?? 0);
-    }
-    const stop = idle.slice();
-    lower(stop, freshSpot, { gain: 0, add: 0 }, band);
-    const start = stop.slice();
-    run(start, onDemand, restart, onDemandTick);
-    start[0] = 0;
-    const nextOnDemand = phases.map((debt) => {
-      const row = stop.slice();
-      run(row, onDemand, debt, onDemandTick);
-      row[0] = 0;
-      return row;
-    });
-    spot = zones.map((trace, zone) =>
-      phases.map((debt) => {
-        if (!trace[t]) return start;
-        const row = start.slice();
-        run(row, spot[zone] ?? [], debt, spotTick[zone] ?? 0);
-        row[0] = 0;
-        return row;
-      }),
-    );
-    idle = start;
-    onDemand = nextOnDemand;
-  }
-  return idle[cells - 1] ?? Number.POSITIVE_INFINITY;
 }
 
-/** out[w] = min(out[w], source[max(0, w - gain)] + add) over the band */
-function lower(
-  out: Row,
-  source: Row,
-  { gain, add }: { readonly gain: number; readonly add: number },
-  band: Band,
-): void {
-  const head = (source[0] ?? 0) + add;
-  for (let w = band.from; w < gain && w <= band.to; w += 1) if (head < (out[w] ?? 0)) out[w] = head;
-  for (let w = Math.max(gain, band.from); w <= band.to; w += 1) {
-    const value = (source[w - gain] ?? 0) + add;
-    if (value < (out[w] ?? 0)) out[w] = value;
+/** USD; Infinity when not even On-Demand from the start ends in time. */
+export function optimumUsd(setting: Setting, zones: readonly (readonly boolean[])[]): number {
+  const lattice = latticeOf(setting);
+  const { cells, ticks, startTicks } = lattice;
+  const tickHours = Math.round(setting.tickSeconds) / 3_600;
+  const onDemandTick = setting.onDemandUsd * tickHours;
+  const spots = zones.map((trace, zone) => ({
+    trace,
+    tickUsd: (setting.spotUsd[zone] ?? setting.onDemandUsd) * tickHours,
+  }));
+  // As many moments as a start reaches over, used in turn.
+  const ring = Array.from({ length: startTicks + 1 }, () => blank(cells, zones.length));
+  const momentAt = (tick: number): Moment => ring[tick % ring.length] ?? blank(cells, zones.length);
+  finish(momentAt(ticks), lattice.bandAt(ticks));
+  for (let tick = ticks - 1; tick >= 0; tick -= 1) {
+    const here = momentAt(tick);
+    here.band = lattice.bandAt(tick);
+    stand(here, momentAt(tick + 1));
+    if (tick + startTicks <= ticks) {
+      const gain = lattice.gain(tick, startTicks, setting.restartSeconds);
+      const begun = momentAt(tick + startTicks);
+      lower(here, begun, begun.onDemand, { gain, usd: startTicks * onDemandTick });
+      for (const [zone, { trace, tickUsd }] of spots.entries())
+        if (lasts(trace, tick, startTicks))
+          lower(here, begun, begun.spot[zone], { gain, usd: startTicks * tickUsd });
+    }
+    const gain = lattice.gain(tick, 1, 0);
+    const next = momentAt(tick + 1);
+    stay(here, here.onDemand, next.onDemand, { gain, usd: onDemandTick });
+    for (const [zone, { trace, tickUsd }] of spots.entries())
+      here.spot[zone] =
+        trace[tick] === true
+          ? stay(here, here.own[zone], next.spot[zone], { gain, usd: tickUsd })
+          : here.stopped;
   }
+  return momentAt(0).stopped[cells - 1] ?? Number.POSITIVE_INFINITY;
+}
+
+function blank(cells: number, zones: number): Moment {
+  const row = (): Row => new Float64Array(cells).fill(Number.POSITIVE_INFINITY);
+  const own = Array.from({ length: zones }, row);
+  return { band: { from: 0, to: 0 }, stopped: row(), onDemand: row(), own, spot: [...own] };
+}
+
+/** At the deadline nothing may be left. */
+function finish(moment: Moment, band: Band): void {
+  moment.band = band;
+  for (const row of [moment.stopped, moment.onDemand, ...moment.own]) {
+    row.fill(Number.POSITIVE_INFINITY);
+    row[0] = 0;
+  }
+}
+
+function lasts(trace: readonly boolean[], from: number, ticks: number): boolean {
+  for (let tick = from; tick < from + ticks; tick += 1) if (trace[tick] !== true) return false;
+  return true;
+}
+
+/** Nothing runs: what fits no more at the next tick cannot wait. */
+function stand({ band, stopped }: Moment, next: Moment): void {
+  for (let w = band.from; w <= band.to; w += 1)
+    stopped[w] = w <= next.band.to ? (next.stopped[w] ?? 0) : Number.POSITIVE_INFINITY;
+}
+
+/** stopped[w] = min(stopped[w], to[w - gain] + usd), as far as `to` reaches. */
+function lower({ band, stopped }: Moment, then: Moment, to = stopped, { gain, usd }: Move): void {
+  const done = Math.min(gain, band.to);
+  for (let w = band.from; w <= done; w += 1) if (w > 0 && usd < (stopped[w] ?? 0)) stopped[w] = usd;
+  const last = Math.min(band.to, then.band.to + gain);
+  for (let w = Math.max(gain + 1, band.from); w <= last; w += 1) {
+    const value = (to[w - gain] ?? 0) + usd;
+    if (value < (stopped[w] ?? 0)) stopped[w] = value;
+  }
+}
+
+/** row[w] = min(stopped[w], to[w - gain] + usd): stop, or go on with what runs. Nothing left costs nothing. */
+function stay({ band, stopped }: Moment, row = stopped, to = stopped, { gain, usd }: Move): Row {
+  const done = Math.min(gain, band.to);
+  for (let w = band.from; w <= done; w += 1) row[w] = w === 0 ? 0 : Math.min(stopped[w] ?? 0, usd);
+  for (let w = Math.max(gain + 1, band.from); w <= band.to; w += 1) {
+    const value = (to[w - gain] ?? 0) + usd;
+    const otherwise = stopped[w] ?? 0;
+    row[w] = value < otherwise ? value : otherwise;
+  }
+  return row;
 }
