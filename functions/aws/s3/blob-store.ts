@@ -15,7 +15,7 @@ import type {
 } from '../../core/packing/port.ts';
 import { crc32Base64, crc32Of } from './checksum.ts';
 import { classify } from './errors.ts';
-import type { Requester } from './requester.ts';
+import type { Requester, S3Request } from './requester.ts';
 import { encodeKey } from './sigv4.ts';
 import type { Answer } from './transport.ts';
 import { completeUploadXml, elementText, parseError, parseListing } from './xml.ts';
@@ -81,14 +81,14 @@ export class S3BlobStore implements BlobStore {
     };
   }
 
-  async get(key: string, options: GetOptions = {}): Promise<GetResult> {
+  get(key: string, options: GetOptions = {}): Promise<GetResult> {
     const { ifMatch, range, into } = options;
     const headers: string[] = [];
     if (ifMatch !== undefined) headers.push('if-match', `"${ifMatch}"`);
     if (range !== undefined)
       headers.push('range', `bytes=${range.offset}-${range.offset + range.length - 1}`);
     const whole = range === undefined;
-    const answer = await this.#requester.send({
+    const request: S3Request = {
       operation: 'GetObject',
       method: 'GET',
       key,
@@ -97,7 +97,11 @@ export class S3BlobStore implements BlobStore {
       accept: whole ? WHOLE_ANSWERS : RANGE_ANSWERS,
       verify: whole,
       into,
-    });
+    };
+    return this.#requester.send(request, (answer) => this.#found(key, range, answer));
+  }
+
+  #found(key: string, range: GetOptions['range'], answer: Answer): GetResult {
     if (answer.status === 412) return { kind: 'changed' };
     if (answer.status === 404) return this.#absent(key, answer);
     if (range !== undefined && answer.size !== range.length) return { kind: 'changed' };

@@ -93,8 +93,38 @@ class Race {
   }
 }
 
+interface Referee {
+  answered(one: Try): void;
+  /** No try is left. */
+  over(race: Race): void;
+}
+
+/** One request of a race; an object of few words, since there is one for every read. */
+class Try implements Receiver, Cancellation {
+  readonly #referee: Referee;
+  readonly race: Race;
+  readonly startedAt: number;
+  cancelled = false;
+  abort: Cancellation['abort'] = undefined;
+
+  constructor(referee: Referee, race: Race, startedAt: number) {
+    this.#referee = referee;
+    this.race = race;
+    this.startedAt = startedAt;
+  }
+
+  answered(answer: Answer): void {
+    this.#referee.answered(this);
+    this.race.won(this, answer);
+  }
+
+  failed(error: unknown): void {
+    if (this.race.lost(error)) this.#referee.over(this.race);
+  }
+}
+
 /** Wraps a transport; only reads are ever repeated. */
-export class HedgedTransport implements Transport {
+export class HedgedTransport implements Transport, Referee {
   readonly #transport: Transport;
   readonly #world: HedgeWorld;
   readonly #limits: HedgeLimits;
@@ -141,19 +171,19 @@ export class HedgedTransport implements Transport {
   }
 
   #start(race: Race, exchange: Exchange, startedAt: number): void {
-    const cancellation: Cancellation = { cancelled: false };
-    exchange.cancellation = cancellation;
-    race.enter(cancellation);
-    this.#transport.dispatch(exchange, {
-      answered: (answer) => {
-        this.#latencies.add(this.#world.now() - startedAt);
-        this.#races.delete(race);
-        race.won(cancellation, answer);
-      },
-      failed: (error) => {
-        if (race.lost(error)) this.#races.delete(race);
-      },
-    });
+    const mine = new Try(this, race, startedAt);
+    exchange.cancellation = mine;
+    race.enter(mine);
+    this.#transport.dispatch(exchange, mine);
+  }
+
+  answered({ race, startedAt }: Try): void {
+    this.#latencies.add(this.#world.now() - startedAt);
+    this.#races.delete(race);
+  }
+
+  over(race: Race): void {
+    this.#races.delete(race);
   }
 
   #watch(milliseconds: number): void {

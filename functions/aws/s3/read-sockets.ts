@@ -1,6 +1,6 @@
 /**
- * The sockets that small objects are read through: one GET at a time on each, bytes read into a buffer that stays with the
- * socket. Everything else goes over undici, which is twice as dear here: 30 us of CPU for a GET of 10 KB against 16, and
+ * The sockets that small objects are read through: one GET at a time on each, bytes read into a buffer that all of them
+ * share. Everything else goes over undici, which is twice as dear here: 30 us of CPU for a GET of 10 KB against 16, and
  * three times the garbage (docs/benchmarks.md).
  */
 import net from 'node:net';
@@ -11,7 +11,7 @@ import type { Exchange, Receiver, Transport, TransportOptions } from './transpor
 /** S3 and most servers close a connection after some idle seconds; a request on its way then is lost. */
 const IDLE_MILLISECONDS = 4_000;
 const CONNECT_MILLISECONDS = 5_000;
-const BUFFER_BYTES = 64 * 1024;
+const BUFFER_BYTES = 256 * 1024;
 
 class SocketError extends Error {
   override readonly name = 'SocketError';
@@ -48,6 +48,8 @@ export function requestHead({ method, path, headers }: Exchange): string {
 }
 
 interface Owner {
+  /** Where bytes lie from the read until its callback returns. One for all sockets stays in the processor's cache. */
+  readonly buffer: Buffer;
   readonly connect: (onread: net.OnReadOpts) => net.Socket;
   /** The line may take the next job. */
   free(line: Line): void;
@@ -68,7 +70,7 @@ class Line {
   constructor(owner: Owner, job: Job) {
     this.#owner = owner;
     this.seen = Date.now();
-    const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+    const { buffer } = owner;
     this.#socket = owner.connect({ buffer, callback: (length) => this.#read(buffer, length) });
     this.#socket.once(this.#socket instanceof tls.TLSSocket ? 'secureConnect' : 'connect', () => {
       this.#isOpen = true;
@@ -121,6 +123,7 @@ class Line {
     this.#owner.gone(this);
   }
 
+  /** What is in the buffer is taken before anything else can read into it. */
   #read(buffer: Buffer, length: number): boolean {
     const answer = this.#answer;
     if (this.#isGone) return false;
@@ -171,6 +174,7 @@ class Line {
 
 /** Reads go over sockets of our own, everything else over `others`. */
 export class ReadSockets implements Transport, Owner {
+  readonly buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   readonly #options: TransportOptions;
   readonly #others: Transport;
   readonly #origin: URL;

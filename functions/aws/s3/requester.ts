@@ -6,7 +6,7 @@ import { classify, isRetryable, S3SignatureStale, S3Throttled } from './errors.t
 import type { Pacer } from './pacer.ts';
 import { DEFAULT_RETRY, delayMilliseconds, type RetryPolicy } from './retry.ts';
 import { encodeKey, encodeValue, type S3Credentials, Signer } from './sigv4.ts';
-import { type Answer, type Exchange, send, type Transport } from './transport.ts';
+import type { Answer, Exchange, Transport } from './transport.ts';
 import { parseError } from './xml.ts';
 
 /** Everything that is not a rule: passed in, so that tests hold the clock and the dice. */
@@ -57,9 +57,15 @@ const networkCode = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'NetworkError';
 
 /** No answer came. */
-function lost({ operation, key }: S3Request, error: unknown): never {
-  throw classify({ operation, key, status: 0, code: networkCode(error) }, { cause: error });
-}
+const lost = ({ operation, key }: S3Request, error: unknown): Error =>
+  classify({ operation, key, status: 0, code: networkCode(error) }, { cause: error });
+
+const sendOver = (transport: Transport, exchange: Exchange, request: S3Request): Promise<Answer> =>
+  new Promise((answered, reject) =>
+    transport.dispatch(exchange, { answered, failed: (error) => reject(lost(request, error)) }),
+  );
+
+const itself = (answer: Answer): Answer => answer;
 
 /** What is wrong with a body that came with a good status, if anything. */
 function damageOf(request: S3Request, answer: Answer): string | undefined {
@@ -93,11 +99,15 @@ export class Requester {
 
   /**
    * Sends until an accepted status comes; throws the classified error otherwise. Each try has its own turn with the pacer:
-   * one that waits to try again holds up nobody. One function for the whole way, since each await more is a microsecond.
+   * one that waits to try again holds up nobody. One function for the whole way, since each await more is a microsecond:
+   * so `read` makes of the answer what the caller wants.
    */
-  async send(request: S3Request): Promise<Answer> {
+  send(request: S3Request): Promise<Answer>;
+  send<T>(request: S3Request, read: (answer: Answer) => T): Promise<T>;
+  async send(request: S3Request, read: (answer: Answer) => unknown = itself): Promise<unknown> {
     const { retry = DEFAULT_RETRY, world, pacer, transport } = this.#options;
-    for (let attempt = 1; ; attempt += 1) {
+    let accepted: Answer | undefined;
+    for (let attempt = 1; accepted === undefined; attempt += 1) {
       const turn = pacer?.enter();
       if (turn !== undefined) await turn;
       let failure: unknown;
@@ -105,10 +115,9 @@ export class Requester {
         const signedAt = world.now() + this.#skewMilliseconds;
         const secret = this.#freshSecret(signedAt) ?? (await this.#askSecret(signedAt));
         const exchange = this.#exchange(request, secret, signedAt);
-        const answer = await send(transport, exchange).catch((error: unknown) => lost(request, error));
-        const accepted = this.#judge(request, answer, signedAt);
+        accepted = this.#judge(request, await sendOver(transport, exchange, request), signedAt);
         pacer?.leave(false);
-        return accepted;
+        break;
       } catch (error: unknown) {
         failure = error;
         pacer?.leave(failure instanceof S3Throttled);
@@ -116,6 +125,7 @@ export class Requester {
       if (attempt >= retry.attempts || !isRetryable(failure)) throw failure;
       await world.sleep(delayMilliseconds(retry, attempt, failure, world.random()));
     }
+    return read(accepted);
   }
 
   #freshSecret(now: number): S3Credentials | undefined {

@@ -28,6 +28,10 @@ export class GzipSink implements ShardSink {
     return this.#position;
   }
 
+  get room(): number {
+    return BLOCK_BYTES - this.#filled;
+  }
+
   write(bytes: Uint8Array): Promise<void> | undefined {
     if (bytes.length > BLOCK_BYTES - this.#filled) return this.#writeOn(bytes);
     this.#block.set(bytes, this.#filled);

@@ -1,16 +1,16 @@
 /** Builds one shard: sources in, parts out, and a line for every member. Nothing of it is visible until it is decided. */
 import { copiedMember, copySample } from './copy-sample.ts';
 import { FetchWindow, piecesOf } from './fetch-window.ts';
-import { type EncodedMember, type ShardEncoder, type ShardSink, Unfit } from './formats/format.ts';
+import { type ShardEncoder, type ShardSink, Unfit } from './formats/format.ts';
 import { GzipSink } from './gzip-sink.ts';
 import { excludeAll, excludeFor, judgeSample, takesImages } from './judge-sample.ts';
 import { layOutAll, samplesBut } from './lay-out-all.ts';
 import { Lookahead } from './lookahead.ts';
-import { MemberList } from './member-list.ts';
 import type { GetResult } from './port.ts';
 import { NO_IMAGES, preparedOf, type Ready } from './preparations.ts';
 import type { Exclusion, PlannedMember, PlannedSample } from './records.ts';
-import { type LaidOut, type LaidSample } from './sample-layout.ts';
+import type { LaidSample } from './sample-layout.ts';
+import { SampleWriter } from './sample-writer.ts';
 import {
   type BuiltShard,
   type PackDeps,
@@ -19,7 +19,7 @@ import {
   type ShardJob,
   type Unfitting,
 } from './shard-job.ts';
-import { bodyOf, chunksOf, isTooLarge, lineOf, paddingOf, readBytesOf, readOrder } from './shard-members.ts';
+import { bodyOf, chunksOf, paddingOf, readBytesOf, readOrder } from './shard-members.ts';
 import { ShardUpload } from './shard-upload.ts';
 
 export class ShardBuilder {
@@ -31,8 +31,8 @@ export class ShardBuilder {
   readonly #sink: ShardSink;
   readonly #window: FetchWindow;
   readonly #encoder: ShardEncoder;
+  readonly #writer: SampleWriter;
   readonly #sniffs: (member: PlannedMember) => boolean;
-  readonly #list = new MemberList();
   readonly #unfitting: Unfitting[] = [];
   /** The window reads ahead of what is packed. */
   readonly #samplesToPack: Lookahead<LaidSample>;
@@ -44,7 +44,6 @@ export class ShardBuilder {
   readonly #copied: (laid: LaidSample) => PlannedMember | undefined;
   /** What was read of the sample that is being packed. */
   readonly #reads = new Map<PlannedMember, GetResult>();
-  #samples = 0;
 
   constructor(
     deps: PackDeps,
@@ -68,6 +67,7 @@ export class ShardBuilder {
     this.#fixedCount = fixed?.length;
     this.#samplesToPack = new Lookahead(fixed ?? this.#layOut(samplesBut(job.samples, without)));
     this.#encoder = job.format.encoder({ settings: job.packing, facts: job.facts, outlines: fixed ?? [] });
+    this.#writer = new SampleWriter(this.#encoder, this.#sink, job);
     for (const laid of fixed ?? []) for (const member of preparedOf(laid)) prepared.add(member);
     const held = new Set(
       [...prepared].filter((member) => job.preparations?.heldBytesOf(member) !== undefined),
@@ -103,50 +103,82 @@ export class ShardBuilder {
     for (let laid = this.#samplesToPack.next(); laid !== undefined; laid = this.#samplesToPack.next()) {
       const copied = this.#copied(laid);
       if (copied !== undefined) await this.#packCopied(laid, copied);
-      else if (readBytesOf(laid) <= this.#deps.window.pieceBytes) await this.#packSmall(laid);
-      else await this.#packLarge(laid);
+      else if (readBytesOf(laid) <= this.#deps.window.pieceBytes) {
+        const waiting = this.#packSmall(laid);
+        if (waiting !== undefined) await waiting;
+      } else await this.#packLarge(laid);
       this.#window.release();
     }
     await this.#encoder.finish(this.#sink);
     await this.#gzip?.finish();
     const isFixed = this.#job.format.fixedLayout || this.#job.even !== undefined;
-    if (isFixed && this.#samples < (this.#fixedCount ?? 0)) throw new SamplesSpoiled(this.#unfitting);
+    const { list, samples } = this.#writer;
+    if (isFixed && samples < (this.#fixedCount ?? 0)) throw new SamplesSpoiled(this.#unfitting);
     const uploaded = await this.#upload.finish();
     const exclusions = this.#unfitting
       .filter(({ sample }) => sample.repeat === 0)
       .map(({ exclusion }) => exclusion)
       .toSorted((a, b) => a.sample - b.sample);
-    return { ...uploaded, list: this.#list, samples: this.#samples, exclusions };
+    return { ...uploaded, list, samples, exclusions };
   }
 
   async close(): Promise<void> {
     await this.#window.close();
   }
 
-  async #packSmall(laid: LaidSample): Promise<void> {
-    const reads = this.#reads;
-    reads.clear();
-    for (const member of this.#toRead(laid)) {
+  /** A promise only where something has to wait: one a sample would cost more than all the bookkeeping. */
+  #packSmall(laid: LaidSample): Promise<void> | undefined {
+    const members = this.#toRead(laid);
+    this.#reads.clear();
+    for (const [index, member] of members.entries()) {
       const read = this.#window.next();
-      reads.set(member, read instanceof Promise ? await read : read);
+      if (read instanceof Promise) return this.#packLater(laid, members.slice(index), read);
+      this.#reads.set(member, read);
     }
+    return this.#packRead(laid);
+  }
+
+  async #packLater(
+    laid: LaidSample,
+    [first, ...others]: readonly PlannedMember[],
+    read: Promise<GetResult>,
+  ): Promise<void> {
+    if (first !== undefined) this.#reads.set(first, await read);
+    for (const member of others) this.#reads.set(member, await this.#window.next());
+    await this.#packRead(laid);
+  }
+
+  /** A small sample, all of it read. */
+  #packRead(laid: LaidSample): Promise<void> | undefined {
+    const reads = this.#reads;
     const inOrder = laid.sample.members.map((member) => reads.get(member));
     const exclusion = judgeSample(laid.sample, inOrder, this.#sniffs);
     if (exclusion !== undefined) {
       this.#unfitting.push({ sample: laid.sample, exclusion });
-      return;
+      return undefined;
     }
-    const images =
-      this.#job.preparations === undefined
-        ? NO_IMAGES
-        : await this.#prepare(laid, (member) => chunksOf(reads.get(member)));
-    if (images === undefined || (laid.sample.repeat > 0 && this.#isExcluded(laid.ordinal))) return;
+    if (this.#job.preparations !== undefined) return this.#packPrepared(laid);
+    return this.#write(laid, NO_IMAGES);
+  }
+
+  async #packPrepared(laid: LaidSample): Promise<void> {
+    const images = await this.#prepare(laid, (member) => chunksOf(this.#reads.get(member)));
+    if (images !== undefined) await this.#write(laid, images);
+  }
+
+  /** What turns out not to fit the format is left out. */
+  #write(laid: LaidSample, images: ReadonlyMap<PlannedMember, Ready>): Promise<void> | undefined {
+    if (laid.sample.repeat > 0 && this.#isExcluded(laid.ordinal)) return undefined;
     const before = this.#sink.position;
-    try {
-      await this.#encode(laid, images, (part) => bodyOf(part, reads));
-    } catch (error: unknown) {
+    const unfit = (error: unknown): void => {
       if (!(error instanceof Unfit)) throw error;
       this.#drop(laid, excludeAll(laid.sample, error.reason), before);
+    };
+    try {
+      return this.#writer.write(laid, images, (part) => bodyOf(part, this.#reads))?.catch(unfit);
+    } catch (error: unknown) {
+      unfit(error);
+      return undefined;
     }
   }
 
@@ -175,29 +207,6 @@ export class ShardBuilder {
     return images;
   }
 
-  async #encode(
-    laid: LaidSample,
-    images: ReadonlyMap<PlannedMember, Ready>,
-    bodyOf: (part: LaidOut) => EncodedMember['body'],
-  ): Promise<void> {
-    const imageOf = (part: LaidOut): Ready | undefined =>
-      images.size > 0 && part.kind === 'source' ? images.get(part.member) : undefined;
-    const members = laid.members.map((part): EncodedMember => {
-      const image = imageOf(part);
-      return image === undefined
-        ? { ...part, body: bodyOf(part) }
-        : { ...part, size: image.bytes.length, body: [image.bytes] };
-    });
-    if (images.size > 0 && isTooLarge({ members }, this.#job.format)) throw new Unfit('tooLarge');
-    const placed = await this.#encoder.add(this.#sink, laid, members);
-    for (let index = 0; index < members.length; index += 1) {
-      const [part, at, member] = [laid.members[index], placed[index], members[index]];
-      if (part !== undefined && at !== undefined && member !== undefined)
-        this.#list.add(lineOf(laid, { part, member, source: imageOf(part)?.source }, at));
-    }
-    this.#samples += 1;
-  }
-
   #isExcluded(ordinal: number): boolean {
     return this.#unfitting.some(({ sample }) => sample.ordinal === ordinal && sample.repeat === 0);
   }
@@ -215,8 +224,7 @@ export class ShardBuilder {
     const how = { store: this.#deps.store, upload: this.#upload, member, format, facts };
     const outcome = await copySample({ ...how, pieceBytes: this.#deps.window.pieceBytes }, laid);
     if (outcome.kind === 'out') return this.#drop(laid, outcome.exclusion, before);
-    this.#list.add(outcome.line);
-    this.#samples += 1;
+    this.#writer.enlistCopied(outcome.line);
   }
 
   /** Members of any size, piece by piece; what turns out unfit on the way spoils the shard built so far. */
@@ -224,7 +232,7 @@ export class ShardBuilder {
     const images = await this.#readImages(laid);
     if (images === undefined) return;
     try {
-      await this.#encode(laid, images, (part) =>
+      await this.#writer.write(laid, images, (part) =>
         part.kind === 'made' ? [part.bytes] : this.#stream(laid, part.member),
       );
     } catch (error: unknown) {

@@ -73,8 +73,12 @@ export class ShardUpload {
     return this.#position;
   }
 
+  get room(): number {
+    return this.#buffer.length - this.#filled;
+  }
+
   write(bytes: Uint8Array): Promise<void> | undefined {
-    if (bytes.length >= this.#buffer.length - this.#filled) return this.#writeOn(bytes);
+    if (bytes.length >= this.room) return this.#writeOn(bytes);
     this.#buffer.set(bytes, this.#filled);
     this.#filled += bytes.length;
     this.#position += bytes.length;

@@ -11,6 +11,7 @@ async function gzipped(chunks: readonly Uint8Array[]): Promise<Buffer> {
   const out: Uint8Array[] = [];
   const sink = new GzipSink({
     position: 0,
+    room: 0,
     recent: () => undefined,
     write: (bytes) => Promise.resolve(void out.push(Uint8Array.from(bytes))),
   });

@@ -6,6 +6,8 @@ import type { Rejection } from '../records.ts';
 export interface ShardSink {
   /** Bytes written so far. */
   readonly position: number;
+  /** Fewer bytes than these can be written without waiting. */
+  readonly room: number;
   /** The bytes are copied before it returns. A promise only where the next write must wait for room. */
   write(bytes: Uint8Array): Promise<void> | undefined;
   /** The last `length` bytes written, while they still lie together. */
@@ -67,8 +69,12 @@ export interface PlanFacts {
 
 export interface ShardEncoder {
   start(sink: ShardSink): Promise<void>;
-  /** Members come in the order of `layOut`; their bodies must be read in that order, each to its end. */
-  add(sink: ShardSink, outline: Outline, members: readonly EncodedMember[]): Promise<Placed[]>;
+  /** Members come in the order of `layOut`; their bodies must be read in that order, each to its end. No promise where nothing has to wait. */
+  add(
+    sink: ShardSink,
+    outline: Outline,
+    members: readonly EncodedMember[],
+  ): readonly Placed[] | Promise<readonly Placed[]>;
   finish(sink: ShardSink): Promise<void>;
 }
 

@@ -2,7 +2,7 @@
 import { createHash, hash } from 'node:crypto';
 import type { MemberBody, ShardSink } from './format.ts';
 
-const isInMemory = (body: MemberBody): body is readonly Uint8Array[] => Array.isArray(body);
+export const isInMemory = (body: MemberBody): body is readonly Uint8Array[] => Array.isArray(body);
 
 /**
  * Returns the SHA-256 of what was written: at once where nothing had to wait, which is nearly always for bodies in memory.
@@ -28,6 +28,15 @@ async function pourStream(
     await sink.write(chunk);
   }
   return digest.digest('hex');
+}
+
+export const bytesIn = (chunks: readonly Uint8Array[]): number =>
+  chunks.reduce((sum, { length }) => sum + length, 0);
+
+/** For bodies in memory that the sink has room for. */
+export function pourNow(sink: ShardSink, chunks: readonly Uint8Array[]): string {
+  for (const chunk of chunks) void sink.write(chunk);
+  return digestOf(chunks, sink.recent(bytesIn(chunks)));
 }
 
 function pourChunks(
