@@ -30,6 +30,7 @@ __all__ = [
     "progress",
     "save_soon",
     "saving",
+    "speaks",
     "stop_deadline",
     "stop_soon",
 ]
@@ -42,8 +43,9 @@ _listening = False
 
 
 def progress(step: int, total: int, **metrics: float) -> None:
-    """Prints one line that the agent and SageMaker's metric definitions read; rank 0 only."""
-    if os.environ.get("RANK", "0") != "0":
+    """Prints one line that the agent and SageMaker's metric definitions read; in rank 0 and in the
+    process that `speaks`, silent in all others."""
+    if (_rank() or "0") != "0" and not speaks():
         return
     pairs = "".join(f" {name}={float(value):.6g}" for name, value in metrics.items())
     print(f"tidewheel step={int(step)} total={int(total)}{pairs}", flush=True)
@@ -68,13 +70,29 @@ def batches(loader: Iterable[T]) -> Iterator[T]:
         meter.add(got - asked, time.monotonic() - got)
 
 
+def speaks() -> bool:
+    """True in the one process that saves, and writes the model, for all: the first on the host
+    whose agent reports. That is rank 0, except that Ray may give rank 0 to any host that trains.
+    """
+    leads = os.environ.get("TIDEWHEEL_LEADS")
+    if leads is None:  # Not under the agent.
+        return (_rank() or "0") == "0"
+    local = os.environ.get("TIDEWHEEL_LOCAL_RANK") or os.environ.get("LOCAL_RANK")
+    return leads == "1" and (local or _rank() or "0") == "0"
+
+
+def _rank() -> str | None:
+    """Among all processes of the training; None where nobody counts them."""
+    return os.environ.get("TIDEWHEEL_RANK") or os.environ.get("RANK")
+
+
 @contextmanager
 def saving() -> Iterator[None]:
     """Around a save: tells how long training stands still for it, from which the service computes
-    how often to save. rank 0 only; without it the agent reads it off the files."""
+    how often to save. Silent where `progress` is; without it the agent reads it off the files."""
     began = time.monotonic()
     yield
-    if os.environ.get("RANK", "0") == "0":
+    if (_rank() or "0") == "0" or speaks():
         print(f"tidewheel save_seconds={time.monotonic() - began:.6g}", flush=True)
 
 
@@ -93,12 +111,13 @@ def save_soon() -> bool:
     """True once when somebody asks for a checkpoint: save and train on. EC2 says so of a host that
     it may take back; nothing is lost by not looking, but the steps since the last save.
 
-    The first rank is asked; in a gang act on it together, as on the time that passed.
+    Rank 0 is asked, and the process that `speaks`, on whatever hosts they are; in a gang act on it
+    together, as on the time that passed.
     """
     global _answered
-    rank = os.environ.get("TIDEWHEEL_RANK") or os.environ.get("RANK") or "0"
+    is_asked = _rank() == "0" or speaks()
     try:
-        asked = os.stat(os.environ["TIDEWHEEL_SAVE_FILE"]).st_mtime_ns if rank == "0" else 0
+        asked = os.stat(os.environ["TIDEWHEEL_SAVE_FILE"]).st_mtime_ns if is_asked else 0
     except (OSError, KeyError):
         return False
     if asked <= _answered:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from .checkpoints import Checkpoint, numbers
 from .events import say
 from .failure import REASON_CHARACTERS
 
@@ -25,6 +26,8 @@ _RETRY_SECONDS = 1.0
 _TICK_SECONDS = 0.1
 _FAREWELL_SECONDS = 1.0
 _LONGEST_MESSAGE = 16 * 1024
+_OF_THE_MOMENT = ("beat", "save", "checkpoint")
+"""What is not told to who connects later."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class GangView:
     """Exit codes of the hosts that ended."""
     proxies: dict[int, list[str]] = field(default_factory=dict)
     """Options of the MPI proxies that the leader asks the hosts to run, by the host's index."""
+    saved: Checkpoint | None = None
+    """The newest checkpoint that another host has in its folder."""
 
     def take(self, host: str, message: dict[str, object]) -> None:
         said = message.get("say")
@@ -71,6 +76,19 @@ class GangView:
         index, options = message.get("index"), message.get("options")
         if isinstance(index, int) and isinstance(options, list):
             self.proxies.setdefault(index, [str(option) for option in options[:64]])
+
+    def take_checkpoint(self, message: dict[str, object]) -> None:
+        step, name, total = message.get("step"), message.get("name"), message.get("total")
+        if isinstance(step, int) and isinstance(name, str):
+            told = numbers(message)
+            self.saved = Checkpoint(
+                step=step,
+                name=name,
+                total_steps=total if isinstance(total, int) else None,
+                training_seconds=told.get("trainingSeconds"),
+                metrics=numbers(message.get("metrics")),
+                saved_at=told.get("savedAt", 0.0),
+            )
 
     def lose(self, host: str) -> None:
         """The connection to a host broke although it has not ended."""
@@ -192,8 +210,22 @@ class Gang:
         self._tell({"say": "stop", "reason": reason})
 
     def tell_save(self) -> None:
-        """Asks the leader for a checkpoint."""
+        """Asks all for a checkpoint: the script on whichever host that saves is to hear it."""
         self._tell({"say": "save"})
+
+    def tell_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Tells the leader, whose agent reports, of a checkpoint in this host's folder."""
+        message: dict[str, object] = {
+            "say": "checkpoint",
+            "step": checkpoint.step,
+            "name": checkpoint.name,
+            "total": checkpoint.total_steps,
+            "trainingSeconds": checkpoint.training_seconds,
+            "metrics": checkpoint.metrics,
+            "savedAt": checkpoint.saved_at,
+        }
+        if len(json.dumps(message)) < _LONGEST_MESSAGE // 2:
+            self._tell(message)
 
     def tell_ended(self, code: int, text: str = "") -> None:
         self._tell({"say": "ended", "code": code, "text": text[:REASON_CHARACTERS]})
@@ -344,7 +376,7 @@ class Gang:
             for earlier in self._history:
                 line.put(earlier)
             return True
-        self._take_request(message, is_leaders=host == line.host == self._leader)
+        self._take_request(line, message, is_leaders=host == line.host == self._leader)
         is_own_word = self._current != self._leader or host == line.host
         if (
             message.get("say") in ("stop", "ended", "lost")
@@ -362,15 +394,20 @@ class Gang:
                 self._repeat(message, line)
         return True
 
-    def _take_request(self, message: dict[str, object], *, is_leaders: bool) -> None:
-        if message.get("say") == "save":
+    def _take_request(self, line: _Line, message: dict[str, object], *, is_leaders: bool) -> None:
+        said, leads = message.get("say"), self._current == self._leader
+        if said == "save":
             self._on_save()
-        elif message.get("say") == "proxy" and is_leaders:
+            if leads:
+                self._repeat(message, line)
+        elif said == "proxy" and is_leaders:
             self.view.take_proxy(message)
+        elif said == "checkpoint" and leads:
+            self.view.take_checkpoint(message)
 
     def _repeat(self, message: dict[str, object], source: _Line | None) -> None:
         """To everyone connected but the source; who connects later hears it then."""
-        if message["say"] not in ("beat", "save"):
+        if message["say"] not in _OF_THE_MOMENT:
             self._history.append(message)
         for line in self._lines:
             if line is not source and line.host:

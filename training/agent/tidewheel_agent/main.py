@@ -39,6 +39,8 @@ from .watchdog import Watchdog
 
 EXIT_CONFIGURATION = 1
 _NEWS_SECONDS = 5.0
+_SAVED_NEWS_SECONDS = 2.0
+"""For the last checkpoint of another host: its agent looks every second."""
 _SERVED_NEWS_SECONDS = 60.0
 """A service's own end says nothing: an MPI proxy ends with 0 while the first host still finds out
 that its ranks have failed. The leader's word, or its loss, comes within this on a busy host too."""
@@ -151,6 +153,7 @@ def script_environment(
         "PYTHONPATH": os.pathsep.join(path),
         "TIDEWHEEL_STOP_FILE": str(stop_file),
         "TIDEWHEEL_SAVE_FILE": str(stop_file.with_name("save-soon")),
+        "TIDEWHEEL_LEADS": "1" if job.is_leader else "0",
         WAITS_VARIABLE: str(stop_file.with_name("waits")),
         "TIDEWHEEL_GRACE_SECONDS": f"{settings.grace_seconds:g}",
     }
@@ -208,7 +211,13 @@ def _prepare_and_supervise(
         if options is None:
             return _wait_for_leader(job, settings, stop, gang)
         argv = proxy_arguments(job.distribution_hosts[0], options)
-    progress = ProgressReporter(job.checkpoint_dir, leader=job.is_leader, log=log)
+    progress = ProgressReporter(
+        job.checkpoint_dir,
+        leader=job.is_leader,
+        log=log,
+        elsewhere=lambda: gang.view.saved,
+        tell=gang.tell_checkpoint,
+    )
     script = Script(
         argv,
         environment=environment,
@@ -238,7 +247,8 @@ def _prepare_and_supervise(
         grace_seconds=settings.grace_seconds,
         can_save=job.checkpoint_dir is not None,
         serves_until=(lambda: leader in gang.view.ended) if launch.serves else None,
-        on_look=_passing_on(save, gang, job, Path(environment["TIDEWHEEL_SAVE_FILE"])),
+        on_look=_passing_on(save, gang, Path(environment["TIDEWHEEL_SAVE_FILE"])),
+        news_seconds=_SAVED_NEWS_SECONDS if job.is_leader and _any_host_saves(job) else 0.0,
     )
     try:
         end = supervisor.run()
@@ -264,18 +274,20 @@ def trouble_elsewhere(end: End) -> Trouble | None:
     return end.trouble if end.script_code == 0 or end.trouble.is_lost else None
 
 
-def _passing_on(
-    save: SaveRequest, gang: Gang, job: Job, file: Path
-) -> Callable[[Checkpoint | None], None]:
-    """Requests for a checkpoint go to the leader, whose script saves."""
+def _passing_on(save: SaveRequest, gang: Gang, file: Path) -> Callable[[Checkpoint | None], None]:
+    """Requests for a checkpoint go to all hosts: which one saves is the script's to say."""
 
     def look(newest: Checkpoint | None) -> None:
         if save.take():
             gang.tell_save()
-        if job.is_leader:
-            save.look(file, newest)
+        save.look(file, newest)
 
     return look
+
+
+def _any_host_saves(job: Job) -> bool:
+    """Ray gives rank 0, which saves in most scripts, to any host that trains."""
+    return job.strategy == "ray" and len(job.training_hosts) > 1
 
 
 def _wait_for_proxy(

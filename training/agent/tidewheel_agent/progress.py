@@ -62,9 +62,23 @@ class LogProgress:
 
 
 class ProgressReporter:
-    """Watches the checkpoint folder; on the leader writes the progress file after each new one."""
+    """Watches the checkpoint folder; on the leader writes the progress file after each new one.
 
-    def __init__(self, folder: Path | None, *, leader: bool, log: LogProgress) -> None:
+    `elsewhere`: the newest checkpoint of another host, where it is that one's script that saves;
+    on that host `tell` passes it on.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        *,
+        leader: bool,
+        log: LogProgress,
+        elsewhere: Callable[[], Checkpoint | None] = lambda: None,
+        tell: Callable[[Checkpoint], None] = lambda checkpoint: None,
+    ) -> None:
+        self._elsewhere = elsewhere
+        self._tell = tell
         self._folder = folder
         self._leader = leader
         self._log = log
@@ -91,13 +105,19 @@ class ProgressReporter:
     def look(self) -> Checkpoint | None:
         """Looks for a newer complete checkpoint and tells of it; returns the newest known."""
         newest = self._find()
+        other = self._elsewhere() if self._leader and self._folder is not None else None
+        if other is not None and (newest is None or newest.step < other.step):
+            newest = other
         if newest is None or newest == self._told:
             return self.newest
         is_new = self.newest is None or newest.step != self.newest.step
-        self._measure(newest)
+        if newest is not other:
+            self._measure(newest)
         self.newest = self._told = newest
         if self._leader:
             self._write(newest)
+        elif is_new:
+            self._tell(newest)
         if is_new:
             total = f" of {newest.total_steps}" if newest.total_steps else ""
             say(f"checkpoint {newest.name} is complete: step {newest.step}{total} is safe")

@@ -34,7 +34,7 @@ class SaveRequest:
         self._heard.set()
 
     def take(self) -> bool:
-        """Whether this host was asked since the last time: the leader is to be told."""
+        """Whether this host was asked since the last time: the others are to be told."""
         asks = self._asks
         was_asked, self._seen = asks != self._seen, asks
         if was_asked:
@@ -42,7 +42,7 @@ class SaveRequest:
         return was_asked
 
     def look(self, file: Path, newest: Checkpoint | None) -> None:
-        """On the leader: opens the request to the script, and closes it when a checkpoint came."""
+        """Opens the request to the script, and closes it when a checkpoint came."""
         now = time.time()
         if self._heard.is_set():
             self._heard.clear()

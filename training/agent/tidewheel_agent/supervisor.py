@@ -90,9 +90,11 @@ class Supervisor:
         can_save: bool,
         serves_until: Callable[[], bool] | None = None,
         on_look: Callable[[Checkpoint | None], None] = lambda newest: None,
+        news_seconds: float = 0.0,
     ) -> None:
         """`serves_until`: the program only serves the leader's script, and ends when this says
-        that the leader has ended. `on_look`: told of the newest checkpoint every second."""
+        that the leader has ended. `on_look`: told of the newest checkpoint every second.
+        `news_seconds`: waited for another host's word of a last checkpoint."""
         self._script = script
         self._progress = progress
         self._stop = stop
@@ -104,6 +106,7 @@ class Supervisor:
         self._can_save = can_save
         self._serves_until = serves_until
         self._on_look = on_look
+        self._news_seconds = news_seconds
         self._deadline: float | None = None
         self._next_look = 0.0
         self._killed = False
@@ -124,6 +127,7 @@ class Supervisor:
         # Whatever the script left behind would hold the container, and train on unseen.
         self._script.kill()
         self._script.drain()
+        time.sleep(self._news_seconds)
         newest = self._progress.look()
         self._tell_of(newest)
         return End(code, self._stop.is_set(), newest, self._killed, self._gang.trouble)

@@ -93,13 +93,12 @@ def train_worker(told: dict[str, Any]) -> None:
 
     context = train.get_context()
     workers = context.get_world_size()
-    # The agent watches the leader's folder, which need not be where Ray put the first rank.
-    is_leader = os.environ["SM_CURRENT_HOST"] == told["leader"]
     learner = Learner(
         told["config"],
         rank=context.get_world_rank(),
         workers=workers,
-        saves=is_leader and context.get_local_rank() == 0,
+        # Not rank 0, which Ray puts on any of the hosts: the model belongs on the leader's.
+        saves=tidewheel.speaks(),
     )
     learner.load(told["checkpoint"])
     if workers > 1:
@@ -118,7 +117,7 @@ def train_with_ray(config: Config) -> None:
     trainer = TorchTrainer(
         train_worker,
         # Only the leader's host need have the checkpoint: it goes to every worker from here.
-        train_loop_config={"config": config, "checkpoint": newest(), "leader": hosts[0]},
+        train_loop_config={"config": config, "checkpoint": newest()},
         scaling_config=ScalingConfig(
             num_workers=len(hosts) * max(1, gpus),
             use_gpu=gpus > 0,

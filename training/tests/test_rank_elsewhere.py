@@ -1,0 +1,124 @@
+"""Rank 0 on another host than the leader's, whose agent reports: Ray gives it to any that trains.
+
+With Ray itself, a minute each: `pytest -m heavy tests/test_rank_elsewhere.py`.
+"""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from cluster import Cluster, running, wait_until
+from conftest import make_host
+from hosts import TRAINING, free_ports
+from test_agent import SAVE
+
+HOSTS = ("127.0.0.2", "127.0.0.3")
+LOOP = """
+import time
+import tidewheel
+def learn(rank, saves):
+    step = 0
+    while not tidewheel.stop_soon():
+        step += 1
+        asked = tidewheel.save_soon()
+        tidewheel.progress(step, 10_000, loss=0.5)
+        if saves and (asked or step == 5):
+            print("rank", rank, "saves step", step, "as asked" if asked else "", flush=True)
+            save(step, None)
+        time.sleep(0.05)
+"""
+WHO_SAVES = pytest.mark.parametrize(
+    ("saves", "saving_host"),
+    [("rank == 0", 1), ("tidewheel.speaks()", 0)],
+    ids=["rank 0 saves", "the one that speaks saves"],
+)
+
+
+def is_reported_and_asked(cluster: Cluster, saving_host: int, seconds: float = 30) -> None:
+    """The leader's note names what was saved, on whichever host; and so after a request."""
+    cluster.await_step(5, seconds)
+    # EC2 warns the leader's host; the script that saves may run on the other.
+    cluster.agents[0].send_signal(signal.SIGUSR1)
+    cluster.await_step(6, 30)
+    wait_until(lambda: "saved as asked" in cluster.log(), 10, "the leader's word")
+    name = cluster.progress()["checkpoint"]
+    kept = [(base / "checkpoints" / name).exists() for base in cluster.bases]
+    assert kept == [host == saving_host for host in (0, 1)]
+    # What the checkpoint does not say is in the log, of the leader's script or of Ray's driver.
+    said = cluster.progress()
+    assert (said["totalSteps"], said["metrics"]["loss"]) == (10_000, 0.5)
+
+
+@WHO_SAVES
+def test_what_it_saves_is_reported_and_it_is_asked_to_save(
+    tmp_path: Path, saves: str, saving_host: int
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    start = f"""
+leads = os.environ["SM_CURRENT_HOST"] == {HOSTS[0]!r}
+os.environ.update(RANK="1" if leads else "0", LOCAL_RANK="0", WORLD_SIZE="2")
+rank = int(os.environ["RANK"])
+learn(rank, saves={saves})
+"""
+    (source / "train.py").write_text(SAVE + LOOP + start)
+    told = {"sagemaker_program": "train.py", "tidewheel_strategy": "multi-worker-mirrored"}
+    bases = [
+        make_host(tmp_path / host, host=host, hosts=HOSTS, source=source, hyperparameters=told)
+        for host in HOSTS
+    ]
+    with running(bases) as cluster:
+        is_reported_and_asked(cluster, saving_host)
+        assert cluster.log(saving_host).count(" as asked\n") == 1
+        # Both may have said where the training is: rank 0, and the one that speaks.
+        assert all("tidewheel step=5 total=10000 loss=0.5" in cluster.log(n) for n in (0, 1))
+
+
+IN_RAY = """
+import ray
+from ray.train import RunConfig, ScalingConfig, get_context
+from ray.train.torch import TorchTrainer
+
+def work():
+    rank = get_context().get_world_rank()
+    print("rank", rank, "is on", os.environ["SM_CURRENT_HOST"], flush=True)
+    learn(rank, saves={saves})
+
+ray.init(address=os.environ["RAY_ADDRESS"], logging_level="WARNING")
+ids = {{node["NodeManagerAddress"]: node["NodeID"] for node in ray.nodes()}}
+# The first of these is rank 0's.
+wanted = [{{"ray.io/node-id": ids[host]}} for host in {hosts}]
+TorchTrainer(
+    work,
+    scaling_config=ScalingConfig(num_workers=2, label_selector=wanted),
+    run_config=RunConfig(storage_path=os.environ["SM_OUTPUT_INTERMEDIATE_DIR"], name="ray"),
+).fit()
+"""
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(900)
+@WHO_SAVES
+def test_ray_may_have_it_anywhere(tmp_path: Path, saves: str, saving_host: int) -> None:
+    python = TRAINING.parent / ".venv-ray" / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"{python} is not there: npm run recipes -- ray makes it")
+    source = tmp_path / "source"
+    source.mkdir()
+    script = SAVE + LOOP + IN_RAY.format(saves=saves, hosts=HOSTS[::-1])
+    (source / "train.py").write_text(script)
+    told = {"sagemaker_program": "train.py", "tidewheel_strategy": "ray"}
+    bases = [
+        make_host(tmp_path / host, host=host, hosts=HOSTS, source=source, hyperparameters=told)
+        for host in HOSTS
+    ]
+    port = free_ports()
+    ports = {"TIDEWHEEL_MASTER_PORT": str(port), "TIDEWHEEL_GANG_PORT": str(port + 1)}
+    with running(bases, AGENT_PYTHON=str(python), TIDEWHEEL_PEERS_SECONDS="300", **ports) as ray:
+        is_reported_and_asked(ray, saving_host, 400)
+        assert f"rank 0 is on {HOSTS[1]}" in ray.log()
+        ray.signal_all(signal.SIGTERM)
+        assert ray.wait(120) == [143, 143], ray.log()
