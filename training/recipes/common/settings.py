@@ -39,13 +39,14 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingSettings(Settings):
-    """What every training of torchrun's ranks can be told."""
+class LearningSettings(Settings):
+    """What every training by AdamW can be told, whoever starts its ranks."""
 
     epochs: int = 20
     """Passes over the training part; the length of the training."""
     batch_size: int = 64
-    """Samples per step over all ranks; any world size that divides it computes the same steps."""
+    """Samples per step over all ranks; any number of them that divides it computes the same steps.
+    """
     learning_rate: float = 3e-3
     """Peak of AdamW's rate, for this global batch size: it does not change with the world size."""
     warmup_steps: int = 20
@@ -63,9 +64,6 @@ class TrainingSettings(Settings):
     threads: int = 1
     """CPU threads per rank. Fixed, since sums over another number of threads round otherwise, and
     an interrupted run may go on where a host has more CPUs; 0 takes what the host gives."""
-    devices: int = 0
-    """Ranks on this host where torchrun has not started them (strategy `single`): 0 means one for
-    each GPU, or one where there is none."""
     seed: int = 17
     """Start of every random choice."""
 
@@ -80,8 +78,21 @@ class TrainingSettings(Settings):
         "keep_checkpoints": (1, 1000),
         "holdout_percent": (1, 90),
         "threads": (0, 1024),
-        "devices": (0, 1024),
         "seed": (0, 2**31 - 1),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings(LearningSettings):
+    """What every training of torchrun's ranks can be told."""
+
+    devices: int = 0
+    """Ranks on this host where torchrun has not started them (strategy `single`): 0 means one for
+    each GPU, or one where there is none."""
+
+    LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
+        **LearningSettings.LIMITS,
+        "devices": (0, 1024),
     }
 
 
@@ -102,20 +113,15 @@ class ImageSettings(TrainingSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransformerSettings(Settings):
-    """How large a vision transformer is."""
+class AttentionSettings(Settings):
+    """How large a transformer is, whatever its tokens stand for."""
 
-    model: str = ""
-    """A vision transformer by timm's name, vit_small_patch16_224 say; its size is then its own, and
-    the images' size is put in. Without a name the four settings below say how large it is."""
     width: int = 32
-    """Length of a token."""
+    """Length of a token's vector."""
     depth: int = 2
     """Layers."""
     heads: int = 4
     """Heads of attention."""
-    patch: int = 2
-    """Pixels of a patch's side."""
     dropout: float = 0.1
     """Share of the features dropped in training."""
 
@@ -123,6 +129,21 @@ class TransformerSettings(Settings):
         "width": (1, 65_536),
         "depth": (1, 1000),
         "heads": (1, 1024),
-        "patch": (1, 1024),
         "dropout": (0, 0.95),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerSettings(AttentionSettings):
+    """How large a vision transformer is."""
+
+    model: str = ""
+    """A vision transformer by timm's name, vit_small_patch16_224 say; its size is then its own, and
+    the images' size is put in. Without a name width, depth, heads and patch say how large it is."""
+    patch: int = 2
+    """Pixels of a patch's side."""
+
+    LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
+        **AttentionSettings.LIMITS,
+        "patch": (1, 1024),
     }

@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from common.settings import TrainingSettings
+from common.settings import AttentionSettings, TrainingSettings
 
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(TrainingSettings):
+class Config(TrainingSettings, AttentionSettings):
+    """`batch_size`: sequences. `learning_rate`: for batches of `reference_batch` sequences.
+    `weight_decay`: of matrices only. `holdout_percent`: blocks of sequences all over the text."""
+
     epochs: int = 2
-    """Passes over the training part; the length of the training."""
     batch_size: int = 32
-    """Sequences per step over all ranks; any world size that divides it computes the same steps."""
     micro_batch: int = 16
     """Sequences that a rank computes at once; a larger share of the batch is gathered from several
     such passes (gradient accumulation). Fewer ranks take more passes, not more memory."""
@@ -25,23 +26,14 @@ class Config(TrainingSettings):
     """Tokens of a sequence."""
     vocabulary: int = 512
     """Tokens: the 256 bytes and the most frequent pieces of words. 256 means bytes alone."""
-    learning_rate: float = 3e-3
-    """Peak of AdamW's rate for batches of `reference_batch` sequences."""
     reference_batch: int = 32
     """The batch that `learning_rate` was found for: the rate of another batch is that times the
     square root of how many times larger it is (see docs/training.md)."""
     weight_decay: float = 0.1
-    """AdamW's weight decay, of matrices only."""
     clip: float = 1.0
     """Longest gradient; longer ones are shortened to it. 0 leaves all as they are."""
     width: int = 64
-    """Length of a token's vector."""
-    depth: int = 2
-    """Layers."""
-    heads: int = 4
-    """Heads of attention."""
     dropout: float = 0.0
-    """Share of the features dropped in training."""
     precision: str = "auto"
     """`auto`: bfloat16 where the GPU has it, float16 with a scaled loss on older ones, float32 on
     CPUs. Or one of these three by name."""
@@ -50,18 +42,15 @@ class Config(TrainingSettings):
     evaluate_batches: int = 8
     """Batches of the held-out part that such a look takes; the last one takes all."""
     holdout_percent: int = 5
-    """Share of the text held out for evaluation: blocks of sequences spread over all of it."""
 
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
         **TrainingSettings.LIMITS,
+        **AttentionSettings.LIMITS,
         "micro_batch": (1, 1_000_000),
         "context": (2, 1_000_000),
         "vocabulary": (256, 65_536),
         "reference_batch": (1, 1_000_000),
         "clip": (0, 1e9),
-        "width": (1, 65_536),
-        "depth": (1, 1000),
-        "heads": (1, 1024),
         "evaluate_steps": (1, 10_000_000),
         "evaluate_batches": (1, 1_000_000),
     }
