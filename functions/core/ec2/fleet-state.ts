@@ -35,9 +35,14 @@ export function describeFleet(view: FleetView): TrainingJobDescription | undefin
 
 type Verdict = Pick<TrainingJobDescription, 'TrainingJobStatus' | 'SecondaryStatus' | 'FailureReason'>;
 
-/** Only the hosts that count: one that was replaced is no concern of the gang any more. */
+/**
+ * Only the hosts that count: one that was replaced is no concern of the gang any more. Until its round has its members it
+ * is: it may still be saving, and when nobody comes the attempt ends with it.
+ */
 function current(view: FleetView): Pick<FleetView, 'instances' | 'reports'> {
-  const ids = new Set(currentHosts(view));
+  const { rounds } = view;
+  const going = rounds === undefined || rounds.members !== undefined ? [] : rounds.round.lost;
+  const ids = new Set([...currentHosts(view), ...going]);
   return {
     instances: view.instances.filter(({ instanceId }) => ids.has(instanceId)),
     reports: view.reports.filter(({ instanceId }) => ids.has(instanceId)),

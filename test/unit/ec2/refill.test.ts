@@ -185,6 +185,39 @@ describe('the attempt', () => {
 });
 
 /** Losses in any order, looks in between or not: each round's gang is as large as it must be, and no host is in two. */
+/** Two warnings, one after the other: the host that came for the first is gone when the second is heard. */
+describe('a gang that is taken back while it is refilled', () => {
+  const third: RoundState = {
+    round: { ...second.round, round: 3, stay: ['i-4'], lost: ['i-1', 'i-2', 'i-3'], missing: 2 },
+  };
+  const gone = host('i-4', { state: 'terminated', round: 2 });
+  const saving = ['i-1', 'i-2', 'i-3'].map((id) => host(id));
+  const noHost = (over: Partial<RefillQuestion> = {}): RefillQuestion =>
+    ask({ rounds: third, instances: [...saving, gone], ...over });
+
+  it('has not ended while its hosts still save', () => {
+    expect(nextRefillStep(noHost())).toMatchObject({ kind: 'impossible' });
+    expect(describeFleet(noHost())).toMatchObject({
+      TrainingJobStatus: 'InProgress',
+      SecondaryStatus: 'Interrupted',
+    });
+    expect(describeFleet(noHost({ stopAskedAt: at(1_000) }))).toMatchObject({
+      TrainingJobStatus: 'Stopping',
+    });
+  });
+
+  it('has lost its capacity once they have left', () => {
+    const left = at(1_030).toISOString();
+    const reports = ['i-1', 'i-2', 'i-3'].map((id) =>
+      said(id, { endedAt: left, exitCode: 143, stoppedBy: 'spot' }),
+    );
+    expect(describeFleet(noHost({ instances: [gone], reports }))).toMatchObject({
+      TrainingJobStatus: 'Failed',
+      FailureReason: expect.stringMatching(/^CapacityError: EC2 took back/) as string,
+    });
+  });
+});
+
 it('never counts a lost host among those that train', () => {
   const losses = fc.array(fc.tuple(fc.nat(30), fc.boolean()), { maxLength: 12 });
   fc.assert(
