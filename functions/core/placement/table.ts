@@ -95,8 +95,12 @@ function verdictOf(each: Assessed, { chosen, whyNot, situation }: Table): string
   if (chosen === undefined) return each.refusals > 0 ? 'refused lately' : 'not used';
   if (each.refusals > 0 && each.expectedCostUsd <= chosen.expectedCostUsd)
     return 'refused lately, left alone for a while';
+  return besideChosen(each, chosen, situation);
+}
+
+function besideChosen(each: Assessed, chosen: Assessed, { nowMilliseconds }: Situation): string {
   const dearer = each.expectedCostUsd - chosen.expectedCostUsd;
-  if (dearer < 0 && isShaken(each, situation.nowMilliseconds))
+  if (dearer < 0 && isShaken(each, nowMilliseconds))
     return 'capacity was just lost there, left alone for a while';
   if (dearer < 0 || each.outlook.chanceUp < chosen.outlook.chanceUp / 2)
     return `believed to be without capacity (chance to have it now ${Math.round(each.outlook.chanceUp * 100)} %)`;
