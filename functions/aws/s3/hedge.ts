@@ -63,6 +63,8 @@ class Race {
   readonly #receiver: Receiver;
   readonly #tries: Cancellation[] = [];
   #open = 0;
+  /** Among those that are looked after. */
+  isOpen = false;
 
   constructor(exchange: Exchange, receiver: Receiver, lateAt: number) {
     this.exchange = exchange;
@@ -92,6 +94,43 @@ class Race {
     return true;
   }
 }
+
+/**
+ * Races under way, oldest first. A Set with so much coming and going replaces its table all the time, and a replaced table
+ * points to the next: one that has grown old keeps all later ones alive, and what was in them.
+ */
+class OpenRaces {
+  readonly #races: Race[] = [];
+  #over = 0;
+
+  add(race: Race): void {
+    race.isOpen = true;
+    this.#races.push(race);
+  }
+
+  end(race: Race): void {
+    if (!race.isOpen) return;
+    race.isOpen = false;
+    this.#over += 1;
+    if (this.#over >= SWEPT_AT_ONCE && this.#over * 2 >= this.#races.length) this.#sweep();
+  }
+
+  all(): readonly Race[] {
+    return this.#races.filter(({ isOpen }) => isOpen);
+  }
+
+  #sweep(): void {
+    let kept = 0;
+    for (const race of this.#races) {
+      if (!race.isOpen) continue;
+      this.#races[kept] = race;
+      kept += 1;
+    }
+    this.#races.length = kept;
+    this.#over = 0;
+  }
+}
+const SWEPT_AT_ONCE = 64;
 
 interface Referee {
   answered(one: Try): void;
@@ -129,8 +168,8 @@ export class HedgedTransport implements Transport, Referee {
   readonly #world: HedgeWorld;
   readonly #limits: HedgeLimits;
   readonly #latencies: Latencies;
-  /** Oldest first. One timer looks after all of them: one a request would cost as much as signing it. */
-  readonly #races = new Set<Race>();
+  /** One timer looks after all of them: one a request would cost as much as signing it. */
+  readonly #races = new OpenRaces();
   #isWatching = false;
   #stopWatching: (() => void) | undefined;
   #firsts = 0;
@@ -179,11 +218,11 @@ export class HedgedTransport implements Transport, Referee {
 
   answered({ race, startedAt }: Try): void {
     this.#latencies.add(this.#world.now() - startedAt);
-    this.#races.delete(race);
+    this.#races.end(race);
   }
 
   over(race: Race): void {
-    this.#races.delete(race);
+    this.#races.end(race);
   }
 
   #watch(milliseconds: number): void {
@@ -195,7 +234,7 @@ export class HedgedTransport implements Transport, Referee {
   #look(): void {
     const now = this.#world.now();
     let next: number | undefined;
-    for (const race of this.#races) {
+    for (const race of this.#races.all()) {
       if (race.isHedged) continue;
       if (race.lateAt > now) {
         next = race.lateAt - now;

@@ -19,7 +19,7 @@ import {
   type ShardJob,
   type Unfitting,
 } from './shard-job.ts';
-import { bodyOf, chunksOf, paddingOf, readBytesOf, readOrder } from './shard-members.ts';
+import { bodyOf, chunksOf, paddingOf, readBytesOf, readOrder, SampleReads } from './shard-members.ts';
 import { ShardUpload } from './shard-upload.ts';
 
 export class ShardBuilder {
@@ -42,8 +42,6 @@ export class ShardBuilder {
   readonly #toRead: (laid: LaidSample) => readonly PlannedMember[];
   /** The one member of a sample that the store copies itself. */
   readonly #copied: (laid: LaidSample) => PlannedMember | undefined;
-  /** What was read of the sample that is being packed. */
-  readonly #reads = new Map<PlannedMember, GetResult>();
 
   constructor(
     deps: PackDeps,
@@ -129,45 +127,47 @@ export class ShardBuilder {
   /** A promise only where something has to wait: one a sample would cost more than all the bookkeeping. */
   #packSmall(laid: LaidSample): Promise<void> | undefined {
     const members = this.#toRead(laid);
-    this.#reads.clear();
+    const reads = new SampleReads(laid.sample);
     for (const [index, member] of members.entries()) {
       const read = this.#window.next();
-      if (read instanceof Promise) return this.#packLater(laid, members.slice(index), read);
-      this.#reads.set(member, read);
+      if (read instanceof Promise) return this.#packLater(laid, { reads, left: members.slice(index) }, read);
+      reads.set(member, read);
     }
-    return this.#packRead(laid);
+    return this.#packRead(laid, reads);
   }
 
   async #packLater(
     laid: LaidSample,
-    [first, ...others]: readonly PlannedMember[],
+    { reads, left: [first, ...others] }: { reads: SampleReads; left: readonly PlannedMember[] },
     read: Promise<GetResult>,
   ): Promise<void> {
-    if (first !== undefined) this.#reads.set(first, await read);
-    for (const member of others) this.#reads.set(member, await this.#window.next());
-    await this.#packRead(laid);
+    if (first !== undefined) reads.set(first, await read);
+    for (const member of others) reads.set(member, await this.#window.next());
+    await this.#packRead(laid, reads);
   }
 
   /** A small sample, all of it read. */
-  #packRead(laid: LaidSample): Promise<void> | undefined {
-    const reads = this.#reads;
-    const inOrder = laid.sample.members.map((member) => reads.get(member));
-    const exclusion = judgeSample(laid.sample, inOrder, this.#sniffs);
+  #packRead(laid: LaidSample, reads: SampleReads): Promise<void> | undefined {
+    const exclusion = judgeSample(laid.sample, reads.inOrder, this.#sniffs);
     if (exclusion !== undefined) {
       this.#unfitting.push({ sample: laid.sample, exclusion });
       return undefined;
     }
-    if (this.#job.preparations !== undefined) return this.#packPrepared(laid);
-    return this.#write(laid, NO_IMAGES);
+    if (this.#job.preparations !== undefined) return this.#packPrepared(laid, reads);
+    return this.#write(laid, reads, NO_IMAGES);
   }
 
-  async #packPrepared(laid: LaidSample): Promise<void> {
-    const images = await this.#prepare(laid, (member) => chunksOf(this.#reads.get(member)));
-    if (images !== undefined) await this.#write(laid, images);
+  async #packPrepared(laid: LaidSample, reads: SampleReads): Promise<void> {
+    const images = await this.#prepare(laid, (member) => chunksOf(reads.of(member)));
+    if (images !== undefined) await this.#write(laid, reads, images);
   }
 
   /** What turns out not to fit the format is left out. */
-  #write(laid: LaidSample, images: ReadonlyMap<PlannedMember, Ready>): Promise<void> | undefined {
+  #write(
+    laid: LaidSample,
+    reads: SampleReads,
+    images: ReadonlyMap<PlannedMember, Ready>,
+  ): Promise<void> | undefined {
     if (laid.sample.repeat > 0 && this.#isExcluded(laid.ordinal)) return undefined;
     const before = this.#sink.position;
     const unfit = (error: unknown): void => {
@@ -175,7 +175,7 @@ export class ShardBuilder {
       this.#drop(laid, excludeAll(laid.sample, error.reason), before);
     };
     try {
-      return this.#writer.write(laid, images, (part) => bodyOf(part, this.#reads))?.catch(unfit);
+      return this.#writer.write(laid, images, (part) => bodyOf(part, reads))?.catch(unfit);
     } catch (error: unknown) {
       unfit(error);
       return undefined;

@@ -74,6 +74,26 @@ export function readOrder({ members }: LaidSample): PlannedMember[] {
   return all.map(({ member }) => member);
 }
 
+/** What was read of a sample. No Map: one that is emptied for every sample keeps all that was ever in it alive for long. */
+export class SampleReads {
+  readonly #members: readonly PlannedMember[];
+  /** By the order of the sample's members. */
+  readonly inOrder: (GetResult | undefined)[];
+
+  constructor({ members }: PlannedSample) {
+    this.#members = members;
+    this.inOrder = members.map(() => undefined);
+  }
+
+  set(member: PlannedMember, read: GetResult): void {
+    this.inOrder[this.#members.indexOf(member)] = read;
+  }
+
+  of(member: PlannedMember): GetResult | undefined {
+    return this.inOrder[this.#members.indexOf(member)];
+  }
+}
+
 export const chunksOf = (read: GetResult | undefined): readonly Uint8Array[] =>
   read?.kind === 'found' ? read.chunks : [];
 
@@ -86,9 +106,9 @@ export const isTooLarge = (
   { largestSample }: ShardFormat,
 ): boolean => members.reduce((sum, { size }) => sum + size, 0) > largestSample;
 
-export function bodyOf(part: LaidOut, reads: ReadonlyMap<PlannedMember, GetResult>): readonly Uint8Array[] {
+export function bodyOf(part: LaidOut, reads: SampleReads): readonly Uint8Array[] {
   if (part.kind === 'made') return [part.bytes];
-  const read = reads.get(part.member);
+  const read = reads.of(part.member);
   if (read?.kind !== 'found') throw new Error(`${part.name} was to be packed, but it was not read`);
   return read.chunks;
 }
