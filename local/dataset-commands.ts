@@ -9,7 +9,7 @@ import { pruneGenerations } from '../functions/core/packing/generations.ts';
 import { likelyReaders } from '../functions/core/packing/likely-readers.ts';
 import { type BlobStore, readText } from '../functions/core/packing/port.ts';
 import type { Manifest } from '../functions/core/packing/records.ts';
-import { listGenerations } from '../functions/core/packing/sealed-arrivals.ts';
+import { listGenerations, ManifestDamagedError } from '../functions/core/packing/sealed-arrivals.ts';
 import {
   type DatasetVersion,
   newestVersion,
@@ -60,6 +60,10 @@ async function list({ store, pipeline }: Asked): Promise<number> {
     return 0;
   }
   for (const manifest of generations) {
+    if (manifest instanceof ManifestDamagedError) {
+      complain(`${manifest.generation}  ${manifest.message}`);
+      continue;
+    }
     const { generation, shards, samples, bytes, listedAt, arrivals, compacted } = manifest;
     const marks = [
       ...(generation === pin ? ['pinned'] : []),
@@ -71,7 +75,7 @@ async function list({ store, pipeline }: Asked): Promise<number> {
       `${generation}  ${state}  ${counted(shards.length, 'shard')}, ${counted(samples, 'sample')}, ${bytes} bytes${rejected}, listed ${listedAt}`,
     );
   }
-  return 0;
+  return generations.some((one) => one instanceof ManifestDamagedError) ? 1 : 0;
 }
 
 async function versions({ store, pipeline }: Asked): Promise<number> {

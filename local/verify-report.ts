@@ -2,7 +2,7 @@
 
 import type { BlobStore } from '../functions/core/packing/port.ts';
 import type { Manifest } from '../functions/core/packing/records.ts';
-import { listGenerations } from '../functions/core/packing/sealed-arrivals.ts';
+import { listGenerations, ManifestDamagedError } from '../functions/core/packing/sealed-arrivals.ts';
 import { type VerifyReport, verifyGeneration } from '../functions/core/packing/verify.ts';
 import { otherDatasets } from './open-dataset.ts';
 
@@ -74,22 +74,36 @@ export async function verifyAndPrint(
     return 2;
   }
   let problems = 0;
-  for (const manifest of generations) {
-    if (manifest.pruned === true) {
-      process.stdout.write(`${manifest.generation}: pruned, nothing to read\n`);
-      continue;
-    }
-    const report = await verifyGeneration(store, manifest);
-    problems += report.problems.length;
-    const verdict = report.problems.length === 0 ? 'whole' : `${report.problems.length} PROBLEMS`;
-    const { shards, members, bytes } = report;
-    process.stdout.write(
-      `${manifest.generation}: ${verdict}; ${plural(shards, 'shard')}, ${plural(members, 'member')}, ${bytes} bytes read\n`,
-    );
-    for (const line of describe(manifest, report)) process.stdout.write(`  ${line}\n`);
-    for (const problem of report.problems.slice(0, PROBLEMS_SHOWN)) process.stdout.write(`  ✗ ${problem}\n`);
-    const more = report.problems.length - PROBLEMS_SHOWN;
-    if (more > 0) process.stdout.write(`  ✗ and ${more} more problems\n`);
-  }
+  for (const generation of generations)
+    problems +=
+      generation instanceof ManifestDamagedError
+        ? printDamaged(generation)
+        : await verifyOne(store, generation);
   return problems === 0 ? 0 : 1;
+}
+
+/** @returns the number of problems */
+function printDamaged({ generation, message }: ManifestDamagedError): number {
+  process.stdout.write(`${generation}: 1 PROBLEM; nothing of it can be checked\n  ✗ ${message}\n`);
+  return 1;
+}
+
+/** @returns the number of problems */
+async function verifyOne(store: BlobStore, manifest: Manifest): Promise<number> {
+  const { generation } = manifest;
+  if (manifest.pruned === true) {
+    process.stdout.write(`${generation}: pruned, nothing to read\n`);
+    return 0;
+  }
+  const report = await verifyGeneration(store, manifest);
+  const { shards, members, bytes, problems } = report;
+  const verdict = problems.length === 0 ? 'whole' : `${problems.length} PROBLEMS`;
+  process.stdout.write(
+    `${generation}: ${verdict}; ${plural(shards, 'shard')}, ${plural(members, 'member')}, ${bytes} bytes read\n`,
+  );
+  for (const line of describe(manifest, report)) process.stdout.write(`  ${line}\n`);
+  for (const problem of problems.slice(0, PROBLEMS_SHOWN)) process.stdout.write(`  ✗ ${problem}\n`);
+  const more = problems.length - PROBLEMS_SHOWN;
+  if (more > 0) process.stdout.write(`  ✗ and ${more} more problems\n`);
+  return problems.length;
 }

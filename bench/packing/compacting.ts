@@ -32,7 +32,7 @@ const program = (file: string, ...words: string[]): Tool => ({
   isOurs: true,
 });
 
-const server = await BenchServer.start('E', files);
+const server = await BenchServer.start('compact', files);
 try {
   const limits = { filesPerShard: 1, isLarge: false };
   await server.keepShards(true);

@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { bundle } from './bundle.ts';
 import { BenchServer, measure } from './measuring.ts';
 import { pythonTools } from './python-tools.ts';
-import { INCOMING, SETS } from './sets.ts';
+import { INCOMING, TO_PLAN } from './sets.ts';
 
 const { values } = parseArgs({
   options: {
@@ -30,16 +30,14 @@ const settings = {
 const CLASSES = ['cat', 'cat', 'cat', 'cat', 'dog', 'dog', 'dog', 'horse', 'horse', 'a kind of bird'];
 
 function annotationsFile(): Buffer {
-  const corpus = SETS['P']?.corpus(keys);
+  const corpus = TO_PLAN.corpus(keys);
   const rows = ['key,label'];
   for (let index = 0; index < keys; index += 1)
-    rows.push(
-      `${corpus?.keyAt(index).slice(INCOMING.length) ?? ''},${CLASSES[index % CLASSES.length] ?? ''}`,
-    );
+    rows.push(`${corpus.keyAt(index).slice(INCOMING.length)},${CLASSES[index % CLASSES.length] ?? ''}`);
   return Buffer.from(`${rows.join('\n')}\n`);
 }
 
-const server = await BenchServer.start('P', keys);
+const server = await BenchServer.start('plan', keys);
 try {
   const before = async (): Promise<void> => {
     if (!values.annotations) return;

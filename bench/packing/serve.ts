@@ -5,11 +5,11 @@
  */
 import http from 'node:http';
 import { startMemoryS3 } from './memory-s3.ts';
-import { SETS } from './sets.ts';
+import { ALL_SETS } from './sets.ts';
 
 const [name = 'A', files] = process.argv.slice(2);
-const set = SETS[name];
-if (set === undefined) throw new Error(`there is no set ${name}, only ${Object.keys(SETS).join(', ')}`);
+const set = ALL_SETS[name];
+if (set === undefined) throw new Error(`there is no set ${name}, only ${Object.keys(ALL_SETS).join(', ')}`);
 const keepsShards = { now: false };
 const all = set.corpus(Number(files ?? set.files));
 const arrived = { count: all.count };

@@ -56,13 +56,21 @@ const PAIRS: BenchSet = {
     }),
 };
 
+/** Of `npm run bench:packing`. */
 export const SETS: Readonly<Record<string, BenchSet>> = {
   A: regular('100,000 files of 10 KB', 100_000, 10_000),
   B: regular('20,000 files of 110 KB', 20_000, 110_000),
   C: PAIRS,
-  /** Only to be planned: bench/packing/planning.ts. */
-  P: { ...regular('2,000,000 files of 5 KB', 2_000_000, 5_000), isLarge: true },
-  /** Only to be compacted: bench/packing/compacting.ts. */
-  E: regular('1,000,000 files of 100 bytes', 1_000_000, 100),
   D: regular('2,000 files of 5 MB', 2_000, 5_000_000),
+};
+
+/** Only to be planned: bench/packing/planning.ts. */
+export const TO_PLAN: BenchSet = { ...regular('2,000,000 files of 5 KB', 2_000_000, 5_000), isLarge: true };
+
+/** What serve.ts can serve. */
+export const ALL_SETS: Readonly<Record<string, BenchSet>> = {
+  ...SETS,
+  plan: TO_PLAN,
+  /** Only to be compacted: bench/packing/compacting.ts. */
+  compact: regular('1,000,000 files of 100 bytes', 1_000_000, 100),
 };

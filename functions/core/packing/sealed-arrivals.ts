@@ -16,7 +16,7 @@ export async function readSealed(
   const at = places(pipeline, generation);
   for (const key of [at.manifest, at.rejectionsOnly, at.pruned]) {
     const text = await readText(store, key);
-    if (text !== undefined) return parseManifest(key, text);
+    if (text !== undefined) return parseManifest(key, generation, text);
   }
   return undefined;
 }
@@ -24,30 +24,40 @@ export async function readSealed(
 /** What is sealed cannot be read: no later generation can be planned either, for nobody knows what it holds. */
 export class ManifestDamagedError extends Error {
   override readonly name = 'ManifestDamagedError';
-  constructor(key: string, options?: ErrorOptions) {
+  readonly generation: string;
+  constructor(key: string, generation: string, options?: ErrorOptions) {
     super(
       `${key} is no manifest any more: restore it, from an older version of the object or a copy`,
       options,
     );
+    this.generation = generation;
   }
 }
 
-function parseManifest(key: string, text: string): Manifest {
+function parseManifest(key: string, generation: string, text: string): Manifest {
   try {
     return manifestSchema.parse(JSON.parse(text));
   } catch (cause: unknown) {
-    throw new ManifestDamagedError(key, { cause });
+    throw new ManifestDamagedError(key, generation, { cause });
   }
 }
 
-/** Every generation of the pipeline, oldest first: replaced and pruned ones and those that only rejected are among them. */
-export async function listGenerations(store: BlobStore, pipeline: string): Promise<Manifest[]> {
+/**
+ * Every generation of the pipeline, oldest first: replaced and pruned ones and those that only rejected are among them. One
+ * that cannot be read does not hide the others.
+ */
+export async function listGenerations(
+  store: BlobStore,
+  pipeline: string,
+): Promise<(Manifest | ManifestDamagedError)[]> {
   const versions = versionsIn(store);
   const newest = await newestVersion(versions, pipeline);
-  return manifestsOf(
-    store,
-    pipeline,
-    (await versions.folders(layout.dataset(pipeline))).filter(isMade(newest)),
+  const names = (await versions.folders(layout.dataset(pipeline))).filter(isMade(newest));
+  return readEach(names, (name) =>
+    readSealed(store, pipeline, name).catch((error: unknown) => {
+      if (error instanceof ManifestDamagedError) return error;
+      throw error;
+    }),
   );
 }
 
@@ -74,20 +84,25 @@ const isMade =
 
 const AT_ONCE = 16;
 
+/** What is there of these, in their order. */
+async function readEach<T>(
+  names: readonly string[],
+  read: (name: string) => Promise<T | undefined>,
+): Promise<T[]> {
+  const all: T[] = [];
+  for (let first = 0; first < names.length; first += AT_ONCE) {
+    const some = await Promise.all(names.slice(first, first + AT_ONCE).map(read));
+    all.push(...some.filter((one) => one !== undefined));
+  }
+  return all;
+}
+
 /** Manifests of these, as far as they are sealed. */
-export async function manifestsOf(
+export const manifestsOf = (
   store: BlobStore,
   pipeline: string,
   generations: readonly string[],
-): Promise<Manifest[]> {
-  const manifests: Manifest[] = [];
-  for (let first = 0; first < generations.length; first += AT_ONCE) {
-    const some = generations.slice(first, first + AT_ONCE);
-    const read = await Promise.all(some.map((generation) => readSealed(store, pipeline, generation)));
-    manifests.push(...read.filter((manifest) => manifest !== undefined));
-  }
-  return manifests;
-}
+): Promise<Manifest[]> => readEach(generations, (name) => readSealed(store, pipeline, name));
 
 type Part = Manifest['arrivals']['parts'][number];
 

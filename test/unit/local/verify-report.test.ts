@@ -83,6 +83,19 @@ describe('the report of a verified generation', () => {
     ]);
   });
 
+  it('counts a manifest that cannot be read as one problem, and goes on to the next generation', async () => {
+    const store = filled({ cat: 4 });
+    await packAll(store, settings());
+    store.seed(`${incoming}cat/late.jpg`, 'late');
+    await packAll(store, settings(), 'digits-000002');
+    store.seed(layout.manifest(PIPELINE, RUN), '{"version":1');
+    const { code, text } = await said(store);
+    expect(code).toBe(1);
+    expect(text).toContain(`${RUN}: 1 PROBLEM`);
+    expect(text).toContain(`✗ ${layout.manifest(PIPELINE, RUN)} is no manifest any more: restore it`);
+    expect(text).toMatch(/digits-000002: whole; 1 shard, 2 members/);
+  });
+
   it('ends with 1 and names shard and key of what is wrong', async () => {
     const store = filled({ cat: 4 });
     await packAll(store, settings());

@@ -8,8 +8,9 @@ import { packItem } from '../../../functions/core/packing/pack-item.ts';
 import { places } from '../../../functions/core/packing/places.ts';
 import { planShards } from '../../../functions/core/packing/plan.ts';
 import type { BlobStore } from '../../../functions/core/packing/port.ts';
-import { itemSchema, manifestSchema } from '../../../functions/core/packing/records.ts';
+import { itemSchema, manifestSchema, planSchema } from '../../../functions/core/packing/records.ts';
 import { sealDataset } from '../../../functions/core/packing/seal.ts';
+import { compress, decompress } from '../../../functions/core/packing/spool.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
 import { fakeClock } from '../../fakes/clock.ts';
 import { faultyStore, Killed } from '../../fakes/faulty-blob-store.ts';
@@ -116,6 +117,26 @@ async function expectWhole(store: MemoryBlobStore, calm: MemoryBlobStore): Promi
 }
 
 describe('a release that is deployed while a run packs', () => {
+  it('packs the lists of a plan that says nothing of their compression to the same shards', async () => {
+    const calm = filled();
+    await packAll(calm, packing);
+    const store = filled();
+    await planShards({ store, now }, run);
+    const { lists, ...plan } = planSchema.parse(JSON.parse(store.body(at.planCommit).toString()));
+    expect(lists).toBe('zstd');
+    store.seed(at.planCommit, JSON.stringify(plan));
+    const planned = store.keys(layout.plan(PIPELINE, RUN)).filter((key) => key.endsWith('.zst'));
+    expect(planned.length).toBeGreaterThan(1);
+    for (const key of planned) {
+      store.seed(key.replace(/zst$/, 'gz'), compress(decompress(store.body(key))));
+      store.objects.delete(key);
+    }
+    await packAll(store, packing);
+    for (const name of shardsIn(calm))
+      expect(store.body(`${at.shards()}${name}`)).toEqual(calm.body(`${at.shards()}${name}`));
+    expect(whole(store, at.manifest).arrivals).toEqual(whole(calm, at.manifest).arrivals);
+  });
+
   it.each(['form', 'engine'] as const)('makes it plan anew where the plan has another %s', async (how) => {
     const calm = filled();
     await packAll(calm, packing);

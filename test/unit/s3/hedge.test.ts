@@ -125,6 +125,19 @@ describe('a read that hangs', () => {
     expect([cold.hedged.hedges, warm.hedged.hedges]).toEqual([0, 0]);
   });
 
+  it('is found among hundreds that were answered meanwhile', async () => {
+    const world = clockwork([...WARM, 5_000, ...Array.from({ length: 300 }, () => 10)]);
+    await world.warmUp();
+    const answer = send(world.hedged, read());
+    const others = Array.from({ length: 150 }, () => send(world.hedged, read()));
+    await world.run(world.now() + 20);
+    await Promise.all(others);
+    await world.run(world.now() + 100);
+    const { headers }: Answer = await answer;
+    expect(Number(headers['number'])).toBeGreaterThan(LIMITS.memory + 150);
+    expect(world.aborted).toEqual([LIMITS.memory]);
+  });
+
   it('is tried again only within the budget', async () => {
     const world = clockwork([...WARM, ...Array.from({ length: 200 }, () => 60)]);
     await world.warmUp();
