@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_file import agent_file
+from hosts import processes_below
 
 
 def free_ports() -> tuple[int, int]:
@@ -30,19 +31,6 @@ def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
         time.sleep(0.05)
-
-
-def processes_below(base: Path) -> list[int]:
-    """Every living process whose environment names this host's folder."""
-    needle = f"SAGEMAKER_BASE_DIR={base}".encode()
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            with contextlib.suppress(OSError):
-                alive = "State:\tZ" not in (entry / "status").read_text(errors="replace")
-                if alive and needle in (entry / "environ").read_bytes().split(b"\0"):
-                    found.append(int(entry.name))
-    return found
 
 
 class Cluster:

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from cluster import Cluster, processes_below, running, wait_until
+from cluster import Cluster, running, wait_until
 from conftest import make_host
+from hosts import processes_below
 
 HostOf = Callable[..., Path]
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cluster import processes_below, running, wait_until
+from cluster import running, wait_until
 from conftest import RECIPE, make_host
+from hosts import processes_below
 
 HOSTS = ("127.0.0.2", "127.0.0.3")
 pytestmark = pytest.mark.slow

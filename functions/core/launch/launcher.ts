@@ -1,6 +1,6 @@
 /** One word in the pipeline decides where an attempt runs; what follows it, stops it and judges it is the same. */
 import { buildFleet, type FleetPlan } from '../ec2/fleet.ts';
-import type { FleetService, RefillOutcome } from '../ec2/port.ts';
+import type { FleetService } from '../ec2/port.ts';
 import type { Problem } from '../errors.ts';
 import type { PreparedObject } from './channels.ts';
 import type { TrainingJobInput } from './job-parts.ts';
@@ -50,22 +50,13 @@ export function buildAttempt(input: TrainingJobInput): AttemptResult {
   return { kind: 'sagemaker', request, objects, inputReason, ...(region !== undefined && { region }) };
 }
 
-/** What follows an attempt needs to know of it only its name. */
-export interface Launcher {
+/** What follows an attempt needs to know of it only its name. What only EC2 has does nothing for a job on SageMaker. */
+export interface Launcher
+  extends Pick<FleetService, 'askToSave' | 'refill' | 'release' | 'remains' | 'jobsOf'> {
   start(request: AttemptRequest): Promise<CreateOutcome>;
   /** undefined when neither service knows the job */
   describe(jobName: string): Promise<TrainingJobDescription | undefined>;
   stop(jobName: string): Promise<StopOutcome>;
-  /** On EC2: has the hosts save at once and train on. */
-  askToSave(jobName: string, instanceId: string): Promise<void>;
-  /** On EC2: keeps the hosts that are left and asks for the lost ones again; see FleetService. */
-  refill(jobName: string, warned: readonly string[]): Promise<RefillOutcome>;
-  /** Of an attempt that has ended, whatever is left: hosts, launch template, placement group. Idempotent. */
-  release(jobName: string): Promise<void>;
-  /** Jobs of which something is left, running ones among them. */
-  remains(): Promise<readonly string[]>;
-  /** The jobs of those instances that are hosts of ours, by instance id. */
-  jobsOf(instanceIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 export interface Services {
