@@ -141,6 +141,7 @@ class Host:
         *,
         me: str = "i-0a",
         ports: tuple[int, int] | None = None,
+        python: Path = Path(sys.executable),
         **environment: str,
     ) -> None:
         self.base = base
@@ -156,7 +157,7 @@ class Host:
         master, gang = ports or free_ports()
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, str(data / "agent" / "tidewheel.pyz"), "--host"],
+                [str(python), str(data / "agent" / "tidewheel.pyz"), "--host"],
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={
