@@ -44,11 +44,15 @@ const MOVE_CAUTION = 3;
 /** And leave slack for this many starts. */
 const MOVE_SLACK_STARTS = 6;
 
-/** The one price that the plan of several zones is made with: between the mean and the cheapest. */
-function planPrice(spotUsd: readonly number[]): number {
+/** As a share of On-Demand's; with finer steps plans are shared less and no run costs less. */
+const PRICE_STEP = 1 / 64;
+
+/** The one price that the plan of several zones is made with: between the mean and the cheapest, in steps. */
+function planPrice(spotUsd: readonly number[], onDemandUsd: number): number {
   if (spotUsd.length === 1) return spotUsd[0] ?? 0;
   const mean = spotUsd.reduce((sum, price) => sum + price, 0) / spotUsd.length;
-  return Math.round(((mean + Math.min(...spotUsd)) / 2) * 100) / 100;
+  const step = onDemandUsd * PRICE_STEP;
+  return Math.max(1, Math.round((mean + Math.min(...spotUsd)) / 2 / step)) * step;
 }
 
 /** The terms that a job over these zones is planned on; jobs on the same terms can share a table. */
@@ -61,7 +65,7 @@ export const termsOf = ({
 }: ZonedJob): Terms => ({
   tickSeconds,
   restartSeconds,
-  spotUsd: planPrice(spotUsd),
+  spotUsd: planPrice(spotUsd, onDemandUsd),
   onDemandUsd,
   waitingUsd,
 });
