@@ -13,6 +13,7 @@ import {
   transition,
 } from '../policy/regimes.ts';
 import { type AttemptRecord, type Placement, type Pool, samePool } from '../records.ts';
+import { beginWalk, type Lesson, type OwnShare } from './belief-walk.ts';
 import { longRunShare, meanUpSeconds, type PoolRecord, type PoolRecords, recordFor } from './pool-records.ts';
 import { type ScoreTrust, scoreTrust } from './score-trust.ts';
 
@@ -176,13 +177,9 @@ export interface Seen {
   readonly nowMilliseconds: number;
 }
 
-/** What is learned of a pool at a moment, as likelihoods with capacity and without. */
-interface News {
+/** What is learned of a pool at a moment. */
+interface News extends Lesson {
   readonly at: number;
-  readonly up: number;
-  readonly down: number;
-  /** A neighbour lost its capacity at that moment: the chance that the same befell this pool. */
-  readonly struck?: number;
 }
 
 const UNTRIED = scoreTrust([]);
@@ -209,51 +206,34 @@ export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
   }
   related.reverse();
   const score = seen.score === undefined ? [] : [{ at: scoredAt, ...(seen.trust ?? UNTRIED)(seen.score) }];
-  let belief: Belief = tilted(model, model.start, record, 1);
+  const walk = beginWalk(model);
+  const own = ownShare(model, record);
+  walk.tilt(own, 1);
   let clock: number | undefined;
+  const pass = (milliseconds: number): void => {
+    walk.pass(Math.min(2 ** DOUBLINGS - 1, Math.round(milliseconds / (STEP_SECONDS * 1_000))));
+    walk.tilt(own, 1 - Math.exp(-milliseconds / 3_600_000 / FORGETTING_HOURS));
+  };
   for (const news of [...related, ...score].toSorted((a, b) => a.at - b.at)) {
-    if (clock !== undefined) belief = later(model, belief, { milliseconds: news.at - clock, record });
+    if (clock !== undefined) pass(news.at - clock);
     clock = news.at;
-    belief = learn(model, belief, news);
+    walk.learn(news);
   }
-  if (clock !== undefined)
-    belief = later(model, belief, { milliseconds: seen.nowMilliseconds - clock, record });
+  if (clock !== undefined) pass(seen.nowMilliseconds - clock);
+  const belief = walk.belief();
   const outlook = describe(model, belief);
   return { ...outlook, upSeconds: meanUpSeconds(outlook.upSeconds, record) };
-}
-
-/**
- * A neighbour's loss is no likelihood but an event: it may strike a pool that was surely well a moment before, which no
- * likelihood could make doubtful again.
- */
-function learn(model: BeliefModel, belief: Belief, { up, down, struck = 0 }: News): Belief {
-  if (struck === 0) return observe(belief, up, down);
-  const gone = observe(advance(belief, model.step), 0, 1);
-  return belief.map((share, j) => (1 - struck) * share + struck * (gone[j] ?? 0));
 }
 
 /** The chain forgets what it saw towards its own long run; a pool with a record of its own, towards that. */
 const FORGETTING_HOURS = 12;
 
-function later(
-  model: BeliefModel,
-  belief: Belief,
-  { milliseconds, record }: { readonly milliseconds: number; readonly record: PoolRecord },
-): Belief {
-  const forgotten = 1 - Math.exp(-milliseconds / 3_600_000 / FORGETTING_HOURS);
-  return tilted(model, pass(model, belief, milliseconds), record, forgotten);
-}
-
-function tilted(model: BeliefModel, belief: Belief, record: PoolRecord, weight: number): Belief {
-  if (record.had + record.refused === 0 || weight <= 0) return belief;
+/** The share of time with capacity that the pool's own record says, over the chain's, and the same without capacity. */
+function ownShare(model: BeliefModel, record: PoolRecord): OwnShare | undefined {
+  if (record.had + record.refused === 0) return undefined;
   const chain = chanceUp(model.start);
   const own = longRunShare(chain, record);
-  return observe(belief, (own / chain) ** weight, ((1 - own) / (1 - chain)) ** weight);
-}
-
-function pass(model: BeliefModel, belief: Belief, milliseconds: number): Belief {
-  const steps = Math.min(2 ** DOUBLINGS - 1, Math.round(milliseconds / (STEP_SECONDS * 1_000)));
-  return model.doublings.reduce((now, matrix, k) => ((steps >> k) & 1 ? advance(now, matrix) : now), belief);
+  return { up: own / chain, down: (1 - own) / (1 - chain) };
 }
 
 function describe(model: BeliefModel, belief: Belief): Outlook {
