@@ -93,7 +93,13 @@ export function controller(
     pool = sight(pool, candidate !== undefined);
     // With capacity at hand what counts is how long that zone has had it; without, how long all have been without.
     const weights = model.weights((candidate === undefined ? undefined : zones[candidate]) ?? pool);
-    const sees = { chance: candidate === undefined ? 0 : 1, ifThere: weights, ifNot: weights };
+    const sees = {
+      chance: candidate === undefined ? 0 : 1,
+      ifThere: weights,
+      ifNot: weights,
+      // The plan's one price stands for what comes later; this tick has its own.
+      spotUsd: candidate === undefined ? undefined : job.spotUsd[candidate],
+    };
     const best = offers(plan, { ...moment, ...slackAt(plan, moment) }, sees)[0];
     const action = best?.action ?? IDLE;
     if (action !== SPOT || candidate === undefined) return { action, zone: moment.zone };

@@ -24,6 +24,8 @@ export interface Sight {
   /** Of the market's state in the next tick, if it can be had now and if not. */
   readonly ifThere: readonly number[];
   readonly ifNot: readonly number[];
+  /** Per hour in this tick, where the zone at hand has another price than the plan. */
+  readonly spotUsd?: number | undefined;
 }
 
 export interface Offer {
@@ -61,7 +63,7 @@ export function slackAt(
  */
 export function offers(plan: Plan, standing: Standing, sight: Sight): readonly Offer[] {
   if (standing.ticksLeft < 1) return [{ action: ON_DEMAND, expectedUsd: 0 }];
-  const there = sight.chance > CERTAIN ? worths(plan, standing, sight.ifThere) : undefined;
+  const there = sight.chance > CERTAIN ? worths(plan, standing, sight.ifThere, sight.spotUsd) : undefined;
   const not = sight.chance < 1 - CERTAIN ? worths(plan, standing, sight.ifNot) : undefined;
   const mean = (pick: (each: Worths, isThere: boolean) => number): number =>
     (there === undefined ? 0 : sight.chance * pick(there, true)) +
@@ -91,7 +93,12 @@ interface Worths {
   readonly refused: number;
 }
 
-function worths(plan: Plan, { ticksLeft, slack, runs, debt }: Standing, weights: readonly number[]): Worths {
+function worths(
+  plan: Plan,
+  { ticksLeft, slack, runs, debt }: Standing,
+  weights: readonly number[],
+  spotUsd = plan.job.spotUsd,
+): Worths {
   const { job } = plan;
   const end = (ticksLeft - 1) * job.tickSeconds;
   const tickHours = job.tickSeconds / 3_600;
@@ -112,7 +119,7 @@ function worths(plan: Plan, { ticksLeft, slack, runs, debt }: Standing, weights:
   return {
     idle,
     spot: spotIsSafe
-      ? job.spotUsd * tickHours + after(SPOT, spotLeft, stays ? debt : job.restartSeconds)
+      ? spotUsd * tickHours + after(SPOT, spotLeft, stays ? debt : job.restartSeconds)
       : Number.POSITIVE_INFINITY,
     onDemand,
     refused: Number.isFinite(idle) ? idle : onDemand,
