@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import {
   ec2Schema,
+  helperProblems,
   helpersSchema,
   instanceType,
   mayAddHelpersSchema,
@@ -264,13 +265,8 @@ const pipelineFields = z.strictObject({
     .describe('Let a scheduled run train although nothing arrived.'),
 });
 
-export const pipelineSchema = pipelineFields.superRefine(({ training, compute }, context) => {
-  if (compute.mayAddHelpers === undefined || training.strategy === 'ray') return;
-  context.addIssue({
-    code: 'custom',
-    path: ['compute', 'mayAddHelpers'],
-    message: `training.strategy ${training.strategy} runs with its helpers or without them, not as it comes: name them in compute.helpers, or use ray`,
-  });
+export const pipelineSchema = pipelineFields.superRefine((fields, context) => {
+  for (const problem of helperProblems(fields)) context.addIssue({ code: 'custom', ...problem });
 });
 
 export type Pipeline = z.infer<typeof pipelineSchema>;

@@ -66,6 +66,13 @@ colour: blue
     );
   });
 
+  it.each(['sagemaker', 'ec2'])('has data served by helpers and names none: %s', (launcher) => {
+    const served = GOOD.replace('ddp', 'data-service').replace('] }', `], launcher: ${launcher} }`);
+    expect(problemsOf(readDeclaration('digits', served))).toMatchObject({
+      'compute.helpers': expect.stringContaining('which SageMaker alone launches'),
+    });
+  });
+
   it('names the key that nobody knows', () => {
     expect(problemsOf(readDeclaration('digits', `${GOOD}colour: blue`))['']).toContain('"colour"');
   });

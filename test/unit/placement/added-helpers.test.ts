@@ -1,7 +1,7 @@
 /** Helper groups that placement adds by itself, where an attempt has measured that hosts set the pace. */
 import { describe, expect, it } from 'vitest';
 import { trainingPrice } from '../../../functions/core/catalog/catalog.ts';
-import { pipelineSchema } from '../../../functions/core/pipeline.ts';
+import { type Pipeline, pipelineSchema } from '../../../functions/core/pipeline.ts';
 import { choosePlacement } from '../../../functions/core/placement/choose.ts';
 import { measuredPaces } from '../../../functions/core/placement/pace.ts';
 import type { PlacementInput } from '../../../functions/core/placement/situation.ts';
@@ -83,13 +83,9 @@ describe('a group of CPU nodes', () => {
 
   it('is spoken of for the strategy whose hosts all prepare, and never where the helpers alone do', () => {
     const { mayAddHelpers: _none, ...own } = compute;
-    const saidFor = (strategy: string): string =>
-      launched(
-        after(hostBound, {
-          compute: own,
-          training: pipelineSchema.parse(declared(strategy)).training,
-        }),
-      ).reason;
+    const { training } = pipelineSchema.parse(declared('ddp'));
+    const saidFor = (strategy: Pipeline['training']['strategy']): string =>
+      launched(after(hostBound, { compute: own, training: { ...training, strategy } })).reason;
     expect(saidFor('ray')).toMatch(/cheaper \(\+-\d+ %\): see compute\.helpers/);
     expect(saidFor('ddp')).toMatch(/cheaper \(\+-\d+ %\) with strategy ray: see compute\.helpers/);
     expect(saidFor('data-service')).not.toContain('helpers');
