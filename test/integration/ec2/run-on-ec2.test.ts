@@ -107,7 +107,7 @@ it('keeps the host that is left when another dies, and trains on with one in its
   const bucket = 'tw-refilled-gang';
   const made = await makeGround(emulator.url, {
     bucket,
-    strategy: 'multi-worker-mirrored',
+    strategy: 'ddp',
     nodes: 2,
     script: await trainingScript(),
   });
