@@ -14,7 +14,7 @@ const { values } = parseArgs({
   options: {
     files: { type: 'string', default: '1000000' },
     generations: { type: 'string', default: '10' },
-    flags: { type: 'string', default: '--enable-source-maps --max-semi-space-size=8' },
+    flags: { type: 'string', default: '--enable-source-maps --max-semi-space-size=16' },
   },
 });
 const [files, generations] = [Number(values.files), Number(values.generations)];

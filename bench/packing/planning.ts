@@ -15,7 +15,7 @@ const { values } = parseArgs({
     keys: { type: 'string', default: '2000000' },
     annotations: { type: 'boolean', default: false },
     balance: { type: 'string' },
-    flags: { type: 'string', default: '--enable-source-maps --max-semi-space-size=8' },
+    flags: { type: 'string', default: '--enable-source-maps --max-semi-space-size=16' },
   },
 });
 const keys = Number(values.keys);
