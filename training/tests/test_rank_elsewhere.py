@@ -52,17 +52,15 @@ def is_reported_and_asked(cluster: Cluster, saving_host: int, seconds: float = 3
     assert (said["totalSteps"], said["metrics"]["loss"]) == (10_000, 0.5)
 
 
-@WHO_SAVES
-def test_what_it_saves_is_reported_and_it_is_asked_to_save(
-    tmp_path: Path, saves: str, saving_host: int
-) -> None:
+def test_what_it_saves_is_reported_and_it_is_asked_to_save(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     start = f"""
 leads = os.environ["SM_CURRENT_HOST"] == {HOSTS[0]!r}
 os.environ.update(RANK="1" if leads else "0", LOCAL_RANK="0", WORLD_SIZE="2")
 rank = int(os.environ["RANK"])
-learn(rank, saves={saves})
+print("rank", rank, "speaks:", tidewheel.speaks(), flush=True)
+learn(rank, saves=rank == 0)
 """
     (source / "train.py").write_text(SAVE + LOOP + start)
     told = {"sagemaker_program": "train.py", "tidewheel_strategy": "multi-worker-mirrored"}
@@ -71,8 +69,10 @@ learn(rank, saves={saves})
         for host in HOSTS
     ]
     with running(bases) as cluster:
-        is_reported_and_asked(cluster, saving_host)
-        assert cluster.log(saving_host).count(" as asked\n") == 1
+        is_reported_and_asked(cluster, saving_host=1)
+        assert cluster.log(1).count(" as asked\n") == 1
+        assert "rank 1 speaks: True" in cluster.log(0)
+        assert "rank 0 speaks: False" in cluster.log(1)
         # Both may have said where the training is: rank 0, and the one that speaks.
         assert all("tidewheel step=5 total=10000 loss=0.5" in cluster.log(n) for n in (0, 1))
 
