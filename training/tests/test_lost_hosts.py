@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from catalogue import CATALOGUE
-from hosts import TRAINING
+from heavy_python import python_of
 from interrupted import Recipe, lose_host, run_whole, same_result
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(3600)]
@@ -39,11 +39,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def recipe_of(name: str, work: Path) -> Recipe:
     entry = next(entry for entry in CATALOGUE if entry.name == name)
-    python = Path(sys.executable)
-    if entry.environment:
-        python = TRAINING.parent / f".venv-{entry.environment}" / "bin" / "python"
-    if not python.exists():
-        pytest.skip(f"{python} is not there: npm run recipes -- {name} makes it")
+    python = python_of(entry.environment, name) if entry.environment else Path(sys.executable)
     return entry.make(python, work / "data")
 
 

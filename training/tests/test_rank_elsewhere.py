@@ -12,7 +12,8 @@ import pytest
 
 from cluster import Cluster, running, wait_until
 from conftest import make_host
-from hosts import TRAINING, free_ports
+from heavy_python import python_of
+from hosts import free_ports
 from test_agent import SAVE
 
 HOSTS = ("127.0.0.2", "127.0.0.3")
@@ -103,9 +104,7 @@ TorchTrainer(
 @pytest.mark.timeout(900)
 @WHO_SAVES
 def test_ray_may_have_it_anywhere(tmp_path: Path, saves: str, saving_host: int) -> None:
-    python = TRAINING.parent / ".venv-ray" / "bin" / "python"
-    if not python.exists():
-        pytest.skip(f"{python} is not there: npm run recipes -- ray makes it")
+    python = python_of("ray", "ray")
     source = tmp_path / "source"
     source.mkdir()
     script = SAVE + LOOP + IN_RAY.format(saves=saves, hosts=HOSTS[::-1])

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from hosts import TRAINING, Attempt, JobOnThisMachine, processes_below
+from heavy_python import python_of
+from hosts import Attempt, JobOnThisMachine, processes_below
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(900)]
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
-PYTHON = TRAINING.parent / ".venv-ray" / "bin" / "python"
 START = """
 import os, sys
 import ray
@@ -28,8 +28,6 @@ print("nodes", len([n for n in ray.nodes() if n["Alive"]]), "task on", ray.get(w
 
 
 def attempt_of(tmp_path: Path, end: str) -> Attempt:
-    if not PYTHON.exists():
-        pytest.skip(f"{PYTHON} is not there: npm run recipes -- ray makes it")
     source = tmp_path / "source"
     source.mkdir()
     (source / "train.py").write_text(START + end)
@@ -39,7 +37,7 @@ def attempt_of(tmp_path: Path, end: str) -> Attempt:
         source=source,
         program="train.py",
         data=tmp_path / "data",
-        python=PYTHON,
+        python=python_of("ray", "ray"),
         hosts=HOSTS,
         groups={"train": HOSTS[:2], "helpers": HOSTS[2:]},
     )

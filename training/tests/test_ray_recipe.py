@@ -11,22 +11,20 @@ from pathlib import Path
 import pytest
 
 from catalogue import ONE, digit_data
+from heavy_python import python_of
 from hosts import TRAINING, Attempt, JobOnThisMachine
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(900)]
-PYTHON = TRAINING.parent / ".venv-ray" / "bin" / "python"
 
 
 def prepared_on(tmp_path: Path, cpus: int) -> dict[str, int]:
     """Samples by host, where one host of so many CPUs is all there is."""
-    if not PYTHON.exists():
-        pytest.skip(f"{PYTHON} is not there: npm run recipes -- ray makes it")
     job = JobOnThisMachine(
         strategy="ray",
         source=TRAINING / "recipes" / "ray",
         program="train.py",
         data=digit_data(tmp_path),
-        python=PYTHON,
+        python=python_of("ray", "ray"),
         hosts=ONE,
         hyperparameters={"trainer": "none", "epochs": 4},
         environment={"TIDEWHEEL_CPUS": str(cpus)},

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 
 import pytest
 
 from catalogue import CATALOGUE, Entry
-from hosts import TRAINING
+from heavy_python import python_of
 from interrupted import measure
 
 pytestmark = pytest.mark.slow
@@ -24,8 +23,6 @@ HEAVY = [entry for entry in CATALOGUE if entry.environment != ""]
 def test_a_recipe_goes_on_after_an_interruption_to_the_same_result(
     entry: Entry, tmp_path: Path
 ) -> None:
-    if entry.name == "mpi" and importlib.util.find_spec("mpi4py") is None:
-        pytest.skip("mpi4py is not installed: npm run setup -- --develop")
     result = measure(entry.make(Path(sys.executable), tmp_path / "data"), tmp_path, seed=3)
     assert result.is_within, result
 
@@ -34,9 +31,6 @@ def test_a_recipe_goes_on_after_an_interruption_to_the_same_result(
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("entry", HEAVY, ids=lambda entry: entry.name)
 def test_a_heavy_recipe_goes_on_after_an_interruption(entry: Entry, tmp_path: Path) -> None:
-    folder = TRAINING.parent / f".venv-{entry.environment}"
-    if not folder.exists():
-        pytest.skip(f"{folder.name} is not there: npm run recipes -- {entry.name} makes it")
-    python = folder / "bin" / "python"
+    python = python_of(entry.environment, entry.name)
     result = measure(entry.make(python, tmp_path / "data"), tmp_path, seed=3)
     assert result.is_within, result

@@ -19,6 +19,7 @@ import pytest
 
 from cluster import Cluster, running
 from conftest import make_host
+from heavy_python import python_of
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1500)]
 
@@ -49,13 +50,6 @@ def frameworks_python() -> Path:
     return python
 
 
-def tensorflow_python() -> Path:
-    python = ROOT / ".venv-tf" / "bin" / "python"
-    if not python.exists():
-        pytest.skip("no .venv-tf: npm run recipes -- --all makes it")
-    return python
-
-
 def host(folder: Path, script: str) -> Path:
     source = folder / "source"
     source.mkdir(parents=True)
@@ -79,7 +73,7 @@ def agent(base: Path, python: Path) -> AbstractContextManager[Cluster]:
 def test_an_unmodified_script_is_stopped_after_its_save_and_goes_on(
     tmp_path: Path, script: str, needs_tensorflow: bool
 ) -> None:
-    python = tensorflow_python() if needs_tensorflow else frameworks_python()
+    python = python_of("tf", "single-tensorflow") if needs_tensorflow else frameworks_python()
     base = host(tmp_path / "first", script)
     progress = base / "checkpoints" / "tidewheel-progress.json"
     with agent(base, python) as first:
