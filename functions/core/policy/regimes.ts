@@ -42,9 +42,17 @@ export function transition(table: RegimeTable, hours: number): number[][] {
 }
 
 /** One step of time: belief x transition. */
-export function advance(belief: Belief, step: Matrix): number[] {
-  const next = belief.map(() => 0);
-  // Counted, not iterated: a placement takes this step a hundred thousand times.
+export const advance = (belief: Belief, step: Matrix): number[] =>
+  advanceInto(
+    belief.map(() => 0),
+    belief,
+    step,
+  );
+
+/** The same into an array that is at hand: a placement takes this step a hundred thousand times. */
+export function advanceInto(next: number[], belief: Belief, step: Matrix): number[] {
+  next.fill(0);
+  // Counted, not iterated, for the same reason.
   for (let i = 0; i < belief.length; i += 1) {
     const share = belief[i] ?? 0;
     if (share < 1e-15) continue;
@@ -66,17 +74,27 @@ export function longRun(table: RegimeTable): number[] {
  * Bayes: how likely what was seen is with capacity and without. Certain sight is (1, 0) or (0, 1); a placement score or
  * news of a neighbouring pool is something in between.
  */
-export function observe(belief: Belief, likelihoodUp: number, likelihoodDown: number): number[] {
+export const observe = (belief: Belief, likelihoodUp: number, likelihoodDown: number): number[] =>
+  observeInPlace(belief.slice(), likelihoodUp, likelihoodDown);
+
+/** The same in the array itself, which is returned. */
+export function observeInPlace(belief: number[], likelihoodUp: number, likelihoodDown: number): number[] {
   const half = belief.length / 2;
-  const weighed = belief.map((share, j) => share * (j < half ? likelihoodUp : likelihoodDown));
+  const likelihood = (j: number): number => (j < half ? likelihoodUp : likelihoodDown);
   let total = 0;
-  for (let j = 0; j < weighed.length; j += 1) total += weighed[j] ?? 0;
-  if (total > 1e-12) {
-    for (let j = 0; j < weighed.length; j += 1) weighed[j] = (weighed[j] ?? 0) / total;
-    return weighed;
+  for (let j = 0; j < belief.length; j += 1) {
+    const weighed = (belief[j] ?? 0) * likelihood(j);
+    belief[j] = weighed;
+    total += weighed;
   }
   // What was seen was thought impossible: start again, evenly over the regimes that agree with it.
-  return normalise(belief.map((_, j) => (j < half ? likelihoodUp : likelihoodDown)));
+  if (total <= 1e-12) {
+    for (let j = 0; j < belief.length; j += 1) belief[j] = likelihood(j);
+    total = half * (likelihoodUp + likelihoodDown);
+  }
+  for (let j = 0; j < belief.length; j += 1)
+    belief[j] = total > 0 ? (belief[j] ?? 0) / total : 1 / belief.length;
+  return belief;
 }
 
 export const chanceUp = (belief: Belief): number =>
