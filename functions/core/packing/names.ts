@@ -34,7 +34,9 @@ export function splitKey(key: string): SplitKey {
 
 /** Ordinary segments: visible characters, no dot in the base name, nothing that shells, tars or Windows read differently. */
 const ODD = /[\p{C}\p{Zl}\p{Zp}\\~:*?"<>|%]/gu;
-const LONGEST_NAME_BYTES = 200;
+/** File systems take 255 bytes between slashes: there stem, its digest, the number of a copy and the suffix all fit. */
+const LONGEST_LAST_BYTES = 130;
+const LONGEST_STEM_BYTES = 200;
 const DIGEST_DIGITS = 24;
 
 const digestOf = (text: string): string => hash('sha256', text).slice(0, DIGEST_DIGITS);
@@ -48,19 +50,26 @@ function cleanSegment(segment: string, last: boolean): string {
   return clean.replace(/^[.\s]/, '_').replace(/\s$/, '_');
 }
 
+const isShort = (text: string): boolean =>
+  Buffer.byteLength(text) <= LONGEST_STEM_BYTES &&
+  Buffer.byteLength(text) - Buffer.byteLength(text.slice(0, text.lastIndexOf('/') + 1)) <= LONGEST_LAST_BYTES;
+
+/** What was a folder may be the last segment now, in which readers take a dot for the beginning of the suffix. */
 function shorten(text: string): string {
-  if (Buffer.byteLength(text) <= LONGEST_NAME_BYTES) return text;
-  return Buffer.from(text)
-    .subarray(0, LONGEST_NAME_BYTES)
+  if (isShort(text)) return text;
+  const short = Buffer.from(text)
+    .subarray(0, LONGEST_LAST_BYTES)
     .toString('utf8')
     .replace(/\uFFFD+$/u, '')
     .replace(/[/\s]+$/, '_');
+  const last = short.lastIndexOf('/') + 1;
+  return short.slice(0, last) + short.slice(last).replaceAll('.', '_');
 }
 
 const isFlat = (text: string): boolean =>
   /^[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)*$/.test(text) &&
   !text.includes('__') &&
-  text.length <= LONGEST_NAME_BYTES;
+  (text.length <= LONGEST_LAST_BYTES || isShort(text));
 
 /**
  * The stem as written. `identity` tells apart samples of one stem (two suffixes that fold into one): pass the whole
@@ -88,7 +97,7 @@ export function memberSuffix(suffix: string): string {
   if (PLAIN_SUFFIX.test(lower) && lower.length <= LONGEST_SUFFIX) return lower;
   const clean = lower
     .replace(/[^a-z0-9_.-]/g, '_')
-    .slice(0, LONGEST_SUFFIX)
+    .slice(0, LONGEST_SUFFIX - DIGEST_DIGITS)
     .replace(/^[._]+|\.+$/g, '')
     .replace(/\.{2,}/g, '.');
   return `${clean === '' ? 'x' : clean}-${digestOf(suffix)}`;

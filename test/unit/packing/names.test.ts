@@ -23,7 +23,14 @@ describe('splitting a key', () => {
 
 describe('a name inside a shard', () => {
   it('is the stem itself when any reader takes it', () => {
-    for (const stem of ['a', 'a/b', 'train/cat-1', 'with space/é', 'v1.0/x'])
+    for (const stem of [
+      'a',
+      'a/b',
+      'train/cat-1',
+      'with space/é',
+      'v1.0/x',
+      `${'d'.repeat(69)}/${'x'.repeat(130)}`,
+    ])
       expect(memberStem(stem)).toBe(stem);
   });
 
@@ -45,6 +52,18 @@ describe('a name inside a shard', () => {
         },
       ),
     );
+  });
+
+  it('of a key of 1,024 bytes has no segment that a file system refuses, and one suffix', () => {
+    const dots = ['a', 'b'].map((end) => `${'x'.repeat(130)}.folder${'y'.repeat(20)}/${end}`);
+    const long = ['s'.repeat(900), 'd'.repeat(139), `${'d/'.repeat(60)}${'\u00e9'.repeat(300)}`, ...dots];
+    const suffix = memberSuffix(`${'z'.repeat(80)}\n`);
+    for (const stem of long) {
+      const name = `${memberStem(stem)}~again10000000099.${suffix}`;
+      for (const segment of name.split('/')) expect(Buffer.byteLength(segment)).toBeLessThan(256);
+      expect(memberStem(stem).split('/').at(-1)).not.toContain('.');
+    }
+    expect(new Set(long.map((stem) => memberStem(stem))).size).toBe(long.length);
   });
 
   it('is another for a key without suffix than for a stem that reads like it', () => {
