@@ -42,6 +42,26 @@ describe('rows of annotations', () => {
     );
   });
 
+  it('takes a quote inside a bare field as a character: it swallows no rows', () => {
+    const bare = fc.string({ unit: fc.constantFrom('a', '"', ' ', 'é'), minLength: 1 });
+    const field = fc.oneof(
+      bare.filter((text) => !text.startsWith('"')).map((text) => [text, text]),
+      word.map((text) => [text, quoted(text)]),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(field, field)), fc.array(fc.nat()), (pairs, cuts) => {
+        const text = `key,label\n${pairs.map(([[, key], [, label]]) => `${key},${label}\n`).join('')}`;
+        const expected = pairs.map(([[key], [label]], index) => ({
+          kind: 'row',
+          row: index + 1,
+          key,
+          label,
+        }));
+        expect(rowsOf('a.csv', cut(text, cuts))).toEqual(expected);
+      }),
+    );
+  });
+
   it('reads any JSON Lines back, however they are cut', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(word, word)), fc.array(fc.nat()), (pairs, cuts) => {

@@ -27,6 +27,20 @@ function closingQuote(line: string, start: number): number {
   }
 }
 
+/** The newline that ends the CSV row, or -1 while it has not come: one between quotes does not, nor do quotes inside a bare field begin any. */
+function endOfCsvRow(text: string, start: number): number {
+  const newline = text.indexOf('\n', start);
+  // Nothing is looked for beyond the row: that would take the square of the text's length.
+  if (newline < 0 || !text.slice(start, newline).includes('"')) return newline;
+  for (let field = start; ; ) {
+    const close = text[field] === '"' ? closingQuote(text, field) : field;
+    const end = text.indexOf('\n', close);
+    const comma = end < 0 ? -1 : text.slice(close, end).indexOf(',');
+    if (comma < 0) return end;
+    field = close + comma + 1;
+  }
+}
+
 /** Fields of one CSV row. A quote inside a field that does not begin with one is a character like any other. */
 export function csvFields(row: string): string[] {
   const line = row.endsWith('\r') ? row.slice(0, -1) : row;
@@ -47,18 +61,15 @@ export function csvFields(row: string): string[] {
 abstract class Rows implements RowReader {
   #rest = '';
   #row = 0;
-  protected abstract readonly quotes: boolean;
+  /** Where the row ends that begins here: at a newline, or -1 while it has not come. */
+  protected abstract endOfRow(text: string, start: number): number;
   /** Undefined for a row that says nothing: the header, or a blank line. */
   protected abstract parse(line: string): { key: string; label: string } | undefined;
 
   *push(text: string): Generator<AnnotationRow> {
     const all = this.#rest === '' ? text : this.#rest + text;
     let start = 0;
-    let quote = this.quotes ? all.indexOf('"') : -1;
-    let inQuotes = false;
-    for (let end = all.indexOf('\n'); end >= 0; end = all.indexOf('\n', end + 1)) {
-      for (; quote >= 0 && quote < end; quote = all.indexOf('"', quote + 1)) inQuotes = !inQuotes;
-      if (inQuotes) continue;
+    for (let end = this.endOfRow(all, start); end >= 0; end = this.endOfRow(all, start)) {
       yield* this.#read(all.slice(start, end));
       start = end + 1;
     }
@@ -87,13 +98,16 @@ abstract class Rows implements RowReader {
 }
 
 class CsvRows extends Rows {
-  protected override readonly quotes = true;
   readonly #columns: Columns;
   #at: { key: number; label: number } | undefined;
 
   constructor(columns: Columns) {
     super();
     this.#columns = columns;
+  }
+
+  protected override endOfRow(text: string, start: number): number {
+    return endOfCsvRow(text, start);
   }
 
   protected override parse(line: string): { key: string; label: string } | undefined {
@@ -115,12 +129,15 @@ class CsvRows extends Rows {
 }
 
 class JsonRows extends Rows {
-  protected override readonly quotes = false;
   readonly #columns: Columns;
 
   constructor(columns: Columns) {
     super();
     this.#columns = columns;
+  }
+
+  protected override endOfRow(text: string, start: number): number {
+    return text.indexOf('\n', start);
   }
 
   protected override parse(line: string): { key: string; label: string } | undefined {
