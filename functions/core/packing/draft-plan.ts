@@ -69,7 +69,7 @@ export class DraftPlan {
   /** Lines that are not yet in the digest: many at once are cheaper than one by one. */
   #toDigest = '';
   readonly #columns = new Map<string, number>();
-  /** First arrival that is taken. */
+  /** First arrival that is taken and holds anything. */
   first: ListedBlob | undefined;
   #samples = 0;
   #labelled = 0;
@@ -180,7 +180,7 @@ export class DraftPlan {
       this.rejected += 1;
       return [object.key, object.size, object.etag, reason];
     }
-    this.first ??= object;
+    if (object.size > 0) this.first ??= object;
     const { ordinal, alone, first } = this.#member(key);
     const { stem, suffix: raw } = splitKey(key);
     const suffix = memberSuffix(raw);

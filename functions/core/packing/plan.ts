@@ -1,5 +1,6 @@
 /** PlanShards: one immutable plan a run, whoever makes it and however often. */
 import { hash } from 'node:crypto';
+import { TransientError } from '../errors.ts';
 import { layout } from '../layout.ts';
 import type { PackingSettings } from '../pipeline.ts';
 import { type CommittedPlan, commitPlan, committedPlan } from './committed-plan.ts';
@@ -191,11 +192,13 @@ async function factsOf(store: BlobStore, packing: PackingSettings, draft: DraftP
   const { first } = draft;
   if (packing.format !== 'lines' || kind !== 'csv' || header === 'none' || first === undefined)
     return { columns };
-  if (first.size === 0) return { columns, csvHeader: '\n' };
-  const found = await store.get(first.key, {
-    range: { offset: 0, length: Math.min(first.size, HEADER_BYTES) },
-  });
-  const text = found.kind === 'found' ? new TextDecoder().decode(joinChunks(found.chunks)) : '';
+  const length = Math.min(first.size, HEADER_BYTES);
+  const range = length < first.size ? { range: { offset: 0, length } } : {};
+  const found = await store.get(first.key, { ifMatch: first.etag, ...range });
+  // Without it all others would be rejected for a header that is not theirs.
+  if (found.kind !== 'found')
+    throw new TransientError(`${first.key} changed while the run was planned; the next try lists anew`);
+  const text = new TextDecoder().decode(joinChunks(found.chunks));
   return { columns, csvHeader: `${text.split(/\r?\n/, 1)[0] ?? ''}\n` };
 }
 

@@ -1,6 +1,13 @@
 /** Text joined line by line: JSON Lines, CSV under one header, LibSVM, plain text. A source is taken whole. */
 import { createHash } from 'node:crypto';
-import { type MemberBody, type Placed, type ShardEncoder, type ShardFormat, Unfit } from './format.ts';
+import {
+  COPY_HEAD_BYTES,
+  type MemberBody,
+  type Placed,
+  type ShardEncoder,
+  type ShardFormat,
+  Unfit,
+} from './format.ts';
 
 const NEWLINE = 0x0a;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -25,7 +32,7 @@ async function* withoutHeader(body: MemberBody, header: string): AsyncGenerator<
     if (head === undefined) yield chunk;
     else {
       head = Buffer.concat([head, chunk]);
-      if (!head.includes(NEWLINE)) continue;
+      if (!head.includes(NEWLINE) && head.length < COPY_HEAD_BYTES) continue;
       yield afterHeader(head, header);
       head = undefined;
     }

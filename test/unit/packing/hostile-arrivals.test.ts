@@ -1,0 +1,105 @@
+/** One bad arrival costs itself and nothing else: not its neighbours, not the reader's place, not the time of the rest. */
+import { describe, expect, it } from 'vitest';
+import { layout } from '../../../functions/core/layout.ts';
+import { recordOf } from '../../../functions/core/packing/formats/recordio.ts';
+import { planShards } from '../../../functions/core/packing/plan.ts';
+import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
+import { recordio } from './decoders.ts';
+import { now, PIPELINE, packAll, RUN, settings } from './whole-way.ts';
+
+const incoming = layout.incoming(PIPELINE);
+
+function dropped(all: Readonly<Record<string, string | Buffer>>): MemoryBlobStore {
+  const store = new MemoryBlobStore();
+  for (const [key, body] of Object.entries(all)) store.seed(`${incoming}${key}`, body);
+  return store;
+}
+
+const shards = (store: MemoryBlobStore): Buffer =>
+  Buffer.concat(store.keys(layout.shards(PIPELINE, RUN)).map((key) => store.body(key)));
+
+const csv = settings({ format: 'lines', lines: { kind: 'csv', header: 'perShard' }, shuffle: false });
+
+describe('CSV sources under one header', () => {
+  it('are joined though the first of them is empty', async () => {
+    const store = dropped({ '0.csv': '', '1.csv': 'a,b\n1,2\n', '2.csv': 'a,b\n3,4' });
+    const { rejections } = await packAll(store, csv);
+    expect(rejections.byReason).toEqual({ headerDiffers: 1 });
+    expect(shards(store).toString()).toBe('a,b\n1,2\n3,4\n');
+  });
+
+  it.each(['changed', 'deleted'])(
+    'wait for a new listing when the first of them is %s meanwhile',
+    async (fate) => {
+      const store = dropped({ '1.csv': 'a,b\n1,2\n', '2.csv': 'a,b\n3,4\n' });
+      const listPage = store.listPage.bind(store);
+      store.listPage = async (prefix, options) => {
+        const page = await listPage(prefix, options);
+      if (prefix !== incoming) return page;
+        if (fate === 'deleted') store.objects.delete(`${incoming}1.csv`);
+        else store.seed(`${incoming}1.csv`, 'c\n1\n');
+        return page;
+      };
+      const input = { runId: RUN, pipeline: PIPELINE, packing: csv };
+      await expect(planShards({ store, now }, input)).rejects.toThrow(/1\.csv changed while .*the next try/);
+      store.listPage = listPage;
+      store.seed(`${incoming}1.csv`, 'a,b\n5,6\n');
+      expect((await packAll(store, csv)).rejected).toBe(0);
+      expect(shards(store).toString()).toBe('a,b\n5,6\n3,4\n');
+    },
+  );
+});
+
+describe('RecordIO sources', () => {
+  const magic = Buffer.from([0x0a, 0x23, 0xd7, 0xce]);
+  const split = recordOf(Buffer.concat([Buffer.from('four'), magic, Buffer.from('more')]));
+  const first = split.subarray(0, 12);
+
+  it('whose last record lacks a part are rejected, and so is one that begins in the middle', async () => {
+    const whole = recordOf(Buffer.from('whole'));
+    const store = dropped({
+      'a.rec': Buffer.concat([whole, first]),
+      'b.rec': split.subarray(12),
+      'c.rec': Buffer.concat([split, whole]),
+      'd.rec': Buffer.concat([first, whole]),
+    });
+    const { rejections } = await packAll(
+      store,
+      settings({ format: 'records', records: { kind: 'recordio' }, shuffle: false }),
+    );
+    expect(rejections.byReason).toEqual({ brokenRecord: 3 });
+    expect(recordio(shards(store)).map((record) => Buffer.from(record).toString('latin1'))).toEqual([
+      'four\n#\u00d7\u00cemore',
+      'whole',
+    ]);
+  });
+});
+
+describe('labels that do not fit', () => {
+  it('cost an MDS shard one new beginning, however many they are', async () => {
+    const store = dropped(
+      Object.fromEntries(
+        Array.from({ length: 60 }, (_, index) => [
+          `${index % 3 === 0 ? 'cat' : index % 3}/${index}.jpg`,
+          'x',
+        ]),
+      ),
+    );
+    let uploads = 0;
+    const createUpload = store.createUpload.bind(store);
+    store.createUpload = (key) => {
+      uploads += 1;
+      return createUpload(key);
+    };
+    const sealed = await packAll(store, settings({ format: 'mds', labelType: 'integer' }));
+    expect(sealed).toMatchObject({ samples: 40, rejections: { byReason: { labelNotAnInteger: 20 } } });
+    expect(uploads).toBe(2);
+  });
+
+  it('as a 32-bit float are rejected by RecordIO', async () => {
+    const store = dropped({ '1e300/a.jpg': 'x', '1e30/b.jpg': 'x', 'NaN/c.jpg': 'x' });
+    expect((await packAll(store, settings({ format: 'recordio' }))).rejections.byReason).toEqual({
+      labelNotANumber: 2,
+    });
+  });
+});
