@@ -11,7 +11,7 @@ import type {
   ShardFormat,
 } from './format.ts';
 import { integerOf } from './integer-label.ts';
-import { collect, pour } from './pour.ts';
+import { collect, isInMemory, pour } from './pour.ts';
 import { KEY_COLUMN } from './tfrecord.ts';
 
 const IMAGE_COLUMNS = /^image$/;
@@ -99,6 +99,15 @@ async function integer(member: EncodedMember): Promise<Buffer> {
   return bytes;
 }
 
+/** Found out before a byte of the sample is written, one that does not fit costs no new beginning of the shard. */
+function proveIntegers(members: readonly EncodedMember[], columns: MdsColumns): void {
+  for (const [index, name] of columns.column_names.entries()) {
+    const body = members.find(({ column }) => column === name)?.body;
+    if (typeof columns.column_sizes[index] === 'number' && body !== undefined && isInMemory(body))
+      integerOf(Buffer.concat(body).toString());
+  }
+}
+
 function encoder(context: ShardContext): ShardEncoder {
   const columns = mdsColumns(context.settings, context.facts);
   return {
@@ -106,6 +115,7 @@ function encoder(context: ShardContext): ShardEncoder {
       await sink.write(header(context, columns));
     },
     add: async (sink, outline, members) => {
+      proveIntegers(members, columns);
       await sink.write(lengthWords(outline, columns));
       const placed = new Map<string, Placed>();
       for (const [index, name] of columns.column_names.entries()) {
