@@ -65,7 +65,7 @@ async function labelOf(label: EncodedMember | undefined): Promise<number> {
   if (label === undefined) return 0;
   const text = (await collect(label.body)).toString().trim();
   const value = Number(text);
-  if (text === '' || !Number.isFinite(value)) throw new Unfit('labelNotANumber');
+  if (text === '' || !Number.isFinite(Math.fround(value))) throw new Unfit('labelNotANumber');
   return value;
 }
 

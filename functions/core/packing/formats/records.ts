@@ -45,12 +45,29 @@ class TfrecordChecker extends FrameChecker {
   }
 }
 
+/** What a frame's flag says of its record: all of it, its first part, one between, its last. */
+const WHOLE = 0;
+const FIRST = 1;
+const LAST = 3;
+
 class RecordioChecker extends FrameChecker {
   protected override readonly headBytes = 8;
+  /** Of a record in several parts: without its last, the next source's record would be read as one of its parts. */
+  #isWithin = false;
+
   protected override bodyBytes(head: Buffer): number | undefined {
     if (head.readUInt32LE() !== RECORDIO_MAGIC) return undefined;
-    const length = head.readUInt32LE(4) & 0x1fff_ffff;
-    return Math.ceil(length / 4) * 4;
+    const word = head.readUInt32LE(4);
+    const flag = word >>> 29;
+    const begins = flag === WHOLE || flag === FIRST;
+    if (flag > LAST || begins === this.#isWithin) return undefined;
+    this.#isWithin = flag !== WHOLE && flag !== LAST;
+    return Math.ceil((word & 0x1fff_ffff) / 4) * 4;
+  }
+
+  override end(): void {
+    if (this.#isWithin) throw new Unfit('brokenRecord');
+    super.end();
   }
 }
 
