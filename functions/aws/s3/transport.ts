@@ -54,9 +54,6 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-export const send = (transport: Transport, exchange: Exchange): Promise<Answer> =>
-  new Promise((answered, failed) => transport.dispatch(exchange, { answered, failed }));
-
 /** Collects one answer; undici calls its methods in order. */
 class Collector implements Dispatcher.DispatchHandler {
   readonly #exchange: Exchange;
