@@ -36,7 +36,10 @@ const LABEL = 'label';
 const columns = new Map<string, string>();
 const MOST_COLUMNS_KEPT = 1_000;
 
-/** Column of a suffix: `jpg` is the sample's `image`, `seg.png` its `seg`, anything else its own name. */
+/**
+ * Column of a suffix: `jpg` is the sample's `image`, `seg.png` its `seg`, anything else its own name. An image is no label:
+ * `label.png` is `label_png`.
+ */
 export function columnOf(suffix: string): string {
   const known = columns.get(suffix);
   if (known !== undefined) return known;
@@ -48,7 +51,8 @@ export function columnOf(suffix: string): string {
 function readColumn(suffix: string): string {
   if (suffix === 'cls') return LABEL;
   const dot = suffix.lastIndexOf('.');
-  const column = promisedImage(suffix) === undefined ? suffix : dot < 0 ? 'image' : suffix.slice(0, dot);
+  const inner = dot < 0 ? 'image' : suffix.slice(0, dot);
+  const column = promisedImage(suffix) === undefined || inner === LABEL ? suffix : inner;
   return column.replace(/[^a-z0-9_]/g, '_');
 }
 

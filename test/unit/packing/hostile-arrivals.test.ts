@@ -5,7 +5,7 @@ import { recordOf } from '../../../functions/core/packing/formats/recordio.ts';
 import { planShards } from '../../../functions/core/packing/plan.ts';
 import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
 import { recordio } from './decoders.ts';
-import { now, PIPELINE, packAll, RUN, settings } from './whole-way.ts';
+import { memberLines, now, PIPELINE, packAll, RUN, settings } from './whole-way.ts';
 
 const incoming = layout.incoming(PIPELINE);
 
@@ -35,7 +35,7 @@ describe('CSV sources under one header', () => {
       const listPage = store.listPage.bind(store);
       store.listPage = async (prefix, options) => {
         const page = await listPage(prefix, options);
-      if (prefix !== incoming) return page;
+        if (prefix !== incoming) return page;
         if (fate === 'deleted') store.objects.delete(`${incoming}1.csv`);
         else store.seed(`${incoming}1.csv`, 'c\n1\n');
         return page;
@@ -94,6 +94,13 @@ describe('labels that do not fit', () => {
     const sealed = await packAll(store, settings({ format: 'mds', labelType: 'integer' }));
     expect(sealed).toMatchObject({ samples: 40, rejections: { byReason: { labelNotAnInteger: 20 } } });
     expect(uploads).toBe(2);
+  });
+
+  it.each(['recordio', 'mds', 'webdataset'] as const)('are no pictures called label: %s', async (format) => {
+    const store = dropped({ '3/a.label.png': 'a mask', ...(format !== 'recordio' && { '3/a.jpg': 'x' }) });
+    const changes = { format, labelType: 'integer' } as const;
+    expect(await packAll(store, settings(changes))).toMatchObject({ samples: 1 });
+    expect(memberLines(store).map(({ column, label }) => [column, label])).toContainEqual(['label', '3']);
   });
 
   it('as a 32-bit float are rejected by RecordIO', async () => {

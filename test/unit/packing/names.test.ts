@@ -103,6 +103,7 @@ describe('labels and columns', () => {
     ['cls', 'label'],
     ['json', 'json'],
     ['left-eye.jpeg', 'left_eye'],
+    ['label.png', 'label_png'],
   ])('%s is the column %s', (suffix, column) => {
     expect(columnOf(suffix)).toBe(column);
   });
