@@ -8,9 +8,9 @@ import {
   type Cancellation,
   cancel,
   type Exchange,
-  send,
   type Transport,
 } from '../../../functions/aws/s3/transport.ts';
+import { send } from '../../fakes/send.ts';
 import { selfSigned } from './self-signed.ts';
 
 const GET: Exchange = { method: 'GET', path: '/k', headers: ['host', 'h'] };

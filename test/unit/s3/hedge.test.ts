@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { HedgedTransport } from '../../../functions/aws/s3/hedge.ts';
 import type { Answer, Exchange, Transport } from '../../../functions/aws/s3/transport.ts';
+import { send } from '../../fakes/send.ts';
 
 const LIMITS = { memory: 10, factor: 3, leastMilliseconds: 50, budget: 0.5 };
 const GET: Exchange = { method: 'GET', path: '/', headers: [] };
 /** The hedge writes into an exchange that it sends. */
 const read = (): Exchange => ({ ...GET });
-
-const send = (transport: Transport, exchange: Exchange): Promise<Answer> =>
-  new Promise((answered, failed) => transport.dispatch(exchange, { answered, failed }));
 
 /** A transport whose answers come when the test's clock says so. */
 function clockwork(delays: readonly number[]) {
