@@ -3,9 +3,8 @@
  * the same bytes. They lie in the generation's folder, not among the shards.
  */
 import { shardsFolder } from '../layout.ts';
-import type { PackingSettings } from '../pipeline.ts';
 import type { PlanFacts } from './formats/format.ts';
-import { mdsConfig } from './formats/mds.ts';
+import { type MdsSettings, mdsConfig } from './formats/mds.ts';
 import { RECORD_HEAD_BYTES } from './formats/recordio.ts';
 import { LineText } from './line-text.ts';
 import type { Manifest, MemberLine } from './records.ts';
@@ -85,17 +84,13 @@ class RecordioIndex implements IndexOfShard {
 }
 
 /** What makes the index of one shard, for the formats that have one. */
-export function indexOf(format: PackingSettings['format'], shard: Shard): IndexOfShard | undefined {
+export function indexOf(format: string, shard: Shard): IndexOfShard | undefined {
   if (format === 'webdataset') return new DaliIndex(shard);
   return format === 'recordio' ? new RecordioIndex(shard) : undefined;
 }
 
 /** Index of one shard whose lines are at hand. */
-export function shardIndex(
-  format: PackingSettings['format'],
-  shard: Shard,
-  lines: Iterable<MemberLine>,
-): SideFile | undefined {
+export function shardIndex(format: string, shard: Shard, lines: Iterable<MemberLine>): SideFile | undefined {
   const index = indexOf(format, shard);
   if (index !== undefined) for (const line of lines) index.add(line);
   return index?.file();
@@ -125,7 +120,7 @@ function mdsIndex({ settings, facts, shards, revision }: Sealed): SideFile {
 
 export interface Sealed {
   readonly generation: string;
-  readonly settings: PackingSettings;
+  readonly settings: MdsSettings & { readonly format: string };
   readonly facts: PlanFacts;
   /** Of the plan. */
   readonly revision?: string | undefined;

@@ -10,6 +10,7 @@ import { type BlobStore, joinChunks } from './port.ts';
 import { type Manifest, type MemberLine, sealedLine } from './records.ts';
 import { ShardWalk } from './shard-walk.ts';
 import { decompress, linesOf } from './spool.ts';
+import { verifyDatasetIndex, verifyNoStrays, verifyShardIndex } from './verify-side-files.ts';
 
 export interface VerifyReport {
   readonly shards: number;
@@ -86,6 +87,8 @@ export async function verifyGeneration(store: BlobStore, manifest: Manifest): Pr
   const check = new Verification(store, manifest);
   for (const shard of manifest.shards) await verifyShard(check, shard);
   await verifyArrivals(check);
+  await verifyDatasetIndex(check);
+  await verifyNoStrays(check);
   const rows = manifest.annotations?.problems;
   if (rows !== undefined) await check.list(rows.list, rows.sha256);
   verifyEven(check);
@@ -157,6 +160,7 @@ async function verifyShard(check: Verification, shard: Shard): Promise<void> {
     const arrival = arrivalOf(key, line.etag ?? '');
     check.found.set(arrival, (check.found.get(arrival) ?? 0) + 1);
   }
+  await verifyShardIndex(check, shard, lines);
   check.members += lines.length;
   const complain = (what: string): void => void check.problems.push(`${shard.name} ${what}`);
   const walk = new ShardWalk({

@@ -81,6 +81,35 @@ describe('verifying a generation', () => {
     );
   });
 
+  it.each([
+    ['webdataset', 'wids.json'],
+    ['webdataset', 'index/shard-000000.idx'],
+    ['recordio', 'index/shard-000001.idx'],
+    ['mds', 'index.json'],
+  ] as const)('notices that %s lacks %s, and one that tells other bytes', async (format, name) => {
+    const store = await packed({ format });
+    const key = `${layout.generation(PIPELINE, RUN)}${name}`;
+    const body = store.body(key).toString();
+    for (const other of [
+      body.replace(/\d(?=\D*$)/, (digit) => (digit === '0' ? '1' : '0')),
+      body.slice(0, -5),
+      '',
+    ]) {
+      store.seed(key, other);
+      expect((await verify(store)).problems).toEqual([`${name} is not the index of what is in the shards`]);
+    }
+    store.objects.delete(key);
+    expect((await verify(store)).problems).toEqual([expect.stringContaining(`${name} is missing`)]);
+  });
+
+  it('notices what lies among the shards and would be trained on', async () => {
+    const store = await packed();
+    store.seed(`${layout.shards(PIPELINE, RUN)}shard-000000.tar.bak`, 'x');
+    expect((await verify(store)).problems).toEqual([
+      '"shard-000000.tar.bak" lies among the shards and is none: delete it',
+    ]);
+  });
+
   it('names a manifest that cannot be read, which no later run can plan around', async () => {
     const store = await packed();
     for (const text of ['{"version":1', '{"version":1}']) {

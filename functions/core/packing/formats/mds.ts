@@ -1,6 +1,5 @@
 /** MDS, the shards of mosaicml-streaming: a table of offsets, the columns' description, then the samples. */
 
-import type { PackingSettings } from '../../pipeline.ts';
 import type {
   EncodedMember,
   Outline,
@@ -16,8 +15,14 @@ import { KEY_COLUMN } from './tfrecord.ts';
 
 const IMAGE_COLUMNS = /^image$/;
 
+/** What an MDS file says of the pipeline's settings. */
+export interface MdsSettings {
+  readonly labelType?: string | undefined;
+  readonly shardMegabytes: number;
+}
+
 /** How streaming reads a column back; images are decoded by their own first bytes whatever this says. */
-function encodingOf(column: string, settings: PackingSettings): string {
+function encodingOf(column: string, settings: Pick<MdsSettings, 'labelType'>): string {
   if (column === 'label') return settings.labelType === 'integer' ? 'int' : 'str';
   if (column === KEY_COLUMN || column === 'txt' || column === 'text') return 'str';
   if (column === 'json') return 'json';
@@ -32,7 +37,7 @@ export interface MdsColumns {
   readonly column_sizes: readonly (number | null)[];
 }
 
-export function mdsColumns(settings: PackingSettings, facts: PlanFacts): MdsColumns {
+function mdsColumns(settings: Pick<MdsSettings, 'labelType'>, facts: PlanFacts): MdsColumns {
   const names = [...facts.columns, KEY_COLUMN].sort();
   const encodings = names.map((name) => encodingOf(name, settings));
   return {
@@ -43,7 +48,7 @@ export function mdsColumns(settings: PackingSettings, facts: PlanFacts): MdsColu
 }
 
 /** What every shard and index.json say of the format; keys sorted as the reference writer does. */
-export function mdsConfig(settings: PackingSettings, facts: PlanFacts) {
+export function mdsConfig(settings: MdsSettings, facts: PlanFacts) {
   const { column_names, column_encodings, column_sizes } = mdsColumns(settings, facts);
   return {
     column_encodings,
@@ -52,7 +57,7 @@ export function mdsConfig(settings: PackingSettings, facts: PlanFacts) {
     compression: null,
     format: 'mds',
     hashes: [],
-    size_limit: settings.shardMegabytes * 1e6,
+    size_limit: Math.round(settings.shardMegabytes * 1e6),
     version: 2,
   };
 }
