@@ -4,7 +4,12 @@
  */
 import nodeModule from 'node:module';
 import type { Sharp, default as SharpDefault } from 'sharp';
-import { DEFAULT_QUALITY, type ImageEngine, type PreparedImage } from '../core/packing/preparing.ts';
+import {
+  DEFAULT_QUALITY,
+  type ImageEngine,
+  type PreparedImage,
+  staysInBounds,
+} from '../core/packing/preparing.ts';
 import type { ImageSettings } from '../core/pipeline/packing-parts.ts';
 import { prepareMask } from './mask-engine.ts';
 
@@ -71,8 +76,12 @@ async function prepare(
     const limit = Math.floor(settings.mostMegapixels * 1e6);
     /** Warnings of a decoder mean guessed pixels: such an image is damaged. The first frame stands for an animation. */
     const open = { limitInputPixels: limit, failOn: 'warning', pages: 1, sequentialRead: true } as const;
-    const { width, height } = await sharp(source, { ...open, limitInputPixels: false }).metadata();
-    if (width * height > limit) return { kind: 'rejected', reason: 'imageTooManyPixels' };
+    const { width, height, autoOrient } = await sharp(source, {
+      ...open,
+      limitInputPixels: false,
+    }).metadata();
+    if (width * height > limit || !staysInBounds(autoOrient, settings))
+      return { kind: 'rejected', reason: 'imageTooManyPixels' };
     const image = encoded(resized(sharp(source, open).autoOrient(), settings), settings);
     return { kind: 'prepared', bytes: await image.toBuffer() };
   } catch (error: unknown) {

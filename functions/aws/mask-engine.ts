@@ -1,7 +1,7 @@
 /** Masks of images that are prepared: resized like them, but no pixel gets a value that the mask does not have. */
 import type { Sharp, default as SharpDefault } from 'sharp';
 import { type Geometry, sampleMask } from '../core/packing/mask-sampling.ts';
-import type { PreparedImage } from '../core/packing/preparing.ts';
+import { type PreparedImage, staysInBounds } from '../core/packing/preparing.ts';
 import type { ImageSettings } from '../core/pipeline/packing-parts.ts';
 import { type Indexed, readIndexed, withPalette } from './png-palette.ts';
 
@@ -26,7 +26,8 @@ export async function prepareMask(
   // A colour profile would change the numbers.
   const open = { limitInputPixels: limit, failOn: 'warning', ignoreIcc: true } as const;
   const { width, height, space } = await sharp(bytes, { ...open, limitInputPixels: false }).metadata();
-  if (width * height > limit) return { kind: 'rejected', reason: 'imageTooManyPixels' };
+  if (width * height > limit || !staysInBounds({ width, height }, settings))
+    return { kind: 'rejected', reason: 'imageTooManyPixels' };
   if (!isSpace(space)) return { kind: 'rejected', reason: 'imageDamaged' };
   const depth = SPACES[space] === 2 ? 'ushort' : 'uchar';
   const decoded = await sharp(bytes, open)
@@ -47,11 +48,15 @@ export async function prepareMask(
     .toColourspace(space)
     .png({ compressionLevel: 6, adaptiveFiltering: false, palette: false, progressive: false })
     .toBuffer();
-  return { kind: 'prepared', bytes: finished(png, indexed) };
+  return { kind: 'prepared', bytes: indexed === undefined ? png : await indexedAgain(png, indexed, sharp) };
 }
 
-const finished = (png: Buffer, indexed: Indexed | undefined): Buffer =>
-  indexed === undefined ? png : withPalette(png, indexed.palette);
+/** Nobody has looked at the palette so far: with one that is missing or damaged the result is no PNG, and decoding it fails. */
+async function indexedAgain(png: Buffer, { palette }: Indexed, sharp: typeof SharpDefault): Promise<Buffer> {
+  const finished = withPalette(png, palette);
+  await sharp(finished, { failOn: 'warning' }).raw().toBuffer();
+  return finished;
+}
 
 const wide = (bytes: Buffer): Uint16Array =>
   new Uint16Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));

@@ -71,6 +71,23 @@ function mostPixels({ maxSide, width, height }: ImageSettings): number | undefin
   return side === undefined ? undefined : side * side * 1.33;
 }
 
+interface Sides {
+  readonly width: number;
+  readonly height: number;
+}
+
+/**
+ * False for an image that would grow beyond all measure: one of 1x60,000 pixels that is to be 256 wide would be 15 million
+ * high. Every image may become as large as the largest that is taken, or as was asked for.
+ */
+export function staysInBounds({ width, height }: Sides, settings: ImageSettings): boolean {
+  const { width: wide = 0, height: high = 0, fit = 'cover', mostMegapixels } = settings;
+  const [byWidth, byHeight] = [wide / width, high / height];
+  const isFreeSide = wide === 0 || high === 0 || fit === 'outside';
+  const scale = Math.max(byWidth, byHeight);
+  return !isFreeSide || width * height * scale * scale <= Math.max(mostMegapixels * 1e6, wide * high);
+}
+
 /** Bytes a pixel of small photographs, a guess on the high side; expectedKilobytes is for those who know better. */
 function bytesPerPixel({ format, quality = DEFAULT_QUALITY }: ImageSettings): number {
   if (format === 'png') return 2;

@@ -169,6 +169,17 @@ describe('what cannot be decoded', () => {
     expect(await reasonOf(flat, { mostMegapixels: 6, maxSide: 32 })).toBe('prepared');
   });
 
+  it('is rejected when it would grow beyond all measure, however it lies', async () => {
+    const thin = await plain('#ffffff', 1, 60_000).png().toBuffer();
+    const lying = await plain('#ffffff', 60_000, 1).withMetadata({ orientation: 6 }).jpeg().toBuffer();
+    for (const image of [{ width: 256 }, { width: 256, height: 256, fit: 'outside' }])
+      for (const source of [thin, lying])
+        expect(await reasonOf(source, { ...image, format: 'png' })).toBe('imageTooManyPixels');
+    for (const fit of ['cover', 'contain', 'fill', 'inside'])
+      expect(await reasonOf(thin, { width: 64, height: 64, fit })).toBe('prepared');
+    expect(await reasonOf(lying, { height: 60_000 / 4 })).toBe('prepared');
+  });
+
   it.each([
     ['jpeg', 3],
     ['png', 13],

@@ -171,6 +171,27 @@ describe('a mask', () => {
     ).toEqual(rgba);
   });
 
+  it('with a palette that is missing or damaged is rejected, and never becomes a file that is no PNG', async () => {
+    const whole = await indexedPng(40, 40);
+    const name = whole.indexOf('PLTE');
+    const length = whole.readUInt32BE(name - 4);
+    const without = Buffer.concat([whole.subarray(0, name - 4), whole.subarray(name + 8 + length)]);
+    const flipped = Buffer.from(whole);
+    flipped.writeUInt8(whole.readUInt8(name + 5) ^ 1, name + 5);
+    for (const damaged of [without, flipped])
+      expect(await prepare(damaged, settings({ maxSide: 20 }), 'mask')).toEqual({
+        kind: 'rejected',
+        reason: 'imageDamaged',
+      });
+    expect(await prepare(whole, settings({ maxSide: 20 }), 'mask')).toMatchObject({ kind: 'prepared' });
+  });
+
+  it('of one column is not made millions of pixels high by the width that is wanted', async () => {
+    const reason = 'imageTooManyPixels';
+    const thin = await greyPng(1, 3_000);
+    expect(await prepare(thin, settings({ width: 256 }), 'mask')).toMatchObject({ reason });
+  });
+
   it('must be a PNG, since the other formats have guessed its pixels, and a whole one', async () => {
     const jpeg = await sharp(await greyPng(20, 20))
       .jpeg()
