@@ -1,11 +1,12 @@
 /** Prepares the images of a shard whose layout is written before its first sample, so that their sizes are known. */
 import { FetchWindow, piecesOf } from './fetch-window.ts';
 import { type Preparations, preparedOf } from './preparations.ts';
+import { LARGEST_SOURCE_BYTES } from './preparing.ts';
 import type { PlannedMember } from './records.ts';
 import type { LaidSample } from './sample-layout.ts';
 import type { PackDeps } from './shard-job.ts';
 
-/** What changed or vanished is left for the build to find. */
+/** What changed or vanished is left for the build to find, and so is what is too large to be prepared: it is never read. */
 export async function measureImages(
   { store, window: limits, slots }: Pick<PackDeps, 'store' | 'window' | 'slots'>,
   samples: readonly LaidSample[],
@@ -13,7 +14,8 @@ export async function measureImages(
 ): Promise<void> {
   const members: PlannedMember[] = [];
   for (const laid of samples)
-    for (const member of preparedOf(laid)) if (laid.sample.repeat === 0) members.push(member);
+    for (const member of preparedOf(laid))
+      if (laid.sample.repeat === 0 && member.size <= LARGEST_SOURCE_BYTES) members.push(member);
   const window = new FetchWindow(store, members, limits, slots);
   try {
     for (const member of members) {

@@ -97,6 +97,27 @@ describe('preparing images', () => {
     expect(memberLines(store).map(({ name }) => name)).toEqual(['a.cls', 'a.jpg', 'a.json', 'a.seg.png']);
   });
 
+  it.each(FORMATS)('rejects one of many gigabytes for %s without reading it', async (format) => {
+    const store = filled(3);
+    const huge = `${incoming}0/huge.png`;
+    store.seed(huge, pictures[0] ?? '');
+    const listPage = store.listPage.bind(store);
+    store.listPage = async (prefix, options) => {
+      const page = await listPage(prefix, options);
+      return {
+        ...page,
+        objects: page.objects.map((one) => (one.key === huge ? { ...one, size: 5e9 } : one)),
+      };
+    };
+    const get = store.get.bind(store);
+    store.get = (key, options) =>
+      key === huge ? Promise.reject(new Error('it was read')) : get(key, options);
+    expect(await packAll(store, packing({ format }))).toMatchObject({
+      samples: 3,
+      rejections: { byReason: { tooLarge: 1 } },
+    });
+  });
+
   const masked = async (format: 'webdataset' | 'tfrecord' | 'mds') => {
     const store = new MemoryBlobStore();
     const classes = Buffer.from(Array.from({ length: 40 * 30 }, (_, at) => (at % 40 < 20 ? 3 : 200)));
