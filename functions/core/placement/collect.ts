@@ -142,14 +142,13 @@ async function samplesOf(
   for (const { instanceType, zoneId, hourlyUsd, basis } of taken(`Spot prices${there}`, spot, given.notes))
     if (basis === 'asked') draft(familyOf(instanceType), zoneId).spotUsd[instanceType] = hourlyUsd;
   const listed = taken(`On-Demand prices${there}`, onDemand, given.notes);
-  const at = new Date(
-    Math.floor(clock.now().getTime() / STEP_MILLISECONDS) * STEP_MILLISECONDS,
-  ).toISOString();
+  const now = clock.now();
+  const at = new Date(Math.floor(now.getTime() / STEP_MILLISECONDS) * STEP_MILLISECONDS).toISOString();
   return [...drafts].map(([key, values]) => {
     const [family = '', zoneId = ''] = key.split(' ');
     for (const { instanceType, hourlyUsd } of listed)
       if (familyOf(instanceType) === family) values.onDemandUsd[instanceType] = hourlyUsd;
-    return { family, zoneId, zoneName: names.get(zoneId), at, ...values };
+    return { family, zoneId, zoneName: names.get(zoneId), at, readAt: now.toISOString(), ...values };
   });
 }
 

@@ -41,8 +41,11 @@ export async function samplesFor(
     .toSorted((a, b) => b.at.localeCompare(a.at));
 }
 
-const ageSeconds = ({ at }: MarketSample, now: Date): number =>
-  Math.max(0, (now.getTime() - Date.parse(at)) / 1_000);
+/** Not the start of the schedule's step that it is kept under: a sample of this moment would be minutes old. */
+const readAtOf = ({ readAt, at }: MarketSample): string => readAt ?? at;
+
+const ageSeconds = (sample: MarketSample, now: Date): number =>
+  Math.max(0, (now.getTime() - Date.parse(readAtOf(sample))) / 1_000);
 
 /** The newest score of each zone for each gang, no older than a day. */
 function keptScores(
@@ -116,7 +119,7 @@ export function refreshedBy(
   view: MarketView,
   question: MemoryQuestion & { readonly readAt: string },
 ): MarketView {
-  const since = samples.filter(({ at }) => at >= question.readAt);
+  const since = samples.filter((sample) => readAtOf(sample) >= question.readAt);
   const age = Math.max(0, (question.now.getTime() - Date.parse(question.readAt)) / 1_000);
   const scores = keptScores(since, question);
   const prices = keptPrices(since, typesOf(question.compute, question.hardware));

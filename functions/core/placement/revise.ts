@@ -12,7 +12,8 @@ import { spotToAsk } from './choose.ts';
 import { safeWorkOf } from './gang-cost.ts';
 import type { Candidate } from './pools.ts';
 import { unitUsd } from './pools.ts';
-import { type PlacementInput, type Situation, situationOf } from './situation.ts';
+import { type PlacementInput, type Situation, situationOf, withWorkDone } from './situation.ts';
+import { restartSecondsOn } from './work.ts';
 
 export interface RunningCampaign {
   readonly attempt: AttemptRecord;
@@ -31,6 +32,28 @@ const LEAST_CHANCE = 0.5;
 const MOST_UNSAVED_SECONDS = 3_600;
 
 export function revise(campaign: RunningCampaign): StopReason {
+  const standing = standingOf(campaign);
+  if (standing === undefined) return undefined;
+  return campaign.attempt.placement.pool.market === 'spot'
+    ? tooSlow(standing)
+    : cheaperOnSpot(campaign, standing);
+}
+
+/** Whether a run on demand is asked about at all: if not, no news of Spot would move it. */
+export function mayMoveToSpot(campaign: RunningCampaign): boolean {
+  if (campaign.attempt.placement.pool.market === 'spot') return false;
+  const standing = standingOf(campaign);
+  return standing !== undefined && canMove(campaign, standing);
+}
+
+/** Where the campaign stands if the job is stopped now and saves. */
+interface Standing {
+  readonly situation: Situation;
+  /** What it runs on. */
+  readonly here: Candidate;
+}
+
+function standingOf(campaign: RunningCampaign): Standing | undefined {
   const { attempt, question } = campaign;
   if (question.compute.market !== 'spot-then-on-demand') return undefined;
   const situation = situationOf(asIfEnded(campaign));
@@ -39,9 +62,8 @@ export function revise(campaign: RunningCampaign): StopReason {
       samePool(pool, attempt.placement.pool) && topology.nodes === attempt.placement.topology.nodes,
   );
   if (here === undefined || situation.work.basis !== 'measured') return undefined;
-  return attempt.placement.pool.market === 'spot'
-    ? tooSlow(campaign, situation, here)
-    : cheaperOnSpot(campaign, situation, here);
+  const unsaved = unsavedSeconds(campaign, restartSecondsOn(here.pool, situation.work));
+  return { situation: withWorkDone(situation, unsaved / here.pace.factor), here };
 }
 
 /** The question that `place` would be put if the job had just been stopped and had saved. */
@@ -61,24 +83,31 @@ function asIfEnded({ attempt, progress, trainingSince, now, question }: RunningC
       interruptions: 0,
     },
   };
-  return { ...question, now: now.toISOString(), attempts: [...question.attempts, ended], progress };
+  return {
+    ...question,
+    now: now.toISOString(),
+    attempts: [...question.attempts, ended],
+    progress,
+    runningSeconds: ran,
+  };
 }
 
-/** Work since the checkpoint, which a stop saves. */
-const unsavedSeconds = ({ progress, trainingSince, now }: RunningCampaign): number => {
-  const since = Math.max(Date.parse(progress.updatedAt), trainingSince.getTime());
+/** Work since the checkpoint, which a stop saves; without a checkpoint of its own it began with a start. */
+function unsavedSeconds({ progress, trainingSince, now }: RunningCampaign, restartSeconds: number): number {
+  const savedAt = Date.parse(progress.updatedAt);
+  const begun = trainingSince.getTime();
+  const since = savedAt > begun ? savedAt : begun + restartSeconds * 1_000;
   return Math.min(MOST_UNSAVED_SECONDS, Math.max(0, now.getTime() - since) / 1_000);
-};
+}
 
 /**
  * While work goes as fast as believed slack does not shrink. When it has shrunk so far that after the next look an
  * On-Demand start could not end in time any more, a loss could not be borne: it changes now, while it can.
  */
-function tooSlow(campaign: RunningCampaign, situation: Situation, here: Candidate): StopReason {
-  const { work, slackSeconds, marginSeconds } = situation;
-  const unsaved = unsavedSeconds(campaign);
-  const left = safeWorkOf(here, work) - unsaved;
-  const slack = slackSeconds + unsaved - SAVE_SECONDS;
+function tooSlow({ situation, here }: Standing): StopReason {
+  const { work, marginSeconds } = situation;
+  const left = safeWorkOf(here, work);
+  const slack = situation.slackSeconds - SAVE_SECONDS;
   // Too late for On-Demand, or nearly done: going on is the best there is.
   if (slack < 0 || left <= work.restartSeconds + SAVE_SECONDS) return undefined;
   if (slack > Math.min(NEXT_LOOK_SECONDS, marginSeconds)) return undefined;
@@ -86,23 +115,25 @@ function tooSlow(campaign: RunningCampaign, situation: Situation, here: Candidat
   return { cause: 'deadline', why };
 }
 
+function canMove({ question }: RunningCampaign, { situation }: Standing): boolean {
+  const { work, slackSeconds, marginSeconds } = situation;
+  if (question.attempts.length + 2 >= question.limits.attempts) return false;
+  if (slackSeconds - work.restartSeconds - marginSeconds < SAVE_SECONDS) return false;
+  // Nearly done: ticks are too coarse to tell what a move would save.
+  return work.workSeconds > 2 * (work.restartSeconds + SAVE_SECONDS);
+}
+
 /**
  * By the same values as the choice of an attempt: asking for Spot now, the save and both starts included, against going on
  * here until Spot is seen to be back another time.
  */
-function cheaperOnSpot(campaign: RunningCampaign, situation: Situation, here: Candidate): StopReason {
-  const { question } = campaign;
-  const { work, slackSeconds, marginSeconds } = situation;
-  if (question.attempts.length + 2 >= question.limits.attempts) return undefined;
-  if (slackSeconds - work.restartSeconds - marginSeconds < SAVE_SECONDS) return undefined;
-  const unsaved = unsavedSeconds(campaign) / here.pace.factor;
-  const saved = { ...situation, work: { ...work, workSeconds: Math.max(0, work.workSeconds - unsaved) } };
-  // Nearly done: ticks are too coarse to tell what a move would save.
-  if (saved.work.workSeconds <= 2 * (work.restartSeconds + SAVE_SECONDS)) return undefined;
-  const there = spotToAsk(saved);
+function cheaperOnSpot(campaign: RunningCampaign, standing: Standing): StopReason {
+  if (!canMove(campaign, standing)) return undefined;
+  const { situation, here } = standing;
+  const there = spotToAsk(situation);
   if (there === undefined || there.outlook.chanceUp < LEAST_CHANCE) return undefined;
   const { candidate, outlook } = there;
-  const { plan, hourlyUsd } = fallbackOf(here, unitUsd(candidate, candidate.hourlyUsd), saved);
+  const { plan, hourlyUsd } = fallbackOf(here, unitUsd(candidate, candidate.hourlyUsd), situation);
   if (plan === undefined) return undefined;
   const { ask, onDemand } = plan.expectedUsd(outlook.belief, ON_DEMAND);
   const movedUsd = ask + (hourlyUsd * SAVE_SECONDS) / 3_600;

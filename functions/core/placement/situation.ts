@@ -38,12 +38,14 @@ export interface PlacementInput {
   readonly sightings?: readonly Sighting[] | undefined;
   /** What was read of EC2 of the types in question, where it is not what the snapshot says. */
   readonly hardware?: readonly ReadFacts[] | undefined;
+  /** Of an attempt that is asked about while it runs: since when it has been training, which no outcome says yet. */
+  readonly runningSeconds?: number | undefined;
 }
 
 /** What a decision is stored with, beside what the run and its attempts hold: with both it can be put again exactly. */
 export type StoredQuestion = Omit<
   PlacementInput,
-  'compute' | 'limits' | 'training' | 'attempts' | 'progress' | 'sightings'
+  'compute' | 'limits' | 'training' | 'attempts' | 'progress' | 'sightings' | 'runningSeconds'
 >;
 
 export const storedPart = (input: PlacementInput): StoredQuestion => ({
@@ -130,6 +132,16 @@ export function situationOf(input: PlacementInput): Situation {
   };
 }
 
+/** The same moment with so many seconds of the reference's work more proven. */
+export function withWorkDone(situation: Situation, seconds: number): Situation {
+  const { candidates, input, marginSeconds, nowMilliseconds } = situation;
+  const workSeconds = Math.max(0, situation.work.workSeconds - seconds);
+  const work = { ...situation.work, workSeconds };
+  const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
+  const base = { work, secondsLeft, marginSeconds };
+  return { ...situation, ...base, ...fallbacksOf(candidates, base) };
+}
+
 /** Without any end in sight a plan looks so many times the work ahead. */
 const OPEN_WORKS = 3;
 
@@ -138,7 +150,7 @@ const OPEN_WORKS = 3;
  * stands still while the run trains and comes nearer while it waits.
  */
 function secondsLeftOf(
-  { limits, closedAt, attempts }: PlacementInput,
+  { limits, closedAt, attempts, runningSeconds = 0 }: PlacementInput,
   given: {
     readonly work: WorkEstimate;
     readonly marginSeconds: number;
@@ -149,7 +161,10 @@ function secondsLeftOf(
   const elapsed = (given.nowMilliseconds - Date.parse(closedAt)) / 1_000;
   const deadlineHours = deadlineHoursOf(limits);
   const untilDeadline = deadlineHours === undefined ? [] : [deadlineHours * 3_600 - elapsed];
-  const trained = attempts.reduce((sum, { outcome }) => sum + (outcome?.trainingSeconds ?? 0), 0);
+  const trained = attempts.reduce(
+    (sum, { outcome }) => sum + (outcome?.trainingSeconds ?? 0),
+    runningSeconds,
+  );
   const patience =
     limits.patienceHours === undefined
       ? []

@@ -100,6 +100,7 @@ describe('collect-scores', () => {
       zoneId: 'use1-az1',
       zoneName: 'us-east-11',
       at: AT,
+      readAt: AT,
       scores: { [KEY]: 6 },
       spotUsd: { 'g5.xlarge': 0.4 },
       onDemandUsd: { 'g5.xlarge': 1.25 },

@@ -73,6 +73,19 @@ describe('kept scores and prices', () => {
     ]);
   });
 
+  it('are as old as the look that read them, not as the step of the schedule that they are kept under', async () => {
+    const runs = memoryRunStore();
+    await runs.putSample({ ...sample('use1-az1', hoursLater(1), 9), readAt: hoursLater(1.2) });
+    const samples = await samplesFor(runs, asked(1.25));
+    expect(filledFrom(samples, silent, asked(1.25)).scores).toEqual([
+      { zoneId: 'use1-az1', score: 9, nodes: 2, ageSeconds: 180 },
+    ]);
+    const stored = market({ scores: [{ zoneId: 'use1-az1', score: 5, nodes: 2 }] });
+    expect(refreshedBy(samples, stored, { ...asked(1.25), readAt: hoursLater(1.1) }).scores).toMatchObject([
+      { score: 9 },
+    ]);
+  });
+
   it('decide a placement when the questions of the day are used up', async () => {
     const runs = await remembering();
     const declaration = declarationOf('digits', { compute: { instanceTypes: TYPES, nodes: 2, vpc } });

@@ -18,15 +18,17 @@ interface Given {
   /** Of 100 steps, after so many hours of training. */
   readonly steps?: number;
   readonly hours?: number;
+  /** Since the newest checkpoint. */
+  readonly unsavedHours?: number;
   readonly ask?: Partial<PlacementInput>;
 }
 
 /** Two nodes that began to train when the batch was closed, and saved a moment ago. */
-function look({ pool = ON_DEMAND, steps = 20, hours = 2, ask = {} }: Given = {}) {
-  const now = new Date(hoursLater(hours));
+function look({ pool = ON_DEMAND, steps = 20, hours = 2, unsavedHours = 0, ask = {} }: Given = {}) {
+  const now = new Date(hoursLater(hours + unsavedHours));
   return revise({
     attempt: { ...attempt(1, pool, { kind: 'completed' }), outcome: undefined },
-    progress: { ...progress(steps, hours * HOUR), updatedAt: now.toISOString() },
+    progress: { ...progress(steps, hours * HOUR), updatedAt: hoursLater(hours) },
     trainingSince: new Date(hoursLater(0)),
     now,
     question: question({ market: scores(9), compute: ONE_TYPE, ...ask }),
@@ -58,6 +60,18 @@ describe('an On-Demand attempt that runs', () => {
     expect(look({ ask: { limits } })).toBeUndefined();
   });
 
+  it('is moved with as much slack shortly before a save as right after one: what was done since is saved', () => {
+    const limits = { ...question().limits, deadlineHours: 11 };
+    expect(look({ ask: { limits } })?.cause).toBe('spot');
+    // Half an hour of slack is left beside start and margin; without the unsaved work it would look used up.
+    expect(look({ unsavedHours: 0.75, ask: { limits } })?.cause).toBe('spot');
+  });
+
+  it('has its hours not counted as waiting where patience is what runs out', () => {
+    const limits = { ...question().limits, deadlineHours: undefined, patienceHours: 1.5 };
+    expect(look({ ask: { limits } })?.cause).toBe('spot');
+  });
+
   it('stays where the pipeline wants no Spot', () => {
     const compute = { ...ONE_TYPE, market: 'on-demand' as const };
     expect(look({ ask: { compute } })).toBeUndefined();
@@ -79,6 +93,11 @@ describe('a Spot attempt that runs', () => {
     const change = late(10 + 1 / 6);
     expect(change?.cause).toBe('deadline');
     expect(change?.why).toMatch(/8\.0 h of work are left/);
+  });
+
+  it('is left alone however long it has trained where patience is what runs out', () => {
+    const limits = { ...question().limits, deadlineHours: undefined, patienceHours: 2.05 };
+    expect(look({ pool: SPOT, ask: { limits } })).toBeUndefined();
   });
 
   it('goes on when it is too late for a change, or nearly done', () => {
