@@ -19,6 +19,8 @@ export interface Balance {
 export const MOST_CLASSES = 10_000;
 /** Beyond this many copies a class has too few samples to learn from, and shards would hold little else. */
 export const MOST_COPIES = 1_000;
+/** All together: ten thousand classes beside a large one would be billions, which no memory holds and nobody reads. */
+const MOST_COPIES_IN_ALL = 10_000_000;
 
 function membersOf(samples: ClassedSamples): Map<string, number[]> {
   const classes = new Map<string, number[]>();
@@ -45,17 +47,29 @@ function shuffled(members: readonly number[], seed: string): number[] {
   return order;
 }
 
+const copiesFor = (size: number, target: number): number =>
+  Math.min(Math.max(0, target - size), size * MOST_COPIES);
+
+function refuseTooMany(sizes: readonly number[], target: number): void {
+  const copies = sizes.reduce((sum, size) => sum + copiesFor(size, target), 0);
+  if (copies > MOST_COPIES_IN_ALL)
+    throw new ConfigurationError(
+      `packing.balance is "over", which would make ${copies} copies so that ${sizes.length} classes have ${target} samples each, and ${MOST_COPIES_IN_ALL} is the most: write under, or leave it out`,
+    );
+}
+
 export function balance(samples: ClassedSamples, mode: 'over' | 'under', seed: string): Balance {
   const classes = membersOf(samples);
   const sizes = [...classes.values()].map(({ length }) => length);
   const target = sizes.reduce((a, b) => (mode === 'over' ? Math.max(a, b) : Math.min(a, b)), sizes[0] ?? 0);
+  refuseTooMany(sizes, target);
   const copies: number[] = [];
   const leftOut = new Set<number>();
   const counts: [string, { samples: number; dealt: number }][] = [];
   for (const [name, members] of classes) {
     const order = shuffled(members, `${seed}/balance/${name}`);
     for (const ordinal of order.slice(target)) leftOut.add(ordinal);
-    const missing = Math.min(Math.max(0, target - members.length), members.length * MOST_COPIES);
+    const missing = copiesFor(members.length, target);
     for (let copy = 0; copy < missing; copy += 1) copies.push(order[copy % order.length] ?? 0);
     counts.push([name, { samples: members.length, dealt: Math.min(members.length, target) + missing }]);
   }

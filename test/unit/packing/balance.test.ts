@@ -59,6 +59,17 @@ describe('balance', () => {
     expect(Math.max(...times) - Math.min(...times)).toBeLessThanOrEqual(1);
     expect(of(1).classes['small']).toEqual({ samples: 1, dealt: 1 + MOST_COPIES });
   });
+
+  it('refuses to make more copies than memory holds, and says how many there would be', () => {
+    const classOf = (at: number): string => (at < 20_000 ? 'large' : `small ${at % 2_000}`);
+    expect(() => balance({ count: 40_000, classOf }, 'over', 's')).toThrow(
+      /would make 20000000 copies so that 2001 classes have 20000 samples each, .*: write under/,
+    );
+    expect(balance({ count: 40_000, classOf }, 'under', 's').classes['large']).toEqual({
+      samples: 20_000,
+      dealt: 10,
+    });
+  });
 });
 
 function filled(): MemoryBlobStore {
