@@ -7,9 +7,8 @@ import { finishedShard } from './decide-shard.ts';
 import { deletePacked } from './delete-packed.ts';
 import { formatOf } from './formats/formats.ts';
 import { type Places, places } from './places.ts';
-
 import { type BlobStore, joinChunks } from './port.ts';
-import { type Manifest, type MemberLine, type Plan, type ShardRecord } from './records.ts';
+import type { Manifest, MemberLine, Plan, ShardRecord } from './records.ts';
 import { readSealed } from './sealed-arrivals.ts';
 import { shapeOf } from './shape.ts';
 import { preparedIn } from './shard-members.ts';
@@ -162,10 +161,10 @@ interface Observing {
 }
 
 /** Counts classes and makes the shards' indexes while the member lists go by. */
-const observerOf =
-  (shards: Manifest['shards'], { classes, indexOf, write }: Observing) =>
-  ({ name }: ShardRecord): MemberObserver => {
-    const shard = shards.find((one) => one.name === name);
+const observerOf = (shards: Manifest['shards'], { classes, indexOf, write }: Observing) => {
+  const byName = new Map(shards.map((shard) => [shard.name, shard]));
+  return ({ name }: ShardRecord): MemberObserver => {
+    const shard = byName.get(name);
     const index = shard && indexOf(shard);
     const see = (line: MemberLine): void => {
       classes.add(line);
@@ -173,6 +172,7 @@ const observerOf =
     };
     return { see, end: () => write(index?.file()) };
   };
+};
 
 /** The list of rows that were of no use becomes a part of the generation. */
 async function sealAnnotations(
