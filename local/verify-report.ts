@@ -97,13 +97,14 @@ async function verifyOne(store: BlobStore, manifest: Manifest): Promise<number> 
   }
   const report = await verifyGeneration(store, manifest);
   const { shards, members, bytes, problems } = report;
-  const verdict = problems.length === 0 ? 'whole' : `${problems.length} PROBLEMS`;
+  const verdict =
+    problems.length === 0 ? 'whole' : `${problems.length} PROBLEM${problems.length === 1 ? '' : 'S'}`;
   process.stdout.write(
     `${generation}: ${verdict}; ${plural(shards, 'shard')}, ${plural(members, 'member')}, ${bytes} bytes read\n`,
   );
   for (const line of describe(manifest, report)) process.stdout.write(`  ${line}\n`);
   for (const problem of problems.slice(0, PROBLEMS_SHOWN)) process.stdout.write(`  ✗ ${problem}\n`);
   const more = problems.length - PROBLEMS_SHOWN;
-  if (more > 0) process.stdout.write(`  ✗ and ${more} more problems\n`);
+  if (more > 0) process.stdout.write(`  ✗ and ${plural(more, 'more problem')}\n`);
   return problems.length;
 }

@@ -49,6 +49,13 @@ describe('the report of a verified generation', () => {
     expect(text).toMatch(/class "dog": 12 arrived, 12 dealt, 12 in shards/);
   });
 
+  it('counts one problem as one', async () => {
+    const store = filled({ cat: 4 });
+    await packAll(store, settings());
+    store.objects.delete(`${layout.generation(PIPELINE, RUN)}wids.json`);
+    expect(await said(store)).toMatchObject({ code: 1, text: expect.stringMatching(/: 1 PROBLEM; /) });
+  });
+
   it('tells what an under-sampled class gave up', async () => {
     const store = filled({ cat: 4, dog: 12 });
     await packAll(store, settings({ balance: 'under' }));
