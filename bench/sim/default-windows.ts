@@ -1,7 +1,9 @@
 /** Windows over every trace of a folder, for when no file of windows is given. */
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { readTrace } from './traces.ts';
+import { UsageError } from '../../local/command-line.ts';
+import { firstOf } from './json-file.ts';
+import { readTrace, traceProblems } from './traces.ts';
 import type { Window } from './windows.ts';
 
 export interface CutOptions {
@@ -17,10 +19,15 @@ export interface CutOptions {
   readonly multiZone: boolean;
 }
 
+/** @throws UsageError when there is no trace, or with every problem of those that cannot be read */
 export function cutWindows(folder: string, options: CutOptions): Window[] {
   const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.json'))
     .toSorted();
+  if (paths.length === 0)
+    throw new UsageError([`there is no trace under ${folder}: name the folder that holds the .json files`]);
+  const problems = traceProblems(folder, paths);
+  if (problems.length > 0) throw new UsageError(firstOf(problems));
   return groupsOf(folder, paths, options.multiZone).flatMap((group) => windowsOf(folder, group, options));
 }
 

@@ -2,15 +2,17 @@
  * npm run sim -- --traces DIR: replays policies on traces of Spot capacity beside the clairvoyant optimum.
  * Costs are of the whole gang at the window's prices; several zones are billed honestly, a move is a new start.
  */
-import { existsSync, writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import path from 'node:path';
 import * as z from 'zod';
 import { readCommandLine, runCommand, UsageError } from '../../local/command-line.ts';
 import { cutWindows } from './default-windows.ts';
+import { readWindows } from './listed-windows.ts';
 import { chosenPolicies, POLICY_NAMES } from './policies.ts';
 import { drawTimeline, summarise } from './rate.ts';
 import { rateWindows } from './shares.ts';
-import { openWindow, readWindows, type Window } from './windows.ts';
+import { openWindow, type Window } from './windows.ts';
 import { simulate } from './world.ts';
 
 const HELP = `npm run sim -- --traces DIR [options]
@@ -27,6 +29,8 @@ const above0 = z.coerce.number('give a number above 0').positive('give a number 
 const whole = z.coerce.number('give 1, 2, 3, ...').int('give 1, 2, 3, ...').min(1, 'give 1, 2, 3, ...');
 const list = z.string().transform((text) => text.split(','));
 const hours = z.coerce.number<string>('give hours, as in 0.05,0.2').min(0, 'give hours, as in 0.05,0.2');
+const later = z.coerce.number<string>('give hours, as in 52,70').positive('give hours, as in 52,70');
+const isFolder = (name: string): boolean => statSync(name, { throwIfNoEntry: false })?.isDirectory() === true;
 
 const words = {
   options: {
@@ -48,10 +52,10 @@ const words = {
   schema: z.object({
     traces: z
       .string('name the folder of the traces')
-      .refine(existsSync, 'there is no such folder: name the one that holds the traces'),
+      .refine(isFolder, 'there is no such folder: name the one that holds the traces'),
     windows: z.string().optional(),
     work: above0,
-    deadline: list.pipe(z.array(hours)),
+    deadline: list.pipe(z.array(later)),
     restart: list.pipe(z.array(hours)),
     'on-demand': above0,
     spot: above0,
@@ -59,7 +63,14 @@ const words = {
     every: above0,
     'multi-zone': z.boolean(),
     policies: list.pipe(z.array(z.enum(POLICY_NAMES, `choose from ${POLICY_NAMES.join(', ')}`))),
-    json: z.string().optional(),
+    // Found out now and not when all has been replayed.
+    json: z
+      .string()
+      .refine(
+        (file) => isFolder(path.dirname(file)) && !isFolder(file),
+        'name a file in a folder that there is',
+      )
+      .optional(),
     timeline: z.string().optional(),
     threads: whole.optional(),
   }),
@@ -76,7 +87,7 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 function windowsOf(chosen: Chosen): readonly Window[] {
-  if (chosen.windows !== undefined) return readWindows(chosen.windows);
+  if (chosen.windows !== undefined) return readWindows(chosen.traces, chosen.windows);
   const windows = cutWindows(chosen.traces, {
     workHours: chosen.work,
     deadlineHours: chosen.deadline,
@@ -89,7 +100,9 @@ function windowsOf(chosen: Chosen): readonly Window[] {
   });
   if (windows.length > 0) return windows;
   throw new UsageError([
-    `no trace under ${chosen.traces} is long enough for such a window: give a shorter --deadline`,
+    chosen['multi-zone']
+      ? `no folder under ${chosen.traces} holds several traces of one tick and length that are long enough for such a window: give a shorter --deadline, or leave out --multi-zone`
+      : `no trace under ${chosen.traces} is long enough for such a window: give a shorter --deadline`,
   ]);
 }
 
@@ -125,11 +138,11 @@ async function rateAll(chosen: Chosen, windows: readonly Window[]): Promise<void
   for (const policy of policies) {
     const { meanUsd, mean, median, p95, worst, late } = summarise(policy, rows, deadlines);
     const cells = [
-      meanUsd.toFixed(2),
-      mean.toFixed(4),
-      median.toFixed(4),
-      p95.toFixed(4),
-      worst.toFixed(3),
+      shown(meanUsd, 2),
+      shown(mean, 4),
+      shown(median, 4),
+      shown(p95, 4),
+      shown(worst, 3),
       String(late),
     ];
     console.log(`${policy.padEnd(18)}${cells.map((cell) => cell.padStart(10)).join('')}`);
@@ -138,5 +151,9 @@ async function rateAll(chosen: Chosen, windows: readonly Window[]): Promise<void
   if (hopeless > 0) console.log(`${hopeless} windows that no schedule can meet are left out of the figures`);
   if (chosen.json !== undefined) writeFileSync(chosen.json, `${JSON.stringify(rows)}\n`);
 }
+
+/** Where no window can be met there is nothing to be a mean of. */
+const shown = (figure: number, digits: number): string =>
+  Number.isFinite(figure) ? figure.toFixed(digits) : '-';
 
 await runCommand(HELP, main);

@@ -1,6 +1,6 @@
 /**
  * The least that any schedule could have cost that ends by the deadline and knows the whole trace: an exact backward
- * recursion over ticks, on the lattice of work left that the tick, the restart and the work have in common.
+ * recursion over ticks, on the lattice of work left that the tick and the restart have in common.
  * State: what runs, in which zone. A start is one step over all ticks that it owes time in: who knows the trace begins
  * none that it would leave before it has brought anything, since to wait instead costs less.
  */
@@ -39,37 +39,73 @@ interface Lattice {
   /** That a start owes time in, and never less than one. */
   readonly startTicks: number;
   bandAt(tick: number): Band;
-  /** Cells of work that running from this tick for so many brings, of which a start takes so many seconds. */
-  gain(tick: number, ticks: number, startSeconds: number): number;
+  /** Cells of work that running from this tick for so many brings, those of a start less. */
+  gain(tick: number, ticks: number, starts: boolean): number;
 }
 
-function latticeOf(setting: Setting): Lattice {
-  const tick = Math.round(setting.tickSeconds);
-  const restart = Math.round(setting.restartSeconds);
-  const work = Math.round(setting.workSeconds);
-  const { deadlineSeconds } = setting;
-  const unit = gcd(gcd(tick, restart), work);
-  const cells = work / unit + 1;
+/** Whole cells, each of so much work as every tick and every start are multiples of. */
+interface Counted {
+  readonly tick: number;
+  readonly restart: number;
+  readonly work: number;
+  readonly deadline: number;
+}
+
+/** What runs in whole ticks and starts does whole cells of work; so work and deadline are rounded without a change. */
+function countedIn(parts: number, setting: Setting): Counted {
+  const { tickSeconds, restartSeconds, workSeconds, deadlineSeconds } = setting;
+  // What of a restart does not fit into the parts is cut off, so that no schedule costs less than the optimum.
+  const restart = Math.floor(parts * restartSeconds + 1e-3);
+  const unit = gcd(parts * tickSeconds, restart) / parts;
+  const up = (seconds: number): number => Math.ceil(seconds / unit - 1e-6);
+  const work = up(workSeconds);
   return {
-    cells,
-    ticks: Math.ceil(deadlineSeconds / tick),
+    tick: Math.round(tickSeconds / unit),
+    restart: Math.round(restart / parts / unit),
+    work,
+    deadline: work - up(workSeconds - deadlineSeconds),
+  };
+}
+
+/** A window of more steps than these takes seconds. */
+const MOST_STEPS = 3e8;
+
+/** In parts of a second that have the restart whole, or else in the finest that are quick enough. */
+function counted(setting: Setting): Counted {
+  let finest = countedIn(1, setting);
+  for (const parts of [1, 10, 100, 1_000]) {
+    const here = countedIn(parts, setting);
+    const { tick, work, deadline } = here;
+    const steps = (deadline - work) * (deadline / tick) * (2 + setting.spotUsd.length);
+    if (steps > MOST_STEPS) break;
+    finest = here;
+    const restart = parts * setting.restartSeconds;
+    if (Math.abs(restart - Math.round(restart)) < 1e-3) break;
+  }
+  return finest;
+}
+
+function latticeOf({ tick, restart, work, deadline }: Counted): Lattice {
+  return {
+    cells: work + 1,
+    ticks: Math.ceil(deadline / tick),
     startTicks: Math.max(1, Math.ceil(restart / tick)),
     bandAt: (at) => ({
-      from: Math.max(0, cells - 1 - Math.ceil((at * tick) / unit)),
-      to: Math.max(0, Math.min(cells - 1, Math.floor((deadlineSeconds - at * tick) / unit))),
+      from: Math.max(0, work - at * tick),
+      to: Math.max(0, Math.min(work, deadline - at * tick)),
     }),
-    gain(at, ticks, startSeconds) {
-      const seconds = Math.min((at + ticks) * tick, deadlineSeconds) - at * tick - startSeconds;
-      return Math.floor(Math.max(0, seconds) / unit);
-    },
+    gain: (at, ticks, starts) =>
+      Math.max(0, Math.min((at + ticks) * tick, deadline) - at * tick - (starts ? restart : 0)),
   };
 }
 
 /** USD; Infinity when not even On-Demand from the start ends in time. */
 export function optimumUsd(setting: Setting, zones: readonly (readonly boolean[])[]): number {
-  const lattice = latticeOf(setting);
+  const inCells = counted(setting);
+  if (inCells.work + inCells.restart > inCells.deadline) return Number.POSITIVE_INFINITY;
+  const lattice = latticeOf(inCells);
   const { cells, ticks, startTicks } = lattice;
-  const tickHours = Math.round(setting.tickSeconds) / 3_600;
+  const tickHours = setting.tickSeconds / 3_600;
   const onDemandTick = setting.onDemandUsd * tickHours;
   const spots = zones.map((trace, zone) => ({
     trace,
@@ -84,14 +120,14 @@ export function optimumUsd(setting: Setting, zones: readonly (readonly boolean[]
     here.band = lattice.bandAt(tick);
     stand(here, momentAt(tick + 1));
     if (tick + startTicks <= ticks) {
-      const gain = lattice.gain(tick, startTicks, setting.restartSeconds);
+      const gain = lattice.gain(tick, startTicks, true);
       const begun = momentAt(tick + startTicks);
       lower(here, begun, begun.onDemand, { gain, usd: startTicks * onDemandTick });
       for (const [zone, { trace, tickUsd }] of spots.entries())
         if (lasts(trace, tick, startTicks))
           lower(here, begun, begun.spot[zone], { gain, usd: startTicks * tickUsd });
     }
-    const gain = lattice.gain(tick, 1, 0);
+    const gain = lattice.gain(tick, 1, false);
     const next = momentAt(tick + 1);
     stay(here, here.onDemand, next.onDemand, { gain, usd: onDemandTick });
     for (const [zone, { trace, tickUsd }] of spots.entries())

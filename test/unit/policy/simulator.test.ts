@@ -59,6 +59,21 @@ describe('the simulated market', () => {
   });
 });
 
+const LETTERS = ['I', 'S0', 'S1', 'O'] as const;
+
+/** Every schedule of six ticks over two zones, lived through. */
+function cheapestOfAll(job: Setting, zones: boolean[][]): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let code = 0; code < 4 ** 6; code += 1) {
+    const picks = Array.from({ length: 6 }, (_, t) => LETTERS[Math.floor(code / 4 ** t) % 4] ?? 'I');
+    const text = picks.map((pick) => pick[0]).join('');
+    const where = picks.map((pick) => (pick === 'S1' ? 1 : 0));
+    const outcome = simulate(scripted(text, where), job, zones);
+    if (!outcome.late && outcome.costUsd < least) least = outcome.costUsd;
+  }
+  return least;
+}
+
 describe('the clairvoyant optimum', () => {
   it('waits for Spot that will come and moves to a cheaper zone when that pays', () => {
     expect(optimumUsd(setting(), [bits('0000111100')])).toBeCloseTo(4 * 0.15, 10);
@@ -66,35 +81,19 @@ describe('the clairvoyant optimum', () => {
     expect(optimumUsd(two, [bits('1111000000'), bits('0111100000')])).toBeCloseTo(4 * 0.1, 10);
   });
 
-  it('is what trying every schedule finds', () => {
-    const small = setting({
-      workSeconds: 1_200,
-      deadlineSeconds: 3_600,
-      restartSeconds: 240,
-      spotUsd: [0.9, 1.1],
-    });
-    const letters = ['I', 'S0', 'S1', 'O'] as const;
-    const best = (zones: boolean[][]): number => {
-      let least = Number.POSITIVE_INFINITY;
-      for (let code = 0; code < 4 ** 6; code += 1) {
-        const picks = Array.from({ length: 6 }, (_, t) => letters[Math.floor(code / 4 ** t) % 4] ?? 'I');
-        const text = picks.map((pick) => pick[0]).join('');
-        const outcome = simulate(
-          scripted(
-            text,
-            picks.map((pick) => (pick === 'S1' ? 1 : 0)),
-          ),
-          small,
-          zones,
-        );
-        if (!outcome.late && outcome.costUsd < least) least = outcome.costUsd;
-      }
-      return least;
-    };
+  /** Seconds with and without a fraction; 795 s and a start are five ticks of 195 s, 795.3 s are one more. */
+  const small = [
+    { tickSeconds: 600, workSeconds: 1_200, deadlineSeconds: 3_600, restartSeconds: 240 },
+    { tickSeconds: 195, workSeconds: 795.3, deadlineSeconds: 1_170, restartSeconds: 180 },
+    { tickSeconds: 195, workSeconds: 466.45, deadlineSeconds: 1_100.7, restartSeconds: 118.8 },
+    { tickSeconds: 195, workSeconds: 334.4, deadlineSeconds: 1_170, restartSeconds: 250.2 },
+  ];
+  it.each(small)('is what trying every schedule finds: %j', (times) => {
+    const job = setting({ ...times, spotUsd: [0.9, 1.1] });
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }), (flags) => {
         const zones = [flags.slice(0, 6), flags.slice(6)];
-        expect(optimumUsd(small, zones)).toBeCloseTo(best(zones), 9);
+        expect(optimumUsd(job, zones)).toBeCloseTo(cheapestOfAll(job, zones), 9);
       }),
       { numRuns: 6 },
     );
