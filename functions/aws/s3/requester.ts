@@ -79,6 +79,8 @@ function damageOf(request: S3Request, answer: Answer): string | undefined {
 const SKEW_WORTH_MENDING_MILLISECONDS = 60_000;
 /** Credentials are asked for again after this time, which is nothing beside their lives. */
 const ASK_AGAIN_MILLISECONDS = 1_000;
+/** What is refused with credentials younger than this is not refused for their age. */
+const SURELY_FRESH_MILLISECONDS = 60_000;
 const NOTHING: readonly [] = [];
 
 const queryText = (query: readonly (readonly [string, string])[]): string =>
@@ -91,6 +93,7 @@ export class Requester {
   #staleCredentials = false;
   #secret: S3Credentials | undefined;
   #askAgainAt = 0;
+  #refreshedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: RequesterOptions) {
     this.#options = options;
@@ -135,6 +138,7 @@ export class Requester {
   async #askSecret(now: number): Promise<S3Credentials> {
     const refresh = this.#staleCredentials;
     this.#staleCredentials = false;
+    if (refresh) this.#refreshedAt = now;
     const secret = await this.#options.credentials(refresh);
     this.#secret = secret;
     this.#askAgainAt = now + ASK_AGAIN_MILLISECONDS;
@@ -166,9 +170,18 @@ export class Requester {
     const code = said?.code || `HTTP${answer.status}`;
     const whole = { ...failure, code, requestId: header(answer.headers, 'x-amz-request-id') };
     const skewed = answer.status === 403 && this.#mendClock(answer, said?.serverTime, signedAt);
-    const error = skewed ? new S3SignatureStale(whole) : classify(whole);
+    const error =
+      skewed || (said === undefined && this.#mayHaveExpired(answer, signedAt))
+        ? new S3SignatureStale(whole)
+        : classify(whole);
     if (error instanceof S3SignatureStale) this.#staleCredentials = true;
     throw error;
+  }
+
+  /** An answer to HEAD has no body that would say why: credentials that ran out are asked for again, once. */
+  #mayHaveExpired({ status }: Answer, signedAt: number): boolean {
+    const age = signedAt - this.#refreshedAt;
+    return (status === 400 || status === 403) && (age < 0 || age > SURELY_FRESH_MILLISECONDS);
   }
 
   /** Takes the service's clock for ours when the request was signed far from it. True when it was. */

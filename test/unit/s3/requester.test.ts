@@ -100,4 +100,20 @@ describe('a request', () => {
     await world.requester.send(GET);
     expect(world.refreshed).toEqual([false, true]);
   });
+
+  const HEAD: S3Request = { operation: 'HeadObject', method: 'HEAD', key: 'k', accept: [200, 404] };
+
+  it.each([400, 403])('for a head does so once on a %d, since no body says why', async (status) => {
+    const world = scripted([{ status }, { status: 200 }]);
+    expect((await world.requester.send(HEAD)).status).toBe(200);
+    expect(world.refreshed).toEqual([false, true]);
+  });
+
+  it('for a head is refused for good when new credentials are of no use', async () => {
+    const world = scripted([{ status: 403 }, { status: 403 }]);
+    await expect(world.requester.send(HEAD)).rejects.toBeInstanceOf(S3Refused);
+    await expect(world.requester.send(HEAD)).resolves.toMatchObject({ status: 200 });
+    expect(world.refreshed).toEqual([false, true]);
+    expect(world.sent).toHaveLength(3);
+  });
 });
