@@ -11,6 +11,8 @@ export const REJECTIONS = [
   'columnsDiffer',
   'labelNotANumber',
   'labelNotAnInteger',
+  'notText',
+  'notJson',
   'headerDiffers',
   'brokenRecord',
   'labelMissing',

@@ -75,6 +75,27 @@ describe('RecordIO sources', () => {
   });
 });
 
+describe('columns of MDS with a type', () => {
+  it('hold only what a reader can decode: JSON, and text in UTF-8', async () => {
+    const json = ['{"a": [NaN, -Infinity]}', '"é"', '', '{', '\uFEFF{}', Buffer.from([0x22, 0xff, 0x22])];
+    const txt = ['ok', '', 'ok', 'ok', Buffer.from([0xc3, 0x28]), 'ok'];
+    const store = new MemoryBlobStore();
+    for (const [index, body] of json.entries()) {
+      store.seed(`${incoming}${index}.json`, body);
+      store.seed(`${incoming}${index}.txt`, txt[index] ?? '');
+    }
+    let uploads = 0;
+    const createUpload = store.createUpload.bind(store);
+    store.createUpload = (key) => {
+      uploads += 1;
+      return createUpload(key);
+    };
+    const sealed = await packAll(store, settings({ format: 'mds' }));
+    expect(sealed).toMatchObject({ samples: 2, rejections: { byReason: { notJson: 6, notText: 2 } } });
+    expect(uploads).toBe(2);
+  });
+});
+
 describe('labels that do not fit', () => {
   it('cost an MDS shard one new beginning, however many they are', async () => {
     const store = dropped(

@@ -1,13 +1,15 @@
 /** MDS, the shards of mosaicml-streaming: a table of offsets, the columns' description, then the samples. */
 
-import type {
-  EncodedMember,
-  Outline,
-  Placed,
-  PlanFacts,
-  ShardContext,
-  ShardEncoder,
-  ShardFormat,
+import { isUtf8 } from 'node:buffer';
+import {
+  type EncodedMember,
+  type Outline,
+  type Placed,
+  type PlanFacts,
+  type ShardContext,
+  type ShardEncoder,
+  type ShardFormat,
+  Unfit,
 } from './format.ts';
 import { integerOf } from './integer-label.ts';
 import { collect, isInMemory, pour } from './pour.ts';
@@ -104,12 +106,34 @@ async function integer(member: EncodedMember): Promise<Buffer> {
   return bytes;
 }
 
-/** Found out before a byte of the sample is written, one that does not fit costs no new beginning of the shard. */
-function proveIntegers(members: readonly EncodedMember[], columns: MdsColumns): void {
+/** Python's json takes these as numbers, and writes them. */
+const NUMBERS_OF_PYTHON = /\bNaN\b|\bInfinity\b/g;
+
+function proveJson(text: string): void {
+  try {
+    JSON.parse(text.replace(NUMBERS_OF_PYTHON, '0'));
+  } catch {
+    throw new Unfit('notJson');
+  }
+}
+
+function proveReadable(encoding: string | undefined, bytes: Buffer): void {
+  if (encoding === 'int') integerOf(bytes.toString());
+  if ((encoding === 'str' || encoding === 'json') && !isUtf8(bytes)) throw new Unfit('notText');
+  if (encoding === 'json') proveJson(bytes.toString());
+}
+
+/**
+ * A reader decodes each column by its type, and stops at the first sample of which it cannot. Found out before a byte of the
+ * sample is written, one that does not fit costs no new beginning of the shard. Members that are read while they are
+ * written, which are large, are not looked at.
+ */
+function proveTypes(members: readonly EncodedMember[], columns: MdsColumns): void {
   for (const [index, name] of columns.column_names.entries()) {
     const body = members.find(({ column }) => column === name)?.body;
-    if (typeof columns.column_sizes[index] === 'number' && body !== undefined && isInMemory(body))
-      integerOf(Buffer.concat(body).toString());
+    const encoding = columns.column_encodings[index];
+    if (encoding !== 'bytes' && encoding !== 'jpeg' && body !== undefined && isInMemory(body))
+      proveReadable(encoding, Buffer.concat(body));
   }
 }
 
@@ -120,7 +144,7 @@ function encoder(context: ShardContext): ShardEncoder {
       await sink.write(header(context, columns));
     },
     add: async (sink, outline, members) => {
-      proveIntegers(members, columns);
+      proveTypes(members, columns);
       await sink.write(lengthWords(outline, columns));
       const placed = new Map<string, Placed>();
       for (const [index, name] of columns.column_names.entries()) {
