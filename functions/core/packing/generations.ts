@@ -113,7 +113,10 @@ export async function unfinishedRuns(store: BlobStore, pipeline: string): Promis
   }
   return unfinished;
 }
-/** A report is asked for by its key: to list the runs' folders instead would go through all of their plans. */
+/**
+ * A report is asked for by its key: a listing would go through the plans of all runs, or, begun anew at each run's report, be
+ * as many requests of twelve times the price. https://aws.amazon.com/s3/pricing/
+ */
 const HEADS_AT_ONCE = 64;
 
 /** Everything that keeps these generations, each as a sentence. */

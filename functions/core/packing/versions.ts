@@ -90,7 +90,14 @@ export async function readVersion(
   const key = layout.datasetVersion(pipeline, number);
   const text = await store.read(key);
   if (text === undefined) throw new Error(`the dataset's version ${key} is gone; restore it`);
-  return datasetVersionSchema.parse(JSON.parse(text));
+  try {
+    return datasetVersionSchema.parse(JSON.parse(text));
+  } catch (cause: unknown) {
+    throw new Error(
+      `${key} is no version of the dataset any more: restore it, from an older version of the object or a copy`,
+      { cause },
+    );
+  }
 }
 
 /** undefined where nothing was sealed yet. */

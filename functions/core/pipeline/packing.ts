@@ -2,7 +2,10 @@
 import * as z from 'zod';
 import { annotationsSchema, prepareSchema, tfrecordSchema } from './packing-parts.ts';
 
-/** Long texts and nested repetition are refused by length alone: keys have at most 1,024 bytes. */
+/**
+ * Nested repetition, which may take for ever on some keys, is not refused: many such patterns never do, and whoever declares
+ * one has only their own runs to lose.
+ */
 function isPatternWithGroup(pattern: string): boolean {
   try {
     return (new RegExp(`${pattern}|`, 'u').exec('')?.length ?? 0) === 2;

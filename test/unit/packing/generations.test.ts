@@ -93,6 +93,17 @@ function slow(store: MemoryBlobStore, pause: () => Promise<void>): BlobStore {
 }
 
 describe('pruning', () => {
+  it('names a damaged version of the dataset and what to do about it', async () => {
+    const store = await three();
+    const key = layout.datasetVersion(PIPELINE, 3);
+    for (const text of ['', '{"version":1}']) {
+      store.seed(key, text);
+      await expect(pruneGenerations(store, ask())).rejects.toThrow(
+        `${key} is no version of the dataset any more`,
+      );
+    }
+  });
+
   it('takes old generations out of the dataset and never packs them again', async () => {
     const store = await three();
     const result = await pruneGenerations(store, ask());
