@@ -12,7 +12,7 @@ import {
   type RegimeTable,
   transition,
 } from '../policy/regimes.ts';
-import { type AttemptRecord, type Placement, type Pool, samePool } from '../records.ts';
+import type { Pool } from '../records.ts';
 import { beginWalk, type Lesson, type OwnShare } from './belief-walk.ts';
 import { longRunShare, meanUpSeconds, type PoolRecord, type PoolRecords, recordFor } from './pool-records.ts';
 import { type ScoreTrust, scoreTrust } from './score-trust.ts';
@@ -43,35 +43,6 @@ export interface Outlook {
   /** Mean seconds until an interruption, once it is had. */
   readonly upSeconds: number;
 }
-
-/** What an attempt tells of its pool: up from its start to its end, down when it was refused or interrupted. */
-export function sightingsOf(attempts: readonly AttemptRecord[]): readonly Sighting[] {
-  return attempts.flatMap((attempt) => {
-    const { pool } = attempt.placement;
-    const at = (time: string, seen: Sighting['seen']): Sighting => ({
-      ...pool,
-      atMilliseconds: Date.parse(time),
-      seen,
-    });
-    const { outcome } = attempt;
-    if (!outcome) return [];
-    const end = outcome.endedAt ?? attempt.updatedAt;
-    const score = scoreOf(attempt.placement);
-    const start = outcome.startedAt === undefined ? [] : [{ ...at(outcome.startedAt, 'up'), score }];
-    const refused = (): Sighting => ({ ...at(end, 'refused'), ...(start.length === 0 && { score }) });
-    if (outcome.kind === 'capacity')
-      return [...start, { ...refused(), ...(outcome.quota && { quota: outcome.quota, score: undefined }) }];
-    if (outcome.kind === 'interrupted') return [...start, at(end, 'lost')];
-    // Recalled from a pool that was well: it was there to the end.
-    if (outcome.kind !== 'recalled' && attempt.takenBackAt !== undefined)
-      return [...start, start.length > 0 ? at(end, 'lost') : refused()];
-    return start.length === 0 ? [] : [...start, at(end, 'up')];
-  });
-}
-
-/** The score of the pool that was chosen. */
-export const scoreOf = ({ considered, pool }: Placement): number | undefined =>
-  considered.find((each) => samePool(each.pool, pool))?.score;
 
 /** What sightings say of scores. */
 export const trustOf = (sightings: readonly Sighting[]): ScoreTrust =>

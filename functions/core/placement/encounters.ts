@@ -1,8 +1,8 @@
 /** From attempts to what they met, and from there to what a placement of another run makes of it. */
 import { familyOf } from '../catalog/catalog.ts';
-import type { AttemptRecord } from '../records.ts';
+import { type AttemptRecord, type Placement, samePool } from '../records.ts';
 import type { RunStore } from '../run-store.ts';
-import { type Sighting, scoreOf } from './beliefs.ts';
+import type { Sighting } from './beliefs.ts';
 import type { Encounter } from './market-history.ts';
 
 /** undefined while the attempt goes on: nothing has been met yet that would not change. */
@@ -26,14 +26,14 @@ export function encounterOf(attempt: AttemptRecord): Encounter | undefined {
     askedAt: attempt.createdAt,
     startedAt: outcome.startedAt,
     endedAt: outcome.endedAt ?? attempt.updatedAt,
-    end: endOf(outcome.kind, outcome.startedAt !== undefined),
+    end: endOf(outcome.kind),
   };
 }
 
-function endOf(kind: NonNullable<AttemptRecord['outcome']>['kind'], started: boolean): Encounter['end'] {
+function endOf(kind: NonNullable<AttemptRecord['outcome']>['kind']): Encounter['end'] {
   switch (kind) {
     case 'capacity':
-      return started ? 'lost' : 'refused';
+      return 'refused';
     case 'interrupted':
       return 'lost';
     case 'completed':
@@ -46,7 +46,20 @@ function endOf(kind: NonNullable<AttemptRecord['outcome']>['kind'], started: boo
   }
 }
 
-/** What the encounters of other runs say of capacity, in the words that beliefs are made from. */
+/** The score of the pool that was chosen. */
+const scoreOf = ({ considered, pool }: Placement): number | undefined =>
+  considered.find((each) => samePool(each.pool, pool))?.score;
+
+/** What a run's own attempts tell of their pools: the same that other runs make of them. */
+export const sightingsOf = (attempts: readonly AttemptRecord[]): readonly Sighting[] =>
+  sightingsFrom(
+    attempts.flatMap((attempt) => {
+      const met = encounterOf(attempt);
+      return met === undefined ? [] : [met];
+    }),
+  );
+
+/** What encounters say of capacity, in the words that beliefs are made from: up from the start to the end, down when refused or lost. */
 export const sightingsFrom = (encounters: readonly Encounter[]): readonly Sighting[] =>
   encounters.flatMap((met) => {
     const { instanceType, zoneId, market, region, launcher, quota, score, startedAt, endedAt, end } = met;
@@ -61,7 +74,9 @@ export const sightingsFrom = (encounters: readonly Encounter[]): readonly Sighti
       seen,
     });
     const start = startedAt === undefined ? [] : [{ ...at(startedAt, 'up'), score }];
-    if (end === 'refused') return [...start, { ...at(endedAt, end), score }];
+    // The first sighting tells of the score, and a limit of the account says nothing of it.
+    const isFirst = start.length === 0 && quota === undefined;
+    if (end === 'refused') return [...start, { ...at(endedAt, end), ...(isFirst ? { score } : {}) }];
     if (end !== 'kept') return [...start, at(endedAt, end)];
     return start.length === 0 ? [] : [...start, at(endedAt, 'up')];
   });

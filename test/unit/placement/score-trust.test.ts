@@ -1,9 +1,11 @@
 /** How scores are taken: by a stated prior at first, by what attempts met under them then. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sightingsOf, trustOf } from '../../../functions/core/placement/beliefs.ts';
+import { trustOf } from '../../../functions/core/placement/beliefs.ts';
+import { encounterOf, sightingsOf, sightingsOfOthers } from '../../../functions/core/placement/encounters.ts';
 import { type ScoredMeeting, scoreTrust } from '../../../functions/core/placement/score-trust.ts';
 import type { AttemptRecord, Pool } from '../../../functions/core/records.ts';
+import { memoryRunStore } from '../../fakes/run-store.ts';
 import { attempt, hoursLater } from './fixtures.ts';
 
 const odds = (meetings: readonly ScoredMeeting[], score: number): number => {
@@ -51,4 +53,19 @@ it('is learned from the attempts that were asked under one', () => {
   );
   const { up, down } = trustOf(sightingsOf(attempts))(8);
   expect(up / down).toBeGreaterThan(odds([], 8));
+});
+
+it('is not learned from a limit of the account, neither by the run that met it nor by others', async () => {
+  const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' };
+  const made = attempt(1, pool, { kind: 'capacity', quota: true, endedAt: hoursLater(1) });
+  const considered = made.placement.considered.map((row) => ({ ...row, score: 9 }));
+  const refused = { ...made, placement: { ...made.placement, considered } };
+  const runs = memoryRunStore();
+  const met = encounterOf(refused);
+  if (met) await runs.putEncounter(met);
+  const question = { runId: 'other', instanceTypes: ['g5.xlarge'], now: new Date(hoursLater(2)) };
+  const toOthers = await sightingsOfOthers(runs, question);
+  expect(toOthers).toMatchObject([{ seen: 'refused', quota: true }]);
+  expect(sightingsOf([refused])).toEqual(toOthers);
+  expect(trustOf(toOthers)(9)).toEqual(trustOf([])(9));
 });
