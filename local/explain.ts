@@ -12,6 +12,7 @@ import { fillIn } from '../functions/core/placement/fill-in.ts';
 import { decidedAt, questionOf, sameChoice } from '../functions/core/placement/replay.ts';
 import { showDecision } from '../functions/core/placement/show.ts';
 import type { PlacementInput } from '../functions/core/placement/situation.ts';
+import { damageIn } from '../functions/core/placement/stored-decision.ts';
 import { typesOf } from '../functions/core/placement/topologies.ts';
 import { decideIf, type WhatIf } from '../functions/core/placement/what-if.ts';
 import type { RunStore, StoredPlacement } from '../functions/core/run-store.ts';
@@ -28,7 +29,9 @@ Why each attempt went where it went. To ask what would have been decided otherwi
 TIDEWHEEL_TABLE, AWS_REGION and credentials name the table: npm start prints those of the local region, a deployment
 its table as TableName.`;
 
-const amount = z.coerce.number().positive('write a number above 0').optional();
+const ABOVE_0 = 'write a number above 0';
+const amount = z.coerce.number(ABOVE_0).positive(ABOVE_0).optional();
+const COUNTED = 'attempts are counted from 1';
 const list = z
   .string()
   .regex(/^[a-z0-9.-]+(,[a-z0-9.-]+)*$/, 'write names with commas between them')
@@ -49,7 +52,7 @@ const WORDS = {
     regions: { type: 'string' },
   },
   schema: z.object({
-    attempt: z.coerce.number().int().min(1, 'attempts are counted from 1').optional(),
+    attempt: z.coerce.number(COUNTED).int(COUNTED).min(1, COUNTED).optional(),
     'deadline-hours': amount,
     'data-gigabytes': amount,
     budget: amount,
@@ -89,10 +92,23 @@ async function main(args: readonly string[]): Promise<number> {
   const wanted = placements.filter(
     ({ attempt }) => values.attempt === undefined || attempt === values.attempt,
   );
-  for (const placement of wanted) await explain(runs, runId, placement, values);
-  if (wanted.length === 0)
-    say(`nothing was decided for ${runId} ${values.attempt ? `as attempt ${values.attempt}` : 'yet'}`);
-  return 0;
+  if (wanted.length === 0) {
+    const last = placements.at(-1);
+    if (values.attempt === undefined || last === undefined) say(`nothing was decided for ${runId} yet`);
+    else throw new Error(`${runId} has no attempt ${values.attempt}: its last is ${last.attempt}`);
+  }
+  const damaged = wanted.flatMap(({ attempt, decision }) => {
+    const damage = damageIn(decision);
+    return damage === undefined ? [] : [{ attempt, damage }];
+  });
+  for (const placement of wanted)
+    if (damaged.every(({ attempt }) => attempt !== placement.attempt))
+      await explain(runs, runId, placement, values);
+  for (const { attempt, damage } of damaged)
+    process.stderr.write(
+      `✗ what was decided for attempt ${attempt} cannot be read (${damage}): its item in ${config.table()} is damaged\n`,
+    );
+  return damaged.length > 0 ? 1 : 0;
 }
 
 async function explain(

@@ -49,11 +49,36 @@ export async function fillIn(input: PlacementInput, change: WhatIf, deps: FillIn
       return { ...view, market: await completed(view.market, view.vpc, wanted, deps) };
     }),
   );
+  const weighed = [market, ...elsewhere.map((view) => view.market)];
   return {
     input: { ...input, market, ...(elsewhere.length > 0 ? { elsewhere } : {}) },
-    notes: [...new Set(notes)],
+    notes: [...new Set([...notes, ...unheardOf(change, weighed)])],
   };
 }
+
+/** Zones and regions that nobody has heard of have no row in the table, and so no reason there. */
+function unheardOf(
+  { zoneIds = [], regions = [] }: WhatIf,
+  weighed: readonly MarketView[],
+): readonly string[] {
+  const names = weighed.map(({ region }) => region);
+  const inThem = new Set(weighed.flatMap(({ region, zones }) => zonesIn(region, zones)));
+  return [
+    ...regions
+      .filter((name) =>
+        weighed.every(({ region, zones }) => region !== name || zonesIn(name, zones).length === 0),
+      )
+      .map((name) => `no zone of ${name} is known: see that the region is written as AWS does`),
+    ...zoneIds
+      .filter((id) => !inThem.has(id))
+      .map((id) => `${id} is no known zone of ${names.join(' or ')}: ${[...inThem].sort().join(', ')} are`),
+  ];
+}
+
+const zonesIn = (region: string, zones: MarketView['zones']): readonly string[] => [
+  ...zones.filter(({ zoneId }) => regionOfZone(zoneId) === region).map(({ zoneId }) => zoneId),
+  ...zonesOfRegion(region),
+];
 
 interface Unknown {
   readonly home: string;

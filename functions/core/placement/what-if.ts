@@ -3,7 +3,7 @@ import type { Pipeline } from '../pipeline.ts';
 import type { PlacementDecision } from '../records.ts';
 import { choosePlacement } from './choose.ts';
 import type { RegionView } from './pools.ts';
-import type { PlacementInput } from './situation.ts';
+import { type PlacementInput, storedPart } from './situation.ts';
 
 export interface WhatIf {
   readonly deadlineHours?: number | undefined;
@@ -16,8 +16,10 @@ export interface WhatIf {
 }
 
 /** @param input as asked then; with types, zones or regions that it did not have, what `fill-in.ts` found of them */
-export const decideIf = (input: PlacementInput, change: WhatIf): PlacementDecision =>
-  choosePlacement(changed(input, change));
+export function decideIf(input: PlacementInput, change: WhatIf): PlacementDecision {
+  const asked = changed(input, change);
+  return { ...choosePlacement(asked), question: storedPart(asked) };
+}
 
 type Vpc = Pipeline['compute']['vpc'];
 

@@ -93,4 +93,20 @@ describe('explain', () => {
     expect(text).toContain('20.0 GB are copied to us-west-2 and back for $0.40');
     expect(text).toContain(`the Spot price of g6e.xlarge in usw2-az1 is the history's of ${hoursLater(0.5)}`);
   }, 60_000);
+
+  it('shows the attempts that it can read, names the damaged one and an attempt that there is none of', async () => {
+    const [first] = await runs.listPlacements('digits-000001');
+    if (first === undefined) throw new Error('nothing was placed');
+    const damaged = JSON.parse('{"kind":"launch"}') as typeof first.decision;
+    await runs.putPlacement('digits-000001', 2, damaged);
+    await expect(explain('digits-000001')).rejects.toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('attempt 1, as decided'),
+      stderr: expect.stringMatching(/^✗ what was decided for attempt 2 cannot be read \(placement: /),
+    });
+    await expect(explain('digits-000001', '--attempt', '9')).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('digits-000001 has no attempt 9: its last is 2'),
+    });
+  }, 60_000);
 });

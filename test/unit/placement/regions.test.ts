@@ -160,6 +160,18 @@ describe('a what-if', () => {
     expect(poolOf(decision)).toMatchObject({ instanceType: 'g5.xlarge' });
   });
 
+  it('says of zones and regions that nobody has heard of that they have no row, and which there are', async () => {
+    const { notes } = await ask({
+      zoneIds: ['use1-az1', 'nowhere-az9'],
+      regions: ['us-east-1', 'mars-north-1'],
+    });
+    expect(notes).toContain('no zone of mars-north-1 is known: see that the region is written as AWS does');
+    expect(notes.find((note) => note.startsWith('nowhere-az9'))).toMatch(
+      /^nowhere-az9 is no known zone of us-east-1 or mars-north-1: .*use1-az1.* are$/,
+    );
+    expect(notes.filter((note) => note.startsWith('use1-az1 is no'))).toEqual([]);
+  });
+
   it('changes nothing that it was not asked to change', async () => {
     const { decision, notes } = await ask({ deadlineHours: base.limits.deadlineHours });
     expect(notes).toEqual([]);

@@ -3,6 +3,8 @@ import { pipelineSchema } from '../../../functions/core/pipeline.ts';
 import { choosePlacement } from '../../../functions/core/placement/choose.ts';
 import { questionOf } from '../../../functions/core/placement/replay.ts';
 import { showDecision } from '../../../functions/core/placement/show.ts';
+import { storedPart } from '../../../functions/core/placement/situation.ts';
+import { damageIn } from '../../../functions/core/placement/stored-decision.ts';
 import { decideIf } from '../../../functions/core/placement/what-if.ts';
 import type { PlacementDecision, RunRecord } from '../../../functions/core/records.ts';
 import { attempt, CLOSED_AT, hoursLater, market, progress, question, ZONES } from './fixtures.ts';
@@ -79,6 +81,31 @@ describe('a stored decision', () => {
       instanceType: 'g5.xlarge',
     });
     expect(poolOf(decideIf(replayed, { budgetUsd: 0.5 }))).toBe('giveUp');
+  });
+
+  it('says of a what-if that gives up when each pool would have been done', () => {
+    if (!replayed) throw new Error('no question');
+    const text = showDecision(decideIf(replayed, { budgetUsd: 0.01 }));
+    expect(text).toContain('the budget of $0.01 does not last');
+    expect(text.split('\n').find((line) => line.includes('use1-az1 spot'))).toMatch(
+      / 2026-11-2\d \d\d:\d\d /,
+    );
+  });
+
+  it('is known as damaged by the first thing that is missing in it', () => {
+    const kept = { ...decided, question: storedPart(input) };
+    const copy = (): unknown => JSON.parse(JSON.stringify(kept));
+    expect(damageIn(copy())).toBeUndefined();
+    expect(damageIn(JSON.parse(JSON.stringify(decided)))).toBeUndefined();
+    expect(damageIn({ kind: 'wait', seconds: 60, reason: 'all refused', considered: [] })).toBeUndefined();
+    expect(damageIn(undefined)).toMatch(/^decision: /);
+    expect(damageIn({ kind: 'launch' })).toMatch(/^placement: /);
+    expect(damageIn(Object.assign(copy() as object, { question: { now: 'then' } }))).toMatch(
+      /^question\.market: /,
+    );
+    expect(damageIn({ kind: 'giveUp', reason: '', considered: [{ pool: {} }] })).toMatch(
+      /^considered\[0\]\.pool\.instanceType: /,
+    );
   });
 
   it('is shown with a line for each pool', () => {
