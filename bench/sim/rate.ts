@@ -53,7 +53,7 @@ export interface Summary {
   readonly late: number;
 }
 
-export function quantile(values: readonly number[], share: number): number {
+function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const position = (sorted.length - 1) * share;
   const below = Math.floor(position);

@@ -33,10 +33,7 @@ export async function rateWindows(windows: readonly Window[], task: Task): Promi
 }
 
 /** The most work first, so that no thread is left alone with much at the end. */
-export function sharesOf(
-  windows: readonly Window[],
-  { folder, threads }: Omit<Task, 'policies'>,
-): Window[][] {
+function sharesOf(windows: readonly Window[], { folder, threads }: Omit<Task, 'policies'>): Window[][] {
   const groups = Map.groupBy(windows, (window) => planKey(settingOf(folder, window)));
   const size = Math.ceil(windows.length / threads);
   const shares = [...groups.values()].flatMap((group) =>

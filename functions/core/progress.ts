@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { layout } from './layout.ts';
 import type { ObjectStore } from './ports.ts';
-import type { Progress } from './records.ts';
+import type { AttemptRecord, Progress } from './records.ts';
 
 /** Written last into every checkpoint folder by the recipes and checked by the agent. */
 export const CHECKPOINT_MARKER = 'COMPLETE.json';
@@ -25,6 +25,14 @@ const progressSchema = z.object({
     .refine((folder) => !folder.includes('..') && !folder.startsWith('/')),
   updatedAt: z.iso.datetime({ offset: true }),
 });
+
+/** The furthest that any attempt is proven to have come. */
+export const furthestProgress = (
+  attempts: readonly Pick<AttemptRecord, 'progressAfter'>[],
+): Progress | undefined =>
+  attempts
+    .flatMap(({ progressAfter }) => (progressAfter ? [progressAfter] : []))
+    .reduce<Progress | undefined>((best, each) => (best && best.step >= each.step ? best : each), undefined);
 
 /** undefined when nothing proves any work: no note, a note that cannot be read, or no complete checkpoint behind it. */
 export async function readProgress(

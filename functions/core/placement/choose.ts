@@ -17,7 +17,7 @@ import { describeAction, rowsOf } from './table.ts';
 const model = beliefModel(fittedRegimes);
 
 /** Every pool of the situation, weighed. */
-export function assessAll(situation: Situation): readonly Assessed[] {
+function assessAll(situation: Situation): readonly Assessed[] {
   const { candidates, work, secondsLeft, slackSeconds } = situation;
   return assess(candidates, {
     model,
@@ -141,16 +141,14 @@ function waitFor(
   situation: Situation,
   considered: readonly PoolAssessment[],
 ): PlacementDecision {
-  const rests = assessed
-    .filter(isOpen)
-    .map((each) => restSeconds(each, situation))
-    .filter((rest) => rest > 0);
+  const open = assessed.filter(isOpen);
+  const rests = open.map((each) => restSeconds(each, situation)).filter((rest) => rest > 0);
   // No wait may outlast the latest safe moment of an On-Demand start that is still open.
   const safe = untilUnsafe(situation);
-  const limit = safe > 0 && rests.length < assessed.length ? safe : situation.secondsLeft;
+  const limit = safe > 0 && rests.length < open.length ? safe : situation.secondsLeft;
   const seconds = Math.max(1, Math.ceil(Math.min(...rests, limit)));
   const why =
-    rests.length < assessed.length
+    rests.length < open.length
       ? 'Spot has refused lately and is expected to cost less than On-Demand now'
       : 'every pool that may be used has refused lately';
   const reason = `${why}; asked again in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;

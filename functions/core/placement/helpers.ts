@@ -69,7 +69,7 @@ const burden = (costRatio: number, helpers: HelperGroup | undefined): number =>
   costRatio + NODE_PENALTY * Math.max(0, (helpers?.nodes ?? 0) - 1);
 
 /** The c5 family has listed SageMaker prices. */
-export const HELPER_TYPES: readonly string[] = catalogTypes().filter((type) => type.startsWith('c5.'));
+const HELPER_TYPES: readonly string[] = catalogTypes().filter((type) => type.startsWith('c5.'));
 
 /** Those of the named groups, and those that may be added. */
 export const helperTypesOf = ({

@@ -4,7 +4,8 @@ import { factsWith, type ReadFacts } from '../catalog/hardware.ts';
 import { RunNotFoundError } from '../errors.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Clock } from '../ports.ts';
-import type { AttemptRecord, PlacementDecision, Progress, RunRecord } from '../records.ts';
+import { furthestProgress } from '../progress.ts';
+import type { AttemptRecord, PlacementDecision, RunRecord } from '../records.ts';
 import type { RunStore } from '../run-store.ts';
 import { attemptTimeoutSeconds } from './attempt-timeout.ts';
 import { choosePlacement } from './choose.ts';
@@ -87,7 +88,7 @@ async function questionFor(
   const types = typesOf(compute, facts);
   const wanted = [...types, ...helperTypesOf(compute)];
   const readView = (source: MarketSource) => viewOf(deps, source, { compute, facts, wanted, now });
-  const progress = newestProgress(attempts);
+  const progress = furthestProgress(attempts);
   const [market, sightings, former] = await Promise.all([
     readView(deps.market),
     sightingsOfOthers(deps.runs, { runId: run.runId, instanceTypes: types, now }),
@@ -179,14 +180,6 @@ async function remembered(
   const priced = view.spotPrices.some(({ basis }) => basis === 'asked');
   return view.scores.length > 0 && priced ? [] : samplesFor(runs, question);
 }
-
-/** The furthest that any attempt is proven to have come. */
-const newestProgress = (
-  attempts: readonly { readonly progressAfter?: Progress | undefined }[],
-): Progress | undefined =>
-  attempts
-    .flatMap(({ progressAfter }) => (progressAfter ? [progressAfter] : []))
-    .reduce<Progress | undefined>((best, each) => (best && best.step >= each.step ? best : each), undefined);
 
 function resultOf(attempt: number, decision: PlacementDecision): PlaceResult {
   switch (decision.kind) {

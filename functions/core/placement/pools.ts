@@ -63,7 +63,7 @@ interface Place {
 }
 
 /** With a VPC one place per zone (its first subnet); without one SageMaker chooses the zone. */
-export function placesOf({ vpc }: Pick<Pipeline['compute'], 'vpc'>): readonly Place[] {
+function placesOf({ vpc }: Pick<Pipeline['compute'], 'vpc'>): readonly Place[] {
   if (!vpc) return [{}];
   const byZone = new Map<string, Place>();
   for (const { id, zoneId } of vpc.subnets) {
@@ -72,7 +72,7 @@ export function placesOf({ vpc }: Pick<Pipeline['compute'], 'vpc'>): readonly Pl
   return [...byZone.values()];
 }
 
-export const marketsOf = (compute: Pipeline['compute']): readonly Pool['market'][] =>
+const marketsOf = (compute: Pipeline['compute']): readonly Pool['market'][] =>
   compute.market === 'spot-then-on-demand' ? ['spot', 'on-demand'] : [compute.market];
 
 interface Pools {

@@ -1,9 +1,9 @@
 /** Puts the question of a stored decision again, from what was stored with it and what was on record before it. */
+import { furthestProgress } from '../progress.ts';
 import {
   type AttemptRecord,
   type PlacementDecision,
   type PoolAssessment,
-  type Progress,
   type RunRecord,
   samePool,
 } from '../records.ts';
@@ -42,7 +42,7 @@ export function questionOf(replay: DecisionToReplay): PlacementInput | undefined
     // A decision of an older format was made without it, and its table does not name the region that images are known for.
     ...(decision.question === undefined ? {} : { training }),
     attempts: before,
-    progress: furthest(before),
+    progress: furthestProgress(before),
     sightings,
   };
 }
@@ -60,12 +60,6 @@ function rebuilt(run: RunRecord, decision: PlacementDecision): StoredQuestion {
     helpersHourlyUsd: launched?.helpersHourlyUsd,
     expectedSeconds: launched?.expectedSeconds,
   };
-}
-
-function furthest(attempts: readonly AttemptRecord[]): Progress | undefined {
-  return attempts
-    .flatMap(({ progressAfter }) => (progressAfter ? [progressAfter] : []))
-    .reduce<Progress | undefined>((best, each) => (best && best.step >= each.step ? best : each), undefined);
 }
 
 /** The prices of the table are SageMaker's, Spot's share included, so the share is what they say it is. */

@@ -37,6 +37,7 @@ const rows = (decision: PlacementDecision) =>
   decision.kind === 'launch' ? decision.placement.considered : decision.considered;
 const poolOf = (decision: PlacementDecision) =>
   decision.kind === 'launch' ? decision.placement.pool : decision.kind;
+const spotAt = (zone: string) => ({ instanceType: 'g5.xlarge', zoneId: zone, market: 'spot' }) as const;
 const inWest = (decision: PlacementDecision) => rows(decision).filter(({ pool }) => pool.region === WEST);
 
 describe('another region', () => {
@@ -113,6 +114,27 @@ describe('what moves', () => {
     expect(transferUsdPerGigabyte('mars-1', 'us-east-1')).toBeGreaterThan(
       transferUsdPerGigabyte('ap-northeast-1', 'us-east-1'),
     );
+  });
+});
+
+it('is not counted where nothing can be launched when all that can be has refused lately', () => {
+  const refused = [spotAt('use1-az1'), { ...spotAt('use1-az1'), market: 'on-demand' as const }].map(
+    (pool, k) => attempt(k + 1, pool, { kind: 'capacity', endedAt: hoursLater(1) }),
+  );
+  const decision = choosePlacement(
+    question({
+      compute: {
+        ...compute,
+        vpc: { securityGroupIds: ['sg-1'], subnets: [{ id: 'subnet-1', zoneId: 'use1-az1' }] },
+      },
+      elsewhere: [west({ closed: 'there is no bucket' })],
+      attempts: refused,
+      now: hoursLater(1.001),
+    }),
+  );
+  expect(decision).toMatchObject({
+    kind: 'wait',
+    reason: expect.stringContaining('every pool that may be used has refused lately'),
   });
 });
 
