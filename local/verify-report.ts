@@ -15,7 +15,7 @@ const plural = (count: number, word: string): string => `${count} ${word}${count
 function describeShards({ shards, even, workers }: Manifest): string {
   const counts = shards.map(({ samples }) => samples);
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
-  const each = least === most ? `${least} samples each` : `${least} to ${most} samples`;
+  const each = least === most ? `${plural(least, 'sample')} each` : `${least} to ${most} samples`;
   const rest = workers === undefined ? 0 : shards.length % workers;
   const share =
     workers === undefined

@@ -1,5 +1,6 @@
 /** After the seal: the run knows its generation and what was rejected, the timeline and the bus are told. Safe to repeat. */
 import { layout } from './layout.ts';
+import { quoted } from './packing/quoted.ts';
 import type { SealResult } from './packing/seal.ts';
 import type { Clock, Notifier } from './ports.ts';
 import type { RunStore } from './run-store.ts';
@@ -62,11 +63,5 @@ function shownKey(pipeline: string, key: string): string {
   const short = key.startsWith(incoming) ? key.slice(incoming.length) : key;
   const cut = short.slice(0, LONGEST_KEY_SHOWN).toWellFormed();
   const text = short.length <= LONGEST_KEY_SHOWN ? short : `${cut}...`;
-  return /^[\p{L}\p{N}\p{P}\p{S} ]*$/u.test(text) ? text : escaped(text);
+  return /^[\p{L}\p{N}\p{P}\p{S} ]*$/u.test(text) ? text : quoted(text);
 }
-
-const escaped = (text: string): string =>
-  JSON.stringify(text).replace(
-    /[\p{C}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  );

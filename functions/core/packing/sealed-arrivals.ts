@@ -27,7 +27,7 @@ export class ManifestDamagedError extends Error {
   readonly generation: string;
   constructor(key: string, generation: string, options?: ErrorOptions) {
     super(
-      `${key} is no manifest any more: restore it, from an older version of the object or a copy`,
+      `${key} ${options?.cause === undefined ? 'is gone' : 'is no manifest any more'}: restore it, from an older version of the object or a copy`,
       options,
     );
     this.generation = generation;
@@ -50,11 +50,9 @@ export async function listGenerations(
   store: BlobStore,
   pipeline: string,
 ): Promise<(Manifest | ManifestDamagedError)[]> {
-  const versions = versionsIn(store);
-  const newest = await newestVersion(versions, pipeline);
-  const names = (await versions.folders(layout.dataset(pipeline))).filter(isMade(newest));
+  const { names, read } = await generationsIn(store, pipeline);
   return readEach(names, (name) =>
-    readSealed(store, pipeline, name).catch((error: unknown) => {
+    read(name).catch((error: unknown) => {
       if (error instanceof ManifestDamagedError) return error;
       throw error;
     }),
@@ -63,15 +61,33 @@ export async function listGenerations(
 
 /** What together accounts for every arrival: generations, those replaced aside, whose arrivals their successors hold. */
 export async function accountingGenerations(store: BlobStore, pipeline: string): Promise<Manifest[]> {
+  const { names, replaced, read } = await generationsIn(store, pipeline);
+  return readEach(
+    names.filter((name) => !replaced.includes(name)),
+    read,
+  );
+}
+
+interface Generations {
+  /** Oldest first. */
+  readonly names: readonly string[];
+  readonly replaced: readonly string[];
+  /** Undefined for a folder without a manifest; what a version of the dataset names has one. */
+  readonly read: (name: string) => Promise<Manifest | undefined>;
+}
+
+async function generationsIn(store: BlobStore, pipeline: string): Promise<Generations> {
   const versions = versionsIn(store);
   const newest = await newestVersion(versions, pipeline);
-  const replaced = new Set(newest?.replaced);
+  const { generations = [], replaced = [] } = newest ?? {};
   const folders = (await versions.folders(layout.dataset(pipeline))).filter(isMade(newest));
-  return manifestsOf(
-    store,
-    pipeline,
-    folders.filter((name) => !replaced.has(name)),
-  );
+  const read = async (name: string): Promise<Manifest | undefined> => {
+    const sealed = await readSealed(store, pipeline, name);
+    if (sealed === undefined && generations.includes(name))
+      throw new ManifestDamagedError(layout.manifest(pipeline, name), name);
+    return sealed;
+  };
+  return { names: [...new Set([...folders, ...generations])].sort(), replaced, read };
 }
 
 /** A compacted generation is one only when a version names it: until then what it holds is elsewhere. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createGunzip } from 'node:zlib';
 import { paddingOf, tarHeader } from './formats/tar.ts';
+import { quoted } from './quoted.ts';
 import type { MemberLine } from './records.ts';
 
 export interface ExpectedShard {
@@ -27,7 +28,7 @@ export class ShardWalk {
   #next = 0;
   #digest = createHash('sha256');
   #memberCrc = 0;
-  /** Bytes between members, compared with what a tar must have there. */
+  /** Bytes between the members of a tar, compared with what must be there. */
   #between: Uint8Array[] = [];
 
   constructor(expected: ExpectedShard) {
@@ -73,7 +74,7 @@ export class ShardWalk {
       const length = Math.min(chunk.length - at, until - this.#position);
       const bytes = chunk.subarray(at, at + length);
       if (inside) this.#check(bytes, line);
-      else this.#between.push(Uint8Array.from(bytes));
+      else if (this.#expected.isTar) this.#between.push(Uint8Array.from(bytes));
       at += length;
       this.#position += length;
       this.#close();
@@ -93,14 +94,14 @@ export class ShardWalk {
 
   #end(): void {
     if (this.#next < this.#lines.length)
-      this.#complain(`ends before ${JSON.stringify(this.#lines[this.#next]?.name)}`);
+      this.#complain(`ends before ${quoted(this.#lines[this.#next]?.name ?? '')}`);
     const crc = this.#crc.toString(16).padStart(8, '0');
     if (crc !== this.#expected.crc32) this.#complain(`has CRC-32 ${crc}, not ${this.#expected.crc32}`);
+    if (!this.#expected.isTar) return;
     const rest = Buffer.concat(this.#between);
     const last = this.#lines[this.#lines.length - 1];
     const trailer = 1_024 + (last === undefined ? 0 : paddingOf(last.size));
-    if (this.#expected.isTar && (rest.length !== trailer || rest.some((byte) => byte !== 0)))
-      this.#complain('has no clean end');
+    if (rest.length !== trailer || rest.some((byte) => byte !== 0)) this.#complain('has no clean end');
   }
 
   #complain(what: string): void {
@@ -113,7 +114,7 @@ export class ShardWalk {
     if (this.#position === line.offset) this.#checkBetween(line);
     if (this.#position !== line.offset + line.size) return;
     if (this.#sumOf(line) !== (line.crc32 ?? line.sha256))
-      this.#complain(`holds other bytes for ${JSON.stringify(line.name)} than were packed`);
+      this.#complain(`holds other bytes for ${quoted(line.name)} than were packed`);
     this.#digest = createHash('sha256');
     this.#memberCrc = 0;
     this.#next += 1;
@@ -133,7 +134,7 @@ export class ShardWalk {
         tarHeader(line.name, line.size),
       ]);
       if (!Buffer.concat(this.#between).equals(expected))
-        this.#complain(`has a wrong header for ${JSON.stringify(line.name)}`);
+        this.#complain(`has a wrong header for ${quoted(line.name)}`);
     }
     this.#between = [];
   }

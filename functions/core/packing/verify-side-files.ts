@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { shardsFolder } from '../layout.ts';
 import { type BlobStore, joinChunks, listPages } from './port.ts';
+import { quoted } from './quoted.ts';
 import type { Manifest, MemberLine } from './records.ts';
 import { datasetIndex, type SideFile, shardIndex } from './side-files.ts';
 
@@ -74,7 +75,6 @@ export async function verifyNoStrays({ store, manifest, folder, problems }: Seal
   for await (const page of listPages(store, shards))
     for (const { key } of page.objects) {
       const name = key.slice(shards.length);
-      if (!names.has(name))
-        problems.push(`${JSON.stringify(name)} lies among the shards and is none: delete it`);
+      if (!names.has(name)) problems.push(`${quoted(name)} lies among the shards and is none: delete it`);
     }
 }

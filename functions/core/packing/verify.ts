@@ -7,7 +7,8 @@ import { CopyCounter } from './copy-counter.ts';
 import { compareKeys } from './order.ts';
 import { shardNumberOf } from './places.ts';
 import { type BlobStore, joinChunks } from './port.ts';
-import { type Manifest, type MemberLine, sealedLine } from './records.ts';
+import { quoted } from './quoted.ts';
+import { type Manifest, type MemberLine, type SealedLine, sealedLine } from './records.ts';
 import { ShardWalk } from './shard-walk.ts';
 import { decompress, linesOf } from './spool.ts';
 import { verifyDatasetIndex, verifyNoStrays, verifyShardIndex } from './verify-side-files.ts';
@@ -35,6 +36,8 @@ class Verification {
   readonly problems: string[] = [];
   /** How often each packed key of an ETag was found in a shard, repeats aside; compared with the arrivals at the end. */
   readonly found = new Map<string, number>();
+  /** Numbers of shards whose list cannot be read: nobody knows what is in them. */
+  readonly unlisted = new Set<number>();
   readonly copies = new CopyCounter();
   readonly classes = new ClassCounter();
   /** Images that were prepared: their number, and bytes before and after. */
@@ -49,16 +52,17 @@ class Verification {
   }
 
   /** A packed arrival, compared with what the shards hold. */
-  expectOnce(key: string, etag: string): void {
+  expectOnce(key: string, etag: string, shard: number): void {
     const arrival = arrivalOf(key, etag);
     const times = this.found.get(arrival) ?? 0;
-    if (times !== 1) this.problems.push(`${JSON.stringify(key)} is in ${times} shards`);
+    if (times !== 1 && !(times === 0 && this.unlisted.has(shard)))
+      this.problems.push(`${quoted(key)} is in ${times} shards`);
     this.found.delete(arrival);
   }
 
   expectNoMore(): void {
     for (const key of Array.from(this.found.keys(), (arrival) => arrival.slice(arrival.indexOf(' ') + 1)))
-      this.problems.push(`${JSON.stringify(key)} is in a shard but not among the arrivals`);
+      this.problems.push(`${quoted(key)} is in a shard but not among the arrivals`);
   }
 
   /** A compressed list, or undefined with the problem noted. */
@@ -92,12 +96,8 @@ export async function verifyGeneration(store: BlobStore, manifest: Manifest): Pr
   const rows = manifest.annotations?.problems;
   if (rows !== undefined) await check.list(rows.list, rows.sha256);
   verifyEven(check);
-  verifyPrepared(check);
-  verifyClasses(check);
-  if (check.copies.count !== manifest.repeated)
-    check.problems.push(
-      `the shards hold ${check.copies.count} copies, the manifest says ${manifest.repeated}`,
-    );
+  /** Without its list a shard's members are counted nowhere. */
+  if (check.unlisted.size === 0) verifyCounts(check);
   const samples = manifest.shards.reduce((sum, shard) => sum + shard.samples, 0);
   if (samples !== manifest.samples)
     check.problems.push(`the shards hold ${samples} samples, the manifest says ${manifest.samples}`);
@@ -108,6 +108,14 @@ export async function verifyGeneration(store: BlobStore, manifest: Manifest): Pr
     classes: check.classes.counts,
     problems: check.problems,
   };
+}
+
+function verifyCounts(check: Verification): void {
+  const { copies, manifest, problems } = check;
+  verifyPrepared(check);
+  verifyClasses(check);
+  if (copies.count !== manifest.repeated)
+    problems.push(`the shards hold ${copies.count} copies, the manifest says ${manifest.repeated}`);
 }
 
 function countPrepared({ prepared }: Verification, { source, size, repeat }: MemberLine): void {
@@ -132,7 +140,7 @@ function verifyClasses({ manifest: { balance, compacted }, classes, problems }: 
     const counted = classes.sealedOf(name);
     if (sealed !== undefined && counted !== sealed)
       problems.push(
-        `the shards hold ${counted} samples of the class ${JSON.stringify(name)}, the manifest says ${sealed}`,
+        `the shards hold ${counted} samples of the class ${quoted(name)}, the manifest says ${sealed}`,
       );
   }
 }
@@ -147,7 +155,10 @@ function verifyEven({ manifest: { even, shards }, problems }: Verification): voi
 
 async function verifyShard(check: Verification, shard: Shard): Promise<void> {
   const text = await check.list(shard.memberList, shard.memberListSha256);
-  if (text === undefined) return;
+  if (text === undefined) {
+    check.unlisted.add(shardNumberOf(shard.name));
+    return verifyBytes(check, shard, undefined);
+  }
   const lines = [...linesOf(text)].map((line): MemberLine => JSON.parse(line));
   if (lines.length !== shard.members)
     check.problems.push(`${shard.name}: ${lines.length} members listed, ${shard.members} sealed`);
@@ -162,22 +173,31 @@ async function verifyShard(check: Verification, shard: Shard): Promise<void> {
   }
   await verifyShardIndex(check, shard, lines);
   check.members += lines.length;
+  await verifyBytes(check, shard, lines);
+}
+
+/** @param lines undefined where the list cannot be read: then the shard's own checksum is all there is */
+async function verifyBytes(
+  check: Verification,
+  shard: Shard,
+  lines: readonly MemberLine[] | undefined,
+): Promise<void> {
   const complain = (what: string): void => void check.problems.push(`${shard.name} ${what}`);
   const walk = new ShardWalk({
     crc32: shard.crc32,
-    lines: lines
+    lines: (lines ?? [])
       .filter(({ sha256, crc32 }) => sha256 !== '' || crc32 !== undefined)
       .sort((a, b) => a.offset - b.offset),
-    isTar: check.manifest.format === 'webdataset',
+    isTar: check.manifest.format === 'webdataset' && lines !== undefined,
     isGzipped: check.manifest.compression === 'gzip',
     complain,
   });
   const key = `${check.folder}${shardsFolder(check.manifest.revision)}${shard.name}`;
   const head = await check.store.head(key);
-  if (head === undefined) return void check.problems.push(`${shard.name} is missing`);
+  if (head === undefined) return complain('is missing');
   if (head.etag !== shard.etag || head.size !== shard.bytes)
-    check.problems.push(
-      `${shard.name} is not the object that was sealed: ${head.size} bytes with ETag ${head.etag}, not ${shard.bytes} with ${shard.etag}`,
+    complain(
+      `is not the object that was sealed: ${head.size} bytes with ETag ${head.etag}, not ${shard.bytes} with ${shard.etag}`,
     );
   check.bytes += await walk.follow(storedBytes(check, shard, { key, ...head }));
 }
@@ -208,32 +228,48 @@ async function* storedBytes(
 
 /** The sorted arrivals: in order, counted, and every packed one in exactly one shard. */
 async function verifyArrivals(check: Verification): Promise<void> {
-  const { arrivals } = check.manifest;
-  let packed = 0;
-  let rejected = 0;
-  const byReason: Record<string, number> = {};
-  let before: readonly [key: string, etag: string] | undefined;
+  const { arrivals, rejections } = check.manifest;
+  const tally: Tally = { packed: 0, rejected: 0, byReason: {} };
+  let isWhole = true;
+  let before: SealedLine | undefined;
   for (const part of arrivals.parts) {
-    for (const line of linesOf((await check.list(part.list, part.sha256)) ?? '')) {
-      const [key, etag, , fate] = sealedLine.parse(JSON.parse(line));
-      if (before !== undefined && (compareKeys(before[0], key) || compareKeys(before[1], etag)) >= 0)
-        check.problems.push(`${part.list} is not in order at ${JSON.stringify(key)}`);
-      before = [key, etag];
-      if (typeof fate === 'string') {
-        rejected += 1;
-        byReason[fate] = (byReason[fate] ?? 0) + 1;
-      } else {
-        packed += 1;
-        check.expectOnce(key, etag);
-      }
+    const text = await check.list(part.list, part.sha256);
+    isWhole &&= text !== undefined;
+    for (const line of linesOf(text ?? '')) {
+      const arrival = sealedLine.parse(JSON.parse(line));
+      if (
+        before !== undefined &&
+        (compareKeys(before[0], arrival[0]) || compareKeys(before[1], arrival[1])) >= 0
+      )
+        check.problems.push(`${part.list} is not in order at ${quoted(arrival[0])}`);
+      before = arrival;
+      count(check, tally, arrival);
     }
   }
-  if (!isDeepStrictEqual(byReason, check.manifest.rejections.byReason))
+  /** What else would be told follows from the list that is missing. */
+  if (!isWhole) return;
+  if (!isDeepStrictEqual(tally.byReason, rejections.byReason))
     check.problems.push('the reasons of rejections are not counted as the manifest says');
   check.expectNoMore();
-  if (packed !== arrivals.packed || rejected !== arrivals.rejected) {
+  const { packed, rejected } = tally;
+  if (packed !== arrivals.packed || rejected !== arrivals.rejected)
     check.problems.push(
       `${packed} packed and ${rejected} rejected are listed, the manifest says ${arrivals.packed} and ${arrivals.rejected}`,
     );
+}
+
+interface Tally {
+  packed: number;
+  rejected: number;
+  readonly byReason: Record<string, number>;
+}
+
+function count(check: Verification, tally: Tally, [key, etag, , fate]: SealedLine): void {
+  if (typeof fate === 'number') {
+    tally.packed += 1;
+    check.expectOnce(key, etag, fate);
+    return;
   }
+  tally.rejected += 1;
+  tally.byReason[fate] = (tally.byReason[fate] ?? 0) + 1;
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { layout } from '../../../functions/core/layout.ts';
 import { seededRandom } from '../../../functions/core/packing/order.ts';
 import { manifestSchema } from '../../../functions/core/packing/records.ts';
+import { listGenerations } from '../../../functions/core/packing/sealed-arrivals.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline.ts';
 import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
@@ -108,6 +109,45 @@ describe('verifying a generation', () => {
     expect((await verify(store)).problems).toEqual([
       '"shard-000000.tar.bak" lies among the shards and is none: delete it',
     ]);
+  });
+
+  it('says of a list that cannot be read only that, and reads the shard beside it all the same', async () => {
+    for (const [folder, problem] of [
+      ['members/', 'is not the list that was sealed'],
+      ['arrivals/', 'is not the list that was sealed'],
+    ] as const) {
+      const store = await packed();
+      const [key = ''] = store.keys(`${layout.generation(PIPELINE, RUN)}${folder}`);
+      store.seed(key, 'x');
+      const { problems, bytes } = await verify(store);
+      expect(problems).toEqual([`${key.slice(layout.generation(PIPELINE, RUN).length)} ${problem}`]);
+      const shards = store.keys(layout.shards(PIPELINE, RUN));
+      expect(bytes).toBe(shards.reduce((sum, shard) => sum + store.body(shard).length, 0));
+      damage(store, shards[0] ?? '', (body) => void body.writeUInt8(body.readUInt8(700) ^ 1, 700));
+      expect((await verify(store)).problems.join()).toMatch(/shard-000000\.tar has CRC-32/);
+    }
+  });
+
+  it('tells keys in one line and one direction', async () => {
+    const store = await packed();
+    store.seed(`${layout.shards(PIPELINE, RUN)}\u202egnp.exe\u009b2J\n`, 'x');
+    expect((await verify(store)).problems.join()).toBe(
+      '"\\u{202e}gnp.exe\\u{9b}2J\\n" lies among the shards and is none: delete it',
+    );
+  });
+
+  it('misses a manifest that was deleted, for a version of the dataset names it', async () => {
+    const store = await packed();
+    await packAll(store, settings(), 'digits-000002');
+    const manifest = layout.manifest(PIPELINE, RUN);
+    store.objects.delete(manifest);
+    expect(await listGenerations(store, PIPELINE)).toMatchObject([
+      { name: 'ManifestDamagedError', generation: RUN },
+    ]);
+    store.seed(`${incoming}later.jpg`, 'x');
+    await expect(packAll(store, settings(), 'digits-000003')).rejects.toThrow(
+      `${manifest} is gone: restore it`,
+    );
   });
 
   it('names a manifest that cannot be read, which no later run can plan around', async () => {
