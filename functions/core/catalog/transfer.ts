@@ -5,9 +5,10 @@ const prices: Readonly<Record<string, Readonly<Record<string, number>>>> = data.
 
 export const transferPricesAsOf = data.asOf;
 
-/** USD for a gigabyte (10^9 bytes) that leaves `from` for `to`; the dearest known where no list names the region. */
-export function transferUsdPerGigabyte(from: string, to: string): number {
-  if (from === to) return 0;
-  const row = prices[from];
-  return row?.[to] ?? row?.['*'] ?? data.unknown;
-}
+/** USD for a gigabyte (10^9 bytes) that leaves `from` for `to`; undefined where the table does not name `from`. */
+export const tabledTransferUsd = (from: string, to: string): number | undefined =>
+  from === to ? 0 : (prices[from]?.[to] ?? prices[from]?.['*']);
+
+/** The same, and the dearest known where the table does not name it. */
+export const transferUsdPerGigabyte = (from: string, to: string): number =>
+  tabledTransferUsd(from, to) ?? data.unknown;

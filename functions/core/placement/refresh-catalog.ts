@@ -8,6 +8,7 @@ import {
 } from '../catalog/catalog.ts';
 import { factsWith, keepRead, readAnswer } from '../catalog/hardware.ts';
 import type { ListPrice, ListPrices, TransferPrice } from '../catalog/price-list.ts';
+import { tabledTransferUsd } from '../catalog/transfer.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Clock } from '../ports.ts';
 import { helperTypesOf } from './helpers.ts';
@@ -119,11 +120,15 @@ function merged(
   const isWhole = [training, ec2, transfer].every(({ kind }) => kind === 'known');
   const onEc2 = believed("EC2's price", told("EC2's prices", ec2, wanted), {
     ...wanted,
-    usdOf: ec2OnDemandUsd,
+    ...ofHours((type) => ec2OnDemandUsd(type, region)),
   });
   const listed = believed('the list price', told('list prices', training, wanted), {
     ...wanted,
-    usdOf: (type, of) => trainingPrice(type, of)?.hourlyUsd,
+    ...ofHours((type) => trainingPrice(type, region)?.hourlyUsd),
+  });
+  const moved = believed('the price of transfer', told('prices of transfer', transfer, wanted), {
+    ...wanted,
+    ...ofTransfer(region),
   });
   return {
     region,
@@ -132,7 +137,7 @@ function merged(
     askedTo: united(others, known?.askedTo),
     prices: over(known?.prices, listed, (each) => each.instanceType),
     ec2: over(known?.ec2, onEc2, (each) => each.instanceType),
-    transfer: over(known?.transfer, told('prices of transfer', transfer, wanted), (each) => each.to),
+    transfer: over(known?.transfer, moved, (each) => each.to),
   };
 }
 
@@ -154,16 +159,44 @@ function told<T>(
 /** No price of AWS's has ever moved so far; P4 and P5 fell by less than half in 2025. */
 const MOST_CHANGE = 5;
 
-const believed = (
+/** Where the snapshot has no price to be measured by: far beyond what AWS asks for anything. */
+type Bounds = readonly [number, number];
+const USD_AN_HOUR: Bounds = [0.001, 5_000];
+const USD_A_GIGABYTE: Bounds = [0.001, 1];
+
+interface Measure<T> {
+  readonly nameOf: (price: T) => string;
+  readonly usdOf: (price: T) => number;
+  readonly snapshotOf: (price: T) => number | undefined;
+  readonly bounds: Bounds;
+}
+
+const ofHours = (snapshotOf: (type: string) => number | undefined): Measure<ListPrice> => ({
+  nameOf: ({ instanceType }) => instanceType,
+  usdOf: ({ hourlyUsd }) => hourlyUsd,
+  snapshotOf: ({ instanceType }) => snapshotOf(instanceType),
+  bounds: USD_AN_HOUR,
+});
+
+const ofTransfer = (from: string): Measure<TransferPrice> => ({
+  nameOf: ({ to }) => `a gigabyte for ${to}`,
+  usdOf: ({ usdPerGigabyte }) => usdPerGigabyte,
+  snapshotOf: ({ to }) => tabledTransferUsd(from, to),
+  bounds: USD_A_GIGABYTE,
+});
+
+const believed = <T>(
   what: string,
-  prices: readonly ListPrice[],
-  { region, notes, usdOf }: Wanted & { readonly usdOf: (type: string, region: string) => number | undefined },
-): readonly ListPrice[] =>
-  prices.filter(({ instanceType, hourlyUsd }) => {
-    const snapshot = usdOf(instanceType, region) ?? hourlyUsd;
-    if (Math.max(hourlyUsd / snapshot, snapshot / hourlyUsd) <= MOST_CHANGE) return true;
-    const far = `$${hourlyUsd} is too far from $${snapshot.toFixed(3)}`;
-    notes.push(`${what} of ${instanceType} in ${region} is not believed: ${far}`);
+  prices: readonly T[],
+  { region, notes, nameOf, usdOf, snapshotOf, bounds }: Wanted & Measure<T>,
+): readonly T[] =>
+  prices.filter((each) => {
+    const [usd, snapshot] = [usdOf(each), snapshotOf(each)];
+    const [least, most] = snapshot === undefined ? bounds : [snapshot / MOST_CHANGE, snapshot * MOST_CHANGE];
+    if (usd >= least && usd <= most) return true;
+    const far =
+      snapshot === undefined ? 'no price that AWS has ever asked' : `too far from $${snapshot.toFixed(3)}`;
+    notes.push(`${what} of ${nameOf(each)} in ${region} is not believed: $${usd} is ${far}`);
     return false;
   });
 

@@ -109,6 +109,28 @@ describe('prices', () => {
       /EC2's price of g5.xlarge.*list price of g5.xlarge in us-east-1 is not believed: \$140/,
     );
   });
+
+  it('of transfer and of types that the snapshot lacks are not believed either when they are absurd', async () => {
+    const regions = [{ name: 'us-west-2' }, { name: 'sa-east-1' }];
+    const absurd: CatalogSource = {
+      ...catalog,
+      ec2Prices: (types) => known(types.map((instanceType) => ({ instanceType, hourlyUsd: 1e9 }))),
+      transferPrices: (from, others) =>
+        known(others.map((to) => ({ to, usdPerGigabyte: from === HOME ? 20 : 0.138 }))),
+    };
+    deps = { ...deps, catalog: absurd };
+    await prices(computeOf({ instanceTypes: ['g9.xlarge'], regions }));
+    expect(await deps.runs.getListPrices(HOME)).toMatchObject({ ec2: [], transfer: [] });
+    expect(await deps.runs.getListPrices('sa-east-1')).toMatchObject({
+      transfer: [{ to: HOME, usdPerGigabyte: 0.138 }],
+    });
+    expect(notes).toContain(
+      'the price of transfer of a gigabyte for us-west-2 in us-east-1 is not believed: $20 is too far from $0.020',
+    );
+    expect(notes).toContain(
+      "EC2's price of g9.xlarge in us-east-1 is not believed: $1000000000 is no price that AWS has ever asked",
+    );
+  });
 });
 
 describe('hardware', () => {
