@@ -1,6 +1,7 @@
 /** One bad arrival costs itself and nothing else: not its neighbours, not the reader's place, not the time of the rest. */
 import { describe, expect, it } from 'vitest';
 import { layout } from '../../../functions/core/layout.ts';
+import { compact } from '../../../functions/core/packing/compaction/compact.ts';
 import { recordOf } from '../../../functions/core/packing/formats/recordio.ts';
 import { planShards } from '../../../functions/core/packing/plan.ts';
 import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
@@ -48,6 +49,19 @@ describe('CSV sources under one header', () => {
       expect(shards(store).toString()).toBe('a,b\n5,6\n3,4\n');
     },
   );
+});
+
+describe('generations of nothing but empty files', () => {
+  it.each([true, false])('are joined like any others (shuffle: %s)', async (shuffle) => {
+    const packing = settings({ format: 'lines', shuffle });
+    const store = new MemoryBlobStore();
+    for (const batch of [1, 2, 3]) {
+      for (const name of ['a', 'b']) store.seed(`${incoming}${batch}/${name}.txt`, '');
+      await packAll(store, packing, `${PIPELINE}-00000${batch}`);
+    }
+    const joined = await compact(store, { pipeline: PIPELINE, packing, after: 2, everything: true });
+    expect(joined).toMatchObject({ status: 'compacted', samples: 6 });
+  });
 });
 
 describe('RecordIO sources', () => {

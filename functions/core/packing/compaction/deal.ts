@@ -87,7 +87,9 @@ function dealBySize(
   if (!shuffle) {
     let before = 0;
     for (const one of all) {
-      shards[Math.min(shards.length - 1, Math.floor((before * shards.length) / bytes))]?.push(one.at);
+      shards[Math.min(shards.length - 1, Math.floor((before * shards.length) / Math.max(1, bytes)))]?.push(
+        one.at,
+      );
       before += one.bytes;
     }
     return { shards: shards.filter(({ length }) => length > 0) };
