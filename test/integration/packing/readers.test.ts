@@ -1,7 +1,7 @@
 /** Shards packed through MiniStack, opened by readers that we did not write. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -46,9 +46,32 @@ afterAll(async () => {
 });
 
 const names = Array.from({ length: 200 }, (_, index) => `${index % 7}/${index}.jpg`);
+/** What climbs, hides, breaks lines, is too long for a file, or ends as two samples under one name. */
+const dotted = `${'d'.repeat(125)}${'.x'.repeat(30)}`;
+const ODD_KEYS = [
+  '../../climbing.jpg',
+  '/leading.jpg',
+  '//twice.jpg',
+  'inner/../climbing.jpg',
+  '..',
+  '...',
+  'new\nline.jpg',
+  'tab\there.jpg',
+  '-rf.jpg',
+  'folding.JPG',
+  'folding.jpg',
+  'folding.seg.png',
+  '__hidden__/a.jpg',
+  'caf\u00e9.jpg',
+  'cafe\u0301.jpg',
+  `${'k'.repeat(980)}.jpg`,
+  `${'k'.repeat(400)}.${'s'.repeat(500)}`,
+  `${dotted}/one.jpg`,
+  `${dotted}/two.jpg`,
+];
 /** Formats with columns take only samples of one kind; a tar takes any key. */
 const CASES = {
-  webdataset: { keys: [...HOSTILE_KEYS, ...names], settings: { format: 'webdataset' } },
+  webdataset: { keys: [...HOSTILE_KEYS, ...ODD_KEYS, ...names], settings: { format: 'webdataset' } },
   tfrecord: { keys: names, settings: { format: 'tfrecord', labelType: 'integer' } },
   'tfrecord in gzip': {
     keys: names,
@@ -131,15 +154,20 @@ describe.each(Object.keys(CASES) as Case[])('readers of %s that are not ours', (
     300_000,
   );
 
-  it.runIf(format === 'webdataset')('include GNU tar, which finds nothing to complain about', async () => {
+  it.runIf(format === 'webdataset')('include GNU tar, which unpacks all without a complaint', async () => {
     const members: string[] = [];
+    const unpacked = path.join(folder, 'unpacked');
+    await mkdir(unpacked);
     for (const { name } of manifest.shards) {
       const shard = path.join(folder, 'shards', name);
       const { stdout, stderr } = await run('tar', ['-tf', shard, '--quoting-style=literal']);
-      expect(stderr).toBe('');
+      const extracted = await run('tar', ['-xf', shard, '-C', unpacked]);
+      expect(stderr + extracted.stderr).toBe('');
       members.push(...stdout.trimEnd().split('\n'));
     }
     expect(members.sort()).toEqual(lines.map(({ name }) => name).sort());
+    for (const { name, sha256: expected } of lines)
+      expect(sha256(await readFile(path.join(unpacked, name)))).toBe(expected);
   });
 
   it.runIf(format !== 'webdataset')(
