@@ -41,10 +41,14 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
   const hopeless = hopelessReason(situation, assessed);
   if (hopeless !== undefined) return { kind: 'giveUp', reason: hopeless, considered: table() };
   const rested = assessed.filter((each) => restSeconds(each, situation) <= 0);
-  const chosen = pick(rested, situation);
-  if (!chosen || isWorthWaiting(chosen, assessed, situation)) return waitFor(assessed, situation, table());
+  const chosen = pick(rested, situation) ?? meanwhile(rested, assessed, situation);
+  const why = chosen === undefined ? NEEDED : worthWaiting(chosen, assessed, situation);
+  if (chosen === undefined || why !== undefined)
+    return waitFor(assessed, situation, { why: why ?? NEEDED, considered: table() });
   return launch(chosen, situation, table(chosen));
 }
+
+const NEEDED = 'On-Demand is needed now and has refused lately';
 
 /** Whether putting off On-Demand once more is safe: a Spot attempt may bring nothing and cost a whole restart. */
 const spotIsSafe = (situation: Situation): boolean => untilUnsafe(situation) >= 0;
@@ -105,9 +109,32 @@ const fastestOnDemand = (assessed: readonly Assessed[]): Assessed | undefined =>
     .filter((each) => isOpen(each) && each.candidate.pool.market === 'on-demand')
     .toSorted((a, b) => a.safeWorkSeconds - b.safeWorkSeconds || byCostThenTime(a, b))[0];
 
-/** A pool that refused a moment ago is worth its rest when On-Demand is all that is left and costs more, or is too slow. */
-function isWorthWaiting(chosen: Assessed, assessed: readonly Assessed[], situation: Situation): boolean {
-  if (chosen.candidate.pool.market === 'spot') return false;
+/**
+ * On-Demand is needed, and every pool of it has refused so often, or for a limit of the account, that it is left alone for
+ * longer than a start takes: to wait would bring nothing, while Spot that has not refused may get on with the work.
+ */
+function meanwhile(
+  rested: readonly Assessed[],
+  assessed: readonly Assessed[],
+  situation: Situation,
+): Assessed | undefined {
+  if (situation.input.compute.market !== 'spot-then-on-demand') return undefined;
+  const refused = assessed.filter((each) => isOpen(each) && each.candidate.pool.market === 'on-demand');
+  const soonest = Math.min(...refused.map((each) => restSeconds(each, situation)));
+  if (soonest <= situation.work.restartSeconds) return undefined;
+  const spot = rested.filter((each) => isOpen(each) && each.candidate.pool.market === 'spot');
+  return spread(spot, situation.nowMilliseconds).toSorted(
+    (a, b) => a.expectedSeconds - b.expectedSeconds || byCostThenTime(a, b),
+  )[0];
+}
+
+/** Why a pool that refused a moment ago is worth its rest: On-Demand is all that is left and costs more, or is too slow. */
+function worthWaiting(
+  chosen: Assessed,
+  assessed: readonly Assessed[],
+  situation: Situation,
+): string | undefined {
+  if (chosen.candidate.pool.market === 'spot') return undefined;
   if (!endsInTime(chosen, situation))
     return assessed.some(
       (each) =>
@@ -115,11 +142,15 @@ function isWorthWaiting(chosen: Assessed, assessed: readonly Assessed[], situati
         whyNot(each, situation) === undefined &&
         each.safeWorkSeconds + restartOf(each.candidate, situation.work) + restSeconds(each, situation) <=
           situation.secondsLeft,
-    );
+    )
+      ? 'the On-Demand pool that would end in time has refused lately'
+      : undefined;
   // Nobody knows when a limit of the account is lifted: that is not waited for while something else can be had.
   const lifted = assessed.filter((each) => !each.quota || restSeconds(each, situation) <= 0);
   const best = pick(lifted, situation);
-  return best !== undefined && best.candidate.pool.market === 'spot';
+  return best !== undefined && best.candidate.pool.market === 'spot'
+    ? 'Spot has refused lately and is expected to cost less than On-Demand now'
+    : undefined;
 }
 
 const byCostThenTime = (a: Assessed, b: Assessed): number =>
@@ -139,7 +170,7 @@ function restSeconds(each: Assessed, { nowMilliseconds }: Situation): number {
 function waitFor(
   assessed: readonly Assessed[],
   situation: Situation,
-  considered: readonly PoolAssessment[],
+  { why, considered }: { readonly why: string; readonly considered: readonly PoolAssessment[] },
 ): PlacementDecision {
   const open = assessed.filter(isOpen);
   const rests = open.map((each) => restSeconds(each, situation)).filter((rest) => rest > 0);
@@ -147,11 +178,8 @@ function waitFor(
   const safe = untilUnsafe(situation);
   const limit = safe > 0 && rests.length < open.length ? safe : situation.secondsLeft;
   const seconds = Math.max(1, Math.ceil(Math.min(...rests, limit)));
-  const why =
-    rests.length < open.length
-      ? 'Spot has refused lately and is expected to cost less than On-Demand now'
-      : 'every pool that may be used has refused lately';
-  const reason = `${why}; asked again in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
+  const all = 'every pool that may be used has refused lately';
+  const reason = `${rests.length < open.length ? why : all}; asked again in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
   return { kind: 'wait', seconds, reason, considered };
 }
 
@@ -175,7 +203,10 @@ function launch(
     maximumRunSeconds,
     // SageMaker counts waiting and running together and refuses less than the running time.
     ...(spot ? { maximumWaitSeconds: Math.max(maximumRunSeconds, Math.ceil(situation.secondsLeft)) } : {}),
-    ...(spot && input.compute.market === 'spot-then-on-demand' ? { spotUntil: spotUntil(situation) } : {}),
+    // Past that moment it is asked only because On-Demand is refused: then no moment is too late to wait for it.
+    ...(spot && input.compute.market === 'spot-then-on-demand' && spotIsSafe(situation)
+      ? { spotUntil: spotUntil(situation) }
+      : {}),
     reason: describeAction(chosen, situation),
     considered,
     decidedAt: input.now,

@@ -154,6 +154,9 @@ function aboutMarket(
   if (candidate.pool.market === 'spot')
     return [
       `Spot is there now with a chance of ${Math.round(outlook.chanceUp * 100)} % and expected to last ${hours(outlook.upSeconds)}`,
+      ...(input.compute.market === 'spot-then-on-demand' && slackSeconds < work.restartSeconds + marginSeconds
+        ? ['On-Demand, which is needed now, has refused: Spot may get on with the work meanwhile']
+        : []),
     ];
   if (input.compute.market === 'on-demand') return ['the pipeline asks for On-Demand'];
   return [

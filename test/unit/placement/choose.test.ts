@@ -332,3 +332,41 @@ describe('after the only Spot pool was lost', () => {
     });
   });
 });
+
+describe('when On-Demand is needed and every pool of it refuses', () => {
+  const pools = ['g5.xlarge', 'g6.xlarge'].flatMap((instanceType) =>
+    ZONES.map((zoneId) => ({ instanceType, zoneId, market: 'on-demand' }) as const),
+  );
+  const refused = (times: number, change: { readonly quota?: true } = {}) =>
+    choosePlacement(
+      question({
+        now: hoursLater(18),
+        attempts: Array.from({ length: times }, (_, k) => 17.9 + k / 1_000).flatMap((hour) =>
+          pools.map((pool, k) =>
+            attempt(k, pool, { kind: 'capacity', endedAt: hoursLater(hour), ...change }),
+          ),
+        ),
+      }),
+    );
+
+  it('is asked again at first, which is what the margin is for', () => {
+    expect(refused(4)).toMatchObject({
+      kind: 'wait',
+      reason: expect.stringContaining('On-Demand is needed now and has refused lately'),
+    });
+  });
+
+  it('leaves the work to Spot when it goes on refusing or a limit is in the way, instead of to nothing', () => {
+    for (const decision of [refused(5), refused(1, { quota: true })]) {
+      expect(decision).toMatchObject({
+        kind: 'launch',
+        placement: {
+          pool: { market: 'spot' },
+          reason: expect.stringContaining('On-Demand, which is needed now, has refused'),
+        },
+      });
+      // Or the first look at it would take it back.
+      expect(decision.kind === 'launch' ? decision.placement : {}).not.toHaveProperty('spotUntil');
+    }
+  });
+});
