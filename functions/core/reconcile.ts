@@ -2,20 +2,17 @@
 import { executionName, type PipelineRecord, wakes } from './batches.ts';
 import type { Launcher } from './launch/launcher.ts';
 import { layout, PIPELINES_PREFIX } from './layout.ts';
-import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
+import { observeAttempt } from './observe-attempt.ts';
 import { pipelineName } from './pipeline.ts';
-import type { ObjectStore } from './ports.ts';
 import { FINISHED, type RunRecord } from './records.ts';
 import { refillAttempt } from './refill-attempt.ts';
 import { decidedVerdict, reportRun } from './report-run.ts';
-import { reviseAttempt } from './revise-attempt.ts';
+import { type ReviseDeps, reviseAttempt } from './revise-attempt.ts';
 import { observe } from './settle.ts';
 import { startExecution, wakeRun } from './wake.ts';
 import { watchCheckpoints } from './watch-checkpoints.ts';
 
-export interface ReconcileDeps extends ObserveDeps {
-  readonly store: ObjectStore;
-}
+export type ReconcileDeps = ReviseDeps;
 
 export interface Reconciled {
   readonly attempts: number;

@@ -2,17 +2,26 @@
 import { advanced } from './judge.ts';
 import type { TrainingJobDescription } from './launch/port.ts';
 import { type ObserveDeps, takeBack } from './observe-attempt.ts';
+import type { Pipeline } from './pipeline.ts';
+import { askScores, samplesOfNow } from './placement/ask-scores.ts';
 import { sightingsOfOthers } from './placement/encounters.ts';
+import type { MarketSample } from './placement/market-history.ts';
 import { refreshedBy, samplesFor } from './placement/market-memory.ts';
+import type { MarketSource } from './placement/port.ts';
 import { questionOf } from './placement/replay.ts';
-import { revise } from './placement/revise.ts';
+import { mayMoveToSpot, type RunningCampaign, revise } from './placement/revise.ts';
+import { scoreNeeds } from './placement/score-plan.ts';
 import type { PlacementInput } from './placement/situation.ts';
 import { typesOf } from './placement/topologies.ts';
 import type { ObjectStore } from './ports.ts';
 import { readProgress } from './progress.ts';
 import type { AttemptRecord, Progress, RunRecord } from './records.ts';
 
-type ReviseDeps = ObserveDeps & { readonly store: ObjectStore };
+export interface ReviseDeps extends ObserveDeps {
+  readonly store: ObjectStore;
+  /** Of the data's own region. */
+  readonly market: Pick<MarketSource, 'region' | 'scores'>;
+}
 
 /** @param job as it was just described, running; safe to repeat: an attempt is recalled once */
 export async function reviseAttempt(
@@ -20,22 +29,35 @@ export async function reviseAttempt(
   attempt: AttemptRecord,
   job: TrainingJobDescription,
 ): Promise<'recalled' | 'left'> {
-  const trainingSince = trainingSinceOf(job);
-  // What trains in another region saves there.
-  if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return 'left';
-  const run = await deps.runs.getRun(attempt.runId);
-  if (run?.declaration?.compute.market !== 'spot-then-on-demand') return 'left';
-  const progress = await progressOf(deps.store, attempt);
-  if (progress === undefined) return 'left';
-  const now = deps.clock.now();
-  const question = await questionNow(deps, { run, attempt, now });
-  if (question === undefined) return 'left';
-  const why = revise({ attempt, progress, trainingSince, now, question });
+  const campaign = await campaignNow(deps, attempt, job);
+  const why = campaign && revise(campaign);
   if (why === undefined) return 'left';
   const current = await deps.runs.getAttempt(attempt.runId, attempt.attempt);
   if (current === undefined || isOver(current)) return 'left';
   await takeBack(deps, current, why);
   return 'recalled';
+}
+
+/** undefined: nothing is to be decided on it. */
+async function campaignNow(
+  deps: ReviseDeps,
+  attempt: AttemptRecord,
+  job: TrainingJobDescription,
+): Promise<RunningCampaign | undefined> {
+  const trainingSince = trainingSinceOf(job);
+  // What trains in another region saves there.
+  if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return undefined;
+  const run = await deps.runs.getRun(attempt.runId);
+  if (run?.declaration?.compute.market !== 'spot-then-on-demand') return undefined;
+  const progress = await progressOf(deps.store, attempt);
+  if (progress === undefined) return undefined;
+  const now = deps.clock.now();
+  const questionWith = await questionNow(deps, { run, attempt, now });
+  if (questionWith === undefined) return undefined;
+  const campaign = { attempt, progress, trainingSince, now, question: questionWith([]) };
+  if (!mayMoveToSpot(campaign)) return campaign;
+  // The kept scores are minutes old, and what a run on demand waits to see may last no longer.
+  return { ...campaign, question: questionWith(await scoresOfNow(deps, run.declaration.compute, now)) };
 }
 
 const isOver = ({ outcome, takenBackAt }: AttemptRecord): boolean =>
@@ -53,11 +75,23 @@ async function newProgress(store: ObjectStore, attempt: AttemptRecord): Promise<
   return advanced(attempt.progressBefore, progress) ? progress : undefined;
 }
 
-/** The attempt's own question, with the prices, scores and encounters of now. */
+/** The questions that `collect-scores` asks, so that they are no new ones; where they are not told, kept scores stand in. */
+async function scoresOfNow(
+  { runs, market, clock }: ReviseDeps,
+  compute: Pipeline['compute'],
+  now: Date,
+): Promise<readonly MarketSample[]> {
+  const needs = scoreNeeds([compute], { home: market.region }).filter(
+    ({ region }) => region === market.region,
+  );
+  return samplesOfNow(await askScores({ runs, market: () => market, clock }, needs, []), now);
+}
+
+/** The attempt's own question, with the prices, scores and encounters of now, to which newer scores can be given. */
 async function questionNow(
   { runs }: ReviseDeps,
   { run, attempt, now }: { readonly run: RunRecord; readonly attempt: AttemptRecord; readonly now: Date },
-): Promise<PlacementInput | undefined> {
+): Promise<((newer: readonly MarketSample[]) => PlacementInput) | undefined> {
   const { runId } = run;
   const placements = await runs.listPlacements(runId);
   const stored = placements.find((each) => each.attempt === attempt.attempt);
@@ -70,13 +104,14 @@ async function questionNow(
   ]);
   const { decision } = stored;
   const question = questionOf({ run, attempts, attempt: attempt.attempt, decision, sightings });
-  if (question === undefined || attempt.placement.pool.market === 'spot') return question;
+  if (question === undefined) return undefined;
+  if (attempt.placement.pool.market === 'spot') return () => question;
   const asked = { compute, region: question.market.region, now };
-  const market = refreshedBy(await samplesFor(runs, asked), question.market, {
-    ...asked,
-    readAt: question.now,
+  const kept = await samplesFor(runs, asked);
+  return (newer) => ({
+    ...question,
+    market: refreshedBy([...newer, ...kept], question.market, { ...asked, readAt: question.now }),
   });
-  return { ...question, market };
 }
 
 /** The start of the status that it is in, if that is Training. */

@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { config } from '../aws/config.ts';
+import { marketOf } from '../aws/markets.ts';
 import { logger, onion } from '../aws/onion.ts';
 import { attemptServices } from '../aws/services.ts';
 import { handOver, reconcile } from '../core/reconcile.ts';
@@ -9,7 +11,7 @@ const input = z.object({
 });
 
 export const handler = onion('reconcile', input, async ({ sweep, handOver: run }) => {
-  const deps = attemptServices();
+  const deps = { ...attemptServices(), market: marketOf(config.region()) };
   if (run) {
     await handOver(deps, run);
     return { handedOver: run.runId };

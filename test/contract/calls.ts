@@ -269,7 +269,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     write(layout.report('digits', RUN)),
     read(layout.progress('digits', RUN)),
     read(`${layout.checkpoints('digits', RUN)}step-1/COMPLETE.json`),
-    ...['DescribeLaunchTemplates', 'DescribePlacementGroups'].map(ec2),
+    ...['DescribeLaunchTemplates', 'DescribePlacementGroups', 'GetSpotPlacementScores'].map(ec2),
   ],
   api: [log('api'), ...wake, ...schedules, query, index('list'), write(layout.pipeline('digits'))],
 };
@@ -377,5 +377,6 @@ export const RESERVED: readonly (readonly [owner: string | readonly string[], Ca
   ['seal-dataset', object('s3:DeleteObject', `${layout.incoming('digits')}7/0001.png`)],
   ['api', write(layout.pipeline('digits'))],
   ['collect-scores', ec2('DescribeInstanceTypes')],
+  [['collect-scores', 'place', 'reconcile'], ec2('GetSpotPlacementScores')],
   ['collect-scores', { action: 'pricing:GetProducts', resource: '*' }],
 ];

@@ -5,11 +5,12 @@ import { layout } from '../layout.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { ObjectStore } from '../ports.ts';
 import type { RunStore } from '../run-store.ts';
+import { type Asked, askScores, taken } from './ask-scores.ts';
 import { encounterOf } from './encounters.ts';
 import type { MarketSample } from './market-history.ts';
-import type { Answer, MarketSource, PlacementScore } from './port.ts';
+import type { MarketSource } from './port.ts';
 import { type RefreshDeps, refreshHardware, refreshPrices } from './refresh-catalog.ts';
-import { planQuestions, questionKey, regionsOf, type ScoreNeed, scoreNeeds } from './score-plan.ts';
+import { questionKey, regionsOf, scoreNeeds } from './score-plan.ts';
 import { typesOf } from './topologies.ts';
 
 export interface CollectDeps extends RefreshDeps {
@@ -68,37 +69,6 @@ async function declaredComputes(
     }),
   );
   return read.flat();
-}
-
-interface Asked {
-  readonly need: ScoreNeed;
-  readonly scores: readonly PlacementScore[];
-}
-
-async function askScores(
-  { runs, market, clock }: CollectDeps,
-  needs: readonly ScoreNeed[],
-  notes: string[],
-): Promise<readonly Asked[]> {
-  const now = clock.now();
-  const since = new Date(now.getTime() - DAY_MILLISECONDS).toISOString();
-  const { ask, left } = planQuestions(needs, await runs.listQuestions(since));
-  for (const { key } of left)
-    notes.push(`scores of ${key} are not asked: the day's new questions are used up`);
-  const asked: Asked[] = [];
-  for (const need of ask) {
-    // On record before it is asked: should this function die, the question still counts.
-    await runs.putQuestion({ key: need.key, at: now.toISOString() });
-    const answer = await market(need.region).scores(need.instanceTypes, need.nodes);
-    asked.push({ need, scores: taken(`scores of ${need.key}`, answer, notes) });
-  }
-  return asked;
-}
-
-function taken<T>(what: string, answer: Answer<readonly T[]>, notes: string[]): readonly T[] {
-  if (answer.kind === 'known') return answer.value;
-  notes.push(`${what} unknown (${answer.failure}): ${answer.message}`);
-  return [];
 }
 
 type Draft = { -readonly [K in 'scores' | 'spotUsd' | 'onDemandUsd']: Record<string, number> };

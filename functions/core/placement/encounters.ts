@@ -59,10 +59,16 @@ export const sightingsOf = (attempts: readonly AttemptRecord[]): readonly Sighti
     }),
   );
 
+/** With capacity at hand a start takes no longer. A stated prior, as that of a whole start is. */
+const PROMPT_SECONDS = 300;
+
+const secondsFrom = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1_000;
+
 /** What encounters say of capacity, in the words that beliefs are made from: up from the start to the end, down when refused or lost. */
 export const sightingsFrom = (encounters: readonly Encounter[]): readonly Sighting[] =>
   encounters.flatMap((met) => {
-    const { instanceType, zoneId, market, region, launcher, quota, score, startedAt, endedAt, end } = met;
+    const { instanceType, zoneId, market, region, launcher, quota, score, askedAt, startedAt, endedAt, end } =
+      met;
     const at = (time: string, seen: Sighting['seen']): Sighting => ({
       atMilliseconds: Date.parse(time),
       instanceType,
@@ -73,7 +79,10 @@ export const sightingsFrom = (encounters: readonly Encounter[]): readonly Sighti
       ...(quota !== undefined && seen === 'refused' ? { quota } : {}),
       seen,
     });
-    const start = startedAt === undefined ? [] : [{ ...at(startedAt, 'up'), score }];
+    // A score is of the moment of asking: capacity that was waited for says nothing of it.
+    const wasPrompt = startedAt !== undefined && secondsFrom(askedAt, startedAt) <= PROMPT_SECONDS;
+    const start =
+      startedAt === undefined ? [] : [{ ...at(startedAt, 'up'), ...(wasPrompt ? { score } : {}) }];
     // The first sighting tells of the score, and a limit of the account says nothing of it.
     const isFirst = start.length === 0 && quota === undefined;
     if (end === 'refused') return [...start, { ...at(endedAt, end), ...(isFirst ? { score } : {}) }];
@@ -89,7 +98,6 @@ export function summaryOf(encounters: readonly Encounter[]): {
   readonly toCapacitySeconds?: number | undefined;
   readonly toInterruptionSeconds?: number | undefined;
 } {
-  const seconds = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1_000;
   const had = encounters.flatMap((each) =>
     each.startedAt === undefined ? [] : [{ ...each, startedAt: each.startedAt }],
   );
@@ -97,9 +105,9 @@ export function summaryOf(encounters: readonly Encounter[]): {
     asked: encounters.length,
     refused: encounters.filter(({ end }) => end === 'refused').length,
     lost: encounters.filter(({ end }) => end === 'lost').length,
-    toCapacitySeconds: median(had.map((each) => seconds(each.askedAt, each.startedAt))),
+    toCapacitySeconds: median(had.map((each) => secondsFrom(each.askedAt, each.startedAt))),
     toInterruptionSeconds: median(
-      had.filter(({ end }) => end === 'lost').map((each) => seconds(each.startedAt, each.endedAt)),
+      had.filter(({ end }) => end === 'lost').map((each) => secondsFrom(each.startedAt, each.endedAt)),
     ),
   };
 }

@@ -210,7 +210,15 @@ async function lookAt(world: World): Promise<void> {
   store.put(layout.progress('camp', RUN), JSON.stringify(progress));
   store.put(`${layout.checkpoints('camp', RUN)}${progress.checkpoint}/COMPLETE.json`, '{}');
   const seen = training(job, job.startedAt);
-  const deps = { runs, clock, store, launcher: deadLauncher, executions: noExecutions, notifier: noNotifier };
+  const deps = {
+    runs,
+    clock,
+    store,
+    market,
+    launcher: deadLauncher,
+    executions: noExecutions,
+    notifier: noNotifier,
+  };
   if ((await reviseAttempt(deps, job.attempt, seen)) === 'left') return;
   await end(world, job, 'recalled');
   world.job = undefined;

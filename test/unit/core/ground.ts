@@ -4,6 +4,7 @@ import type { JobDocument } from '../../../functions/core/ec2/job-document.ts';
 import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
 import type { CreateOutcome } from '../../../functions/core/launch/port.ts';
 import { layout } from '../../../functions/core/layout.ts';
+import type { MarketSource } from '../../../functions/core/placement/port.ts';
 import type { Clock } from '../../../functions/core/ports.ts';
 import { fakeClock } from '../../fakes/clock.ts';
 import { memoryExecutions } from '../../fakes/executions.ts';
@@ -20,6 +21,12 @@ settle: { quietSeconds: 60, maximumWaitSeconds: 600, marker: _SUCCESS }
 training: { strategy: ddp }
 compute: { instanceTypes: [g5.xlarge], nodes: 2 }
 `;
+
+/** A region in which nothing is told of Spot. */
+const silentMarket: Pick<MarketSource, 'region' | 'scores'> = {
+  region: 'us-east-1',
+  scores: () => Promise.resolve({ kind: 'unknown', failure: 'unavailable', message: 'no market here' }),
+};
 
 export type Ground = ReturnType<typeof ground>;
 
@@ -48,6 +55,7 @@ export function ground(
     executions: memoryExecutions(),
     notifier: memoryNotifier(),
     schedules: memorySchedules(),
+    market: silentMarket,
     /** The training service refuses every job from now on. */
     refuse: (outcome: CreateOutcome) => {
       refusal = outcome;

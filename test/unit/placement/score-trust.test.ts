@@ -40,19 +40,34 @@ describe('a placement score', () => {
   });
 });
 
-it('is learned from the attempts that were asked under one', () => {
+/** @param waitedHours for the capacity that it had in the end */
+function asked(
+  number: number,
+  kind: 'capacity' | 'interrupted',
+  score: number,
+  waitedHours = 0,
+): AttemptRecord {
   const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' };
-  const asked = (number: number, kind: 'capacity' | 'interrupted', score: number): AttemptRecord => {
-    const started = kind === 'interrupted' ? { startedAt: hoursLater(number) } : {};
-    const made = attempt(number, pool, { kind, ...started, endedAt: hoursLater(number + 0.5) });
-    const considered = made.placement.considered.map((row) => ({ ...row, score }));
-    return { ...made, placement: { ...made.placement, considered } };
-  };
+  const started = kind === 'interrupted' ? { startedAt: hoursLater(number + waitedHours) } : {};
+  const ended = { kind, ...started, endedAt: hoursLater(number + 0.5) };
+  const made = attempt(number, pool, ended, { createdAt: hoursLater(number) });
+  const considered = made.placement.considered.map((row) => ({ ...row, score }));
+  return { ...made, placement: { ...made.placement, considered } };
+}
+
+it('is learned from the attempts that were asked under one', () => {
   const attempts = Array.from({ length: 8 }, (_, k) =>
     k % 2 === 0 ? asked(k, 'capacity', 2) : asked(k, 'interrupted', 9),
   );
   const { up, down } = trustOf(sightingsOf(attempts))(8);
   expect(up / down).toBeGreaterThan(odds([], 8));
+});
+
+it('is not contradicted by capacity that came minutes after it was asked for', () => {
+  const waited = Array.from({ length: 8 }, (_, k) => asked(k, 'interrupted', 2, 0.15));
+  expect(trustOf(sightingsOf(waited))(2)).toEqual(trustOf([])(2));
+  const prompt = Array.from({ length: 8 }, (_, k) => asked(k, 'interrupted', 2, 0.05));
+  expect(trustOf(sightingsOf(prompt))(2).up).toBeGreaterThan(trustOf([])(2).up);
 });
 
 it('is not learned from a limit of the account, neither by the run that met it nor by others', async () => {

@@ -1,0 +1,138 @@
+/** A look at a running attempt: which scores it goes by, and what it costs in questions. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { TrainingJobDescription } from '../../../functions/core/launch/port.ts';
+import { layout } from '../../../functions/core/layout.ts';
+import type { MarketSource } from '../../../functions/core/placement/port.ts';
+import { QUESTIONS_A_DAY, questionKey } from '../../../functions/core/placement/score-plan.ts';
+import { storedPart } from '../../../functions/core/placement/situation.ts';
+import type { Pool } from '../../../functions/core/records.ts';
+import { reviseAttempt } from '../../../functions/core/revise-attempt.ts';
+import {
+  AT,
+  attemptOf,
+  declarationOf,
+  placementOf,
+  progressOf,
+  runOf,
+  secondsAfter,
+} from '../../suites/records.ts';
+import { market, question, vpc } from '../placement/fixtures.ts';
+import { type Ground, ground } from './ground.ts';
+
+const RUN = 'digits-000001';
+const HOUR = 3_600;
+const TYPES = ['g6.xlarge'];
+const KEY = questionKey(TYPES, 2);
+const ON_DEMAND: Pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', market: 'on-demand' };
+const ZONES = ['use1-az1', 'use1-az2', 'use1-az4'];
+
+let at: Ground;
+let asked: string[];
+
+/** A market that says the same score of every zone. */
+const saying = (score: number): Pick<MarketSource, 'region' | 'scores'> => ({
+  region: 'us-east-1',
+  scores: (types, nodes) => {
+    asked.push(questionKey(types, nodes));
+    const value = ZONES.map((zoneId) => ({ zoneId, score }));
+    return Promise.resolve({ kind: 'known', value, notes: [] });
+  },
+});
+
+/** Placed when Spot was gone, two hours ago; a fifth is done. */
+async function prepare(pool: Pool, deadlineHours = 24): Promise<void> {
+  const declaration = declarationOf('digits', {
+    compute: { instanceTypes: TYPES, nodes: 2, vpc },
+    limits: { deadlineHours },
+  });
+  const { compute } = declaration;
+  await at.runs.createRun(runOf('digits', 1, { declaration, closedAt: AT }));
+  const scores = ZONES.map((zoneId) => ({ zoneId, score: 1, nodes: 2 }));
+  const stored = question({ compute, market: market({ scores }), closedAt: AT, now: AT });
+  const placement = placementOf({ pool, considered: [] });
+  await at.runs.putPlacement(RUN, 1, { kind: 'launch', placement, question: storedPart(stored) });
+  await at.runs.createAttempt(attemptOf(RUN, 1, { placement }));
+  at.clock.advance(2 * HOUR);
+  const progress = progressOf(20, { trainingSeconds: 2 * HOUR, updatedAt: secondsAfter(2 * HOUR) });
+  at.store.put(layout.progress('digits', RUN), JSON.stringify(progress));
+  at.store.put(`${layout.checkpoints('digits', RUN)}step-20/COMPLETE.json`, '{}');
+}
+
+async function look(score: number): Promise<'recalled' | 'left'> {
+  const attempt = await at.runs.getAttempt(RUN, 1);
+  if (attempt === undefined) throw new Error('no attempt');
+  const began = new Date(AT);
+  const job: TrainingJobDescription = {
+    TrainingJobName: attempt.jobName,
+    TrainingJobStatus: 'InProgress',
+    SecondaryStatus: 'Training',
+    CreationTime: began,
+    TrainingStartTime: began,
+    SecondaryStatusTransitions: [{ Status: 'Training', StartTime: began }],
+  };
+  return reviseAttempt({ ...at, market: saying(score) }, attempt, job);
+}
+
+const sampled = (score: number) =>
+  Promise.all(
+    ZONES.map((zoneId) =>
+      at.runs.putSample({
+        family: 'g6',
+        zoneId,
+        at: secondsAfter(2 * HOUR - 600),
+        readAt: secondsAfter(2 * HOUR - 600),
+        scores: { [KEY]: score },
+        spotUsd: {},
+        onDemandUsd: {},
+      }),
+    ),
+  );
+
+beforeEach(() => {
+  at = ground();
+  asked = [];
+});
+
+describe('a look at a run on demand', () => {
+  it('asks for the scores of this moment and goes by them, not by a sample of minutes ago', async () => {
+    await prepare(ON_DEMAND);
+    await sampled(1);
+    expect(await look(9)).toBe('recalled');
+    expect(asked).toEqual([KEY]);
+    expect((await at.runs.getAttempt(RUN, 1))?.recall?.cause).toBe('spot');
+  });
+
+  it('stays where this moment says that Spot, which a sample saw, is gone again', async () => {
+    await prepare(ON_DEMAND);
+    await sampled(9);
+    expect(await look(1)).toBe('left');
+  });
+
+  it('asks the question that is on record for the day, and counts it', async () => {
+    await prepare(ON_DEMAND);
+    await look(1);
+    expect(await at.runs.listQuestions(AT)).toEqual([{ key: KEY, at: secondsAfter(2 * HOUR) }]);
+  });
+
+  it('goes by the samples where the questions of the day are used up', async () => {
+    await prepare(ON_DEMAND);
+    const before = secondsAfter(2 * HOUR - 700);
+    for (let k = 0; k < QUESTIONS_A_DAY; k += 1)
+      await at.runs.putQuestion({ key: `${k} x other`, at: before });
+    await sampled(9);
+    expect(await look(1)).toBe('recalled');
+    expect(asked).toEqual([]);
+  });
+
+  it('asks nothing when no score could move it: no slack is left for a loss', async () => {
+    await prepare(ON_DEMAND, 10.4);
+    expect(await look(9)).toBe('left');
+    expect(asked).toEqual([]);
+  });
+});
+
+it('asks nothing for a run on Spot', async () => {
+  await prepare({ ...ON_DEMAND, market: 'spot' });
+  expect(await look(9)).toBe('left');
+  expect(asked).toEqual([]);
+});
