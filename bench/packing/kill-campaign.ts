@@ -1,6 +1,6 @@
 /**
- * Workers that are killed with SIGKILL at seeded requests, beside a server that throttles, resets, truncates and corrupts
- * by the same seed. However often, the sealed bytes must be those of an undisturbed run.
+ * Workers that are killed with SIGKILL at seeded requests, beside a server that throttles, resets, truncates, corrupts and
+ * dawdles by the same seed. However often, the sealed bytes must be those of an undisturbed run.
  */
 import { crc32 } from 'node:zlib';
 import { layout } from '../../functions/core/layout.ts';
@@ -11,7 +11,7 @@ import { type Fault, type MemoryS3, startMemoryS3 } from './memory-s3.ts';
 const PIPELINE = 'faulty';
 const RUN = 'faulty-000001';
 const DATE = 'Sat, 21 Nov 2026 04:00:00 GMT';
-const FAULTS: readonly Fault[] = ['slowDown', 'internalError', 'reset', 'truncate', 'corrupt'];
+const FAULTS: readonly Fault[] = ['slowDown', 'internalError', 'reset', 'truncate', 'corrupt', 'slow'];
 /** An undisturbed run makes some 650 requests: the first kill of a campaign always comes, later ones where enough is left. */
 const REQUESTS = 400;
 

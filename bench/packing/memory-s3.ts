@@ -8,6 +8,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
 import { copiedBytes, copyAnswer } from './copy-part.ts';
+import { type Damage, spoil } from './damaged-answer.ts';
 import { type Call, failure, type Reply } from './exchange.ts';
 import {
   type Corpus,
@@ -34,7 +35,7 @@ export interface Faults {
   /** What to do to the n-th request; undefined lets it pass. */
   decide(request: { method: string; path: string }): Fault | undefined;
 }
-export type Fault = 'slowDown' | 'internalError' | 'reset' | 'truncate' | 'corrupt' | 'stall';
+export type Fault = 'slowDown' | 'internalError' | 'reset' | 'stall' | Damage;
 
 export interface MemoryS3Options {
   readonly corpus?: Corpus;
@@ -136,21 +137,8 @@ class Service {
     const reply = this.#answer(call);
     if (fault === 'internalError') return this.#send(response, method, failure(500, 'InternalError'));
     if (fault === 'stall') return;
-    if (fault === 'truncate' || fault === 'corrupt') return this.#spoil(response, reply, fault);
+    if (fault !== undefined) return spoil(response, reply, fault);
     this.#send(response, method, reply);
-  }
-
-  /** The call has had its effect; only the answer is damaged. */
-  #spoil(response: http.ServerResponse, reply: Reply, fault: 'truncate' | 'corrupt'): void {
-    const body = Buffer.from(reply.body ?? '');
-    const headers = { ...reply.headers, 'content-length': String(body.length) };
-    response.writeHead(reply.status, headers);
-    if (fault === 'corrupt' && body.length > 0) {
-      body[0] = (body[0] ?? 0) ^ 0xff;
-      response.end(body);
-    } else {
-      response.write(body.subarray(0, Math.floor(body.length / 2)), () => response.socket?.destroy());
-    }
   }
 
   #send(response: http.ServerResponse, method: string, reply: Reply): void {

@@ -1,0 +1,21 @@
+/** Answers of the made-up S3 that come damaged or late; the call has had its effect. */
+import type http from 'node:http';
+import type { Reply } from './exchange.ts';
+
+export type Damage = 'truncate' | 'corrupt' | 'slow';
+
+/** Longer than a caller waits before it asks a second time. */
+const SLOW_MILLISECONDS = 400;
+
+export function spoil(response: http.ServerResponse, reply: Reply, damage: Damage): void {
+  const body = Buffer.from(reply.body ?? '');
+  const middle = body.length >> 1;
+  response.writeHead(reply.status, { ...reply.headers, 'content-length': String(body.length) });
+  if (damage === 'slow') {
+    response.write(body.subarray(0, middle));
+    setTimeout(() => response.end(body.subarray(middle)), SLOW_MILLISECONDS);
+  } else if (damage === 'corrupt' && body.length > 0) {
+    body[0] = (body[0] ?? 0) ^ 0xff;
+    response.end(body);
+  } else response.write(body.subarray(0, middle), () => response.socket?.destroy());
+}
