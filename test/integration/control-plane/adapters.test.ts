@@ -1,9 +1,10 @@
 /** The adapters on the emulator keep the contracts that the fakes keep (test/unit/core/fakes.test.ts). */
 import { CreateActivityCommand, GetActivityTaskCommand, SFNClient } from '@aws-sdk/client-sfn';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ObjectStore } from '../../../functions/core/ports.ts';
 import type { RunStore } from '../../../functions/core/run-store.ts';
 import { type ExecutionsGround, executionsContract } from '../../suites/executions.ts';
+import { LARGE_DECISION } from '../../suites/large-decision.ts';
 import { objectStoreContract } from '../../suites/object-store.ts';
 import { pinnedSourceContract } from '../../suites/pinned-source.ts';
 import { runStoreContract } from '../../suites/run-store.ts';
@@ -57,3 +58,9 @@ objectStoreContract('S3', () => Promise.resolve(standing().objects));
 pinnedSourceContract('S3', () => Promise.resolve(standing().objects));
 schedulesContract('EventBridge Scheduler', () => Promise.resolve(standing().schedules));
 executionsContract('Step Functions', () => Promise.resolve(standing().executions));
+
+it('DynamoDB gives a decision back whose market is larger than an item may be', async () => {
+  const { runs } = standing();
+  await runs.putPlacement('large-000001', 1, LARGE_DECISION);
+  expect(await runs.listPlacements('large-000001')).toEqual([{ attempt: 1, decision: LARGE_DECISION }]);
+});

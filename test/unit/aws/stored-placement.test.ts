@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import type { StoredTable } from '../../../functions/aws/run-store/table.ts';
+import { timelineMethods } from '../../../functions/aws/run-store/timeline.ts';
+import { decisionWith, LARGE_DECISION } from '../../suites/large-decision.ts';
+
+/** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html */
+const LARGEST_ITEM = 400 * 1_024;
+
+it('a stored decision of 80 types in six zones of eight regions fits into an item, a usual one can be read there', async () => {
+  const items: object[] = [];
+  const table: Pick<StoredTable, 'put'> = {
+    put: (item) => {
+      items.push(item);
+      return Promise.resolve();
+    },
+  };
+  const { putPlacement } = timelineMethods(table as StoredTable);
+  await putPlacement('digits-000001', 1, LARGE_DECISION);
+  await putPlacement('digits-000001', 2, decisionWith(80 * 6));
+  const [large, usual] = items.map((item) => {
+    const values = Object.values(item) as unknown[];
+    return values.reduce<number>(
+      (sum, each) => sum + (each instanceof Uint8Array ? each.length : JSON.stringify(each).length),
+      0,
+    );
+  });
+  expect(JSON.stringify(LARGE_DECISION).length).toBeGreaterThan(300_000);
+  expect(large).toBeLessThan(LARGEST_ITEM / 4);
+  expect(usual).toBeGreaterThan(30_000);
+  expect(items[1]).toMatchObject({ decision: { question: { market: { region: 'us-east-1' } } } });
+});
