@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIntact } from './checksum.ts';
 import { type BucketAddress } from './endpoint.ts';
-import { classify, isRetryable, S3SignatureStale, S3Throttled } from './errors.ts';
+import { classify, isRetryable, type S3Error, S3SignatureStale, S3Throttled } from './errors.ts';
 import type { Pacer } from './pacer.ts';
 import { DEFAULT_RETRY, delayMilliseconds, type RetryPolicy } from './retry.ts';
 import { encodeKey, encodeValue, type S3Credentials, Signer } from './sigv4.ts';
@@ -91,7 +91,9 @@ export class Requester {
   readonly #signer: Signer;
   #skewMilliseconds = 0;
   #staleCredentials = false;
+  /** Undefined while new ones are asked for in place of stale ones. */
   #secret: S3Credentials | undefined;
+  #asking: Promise<S3Credentials> | undefined;
   #askAgainAt = 0;
   #refreshedAt = Number.NEGATIVE_INFINITY;
 
@@ -135,14 +137,25 @@ export class Requester {
     return this.#staleCredentials || now >= this.#askAgainAt ? undefined : this.#secret;
   }
 
+  /** Whoever asks while others do waits for their answer: a thousand requests that find out together ask once. */
   async #askSecret(now: number): Promise<S3Credentials> {
     const refresh = this.#staleCredentials;
+    if (this.#asking !== undefined && !refresh) return this.#asking;
     this.#staleCredentials = false;
-    if (refresh) this.#refreshedAt = now;
-    const secret = await this.#options.credentials(refresh);
-    this.#secret = secret;
-    this.#askAgainAt = now + ASK_AGAIN_MILLISECONDS;
-    return secret;
+    if (refresh) {
+      this.#refreshedAt = now;
+      this.#secret = undefined;
+    }
+    const asking = this.#options.credentials(refresh);
+    this.#asking = asking;
+    try {
+      const secret = await asking;
+      if (this.#asking === asking) this.#secret = secret;
+      this.#askAgainAt = now + ASK_AGAIN_MILLISECONDS;
+      return secret;
+    } finally {
+      if (this.#asking === asking) this.#asking = undefined;
+    }
   }
 
   #exchange(request: S3Request, secret: S3Credentials, signedAt: number): Exchange {
@@ -160,22 +173,24 @@ export class Requester {
   }
 
   #judge(request: S3Request, answer: Answer, signedAt: number): Answer {
-    const failure = { operation: request.operation, key: request.key, status: answer.status };
     if (request.accept.includes(answer.status)) {
       const damage = damageOf(request, answer);
-      if (damage !== undefined) throw classify({ ...failure, status: 0, code: damage });
-      return answer;
+      if (damage === undefined) return answer;
+      throw classify({ operation: request.operation, key: request.key, status: 0, code: damage });
     }
-    const said = request.method === 'HEAD' ? undefined : parseError(text(answer));
-    const code = said?.code || `HTTP${answer.status}`;
-    const whole = { ...failure, code, requestId: header(answer.headers, 'x-amz-request-id') };
-    const skewed = answer.status === 403 && this.#mendClock(answer, said?.serverTime, signedAt);
-    const error =
-      skewed || (said === undefined && this.#mayHaveExpired(answer, signedAt))
-        ? new S3SignatureStale(whole)
-        : classify(whole);
-    if (error instanceof S3SignatureStale) this.#staleCredentials = true;
+    const error = this.#errorOf(request, answer, signedAt);
+    if (error instanceof S3SignatureStale && signedAt >= this.#refreshedAt) this.#staleCredentials = true;
     throw error;
+  }
+
+  #errorOf({ operation, method, key }: S3Request, answer: Answer, signedAt: number): S3Error {
+    const { status, headers } = answer;
+    const said = method === 'HEAD' ? undefined : parseError(text(answer));
+    const code = said?.code || `HTTP${status}`;
+    const failure = { operation, key, status, code, requestId: header(headers, 'x-amz-request-id') };
+    const isSkewed = status === 403 && this.#mendClock(answer, said?.serverTime, signedAt);
+    const isStale = isSkewed || (said === undefined && this.#mayHaveExpired(answer, signedAt));
+    return isStale ? new S3SignatureStale(failure) : classify(failure);
   }
 
   /** An answer to HEAD has no body that would say why: credentials that ran out are asked for again, once. */

@@ -101,6 +101,39 @@ describe('a request', () => {
     expect(world.refreshed).toEqual([false, true]);
   });
 
+  it('asks once for all requests that find out together that the old have run out', async () => {
+    let clock = Date.UTC(2026, 10, 21);
+    const asked: boolean[] = [];
+    let key = 'old';
+    const sent: Transport = {
+      dispatch: ({ headers }, receiver) =>
+        void setImmediate(() => {
+          const isOld = headers.join().includes('Credential=old/');
+          receiver.answered({
+            headers: {},
+            chunks: [],
+            size: 0,
+            ...(isOld ? error(400, 'ExpiredToken') : { status: 200 }),
+          });
+        }),
+      close: () => Promise.resolve(),
+    };
+    const requester = new Requester({
+      address: { origin: 'https://h', host: 'h', basePath: '' },
+      region: 'us-east-1',
+      credentials: async (refresh) => {
+        asked.push(refresh);
+        await new Promise((resolve) => void setImmediate(resolve));
+        if (refresh) key = 'new';
+        return { accessKeyId: key, secretAccessKey: 's' };
+      },
+      transport: sent,
+      world: { now: () => (clock += 1), random: () => 1, sleep: () => Promise.resolve() },
+    });
+    await Promise.all(Array.from({ length: 50 }, () => requester.send(GET)));
+    expect(asked).toEqual([false, true]);
+  });
+
   const HEAD: S3Request = { operation: 'HeadObject', method: 'HEAD', key: 'k', accept: [200, 404] };
 
   it.each([400, 403])('for a head does so once on a %d, since no body says why', async (status) => {
