@@ -90,33 +90,6 @@ export const sightingsFrom = (encounters: readonly Encounter[]): readonly Sighti
     return start.length === 0 ? [] : [...start, at(endedAt, 'up')];
   });
 
-/** Median seconds to capacity and to interruption, and how often capacity was refused; undefined where nothing was met. */
-export function summaryOf(encounters: readonly Encounter[]): {
-  readonly asked: number;
-  readonly refused: number;
-  readonly lost: number;
-  readonly toCapacitySeconds?: number | undefined;
-  readonly toInterruptionSeconds?: number | undefined;
-} {
-  const had = encounters.flatMap((each) =>
-    each.startedAt === undefined ? [] : [{ ...each, startedAt: each.startedAt }],
-  );
-  return {
-    asked: encounters.length,
-    refused: encounters.filter(({ end }) => end === 'refused').length,
-    lost: encounters.filter(({ end }) => end === 'lost').length,
-    toCapacitySeconds: median(had.map((each) => secondsFrom(each.askedAt, each.startedAt))),
-    toInterruptionSeconds: median(
-      had.filter(({ end }) => end === 'lost').map((each) => secondsFrom(each.startedAt, each.endedAt)),
-    ),
-  };
-}
-
-function median(values: readonly number[]): number | undefined {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor((sorted.length - 1) / 2)];
-}
-
 /** The last week is what a belief of the moment is made of, the weeks before are a pool's record. */
 const MEMORY_MILLISECONDS = 30 * 86_400_000;
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { layout } from '../../../functions/core/layout.ts';
 import { collectScores } from '../../../functions/core/placement/collect.ts';
-import { encounterOf, sightingsOfOthers, summaryOf } from '../../../functions/core/placement/encounters.ts';
+import { encounterOf, sightingsOfOthers } from '../../../functions/core/placement/encounters.ts';
 import { formerRunOf } from '../../../functions/core/placement/former-runs.ts';
 import type { MarketSource } from '../../../functions/core/placement/port.ts';
 import {
@@ -170,14 +170,17 @@ describe('collect-scores', () => {
     await collectScores(deps);
     await collectScores(deps);
     const met = await deps.runs.listEncounters('g5', AT);
-    expect(met).toMatchObject([{ runId: 'one-000001', attempt: 1, end: 'lost', zoneId: 'use1-az4' }]);
-    expect(summaryOf(met)).toEqual({
-      asked: 1,
-      refused: 0,
-      lost: 1,
-      toCapacitySeconds: 60,
-      toInterruptionSeconds: 600,
-    });
+    expect(met).toMatchObject([
+      {
+        runId: 'one-000001',
+        attempt: 1,
+        end: 'lost',
+        zoneId: 'use1-az4',
+        askedAt: AT,
+        startedAt: secondsAfter(60),
+        endedAt: secondsAfter(660),
+      },
+    ]);
   });
 });
 
