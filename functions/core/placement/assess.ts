@@ -67,24 +67,33 @@ export function assess(candidates: readonly Candidate[], input: AssessInput): re
       .filter(({ pool }) => pool.market === 'spot')
       .map((each) => [each, assessSpot(each, input, { fallbacks, trust })]),
   );
-  const returnShare = worthOfReturn(spread([...onSpot.values()], input.nowMilliseconds), fallbacks);
-  return candidates.map((each) => onSpot.get(each) ?? assessOnDemand(each, input, returnShare));
+  const back = wayBack(spread([...onSpot.values()], input.nowMilliseconds), fallbacks);
+  return candidates.map((each) => onSpot.get(each) ?? assessOnDemand(each, input, back));
+}
+
+/** Of a job that is on demand now. */
+interface WayBack {
+  /** Of the work left, that probably is done on Spot in the end. */
+  readonly share: number;
+  /** All of it on Spot, were it never lost. */
+  readonly spotUsd: number;
 }
 
 /**
- * How much less On-Demand costs, as a share, because the job can go back to Spot, to the pool where that is expected to
- * cost least. Planned for the first fallback; another On-Demand pool saves the same share of what it costs itself.
+ * Back to Spot, to the pool where that is expected to cost least. Planned for the first fallback; another On-Demand pool
+ * goes back with the same share of the work, and saves what that costs there more than on Spot.
  */
-function worthOfReturn(onSpot: readonly Assessed[], fallbacks: readonly Fallback[]): number {
-  const surelyUsd = fallbacks[0]?.plan?.surelyUsd ?? 0;
-  const least = Math.min(
+function wayBack(onSpot: readonly Assessed[], fallbacks: readonly Fallback[]): WayBack {
+  const { surelyUsd = 0, leastUsd: spotUsd = 0 } = fallbacks[0]?.plan ?? {};
+  const afterUsd = Math.min(
     ...onSpot.map(({ afterOnDemandUsd = Number.POSITIVE_INFINITY }) => afterOnDemandUsd),
   );
-  return surelyUsd > 0 ? Math.min(1, Math.max(0, 1 - least / surelyUsd)) : 0;
+  const share = surelyUsd > spotUsd ? (surelyUsd - afterUsd) / (surelyUsd - spotUsd) : 0;
+  return { share: Math.min(1, Math.max(0, share)), spotUsd };
 }
 
 /** On-Demand is taken to be there, unless it was refused lately: then as long again as it has been refusing. */
-function assessOnDemand(candidate: Candidate, input: AssessInput, returnShare: number): Assessed {
+function assessOnDemand(candidate: Candidate, input: AssessInput, back: WayBack): Assessed {
   const refused = refusalsOf(candidate, input.sightings);
   const workSeconds = workOf(candidate, input.work);
   const billed = workSeconds + restartSecondsOn(candidate.pool, input.work);
@@ -94,7 +103,7 @@ function assessOnDemand(candidate: Candidate, input: AssessInput, returnShare: n
     costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) +
     (candidate.transfer?.usd ?? 0) +
     costUsd(input.timeUsd ?? 0, expectedSeconds);
-  const returnUsd = aloneUsd * returnShare;
+  const returnUsd = back.share * Math.max(0, aloneUsd - back.spotUsd);
   return {
     candidate,
     outlook: {

@@ -31,6 +31,8 @@ export interface SpotPlan {
   expectedUsd(belief: Belief, runs?: typeof IDLE | typeof ON_DEMAND): CourseUsd;
   /** On demand from now to the end, a start included. */
   readonly surelyUsd: number;
+  /** The same on Spot, were it never lost. */
+  readonly leastUsd: number;
 }
 
 /** Infinite where a course is not safe. */
@@ -74,6 +76,7 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
   const leastUsd = (spotUsd * (workSeconds + restartSeconds)) / 3_600;
   return {
     surelyUsd,
+    leastUsd,
     expectedUsd(belief, runs = IDLE) {
       const chance = chanceUp(belief);
       const sight = {
