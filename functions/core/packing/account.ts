@@ -4,13 +4,13 @@
  */
 import { hash } from 'node:crypto';
 import { CopyCounter } from './copy-counter.ts';
+import type { Excluded, Exclusions } from './exclusions.ts';
 import { LineText } from './line-text.ts';
 import type { Places } from './places.ts';
 import { type BlobStore, joinChunks } from './port.ts';
 import {
   type ArrivalLine,
   arrivalLine,
-  type Exclusion,
   type Manifest,
   type MemberLine,
   type Plan,
@@ -24,9 +24,10 @@ import { compress, decompress, linesOf } from './spool.ts';
 export interface Books {
   readonly at: Places;
   readonly plan: Plan;
-  readonly records: readonly ShardRecord[];
+  readonly records: readonly Omit<ShardRecord, 'exclusions'>[];
+  readonly exclusions: Exclusions;
   /** Who sees the member list of this shard, line by line. */
-  readonly observer?: (record: ShardRecord) => MemberObserver;
+  readonly observer?: (record: Pick<ShardRecord, 'name'>) => MemberObserver;
 }
 
 export interface MemberObserver {
@@ -85,14 +86,15 @@ export async function accountArrivals(store: BlobStore, books: Books): Promise<A
   const packed = new KeySum();
   const repeated = new CopyCounter();
   const shardOf = await readMembers(store, books, { packed, repeated });
-  const exclusions = new Map<number, Exclusion>();
-  for (const sample of books.plan.dropped) exclusions.set(sample, { sample, outcome: 'left', members: [] });
-  for (const record of books.records) for (const one of record.exclusions) exclusions.set(one.sample, one);
+  const { exclusions } = books;
+  for (const sample of books.plan.dropped) exclusions.add({ sample, outcome: 'left', members: [] });
   const writer = new ArrivalsWriter(store, books.at);
   const planned = new KeySum();
+  const rejected = new KeySum();
   const settle = ([key, size, etag, sample]: ArrivalLine): Promise<void> | undefined => {
     if (typeof sample === 'string') return writer.rejected([key, etag, size, sample]);
-    const exclusion = exclusions.get(sample);
+    const exclusion = exclusions.of(sample);
+    if (exclusion?.outcome === 'rejected') rejected.add(key, '');
     if (exclusion !== undefined) return settleExcluded(writer, exclusion, [key, etag, size]);
     planned.add(key, etag);
     return writer.packed([key, etag, size, shardOf[sample] ?? NOWHERE]);
@@ -107,6 +109,12 @@ export async function accountArrivals(store: BlobStore, books: Books): Promise<A
     throw new AccountsDifferError(
       books.plan.runId,
       `${planned.count} objects should be in shards, ${packed.count} are, or others`,
+    );
+  }
+  if (!rejected.equals(exclusions.rejected)) {
+    throw new AccountsDifferError(
+      books.plan.runId,
+      `${exclusions.rejected.count} members of samples were rejected while they were read, ${rejected.count} are planned, or others`,
     );
   }
   return { ...(await writer.finish(books.plan.objects)), repeated: repeated.count };
@@ -129,10 +137,10 @@ const isTakenUp = (value: unknown): value is [string, number, string, number, 0 
 
 async function settleExcluded(
   writer: ArrivalsWriter,
-  exclusion: Exclusion,
+  exclusion: Excluded,
   [key, etag, size]: [string, string, number],
 ): Promise<void> {
-  const reason = exclusion.members.find((member) => member.key === key)?.reason;
+  const reason = exclusion.reasonOf(key);
   if (exclusion.outcome === 'left') writer.left += 1;
   else if (reason === undefined || reason === 'changed' || reason === 'deleted' || reason === 'sampleLeft') {
     throw new AccountsDifferError(key, 'a rejected sample names no reason for this member');

@@ -3,13 +3,14 @@ import type { PackingSettings } from '../pipeline.ts';
 import { AccountsDifferError, accountArrivals, type MemberObserver } from './account.ts';
 import { ClassCounter } from './class-counter.ts';
 import { outdatedEngine, readPlan } from './committed-plan.ts';
-import { finishedShard } from './decide-shard.ts';
 import { deletePacked } from './delete-packed.ts';
+import { Exclusions } from './exclusions.ts';
 import { formatOf } from './formats/formats.ts';
 import { type Places, places } from './places.ts';
 import { type BlobStore, joinChunks } from './port.ts';
 import type { Manifest, MemberLine, Plan, ShardRecord } from './records.ts';
 import { readSealed } from './sealed-arrivals.ts';
+import { readRecords, type SettledRecord, ShardMissingError, sealedShards } from './settled-records.ts';
 import { shapeOf } from './shape.ts';
 import { preparedIn } from './shard-members.ts';
 import { datasetIndex, type IndexOfShard, indexOf, type SideFile } from './side-files.ts';
@@ -42,16 +43,6 @@ export interface Rejections {
 }
 
 const EXAMPLES_TOLD = 5;
-
-/** A planned shard is not finished: packing has to run (again) before the seal. */
-export class ShardMissingError extends Error {
-  override readonly name = 'ShardMissingError';
-  constructor(runId: string, shard: number) {
-    super(
-      `shard ${shard} of ${runId} is planned but not packed; run PackShards for this run again, then seal`,
-    );
-  }
-}
 
 export async function sealDataset(deps: SealDeps, input: SealInput): Promise<SealResult> {
   const at = places(input.pipeline, input.runId);
@@ -90,7 +81,8 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
   const plan = await readPlan(store, input);
   if (plan === undefined) throw new Error(`${input.runId} has no plan; run PlanShards first`);
   if (plan.objects === 0) return undefined;
-  const records = await recordsOf(store, plan, at);
+  const exclusions = new Exclusions(plan.samples);
+  const records = await recordsOf(store, plan, { at, exclusions });
   proveEven(plan, records);
   const kept = records.filter((record) => record.samples > 0);
   const shards = await sealedShards(store, kept);
@@ -100,7 +92,7 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
     indexOf: (shard) => indexOf(input.packing.format, shard),
     write: (file) => writeSide(store, at, file),
   });
-  const accounts = await accountArrivals(store, { at, plan, records, observer });
+  const accounts = await accountArrivals(store, { at, plan, records, exclusions, observer });
   if (shards.length > 0) {
     const { facts } = plan;
     await writeSide(
@@ -163,7 +155,7 @@ interface Observing {
 /** Counts classes and makes the shards' indexes while the member lists go by. */
 const observerOf = (shards: Manifest['shards'], { classes, indexOf, write }: Observing) => {
   const byName = new Map(shards.map((shard) => [shard.name, shard]));
-  return ({ name }: ShardRecord): MemberObserver => {
+  return ({ name }: Pick<ShardRecord, 'name'>): MemberObserver => {
     const shard = byName.get(name);
     const index = shard && indexOf(shard);
     const see = (line: MemberLine): void => {
@@ -190,10 +182,15 @@ async function sealAnnotations(
   return { ...annotations, problems: { list, sha256: problems.sha256 } };
 }
 
-async function recordsOf(store: BlobStore, plan: Plan, at: Places): Promise<ShardRecord[]> {
+async function recordsOf(
+  store: BlobStore,
+  plan: Plan,
+  { at, exclusions }: { readonly at: Places; readonly exclusions: Exclusions },
+): Promise<SettledRecord[]> {
   const { runId, shards, digest } = plan;
+  const recordKey = (shard: number): string => at.shardRecord(digest, shard);
   try {
-    return await readRecords(store, { runId, shards, recordKey: (shard) => at.shardRecord(digest, shard) });
+    return await readRecords(store, { runId, shards, recordKey, exclude: (one) => exclusions.add(one) });
   } catch (error: unknown) {
     // No worker of this release can make up for what is missing.
     const outdated = error instanceof ShardMissingError ? outdatedEngine(runId, plan) : undefined;
@@ -202,7 +199,7 @@ async function recordsOf(store: BlobStore, plan: Plan, at: Places): Promise<Shar
 }
 
 /** Workers that go by counts wait for each other forever when one has a sample less. */
-function proveEven({ even, runId }: Plan, records: readonly ShardRecord[]): void {
+function proveEven({ even, runId }: Plan, records: readonly SettledRecord[]): void {
   for (const { shard, samples } of records) {
     if (even === undefined || shard >= even.shards || samples === 0 || samples === even.samples) continue;
     throw new AccountsDifferError(runId, `shard ${shard} holds ${samples} samples, not ${even.samples}`);
@@ -212,62 +209,6 @@ function proveEven({ even, runId }: Plan, records: readonly ShardRecord[]): void
 const sum = <T>(all: readonly T[], of: (one: T) => number): number =>
   all.reduce((total, one) => total + of(one), 0);
 
-/** What is needed of a plan, of a run's or of a compaction's, to find its records. */
-export interface RecordedPlan {
-  readonly runId: string;
-  readonly shards: number;
-  recordKey(shard: number): string;
-}
-
-/** Records are asked for a few at a time; a shard whose upload nobody finished is finished here. */
-export async function readRecords(store: BlobStore, plan: RecordedPlan): Promise<ShardRecord[]> {
-  const records: ShardRecord[] = [];
-  for (let first = 0; first < plan.shards; first += PARALLEL_RECORDS) {
-    const some = Array.from({ length: Math.min(PARALLEL_RECORDS, plan.shards - first) }, async (_, index) => {
-      const record = await finishedShard(store, plan.recordKey(first + index));
-      if (record === undefined) throw new ShardMissingError(plan.runId, first + index);
-      return record;
-    });
-    records.push(...(await Promise.all(some)));
-  }
-  return records;
-}
-const PARALLEL_RECORDS = 32;
-
-export async function sealedShards(
-  store: BlobStore,
-  kept: readonly ShardRecord[],
-): Promise<Manifest['shards']> {
-  const shards: Manifest['shards'] = [];
-  for (let first = 0; first < kept.length; first += PARALLEL_RECORDS) {
-    const some = kept.slice(first, first + PARALLEL_RECORDS);
-    shards.push(...(await Promise.all(some.map((record) => sealedShard(store, record)))));
-  }
-  return shards;
-}
-
 export async function writeSide(store: BlobStore, at: Places, file: SideFile | undefined): Promise<void> {
   if (file !== undefined) await store.put(`${at.generation}${file.name}`, file.body);
-}
-
-async function sealedShard(store: BlobStore, record: ShardRecord): Promise<Manifest['shards'][number]> {
-  const head = await store.head(record.key);
-  if (
-    head === undefined ||
-    head.size !== record.bytes ||
-    (head.crc32 !== undefined && head.crc32 !== record.crc32)
-  ) {
-    throw new ShardMissingError(record.key, record.shard);
-  }
-  const { name, bytes, crc32, samples, members, memberList } = record;
-  return {
-    name,
-    bytes,
-    crc32,
-    etag: head.etag,
-    samples,
-    members,
-    memberList: memberList.key,
-    memberListSha256: memberList.sha256,
-  };
 }

@@ -5,9 +5,10 @@ import { AccountsDifferError, ArrivalsWriter, KeySum } from '../account.ts';
 import { CopyCounter } from '../copy-counter.ts';
 import { type Places, places, shardNumberOf } from '../places.ts';
 import { type BlobStore, joinChunks } from '../port.ts';
-import type { Manifest, MemberLine, ShardRecord } from '../records.ts';
-import { readRecords, sealedShards, writeSide } from '../seal.ts';
+import type { Manifest, MemberLine } from '../records.ts';
+import { writeSide } from '../seal.ts';
 import { readSealed } from '../sealed-arrivals.ts';
+import { readRecords, type SettledRecord, sealedShards } from '../settled-records.ts';
 import { preparedIn } from '../shard-members.ts';
 import { datasetIndex, shardIndex } from '../side-files.ts';
 import { batchOf, changeDataset, versionsIn } from '../versions.ts';
@@ -119,7 +120,7 @@ interface Books {
   readonly plan: CompactionPlan;
   readonly manifests: readonly Manifest[];
   readonly at: Places;
-  readonly records: readonly ShardRecord[];
+  readonly records: readonly SettledRecord[];
   readonly shards: Manifest['shards'];
   readonly packing: PackingSettings;
 }

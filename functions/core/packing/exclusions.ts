@@ -1,0 +1,56 @@
+/** Planned samples that are in no shard, all of them: two million refused files are a byte each here, and 600 MB as objects. */
+import { KeySum } from './account.ts';
+import type { Exclusion } from './records.ts';
+
+type Reason = Exclusion['members'][number]['reason'];
+
+/** What became of one sample. */
+export interface Excluded {
+  readonly outcome: Exclusion['outcome'];
+  reasonOf(key: string): Reason | undefined;
+}
+
+const NONE = 0;
+/** Members of different reasons: held as they are. */
+const MIXED = 255;
+
+export class Exclusions {
+  /** By sample: what it shares with others, counted from 1. */
+  readonly #kinds: Uint8Array;
+  readonly #shared: Excluded[] = [];
+  readonly #numbers = new Map<string, number>();
+  readonly #mixed = new Map<number, Excluded>();
+  /** Keys of members that are rejected: what shares a reason does not hold its keys. */
+  readonly rejected = new KeySum();
+
+  /** @param samples of the plan */
+  constructor(samples: number) {
+    this.#kinds = new Uint8Array(samples);
+  }
+
+  add({ sample, outcome, members }: Exclusion): void {
+    if (outcome === 'rejected') for (const { key } of members) this.rejected.add(key, '');
+    const reason = members[0]?.reason;
+    const isShared = members.every((member) => member.reason === reason);
+    const number = isShared ? this.#numberOf(outcome, reason) : MIXED;
+    this.#kinds[sample] = number;
+    if (number !== MIXED) return;
+    const reasons = new Map(members.map((member) => [member.key, member.reason]));
+    this.#mixed.set(sample, { outcome, reasonOf: (key) => reasons.get(key) });
+  }
+
+  of(sample: number): Excluded | undefined {
+    const number = this.#kinds[sample] ?? NONE;
+    if (number === NONE) return undefined;
+    return number === MIXED ? this.#mixed.get(sample) : this.#shared[number - 1];
+  }
+
+  #numberOf(outcome: Exclusion['outcome'], reason: Reason | undefined): number {
+    const name = `${outcome} ${reason ?? ''}`;
+    const known = this.#numbers.get(name);
+    if (known !== undefined) return known;
+    this.#shared.push({ outcome, reasonOf: () => reason });
+    this.#numbers.set(name, this.#shared.length);
+    return this.#shared.length;
+  }
+}
