@@ -5,7 +5,7 @@ import type { Assessed, AssessInput } from './assess.ts';
 import { type Outlook, outlookOf } from './beliefs.ts';
 import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
 import { type Candidate, unitUsd } from './pools.ts';
-import { refusalsOf } from './refusals.ts';
+import type { Refusals } from './refusals.ts';
 import type { ScoreTrust } from './score-trust.ts';
 import { planSpot, type SpotPlan } from './spot-plan.ts';
 import { restartSecondsOn } from './work.ts';
@@ -49,7 +49,15 @@ export function fallbackOf(
 export function assessSpot(
   candidate: Candidate,
   input: AssessInput,
-  { fallbacks, trust }: { readonly fallbacks: readonly Fallback[]; readonly trust: ScoreTrust },
+  {
+    fallbacks,
+    trust,
+    refused,
+  }: {
+    readonly fallbacks: readonly Fallback[];
+    readonly trust: ScoreTrust;
+    readonly refused: Refusals;
+  },
 ): Assessed {
   const { work, model, timeUsd = 0 } = input;
   const outlook = outlookOf(model, candidate.pool, {
@@ -70,7 +78,6 @@ export function assessSpot(
         ask: unplannedUsd + costUsd(fallback.hourlyUsd, restSeconds),
       },
   );
-  const refused = refusalsOf(candidate, input.sightings);
   const transferUsd = candidate.transfer?.usd ?? 0;
   const doubtUsd = doubtOf(candidate, spells);
   const back = seesItBack(candidate, refused) ? options[0]?.onDemand : undefined;

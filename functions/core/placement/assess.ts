@@ -4,7 +4,7 @@ import { type BeliefModel, type Outlook, type Sighting, trustOf } from './belief
 import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
 import type { PoolRecords } from './pool-records.ts';
 import { type Candidate, unitUsd } from './pools.ts';
-import { backoffSeconds, refusalsOf } from './refusals.ts';
+import { backoffSeconds, type Refusals, refusalsIn } from './refusals.ts';
 import { spread } from './spread.ts';
 import { restartSecondsOn, type WorkEstimate } from './work.ts';
 
@@ -52,10 +52,10 @@ export interface AssessInput {
 }
 
 export function assess(candidates: readonly Candidate[], input: AssessInput): readonly Assessed[] {
+  const refusals = refusalsIn(input.sightings);
   // What a limit of the account forbids is no Spot that a plan could come back to.
   const spot = candidates.filter(
-    (each) =>
-      each.pool.market === 'spot' && each.closed === undefined && !refusalsOf(each, input.sightings).quota,
+    (each) => each.pool.market === 'spot' && each.closed === undefined && !refusals(each).quota,
   );
   const cheapest = Math.min(...spot.map((each) => unitUsd(each, each.hourlyUsd)));
   const fallbacks = Number.isFinite(cheapest)
@@ -65,10 +65,12 @@ export function assess(candidates: readonly Candidate[], input: AssessInput): re
   const onSpot = new Map(
     candidates
       .filter(({ pool }) => pool.market === 'spot')
-      .map((each) => [each, assessSpot(each, input, { fallbacks, trust })]),
+      .map((each) => [each, assessSpot(each, input, { fallbacks, trust, refused: refusals(each) })]),
   );
   const back = wayBack(spread([...onSpot.values()], input.nowMilliseconds), fallbacks);
-  return candidates.map((each) => onSpot.get(each) ?? assessOnDemand(each, input, back));
+  return candidates.map(
+    (each) => onSpot.get(each) ?? assessOnDemand(each, input, { back, refused: refusals(each) }),
+  );
 }
 
 /** Of a job that is on demand now. */
@@ -93,8 +95,11 @@ function wayBack(onSpot: readonly Assessed[], fallbacks: readonly Fallback[]): W
 }
 
 /** On-Demand is taken to be there, unless it was refused lately: then as long again as it has been refusing. */
-function assessOnDemand(candidate: Candidate, input: AssessInput, back: WayBack): Assessed {
-  const refused = refusalsOf(candidate, input.sightings);
+function assessOnDemand(
+  candidate: Candidate,
+  input: AssessInput,
+  { back, refused }: { readonly back: WayBack; readonly refused: Refusals },
+): Assessed {
   const workSeconds = workOf(candidate, input.work);
   const billed = workSeconds + restartSecondsOn(candidate.pool, input.work);
   const waitSeconds = refused.refusals === 0 ? 0 : backoffSeconds(refused);

@@ -2,7 +2,7 @@
  * A belief on its way through what was seen, by the rules of policy/regimes.ts, in two arrays that are used in turn: a
  * placement takes ten thousand of these steps, and the garbage of a new array each was the longest part of some.
  */
-import { advanceInto, type Belief, type Matrix, observeInPlace } from '../policy/regimes.ts';
+import { advanceInto, type Belief, type Matrix, multiply, observeInPlace } from '../policy/regimes.ts';
 
 /** What is learned at a moment, as likelihoods with capacity and without. */
 export interface Lesson {
@@ -19,6 +19,26 @@ export interface Chain {
   readonly start: Belief;
   /** One step of time to the powers 1, 2, 4, ... */
   readonly doublings: readonly Matrix[];
+  /** One step of time to the powers 1 to 63, each made when it is first asked for. */
+  readonly power: (steps: number) => Matrix | undefined;
+}
+
+const KEPT_BITS = 6;
+const KEPT = 2 ** KEPT_BITS;
+
+/** Between two sightings mostly minutes to hours pass, in one product then instead of one for each bit. */
+export function keptPowers(doublings: readonly Matrix[]): Chain['power'] {
+  const kept: (Matrix | undefined)[] = Array.from({ length: KEPT });
+  const power = (steps: number): Matrix | undefined => {
+    if (kept[steps] !== undefined) return kept[steps];
+    const highest = 31 - Math.clz32(steps);
+    const rest = steps - 2 ** highest;
+    const first = doublings[highest];
+    const others = rest > 0 ? power(rest) : undefined;
+    kept[steps] = first && others ? multiply(others, first) : first;
+    return kept[steps];
+  };
+  return power;
 }
 
 export interface Walk {
@@ -29,7 +49,7 @@ export interface Walk {
   belief(): Belief;
 }
 
-export function beginWalk({ start, doublings }: Chain): Walk {
+export function beginWalk({ start, doublings, power }: Chain): Walk {
   let now = start.slice();
   let other = start.slice();
   const step = (matrix: Matrix): void => {
@@ -38,7 +58,10 @@ export function beginWalk({ start, doublings }: Chain): Walk {
   };
   return {
     pass(steps) {
-      for (let k = 0, rest = steps; rest > 0; k += 1, rest >>= 1) {
+      const few = steps % KEPT;
+      const kept = few > 0 ? power(few) : undefined;
+      if (kept !== undefined) step(kept);
+      for (let k = KEPT_BITS, rest = steps >> KEPT_BITS; rest > 0; k += 1, rest >>= 1) {
         const matrix = doublings[k];
         if ((rest & 1) === 1 && matrix !== undefined) step(matrix);
       }

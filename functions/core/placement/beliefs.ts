@@ -13,7 +13,7 @@ import {
   transition,
 } from '../policy/regimes.ts';
 import type { Pool } from '../records.ts';
-import { beginWalk, type Lesson, type OwnShare } from './belief-walk.ts';
+import { beginWalk, type Chain, keptPowers, type Lesson, type OwnShare } from './belief-walk.ts';
 import { longRunShare, meanUpSeconds, type PoolRecord, type PoolRecords, recordFor } from './pool-records.ts';
 import { type ScoreTrust, scoreTrust } from './score-trust.ts';
 
@@ -101,6 +101,7 @@ export interface BeliefModel {
   readonly step: readonly (readonly number[])[];
   /** step to the powers 1, 2, 4, ...: a month passes in a dozen products. */
   readonly doublings: readonly (readonly (readonly number[])[])[];
+  readonly power: Chain['power'];
   readonly start: Belief;
   readonly passage: ReturnType<typeof meanPassageHours>;
   /** Mean seconds without capacity after a loss. */
@@ -127,6 +128,7 @@ export function beliefModel(table: RegimeTable): BeliefModel {
     table,
     step,
     doublings,
+    power: keptPowers(doublings),
     start,
     passage,
     waitAfterLossSeconds: weigh(passage.toUp, justLost) * 3_600,

@@ -1,5 +1,5 @@
 /** What the last refusals of a pool say, and how long it is left alone for them. */
-import { type Pool, samePool } from '../records.ts';
+import type { Pool } from '../records.ts';
 import type { Assessed } from './assess.ts';
 import type { Sighting } from './beliefs.ts';
 import type { Candidate } from './pools.ts';
@@ -13,38 +13,49 @@ export const backoffSeconds = ({ refusals, quota }: Pick<Assessed, 'refusals' | 
 /** Of a limit that is in use by other jobs; one that is 0 is raised by people. */
 const LONGEST_QUOTA_REST_SECONDS = 4 * 3_600;
 
+/** What the last refusals and losses of a pool come to. */
+export type Refusals = Pick<
+  Assessed,
+  'refusals' | 'quota' | 'lastRefusalMilliseconds' | 'lastLossMilliseconds' | 'lastZoneLossMilliseconds'
+>;
+
 /** A limit of the account holds for the type in every zone of the region, apart for each market and launcher. */
-const concerns = (sighting: Sighting, pool: Pool): boolean =>
-  samePool(sighting.quota === true ? { ...sighting, zoneId: pool.zoneId } : sighting, pool);
+const keyOf = ({ instanceType, market, region, launcher }: Pool): string =>
+  `${instanceType} ${market} ${region ?? ''} ${launcher ?? ''}`;
 
-type Refused =
-  | 'refusals'
-  | 'quota'
-  | 'lastRefusalMilliseconds'
-  | 'lastLossMilliseconds'
-  | 'lastZoneLossMilliseconds';
+const zoneKeyOf = ({ zoneId, market }: Pick<Pool, 'zoneId' | 'market'>): string =>
+  `${zoneId ?? ''} ${market}`;
 
-export function refusalsOf({ pool }: Candidate, sightings: readonly Sighting[]): Pick<Assessed, Refused> {
+/** @param sightings oldest first; they are sorted once, and hundreds of pools are asked about */
+export function refusalsIn(sightings: readonly Sighting[]): (candidate: Candidate) => Refusals {
+  const byKey = Map.groupBy(sightings, keyOf);
+  const lastInZone = new Map<string, Sighting>();
+  for (const each of sightings) if (each.seen !== 'refused') lastInZone.set(zoneKeyOf(each), each);
+  return ({ pool }) => {
+    const last = pool.zoneId === undefined ? undefined : lastInZone.get(zoneKeyOf(pool));
+    return {
+      ...refusalsOf(pool, byKey.get(keyOf(pool)) ?? []),
+      lastZoneLossMilliseconds: last?.seen === 'lost' ? last.atMilliseconds : undefined,
+    };
+  };
+}
+
+/** @param sightings of its type in any zone */
+function refusalsOf(
+  { zoneId }: Pool,
+  sightings: readonly Sighting[],
+): Omit<Refusals, 'lastZoneLossMilliseconds'> {
   let refusals = 0;
   let quota = false;
   let lastRefusalMilliseconds: number | undefined;
   let lastLossMilliseconds: number | undefined;
   for (const sighting of sightings) {
-    if (!concerns(sighting, pool)) continue;
+    if (sighting.zoneId !== zoneId && sighting.quota !== true) continue;
     const refused = sighting.seen === 'refused';
     refusals = refused ? refusals + 1 : 0;
     quota = refused && sighting.quota === true;
     lastRefusalMilliseconds = refused ? sighting.atMilliseconds : undefined;
     if (sighting.seen === 'lost') lastLossMilliseconds = sighting.atMilliseconds;
   }
-  const lastZoneLossMilliseconds = zoneLossOf(pool, sightings);
-  return { refusals, quota, lastRefusalMilliseconds, lastLossMilliseconds, lastZoneLossMilliseconds };
-}
-
-function zoneLossOf({ zoneId, market }: Pool, sightings: readonly Sighting[]): number | undefined {
-  if (zoneId === undefined) return undefined;
-  const last = sightings.findLast(
-    (each) => each.zoneId === zoneId && each.market === market && each.seen !== 'refused',
-  );
-  return last?.seen === 'lost' ? last.atMilliseconds : undefined;
+  return { refusals, quota, lastRefusalMilliseconds, lastLossMilliseconds };
 }

@@ -1,7 +1,7 @@
 /** What a campaign is expected to cost that starts on Spot now: the plan of functions/core/policy at today's numbers. */
 
 import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
-import { offers } from '../policy/decide.ts';
+import { offers, type Sight } from '../policy/decide.ts';
 import drawn from '../policy/lattice-600.json' with { type: 'json' };
 import { marketModel } from '../policy/market-model.ts';
 import { makePlan } from '../policy/plan.ts';
@@ -78,12 +78,8 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
     surelyUsd,
     leastUsd,
     expectedUsd(belief, runs = IDLE) {
-      const chance = chanceUp(belief);
-      const sight = {
-        chance,
-        ifThere: model.weights(observe(belief, 1, 0)),
-        ifNot: model.weights(observe(belief, 0, 1)),
-      };
+      const sight = sightOf(belief);
+      const { chance } = sight;
       const known = offers(plan, { ticksLeft, slack, runs, debt: 0 }, sight);
       const of = (action: Action, overbilledUsd: number): number => {
         const offer = known.find((each) => each.action === action);
@@ -96,6 +92,21 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
       };
     },
   };
+}
+
+/** One pool's belief is asked of every plan that is made. */
+const sights = new WeakMap<Belief, Sight>();
+
+function sightOf(belief: Belief): Sight {
+  const known = sights.get(belief);
+  if (known !== undefined) return known;
+  const sight = {
+    chance: chanceUp(belief),
+    ifThere: model.weights(observe(belief, 1, 0)),
+    ifNot: model.weights(observe(belief, 0, 1)),
+  };
+  sights.set(belief, sight);
+  return sight;
 }
 
 function power(step: Matrix, exponent: number): Matrix {
