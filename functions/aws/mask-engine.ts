@@ -48,12 +48,17 @@ export async function prepareMask(
     .toColourspace(space)
     .png({ compressionLevel: 6, adaptiveFiltering: false, palette: false, progressive: false })
     .toBuffer();
-  return { kind: 'prepared', bytes: indexed === undefined ? png : await indexedAgain(png, indexed, sharp) };
+  return { kind: 'prepared', bytes: await indexedAgain(png, indexed, sharp) };
 }
 
 /** Nobody has looked at the palette so far: with one that is missing or damaged the result is no PNG, and decoding it fails. */
-async function indexedAgain(png: Buffer, { palette }: Indexed, sharp: typeof SharpDefault): Promise<Buffer> {
-  const finished = withPalette(png, palette);
+async function indexedAgain(
+  png: Buffer,
+  indexed: Indexed | undefined,
+  sharp: typeof SharpDefault,
+): Promise<Buffer> {
+  if (indexed === undefined) return png;
+  const finished = withPalette(png, indexed.palette);
   await sharp(finished, { failOn: 'warning' }).raw().toBuffer();
   return finished;
 }
