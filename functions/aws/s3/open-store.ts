@@ -22,7 +22,7 @@ export interface OpenOptions {
   readonly world?: World | undefined;
 }
 
-export const realWorld: World = {
+const realWorld: World = {
   now: () => Date.now(),
   random: () => Math.random(),
   sleep: async (milliseconds) => {

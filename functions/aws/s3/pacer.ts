@@ -9,7 +9,7 @@ export interface PacerLimits {
   readonly calmMilliseconds: number;
 }
 
-export const DEFAULT_PACE: PacerLimits = { least: 4, most: 128, calmMilliseconds: 500 };
+const DEFAULT_PACE: PacerLimits = { least: 4, most: 128, calmMilliseconds: 500 };
 const DECREASE = 0.7;
 
 export class Pacer {

@@ -60,7 +60,7 @@ const DIGEST_BYTES = 32;
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
 /** `20261121T041500Z` */
-export const amzDate = (milliseconds: number): string =>
+const amzDate = (milliseconds: number): string =>
   new Date(milliseconds).toISOString().replace(/[-:]|\.\d{3}/g, '');
 
 function signingKey(secret: string, day: string, region: string): Buffer {

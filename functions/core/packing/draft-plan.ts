@@ -44,7 +44,7 @@ const DIGESTED_AT_ONCE = 64 * 1024;
 const MOST_COLUMNS = 1_000;
 
 /** An object of this size cannot be packed inside a Lambda's 15 minutes. */
-export const LARGEST_OBJECT_BYTES = 40e9;
+const LARGEST_OBJECT_BYTES = 40e9;
 
 function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection | undefined {
   if (key.endsWith('/') && object.size === 0) return 'folderPlaceholder';

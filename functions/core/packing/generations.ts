@@ -99,7 +99,7 @@ async function readingOf(store: BlobStore, pipeline: string, runId: string): Pro
 }
 
 /** Runs that have not written their report. */
-export async function unfinishedRuns(store: BlobStore, pipeline: string): Promise<string[]> {
+async function unfinishedRuns(store: BlobStore, pipeline: string): Promise<string[]> {
   const unfinished: string[] = [];
   const runs = layout.runs(pipeline);
   for await (const page of listPages(store, runs, { delimiter: '/' })) {

@@ -6,7 +6,7 @@ import { isImage, promisedImage, SNIFF_BYTES } from './sniff.ts';
 type Reason = Exclusion['members'][number]['reason'];
 
 /** The first bytes of what was read. */
-export function headOf(chunks: readonly Uint8Array[]): Uint8Array {
+function headOf(chunks: readonly Uint8Array[]): Uint8Array {
   const [first] = chunks;
   if (first === undefined) return new Uint8Array();
   return first.length >= SNIFF_BYTES || chunks.length === 1 ? first : Buffer.concat(chunks);

@@ -13,7 +13,7 @@ export interface ListingLimits {
   readonly pagesHeld: number;
 }
 
-export const DEFAULT_LISTING: ListingLimits = { readers: 16, pagesHeld: 200 };
+const DEFAULT_LISTING: ListingLimits = { readers: 16, pagesHeld: 200 };
 
 export interface ListedPage {
   readonly objects: readonly ListedBlob[];

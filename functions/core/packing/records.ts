@@ -156,7 +156,7 @@ export interface MemberLine {
 }
 
 /** A sample that the plan put into the shard and that is not in it. */
-export const exclusionSchema = z.object({
+const exclusionSchema = z.object({
   sample: z.number().int(),
   outcome: z.enum(['rejected', 'left']),
   members: z.array(
@@ -187,7 +187,7 @@ export const shardRecordSchema = z.object({
 });
 export type ShardRecord = z.infer<typeof shardRecordSchema>;
 
-export const sealedShardSchema = z.object({
+const sealedShardSchema = z.object({
   name: z.string(),
   bytes: z.number().int(),
   crc32: z.string(),

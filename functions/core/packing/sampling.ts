@@ -17,7 +17,7 @@ interface OpenSample {
 }
 
 /** More members than this are no sample but a naming habit; the rest stand alone. */
-export const LARGEST_SAMPLE = 64;
+const LARGEST_SAMPLE = 64;
 
 /**
  * Members of the sample `s` are keys that begin with `s.`, and a listing keeps a common beginning together; only keys

@@ -41,7 +41,7 @@ export interface DealingLimits extends Division {
 }
 
 /** So many objects make a shard however small they are: an item must end well inside a Lambda's 15 minutes. */
-export const MOST_OBJECTS_IN_SHARD = 200_000;
+const MOST_OBJECTS_IN_SHARD = 200_000;
 const ITEM_BYTES = 256e6;
 const ITEM_OBJECTS = 50_000;
 

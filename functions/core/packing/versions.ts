@@ -17,7 +17,7 @@ const changeSchema = z.discriminatedUnion('kind', [
 ]);
 export type DatasetChange = z.infer<typeof changeSchema>;
 
-export const datasetVersionSchema = z.object({
+const datasetVersionSchema = z.object({
   version: z.literal(1),
   number: z.number().int().min(1),
   change: changeSchema,

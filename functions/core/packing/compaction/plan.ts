@@ -12,7 +12,7 @@ import { manifestsOf } from '../sealed-arrivals.ts';
 import { batchOf, type DatasetVersion, newestVersion, versionsIn } from '../versions.ts';
 import { type Chosen, chooseInputs } from './choose.ts';
 
-export const compactionPlanSchema = z.object({
+const compactionPlanSchema = z.object({
   version: z.literal(1),
   pipeline: z.string(),
   generation: z.string(),

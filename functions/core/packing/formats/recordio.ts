@@ -15,7 +15,7 @@ import { collect } from './pour.ts';
 
 const MAGIC = Buffer.from([0x0a, 0x23, 0xd7, 0xce]);
 const LENGTH_BITS = 29;
-export const IR_HEADER_BYTES = 24;
+const IR_HEADER_BYTES = 24;
 /** Frame and image header before the data of an unsplit record. */
 export const RECORD_HEAD_BYTES = 8 + IR_HEADER_BYTES;
 

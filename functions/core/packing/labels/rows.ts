@@ -42,7 +42,7 @@ function endOfCsvRow(text: string, start: number): number {
 }
 
 /** Fields of one CSV row. A quote inside a field that does not begin with one is a character like any other. */
-export function csvFields(row: string): string[] {
+function csvFields(row: string): string[] {
   const line = row.endsWith('\r') ? row.slice(0, -1) : row;
   if (!line.includes('"')) return line.split(',');
   const fields: string[] = [];
