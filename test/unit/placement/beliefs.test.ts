@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { beginWalk } from '../../../functions/core/placement/belief-walk.ts';
 import { beliefModel, outlookOf, type Sighting } from '../../../functions/core/placement/beliefs.ts';
 import { fittedRegimes } from '../../../functions/core/policy/regimes.ts';
 
@@ -27,4 +28,17 @@ describe('the belief in a pool', () => {
   it('is left as it was in another zone', () => {
     expect(chance([neighbourLost], undefined, 'use1-az2')).toBeCloseTo(chance([], undefined, 'use1-az2'));
   });
+});
+
+it('passes any number of steps at once as one after the other', () => {
+  for (const steps of [1, 2, 7, 40, 63, 64, 65, 200]) {
+    const [atOnce, oneByOne] = [beginWalk(model), beginWalk(model)];
+    for (const walk of [atOnce, oneByOne]) walk.learn({ up: 1, down: 0 });
+    atOnce.pass(steps);
+    for (let k = 0; k < steps; k += 1) oneByOne.pass(1);
+    const expected = oneByOne.belief();
+    expect(expected).not.toEqual(model.start);
+    for (const [regime, share] of atOnce.belief().entries())
+      expect(share).toBeCloseTo(expected[regime] ?? 0, 12);
+  }
 });
