@@ -4,6 +4,7 @@ import shipped from '../../functions/core/policy/lattice-600.json' with { type: 
 import { type MarketModel, marketModel } from '../../functions/core/policy/market-model.ts';
 import { type Horizon, type PlanTable, planFrom } from '../../functions/core/policy/plan.ts';
 import { fittedRegimes, type RegimeTable } from '../../functions/core/policy/regimes.ts';
+import { type ZoneChoice, zoneChoice } from '../../functions/core/policy/zone-choice.ts';
 import type { Setting, Strategy } from './world.ts';
 
 /** The settings of one key are planned by one table. */
@@ -20,15 +21,18 @@ const jobOf = ({ workSeconds, deadlineSeconds }: Horizon): string => `${workSeco
 
 /** One table is kept, since one can take a gigabyte: settings of one key had best come one after the other. */
 export function tidewheel(table: RegimeTable = fittedRegimes): Strategy {
-  const models = new Map<number, MarketModel>();
+  const models = new Map<number, { readonly model: MarketModel; readonly chooseZone: ZoneChoice }>();
   let expected: readonly Setting[] = [];
   let kept: Kept | undefined;
-  const modelFor = (tickSeconds: number): MarketModel => {
+  const marketOf = (tickSeconds: number) => {
+    const found = models.get(tickSeconds);
+    if (found !== undefined) return found;
     // Where the lattice that `place` uses fits, it is that one.
     const drawn = shipped.table === table.name && shipped.tickSeconds === tickSeconds ? shipped : undefined;
-    const model = models.get(tickSeconds) ?? marketModel(table, tickSeconds, drawn);
-    models.set(tickSeconds, model);
-    return model;
+    const model = marketModel(table, tickSeconds, drawn);
+    const market = { model, chooseZone: zoneChoice(model) };
+    models.set(tickSeconds, market);
+    return market;
   };
   const tableOf = (model: MarketModel, setting: Setting): PlanTable => {
     const key = planKey(setting);
@@ -46,8 +50,8 @@ export function tidewheel(table: RegimeTable = fittedRegimes): Strategy {
       expected = settings;
     },
     begin(setting) {
-      const model = modelFor(setting.tickSeconds);
-      return controller(model, setting, planFrom(tableOf(model, setting), setting));
+      const { model, chooseZone } = marketOf(setting.tickSeconds);
+      return controller(model, setting, planFrom(tableOf(model, setting), setting), chooseZone);
     },
   };
 }

@@ -1,9 +1,9 @@
 /**
  * The policy over one or many zones, asked once a tick. It keeps a belief for every zone and one for all of them together:
  * the belief of the zone in use, or of the best there is, says whether to run on Spot, on demand or to wait, and that of
- * all together says it when none has capacity; the zones' say where, and when a cheaper zone is worth a move.
+ * all together says it when none has capacity; the zones' say where, and when a cheaper zone is worth a wait or a move.
  */
-import { type Action, IDLE, SPOT } from './actions.ts';
+import { type Action, IDLE, ON_DEMAND, SPOT } from './actions.ts';
 import { offers, slackAt } from './decide.ts';
 import type { MarketModel } from './market-model.ts';
 import {
@@ -16,6 +16,7 @@ import {
   type Terms,
 } from './plan.ts';
 import { type Belief, observe } from './regimes.ts';
+import { zoneChoice } from './zone-choice.ts';
 
 export interface ZonedJob extends Omit<Job, 'spotUsd'> {
   /** Per hour, by zone. */
@@ -38,11 +39,6 @@ export interface ZonedDecision {
 }
 
 const PLAN_OPTIONS: PlanOptions = { cellsPerTick: 4 };
-
-/** A move must save this many times the price of the start that it costs. */
-const MOVE_CAUTION = 3;
-/** And leave slack for this many starts. */
-const MOVE_SLACK_STARTS = 6;
 
 /** As a share of On-Demand's; with finer steps plans are shared less and no run costs less. */
 const PRICE_STEP = 1 / 64;
@@ -78,6 +74,7 @@ export function controller(
   model: MarketModel,
   job: ZonedJob,
   plan: Plan,
+  chooseZone = zoneChoice(model),
 ): (moment: ZonedMoment) => ZonedDecision {
   let zones: readonly Belief[] | undefined;
   let pool: Belief | undefined;
@@ -103,8 +100,22 @@ export function controller(
     const best = offers(plan, { ...moment, ...slackAt(plan, moment) }, sees)[0];
     const action = best?.action ?? IDLE;
     if (action !== SPOT || candidate === undefined) return { action, zone: moment.zone };
-    const settled = moment.runs === SPOT && moment.debt === 0;
-    return { action, zone: settled ? cheaperZone(plan, job, moment, stays) : candidate };
+    // From On-Demand, or while a start is still owed, there is nothing to wait for.
+    if (moment.runs === ON_DEMAND || moment.debt > 0) return { action, zone: candidate };
+    const lasting = model.lastingTicks(pool) / model.longestTicks;
+    const { slack } = slackAt(plan, moment);
+    const { workLeft, available } = moment;
+    const inUse = moment.runs === SPOT;
+    return chooseZone({
+      ...job,
+      available,
+      beliefs: zones,
+      workLeft,
+      slack,
+      atHand: candidate,
+      inUse,
+      lasting,
+    });
   };
 }
 
@@ -122,30 +133,6 @@ function bestZone(
     const price = (job.spotUsd[zone] ?? 0) * (1 + startsPerTick);
     if (price < least) {
       least = price;
-      best = zone;
-    }
-  }
-  return best;
-}
-
-/** The zone in use, or another that saves more than the start it costs while both last. */
-function cheaperZone(plan: Plan, job: ZonedJob, moment: ZonedMoment, stays: readonly number[]): number {
-  const { slack } = slackAt(plan, moment);
-  if (slack - job.restartSeconds < MOVE_SLACK_STARTS * job.restartSeconds) return moment.zone;
-  const price = (zone: number): number => job.spotUsd[zone] ?? 0;
-  const restartHours = job.restartSeconds / 3_600;
-  const stayHere = stays[moment.zone] ?? 0;
-  let best = moment.zone;
-  let mostSaved = 0;
-  for (const [zone, up] of moment.available.entries()) {
-    if (!up || zone === moment.zone) continue;
-    const stay = stays[zone] ?? 0;
-    const hours = (Math.min(stay, stayHere) * job.tickSeconds) / 3_600;
-    const soonerLost = Math.max(0, 1 - stay / Math.max(1, stayHere)) * plan.job.spotUsd * restartHours;
-    const saved =
-      (price(moment.zone) - price(zone)) * hours - MOVE_CAUTION * price(zone) * restartHours - soonerLost;
-    if (saved > mostSaved) {
-      mostSaved = saved;
       best = zone;
     }
   }

@@ -11,8 +11,9 @@ export interface MarketModel {
   ahead(belief: Belief): Belief;
   /** Chances of the plan's states in the next tick. */
   weights(belief: Belief): number[];
-  /** Expected ticks that capacity will last from here, 0 without it, at most half a day. */
+  /** Expected ticks that capacity will last from here, 0 without it, at most half a day (`longestTicks`). */
   lastingTicks(belief: Belief): number;
+  readonly longestTicks: number;
 }
 
 const LASTING_HOURS = 12;
@@ -22,7 +23,8 @@ export function marketModel(table: RegimeTable, tickSeconds: number, drawn?: Lat
   const step = transition(table, tickSeconds / 3_600);
   const lattice = latticeOf(table, drawn ?? drawLattice(table, tickSeconds));
   const states = lattice.step.length;
-  const lasting = lastingByRegime(step, Math.round((LASTING_HOURS * 3_600) / tickSeconds));
+  const longestTicks = Math.round((LASTING_HOURS * 3_600) / tickSeconds);
+  const lasting = lastingByRegime(step, longestTicks);
   return {
     tickSeconds,
     lattice,
@@ -37,6 +39,7 @@ export function marketModel(table: RegimeTable, tickSeconds: number, drawn?: Lat
       return weights;
     },
     lastingTicks: (belief) => belief.reduce((sum, share, j) => sum + share * (lasting[j] ?? 0), 0),
+    longestTicks,
   };
 }
 

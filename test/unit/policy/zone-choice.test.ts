@@ -1,0 +1,114 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { IDLE, SPOT } from '../../../functions/core/policy/actions.ts';
+import shipped from '../../../functions/core/policy/lattice-600.json' with { type: 'json' };
+import { marketModel } from '../../../functions/core/policy/market-model.ts';
+import { type Belief, fittedRegimes, observe } from '../../../functions/core/policy/regimes.ts';
+import { type ZoneQuestion, zoneChoice } from '../../../functions/core/policy/zone-choice.ts';
+
+const HOUR = 3_600;
+const model = marketModel(fittedRegimes, 600, shipped);
+const choose = zoneChoice(model);
+
+/** What is believed of a zone after so many ticks with capacity, then so many without. */
+function after(up: number, down: number): Belief {
+  let belief: Belief = model.start;
+  for (let tick = 0; tick < up + down; tick += 1)
+    belief = observe(model.ahead(belief), tick < up ? 1 : 0, tick < up ? 0 : 1);
+  return belief;
+}
+
+/** Zone 0 is at hand and has been for a day; zone 1 is cheaper, as good, and went ten minutes ago. */
+const question = (change: Partial<ZoneQuestion> = {}): ZoneQuestion => ({
+  tickSeconds: 600,
+  restartSeconds: 720,
+  spotUsd: [1.2, 0.9],
+  available: [true, false],
+  beliefs: [after(144, 0), after(144, 1)],
+  workLeft: 12 * HOUR,
+  slack: 12 * HOUR,
+  atHand: 0,
+  inUse: false,
+  lasting: 0.95,
+  ...change,
+});
+const cheaperIsBack = { available: [true, true], beliefs: [after(144, 0), after(144, 0)] };
+
+describe('the choice of a zone', () => {
+  it('waits for a cheaper zone that has just gone while there is slack for it', () => {
+    expect(choose(question())).toEqual({ action: IDLE, zone: 0 });
+  });
+
+  it('does not wait with the slack that outages of all zones will take', () => {
+    expect(choose(question({ lasting: 0.4 }))).toEqual({ action: SPOT, zone: 0 });
+    expect(choose(question({ lasting: 0 }))).toEqual({ action: SPOT, zone: 0 });
+    expect(choose(question({ slack: HOUR }))).toEqual({ action: SPOT, zone: 0 });
+  });
+
+  it('does not wait for a zone that has long been gone, nor for a cent', () => {
+    const little = { slack: 3 * HOUR };
+    expect(choose(question(little))).toEqual({ action: IDLE, zone: 0 });
+    const longGone = { ...little, beliefs: [after(144, 0), after(0, 144)] };
+    expect(choose(question(longGone))).toEqual({ action: SPOT, zone: 0 });
+    expect(choose(question({ spotUsd: [1.2, 1.19], inUse: true }))).toEqual({ action: SPOT, zone: 0 });
+  });
+
+  it('moves to a cheaper zone that is back when that saves more than the start, and with little work left does not', () => {
+    const moving = { ...cheaperIsBack, inUse: true };
+    expect(choose(question(moving))).toEqual({ action: SPOT, zone: 1 });
+    expect(choose(question({ ...moving, workLeft: 0.5 * HOUR }))).toEqual({ action: SPOT, zone: 0 });
+    expect(choose(question({ ...moving, spotUsd: [1.2, 1.19] }))).toEqual({ action: SPOT, zone: 0 });
+  });
+
+  it('starts in the cheaper of two zones that are there, unless its spell is too fresh for what it saves', () => {
+    expect(choose(question(cheaperIsBack))).toEqual({ action: SPOT, zone: 1 });
+    const fresh = { available: [true, true], beliefs: [after(144, 0), after(0, 1)], spotUsd: [1.2, 1.15] };
+    expect(choose(question({ ...fresh, slack: 3 * HOUR }))).toEqual({ action: SPOT, zone: 0 });
+  });
+
+  const anyQuestion = fc
+    .record({
+      slack: fc.double({ min: 0, max: 20 * HOUR, noNaN: true }),
+      workLeft: fc.double({ min: 1, max: 50 * HOUR, noNaN: true }),
+      prices: fc.tuple(
+        fc.double({ min: 0.1, max: 3, noNaN: true }),
+        fc.double({ min: 0.1, max: 3, noNaN: true }),
+      ),
+      up: fc.boolean(),
+      ticks: fc.integer({ min: 1, max: 200 }),
+      inUse: fc.boolean(),
+      lasting: fc.double({ min: 0, max: 1, noNaN: true }),
+    })
+    .map(({ prices, up, ticks, ...rest }) =>
+      question({
+        ...rest,
+        spotUsd: prices,
+        available: [true, up],
+        beliefs: [after(20, 0), up ? after(ticks, 0) : after(20, ticks)],
+      }),
+    );
+
+  it('waits or moves only where an On-Demand start still fits afterwards, and never for a dearer zone', () => {
+    fc.assert(
+      fc.property(anyQuestion, (asked) => {
+        const { action, zone } = choose(asked);
+        if (action === SPOT && zone === 0) return;
+        const lost = action === IDLE ? asked.tickSeconds : asked.restartSeconds;
+        expect(asked.slack - lost).toBeGreaterThanOrEqual(2 * asked.restartSeconds);
+        expect(asked.spotUsd[1]).toBeLessThan(asked.spotUsd[0] ?? 0);
+        expect(action === IDLE || asked.available[zone]).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is the same in any currency', () => {
+    fc.assert(
+      fc.property(anyQuestion, (asked) => {
+        const twice = { ...asked, spotUsd: asked.spotUsd.map((price) => 2 * price) };
+        expect(choose(twice)).toEqual(choose(asked));
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
