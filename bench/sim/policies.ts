@@ -1,5 +1,6 @@
 /** The policies by name. */
 import { peers } from './peers.ts';
+import { decidedTogether } from './short-ticks.ts';
 import { tidewheel } from './tidewheel.ts';
 import type { Strategy } from './world.ts';
 
@@ -11,7 +12,8 @@ export class UnknownPolicyError extends Error {
 
 export function chosenPolicies(names: readonly string[]): readonly Strategy[] {
   return names.map((name) => {
-    const found = name === 'tidewheel' ? tidewheel() : peers.find((peer) => peer.name === name);
+    const found =
+      name === 'tidewheel' ? decidedTogether(tidewheel()) : peers.find((peer) => peer.name === name);
     if (!found)
       throw new UnknownPolicyError(`there is no policy "${name}": choose from ${POLICY_NAMES.join(', ')}`);
     return found;

@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { optimumUsd } from '../../../bench/sim/optimum.ts';
 import { greedy, neverWaits, onDemandOnly, uniformProgress } from '../../../bench/sim/peers.ts';
+import { decidedTogether } from '../../../bench/sim/short-ticks.ts';
 import { tidewheel } from '../../../bench/sim/tidewheel.ts';
 import { type Setting, simulate } from '../../../bench/sim/world.ts';
 import { drawLattice, drawTrace } from '../../../functions/core/policy/lattice.ts';
@@ -62,6 +63,34 @@ describe('the deadline', () => {
       }),
       { numRuns: RUNS },
     );
+  });
+
+  it('is never missed where short ticks are decided several together', { timeout: 120_000 }, () => {
+    const together = decidedTogether(ours);
+    const job = fc.record({
+      tickSeconds: fc.constantFrom(30, 60),
+      workTicks: fc.double({ min: 3, max: 200, noNaN: true }),
+      slackTicks: fc.double({ min: 0, max: 60, noNaN: true }),
+      restartSeconds: fc.integer({ min: 0, max: 400 }),
+      zones: fc.array(adversarialTrace, { minLength: 2, maxLength: 2 }),
+    });
+    fc.assert(
+      fc.property(job, ({ tickSeconds, workTicks, slackTicks, restartSeconds, zones }) => {
+        const workSeconds = workTicks * tickSeconds;
+        const deadlineSeconds = workSeconds + restartSeconds + slackTicks * tickSeconds;
+        const odd = setting({ tickSeconds, workSeconds, deadlineSeconds, restartSeconds, spotUsd: [1, 0.8] });
+        expect(simulate(together, odd, zones).late).toBe(false);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('takes no plan of hundreds of megabytes on ticks of half a minute', () => {
+    const before = process.memoryUsage().arrayBuffers;
+    decidedTogether(ours).begin(
+      setting({ tickSeconds: 30, workSeconds: 4 * HOUR, deadlineSeconds: 8 * HOUR }),
+    );
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1e8);
   });
 
   it('is kept to the last tick when Spot never comes', () => {
