@@ -1,6 +1,8 @@
 /** The windows that a person lists in a file: all that is wrong in it is told at once, before anything is replayed. */
+
+import { firstOf } from '../../functions/core/problems.ts';
 import { UsageError } from '../../local/command-line.ts';
-import { checkFields, firstOf, readJson } from './json-file.ts';
+import { checkFields, readJson } from './json-file.ts';
 import { readTrace, traceProblems } from './traces.ts';
 import { type Window, windowSchema } from './windows.ts';
 

@@ -1,7 +1,7 @@
 /** The only reader of the environment: what serverless.yml gives each function, checked once, all problems together. */
 import * as z from 'zod';
-import { problemsOf } from '../core/declaration.ts';
 import { ConfigurationError } from '../core/errors.ts';
+import { check } from '../core/problems.ts';
 
 const schemas = {
   bucket: z.object({ TIDEWHEEL_BUCKET: z.string().min(3).max(63) }),
@@ -21,9 +21,9 @@ const schemas = {
 } as const;
 
 function read<T>(schema: z.ZodType<T>): T {
-  const result = schema.safeParse(process.env);
-  if (result.success) return result.data;
-  const problems = problemsOf(result.error).map(({ path, message }) => `${path}: ${message}`);
+  const checked = check(schema, process.env, 'hidden');
+  if (checked.ok) return checked.value;
+  const problems = checked.problems.map(({ path, message }) => `${path}: ${message}`);
   throw new ConfigurationError(
     `set these in the function's environment (serverless.yml): ${problems.join('; ')}`,
   );

@@ -6,8 +6,8 @@ import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import type * as z from 'zod';
-import { problemsOf } from '../core/declaration.ts';
 import { InvalidInputError, TransientError } from '../core/errors.ts';
+import { check } from '../core/problems.ts';
 import { isRetryableAwsError } from './aws-errors.ts';
 
 export const logger = new Logger({ serviceName: 'tidewheel' });
@@ -31,9 +31,9 @@ export function onion<Input, Output>(
 }
 
 function parse<Input>(name: string, schema: z.ZodType<Input>, event: unknown): Input {
-  const result = schema.safeParse(event);
-  if (result.success) return result.data;
-  throw new InvalidInputError(name, problemsOf(result.error));
+  const checked = check(schema, event, 'hidden');
+  if (checked.ok) return checked.value;
+  throw new InvalidInputError(name, checked.problems);
 }
 
 function count(name: string, metric: 'Succeeded' | 'Failed'): void {

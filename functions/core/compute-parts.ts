@@ -101,7 +101,7 @@ export const vpcSchema = z.strictObject({
     .array(
       z.strictObject({
         id: z.string().regex(/^subnet-[0-9a-z]{1,25}$/),
-        zoneId: z.string().regex(/^[a-z0-9-]+-az\d+$/),
+        zoneId: z.string().regex(/^[a-z0-9-]+-az\d+$/, 'write the id of a zone, such as use1-az4'),
       }),
     )
     .min(1)

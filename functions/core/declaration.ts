@@ -3,6 +3,7 @@ import { parseDocument } from 'yaml';
 import * as z from 'zod';
 import { type Problem } from './errors.ts';
 import { type Pipeline, pipelineSchema } from './pipeline.ts';
+import { check } from './problems.ts';
 
 export type Declaration =
   | { readonly valid: true; readonly pipeline: Pipeline }
@@ -31,26 +32,13 @@ export function readDeclaration(name: string, text: string): Declaration {
 
 /** The same for a body that is parsed already. */
 export function checkDeclaration(name: string, value: unknown): Declaration {
-  const result = pipelineSchema.safeParse(value);
-  const problems = result.success ? [] : problemsOf(result.error);
+  const checked = check(pipelineSchema, value, 'told');
+  const problems = checked.ok ? [] : [...checked.problems];
   const declared = named(value);
   if (declared !== undefined && declared !== name) {
     problems.push({ path: 'name', message: `is "${declared}" but its key says "${name}", make them equal` });
   }
-  return result.success && problems.length === 0 ? { valid: true, pipeline: result.data } : refuse(problems);
-}
-
-/** zod's issues as our problems: path, what is wrong, what was given. */
-export function problemsOf(error: z.ZodError): Problem[] {
-  return error.issues.map((issue) => ({ path: pathOf(issue.path), message: issue.message }));
-}
-
-function pathOf(path: readonly PropertyKey[]): string {
-  return path.reduce<string>(
-    (sofar, part) =>
-      typeof part === 'number' ? `${sofar}[${part}]` : sofar ? `${sofar}.${String(part)}` : String(part),
-    '',
-  );
+  return checked.ok && problems.length === 0 ? { valid: true, pipeline: checked.value } : refuse(problems);
 }
 
 const TOO_MANY_ALIASES: Problem = {

@@ -83,9 +83,13 @@ export const trainingSchema = z.strictObject({
   framework: z.enum(['pytorch', 'tensorflow']).default('pytorch'),
   frameworkVersion: z
     .string()
-    .regex(/^\d+\.\d+(\.\d+)?$/)
+    .regex(/^\d+\.\d+(\.\d+)?$/, 'write a version such as 2.13')
     .default('2.13'),
-  image: z.string().min(1).max(255).regex(/^\S+$/).optional().describe('A training image of your own.'),
+  image: z
+    .string()
+    .regex(/^\S{1,255}$/, 'name an image, of at most 255 characters and without spaces')
+    .optional()
+    .describe('A training image of your own.'),
   hyperparameters: z
     .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,99}$/, 'start with a letter'), hyperparameter)
     .refine((all) => Object.keys(all).length <= 80, 'at most 80 hyperparameters')

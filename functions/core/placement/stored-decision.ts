@@ -1,6 +1,6 @@
 /** Stored decisions outlive releases, and tables are edited by hand: what one must still hold to be shown and put again. */
 import * as z from 'zod';
-import { problemsOf } from '../declaration.ts';
+import { check } from '../problems.ts';
 
 const pool = z.object({ instanceType: z.string(), market: z.enum(['spot', 'on-demand']) });
 const considered = z.array(
@@ -49,7 +49,7 @@ const decisionSchema = z.discriminatedUnion('kind', [
 
 /** The first thing that is missing or wrong in it, as `field: what`; undefined where all is there. */
 export function damageIn(decision: unknown): string | undefined {
-  const checked = decisionSchema.safeParse(decision);
-  const [problem] = checked.success ? [] : problemsOf(checked.error);
+  const checked = check(decisionSchema, decision, 'hidden');
+  const [problem] = checked.ok ? [] : checked.problems;
   return problem && `${problem.path || 'decision'}: ${problem.message}`;
 }

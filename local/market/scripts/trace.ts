@@ -1,6 +1,7 @@
 /** Capacity as it was once measured: a trace for each zone, in the format of the published Spot traces. */
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
+import { check, firstOf } from '../../../functions/core/problems.ts';
 import type { SpotPool } from '../world.ts';
 import { type CapacityPlan, type MarketSecond, PLENTY } from './plan.ts';
 
@@ -58,9 +59,10 @@ export function readTrace(file: string): Trace {
       cause: error,
     });
   }
-  const parsed = traceSchema.safeParse(content);
-  if (!parsed.success) throw new TypeError(`${file} is no Spot trace:\n${z.prettifyError(parsed.error)}`);
-  return parsed.data;
+  const checked = check(traceSchema, content, 'told');
+  if (checked.ok) return checked.value;
+  const problems = checked.problems.map(({ path, message }) => `${path || 'it'} ${message}`);
+  throw new TypeError(`${file} is no Spot trace: ${firstOf(problems).join('; ')}`);
 }
 
 const valueAt = (trace: Trace, tick: number): number => trace.data[tick % trace.data.length] ?? 0;

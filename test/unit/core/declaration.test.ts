@@ -66,6 +66,40 @@ colour: blue
     );
   });
 
+  it('is told the value that was given for each field, and what to give instead', () => {
+    const text = `
+name: Digits 2
+settle: { quietSeconds: 0, maximumWaitSeconds: soon, quiet: 5 }
+packing: { format: zip, accept: [png] }
+training: { strategy: dpp, frameworkVersion: latest, image: '', hyperparameters: { '1st': 1, ok: [1], token: "a\\nb" } }
+compute: { instanceTypes: [${Array.from({ length: 31 }, () => 'g5.xlarge').join(', ')}], nodes: 1.5 }
+limits: { attempts: 0.5, deadlineHours: }
+`;
+    expect(problemsOf(readDeclaration('Digits 2', text))).toEqual({
+      name: 'is "Digits 2", use 1 to 32 of a-z, 0-9 and inner hyphens',
+      'settle.quietSeconds': 'is 0, give at least 1',
+      'settle.maximumWaitSeconds': 'is "soon", give a number',
+      settle: 'has no field "quiet": take it out, or write one of quietSeconds, maximumWaitSeconds, marker',
+      'packing.format': 'is "zip", give one of webdataset, tfrecord, recordio, mds, lines, records',
+      'packing.accept[0]': 'is "png", write suffixes as .png',
+      'training.strategy':
+        'is "dpp", give one of single, ddp, ray, mpi, parameter-server, multi-worker-mirrored, data-service',
+      'training.frameworkVersion': 'is "latest", write a version such as 2.13',
+      'training.image': 'is "", name an image, of at most 255 characters and without spaces',
+      'training.hyperparameters.1st': 'is no name to give here: start with a letter',
+      'training.hyperparameters.ok': 'is a list, give a text, or give a number, or give true or false',
+      'training.hyperparameters.token': 'a hyperparameter holds no newline',
+      'compute.instanceTypes': 'has 31 entries, give at most 30',
+      'compute.nodes': 'is 1.5, give a whole number',
+      'limits.attempts': 'is 0.5, give a whole number',
+      'limits.deadlineHours': 'is empty, give a number',
+    });
+    expect(problemsOf(readDeclaration('digits', 'name: digits'))).toEqual({
+      training: 'is missing, give its fields',
+      compute: 'is missing, give its fields',
+    });
+  });
+
   it.each(['sagemaker', 'ec2'])('has data served by helpers and names none: %s', (launcher) => {
     const served = GOOD.replace('ddp', 'data-service').replace('] }', `], launcher: ${launcher} }`);
     expect(problemsOf(readDeclaration('digits', served))).toMatchObject({

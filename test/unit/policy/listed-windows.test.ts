@@ -64,21 +64,21 @@ describe('a file of windows', () => {
   });
 
   it.each([
-    [{ id: null }, 'window [0]: id is null: '],
-    [{ zones: [] }, 'window "w" ([0]): zones is []: '],
-    [{ zones: [{ ...zone, trace: '' }] }, 'window "w" ([0]): zones[0].trace is "": '],
-    [{ zones: [{ ...zone, startTick: -1 }] }, 'window "w" ([0]): zones[0].startTick is -1: '],
-    [{ zones: [{ ...zone, spotPrice: 0 }] }, 'window "w" ([0]): zones[0].spotPrice is 0: '],
-    [{ ticks: 1.5 }, 'window "w" ([0]): ticks is 1.5: '],
-    [{ onDemandPrice: '3' }, 'window "w" ([0]): onDemandPrice is "3": '],
-    [{ nodes: 0 }, 'window "w" ([0]): nodes is 0: '],
-    [{ workHours: undefined }, 'window "w" ([0]): workHours is missing: '],
-    [{ deadlineHours: 0 }, 'window "w" ([0]): deadlineHours is 0: '],
-    [{ restartHours: -0.1 }, 'window "w" ([0]): restartHours is -0.1: '],
+    [{ id: null }, 'window [0]: id is empty, '],
+    [{ zones: [] }, 'window "w" ([0]): zones has 0 entries, '],
+    [{ zones: [{ ...zone, trace: '' }] }, 'window "w" ([0]): zones[0].trace is 0 characters long, '],
+    [{ zones: [{ ...zone, startTick: -1 }] }, 'window "w" ([0]): zones[0].startTick is -1, '],
+    [{ zones: [{ ...zone, spotPrice: 0 }] }, 'window "w" ([0]): zones[0].spotPrice is 0, '],
+    [{ ticks: 1.5 }, 'window "w" ([0]): ticks is 1.5, '],
+    [{ onDemandPrice: '3' }, 'window "w" ([0]): onDemandPrice is "3", '],
+    [{ nodes: 0 }, 'window "w" ([0]): nodes is 0, '],
+    [{ workHours: undefined }, 'window "w" ([0]): workHours is missing, '],
+    [{ deadlineHours: 0 }, 'window "w" ([0]): deadlineHours is 0, '],
+    [{ restartHours: -0.1 }, 'window "w" ([0]): restartHours is -0.1, '],
   ])('is refused for %j with the field, what it is and what to give', (change, told) => {
     const problems = listed([{ ...good, ...change }]);
     expect(problems).toHaveLength(1);
-    expect(problems[0]).toMatch(/: give /);
+    expect(problems[0]).toMatch(/, give /);
     expect(problems[0]?.slice(0, told.length)).toBe(told);
   });
 
@@ -145,12 +145,12 @@ describe('a folder of traces', () => {
     write('bad/b.json', trace(0, [1, -1]));
     write('bad/c.json', { metadata: {}, data: [] });
     write('bad/d.json', steady(60));
-    expect(cut('bad').map((each) => each.split(': give')[0])).toEqual([
+    expect(cut('bad').map((each) => each.split(', give')[0])).toEqual([
       expect.stringMatching(/^a\.json is no trace: it is no JSON/),
       'b.json is no trace: metadata.gap_seconds is 0',
       'b.json is no trace: data[1] is -1',
       'c.json is no trace: metadata.gap_seconds is missing',
-      'c.json is no trace: data is []',
+      'c.json is no trace: data has 0 entries',
     ]);
   });
 });

@@ -1,0 +1,149 @@
+/** zod's issues as sentences: the field, what was given for it, and what to give instead. */
+import * as z from 'zod';
+import type { Problem } from './errors.ts';
+
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/**
+ * All that is wrong at once. The issues themselves hold what was given, so they are no `cause` to be logged.
+ * @param values `told` where a person wrote them and reads the answer; `hidden` where they may be secret or come from
+ * anywhere, for problems are logged
+ */
+export function check<Schema extends z.ZodType>(
+  schema: Schema,
+  content: unknown,
+  values: 'told' | 'hidden',
+): Checked<z.output<Schema>> {
+  const result = schema.safeParse(content, { error: remedyFor, reportInput: true });
+  if (result.success) return { ok: true, value: result.data };
+  const problems = result.error.issues.map((issue) => ({
+    path: pathOf(issue.path),
+    message: `${givenIn(issue, values)}${issue.message}`,
+  }));
+  return { ok: false, problems };
+}
+
+/** A file with thousands of wrong fields has the same one wrong. */
+const MOST_TOLD = 20;
+
+export const firstOf = (problems: readonly string[]): readonly string[] =>
+  problems.length > MOST_TOLD
+    ? [...problems.slice(0, MOST_TOLD), `and ${problems.length - MOST_TOLD} more of this kind`]
+    : problems;
+
+const pathOf = (path: readonly PropertyKey[]): string =>
+  path.reduce<string>(
+    (sofar, part) =>
+      typeof part === 'number' ? `${sofar}[${part}]` : sofar ? `${sofar}.${String(part)}` : String(part),
+    '',
+  );
+
+/** Keys and passwords are written into these, against all advice. */
+const MAY_BE_SECRET = new Set<PropertyKey>(['hyperparameters', 'packageIndex']);
+const LONGEST_SHOWN = 60;
+
+function givenIn({ code, input, path }: z.core.$ZodIssue, values: 'told' | 'hidden'): string {
+  // Whoever made a rule over several fields has told them.
+  if (code === 'custom' && typeof input === 'object') return '';
+  if (code === 'unrecognized_keys' || code === 'invalid_key') return '';
+  if (input === undefined) return 'is missing, ';
+  const kind = code === 'too_big' || code === 'too_small' ? sizeIn(input) : kindOf(input);
+  if (kind !== undefined) return `${kind}, `;
+  return values === 'hidden' || path.some((part) => MAY_BE_SECRET.has(part)) ? '' : `is ${shown(input)}, `;
+}
+
+function sizeIn(input: unknown): string | undefined {
+  if (Array.isArray(input)) return `has ${input.length} entries`;
+  return typeof input === 'string' ? `is ${input.length} characters long` : undefined;
+}
+
+function kindOf(input: unknown): string | undefined {
+  if (input === null) return 'is empty';
+  if (Array.isArray(input)) return 'is a list';
+  return typeof input === 'object' ? 'has fields of its own' : undefined;
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'its fields',
+  record: 'its fields',
+};
+
+type Issue = z.core.$ZodRawIssue;
+const OF_PARTS = [
+  'unrecognized_keys',
+  'invalid_key',
+  'invalid_element',
+  'invalid_union',
+  'custom',
+] as const satisfies readonly Issue['code'][];
+type OfParts = Extract<Issue, { code: (typeof OF_PARTS)[number] }>;
+
+const isOfParts = (issue: Issue): issue is OfParts => OF_PARTS.some((code) => code === issue.code);
+
+/** What to give instead, for each rule of a schema that has no words of its own. */
+const remedyFor: z.core.$ZodErrorMap = (issue) =>
+  isOfParts(issue) ? remedyForParts(issue) : remedyForValue(issue);
+
+function remedyForValue(issue: Exclude<Issue, OfParts>): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `give ${KINDS[issue.expected] ?? issue.expected}`;
+    case 'too_small':
+      return `give ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`;
+    case 'too_big':
+      return `give ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`;
+    case 'invalid_value':
+      return `give ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`;
+    case 'invalid_format':
+      return `write it as ${issue.pattern ?? issue.format} has it`;
+    case 'not_multiple_of':
+      return `give a multiple of ${issue.divisor}`;
+    default:
+      return issue satisfies never;
+  }
+}
+
+function remedyForParts(issue: OfParts): string | undefined {
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return unknownFields(
+        issue.keys,
+        issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [],
+      );
+    case 'invalid_key':
+      return `is no name to give here: ${sentences(issue.issues)}`;
+    case 'invalid_union':
+      return sentences(issue.errors.flat()) || 'give another value';
+    case 'invalid_element':
+    case 'custom':
+      return undefined;
+    default:
+      return issue satisfies never;
+  }
+}
+
+function unknownFields(unknown: readonly string[], known: readonly string[]): string {
+  const named = unknown.map((key) => JSON.stringify(key)).join(', ');
+  const fields = known.length === 0 ? '' : `, or write one of ${known.join(', ')}`;
+  return `has no field ${named}: take ${unknown.length === 1 ? 'it' : 'them'} out${fields}`;
+}
+
+/** The ways in which a value could have been right. */
+function sentences(issues: readonly z.core.$ZodIssue[]): string {
+  const each = issues.map(({ path, message }) =>
+    path.length === 0 ? message : `${pathOf(path)}: ${message}`,
+  );
+  return [...new Set(each)].join(', or ');
+}
