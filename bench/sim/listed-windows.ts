@@ -2,7 +2,7 @@
 
 import { firstOf } from '../../functions/core/problems.ts';
 import { UsageError } from '../../local/command-line.ts';
-import { checkFields, readJson } from './json-file.ts';
+import { checkFields, readJson } from '../../local/json-file.ts';
 import { readTrace, traceProblems } from './traces.ts';
 import { type Window, windowSchema } from './windows.ts';
 

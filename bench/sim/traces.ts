@@ -1,21 +1,6 @@
-/** Capacity traces in the published format: {"metadata": {"gap_seconds": 600}, "data": [instances to be had, per tick]}. */
+/** The capacity traces of a folder, each read once. */
 import { join } from 'node:path';
-import * as z from 'zod';
-import { checkFields, readJson } from './json-file.ts';
-
-const SECONDS = 'give the whole seconds of a tick, 1 or more';
-const COUNTS = 'give how many instances were to be had in each tick, 0 or more';
-
-const traceSchema = z.object(
-  {
-    metadata: z.object(
-      { gap_seconds: z.number(SECONDS).int(SECONDS).positive(SECONDS) },
-      'give {"gap_seconds": 600}',
-    ),
-    data: z.array(z.number(COUNTS).min(0, COUNTS), COUNTS).min(1, COUNTS),
-  },
-  'give {"metadata": {"gap_seconds": 600}, "data": [1, 0]}',
-);
+import { readTraceFile } from '../../local/market/scripts/trace-file.ts';
 
 export interface Trace {
   readonly tickSeconds: number;
@@ -41,8 +26,7 @@ export function readTrace(folder: string, path: string): Trace {
   const file = join(folder, path);
   const known = cache.get(file);
   if (known) return known;
-  const content = readJson(file);
-  const checked = content.ok ? checkFields(traceSchema, content.value) : content;
+  const checked = readTraceFile(file);
   if (!checked.ok) {
     const { cause } = checked;
     throw new TraceError(

@@ -2,7 +2,8 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { MarketScript } from './scripts/script.ts';
-import { readTrace, type Trace } from './scripts/trace.ts';
+import { readTrace } from './scripts/trace.ts';
+import type { Trace } from './scripts/trace-file.ts';
 import { REGIONS, zonesOf } from './world.ts';
 
 export const SCRIPT_HELP =

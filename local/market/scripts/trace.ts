@@ -1,17 +1,7 @@
 /** Capacity as it was once measured: a trace for each zone, in the format of the published Spot traces. */
-import { readFileSync } from 'node:fs';
-import * as z from 'zod';
-import { check, firstOf } from '../../../functions/core/problems.ts';
 import type { SpotPool } from '../world.ts';
 import { type CapacityPlan, type MarketSecond, PLENTY } from './plan.ts';
-
-/** `{"metadata":{"gap_seconds":300},"data":[instances to be had per tick]}` */
-export const traceSchema = z.object({
-  metadata: z.object({ gap_seconds: z.number().positive() }),
-  data: z.array(z.number().int().min(0)).min(1),
-});
-
-export type Trace = z.infer<typeof traceSchema>;
+import { readTraceFile, type Trace } from './trace-file.ts';
 
 export interface TraceScript {
   readonly kind: 'trace';
@@ -50,19 +40,10 @@ export function tracePlan({ zones, startTick = 0 }: TraceScript): CapacityPlan {
 
 /** Reads a trace file; a file of another shape is refused with what is wrong in it. */
 export function readTrace(file: string): Trace {
-  const text = readFileSync(file, 'utf8');
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch (error) {
-    throw new TypeError(`${file} is no JSON: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
-  }
-  const checked = check(traceSchema, content, 'told');
+  const checked = readTraceFile(file);
   if (checked.ok) return checked.value;
-  const problems = checked.problems.map(({ path, message }) => `${path || 'it'} ${message}`);
-  throw new TypeError(`${file} is no Spot trace: ${firstOf(problems).join('; ')}`);
+  const { problems, cause } = checked;
+  throw new TypeError(`${file} is no Spot trace: ${problems.join('; ')}`, { cause });
 }
 
 const valueAt = (trace: Trace, tick: number): number => trace.data[tick % trace.data.length] ?? 0;
