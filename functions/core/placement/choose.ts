@@ -9,7 +9,7 @@ import { beliefModel } from './beliefs.ts';
 import { restartOf } from './gang-cost.ts';
 import { gangHourlyUsd, hopelessReason, isOpen } from './hopeless.ts';
 import type { Candidate } from './pools.ts';
-import { backoffSeconds } from './refusals.ts';
+import { restSeconds } from './refusals.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
 import { spread } from './spread.ts';
 import { describeAction, rowsOf } from './table.ts';
@@ -163,12 +163,6 @@ const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 const poolName = ({ candidate: { pool, topology } }: Assessed): string =>
   `${pool.instanceType} ${pool.region ?? ''} ${pool.zoneId ?? ''} ${pool.market} ${topology.nodes}`;
-
-/** How long a pool that refused us should still be left alone. */
-function restSeconds(each: Assessed, { nowMilliseconds }: Situation): number {
-  if (each.lastRefusalMilliseconds === undefined) return 0;
-  return backoffSeconds(each) - (nowMilliseconds - each.lastRefusalMilliseconds) / 1_000;
-}
 
 function waitFor(
   assessed: readonly Assessed[],

@@ -10,6 +10,15 @@ export const backoffSeconds = ({ refusals, quota }: Pick<Assessed, 'refusals' | 
     ? Math.min(LONGEST_QUOTA_REST_SECONDS, 900 * 2 ** (refusals - 1))
     : Math.min(900, 60 * 2 ** (refusals - 1));
 
+/** How long a pool that refused us should still be left alone. */
+export function restSeconds(
+  refused: Pick<Assessed, 'refusals' | 'quota' | 'lastRefusalMilliseconds'>,
+  { nowMilliseconds }: { readonly nowMilliseconds: number },
+): number {
+  if (refused.lastRefusalMilliseconds === undefined) return 0;
+  return backoffSeconds(refused) - (nowMilliseconds - refused.lastRefusalMilliseconds) / 1_000;
+}
+
 /** Of a limit that is in use by other jobs; one that is 0 is raised by people. */
 const LONGEST_QUOTA_REST_SECONDS = 4 * 3_600;
 

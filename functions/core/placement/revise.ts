@@ -9,9 +9,10 @@ import { NEXT_LOOK_SECONDS, SAVE_SECONDS, type StopReason } from '../policy/runn
 import { type AttemptRecord, type Pool, type Progress, samePool } from '../records.ts';
 import { fallbackOf } from './assess-spot.ts';
 import { spotToAsk } from './choose.ts';
-import { safeWorkOf } from './gang-cost.ts';
+import { restartOf, safeWorkOf } from './gang-cost.ts';
 import type { Candidate } from './pools.ts';
 import { unitUsd } from './pools.ts';
+import { refusalsIn, restSeconds } from './refusals.ts';
 import { type PlacementInput, type Situation, situationOf, withWorkDone } from './situation.ts';
 import { restartSecondsOn } from './work.ts';
 
@@ -105,12 +106,22 @@ function unsavedSeconds({ progress, trainingSince, now }: RunningCampaign, resta
  * On-Demand start could not end in time any more, a loss could not be borne: it changes now, while it can.
  */
 function tooSlow({ situation, here }: Standing): StopReason {
-  const { work, marginSeconds } = situation;
+  const { work, marginSeconds, secondsLeft } = situation;
   const left = safeWorkOf(here, work);
   const slack = situation.slackSeconds - SAVE_SECONDS;
   // Too late for On-Demand, or nearly done: going on is the best there is.
   if (slack < 0 || left <= work.restartSeconds + SAVE_SECONDS) return undefined;
   if (slack > Math.min(NEXT_LOOK_SECONDS, marginSeconds)) return undefined;
+  // What rests for longer than the save takes is not asked after it: a stop would only lose what runs.
+  const refused = refusalsIn(situation.sightings);
+  const canChange = situation.candidates.some(
+    (each) =>
+      each.pool.market === 'on-demand' &&
+      each.closed === undefined &&
+      safeWorkOf(each, work) + restartOf(each, work) + SAVE_SECONDS <= secondsLeft &&
+      restSeconds(refused(each), situation) <= SAVE_SECONDS,
+  );
+  if (!canChange) return undefined;
   const why = `is slower than it was believed: ${hours(left)} of work are left, and a loss of Spot could not be borne any more: stopped after a save, for On-Demand`;
   return { cause: 'deadline', why };
 }

@@ -78,6 +78,18 @@ describe('an On-Demand attempt that runs', () => {
   });
 });
 
+/** Five times in a row, the last so long ago. */
+const onDemandRefused = (minutesAgo: number, zones = ['use1-az1', 'use1-az2', 'use1-az4']) =>
+  zones.flatMap((zoneId) =>
+    [4, 3, 2, 1, 0].map((before) => ({
+      atMilliseconds: Date.parse(hoursLater(2)) - (minutesAgo + before) * 60_000,
+      instanceType: 'g6.xlarge',
+      zoneId,
+      market: 'on-demand' as const,
+      seen: 'refused' as const,
+    })),
+  );
+
 describe('a Spot attempt that runs', () => {
   const late = (deadlineHours: number, steps = 20) => {
     const limits = { ...question().limits, deadlineHours };
@@ -93,6 +105,17 @@ describe('a Spot attempt that runs', () => {
     const change = late(10 + 1 / 6);
     expect(change?.cause).toBe('deadline');
     expect(change?.why).toMatch(/8\.0 h of work are left/);
+  });
+
+  it('is not stopped for On-Demand that rests: every pool that would end in time has refused lately', () => {
+    const limits = { ...question().limits, deadlineHours: 10 + 1 / 6 };
+    const given = (sightings: ReturnType<typeof onDemandRefused>) =>
+      look({ pool: SPOT, ask: { limits, sightings } })?.cause;
+    // A rest of a quarter of an hour.
+    expect(given(onDemandRefused(5))).toBeUndefined();
+    expect(given(onDemandRefused(5, ['use1-az1', 'use1-az2']))).toBe('deadline');
+    // Over before a save would be.
+    expect(given(onDemandRefused(14))).toBe('deadline');
   });
 
   it('is left alone however long it has trained where patience is what runs out', () => {
