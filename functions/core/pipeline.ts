@@ -17,6 +17,7 @@ import { inputChannelsSchema } from './pipeline/channels.ts';
 import { datasetSchema } from './pipeline/dataset.ts';
 import { packageIndexSchema } from './pipeline/package-index.ts';
 import { packingSchema } from './pipeline/packing.ts';
+import { refusingProto } from './tables.ts';
 
 export { TRAINING_GROUP } from './compute-parts.ts';
 export { packingSchema } from './pipeline/packing.ts';
@@ -90,11 +91,16 @@ export const trainingSchema = z.strictObject({
     .regex(/^\S{1,255}$/, 'name an image, of at most 255 characters and without spaces')
     .optional()
     .describe('A training image of your own.'),
-  hyperparameters: z
-    .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,99}$/, 'start with a letter'), hyperparameter)
-    .refine((all) => Object.keys(all).length <= 80, 'at most 80 hyperparameters')
-    .refine((all) => Object.keys(all).every((key) => !key.startsWith('sagemaker_')), 'sagemaker_ is reserved')
-    .default({}),
+  hyperparameters: refusingProto(
+    z
+      .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,99}$/, 'start with a letter'), hyperparameter)
+      .refine((all) => Object.keys(all).length <= 80, 'at most 80 hyperparameters')
+      .refine(
+        (all) => Object.keys(all).every((key) => !key.startsWith('sagemaker_')),
+        'sagemaker_ is reserved',
+      )
+      .default({}),
+  ),
   inputMode: z
     .enum(['auto', 'File', 'FastFile', 'Pipe'])
     .optional()

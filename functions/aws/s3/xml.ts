@@ -1,7 +1,9 @@
 /** The few XML answers of S3, scanned without a tree: a listing of 1,000 keys takes well under a millisecond. */
 import type { ListedBlob, ListPage } from '../../core/packing/port.ts';
 
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+const ENTITIES: ReadonlyMap<string, string> = new Map(
+  Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }),
+);
 
 /** Resolves the predefined and numeric entities. */
 export function unescapeXml(text: string): string {
@@ -9,7 +11,7 @@ export function unescapeXml(text: string): string {
   return text.replace(/&(#x[0-9a-fA-F]+|#\d+|\w+);/g, (whole, name: string) => {
     if (name.startsWith('#x')) return String.fromCodePoint(Number.parseInt(name.slice(2), 16));
     if (name.startsWith('#')) return String.fromCodePoint(Number(name.slice(1)));
-    return ENTITIES[name] ?? whole;
+    return ENTITIES.get(name) ?? whole;
   });
 }
 

@@ -1,5 +1,6 @@
 /** What packing writes about itself, line by line and object by object. Shapes are parsed when read: the bucket is not trusted. */
 import * as z from 'zod';
+import { tableOf } from '../tables.ts';
 
 /** Why an arrival is in no shard. `left` ones are taken up by the next generation, the others are done with. */
 export const REJECTIONS = [
@@ -68,8 +69,7 @@ const annotationsSchema = z.object({
 /** Samples of each class as they arrived and as they were dealt to shards, copies included. */
 const balanceSchema = z.object({
   mode: z.enum(['over', 'under']),
-  classes: z.record(
-    z.string(),
+  classes: tableOf(
     z.object({
       samples: z.number().int(),
       dealt: z.number().int(),

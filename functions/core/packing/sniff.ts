@@ -8,22 +8,28 @@ const startsWith = (bytes: Uint8Array, expected: readonly number[], at = 0): boo
 
 const ascii = (text: string): number[] => Array.from(text, (character) => character.charCodeAt(0));
 
-const MAGIC: Readonly<Record<string, (bytes: Uint8Array) => boolean>> = {
-  png: (bytes) => startsWith(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-  jpg: (bytes) => startsWith(bytes, [0xff, 0xd8, 0xff]),
-  gif: (bytes) => startsWith(bytes, ascii('GIF87a')) || startsWith(bytes, ascii('GIF89a')),
-  webp: (bytes) => startsWith(bytes, ascii('RIFF')) && startsWith(bytes, ascii('WEBP'), 8),
-  bmp: (bytes) => startsWith(bytes, ascii('BM')),
-};
+const MAGIC: ReadonlyMap<string, (bytes: Uint8Array) => boolean> = new Map(
+  Object.entries({
+    png: (bytes) => startsWith(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    jpg: (bytes) => startsWith(bytes, [0xff, 0xd8, 0xff]),
+    gif: (bytes) => startsWith(bytes, ascii('GIF87a')) || startsWith(bytes, ascii('GIF89a')),
+    webp: (bytes) => startsWith(bytes, ascii('RIFF')) && startsWith(bytes, ascii('WEBP'), 8),
+    bmp: (bytes) => startsWith(bytes, ascii('BM')),
+  }),
+);
 
-const ALIASES: Readonly<Record<string, string>> = { jpeg: 'jpg', jpe: 'jpg', jfif: 'jpg' };
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['jpeg', 'jpg'],
+  ['jpe', 'jpg'],
+  ['jfif', 'jpg'],
+]);
 
 /** The format that a suffix promises, or undefined when it promises no image that we know. */
 export function promisedImage(suffix: string): string | undefined {
   const last = suffix.slice(suffix.lastIndexOf('.') + 1).toLowerCase();
-  const name = ALIASES[last] ?? last;
-  return name in MAGIC ? name : undefined;
+  const name = ALIASES.get(last) ?? last;
+  return MAGIC.has(name) ? name : undefined;
 }
 
 /** True for bytes that begin as an image of that format does. */
-export const isImage = (format: string, head: Uint8Array): boolean => MAGIC[format]?.(head) ?? false;
+export const isImage = (format: string, head: Uint8Array): boolean => MAGIC.get(format)?.(head) ?? false;

@@ -1,5 +1,6 @@
 /** Further data that a script reads beside its shards: the `channels` part of `training`. */
 import * as z from 'zod';
+import { refusingProto } from '../tables.ts';
 
 /** Names that the service uses itself, and `train-1`, `train-2` of a Pipe for each process. */
 const RESERVED = /^(train|code|agent|train-\d+)$/;
@@ -45,10 +46,12 @@ const efsChannel = z.strictObject({
   access,
 });
 
-export const inputChannelsSchema = z
-  .record(channelName, z.union([s3Channel, lustreChannel, efsChannel]))
-  .refine((all) => Object.keys(all).length <= 8, 'at most 8 channels')
-  .describe('Further data by channel name: the script finds each under SM_CHANNEL_<NAME>.');
+export const inputChannelsSchema = refusingProto(
+  z
+    .record(channelName, z.union([s3Channel, lustreChannel, efsChannel]))
+    .refine((all) => Object.keys(all).length <= 8, 'at most 8 channels')
+    .describe('Further data by channel name: the script finds each under SM_CHANNEL_<NAME>.'),
+);
 
 export type InputChannels = z.infer<typeof inputChannelsSchema>;
 export type InputChannel = InputChannels[string];

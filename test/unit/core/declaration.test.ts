@@ -66,6 +66,26 @@ colour: blue
     );
   });
 
+  it('has no hyperparameter or channel dropped for a name that objects have themselves', () => {
+    const text = `
+name: digits
+training:
+  strategy: ddp
+  hyperparameters: { __proto__: 1, constructor: 2 }
+  channels: { __proto__: { s3: s3://other/data/ } }
+compute: { instanceTypes: [g5.xlarge], __proto__: 1 }
+`;
+    expect(pathsOf(readDeclaration('digits', text))).toEqual([
+      'training.hyperparameters.__proto__',
+      'training.channels.__proto__',
+      'compute',
+    ]);
+    const kept = readDeclaration('digits', GOOD.replace('ddp', 'ddp, hyperparameters: { constructor: 2 }'));
+    expect(kept.valid && Object.entries(kept.pipeline.training.hyperparameters)).toEqual([
+      ['constructor', 2],
+    ]);
+  });
+
   it('is told the value that was given for each field, and what to give instead', () => {
     const text = `
 name: Digits 2

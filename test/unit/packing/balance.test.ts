@@ -109,6 +109,20 @@ describe('a balanced generation', () => {
     expect((await verifyGeneration(store, forged)).problems).not.toEqual([]);
   });
 
+  it('keeps the counts of classes whatever they are called', async () => {
+    const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'plain'];
+    const store = new MemoryBlobStore();
+    for (const [index, name] of names.entries())
+      for (let copy = 0; copy <= index; copy += 1)
+        store.seed(`${incoming}${name}/${copy}.jpg`, Buffer.alloc(100, copy));
+    await packAll(store, settings({ balance: 'over' }));
+    const manifest = manifestOf(store);
+    expect(new Map(Object.entries(manifest.balance?.classes ?? {}))).toEqual(
+      new Map(names.map((name, index) => [name, { samples: index + 1, dealt: 5, sealed: 5 }])),
+    );
+    expect((await verifyGeneration(store, manifest)).problems).toEqual([]);
+  });
+
   it('lists everything left out with its reason, and does not take it up again', async () => {
     const store = filled();
     const packing = settings({ balance: 'under' });
