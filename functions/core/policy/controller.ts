@@ -16,7 +16,7 @@ import {
   type Terms,
 } from './plan.ts';
 import { type Belief, observe } from './regimes.ts';
-import { zoneChoice } from './zone-choice.ts';
+import { type CheaperZone, type ZoneQuestion, zoneChoice } from './zone-choice.ts';
 
 export interface ZonedJob extends Omit<Job, 'spotUsd'> {
   /** Per hour, by zone. */
@@ -102,20 +102,45 @@ export function controller(
     if (action !== SPOT || candidate === undefined) return { action, zone: moment.zone };
     // From On-Demand, or while a start is still owed, there is nothing to wait for.
     if (moment.runs === ON_DEMAND || moment.debt > 0) return { action, zone: candidate };
-    const lasting = model.lastingTicks(pool) / model.longestTicks;
     const { slack } = slackAt(plan, moment);
-    const { workLeft, available } = moment;
-    const inUse = moment.runs === SPOT;
-    return chooseZone({
-      ...job,
-      available,
-      beliefs: zones,
-      workLeft,
-      slack,
-      atHand: candidate,
-      inUse,
-      lasting,
-    });
+    const asked = { job, moment, slack, atHand: candidate, beliefs: zones, together: pool };
+    return inZone(chooseZone(zoneQuestion(model, asked)), candidate);
+  };
+}
+
+/** Who waits for another zone stays where it was. */
+const inZone = (cheaper: CheaperZone | undefined, atHand: number): ZonedDecision => ({
+  action: cheaper?.action ?? SPOT,
+  zone: cheaper?.action === SPOT ? cheaper.zone : atHand,
+});
+
+interface Known {
+  readonly job: ZonedJob;
+  readonly moment: ZonedMoment;
+  readonly slack: number;
+  readonly atHand: number;
+  readonly beliefs: readonly Belief[];
+  /** Of all zones together. */
+  readonly together: Belief;
+}
+
+function zoneQuestion(
+  model: MarketModel,
+  { job, moment, slack, atHand, beliefs, together }: Known,
+): ZoneQuestion {
+  return {
+    restartSeconds: job.restartSeconds,
+    spotUsd: job.spotUsd,
+    waitingUsd: job.waitingUsd,
+    sightOf(zone) {
+      const ahead = model.weights(beliefs[zone] ?? model.start);
+      return { chance: moment.available[zone] === true ? 1 : 0, ifThere: ahead, ifNot: ahead };
+    },
+    workLeft: moment.workLeft,
+    slack,
+    atHand,
+    inUse: moment.runs === SPOT,
+    lasting: model.lastingTicks(together) / model.longestTicks,
   };
 }
 

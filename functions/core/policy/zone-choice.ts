@@ -1,29 +1,31 @@
 /**
- * Which zone to run in, and whether a cheaper one is worth waiting for or moving to. That is a small campaign of its own:
- * the cheaper zone comes and goes as the chain says, and the one at hand stands where On-Demand stands in the large one,
- * dearer and always to be had. The same backward pass plans it, starts and all; prices count by their ratio only.
+ * Whether a cheaper zone is worth waiting for or moving to. That is a small campaign of its own: the cheaper zone comes and
+ * goes as the chain says, and the one at hand stands where On-Demand stands in the large one, dearer and always to be had.
+ * The same backward pass plans it, starts and all; prices count by their ratio only.
  */
-import { type Action, IDLE, ON_DEMAND, SPOT } from './actions.ts';
-import { offers, type Standing } from './decide.ts';
+import { IDLE, ON_DEMAND, SPOT } from './actions.ts';
+import { offers, type Sight, type Standing } from './decide.ts';
 import type { MarketModel } from './market-model.ts';
 import { makeTable, type Plan, planFrom } from './plan.ts';
-import type { Belief } from './regimes.ts';
 
 /** How far the small campaign looks, and the most slack that it may use up on the way. */
 const AHEAD_SECONDS = 12 * 3_600;
 const MOST_SLACK_SECONDS = 6 * 3_600;
 /** Prices are compared in steps of a 128th, so that few tables serve many zones. */
 const RATIO_STEPS = 128;
+/** At most so many tables are kept, the newest: at ticks of 195 s one takes 13 MB. */
+const MOST_TABLES = 32;
 /** A start there, one back, and one more must fit: nothing is weighed with less slack. */
 const STARTS = 3;
 
 /** Everything about the moment that the choice follows from. Times in seconds, prices per hour by zone. */
 export interface ZoneQuestion {
-  readonly tickSeconds: number;
   readonly restartSeconds: number;
   readonly spotUsd: readonly number[];
-  readonly available: readonly boolean[];
-  readonly beliefs: readonly Belief[];
+  /** What an hour costs in which nothing runs, where time has a value; the prices then hold it as well. */
+  readonly waitingUsd?: number | undefined;
+  /** What is known of a zone's capacity now: its chance is 1 or 0 for who sees it. */
+  readonly sightOf: (zone: number) => Pick<Sight, 'chance' | 'ifThere' | 'ifNot'>;
   readonly workLeft: number;
   readonly slack: number;
   /** The zone that has capacity and would be used, and whether it is in use already. */
@@ -33,67 +35,96 @@ export interface ZoneQuestion {
   readonly lasting: number;
 }
 
-export type ZoneChoice = (question: ZoneQuestion) => { readonly action: Action; readonly zone: number };
-
-/** Keeps the tables of the small campaigns that it was asked about, of one tick and one restart at a time. */
-export function zoneChoice(model: MarketModel): ZoneChoice {
-  const plans = new Map<number, Plan>();
-  let restart: number | undefined;
-  const planOf = (restartSeconds: number, ratio: number): Plan => {
-    if (restart !== restartSeconds) plans.clear();
-    restart = restartSeconds;
-    const rounded = Math.max(1, Math.round(ratio * RATIO_STEPS));
-    const plan = plans.get(rounded) ?? smallPlan(model, restartSeconds, rounded / RATIO_STEPS);
-    plans.set(rounded, plan);
-    return plan;
-  };
-  return (question) => choose(model, question, planOf);
+export interface CheaperZone {
+  /** SPOT: asked for now. IDLE: waited for, with nothing running. */
+  readonly action: typeof SPOT | typeof IDLE;
+  readonly zone: number;
+  /** Beside going on in the zone at hand, in what is looked ahead. */
+  readonly savedUsd: number;
 }
 
-function smallPlan(model: MarketModel, restartSeconds: number, ratio: number): Plan {
-  const terms = { tickSeconds: model.tickSeconds, restartSeconds, spotUsd: ratio, onDemandUsd: 1 };
+/** undefined: the zone at hand is the best there is. */
+export type ZoneChoice = (question: ZoneQuestion) => CheaperZone | undefined;
+
+/** Prices as shares of the price at hand. */
+interface Ratios {
+  readonly spot: number;
+  readonly waiting: number;
+}
+
+type PlanOf = (restartSeconds: number, ratios: Ratios) => Plan;
+
+/** Keeps the tables of the small campaigns that it was asked about. */
+export function zoneChoice(model: MarketModel): ZoneChoice {
+  const plans = new Map<string, Plan>();
+  const planOf: PlanOf = (restartSeconds, ratios) => {
+    const [spot, waiting] = [ratios.spot, ratios.waiting].map((each) => Math.round(each * RATIO_STEPS));
+    const key = `${restartSeconds} ${spot} ${waiting}`;
+    const rounded = { spot: Math.max(1, spot ?? 0) / RATIO_STEPS, waiting: (waiting ?? 0) / RATIO_STEPS };
+    const plan = plans.get(key) ?? smallPlan(model, restartSeconds, rounded);
+    const [oldest] = plans.keys();
+    if (oldest !== undefined && plans.size >= MOST_TABLES && !plans.has(key)) plans.delete(oldest);
+    plans.set(key, plan);
+    return plan;
+  };
+  return (question) => choose(model.tickSeconds, question, planOf);
+}
+
+function smallPlan(model: MarketModel, restartSeconds: number, { spot, waiting }: Ratios): Plan {
+  const terms = {
+    tickSeconds: model.tickSeconds,
+    restartSeconds,
+    spotUsd: spot,
+    onDemandUsd: 1,
+    waitingUsd: waiting,
+  };
   const horizon = { workSeconds: AHEAD_SECONDS, deadlineSeconds: AHEAD_SECONDS + MOST_SLACK_SECONDS };
   return planFrom(makeTable(model.lattice, terms, [horizon], { cellsPerTick: 1 }), horizon);
 }
 
-function choose(
-  model: MarketModel,
-  question: ZoneQuestion,
-  planOf: (restartSeconds: number, ratio: number) => Plan,
-): ReturnType<ZoneChoice> {
-  const { restartSeconds, spotUsd, available, atHand } = question;
-  let best: ReturnType<ZoneChoice> = { action: SPOT, zone: atHand };
-  const standing = standingIn(question);
-  if (standing === undefined) return best;
-  const price = spotUsd[atHand] ?? 0;
-  let mostSaved = 0;
-  for (const [zone, belief] of question.beliefs.entries()) {
-    const ratio = (spotUsd[zone] ?? 0) / price;
-    if (!(ratio < 1)) continue;
-    const weights = model.weights(belief);
-    const chance = available[zone] === true ? 1 : 0;
-    const sees = { chance, ifThere: weights, ifNot: weights, spotUsd: ratio };
-    const found = offers(planOf(restartSeconds, ratio), standing, sees);
-    const staying = found.find(({ action }) => action === ON_DEMAND);
-    const first = found.find(({ action }) => standing.mayWait || action !== IDLE);
-    if (staying === undefined || first === undefined) continue;
-    const saved = (staying.expectedUsd - first.expectedUsd) * price;
-    if (saved <= mostSaved) continue;
-    mostSaved = saved;
-    best = first.action === IDLE ? { action: IDLE, zone: atHand } : { action: SPOT, zone };
+function choose(tickSeconds: number, question: ZoneQuestion, planOf: PlanOf): CheaperZone | undefined {
+  const standing = standingIn(tickSeconds, question);
+  if (standing === undefined) return undefined;
+  const atHandUsd = question.spotUsd[question.atHand] ?? 0;
+  let best: CheaperZone | undefined;
+  for (const [zone, usd] of question.spotUsd.entries()) {
+    if (!(usd < atHandUsd)) continue;
+    const found = compare(zone, { question, standing, planOf });
+    if (found !== undefined && found.savedUsd > (best?.savedUsd ?? 0)) best = found;
   }
   return best;
 }
 
+/** This zone beside the one at hand: what the best of asking for it and waiting for it saves. */
+function compare(
+  zone: number,
+  {
+    question,
+    standing,
+    planOf,
+  }: { readonly question: ZoneQuestion; readonly standing: SmallStanding; readonly planOf: PlanOf },
+): CheaperZone | undefined {
+  const { restartSeconds, spotUsd, waitingUsd = 0, atHand } = question;
+  const price = spotUsd[atHand] ?? 0;
+  const ratio = (spotUsd[zone] ?? 0) / price;
+  const plan = planOf(restartSeconds, { spot: ratio, waiting: waitingUsd / price });
+  const found = offers(plan, standing, { ...question.sightOf(zone), spotUsd: ratio });
+  const staying = found.find(({ action }) => action === ON_DEMAND);
+  const best = found.find(({ action }) => standing.mayWait || action !== IDLE);
+  if (staying === undefined || best === undefined || best.action === ON_DEMAND) return undefined;
+  const savedUsd = (staying.expectedUsd - best.expectedUsd) * price;
+  return { action: best.action === IDLE ? IDLE : SPOT, zone, savedUsd };
+}
+
+interface SmallStanding extends Standing {
+  readonly mayWait: boolean;
+}
+
 /** Where the small campaign stands; undefined where there is no slack for one. */
-function standingIn({
-  tickSeconds,
-  restartSeconds,
-  workLeft,
-  slack,
-  inUse,
-  lasting,
-}: ZoneQuestion): (Standing & { readonly mayWait: boolean }) | undefined {
+function standingIn(
+  tickSeconds: number,
+  { restartSeconds, workLeft, slack, inUse, lasting }: ZoneQuestion,
+): SmallStanding | undefined {
   const kept = STARTS * restartSeconds;
   const free = slack - kept - tickSeconds;
   if (free < 0 || workLeft <= 0) return undefined;

@@ -8,7 +8,7 @@ import { type ZoneQuestion, zoneChoice } from '../../../functions/core/policy/zo
 
 const HOUR = 3_600;
 const model = marketModel(fittedRegimes, 600, shipped);
-const choose = zoneChoice(model);
+const ask = zoneChoice(model);
 
 /** What is believed of a zone after so many ticks with capacity, then so many without. */
 function after(up: number, down: number): Belief {
@@ -19,8 +19,12 @@ function after(up: number, down: number): Belief {
 }
 
 /** Zone 0 is at hand and has been for a day; zone 1 is cheaper, as good, and went ten minutes ago. */
-const question = (change: Partial<ZoneQuestion> = {}): ZoneQuestion => ({
-  tickSeconds: 600,
+interface Asked extends Omit<ZoneQuestion, 'sightOf'> {
+  readonly available: readonly boolean[];
+  readonly beliefs: readonly Belief[];
+}
+
+const question = (change: Partial<Asked> = {}): Asked => ({
   restartSeconds: 720,
   spotUsd: [1.2, 0.9],
   available: [true, false],
@@ -32,11 +36,26 @@ const question = (change: Partial<ZoneQuestion> = {}): ZoneQuestion => ({
   lasting: 0.95,
   ...change,
 });
+
+/** What to do, and in which zone or for which. */
+function choose(asked: Asked): { readonly action: number; readonly zone: number } {
+  const cheaper = ask({
+    ...asked,
+    sightOf(zone) {
+      const ahead = model.weights(asked.beliefs[zone] ?? model.start);
+      return { chance: asked.available[zone] === true ? 1 : 0, ifThere: ahead, ifNot: ahead };
+    },
+  });
+  if (cheaper === undefined) return { action: SPOT, zone: asked.atHand };
+  expect(cheaper.savedUsd).toBeGreaterThan(0);
+  return { action: cheaper.action, zone: cheaper.zone };
+}
+
 const cheaperIsBack = { available: [true, true], beliefs: [after(144, 0), after(144, 0)] };
 
 describe('the choice of a zone', () => {
   it('waits for a cheaper zone that has just gone while there is slack for it', () => {
-    expect(choose(question())).toEqual({ action: IDLE, zone: 0 });
+    expect(choose(question())).toEqual({ action: IDLE, zone: 1 });
   });
 
   it('does not wait with the slack that outages of all zones will take', () => {
@@ -47,7 +66,7 @@ describe('the choice of a zone', () => {
 
   it('does not wait for a zone that has long been gone, nor for a cent', () => {
     const little = { slack: 3 * HOUR };
-    expect(choose(question(little))).toEqual({ action: IDLE, zone: 0 });
+    expect(choose(question(little))).toEqual({ action: IDLE, zone: 1 });
     const longGone = { ...little, beliefs: [after(144, 0), after(0, 144)] };
     expect(choose(question(longGone))).toEqual({ action: SPOT, zone: 0 });
     expect(choose(question({ spotUsd: [1.2, 1.19], inUse: true }))).toEqual({ action: SPOT, zone: 0 });
@@ -93,13 +112,33 @@ describe('the choice of a zone', () => {
       fc.property(anyQuestion, (asked) => {
         const { action, zone } = choose(asked);
         if (action === SPOT && zone === 0) return;
-        const lost = action === IDLE ? asked.tickSeconds : asked.restartSeconds;
+        const lost = action === IDLE ? model.tickSeconds : asked.restartSeconds;
         expect(asked.slack - lost).toBeGreaterThanOrEqual(2 * asked.restartSeconds);
         expect(asked.spotUsd[1]).toBeLessThan(asked.spotUsd[0] ?? 0);
         expect(action === IDLE || asked.available[zone]).toBe(true);
       }),
       { numRuns: 60 },
     );
+  });
+
+  it('waits for less where an hour is worth something', () => {
+    const worth = (waitingUsd: number) =>
+      choose(question({ spotUsd: [1.2 + waitingUsd, 0.9 + waitingUsd], waitingUsd })).action;
+    expect(worth(0)).toBe(IDLE);
+    expect(worth(0.01)).toBe(IDLE);
+    expect(worth(2)).toBe(SPOT);
+  });
+
+  it('asks for a zone that is there with a chance, and the less readily the smaller that is', () => {
+    const belief = after(144, 0);
+    const saved = [0.9, 0.7, 0.5, 0.3].map((chance) => {
+      const ifThere = model.weights(observe(belief, 1, 0));
+      const ifNot = model.weights(after(144, 1));
+      const sightOf = () => ({ chance, ifThere, ifNot });
+      return ask({ ...question({ inUse: true }), sightOf })?.savedUsd ?? 0;
+    });
+    expect(saved[0]).toBeGreaterThan(0);
+    expect(saved).toEqual(saved.toSorted((a, b) => b - a));
   });
 
   it('is the same in any currency', () => {
