@@ -3,8 +3,9 @@ import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { firstOf } from '../../functions/core/problems.ts';
 import { UsageError } from '../../local/command-line.ts';
+import { type TooLarge, tooLarge } from './limits.ts';
 import { readTrace, traceProblems } from './traces.ts';
-import type { Window } from './windows.ts';
+import { settingOf, type Window } from './windows.ts';
 
 export interface CutOptions {
   readonly workHours: number;
@@ -17,9 +18,11 @@ export interface CutOptions {
   readonly everyHours: number;
   /** One window over all traces of a folder that fit together, instead of one for each. */
   readonly multiZone: boolean;
+  /** Whether our own policy is among those replayed. Default: it is. */
+  readonly isPlanned?: boolean | undefined;
 }
 
-/** @throws UsageError when there is no trace, or with every problem of those that cannot be read */
+/** @throws UsageError when there is no trace, with every problem of those that cannot be read, or of windows that are too large */
 export function cutWindows(folder: string, options: CutOptions): Window[] {
   const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.json'))
@@ -28,7 +31,31 @@ export function cutWindows(folder: string, options: CutOptions): Window[] {
     throw new UsageError([`there is no trace under ${folder}: name the folder that holds the .json files`]);
   const problems = traceProblems(folder, paths);
   if (problems.length > 0) throw new UsageError(firstOf(problems));
-  return groupsOf(folder, paths, options.multiZone).flatMap((group) => windowsOf(folder, group, options));
+  const windows = groupsOf(folder, paths, options.multiZone).flatMap((group) =>
+    windowsOf(folder, group, options),
+  );
+  const tooLargeOnes = oversize(folder, windows, options.isPlanned ?? true);
+  if (tooLargeOnes.length > 0) throw new UsageError(firstOf(tooLargeOnes));
+  return windows;
+}
+
+const OPTIONS = {
+  workHours: '--work',
+  deadlineHours: '--deadline',
+  restartHours: '--restart',
+} as const satisfies Record<TooLarge['field'], string>;
+
+/** Told once for each that differs in more than where it begins. */
+function oversize(folder: string, windows: readonly Window[], isPlanned: boolean): readonly string[] {
+  const alike = Map.groupBy(windows, (window) => JSON.stringify(settingOf(folder, window)));
+  const problems = [...alike.values()].flatMap(([window]) => {
+    if (window === undefined) return [];
+    const excess = tooLarge(settingOf(folder, window), isPlanned);
+    return excess === undefined
+      ? []
+      : [`${OPTIONS[excess.field]} is ${window[excess.field]}: ${excess.problem}`];
+  });
+  return [...new Set(problems)];
 }
 
 function groupsOf(

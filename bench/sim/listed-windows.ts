@@ -3,11 +3,15 @@
 import { firstOf } from '../../functions/core/problems.ts';
 import { UsageError } from '../../local/command-line.ts';
 import { checkFields, readJson } from '../../local/json-file.ts';
+import { tooLarge } from './limits.ts';
 import { readTrace, traceProblems } from './traces.ts';
-import { type Window, windowSchema } from './windows.ts';
+import { settingOf, type Window, windowSchema } from './windows.ts';
 
-/** @throws UsageError with every problem: of the file, of each window's fields, of the traces that they name */
-export function readWindows(folder: string, file: string): readonly Window[] {
+/**
+ * @param isPlanned whether our own policy is among those replayed
+ * @throws UsageError with every problem: of the file, of each window's fields, of the traces that they name, of its size
+ */
+export function readWindows(folder: string, file: string, isPlanned = true): readonly Window[] {
   const refuse = (problems: readonly string[]): never => {
     throw new UsageError(firstOf(problems).map((problem) => `--windows ${file}: ${problem}`));
   };
@@ -31,7 +35,11 @@ export function readWindows(folder: string, file: string): readonly Window[] {
   const unreadable = traces.length > 0;
   if (!unreadable)
     problems.push(
-      ...windows.flatMap(({ window, name }) => misfits(folder, window).map((each) => `${name}: ${each}`)),
+      ...windows.flatMap(({ window, name }) =>
+        [...misfits(folder, window), ...oversize(folder, window, isPlanned)].map(
+          (each) => `${name}: ${each}`,
+        ),
+      ),
     );
   return problems.length > 0 ? refuse(problems) : windows.map(({ window }) => window);
 }
@@ -72,4 +80,9 @@ function misfits(folder: string, { zones, ticks }: Window): readonly string[] {
       );
     return problems;
   });
+}
+
+function oversize(folder: string, window: Window, isPlanned: boolean): readonly string[] {
+  const excess = tooLarge(settingOf(folder, window), isPlanned);
+  return excess === undefined ? [] : [`${excess.field} is ${window[excess.field]}: ${excess.problem}`];
 }

@@ -2,7 +2,7 @@
  * npm run sim -- --traces DIR: replays policies on traces of Spot capacity beside the clairvoyant optimum.
  * Costs are of the whole gang at the window's prices; several zones are billed honestly, a move is a new start.
  */
-import { statSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import * as z from 'zod';
@@ -10,7 +10,7 @@ import { readCommandLine, runCommand, UsageError } from '../../local/command-lin
 import { cutWindows } from './default-windows.ts';
 import { readWindows } from './listed-windows.ts';
 import { chosenPolicies, POLICY_NAMES } from './policies.ts';
-import { drawTimeline, summarise } from './rate.ts';
+import { drawTimeline, type Row, summarise } from './rate.ts';
 import { rateWindows } from './shares.ts';
 import { openWindow, type Window } from './windows.ts';
 import { simulate } from './world.ts';
@@ -87,7 +87,8 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 function windowsOf(chosen: Chosen): readonly Window[] {
-  if (chosen.windows !== undefined) return readWindows(chosen.traces, chosen.windows);
+  const isPlanned = chosen.policies.includes('tidewheel');
+  if (chosen.windows !== undefined) return readWindows(chosen.traces, chosen.windows, isPlanned);
   const windows = cutWindows(chosen.traces, {
     workHours: chosen.work,
     deadlineHours: chosen.deadline,
@@ -97,6 +98,7 @@ function windowsOf(chosen: Chosen): readonly Window[] {
     nodes: chosen.nodes,
     everyHours: chosen.every,
     multiZone: chosen['multi-zone'],
+    isPlanned,
   });
   if (windows.length > 0) return windows;
   throw new UsageError([
@@ -149,7 +151,18 @@ async function rateAll(chosen: Chosen, windows: readonly Window[]): Promise<void
   }
   const hopeless = new Set(rows.filter((row) => row.optimumUsd === null).map((row) => row.id)).size;
   if (hopeless > 0) console.log(`${hopeless} windows that no schedule can meet are left out of the figures`);
-  if (chosen.json !== undefined) writeFileSync(chosen.json, `${JSON.stringify(rows)}\n`);
+  if (chosen.json !== undefined) writeRows(chosen.json, rows);
+}
+
+/** Row by row: all together may be longer than a text can be. */
+function writeRows(file: string, rows: readonly Row[]): void {
+  const out = openSync(file, 'w');
+  try {
+    for (const [k, row] of rows.entries()) writeSync(out, `${k === 0 ? '[' : ',\n'}${JSON.stringify(row)}`);
+    writeSync(out, rows.length === 0 ? '[]\n' : ']\n');
+  } finally {
+    closeSync(out);
+  }
 }
 
 /** Where no window can be met there is nothing to be a mean of. */

@@ -70,14 +70,24 @@ function countedIn(parts: number, setting: Setting): Counted {
 /** A window of more steps than these takes seconds. */
 const MOST_STEPS = 3e8;
 
+const stepsOf = ({ tick, work, deadline }: Counted, zones: number): number =>
+  Math.max(0, deadline - work) * (deadline / tick) * (2 + zones);
+
+/** What the optimum of such a window takes, however coarsely a restart is counted. */
+export function sizeOfOptimum(setting: Setting): { readonly steps: number; readonly bytes: number } {
+  const size = counted(setting);
+  if (size.work + size.restart > size.deadline) return { steps: 0, bytes: 0 };
+  const zones = setting.spotUsd.length;
+  const rows = (startTicksOf(size) + 1) * (2 + zones);
+  return { steps: stepsOf(size, zones), bytes: rows * (size.work + 1) * Float64Array.BYTES_PER_ELEMENT };
+}
+
 /** In parts of a second that have the restart whole, or else in the finest that are quick enough. */
 function counted(setting: Setting): Counted {
   let finest = countedIn(1, setting);
   for (const parts of [1, 10, 100, 1_000]) {
     const here = countedIn(parts, setting);
-    const { tick, work, deadline } = here;
-    const steps = (deadline - work) * (deadline / tick) * (2 + setting.spotUsd.length);
-    if (steps > MOST_STEPS) break;
+    if (stepsOf(here, setting.spotUsd.length) > MOST_STEPS) break;
     finest = here;
     const restart = parts * setting.restartSeconds;
     if (Math.abs(restart - Math.round(restart)) < 1e-3) break;
@@ -85,11 +95,14 @@ function counted(setting: Setting): Counted {
   return finest;
 }
 
+const startTicksOf = ({ tick, restart }: Pick<Counted, 'tick' | 'restart'>): number =>
+  Math.max(1, Math.ceil(restart / tick));
+
 function latticeOf({ tick, restart, work, deadline }: Counted): Lattice {
   return {
     cells: work + 1,
     ticks: Math.ceil(deadline / tick),
-    startTicks: Math.max(1, Math.ceil(restart / tick)),
+    startTicks: startTicksOf({ tick, restart }),
     bandAt: (at) => ({
       from: Math.max(0, work - at * tick),
       to: Math.max(0, Math.min(work, deadline - at * tick)),

@@ -1,8 +1,10 @@
 /** Hands windows out to threads, those that one plan serves together, and puts what comes back into their order. */
 import { Worker } from 'node:worker_threads';
+import { fitsOnePlan } from './limits.ts';
 import type { Row } from './rate.ts';
 import { planKey } from './tidewheel.ts';
 import { settingOf, type Window } from './windows.ts';
+import type { Setting } from './world.ts';
 
 export interface Task {
   readonly folder: string;
@@ -33,13 +35,35 @@ export async function rateWindows(windows: readonly Window[], task: Task): Promi
 }
 
 /** The most work first, so that no thread is left alone with much at the end. */
-function sharesOf(windows: readonly Window[], { folder, threads }: Omit<Task, 'policies'>): Window[][] {
+export function sharesOf(
+  windows: readonly Window[],
+  { folder, threads }: Omit<Task, 'policies'>,
+): Window[][] {
   const groups = Map.groupBy(windows, (window) => planKey(settingOf(folder, window)));
   const size = Math.ceil(windows.length / threads);
-  const shares = [...groups.values()].flatMap((group) =>
-    Array.from({ length: Math.ceil(group.length / size) }, (_, k) => group.slice(k * size, (k + 1) * size)),
-  );
+  const shares = [...groups.values()]
+    .flatMap((each) => inOnePlan(each, folder))
+    .flatMap((group) =>
+      Array.from({ length: Math.ceil(group.length / size) }, (_, k) => group.slice(k * size, (k + 1) * size)),
+    );
   return shares.toSorted((a, b) => workOf(b) - workOf(a));
+}
+
+/** Windows that each fit may need a plan together that does not. */
+function inOnePlan(group: readonly Window[], folder: string): readonly (readonly Window[])[] {
+  const byJob = Map.groupBy(group, ({ workHours, deadlineHours }) => `${workHours} ${deadlineHours}`);
+  const parts: { readonly windows: Window[]; readonly settings: Setting[] }[] = [];
+  for (const alike of byJob.values()) {
+    const settings = alike.slice(0, 1).map((window) => settingOf(folder, window));
+    const last = parts.at(-1);
+    if (last === undefined || !fitsOnePlan([...last.settings, ...settings]))
+      parts.push({ windows: [...alike], settings });
+    else {
+      last.windows.push(...alike);
+      last.settings.push(...settings);
+    }
+  }
+  return parts.map(({ windows }) => windows);
 }
 
 const workOf = (share: readonly Window[]): number => share.reduce((sum, { ticks }) => sum + ticks, 0);

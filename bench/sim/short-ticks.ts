@@ -24,7 +24,8 @@ export function decidedTogether(inner: Strategy): Strategy {
   };
 }
 
-function together(setting: Setting): { readonly ticks: number; readonly setting: Setting } {
+/** The setting as it is decided on, and how many of its own ticks are one of it. */
+export function together(setting: Setting): { readonly ticks: number; readonly setting: Setting } {
   const ticks = Math.max(1, Math.floor(SHORTEST_SECONDS / setting.tickSeconds));
   return { ticks, setting: { ...setting, tickSeconds: ticks * setting.tickSeconds } };
 }

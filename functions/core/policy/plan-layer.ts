@@ -26,16 +26,15 @@ const ACTIONS = 3;
 const WITHOUT_SPOT = 2;
 
 export function rowsFor(
-  chain: { readonly upStates: number; readonly step: readonly unknown[] },
+  { upStates, states }: { readonly upStates: number; readonly states: number },
   debts: readonly number[],
 ): Rows {
-  const { upStates } = chain;
   const perUp = ACTIONS + debts.length;
   const firstDown = upStates * perUp;
   return {
     upStates,
     debts,
-    count: firstDown + (chain.step.length - upStates) * WITHOUT_SPOT,
+    count: firstDown + (states - upStates) * WITHOUT_SPOT,
     of: (state, ran, phase = -1) =>
       state < upStates
         ? state * perUp + (phase < 0 ? ran : ACTIONS + phase)

@@ -53,6 +53,8 @@ export interface TickEnd {
 export interface PlanTable {
   readonly chain: MarketChain;
   readonly terms: Terms;
+  /** Of memory, for all values. */
+  readonly bytes: number;
   /**
    * Expected USD from the end of a tick: `ticksLeft` remain, and the market's next state is weighed by `weights`.
    * Between two whole numbers of ticks it is linear, at the same slack.
@@ -86,7 +88,7 @@ export function makeTable(
   options: PlanOptions,
 ): PlanTable {
   const cellSeconds = terms.tickSeconds / options.cellsPerTick;
-  const rows = rowsFor(chain, debtsOf(terms));
+  const rows = rowsFor({ upStates: chain.upStates, states: chain.step.length }, debtsOf(terms));
   const cells = reachOf(horizons, terms.tickSeconds, cellSeconds);
   const pass = backwardPass(chain, terms, { cells, cellSeconds, rows });
   const layers: Layer[] = [];
@@ -95,6 +97,7 @@ export function makeTable(
   return {
     chain,
     terms,
+    bytes: layers.reduce((sum, { values }) => sum + values.byteLength, 0),
     value: (ticksLeft, end, weights) => {
       const whole = Math.floor(ticksLeft + 1e-9);
       const part = ticksLeft - whole;
@@ -119,8 +122,33 @@ function reachOf(horizons: readonly Horizon[], tickSeconds: number, cellSeconds:
   return reach;
 }
 
+/** More ticks than any plan is made of: no table is counted beyond. */
+const MOST_TICKS = 1e6;
+
+/** What the values of such a table weigh, before it is made. @param groups of the market, with capacity and without */
+export function tableBytes(
+  groups: { readonly up: number; readonly down: number },
+  { tickSeconds, restartSeconds }: Terms,
+  horizons: readonly Horizon[],
+  { cellsPerTick }: PlanOptions,
+): number {
+  const ticks = Math.max(...horizons.map(({ deadlineSeconds }) => deadlineSeconds)) / tickSeconds;
+  if (ticks + restartSeconds / tickSeconds > MOST_TICKS) return Number.POSITIVE_INFINITY;
+  const debts = debtsOf({ tickSeconds, restartSeconds });
+  const { count } = rowsFor({ upStates: groups.up, states: groups.up + groups.down }, debts);
+  const cells = reachOf(horizons, tickSeconds, tickSeconds / cellsPerTick);
+  const width = cells.reduce(
+    (sum, most, left) => sum + Math.min(Math.max(0, most), left * cellsPerTick) + 1,
+    0,
+  );
+  return width * count * Float32Array.BYTES_PER_ELEMENT;
+}
+
 /** What a start still owes at the ends of its first ticks, as long as it owes anything. */
-function debtsOf({ restartSeconds, tickSeconds }: Terms): readonly number[] {
+function debtsOf({
+  restartSeconds,
+  tickSeconds,
+}: Pick<Terms, 'restartSeconds' | 'tickSeconds'>): readonly number[] {
   const debts: number[] = [];
   for (let debt = restartSeconds - tickSeconds; debt > 1e-6; debt -= tickSeconds) debts.push(debt);
   return debts;

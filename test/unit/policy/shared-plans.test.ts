@@ -1,7 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { planBytes } from '../../../bench/sim/limits.ts';
 import { tidewheel } from '../../../bench/sim/tidewheel.ts';
 import { type Setting, simulate } from '../../../bench/sim/world.ts';
+import { tableFor, termsOf } from '../../../functions/core/policy/controller.ts';
+import shipped from '../../../functions/core/policy/lattice-600.json' with { type: 'json' };
+import { marketModel } from '../../../functions/core/policy/market-model.ts';
 import {
   makePlan,
   makeTable,
@@ -9,6 +13,7 @@ import {
   type Terms,
   type TickEnd,
 } from '../../../functions/core/policy/plan.ts';
+import { fittedRegimes } from '../../../functions/core/policy/regimes.ts';
 
 const chain = {
   upStates: 2,
@@ -54,6 +59,29 @@ describe('a table that several jobs share', () => {
           }
       }),
       { numRuns: 40 },
+    );
+  });
+
+  it('weighs what is counted before it is made', () => {
+    const model = marketModel(fittedRegimes, 600, shipped);
+    const setting = fc.record({
+      tickSeconds: fc.constant(600),
+      workSeconds: seconds(90_000),
+      deadlineSeconds: seconds(90_000).map((each) => each + 600),
+      restartSeconds: seconds(2_000),
+      spotUsd: fc.constant([1]),
+      onDemandUsd: fc.constant(3),
+    });
+    fc.assert(
+      fc.property(fc.array(setting, { minLength: 1, maxLength: 3 }), ([first, ...others]) => {
+        if (first === undefined) return;
+        const settings = [
+          first,
+          ...others.map((each) => ({ ...each, restartSeconds: first.restartSeconds })),
+        ];
+        expect(planBytes(settings)).toBe(tableFor(model, termsOf(first), settings).bytes);
+      }),
+      { numRuns: 15 },
     );
   });
 
