@@ -37,6 +37,8 @@ export interface CampaignOptions {
   readonly stateDirectory: string;
   readonly pythonPath: string;
   readonly log: (line: string) => void;
+  /** Ends what is played: every process of the region ends, and the reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Plays them side by side in one region; each has a pipeline, an instance family and a zone of its own. */
@@ -74,11 +76,20 @@ export async function playCampaigns(
         return { campaign, report, startedMs, campaignSeconds, wallSeconds };
       }),
     );
-    return await Promise.race([played, endOfEmulator(region)]);
+    return await Promise.race([played, endOfEmulator(region), endOf(options.signal)]);
   } finally {
     await region.close();
   }
 }
+
+const endOf = (signal: AbortSignal | undefined): Promise<never> =>
+  new Promise((_, reject) => {
+    const end = (): void => {
+      reject(signal?.reason instanceof Error ? signal.reason : new Error('the campaign was ended'));
+    };
+    if (signal?.aborted) end();
+    else signal?.addEventListener('abort', end, { once: true });
+  });
 
 async function endOfEmulator({ emulatorExited }: Region): Promise<never> {
   await emulatorExited;

@@ -1,7 +1,7 @@
 /** npm run campaign: campaigns of a day through the emulator in a minute or so each, beside the simulator's word on them. */
 import { existsSync } from 'node:fs';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { readCommandLine, runCommand, UsageError } from '../../local/command-line.ts';
@@ -76,8 +76,30 @@ function casesOf(options: Options): readonly CampaignCase[] {
 const projectFolder = join(import.meta.dirname, '../..');
 const pythonPath = process.env['TIDEWHEEL_PYTHON'] ?? join(projectFolder, '.venv/bin/python');
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Processes and files of a campaign that is ended go with it. */
+class EndedError extends Error {
+  override readonly name = 'EndedError';
+  readonly exitCode: number;
+
+  constructor(signal: (typeof SIGNALS)[number]) {
+    super(`ended by ${signal}; what was played so far is above, and its regions are gone`);
+    // As a shell tells it.
+    this.exitCode = 128 + constants.signals[signal];
+  }
+}
+
+/** The second signal ends this process at once, and with it the emulator; its folder stays then. */
+function untilEnded(): AbortSignal {
+  const ending = new AbortController();
+  for (const name of SIGNALS) process.once(name, () => ending.abort(new EndedError(name)));
+  return ending.signal;
+}
+
 /** Each region begins as a copy of one into which the stack is deployed and nothing else. */
 async function inFreshRegions(options: Options, cases: readonly CampaignCase[]): Promise<Played[]> {
+  const signal = untilEnded();
   const folder = await mkdtemp(join(tmpdir(), 'tidewheel-campaign-'));
   const log = (line: string): void => {
     if (options.verbose) process.stderr.write(`  ${line}\n`);
@@ -86,13 +108,13 @@ async function inFreshRegions(options: Options, cases: readonly CampaignCase[]):
   const played: Played[] = [];
   try {
     process.stderr.write('  starting a region and deploying the stack\n');
-    await playCampaigns([], { stateDirectory: base, pythonPath, log });
+    await playCampaigns([], { stateDirectory: base, pythonPath, log, signal });
     for (let from = 0; from < cases.length; from += options.beside) {
       const stateDirectory = join(folder, `region-${from}`);
       // The link to the current snapshot is a relative one and must stay so.
       await cp(base, stateDirectory, { recursive: true, verbatimSymlinks: true });
       const batch = cases.slice(from, from + options.beside).map((each, k) => ({ ...each, ...poolOf(k) }));
-      for (const one of await playCampaigns(batch, { stateDirectory, pythonPath, log })) {
+      for (const one of await playCampaigns(batch, { stateDirectory, pythonPath, log, signal })) {
         played.push(one);
         process.stdout.write(`${lineOf(one)}\n`);
       }
@@ -127,7 +149,12 @@ await runCommand(USAGE, async (args) => {
   const { values } = readCommandLine(args, words);
   if (!existsSync(pythonPath)) throw new Error(`no Python at ${pythonPath}: run "npm run setup" once`);
   process.stdout.write(`${'campaign'.padEnd(26)}${HEADS.map((head) => head.padStart(10)).join('')}\n`);
-  const played = await inFreshRegions(values, casesOf(values));
+  const played = await inFreshRegions(values, casesOf(values)).catch((error: unknown) => {
+    if (!(error instanceof EndedError)) throw error;
+    process.stderr.write(`✗ ${error.message}\n`);
+    return error.exitCode;
+  });
+  if (typeof played === 'number') return played;
   const late = played.filter(({ report }) => report.deadline.met !== true);
   const ratios = played.map(({ campaign, report }) => report.costUsd / simulated(campaign).costUsd);
   const within = ratios.filter((ratio) => Math.abs(ratio - 1) <= 0.05).length;

@@ -15,6 +15,8 @@ export interface DeployOptions {
   readonly stateDirectory: string;
   readonly endpoints: Endpoints;
   readonly clients: LocalClients;
+  /** Ends the deployment where it is. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What the template and the bundles are made of. */
@@ -59,7 +61,7 @@ async function runOsls(options: DeployOptions): Promise<void> {
 }
 
 async function osls(options: DeployOptions, args: readonly string[], build: string): Promise<void> {
-  const { projectFolder, stateDirectory, endpoints } = options;
+  const { projectFolder, stateDirectory, endpoints, signal } = options;
   const log = join(stateDirectory, 'logs', 'deploy.log');
   await mkdir(dirname(log), { recursive: true });
   const environment = { ...environmentFor(endpoints), CI: '1', TIDEWHEEL_BUILD_FOLDER: build };
@@ -71,16 +73,19 @@ async function osls(options: DeployOptions, args: readonly string[], build: stri
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: LIMIT_MILLISECONDS,
+      signal,
     },
   );
   const output: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk));
   const code = await new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
+    // One that was ended has an error before it is gone, and would write into a folder that is being removed.
+    child.once('error', (error) => signal?.aborted || reject(error));
     child.once('close', resolve);
   });
   const text = Buffer.concat(output).toString();
   await appendFile(log, text);
+  signal?.throwIfAborted();
   if (code === 0) return;
   const how = code === null ? `did not end within ${LIMIT_MILLISECONDS / 1_000} s` : 'failed';
   throw new DeployError(`osls ${args[0]} ${how} (its whole output: ${log}):\n${text.slice(-2_000)}`);

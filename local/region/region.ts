@@ -36,6 +36,8 @@ export interface RegionOptions {
   readonly usesOtherPorts?: boolean;
   /** Spot always costs what the catalog says. */
   readonly steadyPrices?: boolean;
+  /** A region that is still starting when it comes is closed again. */
+  readonly signal?: AbortSignal | undefined;
   readonly log: (line: string) => void;
   /** Told before each part starts. */
   readonly onStep?: (text: string) => void;
@@ -65,12 +67,15 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
     // Last started, first ended: hosts save their checkpoints before the bucket goes away.
     for (const closer of closers.splice(0).reverse()) await closer();
   };
+  const { signal } = options;
   try {
+    signal?.throwIfAborted();
     const time = await startRegionClock(options);
     closers.push(() => time.close());
     options.onStep?.('emulator (S3, EventBridge, Step Functions, Lambda, DynamoDB, SQS, API Gateway)');
     const emulator = await startAws(options, endpoints, { port: ports.aws, time });
     closers.push(() => emulator.stop());
+    signal?.throwIfAborted();
     time.followEmulator(endpoints.aws);
     const clients = localClients(endpoints);
     options.onStep?.('Spot market, SageMaker and EC2');
@@ -90,6 +95,7 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
     closers.push(() => time.stop());
     options.onStep?.('stack (osls deploy)');
     const { stack } = await deploy({ ...options, endpoints, clients });
+    signal?.throwIfAborted();
     return { endpoints, clients, stack, clock: time.virtual, emulatorExited: emulator.exited, close };
   } catch (error: unknown) {
     await close();

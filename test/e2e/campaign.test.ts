@@ -3,14 +3,16 @@
  * counts, on one virtual clock: what they cost is what the simulator says of the same trace, to 5 %.
  * One by default; TIDEWHEEL_CAMPAIGNS=1,2,3 plays others (seeds of traces drawn from the fitted chain).
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Played, playCampaigns } from '../../bench/campaign/campaign.ts';
 import { POOLS, simulated } from '../../bench/campaign/campaign-case.ts';
 import { drawnCase } from '../../bench/campaign/cases.ts';
-import { PYTHON } from './region.ts';
+import { PROJECT_FOLDER, PYTHON } from './region.ts';
 
 const seeds = (process.env['TIDEWHEEL_CAMPAIGNS'] ?? '1').split(',').map(Number);
 const JOB = { workHours: 16, deadlineHours: 24, startSeconds: 300 };
@@ -75,3 +77,29 @@ describe.each(seeds)('the campaign of seed %i', (seed) => {
     }
   });
 });
+
+/** Processes that were told to keep their files there. */
+async function processesOf(folder: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+    if (environment.includes(`TMPDIR=${folder}`)) found.push(pid);
+  }
+  return found;
+}
+
+it('is ended by a signal with its processes and files', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tidewheel-ended-'));
+  folders.push(folder);
+  const child = spawn(process.execPath, [join(PROJECT_FOLDER, 'bench/campaign/main.ts'), '--seeds', '1'], {
+    env: { ...process.env, TMPDIR: folder, TIDEWHEEL_PYTHON: PYTHON },
+    stdio: 'ignore',
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  // Itself and the emulator.
+  while ((await processesOf(folder)).length < 2 && child.exitCode === null) await sleep(50);
+  child.kill('SIGTERM');
+  expect(await ended).toBe(143);
+  expect(await readdir(folder)).toEqual([]);
+  expect(await processesOf(folder)).toEqual([]);
+}, 60_000);
