@@ -1,4 +1,6 @@
 /** Ports of the region: chosen once and kept, because deployed functions and a user's shell know them. */
+
+import { randomInt } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -32,8 +34,20 @@ async function firstFree(candidates: readonly (Ports | undefined)[]): Promise<Po
     );
     if (free.every(Boolean)) return ports;
   }
-  const [aws = 0, sageMaker = 0, ec2 = 0] = await Promise.all([tryPort(0), tryPort(0), tryPort(0)]);
+  const [aws = 0, sageMaker = 0, ec2 = 0] = await freePorts(3);
   return { aws, sageMaker, ec2 };
+}
+
+/** Below those that systems hand out by themselves: one of these is not taken by a connection before it is listened on. */
+const [LOWEST_PORT, HIGHEST_PORT] = [20_000, 32_767];
+
+async function freePorts(count: number): Promise<readonly number[]> {
+  const found = new Set<number>();
+  while (found.size < count) {
+    const port = await tryPort(randomInt(LOWEST_PORT, HIGHEST_PORT + 1));
+    if (port !== undefined) found.add(port);
+  }
+  return [...found];
 }
 
 async function readPorts(file: string): Promise<Ports | undefined> {
