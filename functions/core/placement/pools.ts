@@ -4,9 +4,10 @@ import { type LauncherName, launchersOf } from '../launch/launchers.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Pool, Topology, Transfer } from '../records.ts';
 import { adviseHelpers } from './helpers.ts';
+import { whyNot } from './no-pool.ts';
 import { whyNotOnEc2 } from './on-ec2.ts';
 import { type Pace, REFERENCE_PACE } from './pace.ts';
-import { helpersIn, type PoolPrices, pricesOf, type Quotes, quotesOf } from './pool-prices.ts';
+import { helpersIn, type PoolPrices, pricesOf, quotesOf } from './pool-prices.ts';
 import type { MarketView, OnDemandPrice } from './port.ts';
 import type { Workload } from './throughput.ts';
 import { type GangTopology, topologiesOf } from './topologies.ts';
@@ -200,34 +201,6 @@ const addedUsd = ({ helpers = [] }: GangTopology, prices: ReadonlyMap<string, On
     (sum, { instanceType, nodes }) => sum + nodes * (prices.get(instanceType)?.hourlyUsd ?? 0),
     0,
   );
-
-interface Facts {
-  readonly topology: GangTopology;
-  readonly compute: Pipeline['compute'];
-  readonly price: OnDemandPrice | undefined;
-  readonly helpers: number | string;
-  readonly quotes: Quotes;
-  readonly region: string;
-}
-
-function whyNot(
-  pool: Pool,
-  { topology, compute, price, helpers, quotes, region }: Facts,
-): string | undefined {
-  const { instanceType, zoneId, market } = pool;
-  if (!price) return `no price of ${instanceType} is known, so its cost cannot be weighed`;
-  if (typeof helpers === 'string') return helpers;
-  if (market === 'spot' && (compute.helpers ?? topology.helpers) && !compute.spotWithHelpers)
-    return 'AWS does not say whether Spot takes helper groups: set compute.spotWithHelpers: true to try';
-  return notOffered(pool, quotes) ? `${instanceType} is not offered in ${zoneId ?? region}` : undefined;
-}
-
-/** A type with live Spot prices in some zones is offered in those only; no live price at all says nothing. */
-function notOffered({ instanceType, zoneId }: Pool, quotes: Quotes): boolean {
-  if (zoneId === undefined) return false;
-  const offered = quotes.get(instanceType)?.filter((each) => each.basis === 'asked') ?? [];
-  return offered.length > 0 && !offered.some((each) => each.zoneId === zoneId);
-}
 
 /** What an hour of the work costs here, the work being stated for the reference. */
 export const unitUsd = (
