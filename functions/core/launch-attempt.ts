@@ -1,15 +1,15 @@
 /** The Launch state: start the attempt's job, on SageMaker or on EC2, or find it started, and leave the waiting to the task token. */
 import { type Dataset, datasetOf } from './dataset.ts';
-import { LaunchRefusedError, RunNotFoundError, TransientError } from './errors.ts';
+import { LaunchRefusedError, RunNotFoundError } from './errors.ts';
 import { intervalOf } from './launch/checkpoint-interval.ts';
 import { jobNameOf, jobSaltOf } from './launch/job-name.ts';
 import { type AttemptRequest, buildAttempt } from './launch/launcher.ts';
-import { launcherOf, serviceName } from './launch/launchers.ts';
+import { launcherOf } from './launch/launchers.ts';
 import { pinnedSourceOf } from './launch/pin-source.ts';
-import type { CreateOutcome } from './launch/port.ts';
 import { priced } from './launch/prices.ts';
+import { type CreationDeps, settleCreation } from './launch/settle-creation.ts';
 import { layout } from './layout.ts';
-import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
+import { observeAttempt } from './observe-attempt.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { ObjectStore } from './ports.ts';
 import { readProgress } from './progress.ts';
@@ -17,14 +17,12 @@ import type { AttemptRecord, Placement, RunRecord } from './records.ts';
 import { takeAlong } from './regions/mirror.ts';
 import type { Region } from './regions/port.ts';
 
-export interface LaunchDeps extends ObserveDeps {
+export interface LaunchDeps extends CreationDeps {
   readonly store: ObjectStore;
   readonly region: string;
   readonly trainingRoleArn: string;
   /** The instance profile of hosts on EC2, where a pipeline names none of its own. */
   readonly hostProfileArn?: string | undefined;
-  /** Of CloudWatch Logs, for hosts on EC2. */
-  readonly hostLogGroup?: string | undefined;
   /** Puts the agent's files into the bucket if they are not there; answers their key prefix. */
   readonly publishAgent: () => Promise<string>;
   /** Another region by its name, with the same for its bucket. */
@@ -192,79 +190,4 @@ function declaredIn(declaration: Pipeline, region: string): Pipeline {
   const { vpc: _home, ...compute } = declaration.compute;
   const vpc = compute.regions?.find(({ name }) => name === region)?.vpc;
   return { ...declaration, compute: { ...compute, ...(vpc === undefined ? {} : { vpc }) } };
-}
-
-interface Creation {
-  readonly attempt: AttemptRecord;
-  readonly created: CreateOutcome;
-  readonly inputReason: string;
-}
-
-async function settleCreation(deps: LaunchDeps, creation: Creation): Promise<void> {
-  const { attempt, created } = creation;
-  switch (created.kind) {
-    case 'created':
-      return announce(deps, creation);
-    case 'alreadyExists':
-      // This very attempt, created before a crash: nobody may have been told, and it may have ended since.
-      await announce(deps, creation);
-      await observeAttempt(deps, attempt);
-      return;
-    case 'quota':
-    case 'capacity':
-      return refuse(deps, attempt, created);
-    case 'invalid':
-    case 'denied':
-      throw new LaunchRefusedError(
-        `${serviceOf(attempt)} does not take ${attempt.jobName}: ${created.message}`,
-      );
-    case 'throttled':
-      throw new TransientError(
-        `${serviceOf(attempt)} cannot take ${attempt.jobName} now: ${created.message}`,
-      );
-  }
-}
-
-const serviceOf = ({ launcher }: AttemptRecord): string => serviceName(launcher);
-
-/** SageMaker keeps the log of a job where it keeps all of them. */
-const logOf = ({ hostLogGroup }: LaunchDeps, { launcher, jobName }: AttemptRecord): string =>
-  launcher === 'ec2' && hostLogGroup !== undefined
-    ? `; log: ${hostLogGroup} in CloudWatch Logs, streams ${jobName}/…`
-    : '';
-
-async function announce(deps: LaunchDeps, { attempt, inputReason }: Creation): Promise<void> {
-  const { runId, pipeline, jobName, placement } = attempt;
-  const { pool, topology } = placement;
-  await deps.runs.addTimeline(runId, {
-    id: `started-${attempt.attempt}`,
-    at: deps.clock.now().toISOString(),
-    kind: 'AttemptStarted',
-    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.market}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); shards: ${inputReason}${logOf(deps, attempt)}`,
-  });
-  await deps.notifier.notify(
-    { runId, pipeline },
-    { type: 'AttemptStarted', attempt: attempt.attempt, jobName, ...pool },
-  );
-}
-
-/** Refused at the door: an attempt that cost nothing, so that placement sees the refusal and looks elsewhere. */
-async function refuse(
-  deps: LaunchDeps,
-  attempt: AttemptRecord,
-  { kind, message }: Extract<CreateOutcome, { readonly kind: 'quota' | 'capacity' }>,
-): Promise<void> {
-  const ended = await deps.runs.updateAttempt(attempt.runId, attempt.attempt, {
-    status: 'interrupted',
-    outcome: {
-      kind: 'capacity',
-      message,
-      ...(kind === 'quota' && { quota: true }),
-      trainingSeconds: 0,
-      billableSeconds: 0,
-      interruptions: 0,
-    },
-    updatedAt: deps.clock.now().toISOString(),
-  });
-  await observeAttempt(deps, ended);
 }

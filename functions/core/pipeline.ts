@@ -13,14 +13,13 @@ import {
   regionsSchema,
   vpcSchema,
 } from './compute-parts.ts';
-import { inputChannelsSchema } from './pipeline/channels.ts';
 import { datasetSchema } from './pipeline/dataset.ts';
-import { packageIndexSchema } from './pipeline/package-index.ts';
 import { packingSchema } from './pipeline/packing.ts';
-import { refusingProto } from './tables.ts';
+import { trainingSchema } from './pipeline/training.ts';
 
 export { TRAINING_GROUP } from './compute-parts.ts';
 export { packingSchema } from './pipeline/packing.ts';
+export { trainingSchema } from './pipeline/training.ts';
 
 /** Lower case, 1-32 characters: the name becomes part of keys, execution names and SageMaker job names (63). */
 export const pipelineName = z
@@ -43,76 +42,6 @@ export const settleSchema = z.strictObject({
     .max(100)
     .optional()
     .describe('An object with this name under incoming/ closes the batch at once, e.g. _SUCCESS.'),
-});
-
-const hyperparameter = z.union([
-  z
-    .string()
-    .max(2_000)
-    .refine((value) => !value.includes('\n'), 'a hyperparameter holds no newline'),
-  z.number(),
-  z.boolean(),
-]);
-
-export const trainingSchema = z.strictObject({
-  strategy: z
-    .enum(['single', 'ddp', 'ray', 'mpi', 'parameter-server', 'multi-worker-mirrored', 'data-service'])
-    .describe('How processes cooperate in training; docs/strategies.md says which needs what.'),
-  source: z
-    .string()
-    .regex(/^(s3:\/\/[a-z0-9.-]{3,63}\/.+\/|[A-Za-z0-9._/-]+\/)$/, 'name an S3 prefix that ends with a slash')
-    .default('source/')
-    .describe(
-      "Prefix of the training code: s3://bucket/prefix/ or a prefix under the pipeline's own folder.",
-    ),
-  entryPoint: z
-    .string()
-    .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}\.py$/, 'name a .py file inside the source')
-    .refine((path) => !path.includes('..'), 'leave out ".."')
-    .default('train.py'),
-  processesPerHost: z
-    .number()
-    .int()
-    .min(1)
-    .max(256)
-    .optional()
-    .describe('Processes of a host with ddp or mpi; one for each of its accelerators unless told.'),
-  pinGpus: z
-    .boolean()
-    .optional()
-    .describe('mpi: each process sees one GPU alone, that of its local rank (CUDA_VISIBLE_DEVICES).'),
-  framework: z.enum(['pytorch', 'tensorflow']).default('pytorch'),
-  frameworkVersion: z
-    .string()
-    .regex(/^\d+\.\d+(\.\d+)?$/, 'write a version such as 2.13')
-    .default('2.13'),
-  image: z
-    .string()
-    .regex(/^\S{1,255}$/, 'name an image, of at most 255 characters and without spaces')
-    .optional()
-    .describe('A training image of your own.'),
-  hyperparameters: refusingProto(
-    z
-      .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,99}$/, 'start with a letter'), hyperparameter)
-      .refine((all) => Object.keys(all).length <= 80, 'at most 80 hyperparameters')
-      .refine(
-        (all) => Object.keys(all).every((key) => !key.startsWith('sagemaker_')),
-        'sagemaker_ is reserved',
-      )
-      .default({}),
-  ),
-  inputMode: z
-    .enum(['auto', 'File', 'FastFile', 'Pipe'])
-    .optional()
-    .describe(
-      'How shards reach the script: auto (the default) downloads what fits and is quick, else streams.',
-    ),
-  channels: inputChannelsSchema.optional(),
-  packageIndex: packageIndexSchema.optional(),
-  distribution: z
-    .enum(['FullyReplicated', 'ShardedByS3Key'])
-    .default('FullyReplicated')
-    .describe('Whether every host gets all shards or its share of them.'),
 });
 
 const computeFields = z.strictObject({

@@ -3,6 +3,7 @@
  * tail a repeated request is usually answered in the normal time.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance-guidelines.html#optimizing-performance-guidelines-retry
  */
+import { Latencies } from './latencies.ts';
 import {
   type Answer,
   type Cancellation,
@@ -29,28 +30,6 @@ export interface HedgeLimits {
 }
 
 export const DEFAULT_HEDGE: HedgeLimits = { memory: 200, factor: 3, leastMilliseconds: 100, budget: 0.02 };
-
-/** The 95th percentile of the last answers' times, computed anew once per generation of them. */
-class Latencies {
-  readonly #times: Float64Array;
-  #count = 0;
-  #percentile: number | undefined;
-
-  constructor(memory: number) {
-    this.#times = new Float64Array(memory);
-  }
-
-  add(milliseconds: number): void {
-    this.#times[this.#count % this.#times.length] = milliseconds;
-    this.#count += 1;
-    if (this.#count % this.#times.length !== 0) return;
-    this.#percentile = this.#times.toSorted()[Math.floor(this.#times.length * 0.95)];
-  }
-
-  get percentile(): number | undefined {
-    return this.#percentile;
-  }
-}
 
 const isRead = (exchange: Exchange): boolean =>
   exchange.method === 'GET' && exchange.cancellation === undefined;

@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { CopyCounter } from './copy-counter.ts';
 import type { Excluded, Exclusions } from './exclusions.ts';
+import { KeySum } from './key-sum.ts';
 import { LineText } from './line-text.ts';
 import type { Places } from './places.ts';
 import { type BlobStore, joinChunks } from './port.ts';
@@ -14,10 +15,10 @@ import {
   type Manifest,
   type MemberLine,
   type Plan,
-  type Rejection,
   type SealedLine,
   type ShardRecord,
 } from './records.ts';
+import { type Rejection } from './rejections.ts';
 import { NOWHERE } from './sharding.ts';
 import { compress, decompress, linesOf } from './spool.ts';
 
@@ -54,33 +55,6 @@ export class AccountsDifferError extends Error {
 }
 
 const MOST_EXAMPLES = 100;
-
-/**
- * An order-free digest of keys and ETags, a sum of 128 bits of each one's SHA-256: equal sums mean equal multisets. The
- * hash comes as characters, since a Buffer of its own takes twice as long as hashing.
- */
-export class KeySum {
-  readonly #sum = new Uint16Array(LANES);
-  count = 0;
-
-  add(key: string, etag: string): void {
-    const digest = hash('sha256', `${key}\0${etag}`, 'binary');
-    let carry = 0;
-    for (let lane = 0; lane < LANES; lane += 1) {
-      const digits = digest.charCodeAt(2 * lane) + 256 * digest.charCodeAt(2 * lane + 1);
-      const sum = (this.#sum[lane] ?? 0) + digits + carry;
-      this.#sum[lane] = sum;
-      carry = sum >>> 16;
-    }
-    this.count += 1;
-  }
-
-  equals(other: KeySum): boolean {
-    return this.count === other.count && this.#sum.every((value, lane) => value === other.#sum[lane]);
-  }
-}
-/** Of 16 bits, lowest first: one number of 128 bits, which as a bigint would cost a million allocations. */
-const LANES = 8;
 
 export async function accountArrivals(store: BlobStore, books: Books): Promise<Accounts> {
   const packed = new KeySum();

@@ -1,6 +1,6 @@
 /** Planned samples that are in no shard, all of them: two million refused files are a byte each here, and 600 MB as objects. */
-import { KeySum } from './account.ts';
-import type { Exclusion } from './records.ts';
+import { KeySum } from './key-sum.ts';
+import type { Exclusion } from './rejections.ts';
 
 type Reason = Exclusion['members'][number]['reason'];
 

@@ -1,6 +1,7 @@
 /** Whether what was read of a sample may be packed. A sample is taken or left as a whole. */
 import type { GetResult } from './port.ts';
-import type { Exclusion, PlannedMember, PlannedSample, Rejection } from './records.ts';
+import type { PlannedMember, PlannedSample } from './records.ts';
+import type { Exclusion, Rejection } from './rejections.ts';
 import { isImage, promisedImage, SNIFF_BYTES } from './sniff.ts';
 
 type Reason = Exclusion['members'][number]['reason'];

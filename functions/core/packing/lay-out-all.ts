@@ -4,7 +4,7 @@ import { judgePrepared } from './preparations.ts';
 import type { PlannedSample } from './records.ts';
 import { type LaidSample, layOut } from './sample-layout.ts';
 import type { ShardJob, Unfitting } from './shard-job.ts';
-import { isTooLarge } from './shard-members.ts';
+import { isTooLarge, paddingOf } from './shard-members.ts';
 
 /** @param leaveOut told of what is left out, when the sequence comes to it */
 export function* layOutAll(
@@ -36,4 +36,19 @@ export function* samplesBut(
   without: (sample: PlannedSample) => boolean,
 ): Generator<PlannedSample> {
   for (const sample of samples) if (!without(sample)) yield sample;
+}
+
+/**
+ * All samples at once, where what the first looks like depends on the others. Elsewhere each is laid out when its turn
+ * comes to be read: 25,000 of them at once take some 20 MB.
+ */
+export function layOutFirst(
+  job: ShardJob,
+  without: (sample: PlannedSample) => boolean,
+  leaveOut: (one: Unfitting) => void,
+): LaidSample[] | undefined {
+  const { format, even, preparations, samples } = job;
+  if (!format.fixedLayout && even === undefined && preparations === undefined) return undefined;
+  const taken = [...layOutAll(samplesBut(samples, without), job, leaveOut)];
+  return [...taken, ...layOutAll(paddingOf(taken, job), job, leaveOut)];
 }

@@ -8,7 +8,8 @@ import type { ImageSettings } from '../pipeline/packing-parts.ts';
 import { excludeFor } from './judge-sample.ts';
 import { joinChunks } from './port.ts';
 import { type ImageEngine, LARGEST_SOURCE_BYTES } from './preparing.ts';
-import type { Exclusion, PlannedMember, Rejection } from './records.ts';
+import type { PlannedMember } from './records.ts';
+import type { Exclusion, Rejection } from './rejections.ts';
 import type { LaidOut, LaidSample } from './sample-layout.ts';
 
 export interface PreparedMember {

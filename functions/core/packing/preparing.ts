@@ -1,7 +1,7 @@
 /** Preparing images before they are packed: which members, under what name, how large they may be expected to get. */
 import type { ImageSettings } from '../pipeline/packing-parts.ts';
 import type { PackingSettings } from '../pipeline.ts';
-import type { Rejection } from './records.ts';
+import type { Rejection } from './rejections.ts';
 import { promisedImage } from './sniff.ts';
 
 /**

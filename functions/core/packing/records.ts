@@ -1,31 +1,7 @@
 /** What packing writes about itself, line by line and object by object. Shapes are parsed when read: the bucket is not trusted. */
 import * as z from 'zod';
 import { tableOf } from '../tables.ts';
-
-/** Why an arrival is in no shard. `left` ones are taken up by the next generation, the others are done with. */
-export const REJECTIONS = [
-  'suffixNotAccepted',
-  'folderPlaceholder',
-  'notTheImageItsNameSays',
-  'sampleIncomplete',
-  'tooLarge',
-  'columnsDiffer',
-  'labelNotANumber',
-  'labelNotAnInteger',
-  'notText',
-  'notJson',
-  'headerDiffers',
-  'brokenRecord',
-  'labelMissing',
-  'labelDoubled',
-  'balancedOut',
-  'imageUnknown',
-  'imageDamaged',
-  'imageTooManyPixels',
-  'maskNotPng',
-] as const;
-export type Rejection = (typeof REJECTIONS)[number];
-export const rejectionSchema = z.enum(REJECTIONS);
+import { exclusionSchema, rejectionSchema } from './rejections.ts';
 
 /** A line of a plan's arrivals: key, bytes, ETag, then the sample's number and whether it stands alone, or the rejection. */
 export const arrivalLine = z.union([
@@ -154,19 +130,6 @@ export interface MemberLine {
   /** Column of the sample, in formats that have columns. */
   readonly column?: string;
 }
-
-/** A sample that the plan put into the shard and that is not in it. */
-const exclusionSchema = z.object({
-  sample: z.number().int(),
-  outcome: z.enum(['rejected', 'left']),
-  members: z.array(
-    z.object({
-      key: z.string(),
-      reason: z.union([rejectionSchema, z.literal('changed'), z.literal('deleted'), z.literal('sampleLeft')]),
-    }),
-  ),
-});
-export type Exclusion = z.infer<typeof exclusionSchema>;
 
 /** The decision on one shard: whoever finishes the upload, it is these bytes. */
 export const shardRecordSchema = z.object({

@@ -1,7 +1,8 @@
 /** The shards that a plan's records have decided, read and looked at before they are sealed. */
 import { finishedShard } from './decide-shard.ts';
 import type { BlobStore } from './port.ts';
-import type { Exclusion, Manifest, ShardRecord } from './records.ts';
+import type { Manifest, ShardRecord } from './records.ts';
+import type { Exclusion } from './rejections.ts';
 
 /** A planned shard is not finished: packing has to run (again) before the seal. */
 export class ShardMissingError extends Error {

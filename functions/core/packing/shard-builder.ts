@@ -3,12 +3,14 @@ import { copiedMember, copySample } from './copy-sample.ts';
 import { FetchWindow, piecesOf } from './fetch-window.ts';
 import { type ShardEncoder, type ShardSink, Unfit } from './formats/format.ts';
 import { GzipSink } from './gzip-sink.ts';
-import { excludeAll, excludeFor, judgeSample, takesImages } from './judge-sample.ts';
-import { layOutAll, samplesBut } from './lay-out-all.ts';
+import { excludeAll, judgeSample, takesImages } from './judge-sample.ts';
+import { layOutAll, layOutFirst, samplesBut } from './lay-out-all.ts';
 import { Lookahead } from './lookahead.ts';
 import type { GetResult } from './port.ts';
 import { NO_IMAGES, preparedOf, type Ready } from './preparations.ts';
-import type { Exclusion, PlannedMember, PlannedSample } from './records.ts';
+import { prepareImages } from './prepare-images.ts';
+import type { PlannedMember, PlannedSample } from './records.ts';
+import type { Exclusion } from './rejections.ts';
 import type { LaidSample } from './sample-layout.ts';
 import { SampleWriter } from './sample-writer.ts';
 import {
@@ -19,7 +21,7 @@ import {
   type ShardJob,
   type Unfitting,
 } from './shard-job.ts';
-import { bodyOf, chunksOf, paddingOf, readBytesOf, readOrder, SampleReads } from './shard-members.ts';
+import { bodyOf, chunksOf, readBytesOf, readOrder, SampleReads } from './shard-members.ts';
 import { ShardUpload } from './shard-upload.ts';
 
 export class ShardBuilder {
@@ -61,15 +63,15 @@ export class ShardBuilder {
     const { excluded } = state;
     const without = (sample: PlannedSample): boolean =>
       excluded.size > 0 && (excluded.has(placeOf(sample)) || excluded.has(placeOf({ ...sample, repeat: 0 })));
-    const fixed = this.#layOutFirst(without);
+    const leaveOut = (one: Unfitting): void => void this.#unfitting.push(one);
+    const fixed = layOutFirst(job, without, leaveOut);
     this.#fixedCount = fixed?.length;
-    this.#samplesToPack = new Lookahead(fixed ?? this.#layOut(samplesBut(job.samples, without)));
+    this.#samplesToPack = new Lookahead(fixed ?? layOutAll(samplesBut(job.samples, without), job, leaveOut));
     this.#encoder = job.format.encoder({ settings: job.packing, facts: job.facts, outlines: fixed ?? [] });
     this.#writer = new SampleWriter(this.#encoder, this.#sink, job);
     for (const laid of fixed ?? []) for (const member of preparedOf(laid)) prepared.add(member);
-    const held = new Set(
-      [...prepared].filter((member) => job.preparations?.heldBytesOf(member) !== undefined),
-    );
+    const isHeld = (member: PlannedMember): boolean => job.preparations?.heldBytesOf(member) !== undefined;
+    const held = new Set([...prepared].filter(isHeld));
     this.#toRead =
       held.size === 0 ? readOrder : (laid) => readOrder(laid).filter((member) => !held.has(member));
     this.#window = new FetchWindow(deps.store, this.#membersInOrder(), deps.window, deps.slots);
@@ -78,22 +80,6 @@ export class ShardBuilder {
   *#membersInOrder(): Generator<PlannedMember> {
     for (const laid of this.#samplesToPack.ahead())
       if (this.#copied(laid) === undefined) yield* this.#toRead(laid);
-  }
-
-  /** Leaves out at once what the format cannot hold. */
-  #layOut(samples: Iterable<PlannedSample>): Generator<LaidSample> {
-    return layOutAll(samples, this.#job, (one) => this.#unfitting.push(one));
-  }
-
-  /**
-   * All samples at once, where what the first looks like depends on the others. Elsewhere each is laid out when its turn
-   * comes to be read: 25,000 of them at once take some 20 MB.
-   */
-  #layOutFirst(without: (sample: PlannedSample) => boolean): LaidSample[] | undefined {
-    const { format, even, preparations, samples } = this.#job;
-    if (!format.fixedLayout && even === undefined && preparations === undefined) return undefined;
-    const taken = [...this.#layOut(samplesBut(samples, without))];
-    return [...taken, ...this.#layOut(paddingOf(taken, this.#job))];
   }
 
   async build(): Promise<BuiltShard> {
@@ -114,8 +100,7 @@ export class ShardBuilder {
     if (isFixed && samples < (this.#fixedCount ?? 0)) throw new SamplesSpoiled(this.#unfitting);
     const uploaded = await this.#upload.finish();
     const exclusions = this.#unfitting
-      .filter(({ sample }) => sample.repeat === 0)
-      .map(({ exclusion }) => exclusion)
+      .flatMap(({ sample, exclusion }) => (sample.repeat === 0 ? [exclusion] : []))
       .toSorted((a, b) => a.sample - b.sample);
     return { ...uploaded, list, samples, exclusions };
   }
@@ -182,29 +167,15 @@ export class ShardBuilder {
     }
   }
 
-  /** The images of a sample in memory, ready to be written; undefined when one of them cannot be and the sample is out. */
+  /** Undefined when one of the images cannot be prepared and the sample is out. */
   async #prepare(
     laid: LaidSample,
     chunksOf: (member: PlannedMember) => readonly Uint8Array[],
   ): Promise<ReadonlyMap<PlannedMember, Ready> | undefined> {
-    const { preparations } = this.#job;
-    if (preparations === undefined) return NO_IMAGES;
-    const images = new Map<PlannedMember, Ready>();
-    for (const member of preparedOf(laid)) {
-      const wasKnown = preparations.outcomeOf(member) !== undefined;
-      const ready = await preparations.prepare(member, chunksOf(member));
-      if (ready.kind === 'rejected') {
-        this.#unfitting.push({
-          sample: laid.sample,
-          exclusion: excludeFor(laid.sample, member, ready.reason),
-        });
-        return undefined;
-      }
-      /** The layout was written with another size: the shard is built again, now that it is known. */
-      if (!wasKnown && this.#job.format.fixedLayout) throw new SamplesSpoiled([]);
-      images.set(member, ready);
-    }
-    return images;
+    const prepared = await prepareImages(laid, chunksOf, this.#job);
+    if ('images' in prepared) return prepared.images;
+    this.#unfitting.push({ sample: laid.sample, exclusion: prepared.exclusion });
+    return undefined;
   }
 
   #isExcluded(ordinal: number): boolean {

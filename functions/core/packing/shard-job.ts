@@ -5,7 +5,8 @@ import type { PlanFacts, ShardFormat } from './formats/format.ts';
 import type { MemberList } from './member-list.ts';
 import type { BlobStore } from './port.ts';
 import type { Preparations } from './preparations.ts';
-import type { Exclusion, PlannedSample } from './records.ts';
+import type { PlannedSample } from './records.ts';
+import type { Exclusion } from './rejections.ts';
 import type { PartBuffers, UploadedShard } from './shard-upload.ts';
 import type { SlotRing } from './slot-ring.ts';
 

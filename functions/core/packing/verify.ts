@@ -1,16 +1,15 @@
 /** Proves a sealed generation from its own objects: lists against the manifest, every shard's bytes against the lists. */
-import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { layout, shardsFolder } from '../layout.ts';
-import { type ClassCount, ClassCounter } from './class-counter.ts';
-import { CopyCounter } from './copy-counter.ts';
+import { shardsFolder } from '../layout.ts';
+import type { ClassCount } from './class-counter.ts';
 import { compareKeys } from './order.ts';
 import { shardNumberOf } from './places.ts';
-import { type BlobStore, joinChunks } from './port.ts';
+import type { BlobStore } from './port.ts';
 import { quoted } from './quoted.ts';
 import { type Manifest, type MemberLine, type SealedLine, sealedLine } from './records.ts';
 import { ShardWalk } from './shard-walk.ts';
-import { decompress, linesOf } from './spool.ts';
+import { linesOf } from './spool.ts';
+import { arrivalOf, Verification } from './verification.ts';
 import { verifyDatasetIndex, verifyNoStrays, verifyShardIndex } from './verify-side-files.ts';
 
 export interface VerifyReport {
@@ -25,67 +24,6 @@ export interface VerifyReport {
 
 const PIECE_BYTES = 8 * 1024 * 1024;
 type Shard = Manifest['shards'][number];
-
-/** A key may have come with several ETags, each an arrival. An ETag has no blank. */
-const arrivalOf = (key: string, etag: string): string => `${etag} ${key}`;
-
-class Verification {
-  readonly store: BlobStore;
-  readonly manifest: Manifest;
-  readonly folder: string;
-  readonly problems: string[] = [];
-  /** How often each packed key of an ETag was found in a shard, repeats aside; compared with the arrivals at the end. */
-  readonly found = new Map<string, number>();
-  /** Numbers of shards whose list cannot be read: nobody knows what is in them. */
-  readonly unlisted = new Set<number>();
-  readonly copies = new CopyCounter();
-  readonly classes = new ClassCounter();
-  /** Images that were prepared: their number, and bytes before and after. */
-  readonly prepared = { images: 0, sourceBytes: 0, bytes: 0 };
-  members = 0;
-  bytes = 0;
-
-  constructor(store: BlobStore, manifest: Manifest) {
-    this.store = store;
-    this.manifest = manifest;
-    this.folder = layout.generation(manifest.pipeline, manifest.generation);
-  }
-
-  /** A packed arrival, compared with what the shards hold. */
-  expectOnce(key: string, etag: string, shard: number): void {
-    const arrival = arrivalOf(key, etag);
-    const times = this.found.get(arrival) ?? 0;
-    if (times !== 1 && !(times === 0 && this.unlisted.has(shard)))
-      this.problems.push(`${quoted(key)} is in ${times} shards`);
-    this.found.delete(arrival);
-  }
-
-  expectNoMore(): void {
-    for (const key of Array.from(this.found.keys(), (arrival) => arrival.slice(arrival.indexOf(' ') + 1)))
-      this.problems.push(`${quoted(key)} is in a shard but not among the arrivals`);
-  }
-
-  /** A compressed list, or undefined with the problem noted. */
-  async list(name: string, sha256: string): Promise<string | undefined> {
-    const found = await this.store.get(`${this.folder}${name}`);
-    if (found.kind !== 'found') {
-      this.problems.push(`${name} is missing`);
-      return undefined;
-    }
-    const text = unpacked(joinChunks(found.chunks));
-    if (text !== undefined && hash('sha256', text) === sha256) return text;
-    this.problems.push(`${name} is not the list that was sealed`);
-    return undefined;
-  }
-}
-
-function unpacked(bytes: Uint8Array): string | undefined {
-  try {
-    return decompress(bytes);
-  } catch {
-    return undefined;
-  }
-}
 
 export async function verifyGeneration(store: BlobStore, manifest: Manifest): Promise<VerifyReport> {
   const check = new Verification(store, manifest);

@@ -1,8 +1,9 @@
 /** Proves that the joined generation holds what the old ones held, seals it, and puts it in their place. */
 
 import type { PackingSettings } from '../../pipeline.ts';
-import { AccountsDifferError, ArrivalsWriter, KeySum } from '../account.ts';
+import { AccountsDifferError, ArrivalsWriter } from '../account.ts';
 import { CopyCounter } from '../copy-counter.ts';
+import { KeySum } from '../key-sum.ts';
 import { type Places, places, shardNumberOf } from '../places.ts';
 import { type BlobStore, joinChunks } from '../port.ts';
 import type { Manifest, MemberLine } from '../records.ts';

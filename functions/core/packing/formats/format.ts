@@ -1,6 +1,6 @@
 /** What a shard format has to know. One file a format; formats.ts lists them. */
 import type { PackingSettings } from '../../pipeline.ts';
-import type { Rejection } from '../records.ts';
+import type { Rejection } from '../rejections.ts';
 
 /** Where the bytes of a shard go. */
 export interface ShardSink {

@@ -1,0 +1,168 @@
+/** One socket that small objects are read through, and the request that is on it. */
+import type net from 'node:net';
+import tls from 'node:tls';
+import { HttpAnswer, MalformedAnswer } from './http-answer.ts';
+import type { Exchange, Receiver } from './transport.ts';
+
+/** S3 and most servers close a connection after some idle seconds; a request on its way then is lost. */
+const IDLE_MILLISECONDS = 4_000;
+const CONNECT_MILLISECONDS = 5_000;
+export class SocketError extends Error {
+  override readonly name = 'SocketError';
+  readonly code: string;
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+export interface Job {
+  readonly exchange: Exchange;
+  readonly head: string;
+  readonly receiver: Receiver;
+}
+
+const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
+const PATH = /^[\x21-\x7e]+$/;
+
+/** Request line and headers. A value that could end its line early is refused: keys and ETags come from outside. */
+export function requestHead({ method, path, headers }: Exchange): string {
+  if (!PATH.test(path)) throw new SocketError('InvalidPath', 'the path is not percent-encoded');
+  let head = `${method} ${path} HTTP/1.1\r\n`;
+  for (let index = 0; index < headers.length; index += 2) {
+    const value = headers[index + 1] ?? '';
+    if (FORBIDDEN.test(value))
+      throw new SocketError(
+        'InvalidHeader',
+        `${headers[index] ?? ''} holds a character that no header may hold`,
+      );
+    head += `${headers[index] ?? ''}: ${value}\r\n`;
+  }
+  return `${head}\r\n`;
+}
+
+/** Whose line it is. */
+export interface Owner {
+  /** Where bytes lie from the read until its callback returns. One for all sockets stays in the processor's cache. */
+  readonly buffer: Buffer;
+  readonly connect: (onread: net.OnReadOpts) => net.Socket;
+  /** The line may take the next job. */
+  free(line: Line): void;
+  gone(line: Line): void;
+}
+
+/** One socket and the request that is on it. */
+export class Line {
+  readonly #owner: Owner;
+  readonly #socket: net.Socket;
+  #job: Job | undefined;
+  #answer: HttpAnswer | undefined;
+  #isOpen = false;
+  #isGone = false;
+  /** Milliseconds since 1970 of the last sign of life. */
+  seen: number;
+
+  constructor(owner: Owner, job: Job) {
+    this.#owner = owner;
+    this.seen = Date.now();
+    const { buffer } = owner;
+    this.#socket = owner.connect({ buffer, callback: (length) => this.#read(buffer, length) });
+    this.#socket.once(this.#socket instanceof tls.TLSSocket ? 'secureConnect' : 'connect', () => {
+      this.#isOpen = true;
+      this.seen = Date.now();
+    });
+    this.#socket.once('error', (error) => this.#fail(error));
+    this.#socket.once('end', () => this.#ended());
+    this.#socket.once('close', () => this.#ended());
+    this.start(job);
+  }
+
+  get isBusy(): boolean {
+    return this.#job !== undefined;
+  }
+
+  start(job: Job): void {
+    const { exchange, head } = job;
+    const { cancellation } = exchange;
+    this.#job = job;
+    this.#answer = new HttpAnswer(exchange.into);
+    this.seen = Date.now();
+    if (cancellation !== undefined) cancellation.abort = (reason) => this.#fail(reason);
+    this.#socket.write(head, 'latin1');
+  }
+
+  /** Gives up a line that has been silent for too long. */
+  check(now: number, silenceMilliseconds: number): void {
+    const silent = now - this.seen;
+    if (this.#job === undefined) {
+      if (silent > IDLE_MILLISECONDS) this.drop();
+    } else if (!this.#isOpen && silent > CONNECT_MILLISECONDS)
+      this.#fail(new SocketError('ConnectTimeout', `no connection within ${CONNECT_MILLISECONDS} ms`));
+    else if (silent > silenceMilliseconds)
+      this.#fail(new SocketError('SilenceTimeout', `nothing was heard for ${silent} ms`));
+  }
+
+  get isStale(): boolean {
+    return this.#isGone || Date.now() - this.seen > IDLE_MILLISECONDS;
+  }
+
+  /** Ends the line, and the request on it. */
+  drop(): void {
+    this.#fail(new SocketError('Closed', 'the connection was given up'));
+  }
+
+  #destroy(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#socket.destroy();
+    this.#owner.gone(this);
+  }
+
+  /** What is in the buffer is taken before anything else can read into it. */
+  #read(buffer: Buffer, length: number): boolean {
+    const answer = this.#answer;
+    if (this.#isGone) return false;
+    /** Bytes that nobody asked for. */
+    if (answer === undefined) {
+      this.drop();
+      return false;
+    }
+    this.seen = Date.now();
+    try {
+      if (answer.take(buffer.subarray(0, length))) this.#done(answer, false);
+    } catch (error: unknown) {
+      this.#fail(error instanceof Error ? error : new MalformedAnswer(String(error)));
+    }
+    return true;
+  }
+
+  #done(answer: HttpAnswer, isOver: boolean): void {
+    const job = this.#release();
+    if (answer.keepAlive && !isOver) this.#owner.free(this);
+    else this.#destroy();
+    job?.receiver.answered(answer.answer());
+  }
+
+  #ended(): void {
+    const answer = this.#answer;
+    if (answer?.close() === true) this.#done(answer, true);
+    else
+      this.#fail(
+        new SocketError('ECONNRESET', 'the server closed the connection before its answer was complete'),
+      );
+  }
+
+  #fail(error: Error): void {
+    const job = this.#release();
+    this.#destroy();
+    job?.receiver.failed(error);
+  }
+
+  #release(): Job | undefined {
+    const job = this.#job;
+    this.#job = undefined;
+    this.#answer = undefined;
+    if (job?.exchange.cancellation !== undefined) job.exchange.cancellation.abort = undefined;
+    return job;
+  }
+}
