@@ -23,6 +23,7 @@ export function faultyStore(store: BlobStore, seed: string, rate: number): BlobS
     head: (key) => fail(() => store.head(key)),
     put: (key, body, options) => fail(() => store.put(key, body, options)),
     delete: (key, etag) => fail(() => store.delete(key, etag)),
+    deleteMany: (keys) => fail(() => store.deleteMany(keys)),
     createUpload: (key) => fail(() => store.createUpload(key)),
     uploadPart: (upload, part, body) => fail(() => store.uploadPart(upload, part, body)),
     copyPart: (upload, part, source) => fail(() => store.copyPart(upload, part, source)),

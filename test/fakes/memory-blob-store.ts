@@ -8,6 +8,7 @@ import type {
   GetOptions,
   GetResult,
   HeadResult,
+  KeyFailure,
   ListedBlob,
   ListOptions,
   ListPage,
@@ -133,6 +134,11 @@ export class MemoryBlobStore implements BlobStore {
       return Promise.resolve('changed');
     this.objects.delete(key);
     return Promise.resolve('deleted');
+  }
+
+  async deleteMany(keys: readonly string[]): Promise<readonly KeyFailure[]> {
+    for (const key of keys) await this.delete(key);
+    return [];
   }
 
   createUpload(key: string): Promise<Upload> {

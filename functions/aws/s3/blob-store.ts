@@ -5,6 +5,7 @@ import type {
   GetOptions,
   GetResult,
   HeadResult,
+  KeyFailure,
   ListOptions,
   ListPage,
   PartSource,
@@ -13,21 +14,14 @@ import type {
   Upload,
   UploadedPart,
 } from '../../core/packing/port.ts';
+import { bodyText, etagOf, headerOf } from './answer-parts.ts';
 import { crc32Base64, crc32Of } from './checksum.ts';
+import { copyPart } from './copy-part.ts';
+import { deleteMany } from './delete-many.ts';
 import { classify } from './errors.ts';
 import type { Requester, S3Request } from './requester.ts';
-import { encodeKey } from './sigv4.ts';
 import type { Answer } from './transport.ts';
 import { completeUploadXml, elementText, parseError, parseListing } from './xml.ts';
-
-const bodyText = (answer: Answer): string => Buffer.concat(answer.chunks).toString('utf8');
-
-function headerOf(answer: Answer, name: string): string {
-  const value = answer.headers[name];
-  return (Array.isArray(value) ? value[0] : value) ?? '';
-}
-
-const etagOf = (answer: Answer): string => headerOf(answer, 'etag').replaceAll('"', '');
 
 function listQuery(prefix: string, options: ListOptions): [string, string][] {
   const query: [string, string][] = [
@@ -155,6 +149,10 @@ export class S3BlobStore implements BlobStore {
     return answer.status === 412 ? 'changed' : 'deleted';
   }
 
+  deleteMany(keys: readonly string[]): Promise<readonly KeyFailure[]> {
+    return deleteMany(this.#requester, keys);
+  }
+
   async createUpload(key: string): Promise<Upload> {
     const answer = await this.#requester.send({
       operation: 'CreateMultipartUpload',
@@ -190,38 +188,8 @@ export class S3BlobStore implements BlobStore {
     return { etag: etagOf(answer), crc32 };
   }
 
-  /**
-   * S3 sends the checksum of the part when the upload was created with one; it may answer 200 and still say in the body
-   * that it failed. https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPartCopy.html
-   */
-  async copyPart(upload: Upload, part: { readonly number: number }, source: PartSource): Promise<CopiedPart> {
-    const { key, etag, offset, length } = source;
-    const answer = await this.#requester.send({
-      operation: 'UploadPartCopy',
-      method: 'PUT',
-      key: upload.key,
-      query: [
-        ['partNumber', String(part.number)],
-        ['uploadId', upload.id],
-      ],
-      amzHeaders: [
-        ['x-amz-copy-source', `/${this.bucket}/${encodeKey(key)}`],
-        ['x-amz-copy-source-if-match', `"${etag}"`],
-        ['x-amz-copy-source-range', `bytes=${offset}-${offset + length - 1}`],
-      ],
-      accept: [200, 404, 412],
-    });
-    const xml = bodyText(answer);
-    const { code } = parseError(xml);
-    const { status } = answer;
-    const failure = { operation: 'UploadPartCopy', key: upload.key, code };
-    if (status === 412) return { kind: 'changed' };
-    if (status === 404 && code === 'NoSuchKey') return { kind: 'missing' };
-    const copied = elementText(xml, 'ETag')?.replaceAll('"', '');
-    if (copied === undefined)
-      throw classify({ ...failure, status: status === 200 ? 500 : status, code: code || 'IncompleteAnswer' });
-    const crc32 = elementText(xml, 'ChecksumCRC32');
-    return crc32 === undefined ? { kind: 'unchecked' } : { kind: 'copied', part: { etag: copied, crc32 } };
+  copyPart(upload: Upload, part: { readonly number: number }, source: PartSource): Promise<CopiedPart> {
+    return copyPart(this.#requester, { bucket: this.bucket, upload, number: part.number }, source);
   }
 
   /** S3 may answer 200 and still say in the body that it failed. */

@@ -1,5 +1,5 @@
 /** The few XML answers of S3, scanned without a tree: a listing of 1,000 keys takes well under a millisecond. */
-import type { ListedBlob, ListPage } from '../../core/packing/port.ts';
+import type { KeyFailure, ListedBlob, ListPage } from '../../core/packing/port.ts';
 
 const ENTITIES: ReadonlyMap<string, string> = new Map(
   Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }),
@@ -116,4 +116,24 @@ export function completeUploadXml(parts: readonly { etag: string; crc32: string 
       `<ChecksumCRC32>${escapeXml(part.crc32)}</ChecksumCRC32></Part>`,
   );
   return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${items.join('')}</CompleteMultipartUpload>`;
+}
+
+/** Body of DeleteObjects, quiet: only what fails is answered. A parser would read bare line ends as others. */
+export function deleteXml(keys: readonly string[]): string {
+  const spaces = (text: string): string =>
+    text.replace(/[\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`);
+  const objects = keys.map((key) => `<Object><Key>${spaces(escapeXml(key))}</Key></Object>`);
+  return `<Delete xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${objects.join('')}<Quiet>true</Quiet></Delete>`;
+}
+
+/** The keys that DeleteObjects could not delete; undefined for what is not a whole answer. */
+export function parseDeletion(xml: string): readonly KeyFailure[] | undefined {
+  if (!/<\/DeleteResult>\s*$|<DeleteResult[^<]*\/>\s*$/.test(xml)) return undefined;
+  const failures: KeyFailure[] = [];
+  for (let at = xml.indexOf('<Error>'); at >= 0; at = xml.indexOf('<Error>', at + 1)) {
+    const entry = rawText(xml, 'Error', at) ?? '';
+    const part = (name: string): string => elementText(entry, name) ?? '';
+    failures.push({ key: part('Key'), code: part('Code'), message: part('Message') });
+  }
+  return failures;
 }

@@ -6,8 +6,9 @@
  */
 import * as z from 'zod';
 import { layout, parseGeneration, parseRunId } from '../layout.ts';
+import { firstOf } from '../problems.ts';
 import { places } from './places.ts';
-import { type BlobStore, listPages, readText } from './port.ts';
+import { type BlobStore, type KeyFailure, listPages, readText } from './port.ts';
 import type { Manifest } from './records.ts';
 import { readSealed } from './sealed-arrivals.ts';
 import {
@@ -41,6 +42,20 @@ export type PruneResult =
       readonly bytes: number;
     }
   | { readonly kind: 'refused'; readonly reasons: readonly string[] };
+
+/** Of generations that were given up; nobody reads what is left of them. */
+export class NotDeletedError extends Error {
+  override readonly name = 'NotDeletedError';
+  readonly failures: readonly KeyFailure[];
+
+  constructor(failures: readonly KeyFailure[]) {
+    const each = failures.map(({ key, code, message }) => `${key}: ${code} ${message}`.trimEnd());
+    super(
+      `${failures.length} objects are still there, mend what is said of each and prune again:\n  ${firstOf(each).join('\n  ')}`,
+    );
+    this.failures = failures;
+  }
+}
 
 /** It may be stopped anywhere and run again; what it gave up and did not delete, the next one deletes. */
 export async function pruneGenerations(store: BlobStore, request: PruneRequest): Promise<PruneResult> {
@@ -182,6 +197,7 @@ async function deleteAll(
 ): Promise<PruneResult> {
   const generations: string[] = [];
   const total = { objects: 0, bytes: 0 };
+  const failures: KeyFailure[] = [];
   for (const name of names) {
     const manifest = await readSealed(store, pipeline, name);
     if (manifest === undefined) continue;
@@ -189,7 +205,9 @@ async function deleteAll(
     if (deleted.objects > 0) generations.push(name);
     total.objects += deleted.objects;
     total.bytes += deleted.bytes;
+    failures.push(...deleted.failures);
   }
+  if (failures.length > 0) throw new NotDeletedError(failures);
   return { kind: dryRun ? 'wouldPrune' : 'pruned', generations, ...total };
 }
 
@@ -198,7 +216,11 @@ async function giveUp(
   store: BlobStore,
   manifest: Manifest,
   dryRun: boolean,
-): Promise<{ readonly objects: number; readonly bytes: number }> {
+): Promise<{
+  readonly objects: number;
+  readonly bytes: number;
+  readonly failures: readonly KeyFailure[];
+}> {
   const at = places(manifest.pipeline, manifest.generation);
   if (manifest.shards.length > 0 && !dryRun) {
     const record: Manifest = { ...manifest, shards: [], pruned: true };
@@ -208,15 +230,14 @@ async function giveUp(
     });
     await store.delete(at.manifest);
   }
+  const failures: KeyFailure[] = [];
   let [objects, bytes] = [0, 0];
   for (const part of ['shards/', 'members/', 'index/', 'wids.json', 'index.json']) {
     for await (const page of listPages(store, `${at.generation}${part}`)) {
-      for (const { key, size } of page.objects) {
-        if (!dryRun) await store.delete(key);
-        objects += 1;
-        bytes += size;
-      }
+      if (!dryRun) failures.push(...(await store.deleteMany(page.objects.map(({ key }) => key))));
+      objects += page.objects.length;
+      bytes += page.objects.reduce((sum, { size }) => sum + size, 0);
     }
   }
-  return { objects, bytes };
+  return { objects, bytes, failures };
 }

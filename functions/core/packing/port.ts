@@ -90,6 +90,14 @@ export interface Upload {
   readonly id: string;
 }
 
+/** Why the object of a key is still there. */
+export interface KeyFailure {
+  readonly key: string;
+  /** The store's own. */
+  readonly code: string;
+  readonly message: string;
+}
+
 /** The data path of packing: many small reads, few large writes. */
 export interface BlobStore {
   readonly bucket: string;
@@ -99,6 +107,8 @@ export interface BlobStore {
   put(key: string, body: Uint8Array, options?: PutOptions): Promise<PutResult>;
   /** `changed` when an ETag was named and another version is there; a missing object counts as deleted. */
   delete(key: string, ifMatch?: string): Promise<'deleted' | 'changed'>;
+  /** Any number, whatever versions; what is missing counts as deleted. Answers those that are still there. */
+  deleteMany(keys: readonly string[]): Promise<readonly KeyFailure[]>;
   createUpload(key: string): Promise<Upload>;
   /** Numbers start at 1; `crc` is the CRC-32 of the body, which the store checks. */
   uploadPart(

@@ -196,6 +196,21 @@ export function describesBlobStore(options: ContractOptions): void {
     expect(completed).toBe('gone');
   });
 
+  it('deletes many at once, in as many requests as it takes, whatever they are called', async () => {
+    const store = open();
+    const keys = [
+      ...hostileKeys,
+      'line\nend\r\ttab',
+      ...Array.from({ length: 1_010 }, (_, k) => String(k)),
+    ].map((key) => `many/${key}`);
+    for (let first = 0; first < keys.length; first += 100)
+      await Promise.all(keys.slice(first, first + 100).map((key) => store.put(key, Buffer.from('x'))));
+    await store.put('many', Buffer.from('kept'));
+    expect(await store.deleteMany([...keys, 'many/that was never there'])).toEqual([]);
+    expect(await keysUnder(store, 'many')).toEqual(['many']);
+    expect(await store.deleteMany([])).toEqual([]);
+  });
+
   it.runIf(options.conditionalDelete ?? true)('deletes only the version named', async () => {
     const store = open();
     await store.put('doomed', Buffer.from('old'));

@@ -84,6 +84,7 @@ function slow(store: MemoryBlobStore, pause: () => Promise<void>): BlobStore {
     head: (key) => after(() => store.head(key)),
     put: (key, body, options) => after(() => store.put(key, body, options)),
     delete: (key, etag) => after(() => store.delete(key, etag)),
+    deleteMany: (keys) => after(() => store.deleteMany(keys)),
     createUpload: (key) => after(() => store.createUpload(key)),
     uploadPart: (upload, part, body) => after(() => store.uploadPart(upload, part, body)),
     copyPart: (upload, part, source) => after(() => store.copyPart(upload, part, source)),
@@ -114,6 +115,29 @@ describe('pruning', () => {
     const kept = await readSealed(store, PIPELINE, runOf(3));
     expect(kept && (await verifyGeneration(store, kept)).problems).toEqual([]);
     expect(await packAll(store, settings(), runOf(4))).toMatchObject({ samples: 0, rejected: 0 });
+  });
+
+  it('names every object that could not be deleted and why, and deletes it the next time', async () => {
+    const store = await three();
+    const stubborn = store.keys(layout.shards(PIPELINE, runOf(1)));
+    const refusing = Object.assign(
+      slow(store, () => Promise.resolve()),
+      {
+        deleteMany: async (keys: readonly string[]) => {
+          await store.deleteMany(keys.filter((key) => !stubborn.includes(key)));
+          return keys
+            .filter((key) => stubborn.includes(key))
+            .map((key) => ({ key, code: 'AccessDenied', message: 'Access Denied' }));
+        },
+      },
+    );
+    await expect(pruneGenerations(refusing, ask())).rejects.toThrow(
+      `1 objects are still there, mend what is said of each and prune again:\n  ${stubborn[0]}: AccessDenied`,
+    );
+    expect(store.keys(layout.shards(PIPELINE, runOf(1)))).toEqual(stubborn);
+    expect(store.keys(layout.shards(PIPELINE, runOf(2)))).toEqual([]);
+    await pruneGenerations(store, ask());
+    expect(store.keys(layout.shards(PIPELINE, runOf(1)))).toEqual([]);
   });
 
   it('says beforehand what it would delete, and deletes nothing', async () => {

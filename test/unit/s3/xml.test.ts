@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseListing, unescapeXml } from '../../../functions/aws/s3/xml.ts';
+import { deleteXml, parseDeletion, parseListing, unescapeXml } from '../../../functions/aws/s3/xml.ts';
 
 const listing = (inner: string) =>
   `<?xml version="1.0"?><ListBucketResult xmlns="x"><EncodingType>url</EncodingType>${inner}</ListBucketResult>`;
@@ -28,5 +28,26 @@ describe('a listing', () => {
 
   it('resolves numeric entities', () => {
     expect(unescapeXml('&#x41;&#66;&lt;&unknown;')).toBe('AB<&unknown;');
+  });
+});
+
+describe('a deletion of many keys', () => {
+  it('writes every key so that a parser reads it back', () => {
+    expect(deleteXml(['a&<b>"', 'line\r\n\tend'])).toContain(
+      '<Object><Key>a&amp;&lt;b&gt;&quot;</Key></Object><Object><Key>line&#13;&#10;&#9;end</Key></Object><Quiet>true',
+    );
+  });
+
+  it('is told which keys are still there, and is not over when its answer breaks off', () => {
+    const error = (key: string) =>
+      `<Error><Key>${key}</Key><Code>AccessDenied</Code><Message>no &lt;way&gt;</Message></Error>`;
+    const answer = `<DeleteResult xmlns="x">${error('a&amp;b')}${error('c')}</DeleteResult>\n`;
+    const failed = { code: 'AccessDenied', message: 'no <way>' };
+    expect(parseDeletion(answer)).toEqual([
+      { key: 'a&b', ...failed },
+      { key: 'c', ...failed },
+    ]);
+    expect(parseDeletion('<?xml version="1.0"?><DeleteResult xmlns="x"/>')).toEqual([]);
+    expect(parseDeletion(answer.slice(0, 60))).toBeUndefined();
   });
 });

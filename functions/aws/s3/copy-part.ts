@@ -1,0 +1,45 @@
+/** UploadPartCopy: the store copies a range of one of its objects itself. */
+import type { CopiedPart, PartSource, Upload } from '../../core/packing/port.ts';
+import { bodyText } from './answer-parts.ts';
+import { classify } from './errors.ts';
+import type { Requester } from './requester.ts';
+import { encodeKey } from './sigv4.ts';
+import { elementText, parseError } from './xml.ts';
+
+/**
+ * S3 sends the checksum of the part when the upload was created with one; it may answer 200 and still say in the body
+ * that it failed. https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPartCopy.html
+ */
+export async function copyPart(
+  requester: Requester,
+  { bucket, upload, number }: { readonly bucket: string; readonly upload: Upload; readonly number: number },
+  source: PartSource,
+): Promise<CopiedPart> {
+  const { key, etag, offset, length } = source;
+  const answer = await requester.send({
+    operation: 'UploadPartCopy',
+    method: 'PUT',
+    key: upload.key,
+    query: [
+      ['partNumber', String(number)],
+      ['uploadId', upload.id],
+    ],
+    amzHeaders: [
+      ['x-amz-copy-source', `/${bucket}/${encodeKey(key)}`],
+      ['x-amz-copy-source-if-match', `"${etag}"`],
+      ['x-amz-copy-source-range', `bytes=${offset}-${offset + length - 1}`],
+    ],
+    accept: [200, 404, 412],
+  });
+  const xml = bodyText(answer);
+  const { code } = parseError(xml);
+  const { status } = answer;
+  const failure = { operation: 'UploadPartCopy', key: upload.key, code };
+  if (status === 412) return { kind: 'changed' };
+  if (status === 404 && code === 'NoSuchKey') return { kind: 'missing' };
+  const copied = elementText(xml, 'ETag')?.replaceAll('"', '');
+  if (copied === undefined)
+    throw classify({ ...failure, status: status === 200 ? 500 : status, code: code || 'IncompleteAnswer' });
+  const crc32 = elementText(xml, 'ChecksumCRC32');
+  return crc32 === undefined ? { kind: 'unchecked' } : { kind: 'copied', part: { etag: copied, crc32 } };
+}
