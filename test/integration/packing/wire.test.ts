@@ -49,6 +49,7 @@ describe.each(SERVERS)('the data path on %s', (name, start) => {
     open: () => opened.store,
     knowsGoneUploads: name !== 'moto',
     checksCopies: name !== 'moto',
+    takesLineEnds: name !== 'moto',
   });
 
   it('gives the same shard of large lines, copied or read', async () => {

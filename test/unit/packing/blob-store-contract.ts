@@ -38,6 +38,8 @@ export interface ContractOptions {
   readonly knowsGoneUploads?: boolean;
   /** False for a server that does not say what it copied, nor minds the version (moto 5.2.5). */
   readonly checksCopies?: boolean;
+  /** False for a server that knows no address for a key with line ends (moto 5.2.5 answers 404). */
+  readonly takesLineEnds?: boolean;
 }
 
 const bytesOf = async (store: BlobStore, key: string): Promise<string | undefined> => {
@@ -198,11 +200,9 @@ export function describesBlobStore(options: ContractOptions): void {
 
   it('deletes many at once, in as many requests as it takes, whatever they are called', async () => {
     const store = open();
-    const keys = [
-      ...hostileKeys,
-      'line\nend\r\ttab',
-      ...Array.from({ length: 1_010 }, (_, k) => String(k)),
-    ].map((key) => `many/${key}`);
+    const lineEnds = options.takesLineEnds === false ? [] : ['line\nend\r\ttab'];
+    const numbered = Array.from({ length: 1_010 }, (_, k) => String(k));
+    const keys = [...hostileKeys, ...lineEnds, ...numbered].map((key) => `many/${key}`);
     for (let first = 0; first < keys.length; first += 100)
       await Promise.all(keys.slice(first, first + 100).map((key) => store.put(key, Buffer.from('x'))));
     await store.put('many', Buffer.from('kept'));
