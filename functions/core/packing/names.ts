@@ -41,9 +41,12 @@ const DIGEST_DIGITS = 24;
 
 const digestOf = (text: string): string => hash('sha256', text).slice(0, DIGEST_DIGITS);
 
+/** A folder that is called like a file, as in `a.jpg/b.jpg`: `a.jpg` may be a key as well, and no disk holds both. */
+const LIKE_A_FILE = /\.(?=[a-z]{2}[a-z0-9]{0,6}$)/i;
+
 function cleanSegment(segment: string, last: boolean): string {
   let clean = segment.replace(ODD, '_');
-  if (last) clean = clean.replaceAll('.', '_');
+  clean = last ? clean.replaceAll('.', '_') : clean.replace(LIKE_A_FILE, '_');
   if (/^\.+$/.test(clean) || clean === '') return '_';
   /** WebDataset skips members whose path has a segment like `__this__`; a leading blank or dot hides files. */
   if (/^__.*__$/s.test(clean)) clean = `x${clean}`;

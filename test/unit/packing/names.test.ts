@@ -54,6 +54,33 @@ describe('a name inside a shard', () => {
     );
   });
 
+  it('is no folder of another where a key is called like the folder of others', () => {
+    const nameOf = (key: string): string => {
+      const { stem, suffix } = splitKey(key);
+      return `${memberStem(stem)}.${memberSuffix(suffix)}`;
+    };
+    const name = fc.stringMatching(/^[a-z0-9_ .-]{1,12}$/);
+    const ending = fc.constantFrom(
+      'jpg',
+      'JPG',
+      'jpeg',
+      'png',
+      'tiff',
+      'mp4',
+      'json',
+      'txt',
+      'parquet',
+      'seg.png',
+    );
+    fc.assert(
+      fc.property(name, ending, name, ending, (folder, like, file, suffix) => {
+        const [outer, inner] = [nameOf(`${folder}.${like}`), nameOf(`${folder}.${like}/${file}.${suffix}`)];
+        expect(inner.toLowerCase().startsWith(`${outer.toLowerCase()}/`)).toBe(false);
+      }),
+    );
+    expect(memberStem('x/a.jpg/b')).toMatch(/^x\/a_jpg\/b~[0-9a-f]{24}$/);
+  });
+
   it('of a key of 1,024 bytes has no segment that a file system refuses, and one suffix', () => {
     const dots = ['a', 'b'].map((end) => `${'x'.repeat(130)}.folder${'y'.repeat(20)}/${end}`);
     const long = ['s'.repeat(900), 'd'.repeat(139), `${'d/'.repeat(60)}${'\u00e9'.repeat(300)}`, ...dots];
