@@ -10,7 +10,7 @@ import type { Answer, MarketSource, PlacementScore, SpotPrice, Zone } from '../c
 import type { Clock } from '../core/ports.ts';
 import { answered, reuse } from './market/answers.ts';
 import { catalogPrices, snapshotSpotPrices } from './market/catalog-prices.ts';
-import { scoreQuestion } from './market/score-question.ts';
+import { type ScoreRequest, scoreQuestion } from './market/score-question.ts';
 
 export interface MarketDeps {
   readonly ec2: EC2Client;
@@ -36,7 +36,9 @@ export function ec2Market({ ec2, region, clock }: MarketDeps): MarketSource {
     region,
     zones: askZones,
     scores: (types, nodes) => {
-      const { request, notes } = scoreQuestion(types, nodes, region);
+      const question = scoreQuestion(types, nodes, region);
+      if (question === undefined) return Promise.resolve(tooFew(types));
+      const { request, notes } = question;
       return scores(JSON.stringify(request), () => answered(() => readScores(ec2, request), notes));
     },
     spotPrices: (types) =>
@@ -48,7 +50,11 @@ export function ec2Market({ ec2, region, clock }: MarketDeps): MarketSource {
   };
 }
 
-type ScoreRequest = ReturnType<typeof scoreQuestion>['request'];
+const tooFew = (types: readonly string[]): Answer<readonly PlacementScore[]> => ({
+  kind: 'unknown',
+  failure: 'unavailable',
+  message: `not asked for ${types.join(' and ')} alone, which would always score low: name three interchangeable types`,
+});
 
 async function readScores(ec2: EC2Client, request: ScoreRequest): Promise<PlacementScore[]> {
   const found: PlacementScore[] = [];

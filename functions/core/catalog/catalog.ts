@@ -170,6 +170,20 @@ export function interchangeableTypes(types: readonly string[]): readonly string[
     .map((each) => each.type);
 }
 
+/** EC2 scores fewer types always low. */
+const LEAST_TYPES = 3;
+
+/**
+ * The family that a placement score is asked for: the types, filled up with interchangeable ones where they are fewer than
+ * three. undefined where there are no three: their score would say nothing.
+ */
+export function scoredFamily(types: readonly string[]): readonly string[] | undefined {
+  const own = [...new Set(types)];
+  const added = interchangeableTypes(own).slice(0, Math.max(0, LEAST_TYPES - own.length));
+  const family = [...own, ...added].sort();
+  return family.length < LEAST_TYPES ? undefined : family;
+}
+
 /** Enough accelerators with enough memory each: a job sized for the first runs on the second. */
 const acceleratorLike = (other: InstanceFacts, first: InstanceFacts): boolean =>
   other.acceleratorCount >= first.acceleratorCount &&

@@ -1,8 +1,9 @@
 /** Placement scores within the day's plan of questions, whoever asks: the schedule, or a look at a run on demand. */
+import { scoredFamily } from '../catalog/catalog.ts';
 import type { Clock } from '../ports.ts';
 import type { MarketHistory, MarketSample } from './market-history.ts';
 import type { Answer, MarketSource, PlacementScore } from './port.ts';
-import { planQuestions, questionKey, type ScoreNeed } from './score-plan.ts';
+import { needOf, planQuestions, QUESTIONS_A_DAY, questionKey, type ScoreNeed } from './score-plan.ts';
 
 export interface AskDeps {
   readonly runs: Pick<MarketHistory, 'listQuestions' | 'putQuestion'>;
@@ -24,8 +25,14 @@ export async function askScores(
   notes: string[],
 ): Promise<readonly Asked[]> {
   const now = clock.now();
-  const since = new Date(now.getTime() - DAY_MILLISECONDS).toISOString();
-  const { ask, left } = planQuestions(needs, await runs.listQuestions(since));
+  const worthAsking = needs.filter(({ key, instanceTypes }) => {
+    if (scoredFamily(instanceTypes) !== undefined) return true;
+    notes.push(
+      `scores of ${key} are not asked: there are no three interchangeable types, and fewer always score low`,
+    );
+    return false;
+  });
+  const { ask, left } = planQuestions(worthAsking, await runs.listQuestions(dayBefore(now)));
   for (const { key } of left)
     notes.push(`scores of ${key} are not asked: the day's new questions are used up`);
   const asked: Asked[] = [];
@@ -36,6 +43,39 @@ export async function askScores(
     asked.push({ need, scores: taken(`scores of ${need.key}`, answer, notes) });
   }
   return asked;
+}
+
+const dayBefore = (now: Date): string => new Date(now.getTime() - DAY_MILLISECONDS).toISOString();
+
+/**
+ * A market whose score questions stay within the same plan: those of the last day are asked again, new ones while there is
+ * room. One after the other, for each must see those before it on record.
+ */
+export function withinPlan(
+  source: MarketSource,
+  { runs, clock, home }: Pick<AskDeps, 'runs' | 'clock'> & { readonly home: string },
+): MarketSource {
+  let before: Promise<unknown> = Promise.resolve();
+  const ask = async (types: readonly string[], nodes: number): ReturnType<MarketSource['scores']> => {
+    if (scoredFamily(types) === undefined) return source.scores(types, nodes);
+    const now = clock.now();
+    const need = needOf({ instanceTypes: types, nodes }, source.region, home);
+    const { left } = planQuestions([need], await runs.listQuestions(dayBefore(now)));
+    if (left.length > 0) {
+      const message = `not asked, the day's ${QUESTIONS_A_DAY} new questions are used up`;
+      return { kind: 'unknown', failure: 'configurationLimit', message };
+    }
+    await runs.putQuestion({ key: need.key, at: now.toISOString() });
+    return source.scores(types, nodes);
+  };
+  return {
+    ...source,
+    scores(types, nodes) {
+      const mine = before.then(() => ask(types, nodes));
+      before = mine.catch(() => undefined);
+      return mine;
+    },
+  };
 }
 
 /** What a question of this moment has told, in the words of the history but not kept in it. */

@@ -13,6 +13,7 @@ import {
 } from '../catalog/catalog.ts';
 import { factsWith } from '../catalog/hardware.ts';
 import type { MarketHistory, MarketSample } from './market-history.ts';
+import { ageSeconds, SCORE_SECONDS } from './market-memory.ts';
 import type { RegionView } from './pools.ts';
 import type { MarketView, OnDemandPrice, PlacementScore, SpotPrice } from './port.ts';
 import { questionKey } from './score-plan.ts';
@@ -143,9 +144,10 @@ async function completed(
       )
       .flatMap((zoneId): readonly PlacementScore[] => {
         const key = questionKey(instanceTypes, nodes);
-        const score = samples.find((each) => each.zoneId === zoneId && each.scores[key] !== undefined)
-          ?.scores[key];
-        return score === undefined ? [] : [{ zoneId, score, nodes }];
+        const sample = samples.find((each) => each.zoneId === zoneId && each.scores[key] !== undefined);
+        const score = sample?.scores[key];
+        const age = sample === undefined ? 0 : ageSeconds(sample, new Date(now));
+        return score === undefined || age > SCORE_SECONDS ? [] : [{ zoneId, score, nodes, ageSeconds: age }];
       }),
   );
   const priced = new Set(market.onDemandPrices.map(({ instanceType }) => instanceType));

@@ -10,7 +10,7 @@ import { questionKey } from './score-plan.ts';
 import { gangsOf, typesOf } from './topologies.ts';
 
 /** A score says something of a day at most, a price moves more slowly. */
-const SCORE_SECONDS = 24 * 3_600;
+export const SCORE_SECONDS = 24 * 3_600;
 const PRICE_SECONDS = 7 * 24 * 3_600;
 
 export interface MemoryQuestion {
@@ -44,7 +44,7 @@ export async function samplesFor(
 /** Not the start of the schedule's step that it is kept under: a sample of this moment would be minutes old. */
 const readAtOf = ({ readAt, at }: MarketSample): string => readAt ?? at;
 
-const ageSeconds = (sample: MarketSample, now: Date): number =>
+export const ageSeconds = (sample: MarketSample, now: Date): number =>
   Math.max(0, (now.getTime() - Date.parse(readAtOf(sample))) / 1_000);
 
 /** The newest score of each zone for each gang, no older than a day. */

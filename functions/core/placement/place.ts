@@ -7,6 +7,7 @@ import type { Clock } from '../ports.ts';
 import { furthestProgress } from '../progress.ts';
 import type { AttemptRecord, PlacementDecision, RunRecord } from '../records.ts';
 import type { RunStore } from '../run-store.ts';
+import { withinPlan } from './ask-scores.ts';
 import { attemptTimeoutSeconds } from './attempt-timeout.ts';
 import { choosePlacement } from './choose.ts';
 import { encounterOf, sightingsOfOthers } from './encounters.ts';
@@ -31,6 +32,8 @@ export interface PlaceDeps {
     | 'putEncounter'
     | 'listEncounters'
     | 'listSamples'
+    | 'listQuestions'
+    | 'putQuestion'
     | 'getListPrices'
     | 'getHardware'
   >;
@@ -137,8 +140,11 @@ async function viewOf(
   source: MarketSource,
   { compute, facts, wanted, now }: Viewed,
 ): Promise<MarketView> {
-  const view = await readMarket(source, {
-    gangs: gangsOf(compute, facts),
+  const gangs = gangsOf(compute, facts);
+  const { runs, clock } = deps;
+  const planned = withinPlan(source, { runs, clock, home: deps.market.region });
+  const view = await readMarket(planned, {
+    gangs,
     spot: compute.market !== 'on-demand',
     alsoPriced: helperTypesOf(compute),
   });
@@ -151,7 +157,7 @@ async function viewOf(
     ...(zoneIds.length === 0 ? {} : { zoneIds }),
   };
   const [samples, list] = await Promise.all([
-    remembered(deps, view, question),
+    remembered(deps, view, { ...question, gangs }),
     deps.runs.getListPrices(source.region),
   ]);
   return pricedFrom(list, filledFrom(samples, view, question), { wanted, now });
@@ -170,15 +176,16 @@ async function readHardware(
 const noteOn = ({ facts, readAt }: ReadFacts): string =>
   `the hardware of ${facts.type} is EC2's of ${readAt.slice(0, 10)}, not the snapshot's of ${snapshotDates.instances}`;
 
-/** The market's history is read only where the market itself does not answer. */
+/** The market's history is read only where the market itself does not answer, for each size of the gang. */
 async function remembered(
   { runs }: PlaceDeps,
   view: MarketView,
-  question: MemoryQuestion,
+  question: MemoryQuestion & { readonly gangs: ReturnType<typeof gangsOf> },
 ): Promise<readonly MarketSample[]> {
   if (question.compute.market === 'on-demand') return [];
   const priced = view.spotPrices.some(({ basis }) => basis === 'asked');
-  return view.scores.length > 0 && priced ? [] : samplesFor(runs, question);
+  const scored = question.gangs.every(({ nodes }) => view.scores.some((each) => each.nodes === nodes));
+  return scored && priced ? [] : samplesFor(runs, question);
 }
 
 function resultOf(attempt: number, decision: PlacementDecision): PlaceResult {

@@ -17,7 +17,7 @@ export interface ScoreNeed {
   readonly nodes: number;
 }
 
-/** AWS does not publish its limit. Beside these, `place` may ask for a pipeline that is newer than the last plan. */
+/** AWS does not publish its limit. Whoever asks keeps within it: `collect-scores`, `place`, and a look at a running attempt. */
 export const QUESTIONS_A_DAY = 20;
 
 /** The same for every order of types and every gang that is asked for by the same power of two. */
@@ -60,7 +60,8 @@ export function scoreNeeds(
     .map(({ need }) => need);
 }
 
-function needOf(
+/** What is asked of a region for a gang. */
+export function needOf(
   { instanceTypes, nodes }: { readonly instanceTypes: readonly string[]; readonly nodes: number },
   region: string,
   home: string,

@@ -161,6 +161,17 @@ describe('collect-scores', () => {
     expect(new Set(asked).size).toBe(QUESTIONS_A_DAY);
   });
 
+  it('asks nothing for a type that no two others can stand in for, and says so', async () => {
+    declare('rare', { instanceTypes: ['p5.4xlarge'], nodes: 1 });
+    await deps.runs.ensurePipeline('rare', { firstBatch: 1, at: AT });
+    const { notes, questions } = await collectScores(deps);
+    expect(questions).toBe(1);
+    expect(notes.join()).toContain(
+      'scores of 1 x p5.4xlarge are not asked: there are no three interchangeable',
+    );
+    expect(await deps.runs.listQuestions(AT)).toEqual([{ key: KEY, at: AT }]);
+  });
+
   it('remembers what the attempts of every pipeline met, once', async () => {
     await deps.runs.createRun(runOf('one', 1));
     const outcome = outcomeOf('interrupted', { startedAt: secondsAfter(60), endedAt: secondsAfter(660) });

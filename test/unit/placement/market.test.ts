@@ -50,6 +50,14 @@ describe('placement scores', () => {
     expect(answer.kind === 'known' && answer.notes.join()).toMatch(/filled up with .* for 4 nodes/s);
   });
 
+  it('are not asked for where there are no three types that can stand in for each other', async () => {
+    expect(await market().scores(['p5.4xlarge'], 1)).toMatchObject({
+      kind: 'unknown',
+      message: expect.stringContaining('name three interchangeable types') as string,
+    });
+    expect(ec2.commandCalls(GetSpotPlacementScoresCommand)).toHaveLength(0);
+  });
+
   it('are not asked for again within five minutes, whatever the order of the types', async () => {
     ec2.on(GetSpotPlacementScoresCommand).resolves({ SpotPlacementScores: [] });
     const source = market();

@@ -4,6 +4,7 @@ import type { ListPrices } from '../../../functions/core/catalog/price-list.ts';
 import { RunNotFoundError } from '../../../functions/core/errors.ts';
 import { place } from '../../../functions/core/placement/place.ts';
 import type { MarketSource, MarketView } from '../../../functions/core/placement/port.ts';
+import { QUESTIONS_A_DAY, questionKey } from '../../../functions/core/placement/score-plan.ts';
 import { memoryRunStore } from '../../fakes/run-store.ts';
 import { declarationOf, runOf } from '../../suites/records.ts';
 import { attempt, CLOSED_AT, hoursLater, market, vpc } from './fixtures.ts';
@@ -125,6 +126,44 @@ describe('place', () => {
   it('names the run that is not on record', async () => {
     const { deps } = await setUp();
     await expect(place(deps, { runId: 'digits-999999' })).rejects.toBeInstanceOf(RunNotFoundError);
+  });
+});
+
+describe('the scores that placements ask for', () => {
+  /** Forty pipelines whose gangs differ, placed one after the other. */
+  async function placeMany() {
+    const { deps, runs } = await setUp();
+    const asked: string[] = [];
+    const scores: MarketSource['scores'] = (types, nodes) => {
+      asked.push(questionKey(types, nodes));
+      return Promise.resolve({ kind: 'known', value: [{ zoneId: 'use1-az1', score: 9 }], notes: [] });
+    };
+    const placeOne = async (k: number): Promise<string> => {
+      const others = ['g6', 'g6e', 'g4dn', 'p3', 'c5', 'c6i', 'm5', 'r5'].map(
+        (family) => `${family}.8xlarge`,
+      );
+      const instanceTypes = ['g5.xlarge', ...others.filter((_, at) => at !== k % 8)];
+      const compute = { instanceTypes, nodes: 2 ** Math.floor(k / 8), vpc };
+      const name = `many-${k}`;
+      const run = runOf(name, 1, { declaration: declarationOf(name, { compute }), closedAt: CLOSED_AT });
+      await runs.createRun(run);
+      await place({ ...deps, market: { ...deps.market, scores } }, { runId: run.runId });
+      const decision = (await runs.listPlacements(run.runId))[0]?.decision;
+      return decision?.kind === 'launch' ? decision.placement.reason : (decision?.reason ?? '');
+    };
+    const reasons: string[] = [];
+    for (let k = 0; k < 40; k += 1) reasons.push(await placeOne(k));
+    return { asked, reasons, runs };
+  }
+
+  it('stay within the plan of the day, and the reason says what was not asked', async () => {
+    const { asked, reasons, runs } = await placeMany();
+    expect(new Set(asked).size).toBe(QUESTIONS_A_DAY);
+    expect(await runs.listQuestions(CLOSED_AT)).toHaveLength(QUESTIONS_A_DAY);
+    expect(
+      reasons.slice(QUESTIONS_A_DAY).filter((reason) => !reason.includes('new questions are used up')),
+    ).toEqual([]);
+    expect(reasons.slice(0, QUESTIONS_A_DAY).join()).not.toContain('used up');
   });
 });
 

@@ -5,6 +5,7 @@ import { choosePlacement } from '../../../functions/core/placement/choose.ts';
 import { fillIn } from '../../../functions/core/placement/fill-in.ts';
 import type { MarketSample } from '../../../functions/core/placement/market-history.ts';
 import type { RegionView } from '../../../functions/core/placement/pools.ts';
+import { questionKey } from '../../../functions/core/placement/score-plan.ts';
 import { transferOf } from '../../../functions/core/placement/transfer.ts';
 import { decideIf } from '../../../functions/core/placement/what-if.ts';
 import type { PlacementDecision } from '../../../functions/core/records.ts';
@@ -174,6 +175,22 @@ describe('a what-if', () => {
     expect(notes).toContain(`the Spot price of g6e.xlarge in ${zoneId} is the history's of ${sample.at}`);
     expect(notes.join()).toContain('snapshot');
     expect(inWest(decision)[0]?.transfer).toMatchObject({ gigabytes: 50 });
+  });
+
+  it('takes a score of the history with its age, and none that is older than a day', async () => {
+    const types = ['g6e.xlarge', 'g5.xlarge', 'g6.xlarge'];
+    const change = { regions: [WEST], zoneIds: [zoneId], instanceTypes: types };
+    const scored = (hours: number): MarketSample => ({
+      ...sample,
+      at: hoursLater(hours),
+      scores: { [questionKey(types, 2)]: 9 },
+    });
+    const scoresWith = async (samples: readonly MarketSample[]) => {
+      const { input } = await fillIn(base, change, { history: history(samples), home: 'us-east-1' });
+      return input.elsewhere?.[0]?.market.scores;
+    };
+    expect(await scoresWith([scored(0.5)])).toEqual([{ zoneId, score: 9, nodes: 2, ageSeconds: 1_800 }]);
+    expect(await scoresWith([scored(-23.5)])).toEqual([]);
   });
 
   it('says of what nobody knows that nobody knows it', async () => {
