@@ -5,6 +5,7 @@
 import ec2 from './data/ec2-prices.json' with { type: 'json' };
 import instances from './data/instances.json' with { type: 'json' };
 import sagemaker from './data/sagemaker-prices.json' with { type: 'json' };
+import { own } from './own.ts';
 
 export interface InstanceFacts {
   /** EC2 name, without `ml.` */
@@ -89,15 +90,15 @@ export const familyOf = (type: string): string => type.slice(0, Math.max(0, type
 
 /** EC2 On-Demand, USD an hour. */
 export const ec2OnDemandUsd = (type: string, region: string): number | undefined =>
-  ec2Prices[type]?.[region]?.[0] ?? undefined;
+  own(own(ec2Prices, type), region)?.[0] ?? undefined;
 
 /** EC2 Spot at the moment of the snapshot, USD an hour; undefined also where the zone offers it at an unknown price. */
 export const ec2SpotUsd = (type: string, region: string, zoneId: string): number | undefined =>
-  ec2Prices[type]?.[region]?.[1][zoneId] ?? undefined;
+  own(own(own(ec2Prices, type), region)?.[1], zoneId) ?? undefined;
 
 /** Zone ids that offered the type when the snapshot was made; undefined when the snapshot has no row for it. */
 export function offeredZoneIds(type: string, region: string): readonly string[] | undefined {
-  const zones = ec2Prices[type]?.[region]?.[1];
+  const zones = own(own(ec2Prices, type), region)?.[1];
   return zones && Object.keys(zones).length > 0 ? Object.keys(zones).sort() : undefined;
 }
 
@@ -132,8 +133,8 @@ export function trainingRatio(type: string): number {
 
 /** What an hour of `ml.<type>` costs for training on demand, and how well that is known. */
 export function trainingPrice(type: string, region: string): TrainingPrice | undefined {
-  const rows = trainingPrices[type] ?? {};
-  const listed = rows[region];
+  const rows = own(trainingPrices, type) ?? {};
+  const listed = own(rows, region);
   if (listed) return { hourlyUsd: listed[0], basis: 'listed', note: describeRow(listed, region) };
   const ec2Here = ec2OnDemandUsd(type, region);
   const [elsewhere, row] = Object.entries(rows)[0] ?? [];

@@ -1,5 +1,7 @@
 /** What it costs to move data between regions, from a dated table. */
+
 import data from './data/transfer-prices.json' with { type: 'json' };
+import { own } from './own.ts';
 
 const prices: Readonly<Record<string, Readonly<Record<string, number>>>> = data.prices;
 
@@ -7,7 +9,7 @@ export const transferPricesAsOf = data.asOf;
 
 /** USD for a gigabyte (10^9 bytes) that leaves `from` for `to`; undefined where the table does not name `from`. */
 export const tabledTransferUsd = (from: string, to: string): number | undefined =>
-  from === to ? 0 : (prices[from]?.[to] ?? prices[from]?.['*']);
+  from === to ? 0 : (own(own(prices, from), to) ?? own(prices, from)?.['*']);
 
 /** The same, and the dearest known where the table does not name it. */
 export const transferUsdPerGigabyte = (from: string, to: string): number =>

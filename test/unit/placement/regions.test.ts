@@ -204,6 +204,10 @@ describe('a what-if', () => {
       zoneIds: ['use1-az1', 'nowhere-az9'],
       regions: ['us-east-1', 'mars-north-1'],
     });
+    const named = await ask({ regions: ['constructor', '__proto__'], instanceTypes: ['constructor'] });
+    expect(named.notes).toContain(
+      'no zone of constructor is known: see that the region is written as AWS does',
+    );
     expect(notes).toContain('no zone of mars-north-1 is known: see that the region is written as AWS does');
     expect(notes.find((note) => note.startsWith('nowhere-az9'))).toMatch(
       /^nowhere-az9 is no known zone of us-east-1 or mars-north-1: .*use1-az1.* are$/,
