@@ -73,6 +73,8 @@ const PRIOR_STEP_SECONDS = 0.3;
 /** Nobody measured how busy hosts and accelerators were: the accelerator is taken for the bottleneck, the host for half busy. */
 const PRIOR_USE = { acceleratorUse: 1, cpuUse: 0.5 } as const;
 const USE_UNKNOWN = 0.1;
+/** A script that waits for something else is measured as using nothing; a step that needs nothing would take no time anywhere. */
+const LEAST_USE = 0.01;
 /** Steps differ among themselves by so much, and in a mean of many by at least that. */
 const OF_ONE_STEP = 0.5;
 const OF_A_MEAN = 0.02;
@@ -170,8 +172,8 @@ interface Helping {
 
 function sourceOf(measured: MeasuredPace, { helpers, hardware }: Helping): Source {
   const uses: Pick<Measured, 'acceleratorUse' | 'cpuUse'> = {
-    acceleratorUse: measured.acceleratorUse ?? PRIOR_USE.acceleratorUse,
-    cpuUse: measured.cpuUse ?? PRIOR_USE.cpuUse,
+    acceleratorUse: Math.max(LEAST_USE, measured.acceleratorUse ?? PRIOR_USE.acceleratorUse),
+    cpuUse: Math.max(LEAST_USE, measured.cpuUse ?? PRIOR_USE.cpuUse),
   };
   const gradientBytes =
     measured.checkpointBytes === undefined

@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { catalogTypes, instanceFacts } from '../../../functions/core/catalog/catalog.ts';
 import { type MeasuredPace, measuredPaces, paceModel } from '../../../functions/core/placement/pace.ts';
 import { forecastStep, workloadOf } from '../../../functions/core/placement/throughput.ts';
 import { attempt, progress } from './fixtures.ts';
@@ -140,4 +142,34 @@ it('takes a type that the catalog does not know for one of the same pace, and sa
     factor: 1,
     basis: 'unknown',
   });
+});
+
+it('has a pace for every type and gang, however little the hosts were seen to do', () => {
+  const use = fc.option(fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true })), {
+    nil: undefined,
+  });
+  const type = fc.constantFrom(...catalogTypes());
+  const nodes = fc.constantFrom(1, 2, 16);
+  const measured = fc.record({
+    instanceType: type,
+    nodes,
+    stepSeconds: fc.constantFrom(1e-6, 0.3, 4_000),
+    steps: fc.constantFrom(1, 1e6),
+    acceleratorUse: use,
+    cpuUse: use,
+    checkpointBytes: fc.option(fc.constantFrom(0, 1, 5e11), { nil: undefined }),
+  });
+  fc.assert(
+    fc.property(fc.array(measured, { minLength: 1, maxLength: 3 }), type, nodes, (all, other, count) => {
+      const [reference] = all;
+      const model = paceModel(reference, all);
+      const { factor, uncertainty } = model.paceOf(
+        gang(other, count, instanceFacts(other)?.acceleratorCount ?? 0),
+      );
+      expect(factor).toBeGreaterThan(0);
+      expect(factor).toBeLessThan(Number.POSITIVE_INFINITY);
+      expect(uncertainty).toBeLessThan(2);
+    }),
+    { numRuns: 300 },
+  );
 });
