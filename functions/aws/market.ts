@@ -73,7 +73,10 @@ async function readZones(ec2: EC2Client): Promise<Zone[]> {
   );
 }
 
-/** StartTime = now brings the price in force: the last change before it is always included. */
+/**
+ * StartTime = now brings the price in force: the last change before it is always included. Types are asked for by a filter:
+ * one name that EC2 does not know must not cost the prices of the others, which may be of other pipelines.
+ */
 async function readPrices(
   ec2: EC2Client,
   types: readonly string[],
@@ -84,9 +87,8 @@ async function readPrices(
   const names = new Map<string, string>();
   const pages = paginateDescribeSpotPriceHistory(
     { client: ec2, stopOnSameToken: true },
-    // The type list of the SDK is closed and trails behind AWS; the names are checked by EC2 itself.
     {
-      InstanceTypes: types.map((type) => type as never),
+      Filters: [{ Name: 'instance-type', Values: [...new Set(types)].sort() }],
       ProductDescriptions: ['Linux/UNIX'],
       StartTime: now,
     },

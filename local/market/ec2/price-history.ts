@@ -83,7 +83,11 @@ function typesAsked(query: Query): readonly string[] {
   if (unknown.length > 0) {
     throw invalid('InstanceType', unknown.join(', '), "the local market's catalog does not know it");
   }
-  return asked.length > 0 ? asked : catalogTypes();
+  // What a filter leaves out needs no history: there are dozens of types in every zone.
+  const filters = query.filters().filter(({ name }) => name === 'instance-type');
+  return applyFilters(asked.length > 0 ? asked : catalogTypes(), filters, {
+    'instance-type': (type: string) => type,
+  });
 }
 
 function zonesAsked(query: Query, region: string): readonly Zone[] {

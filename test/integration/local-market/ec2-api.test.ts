@@ -14,6 +14,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeHardware } from '../../../functions/aws/instance-types.ts';
+import { ec2Market } from '../../../functions/aws/market.ts';
 import { catalogTypes, offeredZoneIds } from '../../../functions/core/catalog/catalog.ts';
 import { readAnswer } from '../../../functions/core/catalog/hardware.ts';
 import { type LocalMarket, startLocalMarket } from '../../../local/market/market.ts';
@@ -148,6 +149,16 @@ describe('DescribeSpotPriceHistory', () => {
     const old = rows.filter((row) => (row.Timestamp?.getTime() ?? 0) <= request.StartTime.getTime());
     const pools = new Set(rows.map((row) => `${row.InstanceType} ${row.AvailabilityZoneId}`));
     expect(old).toHaveLength(pools.size);
+  });
+
+  it('tells placement the prices of types beside one that nobody knows', async () => {
+    const source = ec2Market({ ec2, region: 'us-east-1', clock: { now: () => new Date() } });
+    const answer = await source.spotPrices(['c5.xlarge', 'x9.huge', 'm5.xlarge']);
+    const prices = answer.kind === 'known' ? answer.value : [];
+    expect(new Set(prices.map(({ instanceType }) => instanceType))).toEqual(
+      new Set(['c5.xlarge', 'm5.xlarge']),
+    );
+    expect(prices.every(({ basis }) => basis === 'asked')).toBe(true);
   });
 
   it('takes a zone by name or id, not both', async () => {
