@@ -78,7 +78,9 @@ function smallPlan(model: MarketModel, restartSeconds: number, { spot, waiting }
     onDemandUsd: 1,
     waitingUsd: waiting,
   };
-  const horizon = { workSeconds: AHEAD_SECONDS, deadlineSeconds: AHEAD_SECONDS + MOST_SLACK_SECONDS };
+  // A tick more for each of the two, which are counted in whole ticks.
+  const deadlineSeconds = AHEAD_SECONDS + MOST_SLACK_SECONDS + 2 * model.tickSeconds;
+  const horizon = { workSeconds: AHEAD_SECONDS, deadlineSeconds };
   return planFrom(makeTable(model.lattice, terms, [horizon], { cellsPerTick: 1 }), horizon);
 }
 
@@ -132,6 +134,9 @@ function standingIn(
   const toWait = lasting > 0 ? Math.max(0, free - (workLeft * (1 - lasting)) / lasting) : 0;
   const work = Math.min(workLeft, AHEAD_SECONDS);
   const smallSlack = Math.min((toWait * work) / workLeft + kept, MOST_SLACK_SECONDS);
-  const ticksLeft = Math.max(2, Math.floor((work + smallSlack) / tickSeconds));
-  return { ticksLeft, slack: smallSlack, runs: inUse ? ON_DEMAND : IDLE, debt: 0, mayWait: toWait > 0 };
+  // Both in whole ticks, as they are billed: by a part of one, what ends in this tick would seem done, and waiting free.
+  const slackTicks = Math.ceil(smallSlack / tickSeconds - 1e-9);
+  const ticksLeft = Math.max(2, Math.ceil(work / tickSeconds - 1e-9) + slackTicks);
+  const runs = inUse ? ON_DEMAND : IDLE;
+  return { ticksLeft, slack: slackTicks * tickSeconds, runs, debt: 0, mayWait: toWait > 0 };
 }

@@ -79,6 +79,20 @@ describe('the choice of a zone', () => {
     expect(choose(question({ ...moving, spotUsd: [1.2, 1.19] }))).toEqual({ action: SPOT, zone: 0 });
   });
 
+  it('leaves a job alone that ends in this tick where another start takes as long and costs half as much or more', () => {
+    const ending = fc.record({
+      workLeft: fc.double({ min: 1, max: 600, noNaN: true }),
+      slack: fc.double({ min: 0, max: 20 * HOUR, noNaN: true }),
+      spotUsd: fc.double({ min: 0.62, max: 1.19, noNaN: true }).map((cheaper) => [1.2, cheaper]),
+    });
+    fc.assert(
+      fc.property(ending, fc.constantFrom({}, cheaperIsBack), (asked, back) => {
+        const found = choose(question({ ...asked, ...back, restartSeconds: 600, inUse: true }));
+        expect(found).toEqual({ action: SPOT, zone: 0 });
+      }),
+    );
+  });
+
   it('starts in the cheaper of two zones that are there, unless its spell is too fresh for what it saves', () => {
     expect(choose(question(cheaperIsBack))).toEqual({ action: SPOT, zone: 1 });
     const fresh = { available: [true, true], beliefs: [after(144, 0), after(0, 1)], spotUsd: [1.2, 1.15] };
