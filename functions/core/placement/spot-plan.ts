@@ -53,6 +53,8 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
   const tickSeconds = TICK_SECONDS * together;
   const seconds = Math.min(MAXIMUM_TICKS * tickSeconds, secondsLeft);
   const ticksLeft = seconds / tickSeconds;
+  const whole = Math.floor(ticksLeft + 1e-9);
+  const part = Math.max(0, ticksLeft - whole);
   const slack = seconds - workSeconds;
   if (ticksLeft < 2 || slack < restartSeconds) return undefined;
   const plan = makePlan(
@@ -80,11 +82,18 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
     expectedUsd(belief, runs = IDLE) {
       const sight = sightOf(belief);
       const { chance } = sight;
-      const known = offers(plan, { ticksLeft, slack, runs, debt: 0 }, sight);
-      const of = (action: Action, overbilledUsd: number): number => {
-        const offer = known.find((each) => each.action === action);
-        return Math.min(surelyUsd, offer === undefined ? surelyUsd : offer.expectedUsd - overbilledUsd);
+      const within = (ticks: number) => {
+        const standing = { ticksLeft: ticks, slack: ticks * tickSeconds - workSeconds, runs, debt: 0 };
+        const known = offers(plan, standing, sight);
+        return (action: Action, overbilledUsd: number): number => {
+          const offer = known.find((each) => each.action === action);
+          return Math.min(surelyUsd, offer === undefined ? surelyUsd : offer.expectedUsd - overbilledUsd);
+        };
       };
+      // Between whole ticks linear, with the same work in both: with the same slack a job of minutes would be done in one.
+      const [fewer, more] = [within(whole), part > 1e-9 ? within(whole + 1) : undefined];
+      const of: typeof fewer = (...asked) =>
+        more === undefined ? fewer(...asked) : (1 - part) * fewer(...asked) + part * more(...asked);
       // Where Spot is surely gone, to ask for it is to wait.
       return {
         ask: Math.max(leastUsd, chance > 0 ? of(SPOT, chance * overbilled(spotUsd)) : of(IDLE, 0)),
