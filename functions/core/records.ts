@@ -22,6 +22,10 @@ export const samePool = (a: Pool, b: Pool): boolean =>
   a.region === b.region &&
   a.launcher === b.launcher;
 
+/** As sentences name it. */
+export const nameOfPool = ({ instanceType, zoneId }: Pool): string =>
+  zoneId === undefined ? instanceType : `${instanceType} in ${zoneId}`;
+
 export interface Topology {
   readonly nodes: number;
   readonly acceleratorsPerNode: number;

@@ -13,6 +13,7 @@ import { mayMoveToSpot, type RunningCampaign, revise } from './placement/revise.
 import { scoreNeeds } from './placement/score-plan.ts';
 import type { PlacementInput } from './placement/situation.ts';
 import { typesOf } from './placement/topologies.ts';
+import type { StopReason } from './policy/running.ts';
 import type { ObjectStore } from './ports.ts';
 import { readProgress } from './progress.ts';
 import type { AttemptRecord, Progress, RunRecord } from './records.ts';
@@ -29,8 +30,8 @@ export async function reviseAttempt(
   attempt: AttemptRecord,
   job: TrainingJobDescription,
 ): Promise<'recalled' | 'left'> {
-  const campaign = await campaignNow(deps, attempt, job);
-  const why = campaign && revise(campaign);
+  const looked = await campaignNow(deps, attempt, job);
+  const why = looked && (await whyRecall(looked));
   if (why === undefined) return 'left';
   const current = await deps.runs.getAttempt(attempt.runId, attempt.attempt);
   if (current === undefined || isOver(current)) return 'left';
@@ -38,26 +39,48 @@ export async function reviseAttempt(
   return 'recalled';
 }
 
+/** A running campaign by the kept scores, and by those of this moment. */
+interface Looked {
+  readonly campaign: RunningCampaign;
+  readonly withScoresOfNow: () => Promise<RunningCampaign>;
+}
+
+/**
+ * Kept scores are minutes old. What a run on demand waits to see may last no longer: its look asks for those of this moment
+ * whenever a move is safe at all. A run on Spot loses little by minutes: it asks only to be sure of a move.
+ */
+async function whyRecall({ campaign, withScoresOfNow }: Looked): Promise<StopReason> {
+  if (campaign.attempt.placement.pool.market === 'on-demand')
+    return mayMoveToSpot(campaign) ? revise(await withScoresOfNow()) : undefined;
+  const why = revise(campaign);
+  return why?.cause === 'spot' ? revise(await withScoresOfNow()) : why;
+}
+
 /** undefined: nothing is to be decided on it. */
 async function campaignNow(
   deps: ReviseDeps,
   attempt: AttemptRecord,
   job: TrainingJobDescription,
-): Promise<RunningCampaign | undefined> {
+): Promise<Looked | undefined> {
   const trainingSince = trainingSinceOf(job);
   // What trains in another region saves there.
   if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return undefined;
   const run = await deps.runs.getRun(attempt.runId);
-  if (run?.declaration?.compute.market !== 'spot-then-on-demand') return undefined;
+  if (run?.declaration === undefined || run.declaration.compute.market === 'on-demand') return undefined;
   const progress = await progressOf(deps.store, attempt);
   if (progress === undefined) return undefined;
   const now = deps.clock.now();
   const questionWith = await questionNow(deps, { run, attempt, now });
   if (questionWith === undefined) return undefined;
   const campaign = { attempt, progress, trainingSince, now, question: questionWith([]) };
-  if (!mayMoveToSpot(campaign)) return campaign;
-  // The kept scores are minutes old, and what a run on demand waits to see may last no longer.
-  return { ...campaign, question: questionWith(await scoresOfNow(deps, run.declaration.compute, now)) };
+  const { compute } = run.declaration;
+  return {
+    campaign,
+    withScoresOfNow: async () => ({
+      ...campaign,
+      question: questionWith(await scoresOfNow(deps, compute, now)),
+    }),
+  };
 }
 
 const isOver = ({ outcome, takenBackAt }: AttemptRecord): boolean =>
@@ -105,7 +128,6 @@ async function questionNow(
   const { decision } = stored;
   const question = questionOf({ run, attempts, attempt: attempt.attempt, decision, sightings });
   if (question === undefined) return undefined;
-  if (attempt.placement.pool.market === 'spot') return () => question;
   const asked = { compute, region: question.market.region, now };
   const kept = await samplesFor(runs, asked);
   return (newer) => ({

@@ -2,13 +2,12 @@
 
 import { PATIENCE_SECONDS } from '../policy/running.ts';
 import type { Assessed, AssessInput } from './assess.ts';
-import { type Outlook, outlookOf } from './beliefs.ts';
+import type { Outlook } from './beliefs.ts';
 import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
-import { type Candidate, unitUsd } from './pools.ts';
+import type { Candidate } from './pools.ts';
 import type { Refusals } from './refusals.ts';
-import type { ScoreTrust } from './score-trust.ts';
 import { planSpot, type SpotPlan } from './spot-plan.ts';
-import { restartSecondsOn } from './work.ts';
+import { restartSecondsOn, type WorkEstimate } from './work.ts';
 
 /** The change to On-Demand that a Spot attempt can count on. Prices are of the gang. */
 export interface Fallback {
@@ -50,31 +49,26 @@ export function assessSpot(
   candidate: Candidate,
   input: AssessInput,
   {
+    outlook,
+    premiumUsd,
     fallbacks,
-    trust,
     refused,
   }: {
+    readonly outlook: Outlook;
+    /** Of this pool, over the cheapest (premium.ts). */
+    readonly premiumUsd: number;
     readonly fallbacks: readonly Fallback[];
-    readonly trust: ScoreTrust;
     readonly refused: Refusals;
   },
 ): Assessed {
-  const { work, model, timeUsd = 0 } = input;
-  const outlook = outlookOf(model, candidate.pool, {
-    sightings: input.sightings,
-    score: candidate.score,
-    scoreAgeSeconds: candidate.scoreAgeSeconds,
-    trust,
-    records: input.records,
-    nowMilliseconds: input.nowMilliseconds,
-  });
+  const { work, timeUsd = 0 } = input;
   const spells = spellsOf(candidate, outlook, input);
   const { expectedSeconds, restSeconds, spotUsd } = unplanned(candidate, spells, input, fallbacks[0]);
   const unplannedUsd = spotUsd + costUsd(timeUsd, expectedSeconds);
   // A plan holds the value of time already.
   const options = fallbacks.map(
     (fallback) =>
-      plannedUsd(fallback, candidate, spells) ?? {
+      plannedUsd(fallback, premiumUsd, { candidate, spells }) ?? {
         ask: unplannedUsd + costUsd(fallback.hourlyUsd, restSeconds),
       },
   );
@@ -118,13 +112,17 @@ interface Spells {
   readonly billed: number;
 }
 
-function spellsOf(candidate: Candidate, outlook: Outlook, { work }: AssessInput): Spells {
+function spellsOf(candidate: Candidate, outlook: Outlook, { work }: Pick<AssessInput, 'work'>): Spells {
   const restartSeconds = restartSecondsOn(candidate.pool, work);
   const workSeconds = workOf(candidate, work);
   const useful = Math.max(outlook.upSeconds - restartSeconds, outlook.upSeconds / 10);
   const spells = Math.max(1, workSeconds / useful);
   return { outlook, workSeconds, restartSeconds, spells, billed: workSeconds + spells * restartSeconds };
 }
+
+/** Seconds that are paid for the work, the starts between its spells included. */
+export const billedSeconds = (candidate: Candidate, outlook: Outlook, work: WorkEstimate): number =>
+  spellsOf(candidate, outlook, { work }).billed;
 
 /** What it takes when nothing is planned: on Spot what fits before the latest safe moment, on demand the rest. */
 function unplanned(
@@ -153,15 +151,17 @@ const seesItBack = ({ closed, score }: Candidate, { quota }: Pick<Assessed, 'quo
  * is paid whenever the work is done here, at once or after On-Demand.
  */
 function plannedUsd(
-  { plan, spotUnitUsd, restartSeconds: planned }: Fallback,
-  candidate: Candidate,
-  { outlook, billed, spells, restartSeconds }: Spells,
+  { plan, restartSeconds: planned }: Fallback,
+  premiumUsd: number,
+  { candidate, spells }: { readonly candidate: Candidate; readonly spells: Spells },
 ): { readonly ask: number; readonly onDemand?: number } | undefined {
   if (plan === undefined) return undefined;
-  const moreAnHour = (unitUsd(candidate, candidate.hourlyUsd) - spotUnitUsd) / candidate.pace.factor;
-  const startsUsd = costUsd(gangUsd(candidate, candidate.hourlyUsd), spells * (restartSeconds - planned));
-  const moreUsd = costUsd(moreAnHour, billed) + startsUsd;
-  const { ask, onDemand } = plan.expectedUsd(outlook.belief);
+  const startsUsd = costUsd(
+    gangUsd(candidate, candidate.hourlyUsd),
+    spells.spells * (spells.restartSeconds - planned),
+  );
+  const moreUsd = premiumUsd + startsUsd;
+  const { ask, onDemand } = plan.expectedUsd(spells.outlook.belief);
   return { ask: ask + moreUsd, onDemand: onDemand + moreUsd };
 }
 

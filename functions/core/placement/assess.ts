@@ -1,10 +1,12 @@
 /** What each pool would probably cost and when it would be done, the change to On-Demand at the end included. */
-import { assessSpot, type Fallback, fallbackOf } from './assess-spot.ts';
-import { type BeliefModel, type Outlook, type Sighting, trustOf } from './beliefs.ts';
+import { assessSpot, billedSeconds, type Fallback, fallbackOf } from './assess-spot.ts';
+import { type BeliefModel, type Outlook, outlookOf, type Sighting, trustOf } from './beliefs.ts';
 import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
 import type { PoolRecords } from './pool-records.ts';
 import { type Candidate, unitUsd } from './pools.ts';
+import { premiums } from './premium.ts';
 import { backoffSeconds, type Refusals, refusalsIn } from './refusals.ts';
+import type { ScoreTrust } from './score-trust.ts';
 import { spread } from './spread.ts';
 import { restartSecondsOn, type WorkEstimate } from './work.ts';
 
@@ -62,15 +64,41 @@ export function assess(candidates: readonly Candidate[], input: AssessInput): re
     ? input.fallbacks.map((each) => fallbackOf(each, cheapest, input))
     : [];
   const trust = trustOf(input.sightings);
+  const looked = candidates
+    .filter(({ pool }) => pool.market === 'spot')
+    .map((candidate) => ({ candidate, outlook: outlookIn(candidate, trust, input) }));
+  const open = new Set(spot);
+  const more = premiums(
+    looked.filter(({ candidate }) => open.has(candidate)),
+    {
+      work: input.work,
+      billedSeconds: ({ candidate, outlook }) => billedSeconds(candidate, outlook, input.work),
+    },
+  );
   const onSpot = new Map(
-    candidates
-      .filter(({ pool }) => pool.market === 'spot')
-      .map((each) => [each, assessSpot(each, input, { fallbacks, trust, refused: refusals(each) })]),
+    looked.map(({ candidate, outlook }) => [
+      candidate,
+      assessSpot(candidate, input, {
+        outlook,
+        premiumUsd: more.get(candidate) ?? 0,
+        fallbacks,
+        refused: refusals(candidate),
+      }),
+    ]),
   );
   const back = wayBack(spread([...onSpot.values()], input.nowMilliseconds), fallbacks);
   return candidates.map(
     (each) => onSpot.get(each) ?? assessOnDemand(each, input, { back, refused: refusals(each) }),
   );
+}
+
+function outlookIn(
+  { pool, score, scoreAgeSeconds }: Candidate,
+  trust: ScoreTrust,
+  input: AssessInput,
+): Outlook {
+  const { model, sightings, records, nowMilliseconds } = input;
+  return outlookOf(model, pool, { sightings, score, scoreAgeSeconds, trust, records, nowMilliseconds });
 }
 
 /** Of a job that is on demand now. */

@@ -1,19 +1,21 @@
 /**
  * Whether a job that runs well should be recalled all the same: a Spot job that turned out too slow to risk a loss any
- * more, and an On-Demand job whose rest is expected to be clearly cheaper on Spot. Decided from the newest checkpoint,
- * by the placement's own code; the stop lets the script save, and where it goes on is again `place`'s decision.
+ * more, and any job whose rest is expected to be clearly cheaper in a Spot pool that is back. Decided from the newest
+ * checkpoint, by the placement's own code; the stop lets the script save, and where it goes on is again `place`'s decision.
  */
 
 import { ON_DEMAND } from '../policy/actions.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS, type StopReason } from '../policy/running.ts';
-import { type AttemptRecord, type Pool, type Progress, samePool } from '../records.ts';
+import { type AttemptRecord, nameOfPool, type Progress, samePool } from '../records.ts';
+import { whyNot } from './allowed.ts';
 import { fallbackOf } from './assess-spot.ts';
-import { spotToAsk } from './choose.ts';
-import { restartOf, safeWorkOf } from './gang-cost.ts';
-import type { Candidate } from './pools.ts';
-import { unitUsd } from './pools.ts';
+import { cheaperPool, LEAST_CHANCE } from './cheaper-pool.ts';
+import { costUsd, gangUsd, restartOf, safeWorkOf } from './gang-cost.ts';
+import { isSpot, spotToAsk } from './pick.ts';
+import { type Candidate, unitUsd } from './pools.ts';
 import { refusalsIn, restSeconds } from './refusals.ts';
 import { type PlacementInput, type Situation, situationOf, withWorkDone } from './situation.ts';
+import { weigh } from './weigh.ts';
 import { restartSecondsOn } from './work.ts';
 
 export interface RunningCampaign {
@@ -27,8 +29,6 @@ export interface RunningCampaign {
   readonly question: PlacementInput;
 }
 
-/** On-Demand is held; it is not given up for Spot that is more likely gone than there. */
-const LEAST_CHANCE = 0.5;
 /** Of the time since the newest checkpoint so much is believed to be work that the stop will save. */
 const MOST_UNSAVED_SECONDS = 3_600;
 
@@ -36,13 +36,12 @@ export function revise(campaign: RunningCampaign): StopReason {
   const standing = standingOf(campaign);
   if (standing === undefined) return undefined;
   return campaign.attempt.placement.pool.market === 'spot'
-    ? tooSlow(standing)
+    ? (tooSlow(standing) ?? cheaperElsewhere(campaign, standing))
     : cheaperOnSpot(campaign, standing);
 }
 
 /** Whether a run on demand is asked about at all: if not, no news of Spot would move it. */
 export function mayMoveToSpot(campaign: RunningCampaign): boolean {
-  if (campaign.attempt.placement.pool.market === 'spot') return false;
   const standing = standingOf(campaign);
   return standing !== undefined && canMove(campaign, standing);
 }
@@ -56,7 +55,7 @@ interface Standing {
 
 function standingOf(campaign: RunningCampaign): Standing | undefined {
   const { attempt, question } = campaign;
-  if (question.compute.market !== 'spot-then-on-demand') return undefined;
+  if (question.compute.market === 'on-demand') return undefined;
   const situation = situationOf(asIfEnded(campaign));
   const here = situation.candidates.find(
     ({ pool, topology }) =>
@@ -107,6 +106,7 @@ function unsavedSeconds({ progress, trainingSince, now }: RunningCampaign, resta
  */
 function tooSlow({ situation, here }: Standing): StopReason {
   const { work, marginSeconds, secondsLeft } = situation;
+  if (situation.input.compute.market === 'spot') return undefined;
   const left = safeWorkOf(here, work);
   const slack = situation.slackSeconds - SAVE_SECONDS;
   // Too late for On-Demand, or nearly done: going on is the best there is.
@@ -141,7 +141,7 @@ function canMove({ question }: RunningCampaign, { situation }: Standing): boolea
 function cheaperOnSpot(campaign: RunningCampaign, standing: Standing): StopReason {
   if (!canMove(campaign, standing)) return undefined;
   const { situation, here } = standing;
-  const there = spotToAsk(situation);
+  const there = spotToAsk(weigh(situation), situation);
   if (there === undefined || there.outlook.chanceUp < LEAST_CHANCE) return undefined;
   const { candidate, outlook } = there;
   const { plan, hourlyUsd } = fallbackOf(here, unitUsd(candidate, candidate.hourlyUsd), situation);
@@ -149,10 +149,35 @@ function cheaperOnSpot(campaign: RunningCampaign, standing: Standing): StopReaso
   const { ask, onDemand } = plan.expectedUsd(outlook.belief, ON_DEMAND);
   const movedUsd = ask + (hourlyUsd * SAVE_SECONDS) / 3_600;
   if (movedUsd >= onDemand) return undefined;
-  const why = `is moved to Spot (${nameOf(candidate.pool)}), where the rest is expected to cost $${movedUsd.toFixed(2)} instead of $${onDemand.toFixed(2)}: stopped after a save`;
+  const why = `is moved to Spot (${nameOfPool(candidate.pool)}), where the rest is expected to cost $${movedUsd.toFixed(2)} instead of $${onDemand.toFixed(2)}: stopped after a save`;
   return { cause: 'spot', why };
 }
 
-const nameOf = ({ instanceType, zoneId }: Pool): string =>
-  zoneId === undefined ? instanceType : `${instanceType} in ${zoneId}`;
+/** Every move is an attempt: so large a share of them is kept for losses. */
+const ATTEMPTS_KEPT = 0.5;
+
+const isOnSpot = ({ pool, closed }: Candidate): boolean => pool.market === 'spot' && closed === undefined;
+
+/** As the simulator's policy moves between zones: another Spot pool is back that is so much cheaper that it pays for the start. */
+function cheaperElsewhere(campaign: RunningCampaign, standing: Standing): StopReason {
+  const { attempts, limits } = campaign.question;
+  if (attempts.length + 2 > limits.attempts * (1 - ATTEMPTS_KEPT) || !canMove(campaign, standing))
+    return undefined;
+  const { situation, here } = standing;
+  // Most runs are in the cheapest pool already, and nothing need be weighed for them.
+  const hereUsd = unitUsd(here, here.hourlyUsd);
+  if (!situation.candidates.some((each) => isOnSpot(each) && unitUsd(each, each.hourlyUsd) < hereUsd))
+    return undefined;
+  const spot = weigh(situation).filter(isSpot);
+  const atHand = spot.find(({ candidate }) => candidate === here);
+  if (atHand === undefined) return undefined;
+  const allowed = spot.filter((each) => whyNot(each, situation) === undefined);
+  const cheaper = cheaperPool(atHand, allowed, { situation, inUse: true });
+  if (cheaper?.kind !== 'ask') return undefined;
+  const savedUsd = cheaper.savedUsd - costUsd(gangUsd(here, here.hourlyUsd), SAVE_SECONDS);
+  if (savedUsd <= 0) return undefined;
+  const why = `is moved to cheaper Spot (${nameOfPool(cheaper.pool.candidate.pool)}), which saves about $${savedUsd.toFixed(2)}: stopped after a save`;
+  return { cause: 'spot', why };
+}
+
 const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;

@@ -16,6 +16,9 @@ export interface ScoreLikelihood {
 
 export type ScoreTrust = (score: number) => ScoreLikelihood;
 
+/** How far what a high score says lies from what a low one says: 0 where scores say nothing, 1 where all. */
+export const reliabilityOf = (trust: ScoreTrust): number => trust(8).up - trust(3).up;
+
 /** From here on a score counts as high. */
 const HIGH_FROM = 5;
 /** Stated assumptions, not fits: with capacity scores fall on 1 to 10 as (score - 0.5) / 50, without as the mirror of it. */

@@ -1,20 +1,18 @@
 /** What a campaign is expected to cost that starts on Spot now: the plan of functions/core/policy at today's numbers. */
 
 import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
-import { offers, type Sight } from '../policy/decide.ts';
-import drawn from '../policy/lattice-600.json' with { type: 'json' };
-import { marketModel } from '../policy/market-model.ts';
+import { offers } from '../policy/decide.ts';
 import { makePlan } from '../policy/plan.ts';
-import { type Belief, chanceUp, fittedRegimes, type Matrix, multiply, observe } from '../policy/regimes.ts';
+import { type Belief, type Matrix, multiply } from '../policy/regimes.ts';
+import { market, sightOf } from './sight.ts';
 import type { WorkEstimate } from './work.ts';
 
-const TICK_SECONDS = 600;
+const { lattice, tickSeconds: TICK_SECONDS } = market;
+
 /** Longer jobs are planned in longer ticks, so that a decision takes milliseconds. */
 const MAXIMUM_TICKS = 96;
 /** Time beyond so many times the work changes no expectation any more, and is left out of the plan. */
 const HORIZON_WORKS = 2.5;
-
-const model = marketModel(fittedRegimes, TICK_SECONDS, drawn);
 
 export interface SpotPlanInput {
   readonly secondsLeft: number;
@@ -58,7 +56,7 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
   const slack = seconds - workSeconds;
   if (ticksLeft < 2 || slack < restartSeconds) return undefined;
   const plan = makePlan(
-    { upStates: model.lattice.upStates, step: power(model.lattice.step, together) },
+    { upStates: lattice.upStates, step: power(lattice.step, together) },
     {
       tickSeconds,
       workSeconds,
@@ -101,21 +99,6 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
       };
     },
   };
-}
-
-/** One pool's belief is asked of every plan that is made. */
-const sights = new WeakMap<Belief, Sight>();
-
-function sightOf(belief: Belief): Sight {
-  const known = sights.get(belief);
-  if (known !== undefined) return known;
-  const sight = {
-    chance: chanceUp(belief),
-    ifThere: model.weights(observe(belief, 1, 0)),
-    ifNot: model.weights(observe(belief, 0, 1)),
-  };
-  sights.set(belief, sight);
-  return sight;
 }
 
 function power(step: Matrix, exponent: number): Matrix {

@@ -1,7 +1,7 @@
 /** Attempts are spread over pools and zones: where capacity was just taken it may only flicker back. */
 import type { Candidate } from './pools.ts';
 
-const JUST_LOST_MILLISECONDS = 30 * 60_000;
+const JUST_LOST_SECONDS = 30 * 60;
 
 interface Losses {
   readonly candidate: Pick<Candidate, 'pool'>;
@@ -9,15 +9,24 @@ interface Losses {
   readonly lastZoneLossMilliseconds?: number | undefined;
 }
 
-const wasJust = (lostAt: number | undefined, nowMilliseconds: number): boolean =>
-  lostAt !== undefined && nowMilliseconds - lostAt < JUST_LOST_MILLISECONDS;
+const wasWithin = (lostAt: number | undefined, seconds: number, nowMilliseconds: number): boolean =>
+  lostAt !== undefined && nowMilliseconds - lostAt < seconds * 1_000;
 
-/** Whether this pool or its zone has lost capacity a short while ago. */
-export const isShaken = (
+const wasJust = (lostAt: number | undefined, nowMilliseconds: number): boolean =>
+  wasWithin(lostAt, JUST_LOST_SECONDS, nowMilliseconds);
+
+/** Whether this pool or its zone has lost capacity so short a while ago. */
+export const wasLostWithin = (
   { lastLossMilliseconds, lastZoneLossMilliseconds }: Losses,
+  seconds: number,
   nowMilliseconds: number,
 ): boolean =>
-  wasJust(lastLossMilliseconds, nowMilliseconds) || wasJust(lastZoneLossMilliseconds, nowMilliseconds);
+  wasWithin(lastLossMilliseconds, seconds, nowMilliseconds) ||
+  wasWithin(lastZoneLossMilliseconds, seconds, nowMilliseconds);
+
+/** Whether this pool or its zone has lost capacity a short while ago. */
+export const isShaken = (losses: Losses, nowMilliseconds: number): boolean =>
+  wasLostWithin(losses, JUST_LOST_SECONDS, nowMilliseconds);
 
 /**
  * Of these Spot pools those that have not just lost a job, while there are such. What was taken from one type is probably

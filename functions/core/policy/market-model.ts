@@ -13,6 +13,8 @@ export interface MarketModel {
   weights(belief: Belief): number[];
   /** Expected ticks that capacity will last from here, 0 without it, at most half a day (`longestTicks`). */
   lastingTicks(belief: Belief): number;
+  /** The same of its absence. */
+  goneTicks(belief: Belief): number;
   readonly longestTicks: number;
 }
 
@@ -24,7 +26,10 @@ export function marketModel(table: RegimeTable, tickSeconds: number, drawn?: Lat
   const lattice = latticeOf(table, drawn ?? drawLattice(table, tickSeconds));
   const states = lattice.step.length;
   const longestTicks = Math.round((LASTING_HOURS * 3_600) / tickSeconds);
-  const lasting = lastingByRegime(step, longestTicks);
+  const stays = staysByRegime(step, longestTicks);
+  const half = stays.length / 2;
+  const mean = (belief: Belief, isOf: (regime: number) => boolean): number =>
+    belief.reduce((sum, share, j) => sum + (isOf(j) ? share * (stays[j] ?? 0) : 0), 0);
   return {
     tickSeconds,
     lattice,
@@ -38,19 +43,21 @@ export function marketModel(table: RegimeTable, tickSeconds: number, drawn?: Lat
       if (up < 1 - 1e-9) weights[lattice.locate(observe(next, 0, 1))] = 1 - up;
       return weights;
     },
-    lastingTicks: (belief) => belief.reduce((sum, share, j) => sum + share * (lasting[j] ?? 0), 0),
+    lastingTicks: (belief) => mean(belief, (j) => j < half),
+    goneTicks: (belief) => mean(belief, (j) => j >= half),
     longestTicks,
   };
 }
 
-function lastingByRegime(step: readonly (readonly number[])[], ticks: number): number[] {
+/** From each regime, the expected ticks until capacity comes or goes, at most so many. */
+function staysByRegime(step: readonly (readonly number[])[], ticks: number): number[] {
   const half = step.length / 2;
-  let alive = step.map<number>((_, j) => (j < half ? 1 : 0));
+  let alive = step.map(() => 1);
   const total = step.map(() => 0);
   for (let tick = 0; tick < ticks; tick += 1) {
     const before = alive;
     alive = step.map((row, i) =>
-      i < half ? row.reduce((sum, share, j) => sum + (j < half ? share * (before[j] ?? 0) : 0), 0) : 0,
+      row.reduce((sum, share, j) => sum + (j < half === i < half ? share * (before[j] ?? 0) : 0), 0),
     );
     for (const [j, chance] of alive.entries()) total[j] = (total[j] ?? 0) + chance;
   }

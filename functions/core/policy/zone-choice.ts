@@ -4,7 +4,7 @@
  * The same backward pass plans it, starts and all; prices count by their ratio only.
  */
 import { IDLE, ON_DEMAND, SPOT } from './actions.ts';
-import { offers, type Sight, type Standing } from './decide.ts';
+import { type Offer, offers, type Sight, type Standing } from './decide.ts';
 import type { MarketModel } from './market-model.ts';
 import { makeTable, type Plan, planFrom } from './plan.ts';
 
@@ -15,7 +15,7 @@ const MOST_SLACK_SECONDS = 6 * 3_600;
 const RATIO_STEPS = 128;
 /** At most so many tables are kept, the newest: at ticks of 195 s one takes 13 MB. */
 const MOST_TABLES = 32;
-/** A start there, one back, and one more must fit: nothing is weighed with less slack. */
+/** A start there, one back, and one more must fit, and the time to ask in vain: nothing is weighed with less slack. */
 const STARTS = 3;
 
 /** Everything about the moment that the choice follows from. Times in seconds, prices per hour by zone. */
@@ -31,6 +31,10 @@ export interface ZoneQuestion {
   /** The zone that has capacity and would be used, and whether it is in use already. */
   readonly atHand: number;
   readonly inUse: boolean;
+  /** What asking in vain takes; 0, the default, for who sees what is there. */
+  readonly inVainSeconds?: number | undefined;
+  /** How surely it will be seen that another zone is back: 1, the default, for who sees every tick; at 0 none is waited for. */
+  readonly seesBack?: number | undefined;
   /** Share of the time to come in which some zone will have capacity: what is out of it has to come out of the slack. */
   readonly lasting: number;
 }
@@ -106,11 +110,19 @@ function compare(
     planOf,
   }: { readonly question: ZoneQuestion; readonly standing: SmallStanding; readonly planOf: PlanOf },
 ): CheaperZone | undefined {
-  const { restartSeconds, spotUsd, waitingUsd = 0, atHand } = question;
+  const { restartSeconds, spotUsd, waitingUsd = 0, atHand, seesBack = 1 } = question;
   const price = spotUsd[atHand] ?? 0;
   const ratio = (spotUsd[zone] ?? 0) / price;
   const plan = planOf(restartSeconds, { spot: ratio, waiting: waitingUsd / price });
-  const found = offers(plan, standing, { ...question.sightOf(zone), spotUsd: ratio });
+  // Who does not see that it is back pays the price at hand to the end, and a wait on top of it.
+  const unseenUsd = standing.workSeconds / 3_600 + (question.inUse ? 0 : restartSeconds / 3_600);
+  const seen = ({ action, expectedUsd }: Offer): Offer =>
+    action === SPOT
+      ? { action, expectedUsd }
+      : { action, expectedUsd: seesBack * expectedUsd + (1 - seesBack) * Math.max(unseenUsd, expectedUsd) };
+  const found = offers(plan, standing, { ...question.sightOf(zone), spotUsd: ratio })
+    .map(seen)
+    .toSorted((a, b) => a.expectedUsd - b.expectedUsd);
   const staying = found.find(({ action }) => action === ON_DEMAND);
   const best = found.find(({ action }) => standing.mayWait || action !== IDLE);
   if (staying === undefined || best === undefined || best.action === ON_DEMAND) return undefined;
@@ -119,15 +131,16 @@ function compare(
 }
 
 interface SmallStanding extends Standing {
+  readonly workSeconds: number;
   readonly mayWait: boolean;
 }
 
 /** Where the small campaign stands; undefined where there is no slack for one. */
 function standingIn(
   tickSeconds: number,
-  { restartSeconds, workLeft, slack, inUse, lasting }: ZoneQuestion,
+  { restartSeconds, workLeft, slack, inUse, lasting, inVainSeconds = 0 }: ZoneQuestion,
 ): SmallStanding | undefined {
-  const kept = STARTS * restartSeconds;
+  const kept = STARTS * restartSeconds + inVainSeconds;
   const free = slack - kept - tickSeconds;
   if (free < 0 || workLeft <= 0) return undefined;
   // What outages of all zones will take is not there to be waited away; the rest is spread over the work.
@@ -138,5 +151,6 @@ function standingIn(
   const slackTicks = Math.ceil(smallSlack / tickSeconds - 1e-9);
   const ticksLeft = Math.max(2, Math.ceil(work / tickSeconds - 1e-9) + slackTicks);
   const runs = inUse ? ON_DEMAND : IDLE;
-  return { ticksLeft, slack: slackTicks * tickSeconds, runs, debt: 0, mayWait: toWait > 0 };
+  const slackLeft = slackTicks * tickSeconds;
+  return { ticksLeft, slack: slackLeft, runs, debt: 0, workSeconds: work, mayWait: toWait > 0 };
 }

@@ -1,0 +1,120 @@
+/**
+ * Whether a cheaper Spot pool is worth waiting for or moving to: the simulator's own choice of a zone, put with what is
+ * believed of pools where the simulator sees zones. Only pools whose score tells how they stand are waited for or moved
+ * to: without one a run would learn of them by asking in vain, and every time costs an attempt.
+ */
+import { SPOT } from '../policy/actions.ts';
+import { observe } from '../policy/regimes.ts';
+import { PATIENCE_SECONDS } from '../policy/running.ts';
+import { zoneChoice } from '../policy/zone-choice.ts';
+import type { Assessed } from './assess.ts';
+import { trustOf } from './beliefs.ts';
+import { costUsd } from './gang-cost.ts';
+import { unitUsd } from './pools.ts';
+import { restSeconds } from './refusals.ts';
+import { reliabilityOf } from './score-trust.ts';
+import { market, sightOf } from './sight.ts';
+import type { Situation } from './situation.ts';
+import { wasLostWithin } from './spread.ts';
+
+/** For Spot that is more likely gone than there nothing is given up. */
+export const LEAST_CHANCE = 0.5;
+
+/** A score does not tell of a loss sooner than this. A stated prior: AWS says nothing of it. */
+const SCORE_LAG_SECONDS = 600;
+
+/** What is waited for is looked at as often as the policy plans its ticks. */
+export const LOOK_SECONDS = market.tickSeconds;
+/**
+ * What standing still is worth beside a pool that is there, as a share of its price: stated, not fitted. At 0 campaigns cost
+ * half a percent less and runs stand still for a cent; at 0.3 they cost a percent more (docs/log.md).
+ */
+const STANDING_STILL = 0.15;
+/** Of less work than a few ticks the small campaign tells too little. */
+const LEAST_WORK_SECONDS = 3 * market.tickSeconds;
+
+/** Each costs a table of milliseconds: those that promise most are compared. */
+const MOST_COMPARED = 3;
+/** Restarts are rounded up to this, so that few tables serve many decisions. */
+const RESTART_STEP_SECONDS = 60;
+
+const choose = zoneChoice(market);
+
+export interface CheaperPool {
+  readonly kind: 'ask' | 'wait';
+  readonly pool: Assessed;
+  /** Beside going on in the pool at hand, in the half day that is looked ahead. */
+  readonly savedUsd: number;
+}
+
+/**
+ * @param atHand a Spot pool that has capacity, or probably has
+ * @param pools Spot pools that may be used; those that rest or were just lost are not asked now, but may be waited for
+ * @param inUse whether the run trains in the pool at hand
+ */
+export function cheaperPool(
+  atHand: Assessed,
+  pools: readonly Assessed[],
+  { situation, inUse }: { readonly situation: Situation; readonly inUse: boolean },
+): CheaperPool | undefined {
+  const { timeUsd, work, slackSeconds, marginSeconds } = situation;
+  const usdOf = ({ candidate }: Assessed): number => unitUsd(candidate, candidate.hourlyUsd) + timeUsd;
+  const promise = (each: Assessed): number => (usdOf(atHand) - usdOf(each)) * each.outlook.chanceUp;
+  const cheaper = pools
+    .filter((each) => isComparable(each, atHand) && usdOf(each) < usdOf(atHand))
+    .toSorted((a, b) => promise(b) - promise(a))
+    .slice(0, MOST_COMPARED);
+  if (cheaper.length === 0 || work.workSeconds < LEAST_WORK_SECONDS) return undefined;
+  const compared = [atHand, ...cheaper];
+  const mayAsk = (each: Assessed): boolean =>
+    each.outlook.chanceUp >= LEAST_CHANCE &&
+    restSeconds(each, situation) <= 0 &&
+    !wasLostWithin(each, SCORE_LAG_SECONDS, situation.nowMilliseconds);
+  const found = choose({
+    restartSeconds: Math.ceil(work.restartSeconds / RESTART_STEP_SECONDS) * RESTART_STEP_SECONDS,
+    spotUsd: compared.map(usdOf),
+    waitingUsd: timeUsd,
+    sightOf(zone) {
+      const each = compared[zone] ?? atHand;
+      const sight = sightOf(each.outlook.belief);
+      return mayAsk(each) ? sight : { ...sight, chance: 0 };
+    },
+    workLeft: work.workSeconds,
+    // As the plan counts it: an On-Demand start is still to be paid out of it.
+    slack: slackSeconds + work.restartSeconds - marginSeconds,
+    atHand: 0,
+    inUse,
+    inVainSeconds: PATIENCE_SECONDS,
+    seesBack: reliabilityOf(trustOf(situation.sightings)),
+    lasting: lastingShare(pools),
+  });
+  const pool = found && compared[found.zone];
+  if (found === undefined || pool === undefined) return undefined;
+  const stillUsd = costUsd(usdOf(atHand), LOOK_SECONDS) * STANDING_STILL;
+  const vainUsd = pool.doubtUsd ?? 0;
+  const savedUsd = found.savedUsd - vainUsd - (found.action === SPOT ? 0 : stillUsd);
+  return savedUsd > 0 ? { kind: found.action === SPOT ? 'ask' : 'wait', pool, savedUsd } : undefined;
+}
+
+/** What lies elsewhere would have to be brought: no price by the hour says what that costs. */
+const isComparable = ({ candidate, quota }: Assessed, { candidate: atHand }: Assessed): boolean =>
+  candidate !== atHand &&
+  // Nobody knows when a limit of the account is lifted.
+  !quota &&
+  candidate.score !== undefined &&
+  candidate.pool.region === atHand.pool.region &&
+  candidate.transfer === undefined;
+
+/**
+ * Of the next half day, how much some zone is expected to have capacity in, were zones to lose it each for itself. They do
+ * not quite, but in replays of measured traces that costs nothing (docs/log.md).
+ */
+function lastingShare(pools: readonly Assessed[]): number {
+  const byZone = Map.groupBy(pools, ({ candidate }) => candidate.pool.zoneId);
+  return 1 - [...byZone.values()].reduce((gone, inZone) => gone * (1 - longest(inZone)), 1);
+}
+
+/** How much it lasts once it is had. */
+const longest = (pools: readonly Assessed[]): number =>
+  Math.max(...pools.map(({ outlook }) => market.lastingTicks(observe(outlook.belief, 1, 0)))) /
+  market.longestTicks;

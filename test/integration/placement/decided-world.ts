@@ -1,0 +1,323 @@
+/**
+ * A world in which `place`, `whyStop` and `reviseAttempt` themselves decide a campaign, attempt by attempt: one type in one
+ * or more zones whose capacity follows traces, and the simulator's rules of billing.
+ */
+import type { Setting } from '../../../bench/sim/world.ts';
+import type { Launcher } from '../../../functions/core/launch/launcher.ts';
+import type { TrainingJobDescription } from '../../../functions/core/launch/port.ts';
+import { layout } from '../../../functions/core/layout.ts';
+import { place } from '../../../functions/core/placement/place.ts';
+import type { MarketSource } from '../../../functions/core/placement/port.ts';
+import { questionKey } from '../../../functions/core/placement/score-plan.ts';
+import { whyStop } from '../../../functions/core/policy/running.ts';
+import type { Clock } from '../../../functions/core/ports.ts';
+import type { AttemptOutcome, AttemptRecord } from '../../../functions/core/records.ts';
+import { reviseAttempt } from '../../../functions/core/revise-attempt.ts';
+import { fakeClock } from '../../fakes/clock.ts';
+import { memoryExecutions } from '../../fakes/executions.ts';
+import { memoryNotifier } from '../../fakes/notifier.ts';
+import { type MemoryObjectStore, memoryObjectStore } from '../../fakes/object-store.ts';
+import { memoryRunStore } from '../../fakes/run-store.ts';
+import {
+  AT,
+  attemptOf,
+  declarationOf,
+  outcomeOf,
+  placementOf,
+  progressOf,
+  runOf,
+} from '../../suites/records.ts';
+
+export const HOUR = 3_600;
+export const TICK = 600;
+
+const RUN = 'camp-000002';
+const TYPE = 'p3.2xlarge';
+const TYPES = [TYPE];
+const ZONES = ['use1-az1', 'use1-az2', 'use1-az3', 'use1-az4'];
+const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
+
+/** What EC2 says of a zone in a tick, or nothing. */
+export type Scores = (tick: number) => number | undefined;
+
+export interface ZoneOfWorld {
+  /** Whether it has capacity, tick by tick. */
+  readonly trace: readonly boolean[];
+  readonly scores: Scores;
+}
+
+interface Named extends ZoneOfWorld {
+  readonly zoneId: string;
+  readonly spotUsd: number;
+}
+
+interface Job {
+  readonly attempt: AttemptRecord;
+  readonly askedAt: Date;
+  readonly doneBefore: number;
+  startedAt?: Date;
+  debt: number;
+  ran: number;
+}
+
+interface World {
+  readonly setting: Setting;
+  readonly zones: readonly Named[];
+  readonly runs: Awaited<ReturnType<typeof open>>;
+  readonly clock: ReturnType<typeof fakeClock>;
+  readonly store: MemoryObjectStore;
+  readonly market: MarketSource;
+  job: Job | undefined;
+  /** Seconds of work. */
+  done: number;
+  costUsd: number;
+}
+
+function marketOf(clock: Clock, zones: readonly Named[], onDemandUsd: number): MarketSource {
+  const tick = (): number => (clock.now().getTime() - Date.parse(AT)) / 1_000 / TICK;
+  return {
+    region: 'us-east-1',
+    scores: () =>
+      known(
+        zones.flatMap(({ zoneId, scores }) => {
+          const score = scores(tick());
+          return score === undefined ? [] : [{ zoneId, score }];
+        }),
+      ),
+    spotPrices: () =>
+      known(
+        zones.map(({ zoneId, spotUsd }) => ({
+          instanceType: TYPE,
+          zoneId,
+          hourlyUsd: spotUsd,
+          basis: 'asked' as const,
+        })),
+      ),
+    onDemandPrices: () =>
+      known([
+        {
+          instanceType: TYPE,
+          hourlyUsd: onDemandUsd,
+          basis: 'listed' as const,
+          note: '',
+          ec2HourlyUsd: onDemandUsd,
+        },
+      ]),
+    zones: () => known([]),
+  };
+}
+
+async function open({ workSeconds, deadlineSeconds }: Setting, zones: readonly Named[]) {
+  const runs = memoryRunStore();
+  const compute = {
+    instanceTypes: TYPES,
+    nodes: 1,
+    vpc: {
+      securityGroupIds: ['sg-1'],
+      subnets: zones.map(({ zoneId }, k) => ({ id: `subnet-${k + 1}`, zoneId })),
+    },
+  };
+  const limits = { deadlineHours: deadlineSeconds / HOUR, attempts: 500 };
+  const declaration = declarationOf('camp', { compute, limits });
+  // A former run tells how long the work is, as the simulator's policy knows it.
+  await runs.createRun(runOf('camp', 1, { status: 'succeeded', declaration }));
+  const outcome = outcomeOf('completed', { trainingSeconds: workSeconds, endedAt: '2026-10-01T00:00:00Z' });
+  const placement = placementOf({
+    pool: { instanceType: TYPE, zoneId: ZONES[0] ?? '', market: 'spot' },
+    topology: { nodes: 1, acceleratorsPerNode: 1 },
+  });
+  await runs.createAttempt(attemptOf('camp-000001', 1, { outcome, placement }));
+  await runs.createRun(runOf('camp', 2, { declaration, closedAt: AT }));
+  return runs;
+}
+
+const progressAt = ({ workSeconds }: Setting, seconds: number) =>
+  progressOf(seconds, { totalSteps: workSeconds, trainingSeconds: seconds });
+
+async function end(
+  { runs, clock, done, setting }: World,
+  job: Job,
+  kind: AttemptOutcome['kind'],
+): Promise<void> {
+  const { attempt, startedAt, ran, doneBefore } = job;
+  const endedAt = clock.now().toISOString();
+  await runs.updateAttempt(RUN, attempt.attempt, {
+    outcome: outcomeOf(kind, { startedAt: startedAt?.toISOString(), endedAt, trainingSeconds: ran }),
+    progressAfter: progressAt(setting, done),
+    progressBefore: progressAt(setting, doneBefore),
+    updatedAt: endedAt,
+  });
+}
+
+async function launch({ runs, clock, done, market, setting }: World): Promise<Job | undefined> {
+  const decided = await place({ runs, market, clock }, { runId: RUN });
+  if (decided.kind === 'giveUp') throw new Error(decided.reason);
+  if (decided.kind === 'wait') return undefined;
+  const stored = (await runs.listPlacements(RUN)).at(-1)?.decision;
+  if (stored?.kind !== 'launch') throw new Error('nothing stored');
+  const { placement } = stored;
+  const askedAt = clock.now();
+  const at = askedAt.toISOString();
+  const attempt = attemptOf(RUN, decided.attempt, {
+    placement,
+    createdAt: at,
+    updatedAt: at,
+    progressBefore: done > 0 ? progressAt(setting, done) : undefined,
+  });
+  await runs.createAttempt(attempt);
+  return { attempt, askedAt, doneBefore: done, debt: setting.restartSeconds, ran: 0 };
+}
+
+/** The zone of a Spot job; On-Demand is everywhere. */
+function spotZone({ zones }: World, { attempt }: Job): Named | undefined {
+  const { market, zoneId } = attempt.placement.pool;
+  return market === 'spot' ? zones.find((each) => each.zoneId === zoneId) : undefined;
+}
+
+/** What a tick without capacity does to a Spot job: a running one is lost, a waiting one is asked about. */
+async function starve(world: World, job: Job): Promise<void> {
+  const kind = job.startedAt ? 'interrupted' : 'capacity';
+  if (kind === 'capacity' && !whyStop({ ...asSeen(job), now: world.clock.now(), others: [] })) return;
+  await end(world, job, kind);
+  world.job = undefined;
+}
+
+function work(world: World, job: Job): void {
+  const { setting, clock } = world;
+  job.startedAt ??= clock.now();
+  const gain = Math.max(0, TICK - job.debt);
+  job.debt = Math.max(0, job.debt - TICK);
+  job.ran += TICK;
+  world.done = Math.min(setting.workSeconds, world.done + gain);
+  world.costUsd += ((spotZone(world, job)?.spotUsd ?? setting.onDemandUsd) * TICK) / HOUR;
+}
+
+/** What the agent and the schedules do between two ticks: a checkpoint, a sample of the market, a look at the job. */
+async function lookAt(world: World): Promise<void> {
+  const { runs, clock, store, market, job, zones, setting } = world;
+  const now = clock.now().toISOString();
+  const scores = await market.scores(TYPES, 1);
+  for (const { zoneId, spotUsd } of zones) {
+    const told =
+      scores.kind === 'known' ? scores.value.find((each) => each.zoneId === zoneId)?.score : undefined;
+    await runs.putSample({
+      family: 'p3',
+      zoneId,
+      at: now,
+      scores: told === undefined ? {} : { [questionKey(TYPES, 1)]: told },
+      spotUsd: { [TYPE]: spotUsd },
+      onDemandUsd: {},
+    });
+  }
+  if (job?.startedAt === undefined || world.done <= job.doneBefore) return;
+  const progress = {
+    ...progressAt(setting, world.done),
+    checkpoint: `step-${Math.floor(world.done)}`,
+    updatedAt: now,
+  };
+  store.put(layout.progress('camp', RUN), JSON.stringify(progress));
+  store.put(`${layout.checkpoints('camp', RUN)}${progress.checkpoint}/COMPLETE.json`, '{}');
+  const seen = training(job, job.startedAt);
+  const deps = {
+    runs,
+    clock,
+    store,
+    market,
+    launcher: deadLauncher,
+    executions: noExecutions,
+    notifier: noNotifier,
+  };
+  if ((await reviseAttempt(deps, job.attempt, seen)) === 'left') return;
+  await end(world, job, 'recalled');
+  world.job = undefined;
+}
+
+export interface Lived {
+  readonly costUsd: number;
+  readonly finishSeconds: number;
+  /** Attempts that trained. */
+  readonly starts: number;
+  /** A letter a tick: the number of the Spot zone, D on demand, - while a job waits, . while there is none. */
+  readonly timeline: string;
+}
+
+/**
+ * One campaign, tick by tick: capacity as the traces say, whole ticks billed, a start paid for as in the simulator.
+ * @param given one for each of the setting's Spot prices, at most four
+ */
+export async function campaign(setting: Setting, given: readonly ZoneOfWorld[]): Promise<Lived> {
+  const zones = given.map((zone, k) => ({
+    ...zone,
+    zoneId: ZONES[k] ?? '',
+    spotUsd: setting.spotUsd[k] ?? 0,
+  }));
+  const clock = fakeClock(AT);
+  const world: World = {
+    setting,
+    zones,
+    runs: await open(setting, zones),
+    clock,
+    store: memoryObjectStore(clock),
+    market: marketOf(clock, zones, setting.onDemandUsd),
+    job: undefined,
+    done: 0,
+    costUsd: 0,
+  };
+  let timeline = '';
+  for (let tick = 0; tick < 200 && world.done < setting.workSeconds; tick += 1, world.clock.advance(TICK)) {
+    const hasCapacity = (job: Job): boolean => spotZone(world, job)?.trace[tick] ?? !isSpot(job);
+    if (world.job && !hasCapacity(world.job)) await starve(world, world.job);
+    await lookAt(world);
+    world.job ??= await launch(world);
+    const runs = world.job !== undefined && hasCapacity(world.job);
+    if (world.job && runs) work(world, world.job);
+    timeline += letterOf(world, runs);
+  }
+  const finishSeconds = (world.clock.now().getTime() - Date.parse(AT)) / 1_000;
+  const attempts = await world.runs.listAttempts(RUN);
+  const starts = attempts.filter(({ outcome }) => outcome === undefined || outcome.startedAt !== undefined);
+  return { costUsd: world.costUsd, finishSeconds, starts: starts.length, timeline };
+}
+
+function letterOf(world: World, runs: boolean): string {
+  if (world.job === undefined) return '.';
+  if (!runs) return '-';
+  const zone = spotZone(world, world.job);
+  return zone === undefined ? 'D' : String(world.zones.indexOf(zone));
+}
+
+const isSpot = ({ attempt }: Job): boolean => attempt.placement.pool.market === 'spot';
+
+const training = ({ attempt, askedAt }: Job, startedAt: Date): TrainingJobDescription => ({
+  TrainingJobName: attempt.jobName,
+  TrainingJobStatus: 'InProgress',
+  SecondaryStatus: 'Training',
+  CreationTime: askedAt,
+  TrainingStartTime: startedAt,
+  SecondaryStatusTransitions: [{ Status: 'Training', StartTime: startedAt }],
+});
+
+const asSeen = ({ attempt, askedAt }: Job): { attempt: AttemptRecord; job: TrainingJobDescription } => ({
+  attempt,
+  job: {
+    TrainingJobName: attempt.jobName,
+    TrainingJobStatus: 'InProgress',
+    SecondaryStatus: 'Starting',
+    CreationTime: askedAt,
+    SecondaryStatusTransitions: [{ Status: 'Starting', StartTime: askedAt }],
+  },
+});
+
+const noNotifier = memoryNotifier();
+const noExecutions = memoryExecutions();
+/** The world of this test stops its jobs itself. */
+const deadLauncher: Launcher = {
+  start: () => Promise.resolve({ kind: 'created', arn: '' }),
+  describe: () => Promise.resolve(undefined),
+  stop: () => Promise.resolve('stopping'),
+  askToSave: () => Promise.resolve(),
+  refill: () => Promise.resolve({ kind: 'none' }),
+  release: () => Promise.resolve(),
+  remains: () => Promise.resolve([]),
+  jobsOf: () => Promise.resolve(new Map()),
+};

@@ -1,0 +1,70 @@
+/** What a dearer pool is expected to cost more, until a cheaper one is back. */
+import { describe, expect, it } from 'vitest';
+import { choosePlacement } from '../../../functions/core/placement/choose.ts';
+import type { PlacementInput } from '../../../functions/core/placement/situation.ts';
+import { attempt, hoursLater, market, onDemand, question, spot, ZONES } from './fixtures.ts';
+
+const [CHEAP, DEAR] = ZONES;
+const HOURS = 40;
+
+/** One node of one type for 40 hours: cheap in one zone, twice as dear in the other. */
+const asked = (cheapScore: number | undefined, change: Partial<PlacementInput> = {}): PlacementInput =>
+  question({
+    compute: {
+      ...question().compute,
+      instanceTypes: ['g6.xlarge'],
+      nodes: 1,
+      vpc: {
+        securityGroupIds: ['sg-1'],
+        subnets: [CHEAP, DEAR].map((zoneId, k) => ({ id: `subnet-${k}`, zoneId })),
+      },
+    },
+    limits: { ...question().limits, deadlineHours: 80 },
+    market: market({
+      scores: [
+        ...(cheapScore === undefined ? [] : [{ zoneId: CHEAP, score: cheapScore }]),
+        { zoneId: DEAR, score: 9 },
+      ],
+      spotPrices: [spot('g6.xlarge', CHEAP, 0.3), spot('g6.xlarge', DEAR, 0.6)],
+      onDemandPrices: [onDemand('g6.xlarge', 1.125)],
+    }),
+    expectedSeconds: HOURS * 3_600,
+    ...change,
+  });
+
+function costOf(zoneId: string, input: PlacementInput): number {
+  const decision = choosePlacement(input);
+  const rows = decision.kind === 'launch' ? decision.placement.considered : decision.considered;
+  const row = rows.find(({ pool }) => pool.zoneId === zoneId && pool.market === 'spot');
+  if (row === undefined) throw new Error(`no row for ${zoneId}`);
+  return row.expectedCostUsd;
+}
+
+/** If all of the work were done in the dear zone, without a single loss. */
+const ALL_THERE_USD = (0.6 - 0.3) * HOURS;
+
+const lost = attempt(
+  1,
+  { instanceType: 'g6.xlarge', zoneId: CHEAP, market: 'spot' },
+  { kind: 'interrupted', startedAt: hoursLater(0.1), endedAt: hoursLater(1) },
+);
+
+describe('a dearer pool', () => {
+  it('costs more only until the cheaper one is back, which its score tells', () => {
+    const premium = (score: number) => costOf(DEAR, asked(score)) - costOf(CHEAP, asked(score));
+    expect(premium(9)).toBeGreaterThan(0);
+    expect(premium(9)).toBeLessThan(ALL_THERE_USD / 5);
+  });
+
+  it('costs the more the surer the cheaper one is gone', () => {
+    const now = hoursLater(4);
+    const costs = [9, 7, 5, 3, 1].map((score) => costOf(DEAR, asked(score, { attempts: [lost], now })));
+    expect(costs).toEqual(costs.toSorted((a, b) => a - b));
+    expect(costs.at(-1)).toBeGreaterThan((costs[0] ?? 0) + 0.1);
+  });
+
+  it('costs more for a whole spell where no score tells that the cheaper one is back', () => {
+    expect(costOf(DEAR, asked(undefined))).toBeGreaterThan(costOf(DEAR, asked(9)) + 0.1);
+    expect(costOf(DEAR, asked(undefined))).toBeLessThan(costOf(CHEAP, asked(undefined)) + ALL_THERE_USD);
+  });
+});
