@@ -1,17 +1,22 @@
-/** A campaign to be played: a job, a deadline and one pool, and what the simulator makes of the same. */
+/** A campaign to be played: a job, a deadline and its pools, and what the simulator makes of the same. */
 import { ec2OnDemandUsd, ec2SpotUsd, trainingPrice } from '../../functions/core/catalog/catalog.ts';
 import { REGION } from '../../local/region/aws.ts';
 import { tidewheel } from '../sim/tidewheel.ts';
 import { type Outcome, type Setting, simulate } from '../sim/world.ts';
 
-/** One node of one type in one zone, on Spot or On-Demand. */
+/** A zone that the campaign may use. */
+export interface CampaignZone {
+  readonly zoneId: string;
+  /** One entry a tick from the drop on: whether it has Spot capacity. */
+  readonly available: readonly boolean[];
+}
+
+/** One node of one type in one of these zones, on Spot or On-Demand. */
 export interface Campaign {
   /** Of its pipeline. */
   readonly name: string;
   readonly instanceType: string;
-  readonly zoneId: string;
-  /** One entry a tick from the drop on: whether the zone has Spot capacity. */
-  readonly available: readonly boolean[];
+  readonly zones: readonly CampaignZone[];
   readonly tickSeconds: number;
   readonly workSeconds: number;
   readonly deadlineHours: number;
@@ -19,32 +24,63 @@ export interface Campaign {
   readonly startSeconds: number;
 }
 
+/** Where a campaign is played. */
+export interface Pools {
+  readonly instanceType: string;
+  readonly zoneIds: readonly string[];
+}
+
 /** Campaigns side by side must not share a family or a zone, or each would learn from the others. */
-export const POOLS = [
-  { instanceType: 'g4dn.xlarge', zoneId: 'use1-az1' },
-  { instanceType: 'p3.2xlarge', zoneId: 'use1-az6' },
-  { instanceType: 'g5.xlarge', zoneId: 'use1-az2' },
-  { instanceType: 'g6.xlarge', zoneId: 'use1-az4' },
-] as const;
+export const POOLS: readonly Pools[] = [
+  { instanceType: 'g4dn.xlarge', zoneIds: ['use1-az1'] },
+  { instanceType: 'p3.2xlarge', zoneIds: ['use1-az6'] },
+  { instanceType: 'g5.xlarge', zoneIds: ['use1-az2'] },
+  { instanceType: 'g6.xlarge', zoneIds: ['use1-az4'] },
+];
+
+/** The type whose zones differ most in price, the cheapest first: 0.52 to 0.77 USD. */
+export const SEVERAL_ZONES: Pools = {
+  instanceType: 'p3.2xlarge',
+  zoneIds: ['use1-az1', 'use1-az6', 'use1-az5', 'use1-az2'],
+};
+
+/** What is played: pools are chosen for it when it is known what else is played beside it. */
+export interface CampaignCase extends Omit<Campaign, 'instanceType' | 'zones'> {
+  /** Of each zone. */
+  readonly traces: readonly (readonly boolean[])[];
+}
+
+export function campaignIn({ traces, ...rest }: CampaignCase, { instanceType, zoneIds }: Pools): Campaign {
+  const zones = traces.map((available, k) => ({ zoneId: zoneIds[k] ?? '', available }));
+  return { ...rest, instanceType, zones };
+}
 
 /** As SageMaker bills: its own On-Demand price, and of that the share that EC2's Spot is of EC2's On-Demand. */
 export function settingOf(campaign: Campaign): Setting {
-  const { instanceType, zoneId } = campaign;
+  const { instanceType } = campaign;
   const onDemandUsd = trainingPrice(instanceType, REGION)?.hourlyUsd;
   const ec2Usd = ec2OnDemandUsd(instanceType, REGION);
-  const spotUsd = ec2SpotUsd(instanceType, REGION, zoneId);
-  if (onDemandUsd === undefined || ec2Usd === undefined || spotUsd === undefined)
-    throw new Error(`the catalog has no price for ${instanceType} in ${zoneId}`);
+  if (onDemandUsd === undefined || ec2Usd === undefined)
+    throw new Error(`the catalog has no price for ${instanceType}`);
+  const spotUsdIn = (zoneId: string): number => {
+    const spotUsd = ec2SpotUsd(instanceType, REGION, zoneId);
+    if (spotUsd === undefined) throw new Error(`the catalog has no price for ${instanceType} in ${zoneId}`);
+    return (onDemandUsd * spotUsd) / ec2Usd;
+  };
   return {
     tickSeconds: campaign.tickSeconds,
     workSeconds: campaign.workSeconds,
     deadlineSeconds: campaign.deadlineHours * 3_600,
     restartSeconds: campaign.startSeconds,
-    spotUsd: [(onDemandUsd * spotUsd) / ec2Usd],
+    spotUsd: campaign.zones.map(({ zoneId }) => spotUsdIn(zoneId)),
     onDemandUsd,
   };
 }
 
-/** The simulator's word: the policy's controller, which sees at every tick whether the zone has capacity. */
+/** The simulator's word: the policy's controller, which sees at every tick which zones have capacity. */
 export const simulated = (campaign: Campaign): Outcome =>
-  simulate(tidewheel(), settingOf(campaign), [campaign.available]);
+  simulate(
+    tidewheel(),
+    settingOf(campaign),
+    campaign.zones.map(({ available }) => available),
+  );

@@ -19,7 +19,7 @@ import { type ApiClient, apiClient } from '../../local/region/api-client.ts';
 import { CREDENTIALS, REGION } from '../../local/region/aws.ts';
 import { type Region, startRegion } from '../../local/region/region.ts';
 import { defaultVpc } from '../../local/region/subnets.ts';
-import type { Campaign } from './campaign-case.ts';
+import type { Campaign, CampaignZone } from './campaign-case.ts';
 
 const projectFolder = join(import.meta.dirname, '../..');
 
@@ -41,7 +41,7 @@ export interface CampaignOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Plays them side by side in one region; each has a pipeline, an instance family and a zone of its own. */
+/** Plays them side by side in one region; each has a pipeline, an instance family and zones of its own. */
 export async function playCampaigns(
   campaigns: readonly Campaign[],
   options: CampaignOptions,
@@ -51,7 +51,9 @@ export async function playCampaigns(
     projectFolder,
     market: {
       kind: 'trace',
-      zones: Object.fromEntries(campaigns.map((each) => [each.zoneId, traceOf(each)])),
+      zones: Object.fromEntries(
+        campaigns.flatMap((each) => each.zones.map((zone) => [zone.zoneId, traceOf(each, zone)])),
+      ),
     },
     isClockVirtual: true,
     steadyPrices: true,
@@ -97,7 +99,7 @@ async function endOfEmulator({ emulatorExited }: Region): Promise<never> {
 }
 
 /** After its last tick a trace begins again: what is past the end of this one has no capacity. */
-function traceOf({ available, tickSeconds, deadlineHours }: Campaign) {
+function traceOf({ tickSeconds, deadlineHours }: Campaign, { available }: CampaignZone) {
   const ticks = Math.ceil((2 * deadlineHours * 3_600) / tickSeconds);
   const data = Array.from({ length: ticks }, (_, tick) => (available[tick] ? 1 : 0));
   return { metadata: { gap_seconds: tickSeconds }, data };
@@ -111,9 +113,11 @@ const put = (region: Region, Key: string, Body: string | Buffer) =>
 
 /** The source, the declaration, and the record of a former run: a campaign knows how long the work is. */
 async function prepare(region: Region, campaign: Campaign): Promise<void> {
-  const { name, instanceType, zoneId, workSeconds, deadlineHours, startSeconds } = campaign;
+  const { name, instanceType, zones, workSeconds, deadlineHours, startSeconds } = campaign;
   const { securityGroupIds } = await defaultVpc(region.clients.ec2);
-  const vpc = { securityGroupIds, subnets: [{ id: await subnetIn(region, zoneId), zoneId }] };
+  const subnets: { id: string; zoneId: string }[] = [];
+  for (const { zoneId } of zones) subnets.push({ id: await subnetIn(region, zoneId), zoneId });
+  const vpc = { securityGroupIds, subnets };
   const declaration = {
     name,
     settle: { quietSeconds: 1 },
@@ -158,7 +162,7 @@ async function subnetIn({ clients: { ec2 } }: Region, zoneId: string): Promise<s
 }
 
 async function recordFormerRun(region: Region, campaign: Campaign, declaration: object): Promise<void> {
-  const { name, instanceType, zoneId, workSeconds } = campaign;
+  const { name, instanceType, zones, workSeconds } = campaign;
   const dynamo = new DynamoDBClient({
     endpoint: region.endpoints.aws,
     region: REGION,
@@ -186,7 +190,7 @@ async function recordFormerRun(region: Region, campaign: Campaign, declaration: 
     jobName: `${runId}-1`,
     status: 'done',
     placement: {
-      pool: { instanceType, zoneId, market: 'on-demand' },
+      pool: { instanceType, zoneId: zones[0]?.zoneId ?? '', market: 'on-demand' },
       topology: { nodes: 1, acceleratorsPerNode: 1 },
       onDemandHourlyUsd: 1,
       maximumRunSeconds: 2 * workSeconds,

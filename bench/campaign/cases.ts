@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { drawTrace } from '../../functions/core/policy/lattice.ts';
 import { fittedRegimes } from '../../functions/core/policy/regimes.ts';
 import { readTrace } from '../sim/traces.ts';
-import type { Campaign } from './campaign-case.ts';
+import type { CampaignCase } from './campaign-case.ts';
 
 export interface Job {
   readonly workHours: number;
@@ -12,22 +12,24 @@ export interface Job {
   readonly startSeconds: number;
 }
 
-/** What is played: a pool is chosen for it when it is known what else is played beside it. */
-export type CampaignCase = Omit<Campaign, 'instanceType' | 'zoneId'>;
-
 /** As the policy plans. */
 const DRAWN_TICK_SECONDS = 600;
 
 const caseOf = (
   name: string,
   { workHours, deadlineHours, startSeconds }: Job,
-  trace: Pick<CampaignCase, 'available' | 'tickSeconds'>,
+  trace: Pick<CampaignCase, 'traces' | 'tickSeconds'>,
 ): CampaignCase => ({ name, workSeconds: workHours * 3_600, deadlineHours, startSeconds, ...trace });
 
-export function drawnCase(seed: number, job: Job): CampaignCase {
+/** Zones are drawn apart, each from a seed of its own. */
+const SEEDS_APART = 1_000;
+
+export function drawnCase(seed: number, job: Job, zones = 1): CampaignCase {
   const ticks = Math.ceil((job.deadlineHours * 3_600) / DRAWN_TICK_SECONDS) + 1;
-  const available = drawTrace(fittedRegimes, DRAWN_TICK_SECONDS, { ticks, seed });
-  return caseOf(`seed-${seed}`, job, { available, tickSeconds: DRAWN_TICK_SECONDS });
+  const traces = Array.from({ length: zones }, (_, zone) =>
+    drawTrace(fittedRegimes, DRAWN_TICK_SECONDS, { ticks, seed: seed + zone * SEEDS_APART }),
+  );
+  return caseOf(`seed-${seed}`, job, { traces, tickSeconds: DRAWN_TICK_SECONDS });
 }
 
 /** One for every trace of the folder, from that hour of it on; those that are too short are left out. */
@@ -41,7 +43,7 @@ export function tracedCases(folder: string, fromHour: number, job: Job): readonl
       const ticks = Math.ceil((job.deadlineHours * 3_600) / tickSeconds) + 1;
       if (from + ticks > capacity.length) return [];
       const available = capacity.slice(from, from + ticks).map((count) => count >= 1);
-      return [caseOf(pipelineNameOf(file), job, { available, tickSeconds })];
+      return [caseOf(pipelineNameOf(file), job, { traces: [available], tickSeconds })];
     });
 }
 

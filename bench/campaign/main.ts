@@ -6,8 +6,17 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { readCommandLine, runCommand, UsageError } from '../../local/command-line.ts';
 import { type Played, playCampaigns } from './campaign.ts';
-import { POOLS, simulated } from './campaign-case.ts';
-import { type CampaignCase, drawnCase, tracedCases } from './cases.ts';
+import {
+  type CampaignCase,
+  campaignIn,
+  POOLS,
+  type Pools,
+  SEVERAL_ZONES,
+  simulated,
+} from './campaign-case.ts';
+import { drawnCase, tracedCases } from './cases.ts';
+
+const MOST_ZONES = SEVERAL_ZONES.zoneIds.length;
 
 const USAGE = `npm run campaign -- [OPTIONS]
 
@@ -20,6 +29,7 @@ Spot market, and a training script that counts, on one virtual clock. Prints wha
   --work HOURS        default 16        --deadline HOURS   default 24
   --start SECONDS     from the start of billing to the first step; default 300
   --beside N          so many at once in one region, 1 to ${POOLS.length}; default 1
+  --zones N           zones of several prices, each with a trace of its own, 1 to ${MOST_ZONES}; default 1
   --json FILE         every report and simulated run
   --verbose           what the local SageMaker and the market say
   --help
@@ -28,6 +38,7 @@ Spot market, and a training script that counts, on one virtual clock. Prints wha
 const above0 = z.coerce.number('give a number above 0').positive('give a number above 0');
 const notBelow0 = z.coerce.number('give a number').min(0, 'give a number, 0 or more');
 const SEEDS = 'give whole numbers, as in 1,2,3';
+const ZONES = `give a whole number from 1 to ${MOST_ZONES}`;
 const BESIDE = `give a whole number from 1 to ${POOLS.length}`;
 
 const words = {
@@ -39,6 +50,7 @@ const words = {
     deadline: { type: 'string', default: '24' },
     start: { type: 'string', default: '300' },
     beside: { type: 'string', default: '1' },
+    zones: { type: 'string', default: '1' },
     json: { type: 'string' },
     verbose: { type: 'boolean', default: false },
   },
@@ -53,6 +65,7 @@ const words = {
     deadline: above0,
     start: notBelow0,
     beside: z.coerce.number(BESIDE).int(BESIDE).min(1, BESIDE).max(POOLS.length, BESIDE),
+    zones: z.coerce.number(ZONES).int(ZONES).min(1, ZONES).max(MOST_ZONES, ZONES),
     json: z.string().optional(),
     verbose: z.boolean(),
   }),
@@ -61,13 +74,19 @@ const words = {
 type Options = z.output<typeof words.schema>;
 
 function casesOf(options: Options): readonly CampaignCase[] {
-  const { traces, from, seeds } = options;
+  const { traces, from, seeds, zones, beside } = options;
+  if (zones > 1 && traces !== undefined)
+    throw new UsageError([`--zones is ${zones} beside --traces, which are of one zone each: leave one out`]);
+  if (zones > 1 && beside > 1)
+    throw new UsageError([
+      `--zones is ${zones} beside --beside ${beside}: a region plays one such campaign at once`,
+    ]);
   const job = {
     workHours: options.work,
     deadlineHours: options.deadline,
     startSeconds: options.start,
   };
-  if (traces === undefined) return seeds.map((seed) => drawnCase(seed, job));
+  if (traces === undefined) return seeds.map((seed) => drawnCase(seed, job, zones));
   const found = tracedCases(traces, from, job);
   if (found.length > 0) return found;
   throw new UsageError([`--traces is "${traces}": no .json trace there is long enough, give another --from`]);
@@ -113,7 +132,9 @@ async function inFreshRegions(options: Options, cases: readonly CampaignCase[]):
       const stateDirectory = join(folder, `region-${from}`);
       // The link to the current snapshot is a relative one and must stay so.
       await cp(base, stateDirectory, { recursive: true, verbatimSymlinks: true });
-      const batch = cases.slice(from, from + options.beside).map((each, k) => ({ ...each, ...poolOf(k) }));
+      const batch = cases
+        .slice(from, from + options.beside)
+        .map((each, k) => campaignIn(each, poolsOf(options, k)));
       for (const one of await playCampaigns(batch, { stateDirectory, pythonPath, log, signal })) {
         played.push(one);
         process.stdout.write(`${lineOf(one)}\n`);
@@ -125,7 +146,7 @@ async function inFreshRegions(options: Options, cases: readonly CampaignCase[]):
   }
 }
 
-const poolOf = (k: number) => POOLS[k] ?? POOLS[0];
+const poolsOf = ({ zones }: Options, k: number): Pools => (zones > 1 ? undefined : POOLS[k]) ?? SEVERAL_ZONES;
 
 const HEADS = ['USD', 'simulated', 'ratio', 'hours', 'simulated', 'attempts', 'wall s'];
 

@@ -1,7 +1,8 @@
 /**
  * Campaigns of 24 hours through the real state machine, the real Lambdas and the emulator, with a training script that
  * counts, on one virtual clock: what they cost is what the simulator says of the same trace, to 5 %.
- * One by default; TIDEWHEEL_CAMPAIGNS=1,2,3 plays others (seeds of traces drawn from the fitted chain).
+ * One by default; TIDEWHEEL_CAMPAIGNS=1,2,3 plays others (seeds of traces drawn from the fitted chain), and
+ * TIDEWHEEL_CAMPAIGN_ZONES=3 lets each run in three zones of other prices.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -10,11 +11,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Played, playCampaigns } from '../../bench/campaign/campaign.ts';
-import { POOLS, simulated } from '../../bench/campaign/campaign-case.ts';
+import { campaignIn, POOLS, SEVERAL_ZONES, simulated } from '../../bench/campaign/campaign-case.ts';
 import { drawnCase } from '../../bench/campaign/cases.ts';
 import { PROJECT_FOLDER, PYTHON } from './region.ts';
 
 const seeds = (process.env['TIDEWHEEL_CAMPAIGNS'] ?? '1').split(',').map(Number);
+const ZONES = Number(process.env['TIDEWHEEL_CAMPAIGN_ZONES'] ?? 1);
 const JOB = { workHours: 16, deadlineHours: 24, startSeconds: 300 };
 const TOLERANCE = 0.05;
 
@@ -26,7 +28,10 @@ afterAll(async () => {
 
 describe.each(seeds)('the campaign of seed %i', (seed) => {
   let played: Played | undefined;
-  const campaign = { ...drawnCase(seed, JOB), ...POOLS[0] };
+  const campaign = campaignIn(
+    drawnCase(seed, JOB, ZONES),
+    (ZONES > 1 ? undefined : POOLS[0]) ?? SEVERAL_ZONES,
+  );
 
   beforeAll(async () => {
     const stateDirectory = await mkdtemp(join(tmpdir(), 'tidewheel-campaign-'));
@@ -67,13 +72,14 @@ describe.each(seeds)('the campaign of seed %i', (seed) => {
       ({ pool, trainingSeconds }) => pool.market === 'spot' && trainingSeconds > 0,
     );
     expect(spot.length).toBeGreaterThan(0);
-    for (const { attempt, trainingSeconds } of spot) {
+    for (const { attempt, trainingSeconds, pool } of spot) {
       const ended = report?.timeline.find(({ id }) => id === `ended-${attempt}`)?.at ?? '';
       const endMs = Date.parse(ended) - startedMs;
       // Billed seconds are rounded up, and the loss is seen at the tick that begins without capacity.
       const first = Math.floor((endMs - (trainingSeconds - 1) * 1_000) / tickMs);
       const last = Math.ceil(endMs / tickMs) - 1;
-      expect(campaign.available.slice(first, last + 1)).not.toContain(false);
+      const zone = campaign.zones.find(({ zoneId }) => zoneId === pool.zoneId);
+      expect(zone?.available.slice(first, last + 1)).not.toContain(false);
     }
   });
 });
