@@ -75,13 +75,12 @@ export function assessSpot(
   const transferUsd = candidate.transfer?.usd ?? 0;
   const doubtUsd = doubtOf(candidate, spells);
   const back = seesItBack(candidate, refused) ? options[0]?.onDemand : undefined;
+  const best = options.toSorted((a, b) => a.ask - b.ask)[0];
   return {
     candidate,
     outlook,
-    expectedCostUsd:
-      transferUsd +
-      doubtUsd +
-      (options.length > 0 ? Math.min(...options.map(({ ask }) => ask)) : unplannedUsd),
+    expectedCostUsd: transferUsd + doubtUsd + (best?.ask ?? unplannedUsd),
+    ...(best?.had !== undefined && { hadUsd: transferUsd + best.had }),
     doubtUsd,
     ...(back !== undefined && { afterOnDemandUsd: transferUsd + back }),
     expectedSeconds,
@@ -154,15 +153,15 @@ function plannedUsd(
   { plan, restartSeconds: planned }: Fallback,
   premiumUsd: number,
   { candidate, spells }: { readonly candidate: Candidate; readonly spells: Spells },
-): { readonly ask: number; readonly onDemand?: number } | undefined {
+): { readonly ask: number; readonly had?: number; readonly onDemand?: number } | undefined {
   if (plan === undefined) return undefined;
   const startsUsd = costUsd(
     gangUsd(candidate, candidate.hourlyUsd),
     spells.spells * (spells.restartSeconds - planned),
   );
   const moreUsd = premiumUsd + startsUsd;
-  const { ask, onDemand } = plan.expectedUsd(spells.outlook.belief);
-  return { ask: ask + moreUsd, onDemand: onDemand + moreUsd };
+  const { ask, had, onDemand } = plan.expectedUsd(spells.outlook.belief);
+  return { ask: ask + moreUsd, had: had + moreUsd, onDemand: onDemand + moreUsd };
 }
 
 /**

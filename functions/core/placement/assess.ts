@@ -14,6 +14,8 @@ export interface Assessed {
   readonly candidate: Candidate;
   readonly outlook: Outlook;
   readonly expectedCostUsd: number;
+  /** Of a Spot pool that is planned with: the same once its capacity has been given. */
+  readonly hadUsd?: number | undefined;
   /** The part of it that nobody bills: what asking for capacity in vain is taken to be worth. */
   readonly doubtUsd?: number | undefined;
   readonly expectedSeconds: number;
@@ -87,9 +89,40 @@ export function assess(candidates: readonly Candidate[], input: AssessInput): re
     ]),
   );
   const back = wayBack(spread([...onSpot.values()], input.nowMilliseconds), fallbacks);
-  return candidates.map(
-    (each) => onSpot.get(each) ?? assessOnDemand(each, input, { back, refused: refusals(each) }),
+  const together = new Map(
+    besideEachOther([...onSpot.values()], ({ candidate }) => open.has(candidate)).map((each) => [
+      each.candidate,
+      each,
+    ]),
   );
+  return candidates.map(
+    (each) => together.get(each) ?? assessOnDemand(each, input, { back, refused: refusals(each) }),
+  );
+}
+
+/** What is less likely there is not asked beside the others, but waited for. */
+const LEAST_ASKED = 0.25;
+
+/**
+ * Who asks one pool in vain has the others still, and has lost a few minutes: alone it would look as if all were gone with
+ * it. Only where scores tell the others apart: a run that sees none would ask them one after the other.
+ */
+function besideEachOther(
+  pools: readonly Assessed[],
+  isOpen: (pool: Assessed) => boolean,
+): readonly Assessed[] {
+  const [best, second] = pools.filter(isOpen).toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd);
+  const costOf = (each: Assessed): number => {
+    const { candidate, outlook, hadUsd, doubtUsd = 0, expectedCostUsd } = each;
+    const other = each === best ? second : best;
+    const isAlone = hadUsd === undefined || other === undefined || candidate.score === undefined;
+    if (isAlone || outlook.chanceUp < LEAST_ASKED) return expectedCostUsd;
+    // To get what is asked for is never worse than not to: else a better score would make it dearer.
+    const vainUsd = Math.max(hadUsd, other.expectedCostUsd);
+    const askedUsd = outlook.chanceUp * hadUsd + (1 - outlook.chanceUp) * vainUsd + doubtUsd;
+    return Math.min(expectedCostUsd, askedUsd);
+  };
+  return pools.map((each) => ({ ...each, expectedCostUsd: costOf(each) }));
 }
 
 function outlookIn(

@@ -37,6 +37,8 @@ export interface SpotPlan {
 export interface CourseUsd {
   /** Spot is asked for now, in a pool of which this is believed. */
   readonly ask: number;
+  /** The same once it has been given. */
+  readonly had: number;
   /** On-Demand now, and Spot again when it is seen to be back. */
   readonly onDemand: number;
 }
@@ -82,9 +84,10 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
       const { chance } = sight;
       const within = (ticks: number) => {
         const standing = { ticksLeft: ticks, slack: ticks * tickSeconds - workSeconds, runs, debt: 0 };
-        const known = offers(plan, standing, sight);
-        return (action: Action, overbilledUsd: number): number => {
-          const offer = known.find((each) => each.action === action);
+        const believed = offers(plan, standing, sight);
+        const given = chance > 0 ? offers(plan, standing, { ...sight, chance: 1 }) : believed;
+        return (action: Action, overbilledUsd: number, had = false): number => {
+          const offer = (had ? given : believed).find((each) => each.action === action);
           return Math.min(surelyUsd, offer === undefined ? surelyUsd : offer.expectedUsd - overbilledUsd);
         };
       };
@@ -95,6 +98,7 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
       // Where Spot is surely gone, to ask for it is to wait.
       return {
         ask: Math.max(leastUsd, chance > 0 ? of(SPOT, chance * overbilled(spotUsd)) : of(IDLE, 0)),
+        had: chance > 0 ? Math.max(leastUsd, of(SPOT, overbilled(spotUsd), true)) : surelyUsd,
         onDemand: of(ON_DEMAND, overbilled(onDemandUsd)),
       };
     },

@@ -68,3 +68,43 @@ describe('a dearer pool', () => {
     expect(costOf(DEAR, asked(undefined))).toBeLessThan(costOf(CHEAP, asked(undefined)) + ALL_THERE_USD);
   });
 });
+
+describe('a pool whose score says that it is there', () => {
+  it('is asked though its neighbours were just lost: asked in vain, the others are there still', () => {
+    const lostIn = (zoneId: string, [from, to]: readonly [number, number], number: number) =>
+      attempt(
+        number,
+        { instanceType: 'g6.xlarge', zoneId, market: 'spot' },
+        { kind: 'interrupted', startedAt: hoursLater(from), endedAt: hoursLater(to) },
+      );
+    const zoneId = 'use1-az4';
+    const input = asked(1, {
+      attempts: [lostIn(CHEAP, [0, 0.5], 1), lostIn(DEAR, [0.5, 1.5], 2), lostIn(CHEAP, [1.5, 2], 3)],
+      now: hoursLater(2),
+      compute: {
+        ...question().compute,
+        instanceTypes: ['g6.xlarge'],
+        nodes: 1,
+        vpc: {
+          securityGroupIds: ['sg-1'],
+          subnets: [CHEAP, DEAR, zoneId].map((zone, k) => ({ id: `subnet-${k}`, zoneId: zone })),
+        },
+      },
+      market: market({
+        scores: [
+          { zoneId: CHEAP, score: 1 },
+          { zoneId: DEAR, score: 1 },
+          { zoneId, score: 7 },
+        ],
+        spotPrices: [
+          spot('g6.xlarge', CHEAP, 0.3),
+          spot('g6.xlarge', DEAR, 0.39),
+          spot('g6.xlarge', zoneId, 0.4),
+        ],
+        onDemandPrices: [onDemand('g6.xlarge', 1.8)],
+      }),
+    });
+    const decision = choosePlacement({ ...input, limits: { ...input.limits, deadlineHours: 60 } });
+    expect(decision.kind === 'launch' && decision.placement.pool.zoneId).toBe(zoneId);
+  });
+});
