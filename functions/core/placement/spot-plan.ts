@@ -1,8 +1,8 @@
 /** What a campaign is expected to cost that starts on Spot now: the plan of functions/core/policy at today's numbers. */
 
 import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
-import { offers } from '../policy/decide.ts';
-import { makePlan } from '../policy/plan.ts';
+import { type Offer, offers, type Sight, type Standing } from '../policy/decide.ts';
+import { makePlan, type Plan } from '../policy/plan.ts';
 import { type Belief, type Matrix, multiply } from '../policy/regimes.ts';
 import { market, sightOf } from './sight.ts';
 import type { WorkEstimate } from './work.ts';
@@ -43,20 +43,22 @@ export interface CourseUsd {
   readonly onDemand: number;
 }
 
+/** The tick follows from the work alone: with more time left the plan must not become a coarser one. */
+function ticksOf(workSeconds: number, secondsLeft: number) {
+  const together = Math.max(1, Math.ceil((workSeconds * HORIZON_WORKS) / TICK_SECONDS / MAXIMUM_TICKS));
+  const tickSeconds = TICK_SECONDS * together;
+  const ticksLeft = Math.min(MAXIMUM_TICKS, secondsLeft / tickSeconds);
+  const whole = Math.floor(ticksLeft + 1e-9);
+  return { together, tickSeconds, ticksLeft, whole, part: Math.max(0, ticksLeft - whole) };
+}
+
 /** undefined when less than two ticks are left or On-Demand would be late already: nothing is left to plan. */
 export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotPlan | undefined {
   const { timeUsd = 0 } = prices;
   const [spotUsd, onDemandUsd] = [prices.spotUsd + timeUsd, prices.onDemandUsd + timeUsd];
   const { workSeconds, restartSeconds } = work;
-  // The tick follows from the work alone: with more time left the plan must not become a coarser one.
-  const together = Math.max(1, Math.ceil((workSeconds * HORIZON_WORKS) / TICK_SECONDS / MAXIMUM_TICKS));
-  const tickSeconds = TICK_SECONDS * together;
-  const seconds = Math.min(MAXIMUM_TICKS * tickSeconds, secondsLeft);
-  const ticksLeft = seconds / tickSeconds;
-  const whole = Math.floor(ticksLeft + 1e-9);
-  const part = Math.max(0, ticksLeft - whole);
-  const slack = seconds - workSeconds;
-  if (ticksLeft < 2 || slack < restartSeconds) return undefined;
+  const { together, tickSeconds, ticksLeft, whole, part } = ticksOf(workSeconds, secondsLeft);
+  if (ticksLeft < 2 || ticksLeft * tickSeconds - workSeconds < restartSeconds) return undefined;
   const plan = makePlan(
     { upStates: lattice.upStates, step: power(lattice.step, together) },
     {
@@ -82,28 +84,56 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
     expectedUsd(belief, runs = IDLE) {
       const sight = sightOf(belief);
       const { chance } = sight;
-      const within = (ticks: number) => {
+      const within = (ticks: number): CourseUsd => {
         const standing = { ticksLeft: ticks, slack: ticks * tickSeconds - workSeconds, runs, debt: 0 };
-        const believed = offers(plan, standing, sight);
-        const given = chance > 0 ? offers(plan, standing, { ...sight, chance: 1 }) : believed;
-        return (action: Action, overbilledUsd: number, had = false): number => {
-          const offer = (had ? given : believed).find((each) => each.action === action);
-          return Math.min(surelyUsd, offer === undefined ? surelyUsd : offer.expectedUsd - overbilledUsd);
+        const { had, waited, onDemand } = worthsOf(plan, standing, sight);
+        const given = had - overbilled(spotUsd);
+        return {
+          ask: Math.min(surelyUsd, mean(chance, given, waited)),
+          had: Math.min(surelyUsd, given),
+          onDemand: Math.min(surelyUsd, onDemand - overbilled(onDemandUsd)),
         };
       };
       // Between whole ticks linear, with the same work in both: with the same slack a job of minutes would be done in one.
-      const [fewer, more] = [within(whole), part > 1e-9 ? within(whole + 1) : undefined];
-      const of: typeof fewer = (...asked) =>
-        more === undefined ? fewer(...asked) : (1 - part) * fewer(...asked) + part * more(...asked);
-      // Where Spot is surely gone, to ask for it is to wait.
+      const fewer = within(whole);
+      const more = part > 1e-9 ? within(whole + 1) : fewer;
+      const between = (pick: (course: CourseUsd) => number): number =>
+        part > 1e-9 ? (1 - part) * pick(fewer) + part * pick(more) : pick(fewer);
       return {
-        ask: Math.max(leastUsd, chance > 0 ? of(SPOT, chance * overbilled(spotUsd)) : of(IDLE, 0)),
-        had: chance > 0 ? Math.max(leastUsd, of(SPOT, overbilled(spotUsd), true)) : surelyUsd,
-        onDemand: of(ON_DEMAND, overbilled(onDemandUsd)),
+        ask: Math.max(
+          leastUsd,
+          between(({ ask }) => ask),
+        ),
+        had: Math.max(
+          leastUsd,
+          between(({ had }) => had),
+        ),
+        onDemand: between(({ onDemand }) => onDemand),
       };
     },
   };
 }
+
+/** Spot had, asked for in vain, and On-Demand; infinite where it is not safe. */
+function worthsOf(plan: Plan, standing: Standing, sight: Sight) {
+  const { chance } = sight;
+  const at = (known: number): readonly Offer[] =>
+    Math.abs(chance - known) < 1 ? offers(plan, standing, { ...sight, chance: known }) : [];
+  const [there, gone] = [at(1), at(0)];
+  const idle = worth(gone, IDLE);
+  return {
+    had: worth(there, SPOT),
+    // Where a wait is not safe On-Demand begins; where Spot is surely gone, to ask for it is to wait.
+    waited: Number.isFinite(idle) || chance === 0 ? idle : worth(gone, ON_DEMAND),
+    onDemand: mean(chance, worth(there, ON_DEMAND), worth(gone, ON_DEMAND)),
+  };
+}
+
+const worth = (known: readonly Offer[], action: Action): number =>
+  known.find((each) => each.action === action)?.expectedUsd ?? Number.POSITIVE_INFINITY;
+
+const mean = (chance: number, there: number, gone: number): number =>
+  (chance > 0 ? chance * there : 0) + (chance < 1 ? (1 - chance) * gone : 0);
 
 function power(step: Matrix, exponent: number): Matrix {
   let result: Matrix | undefined;

@@ -8,11 +8,16 @@ import { type Offer, offers, type Sight, type Standing } from './decide.ts';
 import type { MarketModel } from './market-model.ts';
 import { makeTable, type Plan, planFrom } from './plan.ts';
 
-/** How far the small campaign looks, and the most slack that it may use up on the way. */
-const AHEAD_SECONDS = 12 * 3_600;
-const MOST_SLACK_SECONDS = 6 * 3_600;
-/** Prices are compared in steps of a 128th, so that few tables serve many zones. */
-const RATIO_STEPS = 128;
+/** What the small campaigns are planned with. */
+export interface ZonePlan {
+  /** How far they look, and the most slack that they may use up on the way. */
+  readonly aheadSeconds: number;
+  readonly mostSlackSeconds: number;
+  /** Prices are compared in steps of so small a part, so that few tables serve many zones. */
+  readonly ratioSteps: number;
+}
+
+const ZONE_PLAN: ZonePlan = { aheadSeconds: 12 * 3_600, mostSlackSeconds: 6 * 3_600, ratioSteps: 128 };
 /** At most so many tables are kept, the newest: at ticks of 195 s one takes 13 MB. */
 const MOST_TABLES = 32;
 /** A start there, one back, and one more must fit, and the time to ask in vain: nothing is weighed with less slack. */
@@ -59,22 +64,27 @@ interface Ratios {
 type PlanOf = (restartSeconds: number, ratios: Ratios) => Plan;
 
 /** Keeps the tables of the small campaigns that it was asked about. */
-export function zoneChoice(model: MarketModel): ZoneChoice {
+export function zoneChoice(model: MarketModel, zonePlan = ZONE_PLAN): ZoneChoice {
+  const { ratioSteps } = zonePlan;
   const plans = new Map<string, Plan>();
   const planOf: PlanOf = (restartSeconds, ratios) => {
-    const [spot, waiting] = [ratios.spot, ratios.waiting].map((each) => Math.round(each * RATIO_STEPS));
+    const [spot, waiting] = [ratios.spot, ratios.waiting].map((each) => Math.round(each * ratioSteps));
     const key = `${restartSeconds} ${spot} ${waiting}`;
-    const rounded = { spot: Math.max(1, spot ?? 0) / RATIO_STEPS, waiting: (waiting ?? 0) / RATIO_STEPS };
-    const plan = plans.get(key) ?? smallPlan(model, restartSeconds, rounded);
+    const rounded = { spot: Math.max(1, spot ?? 0) / ratioSteps, waiting: (waiting ?? 0) / ratioSteps };
+    const plan = plans.get(key) ?? smallPlan(model, zonePlan, { restartSeconds, ...rounded });
     const [oldest] = plans.keys();
     if (oldest !== undefined && plans.size >= MOST_TABLES && !plans.has(key)) plans.delete(oldest);
     plans.set(key, plan);
     return plan;
   };
-  return (question) => choose(model.tickSeconds, question, planOf);
+  return (question) => choose(question, { ...zonePlan, tickSeconds: model.tickSeconds, planOf });
 }
 
-function smallPlan(model: MarketModel, restartSeconds: number, { spot, waiting }: Ratios): Plan {
+function smallPlan(
+  model: MarketModel,
+  { aheadSeconds, mostSlackSeconds }: ZonePlan,
+  { restartSeconds, spot, waiting }: Ratios & { readonly restartSeconds: number },
+): Plan {
   const terms = {
     tickSeconds: model.tickSeconds,
     restartSeconds,
@@ -83,13 +93,19 @@ function smallPlan(model: MarketModel, restartSeconds: number, { spot, waiting }
     waitingUsd: waiting,
   };
   // A tick more for each of the two, which are counted in whole ticks.
-  const deadlineSeconds = AHEAD_SECONDS + MOST_SLACK_SECONDS + 2 * model.tickSeconds;
-  const horizon = { workSeconds: AHEAD_SECONDS, deadlineSeconds };
+  const deadlineSeconds = aheadSeconds + mostSlackSeconds + 2 * model.tickSeconds;
+  const horizon = { workSeconds: aheadSeconds, deadlineSeconds };
   return planFrom(makeTable(model.lattice, terms, [horizon], { cellsPerTick: 1 }), horizon);
 }
 
-function choose(tickSeconds: number, question: ZoneQuestion, planOf: PlanOf): CheaperZone | undefined {
-  const standing = standingIn(tickSeconds, question);
+interface Given extends Omit<ZonePlan, 'ratioSteps'> {
+  readonly tickSeconds: number;
+  readonly planOf: PlanOf;
+}
+
+function choose(question: ZoneQuestion, given: Given): CheaperZone | undefined {
+  const { planOf } = given;
+  const standing = standingIn(question, given);
   if (standing === undefined) return undefined;
   const atHandUsd = question.spotUsd[question.atHand] ?? 0;
   let best: CheaperZone | undefined;
@@ -137,16 +153,16 @@ interface SmallStanding extends Standing {
 
 /** Where the small campaign stands; undefined where there is no slack for one. */
 function standingIn(
-  tickSeconds: number,
   { restartSeconds, workLeft, slack, inUse, lasting, inVainSeconds = 0 }: ZoneQuestion,
+  { tickSeconds, aheadSeconds, mostSlackSeconds }: Given,
 ): SmallStanding | undefined {
   const kept = STARTS * restartSeconds + inVainSeconds;
   const free = slack - kept - tickSeconds;
   if (free < 0 || workLeft <= 0) return undefined;
   // What outages of all zones will take is not there to be waited away; the rest is spread over the work.
   const toWait = lasting > 0 ? Math.max(0, free - (workLeft * (1 - lasting)) / lasting) : 0;
-  const work = Math.min(workLeft, AHEAD_SECONDS);
-  const smallSlack = Math.min((toWait * work) / workLeft + kept, MOST_SLACK_SECONDS);
+  const work = Math.min(workLeft, aheadSeconds);
+  const smallSlack = Math.min((toWait * work) / workLeft + kept, mostSlackSeconds);
   // Both in whole ticks, as they are billed: by a part of one, what ends in this tick would seem done, and waiting free.
   const slackTicks = Math.ceil(smallSlack / tickSeconds - 1e-9);
   const ticksLeft = Math.max(2, Math.ceil(work / tickSeconds - 1e-9) + slackTicks);
