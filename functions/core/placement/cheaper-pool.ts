@@ -64,17 +64,13 @@ export function cheaperPool(
 ): CheaperPool | undefined {
   const { timeUsd, work, slackSeconds, marginSeconds } = situation;
   const usdOf = ({ candidate }: Assessed): number => unitUsd(candidate, candidate.hourlyUsd) + timeUsd;
-  const promise = (each: Assessed): number => (usdOf(atHand) - usdOf(each)) * each.outlook.chanceUp;
-  const cheaper = pools
-    .filter((each) => isComparable(each, atHand) && usdOf(each) < usdOf(atHand))
-    .toSorted((a, b) => promise(b) - promise(a))
-    .slice(0, MOST_COMPARED);
-  if (cheaper.length === 0 || work.workSeconds < LEAST_WORK_SECONDS) return undefined;
-  const compared = [atHand, ...cheaper];
   const mayAsk = (each: Assessed): boolean =>
     each.outlook.chanceUp >= LEAST_CHANCE &&
     restSeconds(each, situation) <= 0 &&
     !wasLostWithin(each, SCORE_LAG_SECONDS, situation.nowMilliseconds);
+  const cheaper = pools.filter((each) => isComparable(each, atHand) && usdOf(each) < usdOf(atHand));
+  if (cheaper.length === 0 || work.workSeconds < LEAST_WORK_SECONDS) return undefined;
+  const compared = [atHand, ...mostPromising(cheaper, { usdOf, mayAsk, atHandUsd: usdOf(atHand) })];
   const found = choose({
     restartSeconds: Math.ceil(work.restartSeconds / RESTART_STEP_SECONDS) * RESTART_STEP_SECONDS,
     spotUsd: compared.map(usdOf),
@@ -99,6 +95,34 @@ export function cheaperPool(
   const vainUsd = pool.doubtUsd ?? 0;
   const savedUsd = found.savedUsd - vainUsd - (found.action === SPOT ? 0 : stillUsd);
   return savedUsd > 0 ? { kind: found.action === SPOT ? 'ask' : 'wait', pool, savedUsd } : undefined;
+}
+
+/** Those that no other beats in price and chance at once, by what they could save. */
+function mostPromising(
+  cheaper: readonly Assessed[],
+  {
+    usdOf,
+    mayAsk,
+    atHandUsd,
+  }: {
+    readonly usdOf: (pool: Assessed) => number;
+    readonly mayAsk: (pool: Assessed) => boolean;
+    readonly atHandUsd: number;
+  },
+): readonly Assessed[] {
+  const promise = (each: Assessed): number => (atHandUsd - usdOf(each)) * each.outlook.chanceUp;
+  const best: Assessed[] = [];
+  for (const each of cheaper.toSorted((a, b) => promise(b) - promise(a))) {
+    const isBeaten = best.some(
+      (other) =>
+        usdOf(other) <= usdOf(each) &&
+        other.outlook.chanceUp >= each.outlook.chanceUp &&
+        (mayAsk(other) || !mayAsk(each)),
+    );
+    if (!isBeaten) best.push(each);
+    if (best.length === MOST_COMPARED) break;
+  }
+  return best;
 }
 
 /** What lies elsewhere would have to be brought: no price by the hour says what that costs. */
