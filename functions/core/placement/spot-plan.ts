@@ -76,7 +76,9 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
   // The plan bills whole ticks; of a job that ends within its first one the rest is not billed.
   const overbilled = (hourlyUsd: number): number =>
     (hourlyUsd * Math.max(0, tickSeconds - workSeconds - restartSeconds)) / 3_600;
-  // Of a job of a tick or less the plan's grid tells too little: waiting must not seem cheaper than the work itself.
+  // Of a job of a tick or less the plan's grid tells too little: waiting must not seem cheaper than the work itself, and
+  // what is asked in vain is taken on demand, for nobody waits ten minutes to save a part of a cent.
+  const isShort = workSeconds + restartSeconds <= tickSeconds;
   const leastUsd = (spotUsd * (workSeconds + restartSeconds)) / 3_600;
   return {
     surelyUsd,
@@ -89,7 +91,7 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
         const { had, waited, onDemand } = worthsOf(plan, standing, sight);
         const given = had - overbilled(spotUsd);
         return {
-          ask: Math.min(surelyUsd, mean(chance, given, waited)),
+          ask: Math.min(surelyUsd, mean(chance, given, isShort ? surelyUsd : waited)),
           had: Math.min(surelyUsd, given),
           onDemand: Math.min(surelyUsd, onDemand - overbilled(onDemandUsd)),
         };

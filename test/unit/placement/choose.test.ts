@@ -119,6 +119,28 @@ describe('with slack', () => {
     });
   });
 
+  it('takes On-Demand at once for seconds of work where Spot is gone: a wait would save a part of a cent', () => {
+    const gone = market({
+      scores: ZONES.map((zoneId) => ({ zoneId, score: 1 })),
+      spotPrices: ZONES.map((zoneId) => spot('g5.xlarge', zoneId, 0.35)),
+    });
+    const losses = ZONES.map((zoneId, k) =>
+      attempt(
+        k + 1,
+        { instanceType: 'g5.xlarge', zoneId, market: 'spot' },
+        {
+          kind: 'interrupted',
+          startedAt: hoursLater(0.2),
+          endedAt: hoursLater(0.3 + k / 100),
+        },
+      ),
+    );
+    const compute = { ...base.compute, instanceTypes: ['g5.xlarge'] };
+    const short = { compute, expectedSeconds: 40, market: gone, attempts: losses, now: hoursLater(0.95) };
+    expect(place(short).pool.market).toBe('on-demand');
+    expect(place({ ...short, expectedSeconds: 20 * 3_600 * 0.9 }).pool.market).toBe('spot');
+  });
+
   it('does not ask a pool that is probably gone for the last cent', () => {
     const scored = (score: number) =>
       market({
