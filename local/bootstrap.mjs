@@ -25,6 +25,7 @@ const COMMANDS = { start, test, check, format, setup: onlySetUp, run };
 /** The programs behind `npm run NAME`, and whether they need Python and PyTorch beside the npm packages. */
 const TOOLS = {
   'bench:packing': { script: 'bench/packing/compare.ts', python: true },
+  'bench:placement': { script: 'bench/placement/decided.ts', python: false },
   campaign: { script: 'bench/campaign/main.ts', python: true },
   dataset: { script: 'local/dataset.ts', python: false },
   explain: { script: 'local/explain.ts', python: false },

@@ -16,6 +16,7 @@ import { reliabilityOf } from './score-trust.ts';
 import { market, sightOf } from './sight.ts';
 import type { Situation } from './situation.ts';
 import { wasLostWithin } from './spread.ts';
+import type { WorkEstimate } from './work.ts';
 
 /** For Spot that is more likely gone than there nothing is given up. */
 export const LEAST_CHANCE = 0.5;
@@ -30,8 +31,10 @@ export const LOOK_SECONDS = market.tickSeconds;
  * half a percent less and runs stand still for a cent; at 0.3 they cost a percent more (docs/log.md).
  */
 const STANDING_STILL = 0.15;
-/** Of less work than a few ticks the small campaign tells too little. */
+/** Of less work than a few ticks the small campaign tells too little, and nobody stands still for a length that was made up. */
 const LEAST_WORK_SECONDS = 3 * market.tickSeconds;
+const isWorthPlanning = ({ basis, workSeconds }: WorkEstimate): boolean =>
+  basis !== 'assumed' && workSeconds >= LEAST_WORK_SECONDS;
 
 /** Each costs a table of milliseconds: those that promise most are compared. */
 const MOST_COMPARED = 2;
@@ -69,7 +72,7 @@ export function cheaperPool(
     restSeconds(each, situation) <= 0 &&
     !wasLostWithin(each, SCORE_LAG_SECONDS, situation.nowMilliseconds);
   const cheaper = pools.filter((each) => isComparable(each, atHand) && usdOf(each) < usdOf(atHand));
-  if (cheaper.length === 0 || work.workSeconds < LEAST_WORK_SECONDS) return undefined;
+  if (cheaper.length === 0 || !isWorthPlanning(work)) return undefined;
   const compared = [atHand, ...mostPromising(cheaper, { usdOf, mayAsk, atHandUsd: usdOf(atHand) })];
   const found = choose({
     restartSeconds: Math.ceil(work.restartSeconds / RESTART_STEP_SECONDS) * RESTART_STEP_SECONDS,

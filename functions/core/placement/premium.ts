@@ -15,8 +15,8 @@ export interface SpotPool {
   readonly outlook: Outlook;
 }
 
-/** How much later than it happens a run goes to a pool that is back: the looks at it, or where no score tells, the next loss. */
-const LOOK_SECONDS = 600;
+/** How much later than it is back a run goes to a pool: at the next look at scores, or where no score tells, after the next loss. */
+const LOOK_SECONDS = market.tickSeconds;
 const SPELL_SECONDS = market.lastingTicks(market.start) * market.tickSeconds;
 
 /**

@@ -130,7 +130,7 @@ function compare(
   const price = spotUsd[atHand] ?? 0;
   const ratio = (spotUsd[zone] ?? 0) / price;
   const plan = planOf(restartSeconds, { spot: ratio, waiting: waitingUsd / price });
-  // Who does not see that it is back pays the price at hand to the end, and a wait on top of it.
+  // Who does not see that it is back pays the price at hand for all the work.
   const unseenUsd = standing.workSeconds / 3_600 + (question.inUse ? 0 : restartSeconds / 3_600);
   const seen = ({ action, expectedUsd }: Offer): Offer =>
     action === SPOT

@@ -79,6 +79,13 @@ describe('beside a dearer pool that is there', () => {
     expect(pool(asked({ cheap: 1 }, { ...justGone, limits: hurried }))).toBe(DEAR);
   });
 
+  it('nothing is waited for while nobody knows how long the work is', () => {
+    const patient = { ...question().limits, deadlineHours: 100 };
+    const known = asked({ cheap: 1 }, { ...justGone, limits: patient });
+    expect(decide(known).kind).toBe('wait');
+    expect(decide({ ...known, expectedSeconds: undefined }).kind).toBe('launch');
+  });
+
   it('a cheaper one is taken as soon as its score says that it is back', () => {
     const decision = decide(asked({ cheap: 9 }, { ...justGone, now: hoursLater(9) }));
     expect(decision.kind === 'launch' && decision.placement.pool).toEqual(poolIn(CHEAP));

@@ -7,18 +7,20 @@ import { attempt, hoursLater, market, onDemand, question, spot, ZONES } from './
 const [CHEAP, DEAR] = ZONES;
 const HOURS = 40;
 
+const oneNodeIn = (zoneIds: readonly string[]): PlacementInput['compute'] => ({
+  ...question().compute,
+  instanceTypes: ['g6.xlarge'],
+  nodes: 1,
+  vpc: {
+    securityGroupIds: ['sg-1'],
+    subnets: zoneIds.map((zoneId, k) => ({ id: `subnet-${k}`, zoneId })),
+  },
+});
+
 /** One node of one type for 40 hours: cheap in one zone, twice as dear in the other. */
 const asked = (cheapScore: number | undefined, change: Partial<PlacementInput> = {}): PlacementInput =>
   question({
-    compute: {
-      ...question().compute,
-      instanceTypes: ['g6.xlarge'],
-      nodes: 1,
-      vpc: {
-        securityGroupIds: ['sg-1'],
-        subnets: [CHEAP, DEAR].map((zoneId, k) => ({ id: `subnet-${k}`, zoneId })),
-      },
-    },
+    compute: oneNodeIn([CHEAP, DEAR]),
     limits: { ...question().limits, deadlineHours: 80 },
     market: market({
       scores: [
@@ -81,15 +83,7 @@ describe('a pool whose score says that it is there', () => {
     const input = asked(1, {
       attempts: [lostIn(CHEAP, [0, 0.5], 1), lostIn(DEAR, [0.5, 1.5], 2), lostIn(CHEAP, [1.5, 2], 3)],
       now: hoursLater(2),
-      compute: {
-        ...question().compute,
-        instanceTypes: ['g6.xlarge'],
-        nodes: 1,
-        vpc: {
-          securityGroupIds: ['sg-1'],
-          subnets: [CHEAP, DEAR, zoneId].map((zone, k) => ({ id: `subnet-${k}`, zoneId: zone })),
-        },
-      },
+      compute: oneNodeIn([CHEAP, DEAR, zoneId]),
       market: market({
         scores: [
           { zoneId: CHEAP, score: 1 },

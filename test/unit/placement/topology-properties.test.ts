@@ -135,16 +135,13 @@ const DEAR_AND_FAST: Draw = {
 };
 /** Minutes of work, and a part of a tick beside whole ones until the deadline. */
 const SHORT: Draw = {
+  ...DEAR_AND_FAST,
   accelerators: 8,
   prices: [0.5, 0.5, 0.5, 0.5],
   share: 0.157,
   score: 6,
-  workHours: 0.2,
   nowHours: 8.83,
   stepSeconds: undefined,
-  resume: false,
-  transferUsd: 0,
-  closed: false,
 };
 function forAll(holds: (draw: Draw) => void): void {
   fc.assert(fc.property(draws, holds), { numRuns: RUNS, examples: [[DEAR_AND_FAST], [SHORT]] });

@@ -2,54 +2,22 @@
  * A world in which `place`, `whyStop` and `reviseAttempt` themselves decide a campaign, attempt by attempt: one type in one
  * or more zones whose capacity follows traces, and the simulator's rules of billing.
  */
-import type { Setting } from '../../../bench/sim/world.ts';
 import type { Launcher } from '../../../functions/core/launch/launcher.ts';
 import type { TrainingJobDescription } from '../../../functions/core/launch/port.ts';
 import { layout } from '../../../functions/core/layout.ts';
 import { place } from '../../../functions/core/placement/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/port.ts';
-import { questionKey } from '../../../functions/core/placement/score-plan.ts';
 import { whyStop } from '../../../functions/core/policy/running.ts';
-import type { Clock } from '../../../functions/core/ports.ts';
 import type { AttemptOutcome, AttemptRecord } from '../../../functions/core/records.ts';
 import { reviseAttempt } from '../../../functions/core/revise-attempt.ts';
-import { fakeClock } from '../../fakes/clock.ts';
-import { memoryExecutions } from '../../fakes/executions.ts';
-import { memoryNotifier } from '../../fakes/notifier.ts';
-import { type MemoryObjectStore, memoryObjectStore } from '../../fakes/object-store.ts';
-import { memoryRunStore } from '../../fakes/run-store.ts';
-import {
-  AT,
-  attemptOf,
-  declarationOf,
-  outcomeOf,
-  placementOf,
-  progressOf,
-  runOf,
-} from '../../suites/records.ts';
-
-export const HOUR = 3_600;
-export const TICK = 600;
-
-const RUN = 'camp-000002';
-const TYPE = 'p3.2xlarge';
-const TYPES = [TYPE];
-const ZONES = ['use1-az1', 'use1-az2', 'use1-az3', 'use1-az4'];
-const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
-
-/** What EC2 says of a zone in a tick, or nothing. */
-export type Scores = (tick: number) => number | undefined;
-
-export interface ZoneOfWorld {
-  /** Whether it has capacity, tick by tick. */
-  readonly trace: readonly boolean[];
-  readonly scores: Scores;
-}
-
-interface Named extends ZoneOfWorld {
-  readonly zoneId: string;
-  readonly spotUsd: number;
-}
+import { fakeClock } from '../../../test/fakes/clock.ts';
+import { memoryExecutions } from '../../../test/fakes/executions.ts';
+import { memoryNotifier } from '../../../test/fakes/notifier.ts';
+import { type MemoryObjectStore, memoryObjectStore } from '../../../test/fakes/object-store.ts';
+import { AT, attemptOf, outcomeOf, progressOf } from '../../../test/suites/records.ts';
+import type { Setting } from '../../sim/world.ts';
+import { marketOf, type PricedZone, sampleMarket, TICK, ZONE_IDS, type ZoneOfWorld } from './market.ts';
+import { HOUR, openCampaign, RUN } from './runs.ts';
 
 interface Job {
   readonly attempt: AttemptRecord;
@@ -62,8 +30,8 @@ interface Job {
 
 interface World {
   readonly setting: Setting;
-  readonly zones: readonly Named[];
-  readonly runs: Awaited<ReturnType<typeof open>>;
+  readonly zones: readonly PricedZone[];
+  readonly runs: Awaited<ReturnType<typeof openCampaign>>;
   readonly clock: ReturnType<typeof fakeClock>;
   readonly store: MemoryObjectStore;
   readonly market: MarketSource;
@@ -71,64 +39,6 @@ interface World {
   /** Seconds of work. */
   done: number;
   costUsd: number;
-}
-
-function marketOf(clock: Clock, zones: readonly Named[], onDemandUsd: number): MarketSource {
-  const tick = (): number => (clock.now().getTime() - Date.parse(AT)) / 1_000 / TICK;
-  return {
-    region: 'us-east-1',
-    scores: () =>
-      known(
-        zones.flatMap(({ zoneId, scores }) => {
-          const score = scores(tick());
-          return score === undefined ? [] : [{ zoneId, score }];
-        }),
-      ),
-    spotPrices: () =>
-      known(
-        zones.map(({ zoneId, spotUsd }) => ({
-          instanceType: TYPE,
-          zoneId,
-          hourlyUsd: spotUsd,
-          basis: 'asked' as const,
-        })),
-      ),
-    onDemandPrices: () =>
-      known([
-        {
-          instanceType: TYPE,
-          hourlyUsd: onDemandUsd,
-          basis: 'listed' as const,
-          note: '',
-          ec2HourlyUsd: onDemandUsd,
-        },
-      ]),
-    zones: () => known([]),
-  };
-}
-
-async function open({ workSeconds, deadlineSeconds }: Setting, zones: readonly Named[]) {
-  const runs = memoryRunStore();
-  const compute = {
-    instanceTypes: TYPES,
-    nodes: 1,
-    vpc: {
-      securityGroupIds: ['sg-1'],
-      subnets: zones.map(({ zoneId }, k) => ({ id: `subnet-${k + 1}`, zoneId })),
-    },
-  };
-  const limits = { deadlineHours: deadlineSeconds / HOUR, attempts: 500 };
-  const declaration = declarationOf('camp', { compute, limits });
-  // A former run tells how long the work is, as the simulator's policy knows it.
-  await runs.createRun(runOf('camp', 1, { status: 'succeeded', declaration }));
-  const outcome = outcomeOf('completed', { trainingSeconds: workSeconds, endedAt: '2026-10-01T00:00:00Z' });
-  const placement = placementOf({
-    pool: { instanceType: TYPE, zoneId: ZONES[0] ?? '', market: 'spot' },
-    topology: { nodes: 1, acceleratorsPerNode: 1 },
-  });
-  await runs.createAttempt(attemptOf('camp-000001', 1, { outcome, placement }));
-  await runs.createRun(runOf('camp', 2, { declaration, closedAt: AT }));
-  return runs;
 }
 
 const progressAt = ({ workSeconds }: Setting, seconds: number) =>
@@ -169,7 +79,7 @@ async function launch({ runs, clock, done, market, setting }: World): Promise<Jo
 }
 
 /** The zone of a Spot job; On-Demand is everywhere. */
-function spotZone({ zones }: World, { attempt }: Job): Named | undefined {
+function spotZone({ zones }: World, { attempt }: Job): PricedZone | undefined {
   const { market, zoneId } = attempt.placement.pool;
   return market === 'spot' ? zones.find((each) => each.zoneId === zoneId) : undefined;
 }
@@ -196,19 +106,7 @@ function work(world: World, job: Job): void {
 async function lookAt(world: World): Promise<void> {
   const { runs, clock, store, market, job, zones, setting } = world;
   const now = clock.now().toISOString();
-  const scores = await market.scores(TYPES, 1);
-  for (const { zoneId, spotUsd } of zones) {
-    const told =
-      scores.kind === 'known' ? scores.value.find((each) => each.zoneId === zoneId)?.score : undefined;
-    await runs.putSample({
-      family: 'p3',
-      zoneId,
-      at: now,
-      scores: told === undefined ? {} : { [questionKey(TYPES, 1)]: told },
-      spotUsd: { [TYPE]: spotUsd },
-      onDemandUsd: {},
-    });
-  }
+  await sampleMarket(world, zones);
   if (job?.startedAt === undefined || world.done <= job.doneBefore) return;
   const progress = {
     ...progressAt(setting, world.done),
@@ -248,14 +146,14 @@ export interface Lived {
 export async function campaign(setting: Setting, given: readonly ZoneOfWorld[]): Promise<Lived> {
   const zones = given.map((zone, k) => ({
     ...zone,
-    zoneId: ZONES[k] ?? '',
+    zoneId: ZONE_IDS[k] ?? '',
     spotUsd: setting.spotUsd[k] ?? 0,
   }));
   const clock = fakeClock(AT);
   const world: World = {
     setting,
     zones,
-    runs: await open(setting, zones),
+    runs: await openCampaign(setting, zones),
     clock,
     store: memoryObjectStore(clock),
     market: marketOf(clock, zones, setting.onDemandUsd),

@@ -1,0 +1,88 @@
+/** npm run bench:placement: campaigns decided by `place` and `revise` themselves, beside the simulator's policy. */
+import * as z from 'zod';
+import { readCommandLine, runCommand } from '../../local/command-line.ts';
+import {
+  type Decided,
+  decidedCampaigns,
+  MOST_ZONES,
+  SCORES,
+  type ScoresTold,
+  SETTING,
+  summaryOf,
+} from './decided/play.ts';
+
+const USAGE = `npm run bench:placement -- [OPTIONS]
+
+Plays campaigns of 24 hours, 16 of them work, on traces drawn from the fitted chain: every attempt is decided by \`place\`,
+\`whyStop\` and \`reviseAttempt\`, which know the market by asking and by placement scores. Prints what each costs over what
+the simulator's policy pays, which sees every tick. Nothing is started; a campaign takes a tenth of a second or so.
+
+  --prices LIST       Spot prices of one to ${MOST_ZONES} zones, USD an hour beside ${SETTING.onDemandUsd} on demand; default ${SETTING.spotUsd.join(',')}
+  --scores KINDS      of right, wrong (once in ten times), none; default right,wrong,none
+  --seeds LIST        default 1-20
+  --each              a line for every campaign, with its timeline: a letter for every ten minutes, the number of the
+                      Spot zone, D on demand, - while a job waits for capacity, . while nothing is asked for
+  --help
+`;
+
+const PRICES = `give one to ${MOST_ZONES} numbers above 0, as in 0.92,1.60`;
+const KINDS = `give some of ${Object.keys(SCORES).join(', ')}`;
+const SEEDS = 'give whole numbers or ranges of them, as in 1-20 or 3,7,9';
+const MOST_SEEDS = 10_000;
+
+/** "1-3,7" as 1, 2, 3, 7. */
+function listed(text: string): number[] {
+  return text.split(',').flatMap((part) => {
+    const [from = 0, to = from] = part.split('-').map(Number);
+    return Array.from({ length: Math.max(0, Math.min(MOST_SEEDS, to - from) + 1) }, (_, k) => from + k);
+  });
+}
+
+const isKind = (word: string): word is ScoresTold => Object.hasOwn(SCORES, word);
+
+const words = {
+  options: {
+    prices: { type: 'string', default: SETTING.spotUsd.join(',') },
+    scores: { type: 'string', default: 'right,wrong,none' },
+    seeds: { type: 'string', default: '1-20' },
+    each: { type: 'boolean', default: false },
+  },
+  schema: z.object({
+    prices: z
+      .string()
+      .transform((text) => text.split(',').map(Number))
+      .refine((prices) => prices.length <= MOST_ZONES && prices.every((usd) => usd > 0), PRICES),
+    scores: z
+      .string()
+      .transform((text) => text.split(','))
+      .refine((kinds): kinds is ScoresTold[] => kinds.every(isKind), KINDS),
+    seeds: z
+      .string()
+      .regex(/^\d{1,9}(-\d{1,9})?(,\d{1,9}(-\d{1,9})?)*$/, SEEDS)
+      .transform(listed)
+      .refine((seeds) => seeds.length > 0 && seeds.length <= MOST_SEEDS, SEEDS),
+    each: z.boolean(),
+  }),
+} as const;
+
+const lineOf = ({ seed, costUsd, simulatedUsd, ratio, starts, timeline }: Decided): string =>
+  `  seed ${String(seed).padEnd(5)} $${costUsd.toFixed(2)}, simulated $${simulatedUsd.toFixed(2)}, ratio ${ratio.toFixed(4)}, ${starts} starts  ${timeline}\n`;
+
+await runCommand(USAGE, async (args) => {
+  const { prices, scores, seeds, each } = readCommandLine(args, words).values;
+  let late = 0;
+  for (const told of scores) {
+    const rows = await decidedCampaigns(told, {
+      setting: { ...SETTING, spotUsd: prices },
+      seeds,
+      onEnd: (row) => each && process.stdout.write(lineOf(row)),
+    });
+    const { together, near, worst, ...rest } = summaryOf(rows);
+    late += rest.late;
+    process.stdout.write(
+      `Spot ${prices.join(', ')}, scores ${told}: ${together.toFixed(4)} of the simulator's cost together, ` +
+        `${near} of ${rows.length} within 5 %, worst ${worst.toFixed(3)}, ${rest.late} late\n`,
+    );
+  }
+  return late === 0 ? 0 : 1;
+});

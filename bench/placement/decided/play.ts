@@ -1,0 +1,101 @@
+/**
+ * Campaigns decided attempt by attempt beside what the simulator's policy pays for the same traces, which are drawn from
+ * the fitted chain, each zone's apart. The simulator sees every tick where Spot is there; `place` sees it by asking, or by
+ * placement scores.
+ */
+import { drawTrace } from '../../../functions/core/policy/lattice.ts';
+import { seeded } from '../../../functions/core/policy/random.ts';
+import { fittedRegimes } from '../../../functions/core/policy/regimes.ts';
+import { tidewheel } from '../../sim/tidewheel.ts';
+import { type Setting, simulate } from '../../sim/world.ts';
+import { type Scores, TICK, ZONE_IDS } from './market.ts';
+import { HOUR } from './runs.ts';
+import { campaign, type Lived } from './world.ts';
+
+/** 16 of 24 hours, five minutes a start; Spot and On-Demand in USD an hour. */
+export const SETTING: Setting = {
+  tickSeconds: TICK,
+  workSeconds: 16 * HOUR,
+  deadlineSeconds: 24 * HOUR,
+  restartSeconds: 300,
+  spotUsd: [0.9731],
+  onDemandUsd: 3.06,
+};
+
+export const MOST_ZONES = ZONE_IDS.length;
+
+const HIGH = 8;
+const LOW = 3;
+const SHARE_WRONG = 0.1;
+
+/** What scores tell: in every tick where Spot is, the other way round once in ten times, or nothing. */
+export const SCORES = {
+  right:
+    (trace: readonly boolean[]): Scores =>
+    (tick) =>
+      (trace[tick] ?? false) ? HIGH : LOW,
+  wrong(trace: readonly boolean[], seed: number): Scores {
+    const draw = seeded(seed);
+    const isWrong = trace.map(() => draw() < SHARE_WRONG);
+    return (tick) => ((trace[tick] ?? false) === (isWrong[tick] ?? false) ? LOW : HIGH);
+  },
+  none: (): Scores => () => undefined,
+} as const;
+
+export type ScoresTold = keyof typeof SCORES;
+
+export interface Decided extends Lived {
+  readonly seed: number;
+  /** Cost over the simulator's. */
+  readonly ratio: number;
+  readonly simulatedUsd: number;
+}
+
+/** As many campaigns as there are seeds, one after the other. @param onEnd is called with each as soon as it has ended */
+export async function decidedCampaigns(
+  told: ScoresTold,
+  {
+    setting = SETTING,
+    seeds,
+    onEnd,
+  }: {
+    readonly setting?: Setting;
+    readonly seeds: readonly number[];
+    readonly onEnd?: (row: Decided) => void;
+  },
+): Promise<readonly Decided[]> {
+  const policy = tidewheel();
+  const rows: Decided[] = [];
+  for (const seed of seeds) {
+    const zones = setting.spotUsd.map((_, zone) => {
+      const trace = drawTrace(fittedRegimes, TICK, { ticks: 160, seed: seed + 1_000 * zone });
+      return { trace, scores: SCORES[told](trace, seed) };
+    });
+    const traces = zones.map(({ trace }) => trace);
+    const { costUsd: simulatedUsd } = simulate(policy, setting, traces);
+    const lived = await campaign(setting, zones);
+    const row = { seed, ratio: lived.costUsd / simulatedUsd, simulatedUsd, ...lived };
+    rows.push(row);
+    onEnd?.(row);
+  }
+  return rows;
+}
+
+export interface Summary {
+  readonly late: number;
+  /** How many are within 5 % of the simulator. */
+  readonly near: number;
+  /** Cost of all over the simulator's cost of all. */
+  readonly together: number;
+  readonly worst: number;
+}
+
+export function summaryOf(rows: readonly Decided[], { deadlineSeconds }: Setting = SETTING): Summary {
+  const total = (pick: (row: Decided) => number) => rows.reduce((sum, row) => sum + pick(row), 0);
+  return {
+    late: rows.filter(({ finishSeconds }) => finishSeconds > deadlineSeconds).length,
+    near: rows.filter(({ ratio }) => Math.abs(ratio - 1) <= 0.05).length,
+    together: total(({ costUsd }) => costUsd) / total(({ simulatedUsd }) => simulatedUsd),
+    worst: Math.max(...rows.map(({ ratio }) => ratio)),
+  };
+}

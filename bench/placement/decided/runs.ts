@@ -1,0 +1,32 @@
+/** The run of a decided campaign, as the run store knows it before its first attempt. */
+import { memoryRunStore } from '../../../test/fakes/run-store.ts';
+import { AT, attemptOf, declarationOf, outcomeOf, placementOf, runOf } from '../../../test/suites/records.ts';
+import type { Setting } from '../../sim/world.ts';
+import { type PricedZone, TYPE, ZONE_IDS } from './market.ts';
+
+export const HOUR = 3_600;
+export const RUN = 'camp-000002';
+
+export async function openCampaign({ workSeconds, deadlineSeconds }: Setting, zones: readonly PricedZone[]) {
+  const runs = memoryRunStore();
+  const compute = {
+    instanceTypes: [TYPE],
+    nodes: 1,
+    vpc: {
+      securityGroupIds: ['sg-1'],
+      subnets: zones.map(({ zoneId }, k) => ({ id: `subnet-${k + 1}`, zoneId })),
+    },
+  };
+  const limits = { deadlineHours: deadlineSeconds / HOUR, attempts: 500 };
+  const declaration = declarationOf('camp', { compute, limits });
+  // A former run tells how long the work is, as the simulator's policy knows it.
+  await runs.createRun(runOf('camp', 1, { status: 'succeeded', declaration }));
+  const outcome = outcomeOf('completed', { trainingSeconds: workSeconds, endedAt: '2026-10-01T00:00:00Z' });
+  const placement = placementOf({
+    pool: { instanceType: TYPE, zoneId: ZONE_IDS[0] ?? '', market: 'spot' },
+    topology: { nodes: 1, acceleratorsPerNode: 1 },
+  });
+  await runs.createAttempt(attemptOf('camp-000001', 1, { outcome, placement }));
+  await runs.createRun(runOf('camp', 2, { declaration, closedAt: AT }));
+  return runs;
+}
