@@ -26,8 +26,8 @@ Why each attempt went where it went. To ask what would have been decided otherwi
   --launcher sagemaker|ec2|cheapest (cheapest: both are weighed)
   --data-gigabytes N   how much would move to a region that the pipeline did not name
 
-TIDEWHEEL_TABLE, AWS_REGION and credentials name the table: npm start prints those of the local region, a deployment
-its table as TableName.`;
+TIDEWHEEL_TABLE, AWS_REGION and credentials name the table. npm start prints those of the local region; of a deployment
+"npx osls info --verbose --stage STAGE --region REGION" prints the table as TableName.`;
 
 const ABOVE_0 = 'write a number above 0';
 const amount = z.coerce.number(ABOVE_0).positive(ABOVE_0).optional();
@@ -82,7 +82,7 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = readCommandLine(args, WORDS);
-  const unset = ['TIDEWHEEL_TABLE', 'AWS_REGION'].filter((name) => process.env[name] === undefined);
+  const unset = ['TIDEWHEEL_TABLE', 'AWS_REGION'].filter((name) => !process.env[name]);
   if (unset.length > 0) throw new UsageError(unset.map((name) => `${name} is not set: see below`));
   const runId = positionals[0] ?? '';
   const runs = dynamoRunStore(dynamo(), config.table());

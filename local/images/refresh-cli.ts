@@ -6,6 +6,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import * as z from 'zod';
 import {
   accountsOf,
   type ImageRow,
@@ -14,38 +15,50 @@ import {
   refresh,
   TRAINING_REPOSITORIES,
 } from '../../functions/core/launch/image-catalogue.ts';
+import { readCommandLine, runCommand, UsageError } from '../command-line.ts';
 
 const TABLE = join(import.meta.dirname, '../../functions/core/launch/image-table.json');
 
-const checkout = process.argv[2];
-if (checkout === undefined || !existsSync(join(checkout, 'docs/src/data'))) {
-  console.error(
-    'usage: npm run images:refresh -- FOLDER, a checkout of github.com/aws/deep-learning-containers',
-  );
-  process.exit(2);
+const USAGE = `npm run images:refresh -- FOLDER
+
+Renews the table of AWS's training images (functions/core/launch/image-table.json) from FOLDER, a checkout of
+github.com/aws/deep-learning-containers, and prints what changed.`;
+
+function main(args: readonly string[]): Promise<number> {
+  const { positionals } = readCommandLine(args, {
+    options: {},
+    schema: z.object({}),
+    positionals: ['FOLDER'],
+  });
+  const checkout = positionals[0] ?? '';
+  if (!existsSync(join(checkout, 'docs/src/data')))
+    throw new UsageError([
+      `${checkout} has no docs/src/data: name a checkout of github.com/aws/deep-learning-containers`,
+    ]);
+  renew(checkout);
+  return Promise.resolve(0);
 }
 
-const rows = TRAINING_REPOSITORIES.flatMap((repository): ImageRow[] => {
-  const folder = join(checkout, 'docs/src/data', repository);
-  if (!existsSync(folder)) return [];
-  const files = readdirSync(folder).filter((name) => name.endsWith('.yml'));
-  return files.flatMap((name) => imageRow(repository, readFileSync(join(folder, name), 'utf8')) ?? []);
-});
-const accounts = accountsOf(readFileSync(join(checkout, 'docs/reference/region_availability.md'), 'utf8'));
-if (rows.length === 0 || Object.keys(accounts).length === 0) {
-  console.error(
-    `${checkout} holds no images or no accounts where they used to be: the repository was rearranged, nothing was written`,
+function renew(checkout: string): void {
+  const rows = TRAINING_REPOSITORIES.flatMap((repository): ImageRow[] => {
+    const folder = join(checkout, 'docs/src/data', repository);
+    if (!existsSync(folder)) return [];
+    const files = readdirSync(folder).filter((name) => name.endsWith('.yml'));
+    return files.flatMap((name) => imageRow(repository, readFileSync(join(folder, name), 'utf8')) ?? []);
+  });
+  const accounts = accountsOf(readFileSync(join(checkout, 'docs/reference/region_availability.md'), 'utf8'));
+  if (rows.length === 0 || Object.keys(accounts).length === 0)
+    throw new Error(
+      `${checkout} holds no images or no accounts where they used to be: the repository was rearranged, nothing was written`,
+    );
+  const known = JSON.parse(readFileSync(TABLE, 'utf8')) as ImageTable;
+  const { table, changes } = refresh(known, { source: sourceOf(checkout), accounts, images: rows });
+  writeFileSync(TABLE, `${JSON.stringify(table, null, 2)}\n`);
+  for (const change of changes) console.log(change);
+  console.log(
+    `${rows.length} images and ${Object.keys(accounts).length} accounts read, ${changes.length} changes`,
   );
-  process.exit(1);
 }
-
-const known = JSON.parse(readFileSync(TABLE, 'utf8')) as ImageTable;
-const { table, changes } = refresh(known, { source: sourceOf(checkout), accounts, images: rows });
-writeFileSync(TABLE, `${JSON.stringify(table, null, 2)}\n`);
-for (const change of changes) console.log(change);
-console.log(
-  `${rows.length} images and ${Object.keys(accounts).length} accounts read, ${changes.length} changes`,
-);
 
 /** The commit, so that every row can be traced. */
 function sourceOf(folder: string): string {
@@ -57,3 +70,5 @@ function sourceOf(folder: string): string {
     return `aws/deep-learning-containers, read from a copy without history`;
   }
 }
+
+await runCommand(USAGE, main);

@@ -1,5 +1,5 @@
-/** Reads `demo`, `calm`, `seed:NUMBER` or `trace:FOLDER`, as the command lines take it. */
-import { readdirSync } from 'node:fs';
+/** Reads `demo`, `demo:NUMBER`, `calm`, `seed:NUMBER` or `trace:FOLDER`, as the command lines take it. */
+import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { MarketScript } from './scripts/script.ts';
 import { readTrace } from './scripts/trace.ts';
@@ -7,7 +7,7 @@ import type { Trace } from './scripts/trace-file.ts';
 import { REGIONS, zonesOf } from './world.ts';
 
 export const SCRIPT_HELP =
-  'demo (one interruption a run), calm, seed:NUMBER, or trace:FOLDER (a JSON file for each zone)';
+  'demo (one interruption a run; demo:NUMBER moves it), calm, seed:NUMBER, or trace:FOLDER (a JSON file for each zone)';
 
 /** @throws RangeError that says what to write instead */
 export function marketScriptOf(text: string, region: string = REGIONS[0]): MarketScript {
@@ -29,6 +29,8 @@ function read(text: string, region: string): MarketScript | undefined {
  * from other regions: files that name no zone of this one take its free zones in the order of their names.
  */
 function readTraces(folder: string, region: string): Readonly<Record<string, Trace>> {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new RangeError(`there is no folder ${folder}: name one with a .json file for each zone`);
   const files = readdirSync(folder)
     .filter((name) => name.endsWith('.json'))
     .sort();

@@ -13,6 +13,14 @@ const hyperparameter = z.union([
   z.boolean(),
 ]);
 
+const hyperparameterName = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_.-]{0,99}$/, 'start with a letter')
+  .refine(
+    (name) => !/^(sagemaker_|tidewheel_)/.test(name),
+    'sagemaker_ and tidewheel_ begin names of the service, choose another',
+  );
+
 export const trainingSchema = z.strictObject({
   strategy: z
     .enum(['single', 'ddp', 'ray', 'mpi', 'parameter-server', 'multi-worker-mirrored', 'data-service'])
@@ -52,12 +60,8 @@ export const trainingSchema = z.strictObject({
     .describe('A training image of your own.'),
   hyperparameters: refusingProto(
     z
-      .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,99}$/, 'start with a letter'), hyperparameter)
+      .record(hyperparameterName, hyperparameter)
       .refine((all) => Object.keys(all).length <= 80, 'at most 80 hyperparameters')
-      .refine(
-        (all) => Object.keys(all).every((key) => !key.startsWith('sagemaker_')),
-        'sagemaker_ is reserved',
-      )
       .default({}),
   ),
   inputMode: z

@@ -1,5 +1,6 @@
 /** A decision as text: the sentence, then the table. */
 import type { PlacementDecision, PoolAssessment } from '../records.ts';
+import { usd } from './table.ts';
 
 export function showDecision(decision: PlacementDecision): string {
   const { rows, at } = tableIn(decision);
@@ -55,7 +56,7 @@ function cellsOf(row: PoolAssessment, at: string | undefined): readonly string[]
     row.hourlyUsd.toFixed(3),
     hours(row.expectedWaitSeconds),
     hours(row.expectedUpSeconds),
-    `$${row.expectedCostUsd.toFixed(2)}`,
+    usd(row.expectedCostUsd),
     between
       ? `${hours(row.expectedSeconds)} (${hours(between[0])} to ${hours(between[1])})`
       : hours(row.expectedSeconds),

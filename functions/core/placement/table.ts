@@ -5,6 +5,7 @@ import type { Pool, PoolAssessment, Transfer } from '../records.ts';
 import type { Assessed } from './assess.ts';
 import { adviseHelpers } from './helpers.ts';
 import type { Pruned } from './pools.ts';
+import { restSeconds } from './refusals.ts';
 import type { Situation } from './situation.ts';
 import { isShaken } from './spread.ts';
 import { NINE_OF_TEN } from './throughput.ts';
@@ -92,8 +93,9 @@ function verdictOf(each: Assessed, { chosen, whyNot, situation }: Table): string
   if (each === chosen) return 'chosen';
   const forbidden = whyNot(each);
   if (forbidden !== undefined) return forbidden;
-  if (chosen === undefined) return each.refusals > 0 ? 'refused lately' : 'not used';
-  if (each.refusals > 0 && each.expectedCostUsd <= chosen.expectedCostUsd)
+  const rests = restSeconds(each, situation) > 0;
+  if (chosen === undefined) return rests ? 'refused lately' : 'not used';
+  if (rests && each.expectedCostUsd <= chosen.expectedCostUsd)
     return 'refused lately, left alone for a while';
   return besideChosen(each, chosen, situation);
 }
@@ -209,4 +211,5 @@ function spread({ workSeconds, candidate }: Assessed): string {
 
 const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;
 /** Cents, or two digits of what is less than one. */
-const usd = (amount: number): string => `$${amount < 0.01 ? amount.toPrecision(2) : amount.toFixed(2)}`;
+export const usd = (amount: number): string =>
+  `$${amount < 0.01 ? amount.toPrecision(2) : amount.toFixed(2)}`;

@@ -91,7 +91,7 @@ compute: { instanceTypes: [g5.xlarge], __proto__: 1 }
 name: Digits 2
 settle: { quietSeconds: 0, maximumWaitSeconds: soon, quiet: 5 }
 packing: { format: zip, accept: [png] }
-training: { strategy: dpp, frameworkVersion: latest, image: '', hyperparameters: { '1st': 1, ok: [1], token: "a\\nb" } }
+training: { strategy: dpp, frameworkVersion: latest, image: '', hyperparameters: { '1st': 1, ok: [1], tidewheel_spot: 1, token: "a\\nb" } }
 compute: { instanceTypes: [${Array.from({ length: 31 }, () => 'g5.xlarge').join(', ')}], nodes: 1.5 }
 limits: { attempts: 0.5, deadlineHours: }
 `;
@@ -107,6 +107,8 @@ limits: { attempts: 0.5, deadlineHours: }
       'training.frameworkVersion': 'is "latest", write a version such as 2.13',
       'training.image': 'is "", name an image, of at most 255 characters and without spaces',
       'training.hyperparameters.1st': 'is no name to give here: start with a letter',
+      'training.hyperparameters.tidewheel_spot':
+        'is no name to give here: sagemaker_ and tidewheel_ begin names of the service, choose another',
       'training.hyperparameters.ok': 'is a list, give a text, or give a number, or give true or false',
       'training.hyperparameters.token': 'a hyperparameter holds no newline',
       'compute.instanceTypes': 'has 31 entries, give at most 30',

@@ -208,13 +208,11 @@ describe('buildTrainingJob', () => {
   });
 
   it('reports every problem at once', () => {
-    const training = {
-      frameworkVersion: '1.2',
-      source: '../other/',
-      hyperparameters: { tidewheel_strategy: 'x', long: 'é'.repeat(500) },
-    };
+    const declared = declaration({ training: { frameworkVersion: '1.2', source: '../other/' } });
+    // Such a name is refused when it is declared; a run may have been closed before it was.
+    const hyperparameters = { tidewheel_strategy: 'x', long: 'é'.repeat(500) };
     const input = launch({
-      declaration: declaration({ training }),
+      declaration: { ...declared, training: { ...declared.training, hyperparameters } },
       placement: placement({ pool: { instanceType: 'c6a.xlarge', market: 'spot' }, maximumWaitSeconds: 60 }),
       roleArn: 'nobody',
       generations: [],

@@ -144,6 +144,13 @@ describe('the script option', () => {
     expect(values).toEqual({ 'use1-az1': 9, 'use1-az2': 2, 'use1-az4': 4 });
   });
 
+  it.each(['no-such-folder', 'use1-az2.json'])('refuses %s, which is no folder, by its name', (name) => {
+    const missing = path.join(folder, name);
+    expect(() => marketScriptOf(`trace:${missing}`)).toThrow(
+      `there is no folder ${missing}: name one with a .json file for each zone`,
+    );
+  });
+
   it('says what is wrong in a trace', () => {
     write('use1-az6.json', '{"metadata":{"gap_seconds":0},"data":["x"]}');
     expect(() => marketScriptOf(`trace:${folder}`)).toThrow(

@@ -108,6 +108,18 @@ describe('a stored decision', () => {
     );
   });
 
+  it('tells costs below a cent apart', () => {
+    if (decided.kind !== 'launch') throw new Error('nothing launched');
+    const costs = [0.0019, 0.0015];
+    const considered = decided.placement.considered.flatMap((row, k) => {
+      const expectedCostUsd = costs[k];
+      return expectedCostUsd === undefined ? [] : [{ ...row, expectedCostUsd }];
+    });
+    const text = showDecision({ kind: 'wait', seconds: 60, reason: 'all refused', considered });
+    expect(text).toMatch(/ \$0\.0019 /);
+    expect(text).toMatch(/ \$0\.0015 /);
+  });
+
   it('is shown with a line for each pool', () => {
     const text = showDecision(decided);
     expect(text.split('\n').filter((line) => line.includes('.xlarge use1-az'))).toHaveLength(12);
