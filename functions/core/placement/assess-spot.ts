@@ -5,7 +5,7 @@ import type { Assessed, AssessInput } from './assess.ts';
 import type { Outlook } from './beliefs.ts';
 import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
 import type { Candidate } from './pools.ts';
-import type { Refusals } from './refusals.ts';
+import { isLimited, type Refusals } from './refusals.ts';
 import { planSpot, type SpotPlan } from './spot-plan.ts';
 import { restartSecondsOn, type WorkEstimate } from './work.ts';
 
@@ -74,7 +74,7 @@ export function assessSpot(
   );
   const transferUsd = candidate.transfer?.usd ?? 0;
   const doubtUsd = doubtOf(candidate, spells);
-  const back = seesItBack(candidate, refused) ? options[0]?.onDemand : undefined;
+  const back = seesItBack(candidate, refused, input) ? options[0]?.onDemand : undefined;
   const best = options.toSorted((a, b) => a.ask - b.ask)[0];
   return {
     candidate,
@@ -142,8 +142,9 @@ function unplanned(
   };
 }
 
-const seesItBack = ({ closed, score }: Candidate, { quota }: Pick<Assessed, 'quota'>): boolean =>
-  closed === undefined && score !== undefined && !quota;
+/** A job on demand comes back only to a pool that may be used and whose score tells when it is there. */
+const seesItBack = ({ closed, score }: Candidate, refused: Refusals, moment: AssessInput): boolean =>
+  closed === undefined && score !== undefined && !isLimited(refused, moment);
 
 /**
  * By the plan, which is of the cheapest pool and of the fallback's own start: what this pool and its launcher cost more

@@ -4,8 +4,8 @@ import { type BeliefModel, type Outlook, outlookOf, type Sighting, trustOf } fro
 import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
 import type { PoolRecords } from './pool-records.ts';
 import { type Candidate, unitUsd } from './pools.ts';
-import { premiums } from './premium.ts';
-import { backoffSeconds, type Refusals, refusalsIn } from './refusals.ts';
+import { premiums, type SpotPool } from './premium.ts';
+import { isLimited, type Refusals, refusalsIn, restSeconds } from './refusals.ts';
 import type { ScoreTrust } from './score-trust.ts';
 import { spread } from './spread.ts';
 import { restartSecondsOn, type WorkEstimate } from './work.ts';
@@ -57,34 +57,29 @@ export interface AssessInput {
 
 export function assess(candidates: readonly Candidate[], input: AssessInput): readonly Assessed[] {
   const refusals = refusalsIn(input.sightings);
-  // What a limit of the account forbids is no Spot that a plan could come back to.
-  const spot = candidates.filter(
-    (each) => each.pool.market === 'spot' && each.closed === undefined && !refusals(each).quota,
+  const trust = trustOf(input.sightings);
+  const spot: readonly SpotPool[] = candidates
+    .filter(({ pool }) => pool.market === 'spot')
+    .map((candidate) => ({ candidate, outlook: outlookIn(candidate, trust, input) }));
+  // What nobody can launch in, or a limit of the account forbids, is no Spot that a plan could come back to.
+  const usable = spot.filter(
+    ({ candidate }) => candidate.closed === undefined && !isLimited(refusals(candidate), input),
   );
-  const cheapest = Math.min(...spot.map((each) => unitUsd(each, each.hourlyUsd)));
+  const open = new Set(usable.map(({ candidate }) => candidate));
+  const cheapest = Math.min(...usable.map(({ candidate }) => unitUsd(candidate, candidate.hourlyUsd)));
   const fallbacks = Number.isFinite(cheapest)
     ? input.fallbacks.map((each) => fallbackOf(each, cheapest, input))
     : [];
-  const trust = trustOf(input.sightings);
-  const looked = candidates
-    .filter(({ pool }) => pool.market === 'spot')
-    .map((candidate) => ({ candidate, outlook: outlookIn(candidate, trust, input) }));
-  const open = new Set(spot);
-  const more = premiums(
-    looked.filter(({ candidate }) => open.has(candidate)),
-    {
-      work: input.work,
-      billedSeconds: ({ candidate, outlook }) => billedSeconds(candidate, outlook, input.work),
-    },
-  );
+  const billed = ({ candidate, outlook }: SpotPool): number => billedSeconds(candidate, outlook, input.work);
+  const more = premiums(usable, { work: input.work, billedSeconds: billed });
   const onSpot = new Map(
-    looked.map(({ candidate, outlook }) => [
-      candidate,
-      assessSpot(candidate, input, {
-        outlook,
-        premiumUsd: more.get(candidate) ?? 0,
+    spot.map((pool) => [
+      pool.candidate,
+      assessSpot(pool.candidate, input, {
+        outlook: pool.outlook,
+        premiumUsd: more.get(pool.candidate) ?? premiumToTheEnd(pool, cheapest, billed(pool)),
         fallbacks,
-        refused: refusals(candidate),
+        refused: refusals(pool.candidate),
       }),
     ]),
   );
@@ -99,6 +94,12 @@ export function assess(candidates: readonly Candidate[], input: AssessInput): re
     (each) => together.get(each) ?? assessOnDemand(each, input, { back, refused: refusals(each) }),
   );
 }
+
+/** Of a pool that may not be used: nobody moves on from it, so its price counts for all that is billed. */
+const premiumToTheEnd = ({ candidate }: SpotPool, cheapestUnitUsd: number, billed: number): number => {
+  const moreAnHour = (unitUsd(candidate, candidate.hourlyUsd) - cheapestUnitUsd) / candidate.pace.factor;
+  return moreAnHour > 0 ? costUsd(moreAnHour, billed) : 0;
+};
 
 /** What is less likely there is not asked beside the others, but waited for. */
 const LEAST_ASKED = 0.25;
@@ -155,7 +156,7 @@ function wayBack(onSpot: readonly Assessed[], fallbacks: readonly Fallback[]): W
   return { share: Math.min(1, Math.max(0, share)), spotUsd };
 }
 
-/** On-Demand is taken to be there, unless it was refused lately: then as long again as it has been refusing. */
+/** On-Demand is taken to be there as soon as it may be asked again. */
 function assessOnDemand(
   candidate: Candidate,
   input: AssessInput,
@@ -163,7 +164,7 @@ function assessOnDemand(
 ): Assessed {
   const workSeconds = workOf(candidate, input.work);
   const billed = workSeconds + restartSecondsOn(candidate.pool, input.work);
-  const waitSeconds = refused.refusals === 0 ? 0 : backoffSeconds(refused);
+  const waitSeconds = Math.max(0, restSeconds(refused, input));
   const expectedSeconds = waitSeconds + billed + (candidate.transfer?.seconds ?? 0);
   const aloneUsd =
     costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) +
@@ -174,7 +175,7 @@ function assessOnDemand(
     candidate,
     outlook: {
       belief: [],
-      chanceUp: refused.refusals === 0 ? 1 : 0.5,
+      chanceUp: waitSeconds === 0 ? 1 : 0.5,
       waitSeconds,
       upSeconds: Number.POSITIVE_INFINITY,
     },

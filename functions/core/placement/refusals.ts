@@ -10,14 +10,20 @@ export const backoffSeconds = ({ refusals, quota }: Pick<Assessed, 'refusals' | 
     ? Math.min(LONGEST_QUOTA_REST_SECONDS, 900 * 2 ** (refusals - 1))
     : Math.min(900, 60 * 2 ** (refusals - 1));
 
-/** How long a pool that refused us should still be left alone. */
-export function restSeconds(
-  refused: Pick<Assessed, 'refusals' | 'quota' | 'lastRefusalMilliseconds'>,
-  { nowMilliseconds }: { readonly nowMilliseconds: number },
-): number {
+type Refused = Pick<Assessed, 'refusals' | 'quota' | 'lastRefusalMilliseconds'>;
+interface Moment {
+  readonly nowMilliseconds: number;
+}
+
+/** How long a pool that refused us should still be left alone; 0 or less: it may be asked. */
+export function restSeconds(refused: Refused, { nowMilliseconds }: Moment): number {
   if (refused.lastRefusalMilliseconds === undefined) return 0;
   return backoffSeconds(refused) - (nowMilliseconds - refused.lastRefusalMilliseconds) / 1_000;
 }
+
+/** Whether a limit of the account stands in the way now. Once its rest is over it may have been lifted, and is tried. */
+export const isLimited = (refused: Refused, moment: Moment): boolean =>
+  refused.quota && restSeconds(refused, moment) > 0;
 
 /** Of a limit that is in use by other jobs; one that is 0 is raised by people. */
 const LONGEST_QUOTA_REST_SECONDS = 4 * 3_600;
@@ -36,7 +42,7 @@ const zoneKeyOf = ({ zoneId, market }: Pick<Pool, 'zoneId' | 'market'>): string 
   `${zoneId ?? ''} ${market}`;
 
 /** @param sightings oldest first; they are sorted once, and hundreds of pools are asked about */
-export function refusalsIn(sightings: readonly Sighting[]): (candidate: Candidate) => Refusals {
+export function refusalsIn(sightings: readonly Sighting[]): (candidate: Pick<Candidate, 'pool'>) => Refusals {
   const byKey = Map.groupBy(sightings, keyOf);
   const lastInZone = new Map<string, Sighting>();
   for (const each of sightings) if (each.seen !== 'refused') lastInZone.set(zoneKeyOf(each), each);
@@ -59,7 +65,9 @@ function refusalsOf(
   let lastRefusalMilliseconds: number | undefined;
   let lastLossMilliseconds: number | undefined;
   for (const sighting of sightings) {
-    if (sighting.zoneId !== zoneId && sighting.quota !== true) continue;
+    // A limit holds in every zone, and capacity in any of them shows that it does so no longer.
+    const isOfLimit = sighting.quota === true || (quota && sighting.seen === 'up');
+    if (sighting.zoneId !== zoneId && !isOfLimit) continue;
     const refused = sighting.seen === 'refused';
     refusals = refused ? refusals + 1 : 0;
     quota = refused && sighting.quota === true;

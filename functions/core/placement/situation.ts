@@ -5,10 +5,10 @@ import { deadlineHoursOf, type Pipeline } from '../pipeline.ts';
 import type { AttemptRecord, Progress } from '../records.ts';
 import { recentSightings, type Sighting } from './beliefs.ts';
 import { sightingsOf } from './encounters.ts';
-import { restartOf, safeWorkOf } from './gang-cost.ts';
+import { fallbacksOf } from './fallbacks.ts';
 import { type MeasuredPace, measuredPaces, type PaceModel, paceModel, type Shape } from './pace.ts';
 import { type PoolRecords, recordsOf } from './pool-records.ts';
-import { type Candidate, type Pruned, poolsOf, type RegionView, unitUsd } from './pools.ts';
+import { type Candidate, type Pruned, poolsOf, type RegionView } from './pools.ts';
 import type { MarketView } from './port.ts';
 import type { Workload } from './throughput.ts';
 import { type GangTopology, topologiesOf } from './topologies.ts';
@@ -112,7 +112,7 @@ export function situationOf(input: PlacementInput): Situation {
     factsWith(input.hardware),
   );
   const { candidates, pruned } = poolsFor(input, model);
-  const seen = [...(input.sightings ?? []), ...sightingsOf(input.attempts)];
+  const seen = [...(input.sightings ?? []), ...ownSightings(input.attempts, nowMilliseconds)];
   const sightings = recentSightings(seen, nowMilliseconds);
   const marginSeconds = Math.min(MARGIN_SECONDS, campaignSeconds / 20);
   const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
@@ -129,18 +129,25 @@ export function situationOf(input: PlacementInput): Situation {
     sightings,
     records: recordsOf(seen, nowMilliseconds),
     spentUsd: spentUsd(input.attempts),
-    ...fallbacksOf(candidates, base),
+    ...fallbacksOf(candidates, sightings, base),
   };
 }
 
+/** AWS stamps when an attempt ended, by a clock that may be ahead of ours: what has ended is never yet to come. */
+const ownSightings = (attempts: readonly AttemptRecord[], nowMilliseconds: number): readonly Sighting[] =>
+  sightingsOf(attempts).map((each) => ({
+    ...each,
+    atMilliseconds: Math.min(each.atMilliseconds, nowMilliseconds),
+  }));
+
 /** The same moment with so many seconds of the reference's work more proven. */
 export function withWorkDone(situation: Situation, seconds: number): Situation {
-  const { candidates, input, marginSeconds, nowMilliseconds } = situation;
+  const { candidates, sightings, input, marginSeconds, nowMilliseconds } = situation;
   const workSeconds = Math.max(0, situation.work.workSeconds - seconds);
   const work = { ...situation.work, workSeconds };
   const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
   const base = { work, secondsLeft, marginSeconds };
-  return { ...situation, ...base, ...fallbacksOf(candidates, base) };
+  return { ...situation, ...base, ...fallbacksOf(candidates, sightings, base) };
 }
 
 /** Without any end in sight a plan looks so many times the work ahead. */
@@ -208,41 +215,3 @@ const poolsFor = (input: PlacementInput, model: PaceModel): ReturnType<typeof po
     workload: model.workload,
     hardware: factsWith(input.hardware),
   });
-
-interface Base {
-  readonly work: WorkEstimate;
-  readonly secondsLeft: number;
-  readonly marginSeconds: number;
-}
-
-/** So many plans are made at most: the cheapest, the fastest, and what lies between. */
-const MAXIMUM_FALLBACKS = 3;
-
-/**
- * A Spot attempt may bring nothing and cost a whole restart; then one of these must still end in time. Of two, the
- * dearer one counts only if it is faster.
- */
-function fallbacksOf(
-  candidates: readonly Candidate[],
-  base: Base,
-): Pick<Situation, 'fallbacks' | 'slackSeconds'> {
-  const slackOf = (each: Candidate): number =>
-    base.secondsLeft - safeWorkOf(each, base.work) - restartOf(each, base.work);
-  const open = candidates.filter(({ closed }) => closed === undefined);
-  const onDemand = open.filter(({ pool }) => pool.market === 'on-demand');
-  const counted = onDemand.length > 0 ? onDemand : open;
-  const slackSeconds =
-    counted.length > 0
-      ? Math.max(...counted.map(slackOf))
-      : base.secondsLeft - base.work.workSeconds - base.work.restartSeconds;
-  const unit = (each: Candidate): number => unitUsd(each, each.hourlyUsd);
-  const front: Candidate[] = [];
-  for (const each of onDemand.toSorted((a, b) => unit(a) - unit(b) || slackOf(b) - slackOf(a))) {
-    const before = front.at(-1);
-    const isFaster = before === undefined || slackOf(each) > slackOf(before) + 1;
-    if (isFaster && slackOf(each) >= base.work.restartSeconds + base.marginSeconds) front.push(each);
-  }
-  const last = front.at(-1) ?? onDemand.toSorted((a, b) => slackOf(b) - slackOf(a) || unit(a) - unit(b))[0];
-  const fallbacks = last === undefined ? [] : [...front.slice(0, -1).slice(0, MAXIMUM_FALLBACKS - 1), last];
-  return { slackSeconds, fallbacks };
-}

@@ -5,7 +5,7 @@ import type { Assessed } from './assess.ts';
 import { restartOf } from './gang-cost.ts';
 import { isOpen } from './hopeless.ts';
 import { isSpot, pick } from './pick.ts';
-import { restSeconds } from './refusals.ts';
+import { isLimited, restSeconds } from './refusals.ts';
 import type { Situation } from './situation.ts';
 
 /** Why nothing is launched now, although something could be, and for how long at most. */
@@ -46,7 +46,7 @@ function worthARest(
       ? 'the On-Demand pool that would end in time has refused lately'
       : undefined;
   // Nobody knows when a limit of the account is lifted: that is not waited for while something else can be had.
-  const lifted = assessed.filter((each) => !each.quota || restSeconds(each, situation) <= 0);
+  const lifted = assessed.filter((each) => !isLimited(each, situation));
   const best = pick(lifted, situation);
   return best !== undefined && isSpot(best)
     ? 'Spot has refused lately and is expected to cost less than On-Demand now'
