@@ -3,6 +3,9 @@ import type { Assessed } from './assess.ts';
 import { restartOf } from './gang-cost.ts';
 import type { Situation } from './situation.ts';
 
+/** Whether anything can be launched there at all. */
+export const isOpen = ({ candidate }: Assessed): boolean => candidate.closed === undefined;
+
 /** Whether putting off On-Demand once more is safe: a Spot attempt may bring nothing and cost a whole restart. */
 export const spotIsSafe = (situation: Situation): boolean => untilUnsafe(situation) >= 0;
 

@@ -6,7 +6,8 @@ import type { Placement, PlacementDecision, PoolAssessment } from '../records.ts
 import { spotIsSafe, spotUntil, whyNot } from './allowed.ts';
 import { amongSpot } from './among-spot.ts';
 import type { Assessed } from './assess.ts';
-import { gangHourlyUsd, hopelessReason } from './hopeless.ts';
+import { gangUsd } from './gang-cost.ts';
+import { hopelessReason } from './hopeless.ts';
 import { meanwhile, pick } from './pick.ts';
 import type { Candidate } from './pools.ts';
 import { restSeconds } from './refusals.ts';
@@ -76,6 +77,6 @@ function longestRun(candidate: Candidate, { input, spentUsd }: Situation): numbe
   const { budgetUsd, maximumRunSeconds } = input.limits;
   if (budgetUsd === undefined) return maximumRunSeconds;
   const left = budgetUsd - spentUsd - (candidate.transfer?.usd ?? 0);
-  const affordable = Math.floor((left / gangHourlyUsd(candidate)) * 3_600);
+  const affordable = Math.floor((left / gangUsd(candidate, candidate.hourlyUsd)) * 3_600);
   return Math.max(1, Math.min(maximumRunSeconds, affordable));
 }

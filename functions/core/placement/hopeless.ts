@@ -1,8 +1,10 @@
 /** Why a run is given up: its attempts, its time or its money cannot last, or nothing is there that may be used. */
 import { deadlineHoursOf } from '../pipeline.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../policy/running.ts';
+import { isOpen, whyNot } from './allowed.ts';
 import type { Assessed } from './assess.ts';
-import type { Candidate } from './pools.ts';
+import { gangUsd } from './gang-cost.ts';
+import { fastestOnDemand } from './pick.ts';
 import type { Situation } from './situation.ts';
 
 /** An estimate must be off by more than this before a run is given up for its deadline. */
@@ -14,12 +16,14 @@ export function hopelessReason(situation: Situation, assessed: readonly Assessed
   if (input.attempts.length >= limits.attempts) {
     return `all ${limits.attempts} attempts of limits.attempts were used`;
   }
-  if (secondsLeft <= 0) return `the deadline of ${deadlineHoursOf(limits) ?? 0} h has passed`;
+  const deadlineHours = deadlineHoursOf(limits);
+  if (secondsLeft <= 0) return `the deadline of ${deadlineHours ?? 0} h has passed`;
   // What former runs took is no proof: the declaration may have changed since.
   const least = Math.min(...assessed.filter(isOpen).map(({ workSeconds }) => workSeconds));
-  if (work.basis === 'measured' && Number.isFinite(least) && least > secondsLeft * ESTIMATE_TOLERANCE) {
+  const isLate =
+    deadlineHours !== undefined && Number.isFinite(least) && least > secondsLeft * ESTIMATE_TOLERANCE;
+  if (isLate && work.basis === 'measured')
     return `the deadline cannot be met: ${hours(least)} of work are left and ${hours(secondsLeft)} of time`;
-  }
   if (assessed.every(({ candidate }) => candidate.closed !== undefined))
     return 'no pool can be weighed: see the table for the reason of each';
   return overBudget(situation, assessed);
@@ -32,18 +36,17 @@ const LEAST_ATTEMPT_SECONDS = NEXT_LOOK_SECONDS + SAVE_SECONDS;
 const unbilledUsd = ({ expectedSeconds, doubtUsd = 0 }: Assessed, timeUsd: number): number =>
   (timeUsd * expectedSeconds) / 3_600 + doubtUsd;
 
-function overBudget(
-  { input, work, spentUsd, timeUsd }: Situation,
-  assessed: readonly Assessed[],
-): string | undefined {
+function overBudget(situation: Situation, assessed: readonly Assessed[]): string | undefined {
+  const { input, work, spentUsd, timeUsd } = situation;
   const budget = input.limits.budgetUsd;
   if (budget === undefined) return undefined;
-  const cheapest = assessed
-    .filter(isOpen)
-    .reduce((least, each) => (each.expectedCostUsd < least.expectedCostUsd ? each : least));
+  const cheapest = cheapestUsable(assessed, situation);
+  if (cheapest === undefined) return undefined;
   const left = budget - spentUsd;
   const restart =
-    (gangHourlyUsd(cheapest.candidate) * Math.max(work.restartSeconds, LEAST_ATTEMPT_SECONDS)) / 3_600;
+    (gangUsd(cheapest.candidate, cheapest.candidate.hourlyUsd) *
+      Math.max(work.restartSeconds, LEAST_ATTEMPT_SECONDS)) /
+    3_600;
   // An assumed length of the work is no reason to give up; not even reaching the first new progress is.
   const needed =
     work.basis === 'assumed'
@@ -53,10 +56,17 @@ function overBudget(
   return `the budget of ${usd(budget)} does not last: ${usd(spentUsd)} spent, at least ${usd(needed)} still needed`;
 }
 
-export const isOpen = ({ candidate }: Assessed): boolean => candidate.closed === undefined;
-
-export const gangHourlyUsd = ({ hourlyUsd, topology, helpersHourlyUsd }: Candidate): number =>
-  hourlyUsd * topology.nodes + helpersHourlyUsd;
+/** A cheap Spot pool is no help when no slack is left for it. Where nothing ends in time, the fastest On-Demand is what starts. */
+function cheapestUsable(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
+  const byCost = (pools: readonly Assessed[]): Assessed | undefined =>
+    pools.toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd)[0];
+  const open = assessed.filter(isOpen);
+  return (
+    byCost(open.filter((each) => whyNot(each, situation) === undefined)) ??
+    fastestOnDemand(open) ??
+    byCost(open)
+  );
+}
 
 const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;
 const usd = (amount: number): string => `$${amount.toFixed(2)}`;

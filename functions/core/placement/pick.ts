@@ -1,7 +1,6 @@
 /** The pool that is expected to cost least, of those that may be used. */
-import { whyNot } from './allowed.ts';
+import { isOpen, whyNot } from './allowed.ts';
 import type { Assessed } from './assess.ts';
-import { isOpen } from './hopeless.ts';
 import { restSeconds } from './refusals.ts';
 import type { Situation } from './situation.ts';
 import { spread } from './spread.ts';
@@ -26,7 +25,7 @@ export function spotToAsk(assessed: readonly Assessed[], situation: Situation): 
 export const isSpot = ({ candidate }: Assessed): boolean => candidate.pool.market === 'spot';
 
 /** Where nothing ends in time for sure, what may be the least late. */
-const fastestOnDemand = (assessed: readonly Assessed[]): Assessed | undefined =>
+export const fastestOnDemand = (assessed: readonly Assessed[]): Assessed | undefined =>
   assessed
     .filter((each) => isOpen(each) && each.candidate.pool.market === 'on-demand')
     .toSorted((a, b) => a.safeWorkSeconds - b.safeWorkSeconds || byCostThenTime(a, b))[0];

@@ -1,9 +1,8 @@
 /** When nothing is launched now, and for how long. */
 import type { PlacementDecision, PoolAssessment } from '../records.ts';
-import { endsInTime, untilUnsafe, whyNot } from './allowed.ts';
+import { endsInTime, isOpen, untilUnsafe, whyNot } from './allowed.ts';
 import type { Assessed } from './assess.ts';
 import { restartOf } from './gang-cost.ts';
-import { isOpen } from './hopeless.ts';
 import { isSpot, pick } from './pick.ts';
 import { isLimited, restSeconds } from './refusals.ts';
 import type { Situation } from './situation.ts';

@@ -240,6 +240,19 @@ describe('limits', () => {
     expect(decision).toMatchObject({ kind: 'giveUp', reason: expect.stringContaining('$2.00') });
   });
 
+  it('gives up when only Spot would be in the budget and no slack is left for it', () => {
+    // Two nodes on demand for 6 h and a start are $13.68 at least; on Spot they were $6.
+    const limits = { ...base.limits, budgetUsd: 11 };
+    for (const hours of [17.7, 17.85, 17.92, 18.5])
+      expect(
+        choosePlacement(question({ now: hoursLater(hours), limits, market: market({ scores: [] }) })),
+      ).toMatchObject({
+        kind: 'giveUp',
+        reason: expect.stringContaining('the budget of $11.00 does not last'),
+      });
+    expect(place({ now: hoursLater(10), limits, market: market({ scores: [] }) }).pool.market).toBe('spot');
+  });
+
   it('lets SageMaker itself end an attempt that would pass the budget', () => {
     const chosen = place({ limits: { ...base.limits, budgetUsd: 20 } });
     const hourly = chosen.considered[0]?.hourlyUsd ?? 0;

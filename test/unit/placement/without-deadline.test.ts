@@ -4,7 +4,7 @@ import { deadlineHoursOf, limitsSchema } from '../../../functions/core/pipeline.
 import { choosePlacement } from '../../../functions/core/placement/choose.ts';
 import { deadlineAt } from '../../../functions/core/report.ts';
 import { declarationOf, runOf } from '../../suites/records.ts';
-import { attempt, CLOSED_AT, hoursLater, market, progress, question, ZONES } from './fixtures.ts';
+import { attempt, CLOSED_AT, hoursLater, market, onDemand, progress, question, ZONES } from './fixtures.ts';
 
 const scores = (score: number) => market({ scores: ZONES.map((zoneId) => ({ zoneId, score })) });
 const limits = (given: object) => limitsSchema.parse({ maximumRunSeconds: 86_400, ...given });
@@ -56,6 +56,25 @@ describe('patience', () => {
 
   it('never gives a run up for its age', () => {
     expect(decide({ patienceHours: 1 }, 500).pool.market).toBe('on-demand');
+  });
+
+  it('gives no run up either whose fast topology can no longer be had', () => {
+    const fast = { instanceType: 'p3.8xlarge', zoneId: 'use1-az1', market: 'on-demand' as const };
+    const saved = { ...progress(20, 7_200), usage: { cpuPercent: 20, gpuPercent: 95 } };
+    const trained = attempt(1, fast, {
+      kind: 'interrupted',
+      trainingSeconds: 7_200,
+      startedAt: hoursLater(0),
+      endedAt: hoursLater(2),
+    });
+    const topology = { nodes: 1, acceleratorsPerNode: 4 };
+    const more = {
+      attempts: [{ ...trained, placement: { ...trained.placement, topology }, progressAfter: saved }],
+      progress: saved,
+      compute: { ...question().compute, nodes: 1, instanceTypes: ['p3.8xlarge', 'g4dn.xlarge'] },
+      market: market({ spotPrices: [], onDemandPrices: [onDemand('g4dn.xlarge', 0.7)] }),
+    };
+    expect(decide({ patienceHours: 1 }, 9, 6, more).pool).toMatchObject({ instanceType: 'g4dn.xlarge' });
   });
 });
 
