@@ -3,8 +3,10 @@ import type { AttemptRecord, RunRecord } from '../records.ts';
 import type { RunStore } from '../run-store.ts';
 import { type MeasuredPace, measuredPaces, type Shape } from './pace.ts';
 
-/** So many former runs are looked at; the longest of them counts, because a deadline is to be kept. */
+/** So many that succeeded count: the longest of them, because a deadline is to be kept. */
 const FORMER_RUNS = 5;
+/** They are looked for among so many: a schedule may have started dozens since that found no new data. */
+const LOOKED_THROUGH = 100;
 
 export interface FormerRun {
   /** Training seconds of a whole run. */
@@ -25,9 +27,9 @@ export async function formerRunOf(
   runs: Pick<RunStore, 'listRuns' | 'listAttempts'>,
   run: Pick<RunRecord, 'runId' | 'pipeline' | 'declaration'>,
 ): Promise<FormerRun | undefined> {
-  const former = (await runs.listRuns(run.pipeline, FORMER_RUNS + 1)).filter(
-    (each) => each.runId !== run.runId && each.status === 'succeeded' && isAlike(each, run),
-  );
+  const former = (await runs.listRuns(run.pipeline, LOOKED_THROUGH))
+    .filter((each) => each.runId !== run.runId && each.status === 'succeeded' && isAlike(each, run))
+    .slice(0, FORMER_RUNS);
   const known = await Promise.all(former.map(async ({ runId }) => tookOf(await runs.listAttempts(runId))));
   return known
     .flatMap((each) => (each === undefined ? [] : [each]))

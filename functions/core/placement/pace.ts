@@ -89,13 +89,13 @@ export function paceModel(
   helpers: readonly HelperGroup[] = [],
   hardware: FactsOf = instanceFacts,
 ): PaceModel {
-  if (reference === undefined || hardware(reference.instanceType) === undefined)
+  // Helpers count as well: those that placement once added may be of types that nothing is known of any more.
+  const isKnown = (shape: Shape): boolean =>
+    [shape, ...(shape.helpers ?? [])].every(({ instanceType }) => hardware(instanceType) !== undefined);
+  if (reference === undefined || !isKnown(reference))
     return { paceOf: () => ({ ...REFERENCE_PACE, basis: 'unknown' }) };
-  const known = measured.filter(({ instanceType }) => hardware(instanceType) !== undefined);
-  const helping: Helping = {
-    hardware,
-    helpers: helpers.filter(({ instanceType }) => hardware(instanceType) !== undefined),
-  };
+  const known = measured.filter(isKnown);
+  const helping: Helping = { hardware, helpers: helpers.filter(isKnown) };
   const sources = (known.length > 0 ? pooled(known) : [priorOf(reference)]).map((each) =>
     sourceOf(each, helping),
   );

@@ -272,5 +272,9 @@ describe('what other runs met', () => {
       });
     expect(await formerRunOf(runs, next(2))).toMatchObject({ seconds: 1_000, on: { nodes: 2 } });
     expect(await formerRunOf(runs, next(8))).toBeUndefined();
+    // A schedule that found no new data hides none of them.
+    for (let batch = 4; batch < 12; batch += 1)
+      await runs.createRun(runOf('digits', batch, { status: 'empty' }));
+    expect(await formerRunOf(runs, next(2))).toMatchObject({ seconds: 1_000 });
   });
 });

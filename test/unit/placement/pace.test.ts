@@ -144,6 +144,15 @@ it('takes a type that the catalog does not know for one of the same pace, and sa
   });
 });
 
+it('leaves out what was measured beside helpers of a type that the catalog does not know', () => {
+  const helped = { ...onT4, stepSeconds: 0.2, helpers: [{ instanceType: 'x9.large', nodes: 2 }] };
+  const [without, withThem] = [[onT4], [onT4, helped]].map((measured) =>
+    paceModel(gang('g4dn.xlarge', 1), measured).paceOf(gang('g5.xlarge', 1)),
+  );
+  expect(withThem).toEqual(without);
+  expect(paceModel(helped, [helped]).paceOf(gang('g5.xlarge', 1))).toMatchObject({ basis: 'unknown' });
+});
+
 it('has a pace for every type and gang, however little the hosts were seen to do', () => {
   const use = fc.option(fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true })), {
     nil: undefined,
