@@ -51,36 +51,72 @@ export function lookUp({ values, width }: Layer, row: number, position: number):
   return low + (high - low) * Math.min(1, Math.max(0, position) - cell);
 }
 
-/**
- * out[s] += share x row, row after row, as far as they go. Four rows at once, added in the same order as one by one: `out`
- * is read and written a quarter as often, and a plan takes a third less time.
- */
-export function addRows(out: Float64Array, layer: Layer, rows: Int32Array, shares: Float64Array): void {
-  const termOf = (k: number): Term => [(rows[k] ?? 0) * layer.width, shares[k] ?? 0];
-  let k = 0;
-  for (; k + 3 < rows.length; k += 4)
-    addFour(out, layer, [termOf(k), termOf(k + 1), termOf(k + 2), termOf(k + 3)]);
-  for (; k < rows.length; k += 1) addOne(out, layer, termOf(k));
+/** A row of a layer, and its share in a sum of rows. */
+export interface Term {
+  readonly row: number;
+  readonly share: number;
 }
 
-/** Where a row begins, and its share. */
-type Term = readonly [number, number];
+type Four = Readonly<Record<'a' | 'b' | 'c' | 'd', Term>>;
 
-function addFour(
-  out: Float64Array,
-  { values, width }: Layer,
-  [[first, a], [second, b], [third, c], [fourth, d]]: readonly [Term, Term, Term, Term],
-): void {
+/**
+ * A sum of rows, made once for all layers. Four at a time, added in the same order as one by one: what is summed is read
+ * and written a quarter as often, and a plan takes a third less time.
+ */
+export interface Mixture {
+  readonly fours: readonly Four[];
+  readonly rest: readonly Term[];
+}
+
+export function mixtureOf(terms: readonly Term[]): Mixture {
+  const fours: Four[] = [];
+  for (let k = 0; k < terms.length; k += 4) {
+    const [a, b, c, d] = terms.slice(k, k + 4);
+    if (a && b && c && d) fours.push({ a, b, c, d });
+  }
+  return { fours, rest: terms.slice(4 * fours.length) };
+}
+
+/** Both as wide as the widest layer; they may be the same array. */
+interface Sum {
+  readonly out: Float64Array;
+  readonly from: Float64Array;
+}
+
+/**
+ * out[s] = from[s] + share x row, row after row, as far as they go; 0 beyond, where the job is done. Counted loops: with
+ * `for of` a plan takes half as long again.
+ */
+export function addRows({ out, from }: Sum, layer: Layer, { fours, rest }: Mixture): void {
+  out.fill(0, layer.width);
+  let sum = from;
+  for (let k = 0; k < fours.length; k += 1) {
+    const four = fours[k];
+    if (four) addFour({ out, from: sum }, layer, four);
+    sum = out;
+  }
+  for (let k = 0; k < rest.length; k += 1) {
+    const term = rest[k];
+    if (term) addOne({ out, from: sum }, layer, term);
+    sum = out;
+  }
+  if (sum !== out) out.set(from);
+}
+
+function addFour({ out, from }: Sum, { values, width }: Layer, { a, b, c, d }: Four): void {
+  const [startA, startB, startC, startD] = [a.row * width, b.row * width, c.row * width, d.row * width];
+  const [shareA, shareB, shareC, shareD] = [a.share, b.share, c.share, d.share];
   for (let cell = 0; cell < width; cell += 1)
     out[cell] =
-      (out[cell] ?? 0) +
-      a * (values[first + cell] ?? 0) +
-      b * (values[second + cell] ?? 0) +
-      c * (values[third + cell] ?? 0) +
-      d * (values[fourth + cell] ?? 0);
+      (from[cell] ?? 0) +
+      shareA * (values[startA + cell] ?? 0) +
+      shareB * (values[startB + cell] ?? 0) +
+      shareC * (values[startC + cell] ?? 0) +
+      shareD * (values[startD + cell] ?? 0);
 }
 
-function addOne(out: Float64Array, { values, width }: Layer, [start, share]: Term): void {
+function addOne({ out, from }: Sum, { values, width }: Layer, { row, share }: Term): void {
+  const start = row * width;
   for (let cell = 0; cell < width; cell += 1)
-    out[cell] = (out[cell] ?? 0) + share * (values[start + cell] ?? 0);
+    out[cell] = (from[cell] ?? 0) + share * (values[start + cell] ?? 0);
 }

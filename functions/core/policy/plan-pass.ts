@@ -1,7 +1,7 @@
 /** One step back in time: what every situation is worth with one tick more left. */
 import { IDLE, ON_DEMAND, SPOT } from './actions.ts';
 import type { MarketChain, Terms } from './plan.ts';
-import { addRows, type Layer, type Rows, UNREACHABLE } from './plan-layer.ts';
+import { addRows, type Layer, type Mixture, mixtureOf, type Rows, UNREACHABLE } from './plan-layer.ts';
 
 export interface PassGrid {
   /** Of slack, by ticks left; the first are the most. */
@@ -16,7 +16,7 @@ const HOPELESS_USD = 1_000;
 /** A move along the slack axis: out[s] = values[s - seconds] + add, and unreachable below the cell `first`. */
 interface Move {
   readonly base: number;
-  /** Between the cell `s - base` and the one above it. */
+  /** Of the way from the cell `s - base` to the one above it. */
   readonly above: number;
   readonly first: number;
   readonly add: number;
@@ -34,63 +34,72 @@ function moveBy(
   return { base, above: rest > 0 ? 1 - rest : 0, first: Math.max(to.first, base), add: to.add };
 }
 
-function moved(values: Float64Array, cell: number, { base, above, first, add }: Move): number {
-  if (cell < first) return UNREACHABLE;
-  const low = values[cell - base] ?? 0;
-  return (above > 0 ? low + ((values[cell - base + 1] ?? 0) - low) * above : low) + add;
+/** The first `cells` cells of `out`. */
+function moveInto(
+  out: Float64Array,
+  values: Float64Array,
+  { base, above, first, add }: Move,
+  cells: number,
+): void {
+  const begin = Math.min(first, cells);
+  out.fill(UNREACHABLE, 0, begin);
+  if (above > 0)
+    for (let cell = begin; cell < cells; cell += 1) {
+      const low = values[cell - base] ?? 0;
+      out[cell] = low + ((values[cell - base + 1] ?? 0) - low) * above + add;
+    }
+  else for (let cell = begin; cell < cells; cell += 1) out[cell] = (values[cell - base] ?? 0) + add;
 }
 
-/** Rows of the next states with or without capacity, and the chance of each. */
-interface Next {
-  readonly rows: Int32Array;
-  readonly shares: Float64Array;
+/** Chances below this are left out of every expectation. */
+const LEAST_SHARE = 1e-7;
+
+/** What each thing that may run meets next, by the market's chances of moving on from one of its states. */
+function mixturesFrom(chances: readonly number[], rows: Rows) {
+  const mixed = (isOf: (state: number) => boolean, rowOf: (state: number) => number): Mixture =>
+    mixtureOf(
+      chances.flatMap((share, state) =>
+        share > LEAST_SHARE && isOf(state) ? [{ row: rowOf(state), share }] : [],
+      ),
+    );
+  const isUp = (state: number): boolean => state < rows.upStates;
+  const idle = (state: number): number => rows.of(state, IDLE);
+  const onDemand = (state: number): number => rows.of(state, ON_DEMAND);
+  return {
+    idleDown: mixed((state) => !isUp(state), idle),
+    idleUp: mixed(isUp, idle),
+    onDemand: mixed(() => true, onDemand),
+    spotUp: mixed(isUp, (state) => rows.of(state, SPOT)),
+    startingUp: rows.debts.map((_, phase) => mixed(isUp, (state) => rows.of(state, SPOT, phase))),
+  };
 }
 
 /** Expectations over the market's next step, by what runs; the same arrays are filled anew for each state. */
 function expectations(chain: MarketChain, { cells, cellSeconds, rows }: PassGrid) {
   const { upStates, debts } = rows;
   const most = cells[0] ?? 0;
-  const nextOf = (row: readonly number[], up: boolean, rowOf: (state: number) => number): Next => {
-    const live = row.flatMap((share, state) =>
-      share > 1e-7 && state < upStates === up ? [{ state, share }] : [],
-    );
-    return {
-      rows: Int32Array.from(live, ({ state }) => rowOf(state)),
-      shares: Float64Array.from(live, ({ share }) => share),
-    };
-  };
-  const next = chain.step.map((row) => ({
-    idleDown: nextOf(row, false, (state) => rows.of(state, IDLE)),
-    idleUp: nextOf(row, true, (state) => rows.of(state, IDLE)),
-    demandUp: nextOf(row, true, (state) => rows.of(state, ON_DEMAND)),
-    demandDown: nextOf(row, false, (state) => rows.of(state, ON_DEMAND)),
-    spotUp: nextOf(row, true, (state) => rows.of(state, SPOT)),
-    startingUp: debts.map((_, phase) => nextOf(row, true, (state) => rows.of(state, SPOT, phase))),
-  }));
+  const next = chain.step.map((chances) => mixturesFrom(chances, rows));
   const blank = (): Float64Array => new Float64Array(most + 1);
-  const [down, idle, onDemand, spot] = [blank(), blank(), blank(), blank()];
+  const [zero, down, idle, onDemand, spot] = [blank(), blank(), blank(), blank(), blank()];
   const starting = debts.map((debt) => ({ values: blank(), back: Math.floor(debt / cellSeconds + 1e-9) }));
-  const add = (out: Float64Array, layer: Layer, which: Next): void =>
-    addRows(out, layer, which.rows, which.shares);
   const look = (layer: Layer, state: number): void => {
     const here = next[state];
     if (here === undefined) return;
-    add(down.fill(0), layer, here.idleDown);
-    idle.set(down);
-    add(idle, layer, here.idleUp);
-    add(onDemand.fill(0), layer, here.demandUp);
-    add(onDemand, layer, here.demandDown);
+    addRows({ out: down, from: zero }, layer, here.idleDown);
+    addRows({ out: idle, from: down }, layer, here.idleUp);
+    addRows({ out: onDemand, from: zero }, layer, here.onDemand);
     if (state >= upStates) return;
-    spot.set(down);
-    add(spot, layer, here.spotUp);
+    addRows({ out: spot, from: down }, layer, here.spotUp);
     for (const [phase, { values, back }] of starting.entries()) {
       // Lost while it starts: what is still owed comes back as slack.
       values.fill(0);
       values.set(down.subarray(Math.min(back, most)));
-      add(values, layer, here.startingUp[phase] ?? here.spotUp);
+      addRows({ out: values, from: values }, layer, here.startingUp[phase] ?? here.spotUp);
     }
   };
-  return { look, idle, onDemand, spot, starting, withoutSpot: blank() };
+  /** What the actions of this tick are worth: filled anew for each state as well. */
+  const worth = { wait: blank(), demand: blank(), start: blank(), withoutSpot: blank() };
+  return { look, idle, onDemand, spot, starting, worth };
 }
 
 /** What the actions of a tick do to the slack, with so many ticks left. */
@@ -146,8 +155,10 @@ export function backwardPass(
     const moves = movesAt(ticksLeft);
     for (let state = 0; state < chain.step.length; state += 1) {
       expected.look(previous, state);
-      const withoutSpot = settle(layer, { rows, expected, moves, state });
-      if (state < rows.upStates) settleStarts(layer, { rows, expected, moves, state }, withoutSpot);
+      const task = { rows, expected, moves, state };
+      weighWithoutSpot(layer, task);
+      if (state < rows.upStates) settleWithSpot(layer, task);
+      else settleWithoutSpot(layer, task);
     }
     return layer;
   };
@@ -160,35 +171,53 @@ interface StateTask {
   readonly state: number;
 }
 
-/** The cheapest action by what runs; returns what it costs to go on without Spot. */
-function settle(layer: Layer, { rows, expected, moves, state }: StateTask): Float64Array {
+/** What it costs to wait, and to go on without Spot if nothing runs or Spot does. */
+function weighWithoutSpot({ width }: Layer, { expected, moves }: StateTask): void {
+  const { wait, demand, withoutSpot } = expected.worth;
+  const cells = width - 1;
+  moveInto(wait, expected.idle, moves.wait, cells);
+  moveInto(demand, expected.onDemand, moves.demand, cells);
+  const { stop } = moves;
+  for (let cell = 0; cell < cells; cell += 1)
+    withoutSpot[cell] = Math.min(wait[cell] ?? 0, demand[cell] ?? 0, stop);
+}
+
+/** The cheapest action by what runs, where there is no capacity. */
+function settleWithoutSpot({ values, width }: Layer, { rows, expected, moves, state }: StateTask): void {
+  const { onDemand, worth } = expected;
+  const { wait, withoutSpot } = worth;
+  const idleRow = rows.of(state, IDLE) * width;
+  const demandRow = rows.of(state, ON_DEMAND) * width;
+  for (let cell = 0; cell < width - 1; cell += 1) {
+    values[idleRow + cell] = withoutSpot[cell] ?? 0;
+    values[demandRow + cell] = Math.min(wait[cell] ?? 0, (onDemand[cell] ?? 0) + moves.onDemandTick);
+  }
+}
+
+/** The same where there is. */
+function settleWithSpot(layer: Layer, task: StateTask): void {
   const { values, width } = layer;
-  const { idle, onDemand, spot, withoutSpot } = expected;
-  const up = state < rows.upStates;
-  const begun = expected.starting[0]?.values ?? spot;
+  const { rows, expected, moves, state } = task;
+  const { onDemand, spot, worth } = expected;
+  const { wait, start, withoutSpot } = worth;
+  moveInto(start, expected.starting[0]?.values ?? spot, moves.start, width - 1);
   const idleRow = rows.of(state, IDLE) * width;
   const demandRow = rows.of(state, ON_DEMAND) * width;
   const spotRow = rows.of(state, SPOT) * width;
   for (let cell = 0; cell < width - 1; cell += 1) {
-    const waiting = moved(idle, cell, moves.wait);
-    const without = Math.min(waiting, moved(onDemand, cell, moves.demand), moves.stop);
-    const fresh = up ? moved(begun, cell, moves.start) : UNREACHABLE;
-    withoutSpot[cell] = without;
-    values[idleRow + cell] = Math.min(without, fresh);
-    values[demandRow + cell] = Math.min(waiting, fresh, (onDemand[cell] ?? 0) + moves.onDemandTick);
-    if (!up) continue;
+    const without = withoutSpot[cell] ?? 0;
+    const fresh = start[cell] ?? 0;
     const stay = cell < moves.staying ? UNREACHABLE : (spot[cell] ?? 0) + moves.spotTick;
+    values[idleRow + cell] = Math.min(without, fresh);
+    values[demandRow + cell] = Math.min(wait[cell] ?? 0, fresh, (onDemand[cell] ?? 0) + moves.onDemandTick);
     values[spotRow + cell] = Math.min(without, stay);
   }
-  return withoutSpot;
+  settleStarts(layer, task);
 }
 
 /** The same for a start that still owes something: whoever leaves it has the rest back as slack. */
-function settleStarts(
-  { values, width }: Layer,
-  { rows, expected, moves, state }: StateTask,
-  withoutSpot: Float64Array,
-): void {
+function settleStarts({ values, width }: Layer, { rows, expected, moves, state }: StateTask): void {
+  const { withoutSpot } = expected.worth;
   for (const [phase, { back }] of expected.starting.entries()) {
     const after = expected.starting[phase + 1]?.values ?? expected.spot;
     const row = rows.of(state, SPOT, phase) * width;
