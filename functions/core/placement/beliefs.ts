@@ -32,6 +32,8 @@ export interface Sighting {
   readonly seen: 'up' | 'lost' | 'refused';
   /** The placement score under which it was asked, on the first sighting of an attempt. */
   readonly score?: number | undefined;
+  /** On the last sighting of an attempt: since when it had had its capacity. Absent if it never had any. */
+  readonly heldSinceMilliseconds?: number | undefined;
 }
 
 export interface Outlook {

@@ -85,9 +85,13 @@ export const sightingsFrom = (encounters: readonly Encounter[]): readonly Sighti
       startedAt === undefined ? [] : [{ ...at(startedAt, 'up'), ...(wasPrompt ? { score } : {}) }];
     // The first sighting tells of the score, and a limit of the account says nothing of it.
     const isFirst = start.length === 0 && quota === undefined;
-    if (end === 'refused') return [...start, { ...at(endedAt, end), ...(isFirst ? { score } : {}) }];
-    if (end !== 'kept') return [...start, at(endedAt, end)];
-    return start.length === 0 ? [] : [...start, at(endedAt, 'up')];
+    const last = {
+      ...at(endedAt, end === 'kept' ? 'up' : end),
+      ...(startedAt === undefined ? {} : { heldSinceMilliseconds: Date.parse(startedAt) }),
+      ...(end === 'refused' && isFirst ? { score } : {}),
+    };
+    // What never had its capacity and was not refused either met nothing.
+    return end === 'kept' && startedAt === undefined ? [] : [...start, last];
   });
 
 /** The last week is what a belief of the moment is made of, the weeks before are a pool's record. */

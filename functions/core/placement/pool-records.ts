@@ -24,32 +24,21 @@ const NOTHING: PoolRecord = { had: 0, refused: 0, heldSeconds: 0, lost: 0 };
 const COUNTED_FROM_MILLISECONDS = 7 * 86_400_000;
 const COUNTED_TO_MILLISECONDS = 30 * 86_400_000;
 
-/** @param sightings in any order; each attempt left one when it got its capacity and one when that ended */
+/** @param sightings in any order; an attempt is counted once, by the sighting of its end */
 export function recordsOf(sightings: readonly Sighting[], nowMilliseconds: number): PoolRecords {
   const records = new Map<string, PoolRecord>();
-  const held = new Map<string, number>();
-  const counted = sightings.filter(({ atMilliseconds: at, quota }) => {
+  for (const { seen, atMilliseconds: at, heldSinceMilliseconds: since, quota, ...pool } of sightings) {
     const age = nowMilliseconds - at;
-    if (quota === true) return false;
-    return age > COUNTED_FROM_MILLISECONDS && age <= COUNTED_TO_MILLISECONDS;
-  });
-  for (const { seen, atMilliseconds, ...pool } of counted.toSorted(
-    (a, b) => a.atMilliseconds - b.atMilliseconds,
-  )) {
+    if (quota === true || age <= COUNTED_FROM_MILLISECONDS || age > COUNTED_TO_MILLISECONDS) continue;
+    const isStart = seen === 'up' && since === undefined;
+    if (isStart) continue;
     const key = keyOf(pool);
     const known = records.get(key) ?? NOTHING;
-    const since = held.get(key);
-    if (seen === 'up' && since === undefined) {
-      held.set(key, atMilliseconds);
-      records.set(key, { ...known, had: known.had + 1 });
-      continue;
-    }
-    held.delete(key);
     records.set(key, {
-      ...known,
+      had: known.had + (since === undefined ? 0 : 1),
       refused: known.refused + (seen === 'refused' ? 1 : 0),
       lost: known.lost + (seen === 'lost' ? 1 : 0),
-      heldSeconds: known.heldSeconds + (since === undefined ? 0 : (atMilliseconds - since) / 1_000),
+      heldSeconds: known.heldSeconds + (since === undefined ? 0 : Math.max(0, at - since) / 1_000),
     });
   }
   return records;

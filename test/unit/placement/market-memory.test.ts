@@ -1,7 +1,8 @@
 /** What stands in when the market does not answer, and what a pool's record of weeks changes. */
 import { describe, expect, it } from 'vitest';
 import { beliefModel, outlookOf, type Sighting } from '../../../functions/core/placement/beliefs.ts';
-import { encounterOf } from '../../../functions/core/placement/encounters.ts';
+import { encounterOf, sightingsFrom } from '../../../functions/core/placement/encounters.ts';
+import type { Encounter } from '../../../functions/core/placement/market-history.ts';
 import { filledFrom, refreshedBy, samplesFor } from '../../../functions/core/placement/market-memory.ts';
 import { place } from '../../../functions/core/placement/place.ts';
 import { recordFor, recordsOf } from '../../../functions/core/placement/pool-records.ts';
@@ -130,19 +131,44 @@ describe('an old score', () => {
 
 describe('the record of a pool', () => {
   const now = Date.parse(hoursLater(0));
-  const daysAgo = (days: number, seen: Sighting['seen']): Sighting => ({
-    ...pool,
-    atMilliseconds: now - days * 86_400_000,
-    seen,
-  });
+  const at = (daysAgo: number): string => hoursLater(-24 * daysAgo);
+  /** Capacity that was asked for so many days ago and had for so many, or refused. */
+  const met = (daysAgo: number, end: Encounter['end'], days?: number): readonly Sighting[] =>
+    sightingsFrom([
+      {
+        runId: `run-${daysAgo}`,
+        attempt: 1,
+        ...pool,
+        nodes: 1,
+        askedAt: at(daysAgo),
+        startedAt: days === undefined ? undefined : at(daysAgo),
+        endedAt: at(daysAgo - (days ?? 0)),
+        end,
+      },
+    ]);
   const outlook = (sightings: readonly Sighting[]) =>
     outlookOf(model, pool, { sightings: [], records: recordsOf(sightings, now), nowMilliseconds: now });
-  const good = [20, 18, 16, 14].flatMap((day) => [daysAgo(day, 'up'), daysAgo(day - 1.5, 'lost')]);
-  const bad = [20.3, 18.3, 16.3, 14.3].map((day) => daysAgo(day, 'refused'));
+  const good = [20, 18, 16, 14].flatMap((day) => met(day, 'lost', 1.5));
+  const bad = [20.3, 18.3, 16.3, 14.3].flatMap((day) => met(day, 'refused'));
 
   it('counts what was had, refused, held and lost, and leaves the last week to the belief of the moment', () => {
-    const records = recordsOf([...good, ...bad, daysAgo(3, 'refused')], now);
+    const records = recordsOf([...good, ...bad, ...met(3, 'refused')], now);
     expect(recordFor(records, pool)).toEqual({ had: 4, refused: 4, heldSeconds: 4 * 1.5 * 86_400, lost: 4 });
+  });
+
+  it('keeps attempts apart that had the same pool at the same time, and one that began before the month', () => {
+    const beside = [
+      ...met(20, 'kept', 1),
+      ...met(19.8, 'lost', 0.1),
+      ...met(12, 'kept', 1),
+      ...met(30.5, 'kept', 1),
+    ];
+    expect(recordFor(recordsOf(beside, now), pool)).toEqual({
+      had: 4,
+      refused: 0,
+      heldSeconds: expect.closeTo(3.1 * 86_400, 3),
+      lost: 1,
+    });
   });
 
   it('makes a pool that refused often less likely, and one that lasted long more lasting', () => {
