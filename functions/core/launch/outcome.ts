@@ -20,7 +20,7 @@ export function outcomeOf(job: TrainingJobDescription): AttemptOutcome {
     kind,
     message: messageOf(job, kind),
     startedAt: job.TrainingStartTime?.toISOString(),
-    endedAt: job.TrainingEndTime?.toISOString(),
+    endedAt: endOf(job)?.toISOString(),
     trainingSeconds,
     // Without a figure the whole training time is taken as paid: a report may overstate the cost, never hide it.
     billableSeconds: job.BillableTimeInSeconds ?? trainingSeconds,
@@ -80,6 +80,10 @@ function messageOf(job: TrainingJobDescription, kind: AttemptOutcome['kind']): s
   const last = job.SecondaryStatusTransitions.at(-1)?.StatusMessage;
   return last || `${job.TrainingJobStatus} (${job.SecondaryStatus})`;
 }
+
+/** A job that never started may have no end of training: then its last change of status is its end. */
+const endOf = ({ TrainingEndTime, SecondaryStatusTransitions }: TrainingJobDescription): Date | undefined =>
+  TrainingEndTime ?? SecondaryStatusTransitions.at(-1)?.StartTime;
 
 const MILLISECONDS = 1_000;
 

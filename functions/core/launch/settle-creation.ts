@@ -71,17 +71,20 @@ async function refuse(
   attempt: AttemptRecord,
   { kind, message }: Extract<CreateOutcome, { readonly kind: 'quota' | 'capacity' }>,
 ): Promise<void> {
+  const now = deps.clock.now().toISOString();
   const ended = await deps.runs.updateAttempt(attempt.runId, attempt.attempt, {
     status: 'interrupted',
     outcome: {
       kind: 'capacity',
       message,
       ...(kind === 'quota' && { quota: true }),
+      // Other runs remember the refusal by its time, which later changes of the attempt must not move.
+      endedAt: now,
       trainingSeconds: 0,
       billableSeconds: 0,
       interruptions: 0,
     },
-    updatedAt: deps.clock.now().toISOString(),
+    updatedAt: now,
   });
   await observeAttempt(deps, ended);
 }

@@ -4,12 +4,13 @@ import { judgeRun } from '../../../functions/core/judge-run.ts';
 import { type LaunchDeps, launchAttempt } from '../../../functions/core/launch-attempt.ts';
 import { layout } from '../../../functions/core/layout.ts';
 import { observeAttempt } from '../../../functions/core/observe-attempt.ts';
+import { encounterOf } from '../../../functions/core/placement/encounters.ts';
 import { reconcile } from '../../../functions/core/reconcile.ts';
 import type { AttemptRecord } from '../../../functions/core/records.ts';
 import { reportRun } from '../../../functions/core/report-run.ts';
 import { takeTrainingEvents } from '../../../functions/core/training-events.ts';
 import type { JobScript } from '../../fakes/training.ts';
-import { declarationOf, outcomeOf, placementOf, progressOf, runOf } from '../../suites/records.ts';
+import { AT, declarationOf, outcomeOf, placementOf, progressOf, runOf } from '../../suites/records.ts';
 import { type Ground, ground, message } from './ground.ts';
 
 const RUN = 'digits-000001';
@@ -143,6 +144,20 @@ describe('a launch', () => {
       outcome: { kind: 'capacity', message: 'the limit is 0', billableSeconds: 0 },
     });
     expect(at.executions.answers.get('token-1')).toEqual({ attempt: 1, outcome: 'capacity' });
+  });
+
+  it('refused is remembered once, however often its record changes later', async () => {
+    at.refuse({ kind: 'capacity', message: 'none is left' });
+    await launch();
+    const remember = async () => {
+      const met = encounterOf(await attempt());
+      if (met !== undefined) await at.runs.putEncounter(met);
+    };
+    await remember();
+    at.pass(600);
+    await launch('token-2');
+    await remember();
+    expect(await at.runs.listEncounters('g5', AT)).toHaveLength(1);
   });
 
   it('that is throttled may be tried again', async () => {

@@ -107,6 +107,18 @@ describe('outcomeOf', () => {
     expect(outcome).toMatchObject({ trainingSeconds: 0, billableSeconds: 0, startedAt: undefined });
   });
 
+  it('takes the last change of status for the end of a job that never started', () => {
+    const transitions = went('Starting', 'Failed');
+    const ended = outcomeOf(
+      job({
+        TrainingJobStatus: 'Failed',
+        SecondaryStatus: 'Failed',
+        SecondaryStatusTransitions: transitions,
+      }),
+    );
+    expect(ended.endedAt).toBe(transitions.at(-1)?.StartTime.toISOString());
+  });
+
   it('overstates rather than hides what was paid for', () => {
     const { BillableTimeInSeconds: _, TrainingTimeInSeconds: __, ...times } = started;
     expect(
