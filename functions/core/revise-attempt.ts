@@ -1,13 +1,14 @@
 /** A look at a running attempt with the policy's eyes: is it still where it should be? Recalls it where it is not. */
+
+import { factsWith } from './catalog/hardware.ts';
 import { advanced } from './judge.ts';
 import type { TrainingJobDescription } from './launch/port.ts';
 import { type ObserveDeps, takeBack } from './observe-attempt.ts';
-import type { Pipeline } from './pipeline.ts';
 import { askScores, samplesOfNow } from './placement/ask-scores.ts';
 import { sightingsOfOthers } from './placement/encounters.ts';
 import type { MarketSample } from './placement/market-history.ts';
 import { refreshedBy, samplesFor } from './placement/market-memory.ts';
-import type { MarketSource } from './placement/port.ts';
+import type { MarketSource, MarketView } from './placement/port.ts';
 import { questionOf } from './placement/replay.ts';
 import { mayMoveToSpot, type RunningCampaign, revise } from './placement/revise.ts';
 import { scoreNeeds } from './placement/score-plan.ts';
@@ -73,12 +74,11 @@ async function campaignNow(
   const questionWith = await questionNow(deps, { run, attempt, now });
   if (questionWith === undefined) return undefined;
   const campaign = { attempt, progress, trainingSince, now, question: questionWith([]) };
-  const { compute } = run.declaration;
   return {
     campaign,
     withScoresOfNow: async () => ({
       ...campaign,
-      question: questionWith(await scoresOfNow(deps, compute, now)),
+      question: questionWith(await scoresOfNow(deps, campaign.question, now)),
     }),
   };
 }
@@ -101,12 +101,11 @@ async function newProgress(store: ObjectStore, attempt: AttemptRecord): Promise<
 /** The questions that `collect-scores` asks, so that they are no new ones; where they are not told, kept scores stand in. */
 async function scoresOfNow(
   { runs, market, clock }: ReviseDeps,
-  compute: Pipeline['compute'],
+  { compute, hardware }: PlacementInput,
   now: Date,
 ): Promise<readonly MarketSample[]> {
-  const needs = scoreNeeds([compute], { home: market.region }).filter(
-    ({ region }) => region === market.region,
-  );
+  const site = { home: market.region, hardware: factsWith(hardware) };
+  const needs = scoreNeeds([compute], site).filter(({ region }) => region === market.region);
   return samplesOfNow(await askScores({ runs, market: () => market, clock }, needs, []), now);
 }
 
@@ -120,20 +119,27 @@ async function questionNow(
   const stored = placements.find((each) => each.attempt === attempt.attempt);
   if (stored === undefined || run.declaration === undefined) return undefined;
   const { compute } = run.declaration;
-  const instanceTypes = typesOf(compute);
+  const { decision } = stored;
+  const hardware = factsWith(decision.question?.hardware);
   const [attempts, sightings] = await Promise.all([
     runs.listAttempts(runId),
-    sightingsOfOthers(runs, { runId, instanceTypes, now }),
+    sightingsOfOthers(runs, { runId, instanceTypes: typesOf(compute, hardware), now }),
   ]);
-  const { decision } = stored;
   const question = questionOf({ run, attempts, attempt: attempt.attempt, decision, sightings });
   if (question === undefined) return undefined;
-  const asked = { compute, region: question.market.region, now };
-  const kept = await samplesFor(runs, asked);
-  return (newer) => ({
-    ...question,
-    market: refreshedBy([...newer, ...kept], question.market, { ...asked, readAt: question.now }),
-  });
+  const { market, elsewhere = [], now: readAt } = question;
+  /** With what was kept of the region since the decision; a score of which nothing newer is known grows old. */
+  const upToDate = async (view: MarketView) => {
+    const asked = { compute, hardware, region: view.region, now };
+    const kept = await samplesFor(runs, asked);
+    return (newer: readonly MarketSample[]): MarketView =>
+      refreshedBy([...newer, ...kept], view, { ...asked, readAt });
+  };
+  const home = await upToDate(market);
+  const away = await Promise.all(
+    elsewhere.map(async (view) => ({ ...view, market: (await upToDate(view.market))([]) })),
+  );
+  return (newer) => ({ ...question, market: home(newer), elsewhere: away });
 }
 
 /** The start of the status that it is in, if that is Training. */

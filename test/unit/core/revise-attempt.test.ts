@@ -1,10 +1,11 @@
 /** A look at a running attempt: which scores it goes by, and what it costs in questions. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { instanceFacts } from '../../../functions/core/catalog/catalog.ts';
 import type { TrainingJobDescription } from '../../../functions/core/launch/port.ts';
 import { layout } from '../../../functions/core/layout.ts';
 import type { MarketSource } from '../../../functions/core/placement/port.ts';
 import { QUESTIONS_A_DAY, questionKey } from '../../../functions/core/placement/score-plan.ts';
-import { storedPart } from '../../../functions/core/placement/situation.ts';
+import { type PlacementInput, storedPart } from '../../../functions/core/placement/situation.ts';
 import type { Pool } from '../../../functions/core/records.ts';
 import { reviseAttempt } from '../../../functions/core/revise-attempt.ts';
 import {
@@ -16,7 +17,7 @@ import {
   runOf,
   secondsAfter,
 } from '../../suites/records.ts';
-import { market, question, vpc } from '../placement/fixtures.ts';
+import { market, question, spot, vpc } from '../placement/fixtures.ts';
 import { type Ground, ground } from './ground.ts';
 
 const RUN = 'digits-000001';
@@ -40,15 +41,17 @@ const saying = (score: number): Pick<MarketSource, 'region' | 'scores'> => ({
 });
 
 /** Placed when Spot was gone, two hours ago; a fifth is done. */
-async function prepare(pool: Pool, deadlineHours = 24): Promise<void> {
-  const declaration = declarationOf('digits', {
-    compute: { instanceTypes: TYPES, nodes: 2, vpc },
-    limits: { deadlineHours },
-  });
+async function prepare(
+  pool: Pool,
+  deadlineHours = 24,
+  change: Partial<PlacementInput> = {},
+  shape: object = { instanceTypes: TYPES, nodes: 2 },
+): Promise<void> {
+  const declaration = declarationOf('digits', { compute: { ...shape, vpc }, limits: { deadlineHours } });
   const { compute } = declaration;
   await at.runs.createRun(runOf('digits', 1, { declaration, closedAt: AT }));
   const scores = ZONES.map((zoneId) => ({ zoneId, score: 1, nodes: 2 }));
-  const stored = question({ compute, market: market({ scores }), closedAt: AT, now: AT });
+  const stored = question({ compute, market: market({ scores }), closedAt: AT, now: AT, ...change });
   const placement = placementOf({ pool, considered: [] });
   await at.runs.putPlacement(RUN, 1, { kind: 'launch', placement, question: storedPart(stored) });
   await at.runs.createAttempt(attemptOf(RUN, 1, { placement }));
@@ -114,6 +117,16 @@ describe('a look at a run on demand', () => {
     expect(await at.runs.listQuestions(AT)).toEqual([{ key: KEY, at: secondsAfter(2 * HOUR) }]);
   });
 
+  it('asks of a type as well that EC2 has described and the catalog does not know', async () => {
+    const g6 = instanceFacts('g6.xlarge');
+    if (g6 === undefined) throw new Error('the catalog has it');
+    const hardware = [{ facts: { ...g6, type: 'g9.xlarge' }, readAt: AT }];
+    const needs = { accelerators: 2, kinds: ['L4'], maximumNodes: 2 };
+    await prepare(ON_DEMAND, 24, { hardware }, { instanceTypes: ['g6.xlarge', 'g9.xlarge'], needs });
+    await look(1);
+    expect(asked).toEqual(['2 x g6.xlarge g9.xlarge']);
+  });
+
   it('goes by the samples where the questions of the day are used up', async () => {
     await prepare(ON_DEMAND);
     const before = secondsAfter(2 * HOUR - 700);
@@ -128,6 +141,37 @@ describe('a look at a run on demand', () => {
     await prepare(ON_DEMAND, 10.4);
     expect(await look(9)).toBe('left');
     expect(asked).toEqual([]);
+  });
+});
+
+describe('another region, whose score was high when the run was placed', () => {
+  const zoneId = 'usw2-az1';
+  const vpcThere = { securityGroupIds: ['sg-2'], subnets: [{ id: 'subnet-2', zoneId }] };
+  const west = {
+    market: market({
+      region: 'us-west-2',
+      scores: [{ zoneId, score: 9, nodes: 2 }],
+      spotPrices: [spot('g6.xlarge', zoneId, 0.2)],
+    }),
+    vpc: vpcThere,
+    transfer: { gigabytes: 0, usd: 0, seconds: 60 },
+  };
+  const samples = (score: number) =>
+    at.runs.putSample({
+      family: 'g6',
+      zoneId,
+      at: secondsAfter(2 * HOUR - 600),
+      scores: { [KEY]: score },
+      spotUsd: {},
+      onDemandUsd: {},
+    });
+
+  it('is moved to while newer looks agree, and not when they do not', async () => {
+    await prepare(ON_DEMAND, 24, { elsewhere: [west] });
+    await samples(1);
+    expect(await look(1)).toBe('left');
+    await samples(9);
+    expect(await look(1)).toBe('recalled');
   });
 });
 
