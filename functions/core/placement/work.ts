@@ -41,11 +41,18 @@ export interface WorkInput {
   readonly campaignSeconds: number;
 }
 
+/**
+ * A script that trains until it is stopped may name any number of steps. No date and no timer of a service reaches as far:
+ * Step Functions waits for 99,999,999 s at most, and without a deadline a plan looks three times the work ahead.
+ */
+const LONGEST_WORK_SECONDS = 365 * 86_400;
+
 export function estimateWork(input: WorkInput): WorkEstimate {
   const restart = restartCosts(input);
   const { progress, expectedSeconds } = input;
   const measured = progress && remainingFrom(progress, paceOfLast(input.paces ?? []));
-  if (measured !== undefined) return { workSeconds: measured, basis: 'measured', ...restart };
+  if (measured !== undefined)
+    return { workSeconds: Math.min(measured, LONGEST_WORK_SECONDS), basis: 'measured', ...restart };
   const share =
     progress && progress.totalSteps > 0 ? 1 - Math.min(1, progress.step / progress.totalSteps) : 1;
   if (expectedSeconds !== undefined)

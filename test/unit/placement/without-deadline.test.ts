@@ -1,7 +1,9 @@
 /** Pipelines that give patience or a value of time instead of a deadline; and what is said where a deadline cannot be promised. */
 import { describe, expect, it } from 'vitest';
 import { deadlineHoursOf, limitsSchema } from '../../../functions/core/pipeline.ts';
+import { attemptTimeoutSeconds } from '../../../functions/core/placement/attempt-timeout.ts';
 import { choosePlacement } from '../../../functions/core/placement/choose.ts';
+import { showDecision } from '../../../functions/core/placement/show.ts';
 import { deadlineAt } from '../../../functions/core/report.ts';
 import { declarationOf, runOf } from '../../suites/records.ts';
 import { attempt, CLOSED_AT, hoursLater, market, onDemand, progress, question, ZONES } from './fixtures.ts';
@@ -77,6 +79,21 @@ describe('patience', () => {
     expect(decide({ patienceHours: 1 }, 9, 6, more).pool).toMatchObject({ instanceType: 'g4dn.xlarge' });
   });
 });
+
+it.each([{ patienceHours: 1 }, { valueOfTimeUsdPerHour: 0.01 }])(
+  'a script that names steps without end is placed within what dates and timers can hold, with %j',
+  (given) => {
+    const endless = { ...progress(50, 5_000), totalSteps: Number.MAX_SAFE_INTEGER };
+    const pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', market: 'spot' as const };
+    const trained = attempt(1, pool, { kind: 'interrupted', endedAt: hoursLater(2), trainingSeconds: 5_300 });
+    const attempts = [{ ...trained, progressAfter: endless }];
+    const input = question({ limits: limits(given), now: hoursLater(3), attempts, progress: endless });
+    const decision = choosePlacement(input);
+    expect(showDecision(decision)).toContain('chosen');
+    if (decision.kind !== 'launch') throw new Error(decision.reason);
+    expect(attemptTimeoutSeconds(decision.placement)).toBeLessThan(99_999_999);
+  },
+);
 
 describe('a value of time', () => {
   it('buys On-Demand where Spot is believed gone, the sooner the more an hour is worth', () => {
