@@ -10,7 +10,8 @@ const SLOW_MILLISECONDS = 400;
 export function spoil(response: http.ServerResponse, reply: Reply, damage: Damage): void {
   const body = Buffer.from(reply.body ?? '');
   const middle = body.length >> 1;
-  response.writeHead(reply.status, { ...reply.headers, 'content-length': String(body.length) });
+  // A HEAD states the length of a body that it has not: a zero there would be a lie, and no damage that S3 knows.
+  response.writeHead(reply.status, { 'content-length': String(body.length), ...reply.headers });
   if (damage === 'slow') {
     response.write(body.subarray(0, middle));
     setTimeout(() => response.end(body.subarray(middle)), SLOW_MILLISECONDS);
