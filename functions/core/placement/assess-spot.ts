@@ -160,9 +160,10 @@ function plannedUsd(
     gangUsd(candidate, candidate.hourlyUsd),
     spells.spells * (spells.restartSeconds - planned),
   );
-  const moreUsd = premiumUsd + startsUsd;
+  // Starts that are shorter here save no more than the plan counts for them: what is nearly done would cost less than nothing.
+  const inAll = (plannedUsd: number): number => Math.max(0, plannedUsd + premiumUsd + startsUsd);
   const { ask, had, onDemand } = plan.expectedUsd(spells.outlook.belief);
-  return { ask: ask + moreUsd, had: had + moreUsd, onDemand: onDemand + moreUsd };
+  return { ask: inAll(ask), had: inAll(had), onDemand: inAll(onDemand) };
 }
 
 /**

@@ -13,7 +13,7 @@ import { estimateWork, restartSecondsOn } from '../../../functions/core/placemen
 import type { AttemptRecord, Placement, Pool } from '../../../functions/core/records.ts';
 import { declarationOf, runOf } from '../../suites/records.ts';
 import { launch } from '../launch/fixtures.ts';
-import { attempt, CLOSED_AT, hoursLater, market, progress, question, vpc } from './fixtures.ts';
+import { attempt, CLOSED_AT, hoursLater, market, progress, question, vpc, ZONES } from './fixtures.ts';
 
 const EC2 = { image: 'ami-0123456789abcdef0', python: 'python3', rootDevice: '/dev/xvda' };
 const cheapest = (
@@ -241,6 +241,15 @@ describe('a launcher that was tried', () => {
     ]);
     expect(measured.restartSeconds).toBe(300);
   });
+});
+
+it('no pool costs less than nothing for its short start when nearly all is done', () => {
+  const pool: Pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', market: 'spot' };
+  const saved = progress(100, 1_000);
+  const ran = attempt(1, pool, { kind: 'interrupted', trainingSeconds: 1_000 }, { progressAfter: saved });
+  const scored = market({ scores: ZONES.map((zoneId) => ({ zoneId, score: 10 })) });
+  const { considered } = placed(cheapest({}, { attempts: [ran], progress: saved, market: scored }));
+  for (const { expectedCostUsd } of considered) expect(expectedCostUsd).toBeGreaterThanOrEqual(0);
 });
 
 describe('the launch', () => {
