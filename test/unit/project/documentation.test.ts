@@ -1,0 +1,108 @@
+/** What a page promises is there: links and their headings, files, commands, fields of a declaration, variables. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = path.join(import.meta.dirname, '../../..');
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+const below = (folder: string, suffix: string): string[] =>
+  readdirSync(path.join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const file = path.join(folder, entry.name);
+    if (entry.isDirectory()) return /^(\.|node_modules$)/.test(entry.name) ? [] : below(file, suffix);
+    return entry.name.endsWith(suffix) ? [file] : [];
+  });
+
+const pages = [
+  'README.md',
+  ...['docs', 'functions', 'local', 'training'].flatMap((each) => below(each, '.md')),
+];
+const text = new Map(pages.map((page) => [page, read(page)]));
+const prose = (markdown: string): string => markdown.replaceAll(/^```[\s\S]*?^```$/gm, '');
+const everyPage = [...text.values()].join('\n');
+
+/** As GitHub names a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-');
+const anchorsIn = (markdown: string): string[] =>
+  [...prose(markdown).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
+
+function brokenLinks(page: string): string[] {
+  const targets = [...prose(text.get(page) ?? '').matchAll(/\]\(([^)\s]+)\)/g)].map(
+    ([, target = '']) => target,
+  );
+  return targets.filter((target) => {
+    if (/^[a-z]+:/.test(target)) return false;
+    const [file = '', anchor] = target.split('#');
+    const found = file === '' ? page : path.normalize(path.join(path.dirname(page), file));
+    if (!existsSync(path.join(ROOT, found))) return true;
+    return anchor !== undefined && !anchorsIn(read(found)).includes(anchor);
+  });
+}
+
+describe.each(pages)('%s', (page) => {
+  it('links to pages, files and headings that are there', () => {
+    expect(brokenLinks(page)).toEqual([]);
+  });
+
+  it('names files that are there', () => {
+    // It tells of files as they were.
+    if (page === 'docs/log.md') return;
+    const named = [
+      ...(text.get(page) ?? '').matchAll(
+        /(?<![\w./-])(?:bench|docs|functions|local|serverless|test|training)\/[\w./-]*\w/g,
+      ),
+    ].map(([file]) => file);
+    const isThere = (file: string): boolean =>
+      existsSync(path.join(ROOT, file)) || existsSync(path.join(ROOT, path.dirname(page), file));
+    expect(
+      named.filter((file) => /\.(ts|mjs|cjs|py|sh|json|yml|md|txt|lock)$/.test(file) && !isThere(file)),
+    ).toEqual([]);
+  });
+});
+
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
+
+describe('commands', () => {
+  it('are told on some page, each of them', () => {
+    const told = (name: string): boolean => new RegExp(`npm (run )?${name}(?![\\w:-])`).test(everyPage);
+    const untold = Object.keys(scripts).filter((name) => !told(name));
+    expect(untold).toEqual([]);
+  });
+
+  it('are there, each that a page tells', () => {
+    const told = [...everyPage.matchAll(/npm run ([a-z][a-z:-]*)/g)].map(([, name = '']) => name);
+    expect(told.length).toBeGreaterThan(10);
+    expect(told.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
+  });
+});
+
+function fieldsOf(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  return Object.entries(schema).flatMap(([key, value]) =>
+    key === 'properties' && typeof value === 'object' && value !== null
+      ? [...Object.keys(value), ...fieldsOf(Object.values(value))]
+      : fieldsOf(value),
+  );
+}
+
+it('every field of a declaration is told where a user looks for it', () => {
+  const told = ['pipeline', 'datasets', 'placement'].map((name) => read(`docs/${name}.md`)).join('\n');
+  const fields = [...new Set(fieldsOf(JSON.parse(read('docs/pipeline.schema.json'))))];
+  expect(fields.length).toBeGreaterThan(80);
+  expect(fields.filter((field) => !new RegExp(`\\b${field}\\b`).test(told))).toEqual([]);
+});
+
+/** Between the agent's own processes. */
+const INTERNAL = ['TIDEWHEEL_SCRIPT_TOKEN', 'TIDEWHEEL_SERVICE'];
+
+it('every variable that the agent reads or sets is told', () => {
+  const code = below('training/agent', '.py').map(read).join('\n');
+  const variables = [...new Set(code.match(/\bTIDEWHEEL_[A-Z_]*[A-Z]\b/g))];
+  expect(variables.length).toBeGreaterThan(20);
+  const told = read('training/README.md');
+  expect(variables.filter((name) => !INTERNAL.includes(name) && !told.includes(`\`${name}\``))).toEqual([]);
+});
