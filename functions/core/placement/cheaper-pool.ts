@@ -1,7 +1,7 @@
 /**
  * Whether a cheaper Spot pool is worth waiting for or moving to: the simulator's own choice of a zone, put with what is
- * believed of pools where the simulator sees zones. Only pools whose score tells how they stand are waited for or moved
- * to: without one a run would learn of them by asking in vain, and every time costs an attempt.
+ * believed of pools where the simulator sees zones. Waited for are only pools whose score will tell that they are back;
+ * the others may be asked for, in vain or not, once they are more likely there than gone.
  */
 import { SPOT } from '../policy/actions.ts';
 import { observe } from '../policy/regimes.ts';
@@ -15,7 +15,7 @@ import { restSeconds } from './refusals.ts';
 import { reliabilityOf } from './score-trust.ts';
 import { market, sightOf } from './sight.ts';
 import type { Situation } from './situation.ts';
-import { wasLostWithin } from './spread.ts';
+import { isShaken, wasLostWithin } from './spread.ts';
 import type { WorkEstimate } from './work.ts';
 
 /** For Spot that is more likely gone than there nothing is given up. */
@@ -67,13 +67,13 @@ export function cheaperPool(
 ): CheaperPool | undefined {
   const { timeUsd, work, slackSeconds, marginSeconds } = situation;
   const usdOf = ({ candidate }: Assessed): number => unitUsd(candidate, candidate.hourlyUsd) + timeUsd;
-  const mayAsk = (each: Assessed): boolean =>
-    each.outlook.chanceUp >= LEAST_CHANCE &&
-    restSeconds(each, situation) <= 0 &&
-    !wasLostWithin(each, SCORE_LAG_SECONDS, situation.nowMilliseconds);
-  const cheaper = pools.filter((each) => isComparable(each, atHand) && usdOf(each) < usdOf(atHand));
+  const mayAsk = (each: Assessed): boolean => isWorthAsking(each, situation);
+  const cheaper = pools.filter(
+    (each) => isComparable(each, atHand) && usdOf(each) < usdOf(atHand) && (isScored(each) || mayAsk(each)),
+  );
   if (cheaper.length === 0 || !isWorthPlanning(work)) return undefined;
   const compared = [atHand, ...mostPromising(cheaper, { usdOf, mayAsk, atHandUsd: usdOf(atHand) })];
+  const reliability = reliabilityOf(trustOf(situation.sightings));
   const found = choose({
     restartSeconds: Math.ceil(work.restartSeconds / RESTART_STEP_SECONDS) * RESTART_STEP_SECONDS,
     spotUsd: compared.map(usdOf),
@@ -89,7 +89,7 @@ export function cheaperPool(
     atHand: 0,
     inUse,
     inVainSeconds: PATIENCE_SECONDS,
-    seesBack: reliabilityOf(trustOf(situation.sightings)),
+    seesBack: (zone) => (isScored(compared[zone] ?? atHand) ? reliability : 0),
     lasting: lastingShare(pools),
   });
   const pool = found && compared[found.zone];
@@ -99,6 +99,16 @@ export function cheaperPool(
   const savedUsd = found.savedUsd - vainUsd - (found.action === SPOT ? 0 : stillUsd);
   return savedUsd > 0 ? { kind: found.action === SPOT ? 'ask' : 'wait', pool, savedUsd } : undefined;
 }
+
+const isScored = ({ candidate }: Assessed): boolean => candidate.score !== undefined;
+
+/** More likely there than not, and not just lost. Where no score tells of a flicker, that takes as long as attempts are spread for. */
+const isWorthAsking = (each: Assessed, situation: Situation): boolean =>
+  each.outlook.chanceUp >= LEAST_CHANCE &&
+  restSeconds(each, situation) <= 0 &&
+  !(isScored(each)
+    ? wasLostWithin(each, SCORE_LAG_SECONDS, situation.nowMilliseconds)
+    : isShaken(each, situation.nowMilliseconds));
 
 /** Those that no other beats in price and chance at once, by what they could save. */
 function mostPromising(
@@ -133,7 +143,6 @@ const isComparable = ({ candidate, quota }: Assessed, { candidate: atHand }: Ass
   candidate !== atHand &&
   // Nobody knows when a limit of the account is lifted.
   !quota &&
-  candidate.score !== undefined &&
   candidate.pool.region === atHand.pool.region &&
   candidate.transfer === undefined;
 

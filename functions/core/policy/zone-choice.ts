@@ -38,8 +38,8 @@ export interface ZoneQuestion {
   readonly inUse: boolean;
   /** What asking in vain takes; 0, the default, for who sees what is there. */
   readonly inVainSeconds?: number | undefined;
-  /** How surely it will be seen that another zone is back: 1, the default, for who sees every tick; at 0 none is waited for. */
-  readonly seesBack?: number | undefined;
+  /** How surely it will be seen that this zone is back: 1, the default, for who sees every tick; at 0 it is not waited for. */
+  readonly seesBack?: ((zone: number) => number) | undefined;
   /** Share of the time to come in which some zone will have capacity: what is out of it has to come out of the slack. */
   readonly lasting: number;
 }
@@ -126,7 +126,8 @@ function compare(
     planOf,
   }: { readonly question: ZoneQuestion; readonly standing: SmallStanding; readonly planOf: PlanOf },
 ): CheaperZone | undefined {
-  const { restartSeconds, spotUsd, waitingUsd = 0, atHand, seesBack = 1 } = question;
+  const { restartSeconds, spotUsd, waitingUsd = 0, atHand } = question;
+  const seesBack = question.seesBack?.(zone) ?? 1;
   const price = spotUsd[atHand] ?? 0;
   const ratio = (spotUsd[zone] ?? 0) / price;
   const plan = planOf(restartSeconds, { spot: ratio, waiting: waitingUsd / price });

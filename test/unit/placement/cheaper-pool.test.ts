@@ -11,9 +11,11 @@ const HOUR = 3_600;
 const [CHEAP, DEAR] = ZONES;
 const poolIn = (zoneId: string): Pool => ({ instanceType: 'g6.xlarge', zoneId, market: 'spot' });
 
+type Score = number | 'none';
+
 /** One type, cheap in one zone and dear in another, and what is said of each. */
 const asked = (
-  { cheap = 9, dear = 9 }: { readonly cheap?: number | undefined; readonly dear?: number | undefined },
+  { cheap = 9, dear = 9 }: { readonly cheap?: Score; readonly dear?: number },
   change: Partial<PlacementInput> = {},
 ): PlacementInput =>
   question({
@@ -26,10 +28,7 @@ const asked = (
       },
     },
     market: market({
-      scores: [
-        { zoneId: CHEAP, score: cheap },
-        { zoneId: DEAR, score: dear },
-      ],
+      scores: [...(cheap === 'none' ? [] : [{ zoneId: CHEAP, score: cheap }]), { zoneId: DEAR, score: dear }],
       spotPrices: [spot('g6.xlarge', CHEAP, 0.3), spot('g6.xlarge', DEAR, 0.6)],
       onDemandPrices: [onDemand('g6.xlarge', 1.125)],
     }),
@@ -70,9 +69,8 @@ describe('beside a dearer pool that is there', () => {
     };
     const limits = { ...question().limits, deadlineHours: 15.5 };
     expect(pool(asked({ cheap: 1 }, { ...justGone, limits }))).toBe(DEAR);
+    expect(pool(asked({ cheap: 'none' }, justGone))).toBe(DEAR);
     const { market: view } = asked({ cheap: 1 });
-    const unscored = { ...view, scores: view.scores.filter(({ zoneId }) => zoneId === DEAR) };
-    expect(pool(asked({}, { ...justGone, market: unscored }))).toBe(DEAR);
     const alike = { ...view, spotPrices: [spot('g6.xlarge', CHEAP, 0.595), spot('g6.xlarge', DEAR, 0.6)] };
     expect(pool(asked({}, { ...justGone, market: alike }))).toBe(DEAR);
     const hurried = { ...question().limits, valueOfTimeUsdPerHour: 5 };
@@ -93,7 +91,7 @@ describe('beside a dearer pool that is there', () => {
 });
 
 interface Look {
-  readonly cheap?: number;
+  readonly cheap?: Score;
   readonly steps?: number;
   readonly change?: Partial<PlacementInput>;
 }
@@ -128,6 +126,12 @@ describe('an attempt that runs in a dearer pool', () => {
     expect(next.kind === 'launch' && next.placement.pool).toEqual(poolIn(CHEAP));
   });
 
+  it('is moved to one without a score as well if that is more likely there than not, and not if it was just lost', () => {
+    expect(look({ cheap: 'none' })?.cause).toBe('spot');
+    const attempts = [trained(CHEAP, [-3, 1.7], 'interrupted')];
+    expect(look({ cheap: 'none', change: { attempts } })).toBeUndefined();
+  });
+
   it('is moved where the pipeline wants Spot only, too', () => {
     const compute = { ...asked({}).compute, market: 'spot' as const };
     expect(look({ change: { compute } })?.cause).toBe('spot');
@@ -158,7 +162,7 @@ it('never has a run both moved and sent back: what it is moved to is what is pla
 }, () => {
   fc.assert(
     fc.property(
-      fc.integer({ min: 1, max: 10 }),
+      fc.oneof(fc.integer({ min: 1, max: 10 }), fc.constant('none' as const)),
       fc.integer({ min: 5, max: 60 }),
       fc.double({ min: 0.1, max: 1, noNaN: true }),
       fc.integer({ min: 12, max: 40 }),
