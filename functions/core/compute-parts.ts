@@ -162,12 +162,17 @@ interface HelperProblem {
 }
 
 /** What a strategy makes of helpers, named or added. */
-export function helperProblems(declared: {
-  readonly training: { readonly strategy: string };
-  readonly compute: { readonly helpers?: unknown; readonly mayAddHelpers?: unknown };
+export function helperProblems({
+  training,
+  compute,
+}: {
+  readonly training?: { readonly strategy: string };
+  readonly compute?: { readonly helpers?: unknown; readonly mayAddHelpers?: unknown };
 }): HelperProblem[] {
-  const { strategy } = declared.training;
-  const { helpers, mayAddHelpers } = declared.compute;
+  // What is missing altogether has been told.
+  if (training?.strategy === undefined || !compute) return [];
+  const { strategy } = training;
+  const { helpers, mayAddHelpers } = compute;
   const problems: HelperProblem[] = [];
   // The agent refuses it too, but on hosts that are then paid for.
   if (strategy === 'data-service' && helpers === undefined)

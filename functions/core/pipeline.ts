@@ -16,6 +16,7 @@ import {
 import { datasetSchema } from './pipeline/dataset.ts';
 import { packingSchema } from './pipeline/packing.ts';
 import { trainingSchema } from './pipeline/training.ts';
+import { besideOthers } from './problems.ts';
 
 export { TRAINING_GROUP } from './compute-parts.ts';
 export { packingSchema } from './pipeline/packing.ts';
@@ -94,7 +95,7 @@ type Compute = z.infer<typeof computeFields>;
 export const computeSchema = computeFields.superRefine((compute, context) => {
   const problems = [...shapeProblems(compute), ...launcherProblems(compute)];
   for (const [path, message] of problems) context.addIssue({ code: 'custom', path: [path], message });
-});
+}, besideOthers);
 
 type FieldProblem = readonly [field: keyof Compute, message: string];
 
@@ -109,7 +110,8 @@ function shapeProblems({ instanceTypes, needs, nodes }: Compute): readonly Field
         ]
       : [];
   const message = `${nodes} and compute.needs exclude each other: leave it out, compute.needs.maximumNodes bounds it`;
-  return nodes === 1 ? [] : [['nodes', message]];
+  // Of another type it has been told already.
+  return typeof nodes === 'number' && nodes !== 1 ? [['nodes', message]] : [];
 }
 
 /** What goes with one launcher only. */
@@ -126,13 +128,18 @@ function launcherProblems(compute: Compute): readonly FieldProblem[] {
       'regions',
       'hosts on EC2 run in the region of the data bucket only: leave it out, or let SageMaker launch',
     ]);
-  if (launcher !== 'cheapest') return problems;
+  if (helpers !== undefined && launcher === 'ec2')
+    problems.push([
+      'helpers',
+      'one fleet of EC2 has one instance type: leave them out, or let SageMaker launch, which has groups of instances',
+    ]);
+  if (launcher !== 'ec2' && launcher !== 'cheapest') return problems;
   for (const [field, what] of [
     ['ec2', 'the image of its hosts'],
     ['vpc', 'subnets and securityGroupIds'],
   ] as const)
     if (compute[field] === undefined)
-      problems.push([field, `is needed where EC2 may be chosen (launcher: cheapest): name ${what}`]);
+      problems.push([field, `is needed with launcher: ${launcher}, name ${what}`]);
   return problems;
 }
 
@@ -206,7 +213,7 @@ const pipelineFields = z.strictObject({
 
 export const pipelineSchema = pipelineFields.superRefine((fields, context) => {
   for (const problem of helperProblems(fields)) context.addIssue({ code: 'custom', ...problem });
-});
+}, besideOthers);
 
 export type Pipeline = z.infer<typeof pipelineSchema>;
 export type PackingSettings = Pipeline['packing'];

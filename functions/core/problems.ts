@@ -25,6 +25,14 @@ export function check<Schema extends z.ZodType>(
   return { ok: false, problems };
 }
 
+/**
+ * For rules over several fields of an object: they speak beside what is wrong in single ones, where zod would be silent
+ * until those are right. What such a rule reads may then be of any type.
+ */
+export const besideOthers = {
+  when: ({ value }: { readonly value: unknown }): boolean => kindOf(value) === 'has fields of its own',
+};
+
 /** A file with thousands of wrong fields has the same one wrong. */
 const MOST_TOLD = 20;
 

@@ -1,5 +1,6 @@
 /** How arrivals are packed into shards: the `packing` part of a declaration. */
 import * as z from 'zod';
+import { besideOthers } from '../problems.ts';
 import { annotationsSchema, prepareSchema, tfrecordSchema } from './packing-parts.ts';
 
 /**
@@ -116,38 +117,47 @@ export const packingSchema = z
       .describe('What becomes of the packed arrivals after the seal.'),
   })
   .refine(({ label, labelPattern }) => label !== 'namePattern' || labelPattern !== undefined, {
+    ...besideOthers,
     path: ['labelPattern'],
     message: 'name the pattern that finds the label in the key',
   })
   .refine(({ label, annotations }) => label !== 'annotations' || annotations !== undefined, {
+    ...besideOthers,
     path: ['annotations'],
     message: 'name the file of annotations and its columns: { file, key, label }',
   })
   .refine(({ label, annotations }) => label === 'annotations' || annotations === undefined, {
+    ...besideOthers,
     path: ['label'],
     message: 'write label: annotations, or leave the file of annotations out',
   })
   .refine(({ label, format }) => label !== 'annotations' || (format !== 'lines' && format !== 'records'), {
+    ...besideOthers,
     path: ['annotations'],
     message: 'lines and records are joined as they are: their labels are inside them',
   })
   .refine(({ balance, label }) => balance === undefined || label !== 'none', {
+    ...besideOthers,
     path: ['balance'],
     message: 'say with label what the class of a sample is',
   })
   .refine(({ balance, format }) => balance === undefined || (format !== 'lines' && format !== 'records'), {
+    ...besideOthers,
     path: ['balance'],
     message: 'lines and records are joined as they are and have no classes',
   })
   .refine(({ balance, remainder }) => balance === undefined || remainder !== 'drop', {
+    ...besideOthers,
     path: ['remainder'],
     message: 'a balance leaves nothing for later: write even or ragged',
   })
   .refine(({ prepare, format }) => prepare === undefined || (format !== 'lines' && format !== 'records'), {
+    ...besideOthers,
     path: ['prepare'],
     message: 'lines and records are joined as they are: leave it out, or choose a format of samples',
   })
   .refine(({ format, shardMegabytes }) => format !== 'mds' || shardMegabytes <= 4_000, {
+    ...besideOthers,
     path: ['shardMegabytes'],
     message: 'mds holds 32-bit offsets: 4000 at most',
   });

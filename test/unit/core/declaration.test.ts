@@ -129,6 +129,47 @@ limits: { attempts: 0.5, deadlineHours: }
     });
   });
 
+  it('is told what its fields ask of each other beside what is wrong in one of them', () => {
+    const text = `
+name: digits
+packing: { format: webdatset, label: namePattern, annotations: { file: labels.csv } }
+training: { strategy: data-service, entryPoint: train }
+compute: { nodes: many, market: spott, launcher: ec2, mayAddHelpers: {} }
+limits: { attempts: 0 }
+`;
+    expect(pathsOf(readDeclaration('digits', text)).sort()).toEqual(
+      [
+        'compute.ec2',
+        'compute.helpers',
+        'compute.instanceTypes',
+        'compute.market',
+        'compute.mayAddHelpers',
+        'compute.nodes',
+        'compute.vpc',
+        'limits.attempts',
+        'packing.format',
+        'packing.label',
+        'packing.labelPattern',
+        'training.entryPoint',
+      ].sort(),
+    );
+  });
+
+  it.each(['ec2', 'cheapest'])('needs to know of hosts on EC2 what its launcher asks: %s', (launcher) => {
+    const hosts = GOOD.replace('] }', `], launcher: ${launcher} }`);
+    expect(problemsOf(readDeclaration('digits', hosts))).toEqual({
+      'compute.ec2': `is needed with launcher: ${launcher}, name the image of its hosts`,
+      'compute.vpc': `is needed with launcher: ${launcher}, name subnets and securityGroupIds`,
+    });
+  });
+
+  it('has helpers that no launcher of it could launch', () => {
+    const compute =
+      'launcher: ec2, ec2: { image: ami-0123456789abcdef0 }, helpers: [{ name: cpus, instanceType: c5.xlarge, nodes: 1 }], vpc: { securityGroupIds: [sg-1], subnets: [{ id: subnet-1, zoneId: use1-az1 }] } }';
+    const declared = readDeclaration('digits', GOOD.replace('] }', `], ${compute}`));
+    expect(pathsOf(declared)).toEqual(['compute.helpers']);
+  });
+
   it('names the key that nobody knows', () => {
     expect(problemsOf(readDeclaration('digits', `${GOOD}colour: blue`))['']).toContain('"colour"');
   });

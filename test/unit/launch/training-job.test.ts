@@ -232,9 +232,14 @@ describe('buildTrainingJob', () => {
   });
 
   it('does not run on SageMaker what was declared for EC2', () => {
-    expect(problems(launch({ declaration: declaration({ compute: { launcher: 'ec2' } }) }))).toEqual([
-      'compute.launcher',
-    ]);
+    const vpc = {
+      securityGroupIds: ['sg-0123456789abcdef0'],
+      subnets: [{ id: 'subnet-0123456789abcdef0', zoneId: 'use1-az4' }],
+    };
+    const compute = { launcher: 'ec2', ec2: { image: 'ami-0123456789abcdef0' }, vpc };
+    const pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az4', market: 'spot' } as const;
+    const input = launch({ declaration: declaration({ compute }), placement: placement({ pool }) });
+    expect(problems(input)).toEqual(['compute.launcher']);
   });
 
   it('says which sizes of a family SageMaker trains on', () => {
