@@ -74,7 +74,7 @@ export function assessSpot(
   );
   const transferUsd = candidate.transfer?.usd ?? 0;
   const doubtUsd = doubtOf(candidate, spells);
-  const back = seesItBack(candidate, refused, input) ? options[0]?.onDemand : undefined;
+  const afterOnDemandUsd = options.map(({ onDemand = Number.POSITIVE_INFINITY }) => transferUsd + onDemand);
   const best = options.toSorted((a, b) => a.ask - b.ask)[0];
   return {
     candidate,
@@ -82,7 +82,7 @@ export function assessSpot(
     expectedCostUsd: transferUsd + doubtUsd + (best?.ask ?? unplannedUsd),
     ...(best?.had !== undefined && { hadUsd: transferUsd + best.had }),
     doubtUsd,
-    ...(back !== undefined && { afterOnDemandUsd: transferUsd + back }),
+    ...(seesItBack(candidate, refused, input) && { afterOnDemandUsd }),
     expectedSeconds,
     workSeconds: spells.workSeconds,
     safeWorkSeconds: safeWorkOf(candidate, work),

@@ -24,8 +24,11 @@ export interface Assessed {
   readonly safeWorkSeconds: number;
   /** Of an On-Demand pool: by how much its cost is lower because the job can go back to Spot. */
   readonly returnUsd?: number | undefined;
-  /** Of a Spot pool: what On-Demand now costs with the way back to it, where a score would tell that it is there. */
-  readonly afterOnDemandUsd?: number | undefined;
+  /**
+   * Of a Spot pool: what On-Demand now costs with the way back to it, by each fallback, where a score would tell that it is
+   * there; infinite where nothing is planned.
+   */
+  readonly afterOnDemandUsd?: readonly number[] | undefined;
   /** The last refusals in a row that this very pool gave us, and when. */
   readonly refusals: number;
   /** The last was for a limit of the account, which waiting for capacity does not lift. */
@@ -144,16 +147,20 @@ interface WayBack {
 }
 
 /**
- * Back to Spot, to the pool where that is expected to cost least. Planned for the first fallback; another On-Demand pool
- * goes back with the same share of the work, and saves what that costs there more than on Spot.
+ * Back to Spot, to the pool where that is expected to cost least. Planned for each fallback, of which the one that can wait
+ * longest for Spot counts; another On-Demand pool goes back with the same share of the work, and saves what that costs there
+ * more than on Spot.
  */
 function wayBack(onSpot: readonly Assessed[], fallbacks: readonly Fallback[]): WayBack {
-  const { surelyUsd = 0, leastUsd: spotUsd = 0 } = fallbacks[0]?.plan ?? {};
-  const afterUsd = Math.min(
-    ...onSpot.map(({ afterOnDemandUsd = Number.POSITIVE_INFINITY }) => afterOnDemandUsd),
-  );
-  const share = surelyUsd > spotUsd ? (surelyUsd - afterUsd) / (surelyUsd - spotUsd) : 0;
-  return { share: Math.min(1, Math.max(0, share)), spotUsd };
+  const ways = fallbacks.map(({ plan }, k): WayBack => {
+    const { surelyUsd = 0, leastUsd: spotUsd = 0 } = plan ?? {};
+    const afterUsd = Math.min(
+      ...onSpot.map(({ afterOnDemandUsd: after }) => after?.[k] ?? Number.POSITIVE_INFINITY),
+    );
+    const share = surelyUsd > spotUsd ? (surelyUsd - afterUsd) / (surelyUsd - spotUsd) : 0;
+    return { share: Math.min(1, Math.max(0, share)), spotUsd };
+  });
+  return ways.toSorted((a, b) => b.share - a.share)[0] ?? { share: 0, spotUsd: 0 };
 }
 
 /** On-Demand is taken to be there as soon as it may be asked again. */

@@ -9,6 +9,7 @@ import { type Setting, simulate } from '../../../bench/sim/world.ts';
 import { drawLattice, drawTrace } from '../../../functions/core/policy/lattice.ts';
 import shipped from '../../../functions/core/policy/lattice-600.json' with { type: 'json' };
 import { fittedRegimes } from '../../../functions/core/policy/regimes.ts';
+import { evenly } from '../../suites/evenly.ts';
 
 const HOUR = 3_600;
 const setting = (change: Partial<Setting> = {}): Setting => ({
@@ -40,10 +41,10 @@ describe('the deadline', () => {
   it('is never missed, whatever the capacity does and however odd the job', { timeout: 120_000 }, () => {
     const job = fc.record({
       tickSeconds: fc.constantFrom(600, 900),
-      workTicks: fc.double({ min: 3, max: 60, noNaN: true }),
-      slackShare: fc.double({ min: 0, max: 1, noNaN: true }),
+      workTicks: evenly(3, 60),
+      slackShare: evenly(0, 1),
       restartSeconds: fc.integer({ min: 0, max: 1_500 }),
-      prices: fc.array(fc.double({ min: 0.1, max: 4, noNaN: true }), { minLength: 1, maxLength: 3 }),
+      prices: fc.array(evenly(0.1, 4), { minLength: 1, maxLength: 3 }),
       zones: fc.array(adversarialTrace, { minLength: 3, maxLength: 3 }),
     });
     fc.assert(
@@ -69,8 +70,8 @@ describe('the deadline', () => {
     const together = decidedTogether(ours);
     const job = fc.record({
       tickSeconds: fc.constantFrom(30, 60),
-      workTicks: fc.double({ min: 3, max: 200, noNaN: true }),
-      slackTicks: fc.double({ min: 0, max: 60, noNaN: true }),
+      workTicks: evenly(3, 200),
+      slackTicks: evenly(0, 60),
       restartSeconds: fc.integer({ min: 0, max: 400 }),
       zones: fc.array(adversarialTrace, { minLength: 2, maxLength: 2 }),
     });

@@ -36,8 +36,31 @@ describe('beliefs', () => {
     );
   });
 
-  it('know that every regime is left in the end', () => {
+  it('know how long it takes until capacity comes or goes, and that every regime is left in the end', () => {
+    const pair = {
+      name: 'pair',
+      ratesPerHour: [
+        [0, 0.5],
+        [2, 0],
+      ],
+    };
+    expect(meanPassageHours(pair)).toEqual({ toUp: [0, 0.5], toDown: [2, 0] });
+    // Two regimes with capacity: from the second one leads back to the first, and only that one is ever lost.
+    const chain = {
+      name: 'chain',
+      ratesPerHour: [
+        [0, 0, 1, 0],
+        [4, 0, 0, 0],
+        [1, 0, 0, 0],
+        [0, 0, 1, 0],
+      ],
+    };
+    expect(meanPassageHours(chain)).toEqual({ toUp: [0, 0, 1, 2], toDown: [1, 1.25, 0, 0] });
     const { toUp, toDown } = meanPassageHours(fittedRegimes);
-    expect([...toUp, ...toDown].every((hours) => Number.isFinite(hours) && hours >= 0)).toBe(true);
+    const half = toUp.length / 2;
+    for (const hours of [...toUp.slice(half), ...toDown.slice(0, half)]) {
+      expect(hours).toBeGreaterThan(0);
+      expect(hours).toBeLessThan(30 * 24);
+    }
   });
 });
