@@ -1,4 +1,5 @@
 /** Which pools may be used at all, whatever they cost: the deadline is kept here, and nowhere else. */
+import { hours } from './amounts.ts';
 import type { Assessed } from './assess.ts';
 import { restartOf } from './gang-cost.ts';
 import type { Situation } from './situation.ts';
@@ -6,15 +7,15 @@ import type { Situation } from './situation.ts';
 /** Whether anything can be launched there at all. */
 export const isOpen = ({ candidate }: Assessed): boolean => candidate.closed === undefined;
 
-/** Whether putting off On-Demand once more is safe: a Spot attempt may bring nothing and cost a whole restart. */
-export const spotIsSafe = (situation: Situation): boolean => untilUnsafe(situation) >= 0;
-
-export const untilUnsafe = ({ slackSeconds, work, marginSeconds }: Situation): number =>
+/** For how long On-Demand can still be put off; below 0 it is needed now. A Spot attempt may bring nothing and cost a restart. */
+export const secondsUntilUnsafe = ({ slackSeconds, work, marginSeconds }: Situation): number =>
   slackSeconds - work.restartSeconds - marginSeconds;
 
-/** While a job waits no work is done, so the moment at which Spot stops being safe is known now. */
+export const spotIsSafe = (situation: Situation): boolean => secondsUntilUnsafe(situation) >= 0;
+
+/** ISO 8601. A job that waits does no work, so the moment at which waiting stops being safe is known in advance. */
 export const spotUntil = (situation: Situation): string =>
-  new Date(situation.nowMilliseconds + untilUnsafe(situation) * 1_000).toISOString();
+  new Date(situation.nowMilliseconds + secondsUntilUnsafe(situation) * 1_000).toISOString();
 
 /** Whether this pool's own work, as slow as it may turn out, ends while there is time. */
 export const endsInTime = (each: Assessed, { secondsLeft, work }: Situation): boolean =>
@@ -41,5 +42,3 @@ export function whyNot(each: Assessed, situation: Situation): string | undefined
     ? undefined
     : `too slow to leave time for On-Demand after a loss: it may take ${hours(safeWorkSeconds)}`;
 }
-
-const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;

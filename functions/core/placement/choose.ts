@@ -3,7 +3,7 @@
  * Spot wherever it is expected to cost least; at the latest safe moment On-Demand. Pure, and every number is kept.
  */
 import type { Placement, PlacementDecision, PoolAssessment } from '../records.ts';
-import { spotIsSafe, spotUntil, whyNot } from './allowed.ts';
+import { spotIsSafe, spotUntil } from './allowed.ts';
 import { amongSpot } from './among-spot.ts';
 import type { Assessed } from './assess.ts';
 import { gangUsd } from './gang-cost.ts';
@@ -26,7 +26,6 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
       pruned,
       situation,
       chosen,
-      whyNot: (each) => whyNot(each, situation),
     });
   const hopeless = hopelessReason(situation, assessed);
   if (hopeless !== undefined) return { kind: 'giveUp', reason: hopeless, considered: table() };
@@ -36,9 +35,19 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
   if (picked === undefined || wait !== undefined)
     return waitFor(assessed, situation, { ...(wait ?? ON_DEMAND_RESTS), considered: table() });
   const settled = amongSpot(picked, assessed, situation);
-  return settled.kind === 'wait'
-    ? waitFor(assessed, situation, { ...settled, considered: table() })
-    : launch(settled.pool, situation, table(settled.pool));
+  if (settled.kind === 'wait') return waitFor(assessed, situation, { ...settled, considered: table() });
+  const chosen = asStated(settled.pool, picked, assessed);
+  return launch(chosen, situation, table(chosen));
+}
+
+/**
+ * A pool that is asked before the one that was picked costs what it costs by itself, or as much as the picked one, which is
+ * there if it is asked in vain. What it is expected to save is no part of either: the cost of the pool at hand holds the move
+ * to a cheaper one already.
+ */
+function asStated({ candidate }: Assessed, picked: Assessed, assessed: readonly Assessed[]): Assessed {
+  const own = assessed.find((each) => each.candidate === candidate) ?? picked;
+  return { ...own, expectedCostUsd: Math.min(own.expectedCostUsd, picked.expectedCostUsd) };
 }
 
 function launch(

@@ -2,6 +2,7 @@
 import { deadlineHoursOf } from '../pipeline.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../policy/running.ts';
 import { isOpen, whyNot } from './allowed.ts';
+import { hours, usd } from './amounts.ts';
 import type { Assessed } from './assess.ts';
 import { gangUsd } from './gang-cost.ts';
 import { fastestOnDemand } from './pick.ts';
@@ -67,6 +68,3 @@ function cheapestUsable(assessed: readonly Assessed[], situation: Situation): As
     byCost(open)
   );
 }
-
-const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;
-const usd = (amount: number): string => `$${amount.toFixed(2)}`;

@@ -15,7 +15,7 @@ interface Facts {
 }
 
 /** What is known of a pool's price and of where it is offered rules it out. */
-export function whyNot(
+export function whyNotWeighed(
   pool: Pool,
   { topology, compute, price, helpers, quotes, region }: Facts,
 ): string | undefined {

@@ -4,7 +4,7 @@ import { type LauncherName, launchersOf } from '../launch/launchers.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Pool, Topology, Transfer } from '../records.ts';
 import { adviseHelpers } from './helpers.ts';
-import { whyNot } from './no-pool.ts';
+import { whyNotWeighed } from './no-pool.ts';
 import { whyNotOnEc2 } from './on-ec2.ts';
 import { type Pace, REFERENCE_PACE } from './pace.ts';
 import { helpersIn, type PoolPrices, pricesOf, quotesOf } from './pool-prices.ts';
@@ -137,7 +137,7 @@ function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): P
     const never = whyNotOnEc2({ launcher, compute, training, topology, region: view.region, price });
     const shape = shapeOf(topology);
     for (const { pool, subnetId } of poolsOfTopology(topology, { view, compute, named })) {
-      const reason = never ?? whyNot(pool, { topology, compute, price, helpers, quotes, region });
+      const reason = never ?? whyNotWeighed(pool, { topology, compute, price, helpers, quotes, region });
       if (reason !== undefined || price === undefined || typeof helpers === 'string') {
         pruned.push({ pool, topology: shape, reason: reason ?? 'no price is known' });
       } else {

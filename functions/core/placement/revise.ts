@@ -8,6 +8,7 @@ import { ON_DEMAND } from '../policy/actions.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS, type StopReason } from '../policy/running.ts';
 import { type AttemptRecord, nameOfPool, type Progress, samePool } from '../records.ts';
 import { whyNot } from './allowed.ts';
+import { hours } from './amounts.ts';
 import { fallbackOf } from './assess-spot.ts';
 import { cheaperPool, LEAST_CHANCE } from './cheaper-pool.ts';
 import { costUsd, gangUsd, restartOf, safeWorkOf } from './gang-cost.ts';
@@ -179,5 +180,3 @@ function cheaperElsewhere(campaign: RunningCampaign, standing: Standing): StopRe
   const why = `is moved to cheaper Spot (${nameOfPool(cheaper.pool.candidate.pool)}), which saves about $${savedUsd.toFixed(2)}: stopped after a save`;
   return { cause: 'spot', why };
 }
-
-const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;

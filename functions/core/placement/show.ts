@@ -1,6 +1,6 @@
 /** A decision as text: the sentence, then the table. */
 import type { PlacementDecision, PoolAssessment } from '../records.ts';
-import { usd } from './table.ts';
+import { hours, usd } from './amounts.ts';
 
 export function showDecision(decision: PlacementDecision): string {
   const { rows, at } = tableIn(decision);
@@ -39,8 +39,7 @@ function tableOf(rows: readonly PoolAssessment[], at: string | undefined): reado
   );
 }
 
-const hours = (seconds: number | undefined): string =>
-  seconds === undefined ? '-' : `${(seconds / 3_600).toFixed(1)} h`;
+const hoursOrNone = (seconds: number | undefined): string => (seconds === undefined ? '-' : hours(seconds));
 
 /** The price is of one node, cost and time are of the gang. What was left out was not weighed. */
 function cellsOf(row: PoolAssessment, at: string | undefined): readonly string[] {
@@ -54,8 +53,8 @@ function cellsOf(row: PoolAssessment, at: string | undefined): readonly string[]
     name,
     row.score === undefined ? '-' : String(row.score),
     row.hourlyUsd.toFixed(3),
-    hours(row.expectedWaitSeconds),
-    hours(row.expectedUpSeconds),
+    hoursOrNone(row.expectedWaitSeconds),
+    hoursOrNone(row.expectedUpSeconds),
     usd(row.expectedCostUsd),
     between
       ? `${hours(row.expectedSeconds)} (${hours(between[0])} to ${hours(between[1])})`

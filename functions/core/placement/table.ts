@@ -2,6 +2,8 @@
 import { factsWith } from '../catalog/hardware.ts';
 import { deadlineHoursOf } from '../pipeline.ts';
 import type { Pool, PoolAssessment, Transfer } from '../records.ts';
+import { whyNot } from './allowed.ts';
+import { hours, usd } from './amounts.ts';
 import type { Assessed } from './assess.ts';
 import { adviseHelpers } from './helpers.ts';
 import type { Pruned } from './pools.ts';
@@ -20,8 +22,6 @@ export interface Table {
   readonly pruned: readonly Pruned[];
   readonly situation: Situation;
   readonly chosen: Assessed | undefined;
-  /** Why a pool may not be chosen, whatever it costs. */
-  readonly whyNot: (each: Assessed) => string | undefined;
 }
 
 /** The chosen row first, then by expected cost, then what was pruned. */
@@ -89,9 +89,9 @@ function noteOnPace({ candidate: { pace } }: Assessed): readonly string[] {
 /** Costs that differ by less are taken for the same. */
 const SAME_COST = 0.01;
 
-function verdictOf(each: Assessed, { chosen, whyNot, situation }: Table): string {
+function verdictOf(each: Assessed, { chosen, situation }: Table): string {
   if (each === chosen) return 'chosen';
-  const forbidden = whyNot(each);
+  const forbidden = whyNot(each, situation);
   if (forbidden !== undefined) return forbidden;
   const rests = restSeconds(each, situation) > 0;
   if (chosen === undefined) return rests ? 'refused lately' : 'not used';
@@ -122,7 +122,7 @@ const transferShare = ({ candidate: { transfer } }: Assessed): string =>
 export function describeAction(chosen: Assessed, situation: Situation): string {
   const { candidate } = chosen;
   const { work, slackSeconds, input } = situation;
-  const slack = `${hours(chosen.workSeconds)} of work left (${work.basis}${spread(chosen)}), ${hours(slackSeconds)} of slack`;
+  const slack = `${hours(chosen.workSeconds)} of work left (${work.basis}${interval(chosen)}), ${hours(slackSeconds)} of slack`;
   const parts = [slack];
   parts.push(...aboutMarket(chosen, situation));
   parts.push(...aboutHelpers(chosen, situation));
@@ -201,15 +201,10 @@ function helpersThatWouldPay(
   return [`${advice.reason}${strategy === 'ray' ? '' : ' with strategy ray'}: see compute.helpers`];
 }
 
-/** Nine times out of ten. */
-function spread({ workSeconds, candidate }: Assessed): string {
+/** Between what the work takes nine times out of ten. */
+function interval({ workSeconds, candidate }: Assessed): string {
   const { uncertainty } = candidate.pace;
   if (uncertainty === 0) return '';
   const reach = Math.exp(NINE_OF_TEN * uncertainty);
   return `, between ${hours(workSeconds / reach)} and ${hours(workSeconds * reach)}`;
 }
-
-const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;
-/** Cents, or two digits of what is less than one. */
-export const usd = (amount: number): string =>
-  `$${amount < 0.01 ? amount.toPrecision(2) : amount.toFixed(2)}`;

@@ -44,7 +44,7 @@ export function topologiesOf(question: TopologyQuestion): {
   const topologies: GangTopology[] = [];
   const ruledOut: RuledOut[] = [];
   for (const { topology, reason } of proposals(question.compute, question.hardware)) {
-    const why = reason ?? whyNot(topology, question);
+    const why = reason ?? whyRuledOut(topology, question);
     if (why === undefined) topologies.push(topology);
     else ruledOut.push({ topology, reason: why });
   }
@@ -145,7 +145,7 @@ function lackOfHost({ memoryGib, vcpu }: InstanceFacts, needs: Needs): string | 
 type Type = ReturnType<typeof trainingType>;
 
 /** What SageMaker, the image, the strategy or the checkpoint would not take. */
-function whyNot(topology: GangTopology, question: TopologyQuestion): string | undefined {
+function whyRuledOut(topology: GangTopology, question: TopologyQuestion): string | undefined {
   const { compute, training } = question;
   const type = trainingType(topology.instanceType);
   const isOnSageMaker = (question.launcher ?? launchersOf(compute)[0]) === 'sagemaker';

@@ -1,6 +1,7 @@
 /** When nothing is launched now, and for how long. */
 import type { PlacementDecision, PoolAssessment } from '../records.ts';
-import { endsInTime, isOpen, untilUnsafe, whyNot } from './allowed.ts';
+import { endsInTime, isOpen, secondsUntilUnsafe, whyNot } from './allowed.ts';
+import { hours } from './amounts.ts';
 import type { Assessed } from './assess.ts';
 import { restartOf } from './gang-cost.ts';
 import { isSpot, pick } from './pick.ts';
@@ -60,12 +61,10 @@ export function waitFor(
   const open = assessed.filter(isOpen);
   const rests = open.map((each) => restSeconds(each, situation)).filter((rest) => rest > 0);
   // No wait may outlast the latest safe moment of an On-Demand start that is still open.
-  const safe = untilUnsafe(situation);
+  const safe = secondsUntilUnsafe(situation);
   const limit = safe > 0 && rests.length < open.length ? safe : situation.secondsLeft;
   const seconds = Math.max(1, Math.ceil(Math.min(...rests, limit, atMostSeconds)));
   const all = 'every pool that may be used has refused lately';
   const reason = `${rests.length < open.length ? why : all}; asked again in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
   return { kind: 'wait', seconds, reason, considered };
 }
-
-const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;

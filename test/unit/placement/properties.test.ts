@@ -18,23 +18,21 @@ interface Draw {
   readonly losses: readonly { readonly pool: number; readonly hoursAgo: number; readonly refused: boolean }[];
 }
 
-const drawsOf = (between: (min: number, max: number) => fc.Arbitrary<number>): fc.Arbitrary<Draw> =>
-  fc.record({
-    scores: fc.array(fc.integer({ min: 1, max: 10 }), { minLength: 3, maxLength: 3 }),
-    shares: fc.array(between(0.1, 1), { minLength: 6, maxLength: 6 }),
-    prices: fc.array(between(0.5, 5), { minLength: 2, maxLength: 2 }),
-    nowHours: between(0, 23.9),
-    workHours: between(0.1, 20),
-    losses: fc.array(
-      fc.record({
-        pool: fc.integer({ min: 0, max: 5 }),
-        hoursAgo: between(0.01, 20),
-        refused: fc.boolean(),
-      }),
-      { maxLength: 4 },
-    ),
-  });
-const draws = drawsOf(evenly);
+const draws: fc.Arbitrary<Draw> = fc.record({
+  scores: fc.array(fc.integer({ min: 1, max: 10 }), { minLength: 3, maxLength: 3 }),
+  shares: fc.array(evenly(0.1, 1), { minLength: 6, maxLength: 6 }),
+  prices: fc.array(evenly(0.5, 5), { minLength: 2, maxLength: 2 }),
+  nowHours: evenly(0, 23.9),
+  workHours: evenly(0.1, 20),
+  losses: fc.array(
+    fc.record({
+      pool: fc.integer({ min: 0, max: 5 }),
+      hoursAgo: evenly(0.01, 20),
+      refused: fc.boolean(),
+    }),
+    { maxLength: 4 },
+  ),
+});
 
 function inputOf({ scores, shares, prices, nowHours, workHours, losses }: Draw): PlacementInput {
   const attempts: AttemptRecord[] = losses
@@ -152,18 +150,27 @@ it('expects no more to pay with more slack', { timeout: 60_000 }, () => {
   );
 });
 
+/** The cheap pool is asked before a dear one at hand, whose own cost holds the move to the cheap one already. */
+const ASKED_FIRST: Draw = {
+  scores: [6, 1, 1],
+  shares: [0.1903754234313965, 0.1, 0.1, 0.10000600814819337, 0.1000051498413086, 0.1],
+  prices: [1.3688554763793945, 0.6595335006713867],
+  nowHours: 0.00013675689697265623,
+  workHours: 7.574513149261474,
+  losses: [{ pool: 1, hoursAgo: 17.2500062084198, refused: false }],
+};
+
 it('expects no more to pay with better scores', { timeout: 60_000 }, () => {
-  // Not evenly: of a pool that is asked before the one at hand (among-spot.ts) the saving is counted twice, which one even
-  // draw in sixty shows.
-  const drawn = drawsOf((min, max) => fc.double({ min, max, noNaN: true }));
+  // Which cheaper pool is asked first is planned in ticks of ten minutes: of less than an hour's work they tell too little.
+  const anHourOrMore = draws.map((draw) => ({ ...draw, workHours: Math.max(1, draw.workHours) }));
   fc.assert(
-    fc.property(drawn, fc.integer({ min: 0, max: 5 }), (draw, better) => {
+    fc.property(anHourOrMore, fc.integer({ min: 0, max: 5 }), (draw, better) => {
       const before = expectedUsd(choosePlacement(inputOf(draw)));
       const scores = draw.scores.map((score) => Math.min(10, score + better));
       const after = expectedUsd(choosePlacement(inputOf({ ...draw, scores })));
       if (before === undefined || after === undefined) return;
       expect(after).toBeLessThanOrEqual(before * GRID);
     }),
-    { numRuns: 120 },
+    { numRuns: 120, examples: [[ASKED_FIRST, 1]] },
   );
 });
