@@ -75,6 +75,16 @@ export async function runCommand(
   }
 }
 
+/** Does what only the named place can be wrong for: where it cannot be had, says so by the word that named it. */
+export async function usable<T>(name: string, place: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error: unknown) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError([`${name} is "${place}", which cannot be written (${why}): name another place`]);
+  }
+}
+
 function misreadOption(
   options: ParseArgsOptionsConfig,
   rawName: string,

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { packAgent } from '../functions/aws/agent.ts';
-import { readCommandLine, runCommand } from './command-line.ts';
+import { readCommandLine, runCommand, usable } from './command-line.ts';
 
 const USAGE = `npm run pack-agent -- FILE
 
@@ -17,7 +17,7 @@ async function pack(args: readonly string[]): Promise<number> {
   });
   const [file = ''] = positionals;
   const archive = await packAgent(join(import.meta.dirname, '..'));
-  await writeFile(file, archive);
+  await usable('FILE', file, () => writeFile(file, archive));
   process.stdout.write(`${file}: ${(archive.length / 1024).toFixed(0)} KiB\n`);
   return 0;
 }

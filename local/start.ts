@@ -1,7 +1,8 @@
 /** `npm start`: the region, the demo, and then whatever is dropped. Ends on Ctrl-C, or with `--once` after the first report. */
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { readCommandLine, runCommand } from './command-line.ts';
+import { readCommandLine, runCommand, usable } from './command-line.ts';
 import { LAUNCHERS, type LauncherName } from './demo/demo.ts';
 import { runDemo } from './demo/run-demo.ts';
 import { serveDrops } from './demo/serve-drops.ts';
@@ -66,6 +67,7 @@ const words = {
 
 async function main(args: readonly string[]): Promise<number> {
   const { values: chosen } = readCommandLine(args, words);
+  await usable('--state', chosen.state, () => mkdir(chosen.state, { recursive: true }));
   const screen = terminalScreen(process.stdout);
   const stopping = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());

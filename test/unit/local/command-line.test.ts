@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { readCommandLine, UsageError } from '../../../local/command-line.ts';
+import { readCommandLine, UsageError, usable } from '../../../local/command-line.ts';
 
 const words = {
   options: {
@@ -25,6 +25,16 @@ const problemsOf = (...args: readonly string[]): readonly string[] => {
   }
   return [];
 };
+
+it('a place that cannot be written is told by the word that named it', async () => {
+  const refused = usable('--state', '/file/x', () => Promise.reject(new Error('ENOTDIR: not a directory')));
+  await expect(refused).rejects.toEqual(
+    new UsageError([
+      '--state is "/file/x", which cannot be written (ENOTDIR: not a directory): name another place',
+    ]),
+  );
+  await expect(usable('--state', '/folder', () => Promise.resolve(1))).resolves.toBe(1);
+});
 
 describe('a command line', () => {
   it('is read into what the schema makes of it, with defaults', () => {
