@@ -1,4 +1,7 @@
-/** Placement scores within the day's plan of questions, whoever asks: the schedule, or a look at a run on demand. */
+/**
+ * Asks for placement scores without more new questions than are planned for a day, whether the schedule, a placement or a
+ * look at a running attempt asks.
+ */
 import { scoredFamily } from '../catalog/catalog.ts';
 import type { Clock } from '../ports.ts';
 import type { MarketHistory, MarketSample } from './market-history.ts';
@@ -48,8 +51,8 @@ export async function askScores(
 const dayBefore = (now: Date): string => new Date(now.getTime() - DAY_MILLISECONDS).toISOString();
 
 /**
- * A market whose score questions stay within the same plan: those of the last day are asked again, new ones while there is
- * room. One after the other, for each must see those before it on record.
+ * The same market, but its score questions stay within the day's plan: those of the last day may be asked again, new ones
+ * only while there is room. They are asked one after the other, so that each sees the ones before it on record.
  */
 export function withinPlan(
   source: MarketSource,
@@ -78,7 +81,7 @@ export function withinPlan(
   };
 }
 
-/** What a question of this moment has told, in the words of the history but not kept in it. */
+/** The answers of this moment as samples of the history, so that they can be weighed beside kept ones. They are not stored. */
 export const samplesOfNow = (asked: readonly Asked[], now: Date): readonly MarketSample[] =>
   asked.flatMap(({ need, scores }) =>
     scores.map(({ zoneId, score }) => ({
@@ -91,7 +94,7 @@ export const samplesOfNow = (asked: readonly Asked[], now: Date): readonly Marke
     })),
   );
 
-/** What is not learned becomes a note. */
+/** The values of an answer. Where there are none, a note says why. */
 export function taken<T>(what: string, answer: Answer<readonly T[]>, notes: string[]): readonly T[] {
   if (answer.kind === 'known') return answer.value;
   notes.push(`${what} unknown (${answer.failure}): ${answer.message}`);

@@ -19,7 +19,10 @@ export interface Fallback {
   readonly plan: SpotPlan | undefined;
 }
 
-/** One plan for all Spot pools, or for one, in seconds of the fallback's own work: its price, and the cheapest Spot beside it. */
+/**
+ * The plan of a campaign on Spot that may change to this On-Demand pool. Its times are seconds of the fallback's own work.
+ * @param spotUnitUsd what an hour of the reference's work costs in the Spot pool that is planned for, the cheapest of several
+ */
 export function fallbackOf(
   fallback: Candidate,
   spotUnitUsd: number,
@@ -30,7 +33,7 @@ export function fallbackOf(
   const expected = workOf(fallback, work);
   const restartSeconds = restartSecondsOn(fallback.pool, work);
   const plan = planSpot({
-    // What it may take longer is no cost that is expected, but slack that cannot be used.
+    // That the work may take longer is no expected cost, but the slack for it must stay unused.
     secondsLeft: secondsLeft - (workSeconds - expected),
     work: { ...work, workSeconds: expected, restartSeconds },
     spotUsd: spotUnitUsd / fallback.pace.factor,
@@ -123,7 +126,7 @@ function spellsOf(candidate: Candidate, outlook: Outlook, { work }: Pick<AssessI
 export const billedSeconds = (candidate: Candidate, outlook: Outlook, work: WorkEstimate): number =>
   spellsOf(candidate, outlook, { work }).billed;
 
-/** What it takes when nothing is planned: on Spot what fits before the latest safe moment, on demand the rest. */
+/** Time and cost where no plan can be made: on Spot what fits before the latest safe moment, on demand the rest. */
 function unplanned(
   candidate: Candidate,
   { outlook, restartSeconds, spells, billed }: Spells,

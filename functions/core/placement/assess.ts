@@ -16,7 +16,7 @@ export interface Assessed {
   readonly expectedCostUsd: number;
   /** Of a Spot pool that is planned with: the same once its capacity has been given. */
   readonly hadUsd?: number | undefined;
-  /** The part of it that nobody bills: what asking for capacity in vain is taken to be worth. */
+  /** The part of the cost that nobody bills: what the minutes of asking in vain are taken to be worth. */
   readonly doubtUsd?: number | undefined;
   readonly expectedSeconds: number;
   /** Of the work left here, restarts left out: as expected, and so long that it takes more only once in ten times. */
@@ -51,7 +51,7 @@ export interface AssessInput {
   readonly fallbacks: readonly Candidate[];
   /** Until the deadline. */
   readonly secondsLeft: number;
-  /** Until the work must be done on Spot or have been given to On-Demand. */
+  /** Until the latest safe moment: by then the work is done on Spot, or On-Demand starts with the rest of it. */
   readonly spotSeconds: number;
   readonly nowMilliseconds: number;
   /** What an hour until the end is worth, whatever runs in it. It is part of every expected cost. */
@@ -104,12 +104,13 @@ const premiumToTheEnd = ({ candidate }: SpotPool, cheapestUnitUsd: number, bille
   return moreAnHour > 0 ? costUsd(moreAnHour, billed) : 0;
 };
 
-/** What is less likely there is not asked beside the others, but waited for. */
+/** A pool that is less likely to have capacity than this is waited for; it is not asked while others may be. */
 const LEAST_ASKED = 0.25;
 
 /**
- * Who asks one pool in vain has the others still, and has lost a few minutes: alone it would look as if all were gone with
- * it. Only where scores tell the others apart: a run that sees none would ask them one after the other.
+ * A run that asks one pool in vain has lost a few minutes and can still ask the others; weighed alone, a refusal would look as
+ * if all of them were gone. This holds only where scores tell the pools apart: without scores the run would have to ask them
+ * one after the other.
  */
 function besideEachOther(
   pools: readonly Assessed[],
@@ -121,7 +122,7 @@ function besideEachOther(
     const other = each === best ? second : best;
     const isAlone = hadUsd === undefined || other === undefined || candidate.score === undefined;
     if (isAlone || outlook.chanceUp < LEAST_ASKED) return expectedCostUsd;
-    // To get what is asked for is never worse than not to: else a better score would make it dearer.
+    // A refusal never counts less than being given the capacity; otherwise a better score would raise the cost.
     const vainUsd = Math.max(hadUsd, other.expectedCostUsd);
     const askedUsd = outlook.chanceUp * hadUsd + (1 - outlook.chanceUp) * vainUsd + doubtUsd;
     return Math.min(expectedCostUsd, askedUsd);

@@ -45,7 +45,7 @@ function isAlike(a: Pick<RunRecord, 'declaration'>, b: Pick<RunRecord, 'declarat
   return one.nodes === other.nodes && one.needs?.accelerators === other.needs?.accelerators;
 }
 
-/** What the last checkpoint proves, or without one what all attempts took together. */
+/** The training time that the last checkpoint of a whole run proves, else what all attempts took together. */
 function tookOf(attempts: readonly AttemptRecord[]): FormerRun | undefined {
   const last = attempts.at(-1);
   const spent = attempts.reduce((sum, { outcome }) => sum + (outcome?.trainingSeconds ?? 0), 0);

@@ -41,7 +41,7 @@ export async function samplesFor(
     .toSorted((a, b) => b.at.localeCompare(a.at));
 }
 
-/** Not the start of the schedule's step that it is kept under: a sample of this moment would be minutes old. */
+/** When it was read. The key `at` is the start of the schedule's step, by which a sample of this moment would look minutes old. */
 const readAtOf = ({ readAt, at }: MarketSample): string => readAt ?? at;
 
 export const ageSeconds = (sample: MarketSample, now: Date): number =>

@@ -14,7 +14,7 @@ interface Facts {
   readonly region: string;
 }
 
-/** What is known of a pool's price and of where it is offered rules it out. */
+/** undefined: its price is known and it is offered there. */
 export function whyNotWeighed(
   pool: Pool,
   { topology, compute, price, helpers, quotes, region }: Facts,

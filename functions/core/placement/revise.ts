@@ -30,7 +30,7 @@ export interface RunningCampaign {
   readonly question: PlacementInput;
 }
 
-/** Of the time since the newest checkpoint so much is believed to be work that the stop will save. */
+/** At most this much of the time since the newest checkpoint is taken for work that the stop will still save. */
 const MOST_UNSAVED_SECONDS = 3_600;
 
 export function revise(campaign: RunningCampaign): StopReason {
@@ -113,7 +113,7 @@ function tooSlow({ situation, here }: Standing): StopReason {
   // Too late for On-Demand, or nearly done: going on is the best there is.
   if (slack < 0 || left <= work.restartSeconds + SAVE_SECONDS) return undefined;
   if (slack > Math.min(NEXT_LOOK_SECONDS, marginSeconds)) return undefined;
-  // What rests for longer than the save takes is not asked after it: a stop would only lose what runs.
+  // A pool that rests for longer than the save takes would not be asked after it, so that the stop would only lose what runs.
   const refused = refusalsIn(situation.sightings);
   const canChange = situation.candidates.some(
     (each) =>

@@ -13,7 +13,7 @@ export interface ScoreNeed {
   readonly key: string;
   readonly region: string;
   readonly instanceTypes: readonly string[];
-  /** Of the gang, rounded up to a power of two. */
+  /** Of the gang as it is; the question rounds it up to a power of two. */
   readonly nodes: number;
 }
 
@@ -75,7 +75,7 @@ export function needOf(
   };
 }
 
-/** @param asked of the last 24 hours: they count against the limit whether they are asked again or not */
+/** @param asked those of the last 24 hours, which count against the limit whether or not they are asked again */
 export function planQuestions(
   needs: readonly ScoreNeed[],
   asked: readonly AskedQuestion[],

@@ -92,7 +92,7 @@ function restartCosts({
   return { restartSeconds: Math.max(...costs.map(([, cost]) => cost)), restartOn: Object.fromEntries(costs) };
 }
 
-/** Median over the attempts that trained of billed time that brought no progress; those of one machine's seconds too. */
+/** Seconds of training time that no checkpoint proves: the median over the attempts that proved new work. */
 function restartCost(attempts: readonly AttemptRecord[]): number | undefined {
   const losses = attempts.flatMap((attempt) => {
     const spent = attempt.outcome?.trainingSeconds ?? 0;
