@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { dynamo } from '../functions/aws/clients.ts';
 import { config } from '../functions/aws/config.ts';
 import { dynamoRunStore } from '../functions/aws/run-store.ts';
+import { factsWith } from '../functions/core/catalog/hardware.ts';
 import { choosePlacement } from '../functions/core/placement/choose.ts';
 import { sightingsOfOthers } from '../functions/core/placement/encounters.ts';
 import { fillIn } from '../functions/core/placement/fill-in.ts';
@@ -123,7 +124,7 @@ async function explain(
   const now = new Date(decidedAt(decision, run));
   const sightingsIn = (instanceTypes: readonly string[]) =>
     sightingsOfOthers(runs, { runId, instanceTypes, now });
-  const types = typesOf(run.declaration.compute);
+  const types = typesOf(run.declaration.compute, factsWith(decision.question?.hardware));
   const question = questionOf({ run, attempts, attempt, decision, sightings: await sightingsIn(types) });
   if (question === undefined) return;
   const again = sameChoice(choosePlacement(question), decision);
