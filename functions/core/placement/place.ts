@@ -28,6 +28,7 @@ export interface PlaceDeps {
     | 'getRun'
     | 'listRuns'
     | 'listAttempts'
+    | 'getAttempt'
     | 'putPlacement'
     | 'putEncounter'
     | 'listEncounters'
@@ -61,18 +62,25 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
   if (!declaration) return { kind: 'giveUp', reason: 'the run was never closed: it has no declaration' };
   const attempts = await deps.runs.listAttempts(runId);
   const last = attempts.at(-1);
-  if (last && last.outcome === undefined) {
-    return { kind: 'launch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
-  }
+  if (last && last.outcome === undefined) return launchOf(last);
   const now = deps.clock.now();
   const met = last && encounterOf(last);
   if (met) await deps.runs.putEncounter(met);
   const input = await questionFor(deps, { run, declaration, attempts, now });
   const attempt = (last?.attempt ?? 0) + 1;
   const decision = { ...choosePlacement(input), question: storedPart(input) };
+  // A `place` that was tried again while this one asked the market may have been launched from: what runs keeps its decision.
+  const begun = await deps.runs.getAttempt(runId, attempt);
+  if (begun) return launchOf(begun);
   await deps.runs.putPlacement(runId, attempt, decision);
   return resultOf(attempt, decision);
 }
+
+const launchOf = ({ attempt, placement }: Pick<AttemptRecord, 'attempt' | 'placement'>): PlaceResult => ({
+  kind: 'launch',
+  attempt,
+  timeoutSeconds: attemptTimeoutSeconds(placement),
+});
 
 interface Known {
   readonly run: RunRecord;
@@ -191,7 +199,7 @@ async function remembered(
 function resultOf(attempt: number, decision: PlacementDecision): PlaceResult {
   switch (decision.kind) {
     case 'launch':
-      return { kind: 'launch', attempt, timeoutSeconds: attemptTimeoutSeconds(decision.placement) };
+      return launchOf({ attempt, placement: decision.placement });
     case 'wait':
       return { kind: 'wait', seconds: decision.seconds };
     case 'giveUp':

@@ -58,6 +58,24 @@ describe('place', () => {
     expect(await runs.listPlacements(runId)).toEqual([]);
   });
 
+  it('leaves the decision as it is that an attempt was launched from while it asked the market', async () => {
+    const { deps, runs, runId } = await setUp();
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    const scores: MarketSource['scores'] = async () => {
+      await answered;
+      const value = [{ zoneId: 'use1-az4', score: 10 }];
+      return { kind: 'known', value, notes: [] };
+    };
+    const slow = place({ ...deps, market: { ...deps.market, scores } }, { runId });
+    await place(deps, { runId });
+    const stored = await runs.listPlacements(runId);
+    const { outcome: _, ...open } = attempt(1, spotPool, { kind: 'completed' }, { runId, status: 'running' });
+    await runs.createAttempt(open);
+    answer();
+    expect(await slow).toMatchObject({ kind: 'launch', attempt: 1 });
+    expect(await runs.listPlacements(runId)).toEqual(stored);
+  });
+
   it('counts on from the attempts that ended', async () => {
     const { deps, runs, runId } = await setUp(2);
     const lost = attempt(
