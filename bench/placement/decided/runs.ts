@@ -17,7 +17,7 @@ export async function openCampaign({ workSeconds, deadlineSeconds }: Setting, zo
       subnets: zones.map(({ zoneId }, k) => ({ id: `subnet-${k + 1}`, zoneId })),
     },
   };
-  const limits = { deadlineHours: deadlineSeconds / HOUR, attempts: 500 };
+  const limits = { deadlineHours: deadlineSeconds / HOUR, attempts: 50 };
   const declaration = declarationOf('camp', { compute, limits });
   // A former run tells how long the work is, as the simulator's policy knows it.
   await runs.createRun(runOf('camp', 1, { status: 'succeeded', declaration }));

@@ -17,6 +17,18 @@ export const spotIsSafe = (situation: Situation): boolean => secondsUntilUnsafe(
 export const spotUntil = (situation: Situation): string =>
   new Date(situation.nowMilliseconds + secondsUntilUnsafe(situation) * 1_000).toISOString();
 
+/** One that is refused, and one more. */
+const ATTEMPTS_FOR_ON_DEMAND = 2;
+
+/** Whether no attempt is left but those that On-Demand, where there is any, may need: a run must not end for want of one. */
+export function isOutOfSpotAttempts({ input: { attempts, limits }, candidates }: Situation): boolean {
+  const kept = Math.min(ATTEMPTS_FOR_ON_DEMAND, Math.floor(limits.attempts / 2));
+  return (
+    limits.attempts - attempts.length <= kept &&
+    candidates.some(({ pool, closed }) => pool.market === 'on-demand' && closed === undefined)
+  );
+}
+
 /** Whether this pool's own work, as slow as it may turn out, ends while there is time. */
 export const endsInTime = (each: Assessed, { secondsLeft, work }: Situation): boolean =>
   each.safeWorkSeconds + restartOf(each.candidate, work) <= secondsLeft;
@@ -35,6 +47,7 @@ export function whyNot(each: Assessed, situation: Situation): string | undefined
       ? undefined
       : `would probably be late: it may take ${hours(safeWorkSeconds)}, ${hours(secondsLeft)} are left`;
   if (input.compute.market !== 'spot-then-on-demand') return undefined;
+  if (isOutOfSpotAttempts(situation)) return 'the attempts that are left are kept for On-Demand';
   if (!spotIsSafe(situation))
     return `no slack is left for Spot: ${hours(slackSeconds)} until the latest safe start`;
   const atItsEnd = secondsLeft - safeWorkSeconds - restartOf(candidate, work);

@@ -11,7 +11,7 @@ import type { Assessed } from './assess.ts';
 import { trustOf } from './beliefs.ts';
 import { costUsd } from './gang-cost.ts';
 import { unitUsd } from './pools.ts';
-import { restSeconds } from './refusals.ts';
+import { isLimited, restSeconds } from './refusals.ts';
 import { reliabilityOf } from './score-trust.ts';
 import { market, sightOf } from './sight.ts';
 import type { Situation } from './situation.ts';
@@ -20,6 +20,9 @@ import type { WorkEstimate } from './work.ts';
 
 /** For Spot that is more likely gone than there nothing is given up. */
 export const LEAST_CHANCE = 0.5;
+
+/** Every time that a cheaper pool is asked costs an attempt: so large a share of them is kept for losses. */
+const ATTEMPTS_KEPT = 0.5;
 
 /** A score does not tell of a loss sooner than this. A stated prior: AWS says nothing of it. */
 const SCORE_LAG_SECONDS = 600;
@@ -67,9 +70,14 @@ export function cheaperPool(
 ): CheaperPool | undefined {
   const { timeUsd, work, slackSeconds, marginSeconds } = situation;
   const usdOf = ({ candidate }: Assessed): number => unitUsd(candidate, candidate.hourlyUsd) + timeUsd;
-  const mayAsk = (each: Assessed): boolean => isWorthAsking(each, situation);
+  const mayAsk = (each: Assessed): boolean => hasAttemptsToSpare(situation) && isWorthAsking(each, situation);
   const cheaper = pools.filter(
-    (each) => isComparable(each, atHand) && usdOf(each) < usdOf(atHand) && (isScored(each) || mayAsk(each)),
+    (each) =>
+      isComparable(each, atHand) &&
+      usdOf(each) < usdOf(atHand) &&
+      // Nobody knows when a limit of the account is lifted.
+      !isLimited(each, situation) &&
+      (isScored(each) || mayAsk(each)),
   );
   if (cheaper.length === 0 || !isWorthPlanning(work)) return undefined;
   const compared = [atHand, ...mostPromising(cheaper, { usdOf, mayAsk, atHandUsd: usdOf(atHand) })];
@@ -99,6 +107,9 @@ export function cheaperPool(
   const savedUsd = found.savedUsd - vainUsd - (found.action === SPOT ? 0 : stillUsd);
   return savedUsd > 0 ? { kind: found.action === SPOT ? 'ask' : 'wait', pool, savedUsd } : undefined;
 }
+
+const hasAttemptsToSpare = ({ input: { attempts, limits } }: Situation): boolean =>
+  attempts.length + 1 <= limits.attempts * (1 - ATTEMPTS_KEPT);
 
 const isScored = ({ candidate }: Assessed): boolean => candidate.score !== undefined;
 
@@ -139,12 +150,8 @@ function mostPromising(
 }
 
 /** What lies elsewhere would have to be brought: no price by the hour says what that costs. */
-const isComparable = ({ candidate, quota }: Assessed, { candidate: atHand }: Assessed): boolean =>
-  candidate !== atHand &&
-  // Nobody knows when a limit of the account is lifted.
-  !quota &&
-  candidate.pool.region === atHand.pool.region &&
-  candidate.transfer === undefined;
+const isComparable = ({ candidate }: Assessed, { candidate: atHand }: Assessed): boolean =>
+  candidate !== atHand && candidate.pool.region === atHand.pool.region && candidate.transfer === undefined;
 
 /**
  * Of the next half day, how much some zone is expected to have capacity in, were zones to lose it each for itself. They do

@@ -1,7 +1,7 @@
 /** The pool that is expected to cost least, of those that may be used. */
-import { isOpen, whyNot } from './allowed.ts';
+import { isOpen, isOutOfSpotAttempts, spotIsSafe, whyNot } from './allowed.ts';
 import type { Assessed } from './assess.ts';
-import { restSeconds } from './refusals.ts';
+import { isLimited, restSeconds } from './refusals.ts';
 import type { Situation } from './situation.ts';
 import { spread } from './spread.ts';
 
@@ -41,6 +41,9 @@ export function meanwhile(
 ): Assessed | undefined {
   if (situation.input.compute.market !== 'spot-then-on-demand') return undefined;
   const refused = assessed.filter((each) => isOpen(each) && each.candidate.pool.market === 'on-demand');
+  // Attempts are scarce and time is not yet: what has no capacity is waited for, but not a limit of the account.
+  const mayWait = spotIsSafe(situation) && !refused.every((each) => isLimited(each, situation));
+  if (isOutOfSpotAttempts(situation) && mayWait) return undefined;
   const soonest = Math.min(...refused.map((each) => restSeconds(each, situation)));
   if (soonest <= situation.work.restartSeconds) return undefined;
   const spot = rested.filter((each) => isOpen(each) && each.candidate.pool.market === 'spot');

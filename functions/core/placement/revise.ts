@@ -154,16 +154,11 @@ function cheaperOnSpot(campaign: RunningCampaign, standing: Standing): StopReaso
   return { cause: 'spot', why };
 }
 
-/** Every move is an attempt: so large a share of them is kept for losses. */
-const ATTEMPTS_KEPT = 0.5;
-
 const isOnSpot = ({ pool, closed }: Candidate): boolean => pool.market === 'spot' && closed === undefined;
 
 /** As the simulator's policy moves between zones: another Spot pool is back that is so much cheaper that it pays for the start. */
 function cheaperElsewhere(campaign: RunningCampaign, standing: Standing): StopReason {
-  const { attempts, limits } = campaign.question;
-  if (attempts.length + 2 > limits.attempts * (1 - ATTEMPTS_KEPT) || !canMove(campaign, standing))
-    return undefined;
+  if (!canMove(campaign, standing)) return undefined;
   const { situation, here } = standing;
   // Most runs are in the cheapest pool already, and nothing need be weighed for them.
   const hereUsd = unitUsd(here, here.hourlyUsd);

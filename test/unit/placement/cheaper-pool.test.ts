@@ -5,6 +5,7 @@ import { choosePlacement } from '../../../functions/core/placement/choose.ts';
 import { revise } from '../../../functions/core/placement/revise.ts';
 import type { PlacementInput } from '../../../functions/core/placement/situation.ts';
 import type { Pool } from '../../../functions/core/records.ts';
+import { evenly } from '../../suites/evenly.ts';
 import { attempt, hoursLater, market, onDemand, progress, question, spot, ZONES } from './fixtures.ts';
 
 const HOUR = 3_600;
@@ -164,8 +165,8 @@ it('never has a run both moved and sent back: what it is moved to is what is pla
     fc.property(
       fc.oneof(fc.integer({ min: 1, max: 10 }), fc.constant('none' as const)),
       fc.integer({ min: 5, max: 60 }),
-      fc.double({ min: 0.1, max: 1, noNaN: true }),
-      fc.integer({ min: 12, max: 40 }),
+      evenly(0.1, 0.5),
+      fc.integer({ min: 20, max: 60 }),
       (cheap, steps, price, deadlineHours) => {
         const view = asked({ cheap }).market;
         const priced = {

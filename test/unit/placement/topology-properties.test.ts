@@ -8,6 +8,7 @@ import type { RegionView } from '../../../functions/core/placement/pools.ts';
 import type { PlacementInput } from '../../../functions/core/placement/situation.ts';
 import { typesOf } from '../../../functions/core/placement/topologies.ts';
 import type { Placement, PlacementDecision } from '../../../functions/core/records.ts';
+import { evenly } from '../../suites/evenly.ts';
 import { attempt, hoursLater, market, onDemand, progress, question, spot } from './fixtures.ts';
 
 const REGIONS = ['us-east-1', 'us-west-2'] as const;
@@ -30,14 +31,14 @@ interface Draw {
 
 const draws: fc.Arbitrary<Draw> = fc.record({
   accelerators: fc.constantFrom(1, 4, 8),
-  prices: fc.array(fc.double({ min: 0.5, max: 2, noNaN: true }), { minLength: 4, maxLength: 4 }),
-  share: fc.double({ min: 0.15, max: 1, noNaN: true }),
+  prices: fc.array(evenly(0.5, 2), { minLength: 4, maxLength: 4 }),
+  share: evenly(0.15, 1),
   score: fc.integer({ min: 1, max: 10 }),
-  workHours: fc.double({ min: 0.2, max: 18, noNaN: true }),
-  nowHours: fc.double({ min: 0.1, max: 23, noNaN: true }),
-  stepSeconds: fc.option(fc.double({ min: 1, max: 40, noNaN: true }), { nil: undefined }),
+  workHours: evenly(0.2, 18),
+  nowHours: evenly(0.1, 23),
+  stepSeconds: fc.option(evenly(1, 40), { nil: undefined }),
   resume: fc.boolean(),
-  transferUsd: fc.double({ min: 0, max: 20, noNaN: true }),
+  transferUsd: evenly(0, 20),
   closed: fc.boolean(),
 });
 
