@@ -131,7 +131,7 @@ async function prepare(region: Region, campaign: Campaign): Promise<void> {
       nodes: 1,
       vpc,
     },
-    limits: { deadlineHours, attempts: 500, maximumRunSeconds: 2 * deadlineHours * 3_600 },
+    limits: { deadlineHours, attempts: 50, maximumRunSeconds: 2 * deadlineHours * 3_600 },
   };
   await put(region, `${layout.source(name)}train.py`, await readFile(join(import.meta.dirname, 'train.py')));
   await recordFormerRun(region, campaign, declaration);
