@@ -57,8 +57,11 @@ const prepare = async (options) => (await import('./setup/set-up.mjs')).setUp(op
 /** Listening to 'disconnect' would keep the child alive for ever; this lets it end when its work is done. */
 const LET_CHANNEL_GO = '--import=data:text/javascript,process.channel?.unref()';
 
+/** What prints help needs the npm packages, and no Python. */
+const asksForHelp = (args) => args.includes('--help') || args.includes('-h');
+
 async function start(args) {
-  await prepare({ develop: false });
+  await prepare({ develop: false, python: !asksForHelp(args) });
   const { runInForeground } = await import('./setup/program.mjs');
   const script = path.join(places.root, 'local', 'start.ts');
   return runInForeground([places.node, LET_CHANNEL_GO, script, ...args], { ipc: true });
@@ -96,7 +99,7 @@ async function run([name = '', ...args]) {
   const tool = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
   if (!tool)
     throw new SetupError(`there is no tool "${name}"; the tools are ${Object.keys(TOOLS).join(', ')}`);
-  await prepare({ develop: tool.develop ?? false, python: tool.python });
+  await prepare({ develop: tool.develop ?? false, python: tool.python && !asksForHelp(args) });
   const { runInForeground } = await import('./setup/program.mjs');
   return runInForeground([places.node, path.join(places.root, tool.script), ...args], { cwd: CALLED_FROM });
 }

@@ -1,6 +1,6 @@
 /** `npm start`'s program as a person runs it: killed in the middle, started again, ended by Ctrl-C; nothing is left behind. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -71,9 +71,14 @@ it('takes up the run after a kill -9 in the middle of training and ends with the
   expect(await leftBehind()).toEqual([]);
 }, 580_000);
 
-it('is ready for a drop again and ends on Ctrl-C with nothing left behind', async () => {
+it('takes what was dropped meanwhile, is ready for more, and ends on Ctrl-C with nothing left behind', async () => {
+  const label = join(state, 'drop/digits/7');
+  await mkdir(label, { recursive: true });
+  await writeFile(join(label, 'meanwhile.png'), 'no image, which is for the run to say');
   const third = start('--no-demo');
   await until(() => third.output().includes('ready for a drop'), `ready\n${third.output()}`, 60);
+  const dropped = 'dropped digits/incoming/7/meanwhile.png';
+  await until(() => third.output().includes(dropped), `${dropped}\n${third.output()}`, 30);
   third.child.kill('SIGINT');
   expect({ code: await third.ended, output: third.output() }).toMatchObject({ code: 0 });
   expect(await leftBehind()).toEqual([]);
