@@ -1,7 +1,7 @@
 /**
  * What a Spot pool costs more than the cheapest one that the plan is made for. Its price is paid until a cheaper pool is
- * back, not for all the work: a run moves there as soon as it sees it (revise.ts), and without scores goes there after the
- * next loss.
+ * back, not for all the work: a run moves there as soon as it sees it (revise.ts). Without scores it is counted to go there
+ * after the next loss, though it may learn sooner by asking (cheaper-pool.ts).
  */
 import { SAVE_SECONDS } from '../policy/running.ts';
 import type { Outlook } from './beliefs.ts';
