@@ -86,7 +86,10 @@ export interface Situation {
   readonly timeUsd: number;
 }
 
-/** Noticing takes a turn of reconcile; On-Demand may be refused once or twice. No more than a twentieth of the campaign. */
+/**
+ * Noticing takes a turn of reconcile; On-Demand may be refused once or twice. No more than a twentieth of the campaign. What
+ * provisioning takes comes on top.
+ */
 const MARGIN_SECONDS = 900;
 
 export function situationOf(input: PlacementInput): Situation {
@@ -114,7 +117,7 @@ export function situationOf(input: PlacementInput): Situation {
   const { candidates, pruned } = poolsFor(input, model);
   const seen = [...(input.sightings ?? []), ...ownSightings(input.attempts, nowMilliseconds)];
   const sightings = recentSightings(seen, nowMilliseconds);
-  const marginSeconds = Math.min(MARGIN_SECONDS, campaignSeconds / 20);
+  const marginSeconds = Math.min(MARGIN_SECONDS, campaignSeconds / 20) + (work.provisioningSeconds ?? 0);
   const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
   const base = { work, secondsLeft, marginSeconds };
   return {

@@ -19,6 +19,8 @@ export interface WorkEstimate {
   readonly restartSeconds: number;
   /** The same of each launcher that may be chosen; `restartSeconds` is the longest. */
   readonly restartOn?: Readonly<Partial<Record<LauncherName, number>>> | undefined;
+  /** Seconds from asking to the start of billing, where restarts were measured, which do not hold them; 0 beside the priors, which do. */
+  readonly provisioningSeconds?: number | undefined;
 }
 
 /** Where the attempt would run. */
@@ -84,12 +86,31 @@ function remainingFrom(
 function restartCosts({
   attempts,
   launchers = ['sagemaker'],
-}: WorkInput): Pick<WorkEstimate, 'restartSeconds' | 'restartOn'> {
+}: WorkInput): Pick<WorkEstimate, 'restartSeconds' | 'restartOn' | 'provisioningSeconds'> {
   const costs = launchers.map((name) => {
     const own = attempts.filter((each) => (each.launcher ?? 'sagemaker') === name);
-    return [name, restartCost(own) ?? RESTART_SECONDS[name]] as const;
+    const measured = restartCost(own);
+    return measured === undefined
+      ? { name, seconds: RESTART_SECONDS[name], provisioning: 0 }
+      : { name, seconds: measured, provisioning: provisioningSecondsOf(own) };
   });
-  return { restartSeconds: Math.max(...costs.map(([, cost]) => cost)), restartOn: Object.fromEntries(costs) };
+  return {
+    restartSeconds: Math.max(...costs.map(({ seconds }) => seconds)),
+    restartOn: Object.fromEntries(costs.map(({ name, seconds }) => [name, seconds])),
+    provisioningSeconds: Math.max(...costs.map(({ provisioning }) => provisioning)),
+  };
+}
+
+/** Who waited longer waited for capacity. */
+const LONGEST_PROVISIONING_SECONDS = 600;
+
+/** The median over the attempts that got their capacity at once. Nobody pays for it, but a deadline has to hold it. */
+function provisioningSecondsOf(attempts: readonly AttemptRecord[]): number {
+  const waits = attempts.flatMap(({ createdAt, outcome }) => {
+    const seconds = (Date.parse(outcome?.startedAt ?? '') - Date.parse(createdAt)) / 1_000;
+    return seconds >= 0 && seconds <= LONGEST_PROVISIONING_SECONDS ? [seconds] : [];
+  });
+  return lowerMedian(waits) ?? 0;
 }
 
 /** Seconds of training time that no checkpoint proves: the median over the attempts that proved new work. */
@@ -100,7 +121,11 @@ function restartCost(attempts: readonly AttemptRecord[]): number | undefined {
     const after = attempt.progressAfter?.trainingSeconds ?? before;
     return spent > 0 && after > before ? [Math.max(0, spent - (after - before))] : [];
   });
-  const sorted = losses.toSorted((a, b) => a - b);
+  return lowerMedian(losses);
+}
+
+function lowerMedian(values: readonly number[]): number | undefined {
+  const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor((sorted.length - 1) / 2)];
 }
 
