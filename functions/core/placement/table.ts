@@ -2,7 +2,7 @@
 import { factsWith } from '../catalog/hardware.ts';
 import { deadlineHoursOf } from '../pipeline.ts';
 import type { Pool, PoolAssessment, Transfer } from '../records.ts';
-import { whyNot } from './allowed.ts';
+import { isOpen, whyNot } from './allowed.ts';
 import { hours, usd } from './amounts.ts';
 import type { Assessed } from './assess.ts';
 import { adviseHelpers } from './helpers.ts';
@@ -24,11 +24,14 @@ export interface Table {
   readonly chosen: Assessed | undefined;
 }
 
-/** The chosen row first, then by expected cost, then what was pruned. */
+/** The chosen row first, then what may be used, then what may not, each by expected cost, then what was pruned. */
 export function rowsOf(table: Table): readonly PoolAssessment[] {
   const { assessed, pruned, chosen } = table;
   const ordered = assessed.toSorted(
-    (a, b) => Number(b === chosen) - Number(a === chosen) || a.expectedCostUsd - b.expectedCostUsd,
+    (a, b) =>
+      Number(b === chosen) - Number(a === chosen) ||
+      Number(isOpen(b)) - Number(isOpen(a)) ||
+      a.expectedCostUsd - b.expectedCostUsd,
   );
   const weighed = MAXIMUM_ROWS - Math.min(ROWS_FOR_PRUNED, pruned.length);
   const rows = ordered.slice(0, weighed).map((each) => rowOf(each, table));

@@ -81,6 +81,10 @@ describe('another region', () => {
       expectedCostUsd: expect.any(Number),
     });
     expect(inWest(decision)[0]?.expectedCostUsd).toBeGreaterThan(0);
+    // Cheaper than all others, it takes no usable pool's place in a table of so many rows.
+    expect(rows(decision).map(({ pool }) => pool.region === WEST)).toEqual(
+      rows(decision).map((_, row, all) => row >= all.length - inWest(decision).length),
+    );
   });
 
   it('is all there is when the pipeline leaves the data region out', () => {
