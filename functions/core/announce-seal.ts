@@ -19,7 +19,9 @@ export async function announceSeal(
   const { generation, samples, shards, rejected, rejections } = result;
   if (shards === 0 && rejected === 0) return result;
   const at = deps.clock.now().toISOString();
+  const before = await deps.runs.getRun(run.runId);
   await deps.runs.updateRun(run.runId, {
+    sealedAt: before?.sealedAt ?? at,
     ...(shards > 0 && { generation }),
     ...(rejected > 0 && { rejected: { count: rejected, ...rejections } }),
     updatedAt: at,

@@ -141,6 +141,8 @@ export interface RunRecord {
   /** The declaration as it was when the batch was closed: a run never changes under way. */
   readonly declaration?: Pipeline | undefined;
   readonly closedAt?: string | undefined;
+  /** When its data was packed, where there was any to pack. */
+  readonly sealedAt?: string | undefined;
   readonly generation?: string | undefined;
   /** What of its batch could not be packed: how many, by reason, and a few of them. */
   readonly rejected?: RejectedArrivals | undefined;

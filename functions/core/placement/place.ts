@@ -125,6 +125,7 @@ async function questionFor(
     ...(read.length === 0 ? {} : { hardware: read }),
     ...(elsewhere.length === 0 ? {} : { elsewhere }),
     closedAt: run.closedAt ?? run.createdAt,
+    sealedAt: run.sealedAt,
     now: now.toISOString(),
     attempts,
     progress,

@@ -24,6 +24,8 @@ export interface PlacementInput {
   readonly elsewhere?: readonly RegionView[] | undefined;
   /** When the batch was closed: the deadline counts from here. */
   readonly closedAt: string;
+  /** When its data was packed, if there was any to pack: a run stands still for capacity from here on. */
+  readonly sealedAt?: string | undefined;
   readonly now: string;
   /** Of this run, oldest first. */
   readonly attempts: readonly AttemptRecord[];
@@ -53,6 +55,7 @@ export const storedPart = (input: PlacementInput): StoredQuestion => ({
   market: input.market,
   elsewhere: input.elsewhere,
   closedAt: input.closedAt,
+  sealedAt: input.sealedAt,
   now: input.now,
   expectedSeconds: input.expectedSeconds,
   expectedOn: input.expectedOn,
@@ -161,7 +164,7 @@ const OPEN_WORKS = 3;
  * stands still while the run trains and comes nearer while it waits.
  */
 function secondsLeftOf(
-  { limits, closedAt, attempts, runningSeconds = 0 }: PlacementInput,
+  { limits, closedAt, sealedAt = closedAt, attempts, runningSeconds = 0 }: PlacementInput,
   given: {
     readonly work: WorkEstimate;
     readonly marginSeconds: number;
@@ -169,9 +172,9 @@ function secondsLeftOf(
   },
 ): number {
   const { workSeconds, restartSeconds } = given.work;
-  const elapsed = (given.nowMilliseconds - Date.parse(closedAt)) / 1_000;
+  const since = (at: string): number => (given.nowMilliseconds - Date.parse(at)) / 1_000;
   const deadlineHours = deadlineHoursOf(limits);
-  const untilDeadline = deadlineHours === undefined ? [] : [deadlineHours * 3_600 - elapsed];
+  const untilDeadline = deadlineHours === undefined ? [] : [deadlineHours * 3_600 - since(closedAt)];
   const trained = attempts.reduce(
     (sum, { outcome }) => sum + (outcome?.trainingSeconds ?? 0),
     runningSeconds,
@@ -179,7 +182,11 @@ function secondsLeftOf(
   const patience =
     limits.patienceHours === undefined
       ? []
-      : [Math.max(0, limits.patienceHours * 3_600 - (elapsed - trained)) + workSeconds + restartSeconds];
+      : [
+          Math.max(0, limits.patienceHours * 3_600 - (since(sealedAt) - trained)) +
+            workSeconds +
+            restartSeconds,
+        ];
   if (untilDeadline.length + patience.length > 0) return Math.min(...untilDeadline, ...patience);
   return OPEN_WORKS * workSeconds + 2 * (restartSeconds + given.marginSeconds);
 }

@@ -27,6 +27,7 @@ const question = z
     market,
     elsewhere: z.array(z.object({ market })).optional(),
     closedAt: time,
+    sealedAt: time.optional(),
     now: time,
   })
   .optional();

@@ -18,6 +18,7 @@ const sealed = (changes: Partial<SealResult> = {}): SealResult => ({
   rejections: { byReason: {}, examples: [] },
   ...changes,
 });
+const HOUR = 3_600;
 const notes = { key: 'digits/incoming/notes.txt', reason: 'suffixNotAccepted' };
 
 async function announced(result: SealResult) {
@@ -26,6 +27,7 @@ async function announced(result: SealResult) {
   await runs.createRun(runOf('digits', 1));
   const notifier = memoryNotifier();
   await announceSeal({ runs, notifier, clock }, run, result);
+  clock.advance(HOUR);
   await announceSeal({ runs, notifier, clock }, run, result);
   return { timeline: await runs.listTimeline(run.runId), record: await runs.getRun(run.runId), notifier };
 }
@@ -38,6 +40,11 @@ describe('a seal', () => {
       '9 samples in 1 shard, 1 rejected: notes.txt (suffixNotAccepted)',
     ]);
     expect(record).toMatchObject({ generation: run.runId, rejected: { count: 1, ...rejections } });
+  });
+
+  it('has the time of its first announcement, however late the second one comes', async () => {
+    const { record } = await announced(sealed());
+    expect(record?.sealedAt).toBe(fakeClock().now().toISOString());
   });
 
   it('says so too when nothing else was in the batch', async () => {

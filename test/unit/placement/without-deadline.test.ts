@@ -56,6 +56,14 @@ describe('patience', () => {
     expect(decide({ patienceHours: 2 }, 9.2, 6, more).pool.market).toBe('on-demand');
   });
 
+  it('is not used up by packing', () => {
+    const unscored = { market: market({ scores: [] }) };
+    expect(decide({ patienceHours: 2 }, 9, 6, unscored).pool.market).toBe('on-demand');
+    const packed = { ...unscored, sealedAt: hoursLater(8) };
+    expect(decide({ patienceHours: 2 }, 9, 6, packed).pool.market).toBe('spot');
+    expect(decide({ patienceHours: 2 }, 10.5, 6, packed).pool.market).toBe('on-demand');
+  });
+
   it('never gives a run up for its age', () => {
     expect(decide({ patienceHours: 1 }, 500).pool.market).toBe('on-demand');
   });
