@@ -11,6 +11,11 @@ export const projectEnvironment = (extra = {}) => ({
   ...extra,
 });
 
+let endedBy;
+
+/** The signal by which a program in the foreground was ended, if one was: what was to come after it is not wanted any more. */
+export const endingSignal = () => endedBy;
+
 /**
  * Runs it with our terminal, passes signals on, and resolves with its exit code once it has ended.
  * The child's IPC channel closes when we die, even by SIGKILL: 'disconnect' tells it.
@@ -20,12 +25,18 @@ export function runInForeground([program, ...args], { cwd = places.root, env = {
     const stdio = ipc ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit';
     const child = spawn(program, args, { cwd, env: projectEnvironment(env), stdio });
     // From the terminal Ctrl-C reaches the child by itself: we only must not go before it.
-    const pass = (signal) => child.kill(signal);
-    process.on('SIGINT', ignore);
+    const note = (signal) => {
+      endedBy = signal;
+    };
+    const pass = (signal) => {
+      note(signal);
+      child.kill(signal);
+    };
+    process.on('SIGINT', note);
     for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, pass);
     child.on('error', reject);
     child.on('close', (code, signal) => {
-      process.off('SIGINT', ignore);
+      process.off('SIGINT', note);
       for (const name of ['SIGTERM', 'SIGHUP']) process.off(name, pass);
       resolve(code ?? (signal === 'SIGINT' ? 130 : 1));
     });
@@ -46,5 +57,3 @@ export function runQuietly([program, ...args], { cwd = places.root } = {}) {
     child.on('close', (code) => done(code ?? 1, output));
   });
 }
-
-function ignore() {}

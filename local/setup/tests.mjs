@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { textOf } from './command.mjs';
 import { places } from './places.mjs';
-import { runInForeground } from './program.mjs';
+import { endingSignal, runInForeground } from './program.mjs';
 
 /** In this order: what fails fast comes first. */
 export const PARTS = ['unit', 'contract', 'python', 'integration', 'e2e'];
@@ -23,6 +23,11 @@ export async function runTests(parts) {
       counts.failed = 1;
     }
     for (const key of Object.keys(sum)) sum[key] += counts[key];
+    const signal = endingSignal();
+    if (signal === undefined) continue;
+    process.stdout.write(`Ended by ${signal}: the rest was not run, which counts as a failure.\n`);
+    sum.failed = Math.max(1, sum.failed);
+    break;
   }
   return sum;
 }

@@ -1,0 +1,35 @@
+/** Programs that the set-up runs in the foreground: what a signal to it ends, and that it is known afterwards. */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const PROGRAM = join(import.meta.dirname, '../../../local/setup/program.mjs');
+const CHILD = `process.stdout.write('ready\\n'); setTimeout(() => {}, 60_000);`;
+const PARENT = `
+  import { endingSignal, runInForeground } from ${JSON.stringify(PROGRAM)};
+  await runInForeground([process.execPath, '-e', ${JSON.stringify(CHILD)}]);
+  process.stdout.write('ended by ' + endingSignal());
+`;
+
+/** What was written by a parent that was sent this signal as soon as its child ran. */
+function outputAfter(signal: NodeJS.Signals): Promise<string> {
+  // A group of its own, as a terminal has one for what it runs.
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', PARENT], { detached: true });
+  const pid = parent.pid ?? 0;
+  let output = '';
+  return new Promise((resolve, reject) => {
+    parent.on('error', reject).on('close', () => resolve(output));
+    parent.stderr.on('data', (chunk: Buffer) => reject(new Error(chunk.toString())));
+    parent.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output === 'ready\n') process.kill(signal === 'SIGINT' ? -pid : pid, signal);
+    });
+  });
+}
+
+it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  '%s ends the program, and nothing is to come after it',
+  async (signal) => {
+    expect(await outputAfter(signal)).toBe(`ready\nended by ${signal}`);
+  },
+);
