@@ -34,8 +34,11 @@ export const LOOK_SECONDS = market.tickSeconds;
  * half a percent less and runs stand still for a cent; at 0.3 they cost a percent more (docs/log.md).
  */
 const STANDING_STILL = 0.15;
-/** Of less work than a few ticks the small campaign tells too little, and nobody stands still for a length that was made up. */
-const LEAST_WORK_SECONDS = 3 * market.tickSeconds;
+/**
+ * Of less work than an hour its ticks tell too little: with three a better score made the choice dearer once in a thousand
+ * times. And nobody stands still for a length that was made up.
+ */
+const LEAST_WORK_SECONDS = 6 * market.tickSeconds;
 const isWorthPlanning = ({ basis, workSeconds }: WorkEstimate): boolean =>
   basis !== 'assumed' && workSeconds >= LEAST_WORK_SECONDS;
 
