@@ -6,8 +6,8 @@ type Json = Record<string, unknown>;
 const epochSeconds = (milliseconds: number | undefined): number | undefined =>
   milliseconds === undefined ? undefined : milliseconds / 1000;
 
-/** SageMaker counts whole seconds, and one that has begun is paid. */
-const wholeSeconds = (seconds: number): number => Math.ceil(seconds);
+/** SageMaker counts whole seconds and bills each that has begun. Its model allows no 0. */
+const wholeSeconds = (seconds: number): number => Math.max(1, Math.ceil(seconds));
 
 export function describeJob(record: JobRecord, timeScale: number, now: number): Json {
   const { request } = record;

@@ -207,9 +207,15 @@ function groupAssignmentRules(channels: readonly Channel[], request: CreateTrain
   ];
 }
 
-/** What SageMaker would take and this server has no means to run; said at once rather than run wrongly. */
+/** Members of serverless jobs, in which no program of the caller runs. */
+const SERVERLESS = ['ServerlessJobConfig', 'MlflowConfig', 'ModelPackageConfig'] as const;
+
+/** SageMaker takes these requests. This server cannot run them, and refuses them instead of running them wrongly. */
 function localRules(request: CreateTrainingJobRequest, { canServeFileSystems }: LocalAbilities): string[] {
-  return (request.InputDataConfig ?? []).flatMap((channel) => {
+  const serverless = SERVERLESS.filter((member) => request[member] !== undefined).map(
+    (member) => `The local SageMaker runs no serverless jobs: remove ${member}`,
+  );
+  const channels = (request.InputDataConfig ?? []).flatMap((channel) => {
     const name = channel.ChannelName ?? '';
     const {
       S3DataSource: s3,
@@ -225,6 +231,7 @@ function localRules(request: CreateTrainingJobRequest, { canServeFileSystems }: 
         : []),
     ];
   });
+  return [...serverless, ...channels];
 }
 
 const repeated = (names: readonly string[]): string[] => [

@@ -1,8 +1,9 @@
 import { _InstanceType } from '@aws-sdk/client-ec2';
 import { describe, expect, it } from 'vitest';
 import { efaCards } from '../../functions/core/ec2/efa.ts';
+import { requestViolations } from '../../local/sagemaker/service-model.ts';
 import { type Choice, planOf } from '../unit/ec2/fixtures.ts';
-import { loadModel, violations } from './service-model.ts';
+import { loadModel } from './botocore.ts';
 
 const ec2 = loadModel('ec2/2016-11-15');
 
@@ -47,10 +48,12 @@ const named: [string, Choice][] = IMAGES.map((image) => [
 describe('every request for a fleet', () => {
   it.each([...CHOICES, ...named])('is valid for %s', (_, choice) => {
     const plan = planOf(choice);
-    expect(violations(ec2, 'CreateFleet', plan.fleet)).toEqual([]);
-    expect(violations(ec2, 'CreateLaunchTemplate', plan.launchTemplate)).toEqual([]);
+    expect(requestViolations(ec2, 'CreateFleet', plan.fleet)).toEqual([]);
+    expect(requestViolations(ec2, 'CreateLaunchTemplate', plan.launchTemplate)).toEqual([]);
     expect(
-      plan.placementGroup === undefined ? [] : violations(ec2, 'CreatePlacementGroup', plan.placementGroup),
+      plan.placementGroup === undefined
+        ? []
+        : requestViolations(ec2, 'CreatePlacementGroup', plan.placementGroup),
     ).toEqual([]);
   });
 
@@ -99,18 +102,18 @@ describe('the table of network cards', () => {
 });
 
 const rules = (request: unknown): string[] =>
-  violations(ec2, 'CreateFleet', request).map(({ rule, path }) => `${rule} ${path}`);
+  requestViolations(ec2, 'CreateFleet', request).map(({ rule, path }) => `${rule} ${path}`);
 
 describe('the check against the model of EC2', () => {
   it('finds seeded mistakes', () => {
     const { fleet } = planOf();
-    expect(rules({ ...fleet, Type: 'now' })).toEqual(['enum Type']);
-    expect(rules({ ...fleet, MinTargetCapacity: 1 })).toEqual(['unknown MinTargetCapacity']);
+    expect(rules({ ...fleet, Type: 'now' })).toEqual(['enum type']);
+    expect(rules({ ...fleet, MinTargetCapacity: 1 })).toEqual(['unknown minTargetCapacity']);
     expect(rules({ ...fleet, TargetCapacitySpecification: {} })).toEqual([
-      'required TargetCapacitySpecification.TotalTargetCapacity',
+      'required targetCapacitySpecification.totalTargetCapacity',
     ]);
     expect(
       rules({ ...fleet, LaunchTemplateConfigs: [{ Overrides: [{ InstanceType: 'ml.g5.xlarge' }] }] }),
-    ).toEqual(['enum LaunchTemplateConfigs[0].Overrides[0].InstanceType']);
+    ).toEqual(['enum launchTemplateConfigs.1.member.overrides.1.member.instanceType']);
   });
 });

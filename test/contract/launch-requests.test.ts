@@ -4,10 +4,11 @@ import type { CreateTrainingJobRequest } from '../../functions/core/launch/reque
 import { requestProblems } from '../../functions/core/launch/request-problems.ts';
 import { buildTrainingJob, type TrainingJobInput } from '../../functions/core/launch/training-job.ts';
 import { TRAINING_TYPES } from '../../functions/core/launch/training-types.ts';
+import { requestViolations } from '../../local/sagemaker/service-model.ts';
 import { launch } from '../unit/launch/fixtures.ts';
+import { loadModel } from './botocore.ts';
 import { CONFIGURATIONS } from './configurations.ts';
 import { broken } from './request-rules.ts';
-import { enumOf, loadModel, violations } from './service-model.ts';
 
 const sagemaker = loadModel('sagemaker/2017-07-24');
 
@@ -26,7 +27,7 @@ describe('every request that a launch makes', () => {
 
   it.each(CONFIGURATIONS)('is valid for %s', (_, input) => {
     const request = requestOf(input);
-    expect(violations(sagemaker, 'CreateTrainingJob', request)).toEqual([]);
+    expect(requestViolations(sagemaker, 'CreateTrainingJob', request)).toEqual([]);
     expect(broken(request)).toEqual([]);
   });
 });
@@ -106,7 +107,7 @@ describe('the table of training types', () => {
 
   it('holds no type that the service model lacks', () => {
     // The model may know newer types than the SDK that this project is built with: those are refused until it is updated.
-    const theirs: ReadonlySet<string> = new Set(enumOf(sagemaker, 'TrainingInstanceType'));
+    const theirs: ReadonlySet<string> = new Set(sagemaker.shapes['TrainingInstanceType']?.enum);
     expect(TRAINING_TYPES.filter((type) => !theirs.has(type))).toEqual([]);
   });
 });

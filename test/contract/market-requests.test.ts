@@ -12,8 +12,9 @@ import { describeHardware } from '../../functions/aws/instance-types.ts';
 import { ec2Market } from '../../functions/aws/market.ts';
 import { ec2ListPrices, listPrices, transferPrices } from '../../functions/aws/price-list.ts';
 import { catalogTypes } from '../../functions/core/catalog/catalog.ts';
+import { requestViolations, type ServiceModel } from '../../local/sagemaker/service-model.ts';
 import { entry } from '../unit/catalog/instance-type-entry.ts';
-import { loadModel, type ServiceModel, violations } from './service-model.ts';
+import { loadModel } from './botocore.ts';
 
 const ec2 = loadModel('ec2/2016-11-15');
 const pricing = loadModel('pricing/2017-10-15');
@@ -35,7 +36,7 @@ it('the hardware of all types is asked for in requests that EC2 takes', async ()
   await describeHardware(new EC2Client({ region: 'us-east-1' }), [...catalogTypes(), ...many]);
   const sent = inputs(ec2Client.commandCalls(DescribeInstanceTypesCommand));
   expect(sent).toHaveLength(3);
-  expect(sent.flatMap((each) => violations(ec2, 'DescribeInstanceTypes', each))).toEqual([]);
+  expect(sent.flatMap((each) => requestViolations(ec2, 'DescribeInstanceTypes', each))).toEqual([]);
 });
 
 it('scores and Spot prices are asked for in requests that EC2 takes', async () => {
@@ -48,8 +49,8 @@ it('scores and Spot prices are asked for in requests that EC2 takes', async () =
   await market.spotPrices(['g5.xlarge']);
   const [scores] = inputs(ec2Client.commandCalls(GetSpotPlacementScoresCommand));
   const [prices] = inputs(ec2Client.commandCalls(DescribeSpotPriceHistoryCommand));
-  expect(violations(ec2, 'GetSpotPlacementScores', scores)).toEqual([]);
-  expect(violations(ec2, 'DescribeSpotPriceHistory', prices)).toEqual([]);
+  expect(requestViolations(ec2, 'GetSpotPlacementScores', scores)).toEqual([]);
+  expect(requestViolations(ec2, 'DescribeSpotPriceHistory', prices)).toEqual([]);
 });
 
 it('prices are asked for in requests that the Price List takes', async () => {
@@ -59,7 +60,7 @@ it('prices are asked for in requests that the Price List takes', async () => {
   await transferPrices(client, 'us-east-1', ['us-west-2']);
   const sent = inputs(pricingClient.commandCalls(GetProductsCommand));
   expect(sent).toHaveLength(3);
-  expect(sent.flatMap((each) => violations(pricing, 'GetProducts', each))).toEqual([]);
+  expect(sent.flatMap((each) => requestViolations(pricing, 'GetProducts', each))).toEqual([]);
 });
 
 /** Fields of a value that the shape has not, with their paths. */

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { buildTrainingJob } from '../../functions/core/launch/training-job.ts';
+import trimmedModel from '../../local/sagemaker/service-model.json' with { type: 'json' };
+import {
+  requestViolations,
+  type ServiceModel,
+  type Violation,
+  wholeMatch,
+} from '../../local/sagemaker/service-model.ts';
 import { launch } from '../unit/launch/fixtures.ts';
-import { loadModel, patternsOf, type Violation, violations, wholeMatch } from './service-model.ts';
+import { loadModel } from './botocore.ts';
 
 const sagemaker = loadModel('sagemaker/2017-07-24');
 const job = buildTrainingJob(launch());
@@ -12,7 +19,7 @@ type Json = Record<string, unknown>;
 function seeded(change: (request: Json) => void): Violation[] {
   const request = structuredClone(job.kind === 'request' ? job.request : {}) as unknown as Json;
   change(request);
-  return violations(sagemaker, 'CreateTrainingJob', request);
+  return requestViolations(sagemaker, 'CreateTrainingJob', request);
 }
 const inside = (request: Json, ...path: string[]): Json =>
   path.reduce<Json>((value, name) => value[name] as Json, request);
@@ -23,74 +30,74 @@ describe('the check against the service model', () => {
   });
 
   const mistakes: [string, Violation['rule'], string, (request: Json) => void][] = [
-    ['a missing field', 'required', 'RoleArn', (r) => delete r['RoleArn']],
+    ['a missing field', 'required', 'roleArn', (r) => delete r['RoleArn']],
     [
       'a missing nested field',
       'required',
-      'CheckpointConfig.S3Uri',
+      'checkpointConfig.s3Uri',
       (r) => delete inside(r, 'CheckpointConfig')['S3Uri'],
     ],
-    ['a field that there is not', 'unknown', 'EnableSpot', (r) => (r['EnableSpot'] = true)],
+    ['a field that there is not', 'unknown', 'enableSpot', (r) => (r['EnableSpot'] = true)],
     ['a name that an object inherits', 'unknown', 'toString', (r) => (r['toString'] = 'x')],
     [
       'a number as text',
       'type',
-      'ResourceConfig.InstanceCount',
+      'resourceConfig.instanceCount',
       (r) => (inside(r, 'ResourceConfig')['InstanceCount'] = '2'),
     ],
     [
       'half an instance',
       'type',
-      'ResourceConfig.InstanceCount',
+      'resourceConfig.instanceCount',
       (r) => (inside(r, 'ResourceConfig')['InstanceCount'] = 1.5),
     ],
-    ['a list as a map', 'type', 'Tags', (r) => (r['Tags'] = { a: 'b' })],
-    ['null for left out', 'type', 'VpcConfig', (r) => (r['VpcConfig'] = null)],
-    ['an empty list', 'min', 'InputDataConfig', (r) => (r['InputDataConfig'] = [])],
+    ['a list as a map', 'type', 'tags', (r) => (r['Tags'] = { a: 'b' })],
+    ['null for left out', 'type', 'vpcConfig', (r) => (r['VpcConfig'] = null)],
+    ['an empty list', 'min', 'inputDataConfig', (r) => (r['InputDataConfig'] = [])],
     [
       'a zero limit',
       'min',
-      'StoppingCondition.MaxRuntimeInSeconds',
+      'stoppingCondition.maxRuntimeInSeconds',
       (r) => (r['StoppingCondition'] = { MaxRuntimeInSeconds: 0 }),
     ],
-    ['a long name', 'max', 'TrainingJobName', (r) => (r['TrainingJobName'] = 'a'.repeat(64))],
+    ['a long name', 'max', 'trainingJobName', (r) => (r['TrainingJobName'] = 'a'.repeat(64))],
     [
       'a long value',
       'max',
-      'HyperParameters["x"]',
+      'hyperParameters.x.member',
       (r) => (inside(r, 'HyperParameters')['x'] = 'a'.repeat(2_501)),
     ],
     [
       'too many tags',
       'max',
-      'Tags',
+      'tags',
       (r) => (r['Tags'] = Array.from({ length: 51 }, (_, i) => ({ Key: `k${i}`, Value: '' }))),
     ],
-    ['an underscore in a name', 'pattern', 'TrainingJobName', (r) => (r['TrainingJobName'] = 'a_b')],
-    ['a hyphen at the end', 'pattern', 'TrainingJobName', (r) => (r['TrainingJobName'] = 'ab-')],
+    ['an underscore in a name', 'pattern', 'trainingJobName', (r) => (r['TrainingJobName'] = 'a_b')],
+    ['a hyphen at the end', 'pattern', 'trainingJobName', (r) => (r['TrainingJobName'] = 'ab-')],
     [
       'a newline in a value',
       'pattern',
-      'HyperParameters["x"]',
+      'hyperParameters.x.member',
       (r) => (inside(r, 'HyperParameters')['x'] = 'a\nb'),
     ],
+    ['a variable with a dash', 'pattern', 'environment.key', (r) => (r['Environment'] = { 'A-B': '1' })],
     [
-      'a variable with a dash',
+      'a tag with a comma',
       'pattern',
-      'Environment key "A-B"',
-      (r) => (r['Environment'] = { 'A-B': '1' }),
+      'tags.1.member.value',
+      (r) => (r['Tags'] = [{ Key: 'a', Value: 'b,c' }]),
     ],
-    ['a tag with a comma', 'pattern', 'Tags[0].Value', (r) => (r['Tags'] = [{ Key: 'a', Value: 'b,c' }])],
     [
       'an EC2 type',
       'enum',
-      'ResourceConfig.InstanceType',
+      'resourceConfig.instanceType',
       (r) => (inside(r, 'ResourceConfig')['InstanceType'] = 'g5.xlarge'),
     ],
     [
       'a mode in lower case',
       'enum',
-      'AlgorithmSpecification.TrainingInputMode',
+      'algorithmSpecification.trainingInputMode',
       (r) => (inside(r, 'AlgorithmSpecification')['TrainingInputMode'] = 'file'),
     ],
   ];
@@ -104,8 +111,9 @@ describe('the check against the service model', () => {
     expect(seeded((r) => (r['Tags'] = [{ Key: 'équipe', Value: '训练 + x@y' }]))).toEqual([]);
   });
 
-  it('compiles every pattern of the training job inputs', () => {
-    const patterns = patternsOf(sagemaker, 'CreateTrainingJob');
+  it('compiles every pattern of the training jobs’ requests', () => {
+    const { shapes }: ServiceModel = trimmedModel;
+    const patterns = Object.values(shapes).flatMap(({ pattern }) => pattern ?? []);
     expect(patterns.length).toBeGreaterThan(30);
     const broken = patterns.filter((pattern) => {
       try {

@@ -1,0 +1,21 @@
+/** AWS's service models, as the botocore in the project's .venv carries them. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import type { ServiceModel } from '../../local/sagemaker/service-model.ts';
+
+const PYTHON = join(import.meta.dirname, '../../.venv/bin/python');
+
+/** @param service folder of botocore/data such as sagemaker/2017-07-24 */
+export function loadModel(service: string): ServiceModel {
+  const { folder } = botocore();
+  const file = join(folder, 'data', ...service.split('/'), 'service-2.json.gz');
+  return JSON.parse(gunzipSync(readFileSync(file)).toString('utf8')) as ServiceModel;
+}
+
+export function botocore(): { readonly folder: string; readonly version: string } {
+  const code = 'import botocore; print(botocore.__path__[0]); print(botocore.__version__)';
+  const [folder = '', version = ''] = execFileSync(PYTHON, ['-c', code], { encoding: 'utf8' }).split('\n');
+  return { folder, version };
+}
