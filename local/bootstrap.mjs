@@ -27,6 +27,7 @@ const TOOLS = {
   'bench:packing': { script: 'bench/packing/compare.ts', python: true },
   'bench:placement': { script: 'bench/placement/decided.ts', python: false },
   campaign: { script: 'bench/campaign/main.ts', python: true },
+  compose: { script: 'serverless/compose.ts', python: false },
   dataset: { script: 'local/dataset.ts', python: false },
   explain: { script: 'local/explain.ts', python: false },
   'images:refresh': { script: 'local/images/refresh-cli.ts', python: false },

@@ -28,7 +28,7 @@ export interface Collected {
   readonly notes: readonly string[];
 }
 
-/** How often the schedule of serverless/functions.yml looks; samples carry the start of their step. */
+/** How often the schedule of functions/collect-scores/function.ts looks; samples carry the start of their step. */
 const STEP_MILLISECONDS = 15 * 60_000;
 const DAY_MILLISECONDS = 86_400_000;
 

@@ -14,7 +14,9 @@ const below = (folder: string, suffix: string): string[] =>
 
 const pages = [
   'README.md',
-  ...['docs', 'functions', 'local', 'training'].flatMap((each) => below(each, '.md')),
+  ...['docs', 'functions', 'local', 'serverless', 'statemachines', 'training'].flatMap((each) =>
+    below(each, '.md'),
+  ),
 ];
 const text = new Map(pages.map((page) => [page, read(page)]));
 const prose = (markdown: string): string => markdown.replaceAll(/^```[\s\S]*?^```$/gm, '');

@@ -1,0 +1,30 @@
+import {
+  type FunctionDescription,
+  route,
+  schedules,
+  stateMachine,
+} from '../../serverless/function-description.ts';
+import * as allow from '../../serverless/permissions.ts';
+
+export const api: FunctionDescription = {
+  description: 'Pipelines and runs over HTTP; IAM-authorised',
+  // API Gateway waits 30 seconds.
+  timeoutSeconds: 29,
+  environment: { ...stateMachine, ...schedules },
+  permissions: [
+    allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
+    allow.onObjects(['GetObject', 'PutObject'], 'pipelines/*'),
+    allow.readObjects('*/runs/*/report.json', '*/runs/*/checkpoints/*'),
+    allow.listBucket,
+    ...allow.startRuns,
+    ...allow.setSchedules,
+  ],
+  events: [
+    'GET /pipelines',
+    'GET /pipelines/{name}',
+    'PUT /pipelines/{name}',
+    'GET /pipelines/{name}/runs',
+    'POST /pipelines/{name}/runs',
+    'GET /runs/{runId}',
+  ].map(route),
+};

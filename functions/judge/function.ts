@@ -1,0 +1,16 @@
+import { eventBus, type FunctionDescription, stateMachine } from '../../serverless/function-description.ts';
+import * as allow from '../../serverless/permissions.ts';
+
+export const judge: FunctionDescription = {
+  description: 'Says where training stands and what comes next',
+  timeoutSeconds: 120,
+  environment: { ...stateMachine, ...eventBus },
+  permissions: [
+    allow.readObjects('*/runs/*/checkpoints/*'),
+    ...allow.observeAttempts(),
+    // It copies home what an attempt in another region saved.
+    allow.listBucketElsewhere,
+    allow.readObjectsElsewhere('*/runs/*/checkpoints/*', '*/runs/*/models/*'),
+    allow.writeObjects('*/runs/*/checkpoints/*', '*/runs/*/models/*'),
+  ],
+};

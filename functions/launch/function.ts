@@ -1,0 +1,35 @@
+import { arnOf, ref } from '../../serverless/cloudformation.ts';
+import { eventBus, type FunctionDescription, stateMachine } from '../../serverless/function-description.ts';
+import * as allow from '../../serverless/permissions.ts';
+
+export const launch: FunctionDescription = {
+  description: 'Starts the training job of an attempt',
+  // Copies to another region take long; a retry continues them.
+  timeoutSeconds: 900,
+  environment: {
+    ...stateMachine,
+    TIDEWHEEL_TRAINING_ROLE_ARN: arnOf('TrainingRole'),
+    TIDEWHEEL_HOST_PROFILE_ARN: arnOf('HostProfile'),
+    TIDEWHEEL_HOST_LOG_GROUP: ref('HostLogGroup'),
+    ...eventBus,
+  },
+  permissions: [
+    allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
+    allow.readObjects('*/runs/*/checkpoints/*'),
+    allow.listBucket,
+    allow.readObjects('*/dataset/*', 'agent/*'),
+    allow.writeObjects('agent/*', '*/sources/*', '*/runs/*'),
+    allow.onTrainingJobs('CreateTrainingJob', 'DescribeTrainingJob', 'StopTrainingJob', 'AddTags'),
+    allow.passRole('TrainingRole', 'sagemaker.amazonaws.com'),
+    ...allow.followFleet(),
+    ...allow.launchHosts,
+    allow.answerTask,
+    allow.putEvents,
+    allow.listBucketElsewhere,
+    // A pipeline names where its code lies: anywhere in this bucket.
+    allow.readObjects('*'),
+    allow.readObjectsElsewhere('*/runs/*/checkpoints/*'),
+    allow.writeObjectsElsewhere('*/dataset/*/shards/*', '*/sources/*', '*/runs/*', 'agent/*'),
+  ],
+  files: ['training/agent/**/*.py'],
+};

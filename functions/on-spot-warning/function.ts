@@ -1,0 +1,15 @@
+import {
+  eventBus,
+  type FunctionDescription,
+  queue,
+  stateMachine,
+} from '../../serverless/function-description.ts';
+import * as allow from '../../serverless/permissions.ts';
+
+export const onSpotWarning: FunctionDescription = {
+  description: 'Has hosts on EC2 save when one of them is to be taken back',
+  timeoutSeconds: 60,
+  environment: { ...stateMachine, ...eventBus },
+  permissions: [allow.consume('SpotWarningsQueue'), ...allow.observeAttempts(), ...allow.replaceHosts],
+  events: [queue('SpotWarningsQueue', { batchSize: 10 })],
+};

@@ -1,0 +1,21 @@
+import { type FunctionDescription, youngGeneration } from '../../serverless/function-description.ts';
+import * as allow from '../../serverless/permissions.ts';
+
+export const packShards: FunctionDescription = {
+  description: 'Packs one item of the plan',
+  layers: '${file(serverless/image-layer.cjs):attached}',
+  timeoutSeconds: 900,
+  memoryMegabytes: 1769,
+  environment: youngGeneration,
+  permissions: [
+    allow.listBucket,
+    allow.readObjects('*/incoming/*', '*/runs/*/plan/*', '*/dataset/*'),
+    allow.onObjects(
+      ['PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
+      '*/runs/*/plan/*',
+      '*/dataset/*/shards/*',
+      '*/dataset/*/members/*',
+    ),
+    allow.useTable('GetItem'),
+  ],
+};

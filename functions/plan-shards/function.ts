@@ -1,0 +1,15 @@
+import { type FunctionDescription, youngGeneration } from '../../serverless/function-description.ts';
+import * as allow from '../../serverless/permissions.ts';
+
+export const planShards: FunctionDescription = {
+  description: 'Writes the deterministic packing plan',
+  timeoutSeconds: 900,
+  memoryMegabytes: 1024,
+  environment: youngGeneration,
+  permissions: [
+    allow.listBucket,
+    allow.readObjects('*/incoming/*', '*/dataset/*', '*/runs/*/plan/*'),
+    allow.writeObjects('*/runs/*/plan/*'),
+    allow.useTable('GetItem'),
+  ],
+};

@@ -1,0 +1,24 @@
+import {
+  eventBus,
+  every,
+  type FunctionDescription,
+  stateMachine,
+} from '../../serverless/function-description.ts';
+import * as allow from '../../serverless/permissions.ts';
+
+export const reconcile: FunctionDescription = {
+  description: 'Takes up again what an event or an execution has let fall',
+  timeoutSeconds: 300,
+  environment: { ...stateMachine, ...eventBus },
+  permissions: [
+    // Scores say whether a job on demand should move to Spot; the hourly sweep removes what fleets left.
+    ...allow.observeAttempts('DescribeLaunchTemplates', 'DescribePlacementGroups', 'GetSpotPlacementScores'),
+    ...allow.replaceHosts,
+    ...allow.startRuns,
+    // Whether the checkpoints of a running attempt keep coming.
+    allow.readObjects('*/runs/*/checkpoints/*'),
+    allow.onObjects(['GetObject', 'PutObject'], '*/runs/*/report.json'),
+    allow.readObjects('pipelines/*'),
+  ],
+  events: [every('5 minutes', { sweep: false }), every('1 hour', { sweep: true })],
+};

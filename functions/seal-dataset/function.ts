@@ -1,0 +1,21 @@
+import {
+  eventBus,
+  type FunctionDescription,
+  youngGeneration,
+} from '../../serverless/function-description.ts';
+import * as allow from '../../serverless/permissions.ts';
+
+export const sealDataset: FunctionDescription = {
+  description: 'Proves and seals the generation',
+  timeoutSeconds: 900,
+  memoryMegabytes: 1024,
+  environment: { ...youngGeneration, ...eventBus },
+  permissions: [
+    allow.listBucket,
+    allow.readObjects('*/dataset/*', '*/runs/*/plan/*', '*/incoming/*'),
+    allow.writeObjects('*/dataset/*'),
+    allow.onObjects(['DeleteObject'], '*/incoming/*'),
+    allow.useTable('GetItem', 'PutItem', 'UpdateItem'),
+    allow.putEvents,
+  ],
+};

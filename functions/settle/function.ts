@@ -1,0 +1,12 @@
+import type { FunctionDescription } from '../../serverless/function-description.ts';
+import * as allow from '../../serverless/permissions.ts';
+
+export const settle: FunctionDescription = {
+  description: 'Waits for quiet under the incoming prefix and closes the batch',
+  timeoutSeconds: 300,
+  permissions: [
+    allow.readObjects('pipelines/*'),
+    allow.listBucket,
+    allow.useTable('GetItem', 'PutItem', 'UpdateItem'),
+  ],
+};

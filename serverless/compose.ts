@@ -1,0 +1,30 @@
+/** `npm run compose`: writes the files of the template that are made from descriptions; a test compares them. */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import * as z from 'zod';
+import { readCommandLine, runCommand } from '../local/command-line.ts';
+import { toYaml } from './cloudformation.ts';
+import { functionsDocument } from './functions.ts';
+import { rolesDocument } from './roles.ts';
+
+const ROOT = path.join(import.meta.dirname, '..');
+const madeFrom = (source: string): string =>
+  `Written by \`npm run compose\` from ${source}; edit those instead.`;
+
+/** Text of each file, by its path in the project. */
+export const composed: Readonly<Record<string, string>> = {
+  'serverless/functions.yml': toYaml(functionsDocument(), madeFrom('functions/*/function.ts')),
+  'serverless/roles.yml': toYaml(rolesDocument, madeFrom('functions/*/function.ts and serverless/roles.ts')),
+};
+
+const USAGE = `npm run compose
+
+Writes ${Object.keys(composed).join(', ')}. It takes no options.`;
+
+async function main(args: readonly string[]): Promise<number> {
+  readCommandLine(args, { options: {}, schema: z.object({}) });
+  for (const [file, text] of Object.entries(composed)) await writeFile(path.join(ROOT, file), text);
+  return 0;
+}
+
+if (import.meta.main) await runCommand(USAGE, main);

@@ -1,0 +1,41 @@
+/** How a Lambda function is described: `functions/<name>/function.ts`, beside its handler. */
+import { arn, arnOf, ref, STACK, type Value } from './cloudformation.ts';
+import type { Statement } from './permissions.ts';
+
+export interface FunctionDescription {
+  readonly description: string;
+  /** At most 900, Lambda's limit. A task of the state machine may take ten seconds longer than its function. */
+  readonly timeoutSeconds: number;
+  /** Lambda gives processor time in proportion: 1769 MB are one core. Absent: 512. */
+  readonly memoryMegabytes?: number;
+  readonly environment?: Readonly<Record<string, Value>>;
+  /** What its role may do, beside writing its own log. */
+  readonly permissions: readonly Statement[];
+  readonly events?: readonly Value[];
+  readonly layers?: Value;
+  /** Files that go into the package beside the bundle. */
+  readonly files?: readonly string[];
+}
+
+/** For functions that start or find executions. An ARN in text: a reference to the state machine would be a circle. */
+export const stateMachine = { TIDEWHEEL_STATE_MACHINE_ARN: arn('states', `stateMachine:${STACK}-run`) };
+export const eventBus = { TIDEWHEEL_EVENT_BUS: 'default' };
+export const schedules = {
+  TIDEWHEEL_SCHEDULE_GROUP: ref('ScheduleGroup'),
+  TIDEWHEEL_SCHEDULE_ROLE_ARN: arnOf('ScheduleRole'),
+  TIDEWHEEL_ARRIVALS_QUEUE_ARN: arnOf('ArrivalsQueue'),
+};
+/** V8's young generation, held at 16 MB: measured for packing (docs/benchmarks.md), placement (docs/simulator.md). */
+export const youngGeneration = { NODE_OPTIONS: '--enable-source-maps --max-semi-space-size=16' };
+
+/** Messages of a queue; those that fail come back alone. */
+export const queue = (id: string, batch: Readonly<Record<string, number>>): Value => ({
+  sqs: { arn: arnOf(id), ...batch, functionResponseType: 'ReportBatchItemFailures' },
+});
+/** @param rate such as `5 minutes` */
+export const every = (rate: string, input: Value): Value => ({ schedule: { rate: `rate(${rate})`, input } });
+/** @param route such as `GET /pipelines`; callers sign with their IAM identity */
+export function route(route: string): Value {
+  const [method = '', path = ''] = route.split(' ');
+  return { httpApi: { method, path, authorizer: { type: 'aws_iam' } } };
+}

@@ -1,0 +1,181 @@
+/** Words for what a role may do: each is a statement of an IAM policy, or a list of them. */
+import { arn, arnOf, ref, STACK, sub, type Value } from './cloudformation.ts';
+
+export interface Statement {
+  readonly Effect: 'Allow';
+  readonly Action: readonly string[];
+  readonly Resource: Value;
+  readonly Condition?: Value;
+}
+
+/** @param actions of the service, without its name */
+export function statement(
+  service: string,
+  actions: readonly string[],
+  resources: readonly Value[],
+  condition?: Value,
+): Statement {
+  const [first = '*', ...more] = resources;
+  return {
+    Effect: 'Allow',
+    Action: actions.map((action) => `${service}:${action}`),
+    Resource: more.length === 0 ? first : resources,
+    ...(condition !== undefined && { Condition: condition }),
+  };
+}
+
+/** Actions that know no resource: IAM demands "*". */
+export const withoutResource = (service: string, ...actions: string[]) => statement(service, actions, ['*']);
+
+// S3
+
+export const onObjects = (actions: readonly string[], ...keys: string[]) =>
+  statement(
+    's3',
+    actions,
+    keys.map((key) => sub(`\${DataBucket.Arn}/${key}`)),
+  );
+export const readObjects = (...keys: string[]) => onObjects(['GetObject'], ...keys);
+export const writeObjects = (...keys: string[]) => onObjects(['PutObject'], ...keys);
+/**
+ * For every function that reads objects: without it S3 answers 403 instead of 404 for an object that is not there.
+ * It has no condition on s3:prefix, because the request for an object names no prefix.
+ */
+export const listBucket = statement('s3', ['ListBucket'], [arnOf('DataBucket')]);
+
+/** Another region's bucket is named as the data bucket with the region behind it; any account may take that name. */
+const IN_THIS_ACCOUNT = { StringEquals: { 'aws:ResourceAccount': ref('AWS::AccountId') } };
+export const listBucketElsewhere = statement(
+  's3',
+  ['ListBucket'],
+  [sub('${DataBucket.Arn}-*')],
+  IN_THIS_ACCOUNT,
+);
+export const onObjectsElsewhere = (actions: readonly string[], ...keys: string[]) =>
+  statement(
+    's3',
+    actions,
+    keys.map((key) => sub(`\${DataBucket.Arn}-*/${key}`)),
+    IN_THIS_ACCOUNT,
+  );
+export const readObjectsElsewhere = (...keys: string[]) => onObjectsElsewhere(['GetObject'], ...keys);
+export const writeObjectsElsewhere = (...keys: string[]) => onObjectsElsewhere(['PutObject'], ...keys);
+
+// DynamoDB, SQS, CloudWatch Logs, EventBridge, IAM
+
+export const useTable = (...actions: readonly ('GetItem' | 'PutItem' | 'UpdateItem' | 'Query')[]) =>
+  statement('dynamodb', actions, [arnOf('Table'), sub('${Table.Arn}/index/*')]);
+
+export const consume = (queue: string) =>
+  statement('sqs', ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'], [arnOf(queue)]);
+
+export const writeLog = (functionName: string) => {
+  const group = arn('logs', `log-group:/aws/lambda/${STACK}-${functionName}:*`);
+  return statement('logs', ['CreateLogStream', 'PutLogEvents'], [group]);
+};
+
+/** One request carries several events, so the key holds a list: hence ForAllValues. */
+export const putEvents = statement('events', ['PutEvents'], [arn('events', 'event-bus/default')], {
+  'ForAllValues:StringEquals': { 'events:source': 'tidewheel' },
+});
+
+export const passRole = (role: string, service: string) =>
+  statement('iam', ['PassRole'], [arnOf(role)], { StringEquals: { 'iam:PassedToService': service } });
+
+export const setSchedules = [
+  statement(
+    'scheduler',
+    ['CreateSchedule', 'UpdateSchedule', 'DeleteSchedule'],
+    [arn('scheduler', 'schedule/${ScheduleGroup}/*')],
+  ),
+  passRole('ScheduleRole', 'scheduler.amazonaws.com'),
+];
+
+// Step Functions and SageMaker
+
+export const startRuns = [
+  statement('states', ['StartExecution'], [arn('states', `stateMachine:${STACK}-run`)]),
+  statement('states', ['DescribeExecution'], [arn('states', `execution:${STACK}-run:*`)]),
+];
+/** The token itself cannot be guessed. */
+export const answerTask = withoutResource('states', 'SendTaskSuccess');
+
+/** In any region that a pipeline names. */
+export const onTrainingJobs = (...actions: string[]) =>
+  statement('sagemaker', actions, [
+    sub('arn:${AWS::Partition}:sagemaker:*:${AWS::AccountId}:training-job/*'),
+  ]);
+
+// Hosts on EC2. Everything that the service makes there bears the tag of a job.
+
+const RESOURCE_IS_TAGGED = { StringLike: { 'aws:ResourceTag/tidewheel:job': '?*' } };
+/** EC2 gives these tags only at creation, so the request must bear them. */
+const REQUEST_IS_TAGGED = { StringLike: { 'aws:RequestTag/tidewheel:job': '?*' } };
+
+const ec2 = (...kinds: string[]) => kinds.map((kind) => arn('ec2', `${kind}/*`));
+/** Resources of AWS and of other accounts: their ARNs name no account. */
+const withoutAccount = (service: string, rest: string) =>
+  sub(`arn:\${AWS::Partition}:${service}:\${AWS::Region}::${rest}`);
+
+/**
+ * Read what the hosts of an attempt write, tell them to save or stop, and remove them in the end.
+ * @param questions further EC2 actions that know no resource
+ */
+export const followFleet = (...questions: string[]) => [
+  readObjects('*/runs/*/attempts/*'),
+  writeObjects('*/runs/*/attempts/*/asked/*'),
+  withoutResource('ec2', 'DescribeInstances', ...questions),
+  statement(
+    'ec2',
+    ['TerminateInstances', 'DeleteLaunchTemplate', 'DeletePlacementGroup'],
+    ec2('instance', 'launch-template', 'placement-group'),
+    RESOURCE_IS_TAGGED,
+  ),
+];
+
+/**
+ * A fleet runs its instances with the permissions of its creator:
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-fleet-prerequisites.html
+ */
+const RUN = ['CreateFleet', 'RunInstances'];
+/** New hosts start from the launch template that the attempt has. */
+export const replaceHosts = [
+  statement('ec2', RUN, ec2('fleet', 'instance', 'volume', 'network-interface'), REQUEST_IS_TAGGED),
+  statement('ec2', RUN, ec2('launch-template', 'placement-group'), RESOURCE_IS_TAGGED),
+  statement('ec2', RUN, [
+    withoutAccount('ec2', 'image/*'),
+    withoutAccount('ec2', 'snapshot/*'),
+    ...ec2('subnet', 'security-group', 'spot-instances-request'),
+  ]),
+  statement(
+    'ec2',
+    ['CreateTags'],
+    ec2('fleet', 'instance', 'volume', 'network-interface', 'launch-template', 'placement-group'),
+    { StringEquals: { 'ec2:CreateAction': [...RUN, 'CreateLaunchTemplate', 'CreatePlacementGroup'] } },
+  ),
+  // A launch template may name its image by a public parameter of AWS.
+  statement('ssm', ['GetParameters'], [withoutAccount('ssm', 'parameter/aws/service/*')]),
+  passRole('HostRole', 'ec2.amazonaws.com'),
+];
+export const launchHosts = [
+  ...replaceHosts,
+  statement(
+    'ec2',
+    ['CreateLaunchTemplate', 'CreatePlacementGroup'],
+    ec2('launch-template', 'placement-group'),
+    REQUEST_IS_TAGGED,
+  ),
+];
+
+/**
+ * Look at an attempt, wherever it runs, and do what follows: record it, stop it, answer the waiting task, tell the bus.
+ * @param questions further EC2 actions that know no resource
+ */
+export const observeAttempts = (...questions: string[]) => [
+  useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
+  listBucket,
+  onTrainingJobs('DescribeTrainingJob', 'StopTrainingJob'),
+  ...followFleet(...questions),
+  answerTask,
+  putEvents,
+];
