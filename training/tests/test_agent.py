@@ -5,29 +5,20 @@ from __future__ import annotations
 import json
 import signal
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent_runs import SAVE, run, wheel
 from cluster import Cluster, running, wait_until
-from conftest import make_host
 from hosts import processes_below
+from sagemaker_host import make_host
 
 HostOf = Callable[..., Path]
 
 READY = "print('ready', flush=True)"
-SAVE = """
-import json, os, pathlib
-def save(step, total=100):
-    folder = pathlib.Path(os.environ["TIDEWHEEL_CHECKPOINT_DIR"], f"step-{step:08d}")
-    folder.mkdir()
-    (folder / "state").write_text("saved")
-    marker = {"step": step, "totalSteps": total, "files": {"state": {"bytes": 5}}}
-    (folder / "COMPLETE.json").write_text(json.dumps(marker))
-"""
 SAVES_ON_SIGTERM = f"""
 import signal, sys, time
 {SAVE}
@@ -54,11 +45,6 @@ def host_of(tmp_path: Path) -> HostOf:
         )
 
     return make
-
-
-def run(base: Path, **environment: str) -> tuple[int, str]:
-    with running([base], **environment) as cluster:
-        return cluster.wait(30)[0], cluster.log()
 
 
 def await_line(cluster: Cluster, text: str) -> None:
@@ -336,22 +322,6 @@ def test_what_the_script_says_of_its_save_goes_before_what_the_files_tell(host_o
     code, log = run(base)
     assert code == 0, log
     assert 0.2 <= progress_of(base)["saveSeconds"] < 0.5
-
-
-def wheel(folder: Path) -> Path:
-    """A tiny package, so that no index is needed."""
-    path = folder / "tidetest-1.0-py3-none-any.whl"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("tidetest.py", "VALUE = 41\n")
-        info = "tidetest-1.0.dist-info"
-        archive.writestr(
-            f"{info}/METADATA", "Metadata-Version: 2.1\nName: tidetest\nVersion: 1.0\n"
-        )
-        archive.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        archive.writestr(f"{info}/RECORD", "")
-    return path
 
 
 def test_requirements_are_installed_before_the_script_starts(

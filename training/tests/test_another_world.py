@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from heavy import recipe_of, undisturbed
 from hosts import JobOnThisMachine
 from interrupted import run_interrupted, run_whole
-from test_lost_hosts import recipe_of, undisturbed, work
 
-__all__ = ["work"]
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(3600)]
 Change = Callable[[JobOnThisMachine], JobOnThisMachine]
 

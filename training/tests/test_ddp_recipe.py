@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from cluster import running, wait_until
-from conftest import RECIPE, make_host
-from hosts import processes_below
+from hosts import TRAINING, processes_below
+from sagemaker_host import make_host
 
 HOSTS = ("127.0.0.2", "127.0.0.3")
 pytestmark = pytest.mark.slow
@@ -33,7 +33,7 @@ def hosts_below(root: Path, shards: Path, hosts: tuple[str, ...], **more: object
                 "checkpoint_steps": 20,
                 **more,
             },
-            source=RECIPE,
+            source=TRAINING / "recipes" / "ddp",
             channels={"train": shards},
         )
         for host in hosts

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from conftest import make_host
+from sagemaker_host import make_host
 from tidewheel_agent.environment import sagemaker_environment, script_arguments, thread_environment
 from tidewheel_agent.job import Job, read_job
 from tidewheel_agent.settings import Settings

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import make_host
+from sagemaker_host import make_host
 from tidewheel_agent.job import Json, decode_hyperparameter, read_job
 from tidewheel_agent.settings import ConfigurationError, Settings, settings_from
 

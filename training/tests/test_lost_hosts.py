@@ -5,15 +5,12 @@ Minutes, in the recipes' own environments: `pytest -m heavy tests/test_lost_host
 
 from __future__ import annotations
 
-import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from catalogue import CATALOGUE
-from heavy_python import python_of
-from interrupted import Recipe, lose_host, run_whole, same_result
+from heavy import recipe_of, undisturbed
+from interrupted import lose_host, run_whole, same_result
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(3600)]
 # The gang gives a script ten seconds to end by itself and three more to hear SIGTERM; the rest is
@@ -30,22 +27,6 @@ CASES = [
     pytest.param("ray-two", 1, id="ray: another host that trains"),
     pytest.param("ray-two", 2, id="ray: the helper"),
 ]
-
-
-@pytest.fixture(scope="session")
-def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("lost")
-
-
-def recipe_of(name: str, work: Path) -> Recipe:
-    entry = next(entry for entry in CATALOGUE if entry.name == name)
-    python = python_of(entry.environment, name) if entry.environment else Path(sys.executable)
-    return entry.make(python, work / "data")
-
-
-@cache
-def undisturbed(name: str, work: Path) -> Path:
-    return run_whole(recipe_of(name, work), work / f"{name}-undisturbed")
 
 
 @pytest.mark.parametrize(("name", "host"), CASES)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cluster import running
-from conftest import make_host
+from sagemaker_host import make_host
 
 HOSTS = ("127.0.0.2", "127.0.0.3")
 pytestmark = pytest.mark.slow

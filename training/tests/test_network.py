@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import make_host
+from sagemaker_host import make_host
 from tidewheel_agent.job import Job, read_job
 from tidewheel_agent.main import script_environment
 from tidewheel_agent.network import (

@@ -16,8 +16,8 @@ from botocore.auth import SigV4Auth  # type: ignore[import-untyped]
 from botocore.awsrequest import AWSRequest  # type: ignore[import-untyped]
 from botocore.credentials import Credentials as BotocoreCredentials  # type: ignore[import-untyped]
 
-from conftest import make_host
-from test_agent import run, wheel
+from agent_runs import run, wheel
+from sagemaker_host import make_host
 from tidewheel_agent.package_index import index_variables
 from tidewheel_agent.secret import Credentials, SecretError, read_secret, signed
 from tidewheel_agent.settings import ConfigurationError

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import make_host
+from sagemaker_host import make_host
 from tidewheel_agent.job import read_job
 from tidewheel_agent.packed_source import unpack_source
 from tidewheel_agent.settings import ConfigurationError, Settings

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from conftest import AGENT
+from hosts import TRAINING
 from tidewheel_agent.processes import Process, listeners
 
 TORCHRUN = Process(10, 1, ("python", "-m", "torch.distributed.run", "train.py"), True)
@@ -82,7 +82,7 @@ print(len(left), len(after))
 """
     ended = subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": str(AGENT)},
+        env={**os.environ, "PYTHONPATH": str(TRAINING / "agent")},
         capture_output=True,
         text=True,
         timeout=60,

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from agent_runs import SAVE
 from cluster import Cluster, running, wait_until
-from conftest import make_host
-from heavy_python import python_of
+from heavy import python_of
 from hosts import free_ports
-from test_agent import SAVE
+from sagemaker_host import make_host
 
 HOSTS = ("127.0.0.2", "127.0.0.3")
 LOOP = """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from heavy_python import python_of
+from heavy import python_of
 from hosts import Attempt, JobOnThisMachine, processes_below
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(900)]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from catalogue import ONE, digit_data
-from heavy_python import python_of
+from heavy import python_of
 from hosts import TRAINING, Attempt, JobOnThisMachine
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(900)]

@@ -22,7 +22,7 @@ from common.shards import ImageReader, fingerprint, is_held_out, read_index
 from common.share import Share
 from common.torch_state import pack, unpack
 from config import Config
-from conftest import write_shards
+from digits import write_digits
 
 
 def write_tar(path: Path, members: list[tuple[str, bytes]]) -> None:
@@ -86,8 +86,8 @@ def test_a_resumed_stream_is_the_rest_of_the_whole_one(digit_shards: Path, stop_
 
 
 def test_reads_all_generations_at_any_depth(tmp_path: Path) -> None:
-    write_shards(tmp_path, 3, "digits-000001")
-    write_shards(tmp_path / "deeper", 2, "digits-000002")
+    write_digits(tmp_path / "digits-000001" / "shards", shards=3)
+    write_digits(tmp_path / "deeper" / "digits-000002" / "shards", shards=2)
     samples = read_index(tmp_path)
     assert len(samples) == 2 * 1797
     assert [s.shard for s in samples] == sorted(s.shard for s in samples)

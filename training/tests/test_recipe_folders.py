@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import TRAINING
+from hosts import TRAINING
 
 FOLDERS = sorted(path.parent for path in (TRAINING / "recipes").glob("*/config.py"))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from catalogue import CATALOGUE, Entry
-from heavy_python import python_of
+from heavy import python_of
 from interrupted import measure
 
 pytestmark = pytest.mark.slow

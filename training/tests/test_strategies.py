@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cluster import running
-from conftest import make_host
+from sagemaker_host import make_host
 from tidewheel_agent.job import read_job
 from tidewheel_agent.mpi import proxy_arguments, proxy_options
 from tidewheel_agent.settings import ConfigurationError, Settings

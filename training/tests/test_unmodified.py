@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from cluster import Cluster, running
-from conftest import make_host
-from heavy_python import python_of
+from heavy import python_of
+from sagemaker_host import make_host
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1500)]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import AGENT
+from hosts import TRAINING
 from tidewheel_agent.checkpoints import Checkpoint
 from tidewheel_agent.counters import MachineCounters, ProcessCounters, Reading
 from tidewheel_agent.processes import Process
@@ -43,7 +43,7 @@ def test_waits_are_summed_over_processes_that_lived_one_after_the_other(tmp_path
     )
     environment = {
         **os.environ,
-        "PYTHONPATH": str(AGENT / "for_scripts"),
+        "PYTHONPATH": str(TRAINING / "agent" / "for_scripts"),
         "TIDEWHEEL_WAITS_DIR": str(tmp_path),
     }
     for _ in range(2):
@@ -62,7 +62,7 @@ def test_a_script_that_says_nothing_is_not_guessed_at(tmp_path: Path) -> None:
 
 def test_a_batch_costs_microseconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEWHEEL_WAITS_DIR", str(tmp_path))
-    monkeypatch.syspath_prepend(str(AGENT / "for_scripts"))
+    monkeypatch.syspath_prepend(str(TRAINING / "agent" / "for_scripts"))
     tidewheel = importlib.import_module("tidewheel")
     began = time.process_time()
     for _ in tidewheel.batches(range(20_000)):

@@ -7,7 +7,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from conftest import TRAINING
+from hosts import TRAINING
 
 
 def load_modules(recipe: str, *names: str) -> list[Any]:

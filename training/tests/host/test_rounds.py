@@ -22,12 +22,11 @@ import pytest
 
 from catalogue import TWO
 from cluster import wait_until
+from ec2_host import Host, channel, job, metadata_service, put
+from heavy import recipe_of
 from hosts import free_ports, processes_below
 from interrupted import Recipe, run_whole, same_result
-from test_host import Host, bucket, channel, job, metadata_service, put
-from test_lost_hosts import recipe_of
 
-__all__ = ["bucket"]
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1800)]
 ADDRESSES = (*TWO, "127.0.0.4")
 IDS = ("i-0a", "i-0b", "i-0c")
@@ -37,11 +36,6 @@ CASES = [
     for name in ("ddp", "mpi", "parameter-server", "multi-worker-mirrored", "ray-two")
     for lost in (0, 1)
 ]
-
-
-@pytest.fixture(scope="session")
-def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("rounds")
 
 
 def on_two_alike(name: str, work: Path) -> Recipe:
