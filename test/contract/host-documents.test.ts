@@ -77,7 +77,7 @@ describe('what is asked of hosts', () => {
     };
     const program = `
 import json, sys
-from tidewheel_host.asked import Asked
+from tidewheel_host.requests import Asked
 said = json.load(sys.stdin)
 class Cloud:
     def keys(self, uri, tries): return [k.removeprefix(uri) for k in said]

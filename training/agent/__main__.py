@@ -15,7 +15,7 @@ _PROGRAMS = ("data_server", "mpi_launch", "mpi_rank", "ray_launch", "ray_node", 
 
 def _run(told: list[str]) -> int:
     if told[:1] == ["--watchdog"]:
-        from tidewheel_agent.watchdog import watch
+        from tidewheel_agent.supervision.watchdog import watch
 
         return watch(told[1], int(told[2]))
     if told[:1] == ["--host"]:
@@ -24,7 +24,7 @@ def _run(told: list[str]) -> int:
         return host_main()
     if told[:1] == ["--run"] and told[1] in _PROGRAMS:
         sys.argv = told[1:]
-        runpy.run_module(f"tidewheel_agent.{told[1]}", run_name="__main__")
+        runpy.run_module(f"tidewheel_agent.strategies.programs.{told[1]}", run_name="__main__")
         return 0
     from tidewheel_agent.main import main
 

@@ -13,29 +13,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
-from .checkpoints import Checkpoint
-from .counters import Counters, MachineCounters, ProcessCounters
-from .environment import sagemaker_environment, thread_environment
-from .events import say
-from .failure import LogTail, failure_text, write_failure
-from .gang import Gang, Trouble
-from .hardware import gpu_count
-from .job import Job, read_job
-from .mpi import proxy_arguments, proxy_options
-from .nvml import open_gpus
-from .processes import adopt_orphans
-from .programs import FOR_SCRIPTS
-from .progress import LogProgress, ProgressReporter
-from .save_request import SaveRequest
-from .script import Script
-from .settings import ConfigurationError, Settings, cpu_count, settings_from
-from .source import install_requirements, place_source
-from .strategies import Host, Launch, plan
-from .supervisor import EXIT_STOPPED, End, StopRequest, Supervisor
-from .usage import UsageRecorder
-from .waits import WAITS_VARIABLE, Waits
-from .watch import CheckpointWatch
-from .watchdog import Watchdog
+from .agent_path import FOR_SCRIPTS
+from .checkpoints.checkpoint import Checkpoint
+from .checkpoints.progress import LogProgress, ProgressReporter
+from .checkpoints.save_request import SaveRequest
+from .checkpoints.stall_watch import CheckpointWatch
+from .configuration.hardware import gpu_count
+from .configuration.job import Job, read_job
+from .configuration.script_environment import sagemaker_environment, thread_environment
+from .configuration.settings import ConfigurationError, Settings, cpu_count, settings_from
+from .gang.gang import Gang, Trouble
+from .log import say
+from .metrics.counters import Counters, MachineCounters, ProcessCounters
+from .metrics.data_wait import WAITS_VARIABLE, Waits
+from .metrics.nvml import open_gpus
+from .metrics.usage import UsageRecorder
+from .source.place import install_requirements, place_source
+from .strategies.mpi import proxy_arguments, proxy_options
+from .strategies.plan import Host, Launch, plan
+from .supervision.failure import LogTail, failure_text, write_failure
+from .supervision.process_tree import adopt_orphans
+from .supervision.script import Script
+from .supervision.supervisor import EXIT_STOPPED, End, StopRequest, Supervisor
+from .supervision.watchdog import Watchdog
 
 EXIT_CONFIGURATION = 1
 _NEWS_SECONDS = 5.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .cloud import Cloud, split_uri
+from .aws_cli import Cloud, split_uri
 
 VERSION = 1
 

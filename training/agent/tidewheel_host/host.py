@@ -6,14 +6,14 @@ import os
 import signal
 from pathlib import Path
 
-from .asked import Asked
-from .cloud import CloudError
+from .aws_cli import CloudError
 from .container import parse_job
 from .logs import HostLog
 from .rendezvous import AloneError
 from .report import Report, now
+from .requests import Asked
 from .rounds import STOPPED, Stay, Surroundings, surroundings
-from .save import upload_model
+from .uploads import upload_model
 
 _FAILURE_CHARACTERS = 1_024
 

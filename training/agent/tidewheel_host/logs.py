@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from .cloud import Cloud, CloudError
+from .aws_cli import Cloud, CloudError
 
 _EVENT_OVERHEAD = 26
 _LARGEST_CALL = 1_000_000

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from .cloud import Cloud, CloudError
+from .aws_cli import Cloud, CloudError
 
 
 class AloneError(Exception):

@@ -19,16 +19,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tidewheel_agent.programs import AGENT
+from tidewheel_agent.agent_path import AGENT
 
-from .asked import Asked
-from .cloud import Cloud
+from .aws_cli import Cloud
 from .container import HostJob, fetch_channels, write_config
 from .logs import HostLog
 from .metadata import Metadata
 from .rendezvous import AloneError, interface_for, meet
 from .report import Report
-from .save import Checkpoints, keep_saved, save_all
+from .requests import Asked
+from .uploads import Checkpoints, keep_saved, save_all
 
 GRACE_SECONDS = 75
 """EC2 gives two minutes: what is left after the agent is for the last upload."""

@@ -11,11 +11,11 @@ import pytest
 
 from cluster import wait_until
 from ec2_host import FAKE_AWS, Host, channel, job, put
-from tidewheel_host.cloud import Cloud
+from tidewheel_host.aws_cli import Cloud
 from tidewheel_host.container import UnknownJobError, fetch_channels, parse_job
 from tidewheel_host.metadata import Metadata
 from tidewheel_host.rendezvous import AloneError, default_interface, interface_for, meet
-from tidewheel_host.save import Checkpoints
+from tidewheel_host.uploads import Checkpoints
 
 SCRIPT = """
 import json, os, signal, sys, time

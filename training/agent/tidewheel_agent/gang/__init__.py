@@ -1,0 +1,1 @@
+"""The connection between the agents of one job."""

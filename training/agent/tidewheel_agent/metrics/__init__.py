@@ -1,0 +1,1 @@
+"""How busy this host is."""

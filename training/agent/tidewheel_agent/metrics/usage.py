@@ -1,0 +1,216 @@
+"""Measures this host every second: what a diagnosis of the bottleneck needs, at almost no cost."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TextIO
+
+from ..log import iso, say, write_line
+from .counters import Counters, Reading
+from .data_wait import Waits
+
+_SECOND = 1.0
+_FINE_SAMPLES = 3600
+_COARSE_SECONDS = 10.0
+"""After an hour of one line a second a line stands for ten: 28 days stay under 50 MB."""
+_TELL_SECONDS = 60.0
+_FLUSH_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Means over one interval; None where this host cannot tell."""
+
+    at: str
+    seconds: float
+    cpuPercent: float | None
+    """Of this host's CPUs: 100 is all of them busy."""
+    memoryBytes: int | None
+    diskReadBytesPerSecond: float | None
+    diskWriteBytesPerSecond: float | None
+    networkReceivedBytesPerSecond: float | None
+    networkSentBytesPerSecond: float | None
+    gpuPercent: float | None
+    """Mean over this host's GPUs of the share of time in which a kernel ran."""
+    gpuMemoryPercent: float | None
+    dataWaitPercent: float | None = None
+    """Share of the script's time that went into waiting for data, where it says so."""
+
+
+def sample_between(before: Reading, after: Reading, cpus: int) -> Sample:
+    """Turns two readings of growing counters into rates. Pure."""
+    seconds = max(1e-6, after.at - before.at)
+
+    def rate(old: float | None, new: float | None) -> float | None:
+        # Counters fall when a process ends or a device goes: that interval tells nothing.
+        return None if old is None or new is None or new < old else (new - old) / seconds
+
+    cpu = rate(before.cpu_seconds, after.cpu_seconds)
+    return Sample(
+        at=iso(after.wall),
+        seconds=round(seconds, 3),
+        cpuPercent=None if cpu is None else round(min(100.0, 100 * cpu / cpus), 2),
+        memoryBytes=after.memory_bytes,
+        diskReadBytesPerSecond=_whole(rate(before.read_bytes, after.read_bytes)),
+        diskWriteBytesPerSecond=_whole(rate(before.written_bytes, after.written_bytes)),
+        networkReceivedBytesPerSecond=_whole(rate(before.received_bytes, after.received_bytes)),
+        networkSentBytesPerSecond=_whole(rate(before.sent_bytes, after.sent_bytes)),
+        gpuPercent=after.gpu_percent,
+        gpuMemoryPercent=after.gpu_memory_percent,
+        dataWaitPercent=_wait_percent(before.waits, after.waits),
+    )
+
+
+def _wait_percent(
+    before: tuple[float, float] | None, after: tuple[float, float] | None
+) -> float | None:
+    """Of the batches that came in this interval; None when none did."""
+    if after is None:
+        return None
+    waited, computed = (new - old for new, old in zip(after, before or (0.0, 0.0), strict=True))
+    return round(100 * waited / (waited + computed), 2) if waited + computed > 0 else None
+
+
+def _whole(value: float | None) -> float | None:
+    return None if value is None else float(round(value))
+
+
+class Summary:
+    """Means and maxima over the whole time, without keeping the samples."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, tuple[float, float]] = {}
+        self._peaks: dict[str, float] = {}
+        self.seconds = 0.0
+        self.samples = 0
+
+    def add(self, sample: Sample) -> None:
+        self.samples += 1
+        self.seconds += sample.seconds
+        for name, value in asdict(sample).items():
+            if name == "seconds" or not isinstance(value, (int, float)):
+                continue
+            total, weight = self._sums.get(name, (0.0, 0.0))
+            self._sums[name] = (total + value * sample.seconds, weight + sample.seconds)
+            self._peaks[name] = max(value, self._peaks.get(name, value))
+
+    def mean(self, name: str) -> float | None:
+        total, weight = self._sums.get(name, (0.0, 0.0))
+        return round(total / weight, 2) if weight else None
+
+    def document(self) -> dict[str, object]:
+        return {
+            "seconds": round(self.seconds, 1),
+            "samples": self.samples,
+            "mean": {name: self.mean(name) for name in sorted(self._sums)},
+            "peak": {name: self._peaks[name] for name in sorted(self._peaks)},
+        }
+
+
+class UsageRecorder:
+    """A thread that writes `usage-<host>.jsonl` and, at the end, `usage-<host>-summary.json`.
+
+    The files carry the host's name because SageMaker merges all hosts' output folders into one.
+    """
+
+    def __init__(
+        self, counters: Counters, folder: Path, host: str, cpus: int, waits: Waits | None = None
+    ) -> None:
+        self._counters = counters
+        self._waits = waits
+        self._folder = folder
+        self._host = re.sub(r"[^A-Za-z0-9.-]", "_", host)
+        self._cpus = cpus
+        self._closing = threading.Event()
+        self._summary = Summary()
+        self._cpu_seconds = 0.0
+        self._thread = threading.Thread(target=self._run, daemon=True, name="usage")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def means(self) -> dict[str, float]:
+        """Of this host so far, in percent; what it cannot tell is left out."""
+        named = {name: self._summary.mean(name) for name in ("cpuPercent", "gpuPercent")}
+        return {name: value for name, value in named.items() if value is not None}
+
+    def close(self, more: Callable[[], dict[str, object]] = dict) -> None:
+        """Ends the thread and writes the summary, with what else there is to say."""
+        self._closing.set()
+        self._thread.join(3.0)
+        document = {
+            "host": self._host,
+            "cpus": self._cpus,
+            **self._summary.document(),
+            **self._time_of_script(),
+            "samplerCpuSeconds": round(self._cpu_seconds, 3),
+            **more(),
+        }
+        path = self._folder / f"usage-{self._host}-summary.json"
+        try:
+            path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        except OSError as error:
+            say(f"cannot write {path.name}: {error}")
+
+    def _time_of_script(self) -> dict[str, object]:
+        """Over all processes and the whole time: exact, where means of samples are not."""
+        spent = self._waits.read() if self._waits else None
+        if spent is None:
+            return {}
+        return {"dataWaitSeconds": round(spent[0], 3), "computeSeconds": round(spent[1], 3)}
+
+    def _read(self) -> Reading:
+        reading = self._counters.read()
+        return replace(reading, waits=self._waits.read()) if self._waits else reading
+
+    def _run(self) -> None:
+        path = self._folder / f"usage-{self._host}.jsonl"
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                self._record(file)
+        except Exception as error:  # a measurement must never take the training down
+            say(f"no longer measuring this host: {error!r}")
+        finally:
+            self._cpu_seconds = time.thread_time()
+            self._counters.close()
+
+    def _record(self, file: TextIO) -> None:
+        before = self._read()
+        told = flushed = before.at
+        interval = _SECOND
+        while not self._closing.wait(interval):
+            after = self._read()
+            sample = sample_between(before, after, self._cpus)
+            before = after
+            self._summary.add(sample)
+            said = {name: value for name, value in asdict(sample).items() if value is not None}
+            file.write(json.dumps(said, separators=(",", ":")) + "\n")
+            if after.at - flushed >= _FLUSH_SECONDS:
+                file.flush()
+                flushed = after.at
+            if after.at - told >= _TELL_SECONDS:
+                told = after.at
+                write_line(usage_line(self._host, sample).encode())
+            if self._summary.samples == _FINE_SAMPLES:
+                interval = _COARSE_SECONDS
+
+
+def usage_line(host: str, sample: Sample) -> str:
+    """One line for SageMaker's metric definitions."""
+    values = {
+        "cpu_percent": sample.cpuPercent,
+        "memory_bytes": sample.memoryBytes,
+        "gpu_percent": sample.gpuPercent,
+        "gpu_memory_percent": sample.gpuMemoryPercent,
+        "data_wait_percent": sample.dataWaitPercent,
+        "disk_read_bytes_per_second": sample.diskReadBytesPerSecond,
+        "network_received_bytes_per_second": sample.networkReceivedBytesPerSecond,
+    }
+    pairs = " ".join(f"{name}={value:g}" for name, value in values.items() if value is not None)
+    return f"[tidewheel] usage host={host} {pairs}"

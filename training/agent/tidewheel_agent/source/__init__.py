@@ -1,0 +1,1 @@
+"""The user's code: unpacked, and its requirements installed."""

@@ -1,0 +1,57 @@
+"""A private package index: where it is stands in the job, its credentials in Secrets Manager.
+
+They reach the installer through its environment and nobody else: no argument, no hyperparameter, no
+log, and not the script.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from urllib.parse import quote, urlsplit
+
+from ..configuration.settings import ConfigurationError
+from .secrets_manager import SecretError
+
+URL_VARIABLE = "TIDEWHEEL_INDEX_URL"
+SECRET_VARIABLE = "TIDEWHEEL_INDEX_SECRET"
+"""The ARN; the secret is `{"username": …, "password": …}`, or a token alone."""
+_TOKEN_USER = "__token__"
+
+
+def index_variables(
+    environment: Mapping[str, str], read: Callable[[str, Mapping[str, str]], str]
+) -> tuple[dict[str, str], list[str]]:
+    """Variables for the installer, and texts that no line of its output may show."""
+    url, arn = environment.get(URL_VARIABLE, ""), environment.get(SECRET_VARIABLE, "")
+    if not url:
+        return {}, []
+    try:
+        user, password = _pair(read(arn, environment)) if arn else ("", "")
+    except SecretError as error:
+        raise ConfigurationError(
+            [
+                f"the credentials of the package index cannot be read: {error}. The stack's role "
+                'reads the one secret that it was deployed with: --param="packageIndexSecret=ARN"'
+            ]
+        ) from error
+    at = f"{quote(user, safe='')}:{quote(password, safe='')}@" if user else ""
+    parts = urlsplit(url)
+    whole = parts._replace(netloc=at + parts.netloc).geturl()
+    hidden = [text for text in (password, quote(password, safe="")) if text]
+    return {"PIP_INDEX_URL": whole, "UV_DEFAULT_INDEX": whole}, hidden
+
+
+def _pair(text: str) -> tuple[str, str]:
+    try:
+        said = json.loads(text)
+    except ValueError:
+        said = None
+    if isinstance(said, dict):
+        user, password = said.get("username"), said.get("password")
+        if isinstance(user, str) and isinstance(password, str) and user:
+            return user, password
+        raise ConfigurationError(
+            ["the secret of the package index is JSON without `username` and `password`"]
+        )
+    return _TOKEN_USER, text.strip()

@@ -1,0 +1,1 @@
+"""What each strategy starts on a host."""

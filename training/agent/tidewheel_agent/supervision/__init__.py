@@ -1,0 +1,1 @@
+"""The script as a process: started, signalled, watched, ended."""

@@ -1,0 +1,92 @@
+"""The failure file: its first 1,024 characters become the job's FailureReason."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from pathlib import Path
+
+from ..log import redact, say
+
+REASON_CHARACTERS = 1024
+_PREFIX = re.compile(r"^\[(?:rank|default|algo-|\d)[^\]]{0,40}\]:? ?")
+# What a process says because *another* one died: never the reason.
+_ECHOES = (
+    "ChildFailedError",
+    "Connection closed by peer",
+    "Connection reset by peer",
+    "Broken pipe",
+    "Socket Timeout",
+    "DistBackendError",
+    "DistNetworkError",
+    "RendezvousConnectionError",
+    "SignalException",
+)
+
+
+class LogTail:
+    """Remembers the end of the script's output, to say afterwards why it failed."""
+
+    def __init__(self, lines: int = 600) -> None:
+        self._lines: deque[str] = deque(maxlen=lines)
+
+    def add(self, line: str) -> None:
+        self._lines.append(line[:500])
+
+    def traceback(self) -> list[str]:
+        """The traceback that tells the cause: the first that is no echo of another's death."""
+        blocks = _traceback_blocks([_PREFIX.sub("", line) for line in self._lines])
+        causes = [block for block in blocks if not _is_echo(block)]
+        chosen = causes or blocks
+        return chosen[0] if chosen else []
+
+    def tells_own_cause(self) -> bool:
+        """False when all it tells of is another process's death, or nothing at all."""
+        traceback = self.traceback()
+        return bool(traceback) and not _is_echo(traceback)
+
+    def last_lines(self, count: int) -> list[str]:
+        return [line for line in self._lines if line.strip()][-count:]
+
+
+def _is_echo(traceback: list[str]) -> bool:
+    return any(echo in traceback[-1] for echo in _ECHOES)
+
+
+def _traceback_blocks(lines: list[str]) -> list[list[str]]:
+    blocks: list[list[str]] = []
+    block: list[str] | None = None
+    for line in lines:
+        if line.startswith("Traceback (most recent call last)"):
+            block = [line]
+        elif block is not None:
+            block.append(line)
+            if line and not line[0].isspace():
+                blocks.append(block)
+                block = None
+    return blocks
+
+
+def failure_text(summary: str, tail: LogTail) -> str:
+    """Summary and cause first, since only the first 1,024 characters are shown; then the rest."""
+    traceback = tail.traceback()
+    if not traceback:
+        last = "\n".join(tail.last_lines(12))
+        return redact(f"{summary}\n{last[-900:]}".strip() + "\n")
+    head = f"{summary}: {traceback[-1]}"
+    room = REASON_CHARACTERS - len(head) - 2
+    whole = "\n".join(traceback)
+    shown = whole if len(whole) <= room else "…" + whole[-max(0, room - 1) :]
+    return redact(f"{head}\n{shown}\n")
+
+
+def write_failure(output_dir: Path, text: str) -> None:
+    """Writes the failure file unless the script has written its own."""
+    path = output_dir / "failure"
+    try:
+        if path.exists() and path.stat().st_size > 0:
+            return
+        output_dir.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        say(f"cannot write {path}: {error}")

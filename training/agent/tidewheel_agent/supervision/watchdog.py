@@ -1,0 +1,54 @@
+"""Ends the script when the agent dies without a word (kill -9, out of memory).
+
+Ranks that outlive their agent would train on unseen and write into the checkpoints of their own
+successors. The watchdog holds the reading end of a pipe whose writing end only the agent has:
+end of file without a farewell means the agent is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+
+from ..agent_path import AGENT
+from .process_tree import kill_all
+
+_FAREWELL = b"."
+
+
+def watch(token: str, root: int) -> int:
+    """Runs in the watchdog's own process."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    said = b""
+    while chunk := os.read(0, 16):
+        said += chunk
+    if said != _FAREWELL:
+        kill_all(token, [root])
+    return 0
+
+
+class Watchdog:
+    """Stands guard over a script until dismissed."""
+
+    def __init__(self, token: str, root: int) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-S", "-E", str(AGENT), "--watchdog", token, str(root)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env={},
+        )
+        self.pid = self._process.pid
+
+    def dismiss(self) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(_FAREWELL)
+            self._process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)

@@ -1,0 +1,213 @@
+"""Checkpoints of scripts that know nothing of Tidewheel."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed.checkpoint
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidewheel_agent.checkpoints.checkpoint import Checkpoint
+from tidewheel_agent.checkpoints.frameworks import UNKNOWN_STEP, Layouts, step_in_name
+from tidewheel_agent.checkpoints.pickle_steps import steps_in_pickle
+from tidewheel_agent.checkpoints.progress import LogProgress, ProgressReporter
+
+
+def newest(folder: Path) -> Checkpoint | None:
+    return Layouts().newest(folder)
+
+
+def truncated(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) * 2 // 3])
+
+
+def torch_file(path: Path, **more: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    model = torch.nn.Linear(3, 3)
+    optimizer = torch.optim.AdamW(model.parameters())
+    model(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), **more}
+    torch.save(state, path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("epoch=3-step=120.ckpt", 120),
+        ("model_step_000450.pt", 450),
+        ("global_step1000", 1000),
+        ("iter-77", 77),
+        ("weights.03.keras", UNKNOWN_STEP),
+        ("ckpt-12", 12),
+        ("checkpoint-500", 500),
+        ("last", UNKNOWN_STEP),
+    ],
+)
+def test_reads_the_step_from_a_name(name: str, step: int) -> None:
+    assert step_in_name(name) == step
+
+
+def test_plain_pytorch_tells_its_step_inside(tmp_path: Path) -> None:
+    torch_file(tmp_path / "model.pt", epoch=3, step=120)
+    found = newest(tmp_path)
+    assert found is not None
+    assert (found.name, found.step) == ("model.pt", 120)
+    assert found.size_bytes == (tmp_path / "model.pt").stat().st_size
+
+
+def test_lightning_counts_by_its_global_step(tmp_path: Path) -> None:
+    torch_file(tmp_path / "logs/version_0/checkpoints/last-v1.ckpt", epoch=1, global_step=60)
+    found = newest(tmp_path)
+    assert found is not None
+    assert (found.name, found.step) == ("logs/version_0/checkpoints/last-v1.ckpt", 60)
+
+
+def test_the_file_written_last_counts_and_a_torn_one_does_not(tmp_path: Path) -> None:
+    first = torch_file(tmp_path / "step=20.ckpt")
+    os.utime(first, (1_790_000_000, 1_790_000_000))
+    second = torch_file(tmp_path / "step=40.ckpt")
+    layouts = Layouts()
+    found = layouts.newest(tmp_path)
+    assert found is not None and found.step == 40
+    truncated(second)
+    found = layouts.newest(tmp_path)
+    assert found is not None and found.step == 20
+
+
+def hugging_face(folder: Path, step: int) -> Path:
+    target = folder / f"checkpoint-{step}"
+    target.mkdir(parents=True)
+    torch_file(target / "optimizer.pt")
+    write_safetensors(target / "model.safetensors")
+    state = {
+        "global_step": step,
+        "max_steps": 300,
+        "log_history": [{"loss": 0.9, "step": 10, "epoch": 0.1}, {"loss": 0.5, "step": 20}],
+    }
+    (target / "trainer_state.json").write_text(json.dumps(state))
+    return target
+
+
+def write_safetensors(path: Path) -> None:
+    header = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header + b"\0" * 8)
+
+
+def test_hugging_face_tells_total_and_loss(tmp_path: Path) -> None:
+    hugging_face(tmp_path, 20)
+    found = newest(tmp_path)
+    assert found is not None
+    assert (found.name, found.step, found.total_steps) == ("checkpoint-20", 20, 300)
+    assert found.metrics == {"loss": 0.5}
+
+
+@pytest.mark.parametrize("damage", ["model.safetensors", "optimizer.pt", "trainer_state.json"])
+def test_a_hugging_face_folder_is_whole_or_does_not_count(tmp_path: Path, damage: str) -> None:
+    hugging_face(tmp_path, 20)
+    truncated(hugging_face(tmp_path, 40) / damage)
+    found = newest(tmp_path)
+    assert found is not None and found.name == "checkpoint-20"
+    (tmp_path / "checkpoint-20" / "trainer_state.json").unlink()
+    assert newest(tmp_path) is None
+
+
+def test_tensorflow_counts_what_its_pointer_names(tmp_path: Path) -> None:
+    for name in ("ckpt-1.index", "ckpt-1.data-00000-of-00001", "ckpt-2.index"):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "checkpoint").write_text('model_checkpoint_path: "ckpt-2"\n')
+    assert newest(tmp_path) is None
+    (tmp_path / "checkpoint").write_text(
+        'model_checkpoint_path: "ckpt-1"\nall_model_checkpoint_paths: "ckpt-1"\n'
+    )
+    found = newest(tmp_path)
+    assert found is not None and (found.name, found.step) == ("ckpt-1", 1)
+
+
+@pytest.mark.parametrize(("version", "place"), [(0, 40), (1, 44), (2, 28), (3, 28)])
+def test_keras_weights_are_whole_when_as_long_as_they_say(
+    tmp_path: Path, version: int, place: int
+) -> None:
+    content = bytearray(b"\x89HDF\r\n\x1a\n" + bytes([version]) + b"\0" * 91)
+    struct.pack_into("<Q", content, place, 100)
+    path = tmp_path / "epoch_07.weights.h5"
+    path.write_bytes(content)
+    found = newest(tmp_path)
+    assert found is not None and found.step == 7
+    path.write_bytes(content[:99])
+    assert newest(tmp_path) is None
+
+
+def test_a_distributed_checkpoint_counts_with_its_metadata(tmp_path: Path) -> None:
+    folder = tmp_path / "step-30"
+    save = vars(torch.distributed.checkpoint)["save"]
+    save({"w": torch.ones(3)}, checkpoint_id=str(folder), no_dist=True)
+    found = newest(tmp_path)
+    assert found is not None and (found.name, found.step) == ("step-30", 30)
+    (folder / ".metadata").unlink()
+    assert newest(tmp_path) is None
+
+
+def test_deepspeed_counts_what_latest_names(tmp_path: Path) -> None:
+    torch_file(tmp_path / "global_step50" / "mp_rank_00_model_states.pt")
+    (tmp_path / "latest").write_text("global_step50")
+    found = newest(tmp_path)
+    assert found is not None and (found.name, found.step) == ("global_step50", 50)
+
+
+@settings(max_examples=200)
+@given(st.binary(max_size=200))
+def test_any_bytes_can_be_looked_at_as_a_pickle(content: bytes) -> None:
+    assert all(isinstance(step, int) for step in steps_in_pickle(content).values())
+
+
+def test_a_pickle_is_read_and_never_run() -> None:
+    import pickle
+
+    class Trap:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return (os.system, ("touch /tmp/sprung-by-pickle",))
+
+    content = pickle.dumps({"step": 300, "trap": Trap(), "epoch": 70_000})
+    assert steps_in_pickle(content) == {"step": 300, "epoch": 70_000}
+    assert not Path("/tmp/sprung-by-pickle").exists()
+
+
+def read_step(folder: Path) -> tuple[int, int]:
+    said = json.loads((folder / "tidewheel-progress.json").read_text())
+    return said["step"], said["totalSteps"]
+
+
+def test_checkpoints_that_hide_their_step_still_prove_work(tmp_path: Path) -> None:
+    log = LogProgress()
+    reporter = ProgressReporter(tmp_path, leader=True, log=log)
+    for expected, at in ((1, 1_790_000_000), (2, 1_790_000_100)):
+        os.utime(torch_file(tmp_path / "weights.pt"), (at, at))
+        reporter.look()
+        reporter.look()
+        assert read_step(tmp_path) == (expected, 0)
+    log.step, log.total = 500, 900
+    os.utime(torch_file(tmp_path / "weights.pt"), (1_790_000_200, 1_790_000_200))
+    reporter.look()
+    assert read_step(tmp_path) == (500, 900)
+    # The next attempt finds the old file, which proves nothing new.
+    again = ProgressReporter(tmp_path, leader=True, log=LogProgress())
+    again.look()
+    assert read_step(tmp_path)[0] == 500
+
+
+def test_other_scripts_lines_are_read_by_the_pattern() -> None:
+    import re
+
+    pattern = re.compile(r"Iter (?P<step>[\d,]+)/(?P<total>[\d,]+): loss = (?P<loss>\S+)")
+    log = LogProgress(pattern)
+    log.read_line("Iter 1,200/30,000: loss = 0.25")
+    assert (log.step, log.total, log.metrics) == (1200, 30_000, {"loss": 0.25})

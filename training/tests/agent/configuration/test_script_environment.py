@@ -1,0 +1,106 @@
+"""The variables and arguments of SageMaker's toolkit, against a recording of the toolkit itself.
+
+`data/toolkit-environment.json` is what sagemaker-training 5.1.4 made of the same job.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sagemaker_host import make_host
+from tidewheel_agent.configuration.job import Job, read_job
+from tidewheel_agent.configuration.script_environment import (
+    sagemaker_environment,
+    script_arguments,
+    thread_environment,
+)
+from tidewheel_agent.configuration.settings import Settings
+
+RECORDED = Path(__file__).with_name("toolkit-environment.json")
+HYPERPARAMETERS: dict[str, Any] = {
+    "sagemaker_program": "train.py",
+    "sagemaker_submit_directory": "s3://b/x/sourcedir.tar.gz",
+    "sagemaker_container_log_level": 20,
+    "sagemaker_job_name": "job-1",
+    "sagemaker_region": "us-east-1",
+    "sagemaker_distribution_instance_groups": ["gpu"],
+    "sagemaker_torch_distributed_enabled": True,
+    "epochs": 3,
+    "lr": 0.1,
+    "b": True,
+    "nothing": None,
+    "layers": [1, "two", 3.5],
+    "opts": {"z": 1, "a": "x y"},
+    "batch-size": 64,
+    "text": "a b; c",
+    "x": 1,
+}
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    base = make_host(
+        tmp_path / "ml",
+        host="127.0.0.2",
+        hosts=["127.0.0.1", "127.0.0.2", "127.0.0.3"],
+        groups=[
+            {
+                "instance_group_name": "cpu",
+                "instance_type": "ml.c5.large",
+                "hosts": ["127.0.0.3", "127.0.0.1"],
+            },
+            {
+                "instance_group_name": "gpu",
+                "instance_type": "ml.g5.xlarge",
+                "hosts": ["127.0.0.2"],
+            },
+        ],
+        hyperparameters=HYPERPARAMETERS,
+        channels={"train": tmp_path, "my-data": tmp_path},
+    )
+    return read_job(Settings(base=base))
+
+
+def recorded(base: Path) -> tuple[dict[str, str], list[str]]:
+    said = json.loads(RECORDED.read_text().replace("{base}", str(base)))
+    return said["env"], said["args"]
+
+
+def test_arguments_are_the_toolkits(job: Job) -> None:
+    assert script_arguments(job.hyperparameters) == recorded(job.base)[1]
+
+
+def test_variables_are_the_toolkits_but_for_the_source_folder(job: Job) -> None:
+    theirs, _ = recorded(job.base)
+    ours = sagemaker_environment(job, cpus=2, gpus=0, inherited={})
+    different = {name for name in theirs if ours.get(name) != theirs[name]}
+    assert different == {"SM_MODULE_DIR", "SM_TRAINING_ENV"}
+    whole, their_whole = json.loads(ours["SM_TRAINING_ENV"]), json.loads(theirs["SM_TRAINING_ENV"])
+    assert {**their_whole, "module_dir": whole["module_dir"]} == whole
+    assert set(ours) - set(theirs) == {"CURRENT_HOST", "SAGEMAKER_JOB_NAME", "SAGEMAKER_REGION"}
+
+
+def test_a_value_too_long_for_a_variable_is_still_an_argument(job: Job) -> None:
+    long = {f"h{index}": "v" * 2500 for index in range(99)}
+    job.hyperparameters.update(long)
+    environment = sagemaker_environment(job, cpus=2, gpus=0, inherited={})
+    assert "SM_HPS" not in environment
+    assert environment["SM_HP_H98"] == "v" * 2500
+    assert script_arguments(job.hyperparameters).count("v" * 2500) == 99
+
+
+def test_a_name_with_an_equals_sign_is_no_variable(job: Job) -> None:
+    job.hyperparameters["LD_PRELOAD=/x"] = "y"
+    assert not any("LD_PRELOAD" in k for k in sagemaker_environment(job, 2, 0, {}))
+
+
+@pytest.mark.parametrize(
+    ("cpus", "processes", "threads"), [(8, 2, "4"), (1, 4, "1"), (96, 8, "12")]
+)
+def test_processes_share_the_cpus(cpus: int, processes: int, threads: str) -> None:
+    assert thread_environment(cpus, processes, {})["OMP_NUM_THREADS"] == threads
+    assert "OMP_NUM_THREADS" not in thread_environment(cpus, processes, {"OMP_NUM_THREADS": "3"})

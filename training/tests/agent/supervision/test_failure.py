@@ -1,0 +1,74 @@
+"""What the failure file says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tidewheel_agent.log import redact
+from tidewheel_agent.supervision.failure import LogTail, failure_text, write_failure
+
+
+def tail_of(text: str) -> LogTail:
+    tail = LogTail()
+    for line in text.splitlines():
+        tail.add(line)
+    return tail
+
+
+ROOT_CAUSE = """\
+[rank1]: Traceback (most recent call last):
+[rank1]:   File "train.py", line 9, in <module>
+[rank1]:     main()
+[rank1]: ValueError: batch_size=63 is not divisible by 2 ranks
+"""
+ECHO = """\
+[rank0]: Traceback (most recent call last):
+[rank0]:   File "train.py", line 20, in <module>
+[rank0]: RuntimeError: [gloo] Connection closed by peer [127.0.0.3]:4711
+"""
+LAUNCHER = """\
+Traceback (most recent call last):
+  File "torch/distributed/run.py", line 1, in main
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+"""
+
+
+def test_names_the_cause_and_not_its_echoes() -> None:
+    for log in (ECHO + ROOT_CAUSE + LAUNCHER, ROOT_CAUSE + ECHO + LAUNCHER):
+        text = failure_text("train.py ended with exit code 1 on algo-2", tail_of(log))
+        assert text.startswith(
+            "train.py ended with exit code 1 on algo-2: "
+            "ValueError: batch_size=63 is not divisible by 2 ranks\n"
+        )
+
+
+def test_an_echo_alone_is_no_cause() -> None:
+    assert not tail_of(ECHO + LAUNCHER).tells_own_cause()
+    assert not tail_of("Killed").tells_own_cause()
+    assert tail_of(ROOT_CAUSE + ECHO).tells_own_cause()
+
+
+def test_first_1024_characters_hold_summary_and_end_of_traceback() -> None:
+    frames = "".join(f'  File "deep.py", line {n}, in f\n    f()\n' for n in range(200))
+    log = f"Traceback (most recent call last):\n{frames}RecursionError: too deep\n"
+    text = failure_text("train.py ended with exit code 1 on algo-1", tail_of(log))
+    assert text.startswith("train.py ended with exit code 1 on algo-1: RecursionError: too deep\n")
+    assert len(text) <= 1024
+    assert text.rstrip().endswith("RecursionError: too deep")
+
+
+def test_shows_the_last_lines_when_there_is_no_traceback() -> None:
+    text = failure_text("x.py ended with exit code 3 on algo-1", tail_of("one\n\ntwo"))
+    assert text == "x.py ended with exit code 3 on algo-1\none\ntwo\n"
+
+
+def test_leaves_the_scripts_own_failure_file_alone(tmp_path: Path) -> None:
+    (tmp_path / "failure").write_text("mine")
+    write_failure(tmp_path, "ours")
+    assert (tmp_path / "failure").read_text() == "mine"
+
+
+def test_hides_credentials_in_addresses() -> None:
+    assert redact("get https://user:pass@host/x and http://tok@h") == (
+        "get https://***@host/x and http://***@h"
+    )
