@@ -1,6 +1,6 @@
 """Rank 0 on another host than the leader's, whose agent reports: Ray gives it to any that trains.
 
-With Ray itself, a minute each: `pytest -m heavy tests/test_rank_elsewhere.py`.
+With Ray itself, a minute each: `pytest -m heavy tests/agent/test_rank_elsewhere.py`.
 """
 
 from __future__ import annotations

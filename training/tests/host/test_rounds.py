@@ -2,7 +2,7 @@
 
 Real hosts with the real programs; S3 is a folder, and what the service would write is written here
 (functions/core/ec2/refill.ts decides it, test/integration/ec2 has both together). Minutes, in the
-recipes' own environments: `pytest -m heavy tests/test_rounds.py -s`.
+recipes' own environments: `pytest -m heavy tests/host/test_rounds.py -s`.
 """
 
 from __future__ import annotations

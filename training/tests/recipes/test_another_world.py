@@ -1,6 +1,6 @@
 """A run goes on with another number of hosts: the same steps on the same samples, but for rounding.
 
-Minutes, in the recipes' own environments: `pytest -m heavy tests/test_another_world.py -s`.
+Minutes, in the recipes' own environments: `pytest -m heavy tests/recipes/test_another_world.py -s`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The ray recipe on a real cluster: who prepares where no host helps.
 
-Minutes, in `.venv-ray`: `pytest -m heavy tests/test_ray_recipe.py`.
+Minutes, in `.venv-ray`: `pytest -m heavy tests/recipes/test_ray_recipe.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """kill -9 of a host: the others end soon and say why, and the next attempt reaches the result.
 
-Minutes, in the recipes' own environments: `pytest -m heavy tests/test_lost_hosts.py -s`.
+Minutes, in the recipes' own environments: `pytest -m heavy tests/agent/strategies/test_lost_hosts.py -s`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A real Ray cluster over three hosts: it ends when the script ends, and fails when that fails.
 
-A minute each, in `.venv-ray`: `pytest -m heavy tests/test_ray_cluster.py`.
+A minute each, in `.venv-ray`: `pytest -m heavy tests/agent/strategies/test_ray.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Lightning, Hugging Face's Trainer and Keras under the agent, in scripts that know nothing of it.
 
-A minute each, in environments of their own: `pytest -m heavy tests/test_unmodified.py`. Keras takes
+A minute each, in environments of their own: `pytest -m heavy tests/agent/unmodified`. Keras takes
 `.venv-tf`; the others an environment that is made here, over the project's own torch.
 """
 
