@@ -86,7 +86,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     const session: Session = {
       region,
-      api: apiClient(region.endpoints, region.stack),
+      api: apiClient(region),
       screen,
       projectFolder,
       stateDirectory: chosen.state,

@@ -16,7 +16,7 @@ import type { RunReport } from '../../functions/core/report.ts';
 import type { VirtualClock } from '../../local/clock/virtual-clock.ts';
 import { zoneOf } from '../../local/market/world.ts';
 import { type ApiClient, apiClient } from '../../local/region/api-client.ts';
-import { CREDENTIALS, REGION } from '../../local/region/aws.ts';
+import { REGION } from '../../local/region/aws.ts';
 import { type Region, startRegion } from '../../local/region/region.ts';
 import { defaultVpc } from '../../local/region/subnets.ts';
 import type { Campaign, CampaignZone } from './campaign-case.ts';
@@ -69,7 +69,7 @@ export async function playCampaigns(
     for (const { name } of campaigns) await put(region, `${layout.incoming(name)}sample.txt`, 'one sample\n');
     const startedMs = clock.now();
     clock.start();
-    const api = apiClient(region.endpoints, region.stack);
+    const api = apiClient(region);
     const played = Promise.all(
       campaigns.map(async (campaign) => {
         const report = await finished(api, clock, campaign);
@@ -135,7 +135,7 @@ async function prepare(region: Region, campaign: Campaign): Promise<void> {
   };
   await put(region, `${layout.source(name)}train.py`, await readFile(join(import.meta.dirname, 'train.py')));
   await recordFormerRun(region, campaign, declaration);
-  const api = apiClient(region.endpoints, region.stack);
+  const api = apiClient(region);
   const { status, body } = await api.call('PUT', `/pipelines/${name}`, stringify(declaration));
   if (status !== 200)
     throw new Error(`the pipeline of campaign ${name} was refused: ${JSON.stringify(body)}`);
@@ -166,7 +166,7 @@ async function recordFormerRun(region: Region, campaign: Campaign, declaration: 
   const dynamo = new DynamoDBClient({
     endpoint: region.endpoints.aws,
     region: REGION,
-    credentials: CREDENTIALS,
+    credentials: region.credentials,
   });
   const runs = dynamoRunStore(DynamoDBDocumentClient.from(dynamo), region.stack.table);
   const at = new Date((region.clock?.now() ?? Date.now()) - 86_400_000).toISOString();

@@ -3,13 +3,14 @@
 
 Only what the host program calls: s3 cp (also - and --recursive) and s3 sync, --exclude and
 --include, s3api list-objects-v2, logs create-log-stream and put-log-events. The standard library
-alone, because a host calls it every second or two and boto3 takes half a second to start. Requests
-name their credentials but are not signed: the emulator looks no further.
+alone, because a host calls it every second or two and boto3 takes half a second to start.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import hmac
 import http.client
 import itertools
 import json
@@ -18,7 +19,7 @@ import shutil
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -29,7 +30,7 @@ XML = "{http://s3.amazonaws.com/doc/2006-03-01/}"
 MARKER = "COMPLETE.json"
 """Written last, so sent last: whoever sees it in the bucket finds the rest there."""
 
-
+UNSIGNED = "UNSIGNED-PAYLOAD"
 FILTERS = ("--exclude", "--include")
 
 
@@ -43,12 +44,33 @@ class Found(NamedTuple):
     """Seconds since the epoch."""
 
 
-def headers(service: str) -> dict[str, str]:
-    key = os.environ.get("AWS_ACCESS_KEY_ID", "test")
-    region = os.environ.get("AWS_DEFAULT_REGION", "us-east-1")
-    scope = f"{key}/20260101/{region}/{service}/aws4_request"
-    told = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=none"
-    return {"authorization": told}
+def signed(method: str, path: str, service: str, host: str, body_hash: str) -> dict[str, str]:
+    """The headers of Signature Version 4; `path` is as it is sent, with its query in order.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+    """
+    time = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    scope = f"{time[:8]}/{os.environ['AWS_DEFAULT_REGION']}/{service}/aws4_request"
+    headers = {"host": host, "x-amz-content-sha256": body_hash, "x-amz-date": time}
+    names = ";".join(headers)
+    place, _, query = path.partition("?")
+    lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
+    request = f"{method}\n{place}\n{query}\n{lines}\n{names}\n{body_hash}"
+    digest = hashlib.sha256(request.encode()).hexdigest()
+    key = f"AWS4{os.environ['AWS_SECRET_ACCESS_KEY']}".encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    text = f"AWS4-HMAC-SHA256\n{time}\n{scope}\n{digest}"
+    signature = hmac.digest(key, text.encode(), "sha256").hex()
+    return {
+        **headers,
+        "authorization": f"AWS4-HMAC-SHA256 Credential={os.environ['AWS_ACCESS_KEY_ID']}/{scope}, "
+        f"SignedHeaders={names}, Signature={signature}",
+    }
+
+
+def in_order(query: dict[str, str]) -> str:
+    return urlencode(sorted(query.items()), quote_via=quote)
 
 
 class Connection:
@@ -56,6 +78,7 @@ class Connection:
 
     def __init__(self) -> None:
         address = urlsplit(os.environ["AWS_ENDPOINT_URL"])
+        self._host = address.netloc
         self._http = http.client.HTTPConnection(address.hostname or "", address.port, timeout=60)
 
     def ask(
@@ -66,7 +89,13 @@ class Connection:
         body: bytes | BinaryIO | None = None,
         more: dict[str, str] | None = None,
     ) -> http.client.HTTPResponse:
-        self._http.request(method, path, body, {**headers(service), **(more or {})})
+        # S3 alone takes a body whose hash is not signed: a file is sent while it is read.
+        is_hashed = service != "s3"
+        body_hash = (
+            hashlib.sha256(body).hexdigest() if is_hashed and isinstance(body, bytes) else UNSIGNED
+        )
+        headers = signed(method, path, service, self._host, body_hash)
+        self._http.request(method, path, body, {**headers, **(more or {})})
         answer = self._http.getresponse()
         if answer.status >= 300:
             raise AwsError(f"{answer.status} {answer.read().decode(errors='replace')[:500]}")
@@ -85,7 +114,7 @@ class Connection:
         query = {"list-type": "2", "prefix": prefix}
         while True:
             page = ElementTree.fromstring(
-                self.ask("GET", f"/{bucket}?{urlencode(query)}", "s3").read()
+                self.ask("GET", f"/{bucket}?{in_order(query)}", "s3").read()
             )
             for item in page.iter(f"{XML}Contents"):
                 changed = item.findtext(f"{XML}LastModified", "").replace("Z", "+00:00")

@@ -4,6 +4,7 @@ import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { shellQuote } from '../../functions/core/ec2/shell-quote.ts';
+import { type AccessKey, keyVariables } from '../access/access-key.ts';
 import { type HostExit, startHost } from '../sagemaker/host-process.ts';
 import { downloadObject, parseS3Uri } from '../sagemaker/objects.ts';
 import type { BootPlan } from './boot-plan.ts';
@@ -20,6 +21,8 @@ export interface HostOptions {
   readonly pythonPath: string;
   readonly awsEndpointUrl: string;
   readonly region: string;
+  /** What an instance profile gives on EC2. */
+  readonly credentials: AccessKey;
   readonly s3: S3Client;
   /** The first of the ports that are the job's own. */
   readonly firstPort: number;
@@ -100,8 +103,7 @@ function environmentOf(options: HostOptions, metadataUrl: string): Record<string
     AWS_REGION: region,
     AWS_DEFAULT_REGION: region,
     AWS_ENDPOINT_URL: options.awsEndpointUrl,
-    AWS_ACCESS_KEY_ID: 'test',
-    AWS_SECRET_ACCESS_KEY: 'test',
+    ...keyVariables(options.credentials),
     AWS_EC2_METADATA_DISABLED: 'true',
     PYTHONDONTWRITEBYTECODE: '1',
     SAGEMAKER_BASE_DIR: join(folder, 'opt/ml'),

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';
+import type { AccessKey } from '../access/access-key.ts';
 import {
   instanceEnded,
   interruptionWarning,
@@ -25,6 +26,8 @@ export interface LocalEc2Options {
   readonly stateDirectory: string;
   /** The emulator: EC2, S3, EventBridge. */
   readonly awsEndpointUrl: string;
+  /** The key that the emulator answers; hosts sign with it too. */
+  readonly credentials: AccessKey;
   readonly region: string;
   /** Twelve digits. */
   readonly accountId: string;
@@ -78,7 +81,7 @@ class RunningEc2 implements LocalEc2 {
     const common = {
       endpoint: options.awsEndpointUrl,
       region: options.region,
-      credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+      credentials: options.credentials,
     };
     this.#ec2 = new EC2Client(common);
     this.#s3 = new S3Client({ ...common, forcePathStyle: true });
@@ -160,7 +163,7 @@ class RunningEc2 implements LocalEc2 {
 
   async #run(machine: Machine, gang: number): Promise<void> {
     const { instance, plan, lease } = machine;
-    const { stateDirectory, pythonPath, awsEndpointUrl, region } = this.#options;
+    const { stateDirectory, pythonPath, awsEndpointUrl, credentials, region } = this.#options;
     const firstPort = await this.#jobs.join(instance, lease, plan.jobUri);
     const host = await bootHost({
       instance,
@@ -169,6 +172,7 @@ class RunningEc2 implements LocalEc2 {
       consoleFile: join(stateDirectory, `${instance.instanceId}.log`),
       pythonPath,
       awsEndpointUrl,
+      credentials,
       region,
       s3: this.#s3,
       firstPort,

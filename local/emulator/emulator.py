@@ -169,6 +169,9 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     mends.fail_callbacks_with_their_function()
     mends.encrypt_with_the_accounts_key()
     mends.tell_what_was_copied()
+    mends.give_functions_the_key(
+        os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
+    )
     snapshots = Snapshots(options.state / "snapshots", lock_fd)
     loop = asyncio.get_running_loop()
     asked_to_stop = asyncio.Event()

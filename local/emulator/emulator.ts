@@ -4,12 +4,15 @@ import { mkdir, open, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type AccessKey, keyVariables } from '../access/access-key.ts';
 
 export interface EmulatorOptions {
   /** The python of an environment that holds local/emulator/requirements.lock. */
   readonly pythonPath: string;
   /** Everything that outlives a restart. One emulator at a time uses it. */
   readonly stateDirectory: string;
+  /** The key that clients sign with; Lambda functions get it too. */
+  readonly credentials: AccessKey;
   /** 0 or nothing takes a free port. */
   readonly port?: number;
   /** For MiniStack and its Lambda workers, e.g. AWS_ENDPOINT_URL_SAGEMAKER; a function's own variables win. */
@@ -106,6 +109,7 @@ const endOf = (child: ChildProcess): Promise<string> =>
 function emulatorEnvironment({
   nodePath = process.execPath,
   environment = {},
+  credentials,
 }: EmulatorOptions): NodeJS.ProcessEnv {
   const inherited = PASSED_ON.flatMap((name) => {
     const value = process.env[name];
@@ -120,6 +124,7 @@ function emulatorEnvironment({
     AWS_EC2_METADATA_DISABLED: 'true',
     PYTHONUNBUFFERED: '1',
     ...environment,
+    ...keyVariables(credentials),
     PATH: [nodeFolder, process.env['PATH'] ?? ''].join(path.delimiter),
   };
 }

@@ -1,4 +1,5 @@
 /** The local Spot market: capacity that comes and goes by a script, and the EC2 API that tells of it. */
+import type { AccessKey } from '../access/access-key.ts';
 import { type Clock, wallClock } from '../clock/clock.ts';
 import { configurationLimit } from './ec2/configuration-limit.ts';
 import { startEc2Server } from './ec2/server.ts';
@@ -13,6 +14,8 @@ import { REGIONS, zoneOf, zonesOffering } from './world.ts';
 export type { MarketScript } from './scripts/script.ts';
 
 export interface LocalMarketOptions {
+  /** The key that clients sign with. */
+  readonly credentials: AccessKey;
   /** How the capacity comes and goes. Default: calm. */
   readonly script?: MarketScript;
   /** 0 or nothing takes a free one. The server listens on 127.0.0.1 only. */
@@ -45,7 +48,7 @@ export interface LocalMarket {
   readonly close: () => Promise<void>;
 }
 
-export async function startLocalMarket(options: LocalMarketOptions = {}): Promise<LocalMarket> {
+export async function startLocalMarket(options: LocalMarketOptions): Promise<LocalMarket> {
   const { region = REGIONS[0], timeScale = 1, graceSeconds = 120, log = () => undefined } = options;
   const clock = options.clock ?? wallClock;
   const problems = problemsOf({
@@ -70,6 +73,7 @@ export async function startLocalMarket(options: LocalMarketOptions = {}): Promis
   const server = await startEc2Server({
     port: options.port ?? 0,
     awsEndpointUrl: options.awsEndpointUrl,
+    credentials: options.credentials,
     region,
     market: { time, prices, leases, configurations },
     clock,

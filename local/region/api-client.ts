@@ -2,7 +2,8 @@
 import { Sha256 } from '@aws-crypto/sha256-js';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { request } from 'undici';
-import { CREDENTIALS, type Endpoints, REGION, type Stack } from './aws.ts';
+import type { AccessKey } from '../access/access-key.ts';
+import { type Endpoints, REGION, type Stack } from './aws.ts';
 
 export interface ApiReply {
   readonly status: number;
@@ -15,7 +16,14 @@ export interface ApiClient {
   callUnsigned(method: string, path: string): Promise<ApiReply>;
 }
 
-export function apiClient(endpoints: Endpoints, stack: Stack): ApiClient {
+/** A region, or what of it a call needs. */
+export interface ApiOwner {
+  readonly endpoints: Endpoints;
+  readonly credentials: AccessKey;
+  readonly stack: Stack;
+}
+
+export function apiClient({ endpoints, credentials, stack }: ApiOwner): ApiClient {
   // The API's own host name need not resolve on this machine: the emulator goes by the Host header.
   const { host } = new URL(stack.apiUrl);
   const send = async (method: string, path: string, headers: Record<string, string>, body?: string) => {
@@ -30,7 +38,7 @@ export function apiClient(endpoints: Endpoints, stack: Stack): ApiClient {
   const signer = new SignatureV4({
     service: 'execute-api',
     region: REGION,
-    credentials: CREDENTIALS,
+    credentials,
     sha256: Sha256,
   });
   return {

@@ -5,11 +5,10 @@ import { LambdaClient } from '@aws-sdk/client-lambda';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SageMakerClient } from '@aws-sdk/client-sagemaker';
 import { SFNClient } from '@aws-sdk/client-sfn';
+import { type AccessKey, keyVariables } from '../access/access-key.ts';
 
 export const REGION = 'us-east-1';
 export const ACCOUNT_ID = '000000000000';
-/** The emulator takes any; these are nobody's. */
-export const CREDENTIALS = { accessKeyId: 'test', secretAccessKey: 'test' } as const;
 
 export interface Endpoints {
   /** S3, Step Functions, Lambda, EventBridge, ... */
@@ -19,9 +18,8 @@ export interface Endpoints {
 }
 
 /** What a shell needs so that the AWS CLI or boto3 talk to this region. */
-export const environmentFor = (endpoints: Endpoints): Record<string, string> => ({
-  AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
-  AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
+export const environmentFor = (endpoints: Endpoints, credentials: AccessKey): Record<string, string> => ({
+  ...keyVariables(credentials),
   AWS_REGION: REGION,
   AWS_DEFAULT_REGION: REGION,
   AWS_ENDPOINT_URL: endpoints.aws,
@@ -38,8 +36,8 @@ export interface LocalClients {
   readonly cloudFormation: CloudFormationClient;
 }
 
-export function localClients(endpoints: Endpoints): LocalClients {
-  const common = { region: REGION, credentials: CREDENTIALS };
+export function localClients(endpoints: Endpoints, credentials: AccessKey): LocalClients {
+  const common = { region: REGION, credentials };
   const aws = { ...common, endpoint: endpoints.aws };
   return {
     s3: new S3Client({ ...aws, forcePathStyle: true }),

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { AccessKey } from '../access/access-key.ts';
 import { filesBelow } from '../files.ts';
 import { type Endpoints, environmentFor, findStack, type LocalClients, type Stack } from './aws.ts';
 
@@ -14,6 +15,7 @@ export interface DeployOptions {
   readonly projectFolder: string;
   readonly stateDirectory: string;
   readonly endpoints: Endpoints;
+  readonly credentials: AccessKey;
   readonly clients: LocalClients;
   /** Ends the deployment where it is. */
   readonly signal?: AbortSignal | undefined;
@@ -61,10 +63,10 @@ async function runOsls(options: DeployOptions): Promise<void> {
 }
 
 async function osls(options: DeployOptions, args: readonly string[], build: string): Promise<void> {
-  const { projectFolder, stateDirectory, endpoints, signal } = options;
+  const { projectFolder, stateDirectory, endpoints, credentials, signal } = options;
   const log = join(stateDirectory, 'logs', 'deploy.log');
   await mkdir(dirname(log), { recursive: true });
-  const environment = { ...environmentFor(endpoints), CI: '1', TIDEWHEEL_BUILD_FOLDER: build };
+  const environment = { ...environmentFor(endpoints, credentials), CI: '1', TIDEWHEEL_BUILD_FOLDER: build };
   const child = spawn(
     process.execPath,
     [join(projectFolder, 'node_modules/osls/bin/serverless.js'), ...args],

@@ -1,20 +1,13 @@
 /** One machine as an AWS region: the emulator, a SageMaker, EC2's machines and a Spot market beside it, and the stack deployed into it. */
 import { join } from 'node:path';
+import { ACCESS_KEY_FILE, type AccessKey, accessKeyIn } from '../access/access-key.ts';
 import { type RegionClock, startRegionClock } from '../clock/region-clock.ts';
 import type { VirtualClock } from '../clock/virtual-clock.ts';
 import { startLocalEc2 } from '../ec2/local-ec2.ts';
 import { type Emulator, startEmulator } from '../emulator/emulator.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../market/market.ts';
 import { startLocalSageMaker } from '../sagemaker/server.ts';
-import {
-  ACCOUNT_ID,
-  type Endpoints,
-  environmentFor,
-  type LocalClients,
-  localClients,
-  REGION,
-  type Stack,
-} from './aws.ts';
+import { ACCOUNT_ID, type Endpoints, type LocalClients, localClients, REGION, type Stack } from './aws.ts';
 import { deploy } from './deploy.ts';
 import { choosePorts } from './ports.ts';
 import { subnetZone } from './subnets.ts';
@@ -45,6 +38,8 @@ export interface RegionOptions {
 
 export interface Region {
   readonly endpoints: Endpoints;
+  /** Made at the first start, kept in the state folder: the only key that the region answers. */
+  readonly credentials: AccessKey;
   readonly clients: LocalClients;
   readonly stack: Stack;
   /** Only with `isClockVirtual`. */
@@ -62,6 +57,7 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
     sageMaker: `http://127.0.0.1:${ports.sageMaker}`,
     ec2: `http://127.0.0.1:${ports.ec2}`,
   };
+  const credentials = await accessKeyIn(join(options.stateDirectory, ACCESS_KEY_FILE));
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
     // Last started, first ended: hosts save their checkpoints before the bucket goes away.
@@ -73,15 +69,16 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
     const time = await startRegionClock(options);
     closers.push(() => time.close());
     options.onStep?.('emulator (S3, EventBridge, Step Functions, Lambda, DynamoDB, SQS, API Gateway)');
-    const emulator = await startAws(options, endpoints, { port: ports.aws, time });
+    const emulator = await startAws(options, { endpoints, credentials, port: ports.aws, time });
     closers.push(() => emulator.stop());
     signal?.throwIfAborted();
     time.followEmulator(endpoints.aws);
-    const clients = localClients(endpoints);
+    const clients = localClients(endpoints, credentials);
     options.onStep?.('Spot market, SageMaker and EC2');
     const market = await startLocalMarket({
       port: ports.ec2,
       awsEndpointUrl: endpoints.aws,
+      credentials,
       script: options.market,
       graceSeconds: options.graceSeconds ?? 120,
       steadyPrices: options.steadyPrices ?? false,
@@ -89,14 +86,23 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
       log: options.log,
     });
     closers.push(() => market.close());
-    closers.push(await startSageMaker(options, { endpoints, clients, port: ports.sageMaker, market, time }));
+    const beside = { endpoints, credentials, clients, market };
+    closers.push(await startSageMaker(options, { ...beside, port: ports.sageMaker, time }));
     // Campaigns on a virtual clock train on SageMaker: no host of EC2 would know that clock.
-    if (time.virtual === undefined) closers.push(await startEc2(options, { endpoints, clients, market }));
+    if (time.virtual === undefined) closers.push(await startEc2(options, beside));
     closers.push(() => time.stop());
     options.onStep?.('stack (osls deploy)');
-    const { stack } = await deploy({ ...options, endpoints, clients });
+    const { stack } = await deploy({ ...options, endpoints, credentials, clients });
     signal?.throwIfAborted();
-    return { endpoints, clients, stack, clock: time.virtual, emulatorExited: emulator.exited, close };
+    return {
+      endpoints,
+      credentials,
+      clients,
+      stack,
+      clock: time.virtual,
+      emulatorExited: emulator.exited,
+      close,
+    };
   } catch (error: unknown) {
     await close();
     throw error;
@@ -105,41 +111,48 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
 
 async function startAws(
   options: RegionOptions,
-  endpoints: Endpoints,
-  { port, time }: { readonly port: number; readonly time: RegionClock },
+  at: {
+    readonly endpoints: Endpoints;
+    readonly credentials: AccessKey;
+    readonly port: number;
+    readonly time: RegionClock;
+  },
 ): Promise<Emulator> {
-  const { AWS_ENDPOINT_URL_SAGEMAKER = '', AWS_ENDPOINT_URL_EC2 = '' } = environmentFor(endpoints);
   return startEmulator({
     pythonPath: options.pythonPath,
     stateDirectory: join(options.stateDirectory, 'aws'),
-    port,
+    port: at.port,
+    credentials: at.credentials,
     nodePath: process.execPath,
     // The functions find the two servers through the SDK's own variables; no line of them knows.
     // What is native lies beside the bundles: on AWS in a layer, here where npm installed it.
     environment: {
-      AWS_ENDPOINT_URL_SAGEMAKER,
-      AWS_ENDPOINT_URL_EC2,
+      AWS_ENDPOINT_URL_SAGEMAKER: at.endpoints.sageMaker,
+      AWS_ENDPOINT_URL_EC2: at.endpoints.ec2,
       NODE_PATH: join(options.projectFolder, 'node_modules'),
     },
     log: join(options.stateDirectory, 'logs', 'emulator.log'),
-    ...time.emulator,
+    ...at.time.emulator,
   });
+}
+
+/** What a server beside the emulator works with. */
+interface Beside {
+  readonly endpoints: Endpoints;
+  readonly credentials: AccessKey;
+  readonly clients: LocalClients;
+  readonly market: LocalMarket;
 }
 
 async function startSageMaker(
   options: RegionOptions,
-  at: {
-    readonly endpoints: Endpoints;
-    readonly clients: LocalClients;
-    readonly port: number;
-    readonly market: LocalMarket;
-    readonly time: RegionClock;
-  },
+  at: Beside & { readonly port: number; readonly time: RegionClock },
 ): Promise<() => Promise<void>> {
   const server = await startLocalSageMaker({
     port: at.port,
     stateDirectory: join(options.stateDirectory, 'sagemaker'),
     awsEndpointUrl: at.endpoints.aws,
+    credentials: at.credentials,
     region: REGION,
     accountId: ACCOUNT_ID,
     market: at.market.market,
@@ -153,13 +166,11 @@ async function startSageMaker(
   return () => server.close();
 }
 
-async function startEc2(
-  options: RegionOptions,
-  at: { readonly endpoints: Endpoints; readonly clients: LocalClients; readonly market: LocalMarket },
-): Promise<() => Promise<void>> {
+async function startEc2(options: RegionOptions, at: Beside): Promise<() => Promise<void>> {
   const ec2 = await startLocalEc2({
     stateDirectory: join(options.stateDirectory, 'ec2'),
     awsEndpointUrl: at.endpoints.aws,
+    credentials: at.credentials,
     region: REGION,
     accountId: ACCOUNT_ID,
     market: at.market.market,

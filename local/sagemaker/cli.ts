@@ -1,6 +1,8 @@
 /** The local SageMaker by itself: `node local/sagemaker/cli.ts --help`. */
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ACCESS_KEY_FILE, accessKeyIn } from '../access/access-key.ts';
 import type { CapacityMarket } from '../market/port.ts';
 import { messageOf } from './errors.ts';
 import { startLocalSageMaker } from './server.ts';
@@ -12,6 +14,7 @@ const HELP = `Runs training jobs on this machine behind SageMaker's API.
   --endpoint URL         where S3, EventBridge and CloudWatch answer (MiniStack)    required
   --python PATH          Python 3.10 or newer, first on the hosts' PATH             required
   --port N               0 takes a free one                                         default 0
+  --access-key FILE      the key that --endpoint answers; made if it is not there  default .tidewheel/access-key.json
   --state DIR            jobs and their hosts' folders                              default .tidewheel/sagemaker
   --region NAME                                                                     default us-east-1
   --account ID           twelve digits                                              default 000000000000
@@ -23,7 +26,7 @@ const HELP = `Runs training jobs on this machine behind SageMaker's API.
   --help
 
 Capacity is unlimited here and never taken back; \`npm start\` runs it with a Spot market.
-Then: aws sagemaker list-training-jobs --endpoint-url <the URL that is printed>
+Then, with that key in the environment: aws sagemaker list-training-jobs --endpoint-url <the URL that is printed>
 `;
 
 const unlimited = {
@@ -42,6 +45,7 @@ async function main(): Promise<void> {
       endpoint: { type: 'string' },
       python: { type: 'string' },
       port: { type: 'string', default: '0' },
+      'access-key': { type: 'string', default: join('.tidewheel', ACCESS_KEY_FILE) },
       state: { type: 'string', default: '.tidewheel/sagemaker' },
       region: { type: 'string', default: 'us-east-1' },
       account: { type: 'string', default: '000000000000' },
@@ -63,6 +67,7 @@ async function main(): Promise<void> {
   const { 'file-systems': fileSystemsDirectory } = values;
   const server = await startLocalSageMaker({
     port: Number(values.port),
+    credentials: await accessKeyIn(values['access-key']),
     stateDirectory: values.state,
     awsEndpointUrl: values.endpoint,
     region: values.region,

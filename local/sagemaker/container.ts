@@ -1,6 +1,8 @@
 /** The hosts of a job and what SageMaker's container contract puts before the program: files, arguments, environment. Pure. */
+
 import { join } from 'node:path';
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
+import { type AccessKey, keyVariables } from '../access/access-key.ts';
 import { groupsOf } from './job-record.ts';
 
 export interface Host {
@@ -119,7 +121,7 @@ export interface HostSurroundings {
   readonly jobArn: string;
   readonly region: string;
   readonly awsEndpointUrl: string;
-  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  readonly credentials: AccessKey;
   readonly path: string;
   /** The first of the ports that are the job's own (addresses.ts). */
   readonly masterPort: number;
@@ -148,8 +150,7 @@ export function environmentOf(
     AWS_REGION: surroundings.region,
     AWS_DEFAULT_REGION: surroundings.region,
     AWS_ENDPOINT_URL: surroundings.awsEndpointUrl,
-    AWS_ACCESS_KEY_ID: surroundings.credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: surroundings.credentials.secretAccessKey,
+    ...keyVariables(surroundings.credentials),
     AWS_EC2_METADATA_DISABLED: 'true',
     GLOO_SOCKET_IFNAME: 'lo',
     NCCL_SOCKET_IFNAME: 'lo',

@@ -1,3 +1,4 @@
+import type { AccessKey } from '../access/access-key.ts';
 import { type Clock, wallClock } from '../clock/clock.ts';
 import type { Sleepers } from '../clock/sleepers.ts';
 import type { CapacityMarket } from '../market/port.ts';
@@ -45,8 +46,8 @@ export interface LocalSageMakerOptions {
    * unprivileged user namespaces are allowed; elsewhere hosts fail to start with it. Default: not shown.
    */
   readonly mountOptMl?: boolean;
-  /** For the emulator and the scripts; it knows no real ones. Default: account id and `local`. */
-  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  /** The key that clients sign with; the server and the training scripts sign with it too. */
+  readonly credentials: AccessKey;
 }
 
 /** The options with every default filled in. */
@@ -71,7 +72,6 @@ export function settingsOf(options: LocalSageMakerOptions): Settings {
     keepHostFolders: false,
     mountOptMl: false,
     fileSystemsDirectory: undefined,
-    credentials: { accessKeyId: options.accountId, secretAccessKey: 'local' },
     ...options,
   };
 }

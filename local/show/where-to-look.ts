@@ -3,8 +3,8 @@ import pc from 'picocolors';
 import { environmentFor } from '../region/aws.ts';
 import type { Region } from '../region/region.ts';
 
-export function whereToLook({ endpoints, stack }: Region, stateDirectory: string): string[] {
-  const settings = { ...environmentFor(endpoints), TIDEWHEEL_TABLE: stack.table };
+export function whereToLook({ endpoints, credentials, stack }: Region, stateDirectory: string): string[] {
+  const settings = { ...environmentFor(endpoints, credentials), TIDEWHEEL_TABLE: stack.table };
   const exports = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
   return [
     `    S3 and all else  ${endpoints.aws}   bucket ${stack.bucket}`,
@@ -13,7 +13,8 @@ export function whereToLook({ endpoints, stack }: Region, stateDirectory: string
     `    API              ${stack.apiUrl}   (SigV4; see docs/api.md)`,
     `    watched folder   ${stateDirectory}/drop/digits/<label>/<name>.png`,
     `    why there        npm run explain -- RUN_ID   (in a shell with the settings below)`,
-    pc.dim(`    for a shell      export ${exports.join(' ')}`),
+    // With a profile or a session token of the shell's own, a client would not sign with the region's key.
+    pc.dim(`    for a shell      unset AWS_PROFILE AWS_SESSION_TOKEN; export ${exports.join(' ')}`),
     '',
   ];
 }

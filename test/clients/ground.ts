@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { CreateBucketCommand, HeadObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { keyVariables, makeAccessKey } from '../../local/access/access-key.ts';
 import { startEmulator } from '../../local/emulator/emulator.ts';
 import { startLocalMarket } from '../../local/market/market.ts';
 import { startLocalSageMaker } from '../../local/sagemaker/server.ts';
@@ -12,6 +13,7 @@ export const BUCKET = 'client-data';
 /** Words in the data: hosts print how many they read. */
 export const WORDS = 7;
 const ACCOUNT = '000000000000';
+const CREDENTIALS = makeAccessKey();
 const REGION = 'us-east-1';
 
 export interface Ground {
@@ -36,15 +38,21 @@ export async function layGround(imagePython: string): Promise<Ground> {
   try {
     const emulator = await startEmulator({
       pythonPath: projectPython(),
+      credentials: CREDENTIALS,
       stateDirectory: path.join(folder, 'emulator'),
     });
     closers.push(() => emulator.stop());
-    const market = await startLocalMarket({ awsEndpointUrl: emulator.url, log });
+    const market = await startLocalMarket({
+      awsEndpointUrl: emulator.url,
+      credentials: CREDENTIALS,
+      log,
+    });
     closers.push(() => market.close());
     const sageMaker = await startLocalSageMaker({
       port: 0,
       stateDirectory: path.join(folder, 'sagemaker'),
       awsEndpointUrl: emulator.url,
+      credentials: CREDENTIALS,
       region: REGION,
       accountId: ACCOUNT,
       market: market.market,
@@ -71,8 +79,7 @@ export async function layGround(imagePython: string): Promise<Ground> {
 }
 
 async function fillBucket(endpoint: string): Promise<S3Client> {
-  const credentials = { accessKeyId: ACCOUNT, secretAccessKey: 'local' };
-  const s3 = new S3Client({ endpoint, region: REGION, credentials, forcePathStyle: true });
+  const s3 = new S3Client({ endpoint, region: REGION, credentials: CREDENTIALS, forcePathStyle: true });
   await s3.send(new CreateBucketCommand({ Bucket: BUCKET }));
   const put = (name: string, Body: string) =>
     s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: `data/${name}`, Body }));
@@ -86,8 +93,7 @@ const environmentAt = (aws: string, sageMaker: string, home: string): Record<str
   PATH: '/usr/local/bin:/usr/bin:/bin',
   HOME: home,
   LANG: 'C.UTF-8',
-  AWS_ACCESS_KEY_ID: ACCOUNT,
-  AWS_SECRET_ACCESS_KEY: 'local',
+  ...keyVariables(CREDENTIALS),
   AWS_DEFAULT_REGION: REGION,
   AWS_REGION: REGION,
   AWS_ENDPOINT_URL: aws,

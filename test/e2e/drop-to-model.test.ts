@@ -26,8 +26,8 @@ let queueUrl: string;
 
 beforeAll(async () => {
   test = await startTestRegion();
-  const { clients, endpoints, stack } = test.region;
-  api = apiClient(endpoints, stack);
+  const { clients, stack } = test.region;
+  api = apiClient(test.region);
   const target = { s3: clients.s3, bucket: stack.bucket, projectFolder: PROJECT_FOLDER };
   await uploadSource(target);
   const declaration = await demoDeclaration(PROJECT_FOLDER, await defaultVpc(clients.ec2));
@@ -60,9 +60,9 @@ const scheduledDeclaration = (digits: string): string =>
 
 /** An unmodified AWS client of another language, told only where the region is. */
 async function boto3(script: string): Promise<unknown> {
-  const { endpoints } = test.region;
+  const { endpoints, credentials } = test.region;
   const { stdout } = await run(PYTHON, ['-c', `import boto3, json\n${script}`], {
-    env: { PATH: process.env['PATH'], ...environmentFor(endpoints) },
+    env: { PATH: process.env['PATH'], ...environmentFor(endpoints, credentials) },
   });
   return JSON.parse(stdout);
 }

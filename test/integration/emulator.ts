@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import type { AccessKey } from '../../local/access/access-key.ts';
 import { type EmulatorOptions, startEmulator } from '../../local/emulator/emulator.ts';
 
 export interface TestEmulator {
@@ -18,23 +19,32 @@ export function projectPython(): string {
   return python;
 }
 
+/** The key of every emulator that a test starts. */
+export const TEST_KEY: AccessKey = {
+  accessKeyId: 'LOCALKEYOFTHETESTS00',
+  secretAccessKey: 'only-emulators-of-tests-know-this-secret',
+};
+
 /** What an AWS client needs to talk to it. */
 export const clientConfiguration = (url: string) => ({
   endpoint: url,
   region: 'us-east-1',
-  credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  credentials: TEST_KEY,
 });
 
 export async function startTestEmulator(
   options: Omit<Partial<EmulatorOptions>, 'stateDirectory'> = {},
 ): Promise<TestEmulator> {
   const stateDirectory = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-test-'));
-  const emulator = await startEmulator({ pythonPath: projectPython(), ...options, stateDirectory }).catch(
-    async (error: unknown) => {
-      await rm(stateDirectory, { recursive: true, force: true });
-      throw error;
-    },
-  );
+  const emulator = await startEmulator({
+    pythonPath: projectPython(),
+    credentials: TEST_KEY,
+    ...options,
+    stateDirectory,
+  }).catch(async (error: unknown) => {
+    await rm(stateDirectory, { recursive: true, force: true });
+    throw error;
+  });
   return {
     url: emulator.url,
     stop: async () => {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
+import type { AccessKey } from '../../access/access-key.ts';
 import type { Clock } from '../../clock/clock.ts';
 import { Ec2Error } from './errors.ts';
 import { describeInstanceTypes } from './instance-types.ts';
@@ -17,6 +18,8 @@ export interface Ec2ServerOptions {
   readonly port: number;
   /** Where every other action is answered; without it they are refused. */
   readonly awsEndpointUrl?: string | undefined;
+  /** The key that clients sign with. */
+  readonly credentials: AccessKey;
   /** For requests that are not signed. */
   readonly region: string;
   readonly market: MarketState;

@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import * as z from 'zod';
 import { createFunction } from '../emulator/lambda.ts';
 import { clientConfiguration } from '../emulator.ts';
+import { signedFetch } from '../signed-fetch.ts';
 
 const PROJECT = path.join(import.meta.dirname, '../../..');
 const resources = z.object({
@@ -96,7 +97,8 @@ async function createQueue(url: string, name: string): Promise<string> {
 }
 
 async function post(url: string, body: unknown, target?: string): Promise<unknown> {
-  const response = await fetch(url, {
+  const response = await signedFetch(url, {
+    service: target === undefined ? 'lambda' : 'sqs',
     method: 'POST',
     headers:
       target === undefined

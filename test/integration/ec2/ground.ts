@@ -21,7 +21,7 @@ import { type LocalEc2, startLocalEc2 } from '../../../local/ec2/local-ec2.ts';
 import type { ExecutionsGround } from '../../suites/executions.ts';
 import { declarationOf, runOf } from '../../suites/records.ts';
 import { makeExecutions, makeObjectStore, makeRunStore } from '../control-plane/ground.ts';
-import { clientConfiguration, projectPython } from '../emulator.ts';
+import { clientConfiguration, projectPython, TEST_KEY } from '../emulator.ts';
 import { HandMarket } from '../local-sagemaker/ground.ts';
 import { deployOnSpotWarning } from './deployed.ts';
 
@@ -169,6 +169,7 @@ export async function startMachines(awsEndpointUrl: string, stateDirectory: stri
   const ec2 = await startLocalEc2({
     stateDirectory,
     awsEndpointUrl,
+    credentials: TEST_KEY,
     region: 'us-east-1',
     accountId: '123456789012',
     market,

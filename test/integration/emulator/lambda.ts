@@ -1,5 +1,6 @@
 /** Makes and invokes Lambda functions on an emulator over Lambda's plain HTTP API. */
 import { crc32 } from 'node:zlib';
+import { signedFetch } from '../signed-fetch.ts';
 
 const BASE = '/2015-03-31/functions';
 
@@ -10,7 +11,8 @@ export async function createFunction(
   code: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const response = await fetch(url + BASE, {
+  const response = await signedFetch(url + BASE, {
+    service: 'lambda',
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
@@ -30,7 +32,11 @@ export async function createFunction(
 
 /** What Lambda answers: the payload, or the error's own payload. */
 export async function invoke(url: string, name: string): Promise<Record<string, unknown>> {
-  const response = await fetch(`${url}${BASE}/${name}/invocations`, { method: 'POST', body: '{}' });
+  const response = await signedFetch(`${url}${BASE}/${name}/invocations`, {
+    service: 'lambda',
+    method: 'POST',
+    body: '{}',
+  });
   return (await response.json()) as Record<string, unknown>;
 }
 

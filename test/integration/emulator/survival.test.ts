@@ -16,7 +16,7 @@ import {
 } from '@aws-sdk/client-sfn';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../../local/emulator/emulator.ts';
-import { clientConfiguration, projectPython } from '../emulator.ts';
+import { clientConfiguration, projectPython, TEST_KEY } from '../emulator.ts';
 import { createFunction, invoke } from './lambda.ts';
 
 const TELLS_ITS_PROCESS =
@@ -35,8 +35,10 @@ afterEach(async () => {
   await rm(stateDirectory, { recursive: true, force: true });
 });
 
+const COMMON = { pythonPath: projectPython(), credentials: TEST_KEY };
+
 async function start(): Promise<Emulator> {
-  running = await startEmulator({ pythonPath: projectPython(), stateDirectory, saveSeconds: 0.5 });
+  running = await startEmulator({ ...COMMON, stateDirectory, saveSeconds: 0.5 });
   return running;
 }
 
@@ -153,7 +155,7 @@ it('a second emulator on the same folder is refused with the reason', async () =
 it('the port of the last time can be asked for', async () => {
   const first = await start();
   await first.stop();
-  running = await startEmulator({ pythonPath: projectPython(), stateDirectory, port: first.port });
+  running = await startEmulator({ ...COMMON, stateDirectory, port: first.port });
   expect(running.url).toBe(first.url);
 });
 
@@ -210,7 +212,7 @@ async function startParent(folder: string): Promise<{ process: ChildProcess; url
   const script = `
     import { startEmulator } from ${JSON.stringify(path.resolve('local/emulator/emulator.ts'))};
     const { url, pid } = await startEmulator({ pythonPath: ${JSON.stringify(projectPython())},
-      stateDirectory: ${JSON.stringify(folder)}, saveSeconds: 0 });
+      credentials: ${JSON.stringify(TEST_KEY)}, stateDirectory: ${JSON.stringify(folder)}, saveSeconds: 0 });
     console.log(JSON.stringify({ url, pid }));
     setInterval(() => {}, 1000);`;
   const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {

@@ -15,8 +15,6 @@ def main(url: str) -> None:
         "ec2",
         endpoint_url=url,
         region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
     )
     now = datetime.datetime.now(datetime.timezone.utc)
     family = ["c5.xlarge", "c6i.xlarge", "m5.xlarge"]

@@ -24,7 +24,7 @@ import {
   sendInstanceEvents,
 } from '../../../local/market/instance-events.ts';
 import { type LocalMarket, startLocalMarket } from '../../../local/market/market.ts';
-import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
+import { clientConfiguration, startTestEmulator, TEST_KEY, type TestEmulator } from '../emulator.ts';
 
 let emulator: TestEmulator;
 let market: LocalMarket;
@@ -32,7 +32,7 @@ let ec2: EC2Client;
 
 beforeAll(async () => {
   emulator = await startTestEmulator();
-  market = await startLocalMarket({ awsEndpointUrl: emulator.url });
+  market = await startLocalMarket({ credentials: TEST_KEY, awsEndpointUrl: emulator.url });
   ec2 = new EC2Client(clientConfiguration(market.url));
 });
 
@@ -74,8 +74,8 @@ describe('an action that is not the market’s', () => {
   });
 
   it('is refused when there is no emulator, and says so when it does not answer', async () => {
-    const alone = await startLocalMarket();
-    const lost = await startLocalMarket({ awsEndpointUrl: 'http://127.0.0.1:9' });
+    const alone = await startLocalMarket({ credentials: TEST_KEY });
+    const lost = await startLocalMarket({ credentials: TEST_KEY, awsEndpointUrl: 'http://127.0.0.1:9' });
     const ask = ({ url }: LocalMarket) =>
       new EC2Client({ ...clientConfiguration(url), maxAttempts: 1 }).send(new DescribeSubnetsCommand({}));
     await expect(ask(alone)).rejects.toMatchObject({ name: 'InvalidAction' });

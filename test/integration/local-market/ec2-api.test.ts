@@ -17,8 +17,9 @@ import { describeHardware } from '../../../functions/aws/instance-types.ts';
 import { ec2Market } from '../../../functions/aws/market.ts';
 import { catalogTypes, offeredZoneIds } from '../../../functions/core/catalog/catalog.ts';
 import { readAnswer } from '../../../functions/core/catalog/hardware.ts';
+import { keyVariables } from '../../../local/access/access-key.ts';
 import { type LocalMarket, startLocalMarket } from '../../../local/market/market.ts';
-import { clientConfiguration, projectPython } from '../emulator.ts';
+import { clientConfiguration, projectPython, TEST_KEY } from '../emulator.ts';
 
 const FAMILY = ['c5.xlarge', 'c6i.xlarge', 'm5.xlarge'];
 
@@ -35,6 +36,7 @@ beforeAll(async () => {
     },
   } as const;
   market = await startLocalMarket({
+    credentials: TEST_KEY,
     script: { ...script, zones: structuredClone(script.zones) as never },
     configurationLimit: 12,
   });
@@ -249,7 +251,9 @@ describe('the catalog', () => {
 
 it('boto3 reads every answer', async () => {
   const script = path.join(import.meta.dirname, 'ask_with_boto3.py');
-  const { stdout } = await promisify(execFile)(projectPython(), [script, market.url]);
+  const { stdout } = await promisify(execFile)(projectPython(), [script, market.url], {
+    env: { ...process.env, ...keyVariables(TEST_KEY) },
+  });
   expect(JSON.parse(stdout)).toEqual({
     best: 'use1-az1',
     regions: ['us-east-1'],

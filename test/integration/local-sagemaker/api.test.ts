@@ -16,6 +16,7 @@ import {
 } from '@aws-sdk/client-sagemaker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
+import { signedFetch } from '../signed-fetch.ts';
 import { channelOf, type Ground, jobRequest, layGround } from './ground.ts';
 
 let emulator: TestEmulator;
@@ -207,13 +208,12 @@ interface QueueAnswer {
 
 /** SQS in its JSON protocol: two calls are not worth a client. */
 async function askQueue(operation: string, body: object): Promise<QueueAnswer> {
-  const answer = await fetch(emulator.url, {
+  const answer = await signedFetch(emulator.url, {
+    service: 'sqs',
     method: 'POST',
     headers: {
       'content-type': 'application/x-amz-json-1.0',
       'x-amz-target': `AmazonSQS.${operation}`,
-      authorization:
-        'AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/sqs/aws4_request, SignedHeaders=host, Signature=0',
     },
     body: JSON.stringify(body),
   });

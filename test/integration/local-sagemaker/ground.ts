@@ -21,7 +21,7 @@ import {
 } from '@aws-sdk/client-sagemaker';
 import type { CapacityLease, CapacityMarket, CapacityRequest } from '../../../local/market/port.ts';
 import { type LocalSageMakerOptions, startLocalSageMaker } from '../../../local/sagemaker/server.ts';
-import { clientConfiguration, projectPython } from '../emulator.ts';
+import { clientConfiguration, projectPython, TEST_KEY } from '../emulator.ts';
 
 type ReclaimListener = (notice: { readonly graceSeconds: number }) => void;
 
@@ -118,6 +118,7 @@ export async function layGround(
   const lines: string[] = [];
   const server = await startLocalSageMaker({
     port: 0,
+    credentials: TEST_KEY,
     stateDirectory,
     awsEndpointUrl: emulatorUrl,
     region: 'us-east-1',

@@ -8,11 +8,12 @@ import { s3ObjectStore } from '../../../functions/aws/object-store.ts';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
 import { datasetOf } from '../../../functions/core/dataset.ts';
 import { layout } from '../../../functions/core/layout.ts';
+import { keyVariables } from '../../../local/access/access-key.ts';
 import { runCommand } from '../../../local/command-line.ts';
 import { datasetCommand, USAGE } from '../../../local/dataset-line.ts';
 import { runOf as recordOf } from '../../suites/records.ts';
 import { packAll, settings } from '../../unit/packing/whole-way.ts';
-import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
+import { clientConfiguration, startTestEmulator, TEST_KEY, type TestEmulator } from '../emulator.ts';
 
 const BUCKET = 'dataset-commands';
 const PIPELINE = 'digits';
@@ -67,8 +68,7 @@ beforeAll(async () => {
   const configuration = clientConfiguration(emulator.url);
   vi.stubEnv('AWS_ENDPOINT_URL', emulator.url);
   vi.stubEnv('AWS_REGION', 'us-east-1');
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  for (const [name, value] of Object.entries(keyVariables(TEST_KEY))) vi.stubEnv(name, value);
   client = new S3Client({ ...configuration, forcePathStyle: true });
   await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
   const { endpoint, region, credentials } = configuration;

@@ -7,6 +7,7 @@ import { readText } from '../../../functions/core/packing/port.ts';
 import { itemSchema } from '../../../functions/core/packing/records.ts';
 import { sealDataset } from '../../../functions/core/packing/seal.ts';
 import { packingSchema } from '../../../functions/core/pipeline.ts';
+import { TEST_KEY } from '../emulator.ts';
 
 const [endpoint = '', bucket = '', pipeline = '', runId = '', settings = '{}'] = process.argv.slice(2);
 const packing = packingSchema.parse(JSON.parse(settings));
@@ -14,7 +15,7 @@ await using opened = await openBlobStore({
   bucket,
   endpoint,
   region: 'us-east-1',
-  credentials: () => Promise.resolve({ accessKeyId: 'test', secretAccessKey: 'test' }),
+  credentials: () => Promise.resolve(TEST_KEY),
   silenceMilliseconds: 2_000,
   retry: { attempts: 12, baseMilliseconds: 2, maximumMilliseconds: 200 },
 });

@@ -7,10 +7,11 @@ import { pipelineSchema } from '../../../functions/core/pipeline.ts';
 import { place } from '../../../functions/core/placement/place.ts';
 import type { MarketSource, MarketView } from '../../../functions/core/placement/port.ts';
 import type { RunStore } from '../../../functions/core/run-store.ts';
+import { keyVariables } from '../../../local/access/access-key.ts';
 import { runOf } from '../../suites/records.ts';
 import { hoursLater, market, vpc } from '../../unit/placement/fixtures.ts';
 import { makeRunStore } from '../control-plane/ground.ts';
-import { startTestEmulator, type TestEmulator } from '../emulator.ts';
+import { startTestEmulator, TEST_KEY, type TestEmulator } from '../emulator.ts';
 
 const TABLE = 'explained';
 const ROOT = path.join(import.meta.dirname, '../../..');
@@ -39,8 +40,7 @@ beforeAll(async () => {
     TIDEWHEEL_TABLE: TABLE,
     AWS_REGION: 'us-east-1',
     AWS_ENDPOINT_URL: emulator.url,
-    AWS_ACCESS_KEY_ID: 'test',
-    AWS_SECRET_ACCESS_KEY: 'test',
+    ...keyVariables(TEST_KEY),
   };
   const closedAt = hoursLater(0);
   const declaration = pipelineSchema.parse({
