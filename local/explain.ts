@@ -12,7 +12,7 @@ import { sightingsOfOthers } from '../functions/core/placement/encounters.ts';
 import { fillIn } from '../functions/core/placement/fill-in.ts';
 import { decidedAt, questionOf, sameChoice } from '../functions/core/placement/replay.ts';
 import { showDecision } from '../functions/core/placement/show.ts';
-import type { PlacementInput } from '../functions/core/placement/situation.ts';
+import { type PlacementInput, storedQuestion } from '../functions/core/placement/situation.ts';
 import { damageIn } from '../functions/core/placement/stored-decision.ts';
 import { typesOf } from '../functions/core/placement/topologies.ts';
 import { decideIf, type WhatIf } from '../functions/core/placement/what-if.ts';
@@ -124,7 +124,7 @@ async function explain(
   const now = new Date(decidedAt(decision, run));
   const sightingsIn = (instanceTypes: readonly string[]) =>
     sightingsOfOthers(runs, { runId, instanceTypes, now });
-  const types = typesOf(run.declaration.compute, factsWith(decision.question?.hardware));
+  const types = typesOf(run.declaration.compute, factsWith(storedQuestion(decision)?.hardware));
   const question = questionOf({ run, attempts, attempt, decision, sightings: await sightingsIn(types) });
   if (question === undefined) return;
   const again = sameChoice(choosePlacement(question), decision);

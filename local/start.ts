@@ -3,13 +3,14 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { readCommandLine, runCommand, usable } from './command-line.ts';
-import { LAUNCHERS, type LauncherName } from './demo/demo.ts';
+import { LAUNCHERS } from './demo/demo.ts';
 import { runDemo } from './demo/run-demo.ts';
 import { serveDrops } from './demo/serve-drops.ts';
+import { type Session } from './demo/session.ts';
 import { marketScriptOf } from './market/script-option.ts';
-import { type ApiClient, apiClient } from './region/api-client.ts';
-import { type Region, startRegion } from './region/region.ts';
-import { type Screen, terminalScreen } from './show/screen.ts';
+import { apiClient } from './region/api-client.ts';
+import { startRegion } from './region/region.ts';
+import { terminalScreen } from './show/screen.ts';
 import { whereToLook } from './show/where-to-look.ts';
 
 const HELP = `npm start -- [options]
@@ -26,16 +27,6 @@ const HELP = `npm start -- [options]
 
 const SECONDS = 'give seconds from 1 to 120';
 const projectFolder = join(import.meta.dirname, '..');
-
-export interface Session {
-  readonly region: Region;
-  readonly api: ApiClient;
-  readonly screen: Screen;
-  readonly projectFolder: string;
-  readonly stateDirectory: string;
-  readonly launcher: LauncherName;
-  readonly signal: AbortSignal;
-}
 
 const words = {
   options: {

@@ -1,21 +1,13 @@
 /** The FleetService port on EC2, with the bucket as the hosts' memory. */
-import type { EC2Client } from '@aws-sdk/client-ec2';
 import { asked } from '../core/ec2/asked.ts';
 import { describeFleet, STOP_GRACE_SECONDS } from '../core/ec2/fleet-state.ts';
 import type { FleetService } from '../core/ec2/port.ts';
 import { isTerminal } from '../core/launch/job-state.ts';
 import type { StopOutcome, TrainingJobDescription } from '../core/launch/port.ts';
-import type { Clock, ObjectStore } from '../core/ports.ts';
 import { endHosts, hostsOf, jobsOf, release, remains } from './fleet-hosts.ts';
 import { launch } from './fleet-launch.ts';
-import { type FleetMemory, recall } from './fleet-memory.ts';
+import { type FleetDeps, type FleetMemory, recall } from './fleet-memory.ts';
 import { refill } from './fleet-refill.ts';
-
-export interface FleetDeps {
-  readonly ec2: EC2Client;
-  readonly store: ObjectStore;
-  readonly clock: Clock;
-}
 
 const MILLISECONDS = 1_000;
 

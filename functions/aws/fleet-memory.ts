@@ -1,4 +1,5 @@
 /** What the bucket remembers of an attempt on EC2: its job, what its hosts said, and what they were asked. */
+import type { EC2Client } from '@aws-sdk/client-ec2';
 import { asked, membersSchema, type RoundState, roundSchema } from '../core/ec2/asked.ts';
 import { HOSTS_FOLDER, JOB_DOCUMENT } from '../core/ec2/fleet.ts';
 import {
@@ -9,7 +10,7 @@ import {
 } from '../core/ec2/job-document.ts';
 import { jobSaltOf, parseJobName } from '../core/launch/job-name.ts';
 import { layout, parseRunId } from '../core/layout.ts';
-import type { ObjectStore } from '../core/ports.ts';
+import type { Clock, ObjectStore } from '../core/ports.ts';
 
 export interface FleetMemory {
   /** Of the attempt, in the bucket. */
@@ -18,6 +19,13 @@ export interface FleetMemory {
   readonly reports: readonly HostReport[];
   readonly rounds?: RoundState | undefined;
   readonly stopAskedAt?: Date | undefined;
+}
+
+/** What every step of a fleet asks: EC2, the bucket that remembers it, the time. */
+export interface FleetDeps {
+  readonly ec2: EC2Client;
+  readonly store: ObjectStore;
+  readonly clock: Clock;
 }
 
 /** undefined when the name is no job of this installation, or was never launched */

@@ -9,10 +9,9 @@ import { nextRefillStep, type RefillStep } from '../core/ec2/refill.ts';
 import { TransientError } from '../core/errors.ts';
 import type { CreateOutcome } from '../core/launch/port.ts';
 import { rethrow } from './aws-errors.ts';
-import type { FleetDeps } from './ec2-fleet-service.ts';
 import { hostsOf } from './fleet-hosts.ts';
 import { instanceTypeOf, launchFailure } from './fleet-launch.ts';
-import { type FleetMemory, recall } from './fleet-memory.ts';
+import { type FleetDeps, type FleetMemory, recall } from './fleet-memory.ts';
 
 /** Open, launch, begin, and once more for a host that another look has seen lost: further steps are the next look's. */
 const STEPS_A_LOOK = 8;

@@ -1,10 +1,19 @@
 /** Which generations a run trains on: all that are sealed up to its own, the same for every attempt. */
 import * as z from 'zod';
 import { heldGenerations } from './dataset-version.ts';
-import type { GenerationShards } from './launch/channels.ts';
 import { layout } from './layout.ts';
 import type { ObjectStore } from './ports.ts';
 import type { RunRecord } from './records.ts';
+
+/** One generation of the dataset, as a training channel sees it. */
+export interface GenerationShards {
+  /** `layout.shards(...)`: nothing but shards lies under it. */
+  readonly shardsPrefix: string;
+  /** Shard names relative to the prefix; needed when a run trains on several generations, or by Pipes of several processes. */
+  readonly shards?: readonly string[] | undefined;
+  /** Number and size of all its shards, for choosing the input mode. */
+  readonly totals?: { readonly shards: number; readonly bytes: number } | undefined;
+}
 
 export interface Dataset {
   /** Oldest first. */

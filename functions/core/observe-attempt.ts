@@ -3,9 +3,9 @@
 import type { Launcher } from './launch/launcher.ts';
 import { isTerminal, outcomeOf } from './launch/outcome.ts';
 import type { TrainingJobDescription } from './launch/port.ts';
-import { type StopReason, whyStop } from './policy/running.ts';
+import { whyStop } from './policy/running.ts';
 import type { Clock, Executions, Notifier } from './ports.ts';
-import type { AttemptOutcome, AttemptRecord } from './records.ts';
+import type { AttemptOutcome, AttemptRecord, StopReason } from './records.ts';
 import type { RunStore } from './run-store.ts';
 
 export interface ObserveDeps {

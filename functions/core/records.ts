@@ -1,6 +1,5 @@
 /** What is remembered of pipelines, runs and attempts. Times are ISO 8601 in UTC, durations seconds, money USD. */
 import type { Pipeline } from './pipeline.ts';
-import type { StoredQuestion } from './placement/situation.ts';
 
 /** pool = instance type x availability zone x market x launcher */
 export interface Pool {
@@ -93,8 +92,8 @@ export interface Placement {
   readonly decidedAt: string;
 }
 
-/** `question`: the market and all else that it was decided from; absent in decisions of an older format. */
-export type PlacementDecision = { readonly question?: StoredQuestion | undefined } & (
+/** `question`: what it was decided from, as placement wrote it; only `storedQuestion` of placement reads it. Absent in decisions of an older format. */
+export type PlacementDecision = { readonly question?: unknown } & (
   | { readonly kind: 'launch'; readonly placement: Placement }
   | {
       readonly kind: 'wait';
@@ -168,6 +167,9 @@ export type AttemptStatus = 'starting' | 'running' | 'done' | 'interrupted' | 'r
  * spot: Spot is expected to be cheaper than going on where it was; time: nobody told its end in the time it was given.
  */
 export type RecallCause = 'capacity' | 'budget' | 'deadline' | 'spot' | 'time';
+
+/** Why to stop an attempt, `why` as it goes on after "attempt 2 ...", or undefined: leave it alone. */
+export type StopReason = { readonly cause: RecallCause; readonly why: string } | undefined;
 
 export interface AttemptRecord {
   readonly runId: string;

@@ -1,4 +1,6 @@
 /** What a run cost, what it would have cost on demand, what was lost to interruptions. */
+
+import { attemptCost, hoursCost } from './attempt-cost.ts';
 import { deadlineHoursOf, type Pipeline } from './pipeline.ts';
 import type {
   AttemptOutcome,
@@ -112,20 +114,6 @@ function reportAttempt(attempt: AttemptRecord, outcome: AttemptOutcome): Attempt
     costUsd: attemptCost(attempt),
   };
 }
-
-/**
- * SageMaker states BillableTimeInSeconds after the Spot discount, so the On-Demand rate applies to it.
- * https://docs.aws.amazon.com/sagemaker/latest/dg/model-managed-spot-training.html
- */
-export function attemptCost(attempt: AttemptRecord): number {
-  // Data moves to another region before the job exists, and is paid for whatever becomes of it.
-  const { transfer } = attempt.placement;
-  return hoursCost(attempt, attempt.outcome?.billableSeconds ?? 0) + (transfer?.usd ?? 0);
-}
-
-const hoursCost = ({ placement }: AttemptRecord, seconds: number): number =>
-  (seconds / 3600) *
-  (placement.onDemandHourlyUsd * placement.topology.nodes + (placement.helpersHourlyUsd ?? 0));
 
 function onDemandCost(attempt: AttemptRecord): number {
   const { outcome } = attempt;

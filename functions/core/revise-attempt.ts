@@ -12,12 +12,11 @@ import type { MarketSource, MarketView } from './placement/port.ts';
 import { questionOf } from './placement/replay.ts';
 import { mayMoveToSpot, type RunningCampaign, revise } from './placement/revise.ts';
 import { scoreNeeds } from './placement/score-plan.ts';
-import type { PlacementInput } from './placement/situation.ts';
+import { type PlacementInput, storedQuestion } from './placement/situation.ts';
 import { typesOf } from './placement/topologies.ts';
-import type { StopReason } from './policy/running.ts';
 import type { ObjectStore } from './ports.ts';
 import { readProgress } from './progress.ts';
-import type { AttemptRecord, Progress, RunRecord } from './records.ts';
+import type { AttemptRecord, Progress, RunRecord, StopReason } from './records.ts';
 
 export interface ReviseDeps extends ObserveDeps {
   readonly store: ObjectStore;
@@ -120,7 +119,7 @@ async function questionNow(
   if (stored === undefined || run.declaration === undefined) return undefined;
   const { compute } = run.declaration;
   const { decision } = stored;
-  const hardware = factsWith(decision.question?.hardware);
+  const hardware = factsWith(storedQuestion(decision)?.hardware);
   const [attempts, sightings] = await Promise.all([
     runs.listAttempts(runId),
     sightingsOfOthers(runs, { runId, instanceTypes: typesOf(compute, hardware), now }),

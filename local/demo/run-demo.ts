@@ -4,8 +4,8 @@ import * as z from 'zod';
 import type { RunReport } from '../../functions/core/report.ts';
 import { defaultVpc } from '../region/subnets.ts';
 import { followRun } from '../show/follow.ts';
-import type { Session } from '../start.ts';
 import { DEMO_PIPELINE, DIGITS, demoDeclaration, dropDigits, isDropped, uploadSource } from './demo.ts';
+import type { Session } from './session.ts';
 import { waitForRun } from './wait-for-run.ts';
 
 const runList = z.object({ runs: z.array(z.object({ runId: z.string(), status: z.string() })) });

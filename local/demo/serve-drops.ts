@@ -5,9 +5,9 @@ import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { watch } from 'chokidar';
 import { layout } from '../../functions/core/layout.ts';
 import { followRun } from '../show/follow.ts';
-import type { Session } from '../start.ts';
 import { DEMO_PIPELINE } from './demo.ts';
 import { newestRun } from './run-demo.ts';
+import type { Session } from './session.ts';
 import { type TakenFiles, takenFiles } from './taken-files.ts';
 import { waitForRun } from './wait-for-run.ts';
 

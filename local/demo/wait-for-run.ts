@@ -1,7 +1,7 @@
 /** Waits until a pipeline has a run newer than a known one: arrivals take a moment to become one. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
-import type { Session } from '../start.ts';
+import type { Session } from './session.ts';
 
 const POLL_MILLISECONDS = 500;
 const runList = z.object({ runs: z.array(z.object({ runId: z.string() })) });

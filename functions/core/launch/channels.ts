@@ -1,16 +1,7 @@
 /** The input channels of a training job: the shards, the user's code, the agent. */
+import type { GenerationShards } from '../dataset.ts';
 import { layout, s3Uri } from '../layout.ts';
 import type { ChannelRequest, InputMode } from './request.ts';
-
-/** One generation of the dataset, as a training channel sees it. */
-export interface GenerationShards {
-  /** `layout.shards(...)`: nothing but shards lies under it. */
-  readonly shardsPrefix: string;
-  /** Shard names relative to the prefix; needed when a run trains on several generations, or by Pipes of several processes. */
-  readonly shards?: readonly string[] | undefined;
-  /** Number and size of all its shards, for choosing the input mode. */
-  readonly totals?: { readonly shards: number; readonly bytes: number } | undefined;
-}
 
 export interface ChannelsInput {
   readonly bucket: string;

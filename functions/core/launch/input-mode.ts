@@ -4,10 +4,10 @@
  * https://docs.aws.amazon.com/sagemaker/latest/dg/model-access-training-data.html
  */
 import { instanceFacts } from '../catalog/catalog.ts';
+import type { GenerationShards } from '../dataset.ts';
 import type { Problem } from '../errors.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Placement } from '../records.ts';
-import type { GenerationShards } from './channels.ts';
 import type { InputMode } from './request.ts';
 import { trainingType } from './training-types.ts';
 

@@ -2,11 +2,13 @@
  * What is the same about a training job wherever it runs, on SageMaker or on instances of one's own: its name, its
  * hyperparameters, its channels, where it saves and what it leaves.
  */
+
+import type { GenerationShards } from '../dataset.ts';
 import type { Problem } from '../errors.ts';
 import { AGENT_FILE, layout, s3Uri } from '../layout.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Placement } from '../records.ts';
-import { channelsOf, type GenerationShards, generationProblems, type PreparedObject } from './channels.ts';
+import { channelsOf, generationProblems, type PreparedObject } from './channels.ts';
 import { furtherChannelProblems, furtherChannels } from './further-channels.ts';
 import { encodeHyperparameters } from './hyperparameters.ts';
 import { jobNameOf, jobSaltOf } from './job-name.ts';

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { CopyCounter } from './copy-counter.ts';
+import { NOWHERE } from './division.ts';
 import type { Excluded, Exclusions } from './exclusions.ts';
 import { KeySum } from './key-sum.ts';
 import { LineText } from './line-text.ts';
@@ -19,7 +20,6 @@ import {
   type ShardRecord,
 } from './records.ts';
 import { type Rejection } from './rejections.ts';
-import { NOWHERE } from './sharding.ts';
 import { compress, decompress, linesOf } from './spool.ts';
 
 export interface Books {

@@ -1,6 +1,9 @@
 /** How many shards there are to be: by their size, by what is declared, and enough for those that are likely to read them. */
 import type { PackingSettings } from '../pipeline.ts';
 
+/** In a table of shards by sample: in no shard. */
+export const NOWHERE = 0xffff_ffff;
+
 /** Who reads the shards, as far as a declaration tells before anything is placed. */
 export interface LikelyReaders {
   /** Processes that read, of the largest topology that may come. */

@@ -1,7 +1,8 @@
 /** Deals the sorted arrivals to the items' lists, a window of items at a time so that memory stays bounded. */
 import { copiesOf } from './balance.ts';
+import { NOWHERE } from './division.ts';
 import { LineText } from './line-text.ts';
-import { type Dealing, NOWHERE } from './sharding.ts';
+import type { Dealing } from './sharding.ts';
 import { compressPlanned, type LineSpool } from './spool.ts';
 
 /** Text of the lists held at once, in characters, with what the lines take beside their text. */

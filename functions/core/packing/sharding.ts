@@ -1,5 +1,5 @@
 /** How samples are dealt to shards: a seeded shuffle over everything, then equal counts, then items of a fair size. */
-import { type Division, numberOfShards } from './division.ts';
+import { type Division, NOWHERE, numberOfShards } from './division.ts';
 import { shuffledPositions } from './order.ts';
 import { MOST_PREPARED_OBJECTS, MOST_PREPARED_SOURCE_BYTES } from './preparing.ts';
 
@@ -30,8 +30,6 @@ export interface Dealing {
   /** First shard of each item and, last, the number of shards. */
   readonly itemShards: readonly number[];
 }
-
-export const NOWHERE = 0xffff_ffff;
 
 export interface DealingLimits extends Division {
   readonly shardBytes: number;

@@ -1,6 +1,6 @@
 /** Which pools may be used at all, whatever they cost: the deadline is kept here, and nowhere else. */
 import { hours } from './amounts.ts';
-import type { Assessed } from './assess.ts';
+import type { Assessed } from './assessment.ts';
 import { restartOf } from './gang-cost.ts';
 import type { Situation } from './situation.ts';
 

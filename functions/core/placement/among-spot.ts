@@ -4,7 +4,7 @@
  */
 import { nameOfPool } from '../records.ts';
 import { whyNot } from './allowed.ts';
-import type { Assessed } from './assess.ts';
+import type { Assessed } from './assessment.ts';
 import { cheaperPool, LEAST_CHANCE, LOOK_SECONDS } from './cheaper-pool.ts';
 import { costUsd, gangUsd, workOf } from './gang-cost.ts';
 import { isSpot, pick } from './pick.ts';

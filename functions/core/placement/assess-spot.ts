@@ -1,12 +1,12 @@
 /** What the work probably costs in a Spot pool, the change to On-Demand at the end included. */
 
-import { PATIENCE_SECONDS } from '../policy/running.ts';
-import type { Assessed, AssessInput } from './assess.ts';
+import type { Assessed, AssessInput } from './assessment.ts';
 import type { Outlook } from './beliefs.ts';
 import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
 import type { Candidate } from './pools.ts';
 import { isLimited, type Refusals } from './refusals.ts';
 import { planSpot, type SpotPlan } from './spot-plan.ts';
+import { PATIENCE_SECONDS } from './timings.ts';
 import { restartSecondsOn, type WorkEstimate } from './work.ts';
 
 /** The change to On-Demand that a Spot attempt can count on. Prices are of the gang. */

@@ -5,9 +5,8 @@
  */
 import { SPOT } from '../policy/actions.ts';
 import { observe } from '../policy/regimes.ts';
-import { PATIENCE_SECONDS } from '../policy/running.ts';
 import { zoneChoice } from '../policy/zone-choice.ts';
-import type { Assessed } from './assess.ts';
+import type { Assessed } from './assessment.ts';
 import { trustOf } from './beliefs.ts';
 import { costUsd } from './gang-cost.ts';
 import { unitUsd } from './pools.ts';
@@ -16,6 +15,7 @@ import { reliabilityOf } from './score-trust.ts';
 import { market, sightOf } from './sight.ts';
 import type { Situation } from './situation.ts';
 import { isShaken, wasLostWithin } from './spread.ts';
+import { PATIENCE_SECONDS } from './timings.ts';
 import type { WorkEstimate } from './work.ts';
 
 /** For Spot that is more likely gone than there nothing is given up. */

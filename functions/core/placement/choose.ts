@@ -5,7 +5,7 @@
 import type { Placement, PlacementDecision, PoolAssessment } from '../records.ts';
 import { spotIsSafe, spotUntil } from './allowed.ts';
 import { amongSpot } from './among-spot.ts';
-import type { Assessed } from './assess.ts';
+import type { Assessed } from './assessment.ts';
 import { gangUsd } from './gang-cost.ts';
 import { hopelessReason } from './hopeless.ts';
 import { meanwhile, pick } from './pick.ts';

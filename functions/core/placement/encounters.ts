@@ -2,8 +2,8 @@
 import { familyOf } from '../catalog/catalog.ts';
 import { type AttemptRecord, type Placement, samePool } from '../records.ts';
 import type { RunStore } from '../run-store.ts';
-import type { Sighting } from './beliefs.ts';
 import type { Encounter } from './market-history.ts';
+import type { Sighting } from './observation.ts';
 
 /** undefined while the attempt goes on: nothing has been met yet that would not change. */
 export function encounterOf(attempt: AttemptRecord): Encounter | undefined {

@@ -1,6 +1,7 @@
 /** The On-Demand pools that a Spot attempt may fall back on, and for how long their start can still be put off. */
-import type { Sighting } from './beliefs.ts';
+
 import { restartOf, safeWorkOf } from './gang-cost.ts';
+import type { Sighting } from './observation.ts';
 import { type Candidate, unitUsd } from './pools.ts';
 import { refusalsIn } from './refusals.ts';
 import type { WorkEstimate } from './work.ts';

@@ -1,12 +1,12 @@
 /** Why a run is given up: its attempts, its time or its money cannot last, or nothing is there that may be used. */
 import { deadlineHoursOf } from '../pipeline.ts';
-import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../policy/running.ts';
 import { isOpen, whyNot } from './allowed.ts';
 import { hours, usd } from './amounts.ts';
-import type { Assessed } from './assess.ts';
+import type { Assessed } from './assessment.ts';
 import { gangUsd } from './gang-cost.ts';
 import { fastestOnDemand } from './pick.ts';
 import type { Situation } from './situation.ts';
+import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from './timings.ts';
 
 /** An estimate must be off by more than this before a run is given up for its deadline. */
 const ESTIMATE_TOLERANCE = 1.25;

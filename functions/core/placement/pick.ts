@@ -1,6 +1,6 @@
 /** The pool that is expected to cost least, of those that may be used. */
 import { isOpen, isOutOfSpotAttempts, spotIsSafe, whyNot } from './allowed.ts';
-import type { Assessed } from './assess.ts';
+import type { Assessed } from './assessment.ts';
 import { isLimited, restSeconds } from './refusals.ts';
 import type { Situation } from './situation.ts';
 import { spread } from './spread.ts';

@@ -1,6 +1,6 @@
 /** What a month of attempts says of a pool in the long run, beyond what their newest sightings say of the moment. */
 import type { Pool } from '../records.ts';
-import type { Sighting } from './beliefs.ts';
+import type { Sighting } from './observation.ts';
 
 export interface PoolRecord {
   /** How often capacity was had, and how often it was refused. */

@@ -3,11 +3,12 @@
  * back, not for all the work: a run moves there as soon as it sees it (revise.ts). Without scores it is counted to go there
  * after the next loss, though it may learn sooner by asking (cheaper-pool.ts).
  */
-import { SAVE_SECONDS } from '../policy/running.ts';
+
 import type { Outlook } from './beliefs.ts';
 import { costUsd, gangUsd } from './gang-cost.ts';
 import { type Candidate, unitUsd } from './pools.ts';
 import { market } from './sight.ts';
+import { SAVE_SECONDS } from './timings.ts';
 import { restartSecondsOn, type WorkEstimate } from './work.ts';
 
 export interface SpotPool {

@@ -1,7 +1,7 @@
 /** What the last refusals of a pool say, and how long it is left alone for them. */
 import type { Pool } from '../records.ts';
-import type { Assessed } from './assess.ts';
-import type { Sighting } from './beliefs.ts';
+import type { Assessed } from './assessment.ts';
+import type { Sighting } from './observation.ts';
 import type { Candidate } from './pools.ts';
 
 /** 1, 2, 4, ... minutes, a quarter of an hour at most; for a limit of the account 15, 30, 60, ... minutes, four hours at most. */

@@ -1,9 +1,8 @@
 /** The other regions that a pipeline names: their markets, what moving there costs, and whether anything can be launched. */
 import type { ListPrices } from '../catalog/price-list.ts';
-import type { RunRecord } from '../records.ts';
+import type { AttemptRecord, RunRecord } from '../records.ts';
 import type { RegionView } from './pools.ts';
 import type { MarketSource, MarketView } from './port.ts';
-import type { PlacementInput } from './situation.ts';
 import { transferOf } from './transfer.ts';
 
 export interface RegionDeps {
@@ -17,7 +16,7 @@ export interface RegionDeps {
 export interface RegionsQuestion {
   readonly run: RunRecord;
   readonly home: string;
-  readonly attempts: PlacementInput['attempts'];
+  readonly attempts: readonly AttemptRecord[];
   readonly checkpointBytes: number | undefined;
   readonly read: (source: MarketSource) => Promise<MarketView>;
   /** What was last read of the AWS Price List for a region. */

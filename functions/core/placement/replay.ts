@@ -7,10 +7,10 @@ import {
   type RunRecord,
   samePool,
 } from '../records.ts';
-import type { Sighting } from './beliefs.ts';
+import type { Sighting } from './observation.ts';
 import { ASSUMED_SPOT_SHARE } from './pool-prices.ts';
 import type { MarketView, OnDemandPrice } from './port.ts';
-import type { PlacementInput, StoredQuestion } from './situation.ts';
+import { type PlacementInput, type StoredQuestion, storedQuestion } from './situation.ts';
 
 export interface DecisionToReplay {
   readonly run: RunRecord;
@@ -27,20 +27,22 @@ const ANY_ZONE = 'any';
 
 /** When it was decided: stored with the decision, or for waits of an older format the run's last change. */
 export const decidedAt = (decision: PlacementDecision, run: Pick<RunRecord, 'updatedAt'>): string =>
-  decision.question?.now ?? (decision.kind === 'launch' ? decision.placement.decidedAt : run.updatedAt);
+  storedQuestion(decision)?.now ??
+  (decision.kind === 'launch' ? decision.placement.decidedAt : run.updatedAt);
 
 /** undefined: the run has no declaration, so nothing was ever decided. */
 export function questionOf(replay: DecisionToReplay): PlacementInput | undefined {
   const { run, attempts, attempt, decision, sightings } = replay;
   if (!run.declaration) return undefined;
   const { compute, limits, training } = run.declaration;
+  const stored = storedQuestion(decision);
   const before = attempts.filter((each) => each.attempt < attempt);
   return {
-    ...(decision.question ?? rebuilt(run, decision)),
+    ...(stored ?? rebuilt(run, decision)),
     compute,
     limits,
     // A decision of an older format was made without it, and its table does not name the region that images are known for.
-    ...(decision.question === undefined ? {} : { training }),
+    ...(stored === undefined ? {} : { training }),
     attempts: before,
     progress: furthestProgress(before),
     sightings,

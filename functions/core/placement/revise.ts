@@ -5,8 +5,7 @@
  */
 
 import { ON_DEMAND } from '../policy/actions.ts';
-import { NEXT_LOOK_SECONDS, SAVE_SECONDS, type StopReason } from '../policy/running.ts';
-import { type AttemptRecord, nameOfPool, type Progress, samePool } from '../records.ts';
+import { type AttemptRecord, nameOfPool, type Progress, type StopReason, samePool } from '../records.ts';
 import { whyNot } from './allowed.ts';
 import { hours } from './amounts.ts';
 import { fallbackOf } from './assess-spot.ts';
@@ -16,6 +15,7 @@ import { isSpot, spotToAsk } from './pick.ts';
 import { type Candidate, unitUsd } from './pools.ts';
 import { refusalsIn, restSeconds } from './refusals.ts';
 import { type PlacementInput, type Situation, situationOf, withWorkDone } from './situation.ts';
+import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from './timings.ts';
 import { weigh } from './weigh.ts';
 import { restartSecondsOn } from './work.ts';
 

@@ -1,6 +1,7 @@
 /** A decision as text: the sentence, then the table. */
 import type { PlacementDecision, PoolAssessment } from '../records.ts';
 import { hours, usd } from './amounts.ts';
+import { storedQuestion } from './situation.ts';
 
 export function showDecision(decision: PlacementDecision): string {
   const { rows, at } = tableIn(decision);
@@ -11,7 +12,7 @@ export function showDecision(decision: PlacementDecision): string {
 function tableIn(decision: PlacementDecision): { rows: readonly PoolAssessment[]; at: string | undefined } {
   if (decision.kind === 'launch')
     return { rows: decision.placement.considered, at: decision.placement.decidedAt };
-  return { rows: decision.considered, at: decision.question?.now };
+  return { rows: decision.considered, at: storedQuestion(decision)?.now };
 }
 
 function headline(decision: PlacementDecision): string {

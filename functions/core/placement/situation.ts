@@ -3,9 +3,10 @@ import { factsWith, type ReadFacts } from '../catalog/hardware.ts';
 import { launchersOf } from '../launch/launchers.ts';
 import { deadlineHoursOf, type Pipeline } from '../pipeline.ts';
 import type { AttemptRecord, Progress } from '../records.ts';
-import { recentSightings, type Sighting } from './beliefs.ts';
+import { recentSightings } from './beliefs.ts';
 import { sightingsOf } from './encounters.ts';
 import { fallbacksOf } from './fallbacks.ts';
+import { type Sighting } from './observation.ts';
 import { type MeasuredPace, measuredPaces, type PaceModel, paceModel, type Shape } from './pace.ts';
 import { type PoolRecords, recordsOf } from './pool-records.ts';
 import { type Candidate, type Pruned, poolsOf, type RegionView } from './pools.ts';
@@ -63,6 +64,13 @@ export const storedPart = (input: PlacementInput): StoredQuestion => ({
   helpersHourlyUsd: input.helpersHourlyUsd,
   ...(input.hardware === undefined ? {} : { hardware: input.hardware }),
 });
+
+/** What placement stored with a decision, given back its type; undefined where nothing was stored. */
+export const storedQuestion = ({ question }: { readonly question?: unknown }): StoredQuestion | undefined =>
+  isStored(question) ? question : undefined;
+
+const isStored = (question: unknown): question is StoredQuestion =>
+  typeof question === 'object' && question !== null && 'market' in question;
 
 /** Everything the decision is made from, derived once. */
 export interface Situation {

@@ -4,7 +4,7 @@ import { deadlineHoursOf } from '../pipeline.ts';
 import type { Pool, PoolAssessment, Transfer } from '../records.ts';
 import { isOpen, whyNot } from './allowed.ts';
 import { hours, usd } from './amounts.ts';
-import type { Assessed } from './assess.ts';
+import type { Assessed } from './assessment.ts';
 import { adviseHelpers } from './helpers.ts';
 import type { Pruned } from './pools.ts';
 import { restSeconds } from './refusals.ts';

@@ -2,7 +2,7 @@
 import type { PlacementDecision, PoolAssessment } from '../records.ts';
 import { endsInTime, isOpen, secondsUntilUnsafe, whyNot } from './allowed.ts';
 import { hours } from './amounts.ts';
-import type { Assessed } from './assess.ts';
+import type { Assessed } from './assessment.ts';
 import { restartOf } from './gang-cost.ts';
 import { isSpot, pick } from './pick.ts';
 import { isLimited, restSeconds } from './refusals.ts';

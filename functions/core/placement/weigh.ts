@@ -1,6 +1,7 @@
 /** Every pool of a situation, weighed by what is believed of the market. */
 import { fittedRegimes } from '../policy/regimes.ts';
-import { type Assessed, assess } from './assess.ts';
+import { assess } from './assess.ts';
+import { type Assessed } from './assessment.ts';
 import { beliefModel } from './beliefs.ts';
 import type { Situation } from './situation.ts';
 

@@ -1,7 +1,7 @@
 /** How much training is left, what a restart costs and what was spent: from attempts and checkpoints, else from priors. */
+import { attemptCost } from '../attempt-cost.ts';
 import type { LauncherName } from '../launch/launchers.ts';
 import { type AttemptRecord, type Placement, type Pool, type Progress, samePool } from '../records.ts';
-import { attemptCost } from '../report.ts';
 import { type MeasuredPace, sameShape } from './pace.ts';
 
 /**

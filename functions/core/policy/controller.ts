@@ -6,15 +6,8 @@
 import { type Action, IDLE, ON_DEMAND, SPOT } from './actions.ts';
 import { offers, slackAt } from './decide.ts';
 import type { MarketModel } from './market-model.ts';
-import {
-  type Horizon,
-  type Job,
-  makeTable,
-  type Plan,
-  type PlanOptions,
-  type PlanTable,
-  type Terms,
-} from './plan.ts';
+import { type Horizon, type Job, makeTable, type Plan, type PlanOptions, type PlanTable } from './plan.ts';
+import { type Terms } from './plan-pass.ts';
 import { type Belief, observe } from './regimes.ts';
 import { type CheaperZone, type ZoneQuestion, zoneChoice } from './zone-choice.ts';
 

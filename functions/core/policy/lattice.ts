@@ -5,7 +5,7 @@
  * counted. The plan is then made over these groups, which are known for certain.
  */
 import { clusterCentres, nearest } from './cluster.ts';
-import type { MarketChain } from './plan.ts';
+import type { MarketChain } from './plan-pass.ts';
 import { pick, seeded } from './random.ts';
 import { advance, type Belief, chanceUp, longRun, observe, type RegimeTable, transition } from './regimes.ts';
 

@@ -1,7 +1,25 @@
 /** One step back in time: what every situation is worth with one tick more left. */
 import { IDLE, ON_DEMAND, SPOT } from './actions.ts';
-import type { MarketChain, Terms } from './plan.ts';
 import { addRows, type Layer, type Mixture, mixtureOf, type Rows, UNREACHABLE } from './plan-layer.ts';
+
+/** A market that moves by itself from state to state, one step a tick. The first `upStates` states have Spot capacity. */
+export interface MarketChain {
+  readonly upStates: number;
+  /** Row by row, the chance of each next state; rows sum to 1. */
+  readonly step: readonly (readonly number[])[];
+}
+
+/** What the values of a plan follow from, besides the market. */
+export interface Terms {
+  readonly tickSeconds: number;
+  /** From the start of billing to the first progress, lost work included. */
+  readonly restartSeconds: number;
+  /** Per hour, for the whole gang. */
+  readonly spotUsd: number;
+  readonly onDemandUsd: number;
+  /** What an hour costs in which nothing runs, where time has a value; the prices above then hold it as well. */
+  readonly waitingUsd?: number | undefined;
+}
 
 export interface PassGrid {
   /** Of slack, by ticks left; the first are the most. */

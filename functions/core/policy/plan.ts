@@ -6,26 +6,7 @@
  */
 import { type Action, IDLE, SPOT } from './actions.ts';
 import { type Layer, lookUp, type Rows, rowsFor } from './plan-layer.ts';
-import { backwardPass } from './plan-pass.ts';
-
-/** A market that moves by itself from state to state, one step a tick. The first `upStates` states have Spot capacity. */
-export interface MarketChain {
-  readonly upStates: number;
-  /** Row by row, the chance of each next state; rows sum to 1. */
-  readonly step: readonly (readonly number[])[];
-}
-
-/** What the values of a plan follow from, besides the market. */
-export interface Terms {
-  readonly tickSeconds: number;
-  /** From the start of billing to the first progress, lost work included. */
-  readonly restartSeconds: number;
-  /** Per hour, for the whole gang. */
-  readonly spotUsd: number;
-  readonly onDemandUsd: number;
-  /** What an hour costs in which nothing runs, where time has a value; the prices above then hold it as well. */
-  readonly waitingUsd?: number | undefined;
-}
+import { backwardPass, type MarketChain, type Terms } from './plan-pass.ts';
 
 /** How much there is to do and by when. No value follows from it, only how far a table has to reach. */
 export interface Horizon {

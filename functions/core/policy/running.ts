@@ -5,8 +5,9 @@
 import { isTerminal } from '../launch/job-state.ts';
 import type { TrainingJobDescription } from '../launch/port.ts';
 import { takeBackReason } from '../launch/take-back.ts';
+import { NEXT_LOOK_SECONDS, PATIENCE_SECONDS, SAVE_SECONDS } from '../placement/timings.ts';
 import { hourlyUsdOf, spentUsd } from '../placement/work.ts';
-import type { AttemptRecord, Placement, RecallCause } from '../records.ts';
+import type { AttemptRecord, Placement, StopReason } from '../records.ts';
 
 export interface RunningQuestion {
   readonly attempt: AttemptRecord;
@@ -16,15 +17,6 @@ export interface RunningQuestion {
   readonly others: readonly AttemptRecord[];
   readonly budgetUsd?: number | undefined;
 }
-
-/** Why to stop it, `why` as it goes on after "attempt 2 ...", or undefined: leave it alone. */
-export type StopReason = { readonly cause: RecallCause; readonly why: string } | undefined;
-
-/** A Spot job that waits longer than this for capacity is worth more elsewhere. */
-export const PATIENCE_SECONDS = 600;
-/** Until the next look (reconcile's schedule), and for the save after the stop. Both are paid. */
-export const NEXT_LOOK_SECONDS = 300;
-export const SAVE_SECONDS = 120;
 
 export function whyStop(question: RunningQuestion): StopReason {
   const { attempt, job, now } = question;

@@ -1,6 +1,7 @@
 /** What a run cost: every figure here was worked out by hand. */
 import { describe, expect, it } from 'vitest';
-import { attemptCost, makeReport, type ReportInput } from '../../../functions/core/report.ts';
+import { attemptCost } from '../../../functions/core/attempt-cost.ts';
+import { makeReport, type ReportInput } from '../../../functions/core/report.ts';
 import { verdictOf } from '../../../functions/core/verdict.ts';
 import {
   AT,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { attemptCost } from '../../../functions/core/attempt-cost.ts';
 import { ec2OnDemandUsd, trainingPrice } from '../../../functions/core/catalog/catalog.ts';
 import { priced } from '../../../functions/core/launch/prices.ts';
-import { attemptCost } from '../../../functions/core/report.ts';
 import { attemptOf, outcomeOf, placementOf } from '../../suites/records.ts';
 
 const helpers = [

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type DealingLimits, dealSamples, NOWHERE } from '../../../functions/core/packing/sharding.ts';
+import { NOWHERE } from '../../../functions/core/packing/division.ts';
+import { type DealingLimits, dealSamples } from '../../../functions/core/packing/sharding.ts';
 
 const limits = (changes: Partial<DealingLimits> = {}): DealingLimits => ({
   shardBytes: 1_000,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { beginWalk } from '../../../functions/core/placement/belief-walk.ts';
-import { beliefModel, outlookOf, type Sighting } from '../../../functions/core/placement/beliefs.ts';
+import { beliefModel, outlookOf } from '../../../functions/core/placement/beliefs.ts';
+import { type Sighting } from '../../../functions/core/placement/observation.ts';
 import { fittedRegimes } from '../../../functions/core/policy/regimes.ts';
 
 const model = beliefModel(fittedRegimes);

@@ -1,9 +1,10 @@
 /** What stands in when the market does not answer, and what a pool's record of weeks changes. */
 import { describe, expect, it } from 'vitest';
-import { beliefModel, outlookOf, type Sighting } from '../../../functions/core/placement/beliefs.ts';
+import { beliefModel, outlookOf } from '../../../functions/core/placement/beliefs.ts';
 import { encounterOf, sightingsFrom } from '../../../functions/core/placement/encounters.ts';
 import type { Encounter } from '../../../functions/core/placement/market-history.ts';
 import { filledFrom, refreshedBy, samplesFor } from '../../../functions/core/placement/market-memory.ts';
+import { type Sighting } from '../../../functions/core/placement/observation.ts';
 import { place } from '../../../functions/core/placement/place.ts';
 import { recordFor, recordsOf } from '../../../functions/core/placement/pool-records.ts';
 import type { MarketSource } from '../../../functions/core/placement/port.ts';

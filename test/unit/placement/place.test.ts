@@ -5,6 +5,7 @@ import { RunNotFoundError } from '../../../functions/core/errors.ts';
 import { place } from '../../../functions/core/placement/place.ts';
 import type { MarketSource, MarketView } from '../../../functions/core/placement/port.ts';
 import { QUESTIONS_A_DAY, questionKey } from '../../../functions/core/placement/score-plan.ts';
+import { storedQuestion } from '../../../functions/core/placement/situation.ts';
 import { memoryRunStore } from '../../fakes/run-store.ts';
 import { declarationOf, runOf } from '../../suites/records.ts';
 import { attempt, CLOSED_AT, hoursLater, market, vpc } from './fixtures.ts';
@@ -109,7 +110,7 @@ describe('place', () => {
     await runs.putHardware({ region: 'us-east-1', at, asked: [], facts, refused: [] });
     await place(deps, { runId });
     const [stored] = await runs.listPlacements(runId);
-    expect(stored?.decision.question?.hardware).toEqual(facts.slice(0, 1));
+    expect(stored && storedQuestion(stored.decision)?.hardware).toEqual(facts.slice(0, 1));
     if (stored?.decision.kind !== 'launch') throw new Error('no launch stored');
     expect(stored.decision.placement.reason).toContain("hardware of g5.xlarge is EC2's of 2026-11-20");
   });
@@ -211,7 +212,7 @@ describe('a pipeline that names regions', () => {
     const { placement, question } = await placed();
     const away = placement.considered.filter(({ pool }) => pool.region === 'us-west-2');
     expect(away[0]?.transfer).toMatchObject({ gigabytes: 50, usd: 1 });
-    expect(question?.elsewhere?.map((view) => view.market.region)).toEqual(['us-west-2']);
+    expect(storedQuestion({ question })?.elsewhere?.map((view) => view.market.region)).toEqual(['us-west-2']);
   });
 
   it('has moving counted at the price of the AWS Price List, where that was read', async () => {

@@ -1,7 +1,7 @@
 /** What refusals and limits of the account do to the choice, and for how long. */
 import { describe, expect, it } from 'vitest';
-import type { Sighting } from '../../../functions/core/placement/beliefs.ts';
 import { choosePlacement } from '../../../functions/core/placement/choose.ts';
+import type { Sighting } from '../../../functions/core/placement/observation.ts';
 import { refusalsIn, restSeconds } from '../../../functions/core/placement/refusals.ts';
 import type { PlacementInput } from '../../../functions/core/placement/situation.ts';
 import type { Placement } from '../../../functions/core/records.ts';

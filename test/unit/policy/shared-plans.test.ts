@@ -6,13 +6,8 @@ import { type Setting, simulate } from '../../../bench/sim/world.ts';
 import { tableFor, termsOf } from '../../../functions/core/policy/controller.ts';
 import shipped from '../../../functions/core/policy/lattice-600.json' with { type: 'json' };
 import { marketModel } from '../../../functions/core/policy/market-model.ts';
-import {
-  makePlan,
-  makeTable,
-  planFrom,
-  type Terms,
-  type TickEnd,
-} from '../../../functions/core/policy/plan.ts';
+import { makePlan, makeTable, planFrom, type TickEnd } from '../../../functions/core/policy/plan.ts';
+import { type Terms } from '../../../functions/core/policy/plan-pass.ts';
 import { fittedRegimes } from '../../../functions/core/policy/regimes.ts';
 
 const chain = {

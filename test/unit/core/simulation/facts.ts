@@ -1,7 +1,9 @@
 /** What must be true at the end of every history, as a list of what is not. */
+
+import { attemptCost } from '../../../../functions/core/attempt-cost.ts';
 import { layout } from '../../../../functions/core/layout.ts';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../../../../functions/core/records.ts';
-import { attemptCost, deadlineAt, type RunReport } from '../../../../functions/core/report.ts';
+import { deadlineAt, type RunReport } from '../../../../functions/core/report.ts';
 import type { History } from './history.ts';
 import { MARKER } from './lambdas.ts';
 import { arrivalsAt } from './packing-model.ts';
