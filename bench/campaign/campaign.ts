@@ -9,16 +9,16 @@ import { CreateSubnetCommand, DescribeSubnetsCommand } from '@aws-sdk/client-ec2
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { stringify } from 'yaml';
-import { dynamoRunStore } from '../../functions/aws/run-store.ts';
-import { layout, runIdOf } from '../../functions/core/layout.ts';
-import { pipelineSchema } from '../../functions/core/pipeline.ts';
-import type { RunReport } from '../../functions/core/report.ts';
-import type { VirtualClock } from '../../local/clock/virtual-clock.ts';
-import { zoneOf } from '../../local/market/world.ts';
-import { type ApiClient, apiClient } from '../../local/region/api-client.ts';
-import { REGION } from '../../local/region/aws.ts';
-import { type Region, startRegion } from '../../local/region/region.ts';
-import { defaultVpc } from '../../local/region/subnets.ts';
+import type { VirtualClock } from '../../emulators/clock/virtual-clock.ts';
+import { type ApiClient, apiClient } from '../../emulators/region/api-client.ts';
+import { REGION } from '../../emulators/region/clients.ts';
+import { type Region, startRegion } from '../../emulators/region/region.ts';
+import { defaultVpc } from '../../emulators/region/subnets.ts';
+import { zoneOf } from '../../emulators/spot-market/model/offers.ts';
+import { dynamoRunStore } from '../../functions/aws/dynamodb/run-store.ts';
+import type { RunReport } from '../../functions/core/attempts/report.ts';
+import { pipelineSchema } from '../../functions/core/pipeline/pipeline.ts';
+import { layout, runIdOf } from '../../functions/core/shared/keys.ts';
 import type { Campaign, CampaignZone } from './campaign-case.ts';
 
 const projectFolder = join(import.meta.dirname, '../..');

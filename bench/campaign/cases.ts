@@ -1,8 +1,8 @@
 /** Where campaigns come from: traces drawn from the fitted chain by a seed, or traces in the published format. */
 import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
-import { drawTrace } from '../../functions/core/policy/lattice.ts';
-import { fittedRegimes } from '../../functions/core/policy/regimes.ts';
+import { fittedRegimes } from '../../functions/core/placement/belief/regimes.ts';
+import { drawTrace } from '../../functions/core/placement/policy/lattice.ts';
 import { readTrace } from '../sim/traces.ts';
 import type { CampaignCase } from './campaign-case.ts';
 

@@ -4,7 +4,7 @@ import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { readCommandLine, runCommand, UsageError } from '../../local/command-line.ts';
+import { readCommandLine, runCommand, UsageError } from '../../emulators/shared/command-line.ts';
 import { type Played, playCampaigns } from './campaign.ts';
 import {
   type CampaignCase,

@@ -1,7 +1,7 @@
 """Trains nothing and counts: starting takes its time, every step takes a second, and what is
 counted is saved and resumed as a training script does it.
 
-On a virtual clock (local/clock) it sleeps there; anywhere else it really waits.
+On a virtual clock (emulators/clock) it sleeps there; anywhere else it really waits.
 """
 
 from __future__ import annotations

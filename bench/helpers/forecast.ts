@@ -1,12 +1,13 @@
 /** What placement says of helpers: from a measurement without any, and of the gains that AWS has published. */
-import { paceModel } from '../../functions/core/placement/pace.ts';
+
 import {
   forecastStep,
   type HelperGroup,
   type Measured,
   NINE_OF_TEN,
   workloadOf,
-} from '../../functions/core/placement/throughput.ts';
+} from '../../functions/core/placement/candidates/throughput.ts';
+import { paceModel } from '../../functions/core/placement/candidates/throughput-estimate.ts';
 
 /** Four vCPUs each, as the hosts of the measurement are alike; the one that trains has an accelerator. */
 const TRAINS = { instanceType: 'g5.xlarge', nodes: 1 } as const;

@@ -6,10 +6,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import * as z from 'zod';
-import { readCommandLine, runCommand } from '../../local/command-line.ts';
-import { environmentPython } from '../../local/recipes/environments.ts';
-import { writeTable } from '../../local/recipes/page.ts';
-import { lastJsonLine, runProgram } from '../../local/recipes/program.ts';
+import { environmentPython } from '../../cli/recipes/environments.ts';
+import { writeTable } from '../../cli/recipes/page.ts';
+import { lastJsonLine, runProgram } from '../../cli/recipes/program.ts';
+import { readCommandLine, runCommand } from '../../emulators/shared/command-line.ts';
 import { type Cell, type Run, runSchema, tableOf } from './table.ts';
 
 const HELP = `npm run measure:helpers [-- OPTIONS]

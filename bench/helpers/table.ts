@@ -1,6 +1,6 @@
 /** The table of `npm run measure:helpers`. */
 import * as z from 'zod';
-import { markdownTable } from '../../local/recipes/table.ts';
+import { markdownTable } from '../../cli/recipes/table.ts';
 import { forecastWith, published } from './forecast.ts';
 
 /** What `training/measure/measure_helpers.py` prints of one training. */

@@ -1,7 +1,7 @@
 /** Joins the generations of one pipeline with our engine, in a process of its own. */
 import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
 import { compact } from '../../functions/core/packing/compaction/compact.ts';
-import { packingSchema } from '../../functions/core/pipeline.ts';
+import { packingSchema } from '../../functions/core/pipeline/pipeline.ts';
 
 await using opened = await openBlobStore({
   bucket: 'bench',

@@ -5,7 +5,7 @@
 
 import path from 'node:path';
 import * as z from 'zod';
-import { readCommandLine, runCommand } from '../../local/command-line.ts';
+import { readCommandLine, runCommand } from '../../emulators/shared/command-line.ts';
 import { bundle } from './bundle.ts';
 import type { Tool } from './competitors.ts';
 import { BenchServer, measureOn } from './measuring.ts';

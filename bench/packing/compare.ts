@@ -6,7 +6,7 @@
  */
 import os from 'node:os';
 import * as z from 'zod';
-import { readCommandLine, runCommand } from '../../local/command-line.ts';
+import { readCommandLine, runCommand } from '../../emulators/shared/command-line.ts';
 import { competitors, type Tool } from './competitors.ts';
 import { BenchServer, type Measured, measure, type Seen } from './measuring.ts';
 import { pythonTools } from './python-tools.ts';

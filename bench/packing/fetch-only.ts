@@ -1,8 +1,8 @@
 /** Our data path alone: list and read everything, write nothing. */
 import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
-import { DEFAULT_WINDOW, FetchWindow } from '../../functions/core/packing/fetch-window.ts';
-import { listPages } from '../../functions/core/packing/port.ts';
-import type { PlannedMember } from '../../functions/core/packing/records.ts';
+import { listPages } from '../../functions/core/packing/model/blob-store.ts';
+import type { PlannedMember } from '../../functions/core/packing/model/documents.ts';
+import { DEFAULT_WINDOW, FetchWindow } from '../../functions/core/packing/shard/fetch-window.ts';
 
 await using opened = await openBlobStore({
   bucket: 'bench',

@@ -3,8 +3,8 @@
  * dawdles by the same seed. However often, the sealed bytes must be those of an undisturbed run.
  */
 import { crc32 } from 'node:zlib';
-import { layout } from '../../functions/core/layout.ts';
-import { seededRandom } from '../../functions/core/packing/order.ts';
+import { seededRandom } from '../../functions/core/packing/model/order.ts';
+import { layout } from '../../functions/core/shared/keys.ts';
 import { regularCorpus } from './listing.ts';
 import { type Fault, type MemoryS3, startMemoryS3 } from './memory-s3.ts';
 

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import * as z from 'zod';
-import { readCommandLine, runCommand } from '../../local/command-line.ts';
+import { readCommandLine, runCommand } from '../../emulators/shared/command-line.ts';
 import { bundle } from './bundle.ts';
 import { differences, type StartWorker, survive, undisturbed } from './kill-campaign.ts';
 

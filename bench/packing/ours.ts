@@ -1,13 +1,13 @@
 /** Packs one pipeline's arrivals with our engine, in a process of its own, and prints what it took as JSON. */
 import * as z from 'zod';
 import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
-import { layout } from '../../functions/core/layout.ts';
-import { packItem } from '../../functions/core/packing/pack-item.ts';
-import { planShards } from '../../functions/core/packing/plan.ts';
-import { readText } from '../../functions/core/packing/port.ts';
-import { itemSchema } from '../../functions/core/packing/records.ts';
-import { sealDataset } from '../../functions/core/packing/seal.ts';
-import { packingSchema } from '../../functions/core/pipeline.ts';
+import { readText } from '../../functions/core/packing/model/blob-store.ts';
+import { itemSchema } from '../../functions/core/packing/model/documents.ts';
+import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
+import { sealDataset } from '../../functions/core/packing/seal/seal-dataset.ts';
+import { packItem } from '../../functions/core/packing/shard/pack-item.ts';
+import { packingSchema } from '../../functions/core/pipeline/pipeline.ts';
+import { layout } from '../../functions/core/shared/keys.ts';
 
 const [bucket = 'bench', pipeline = 'bench', runId = 'bench-000001', upTo = 'seal', settings = '{}'] =
   process.argv.slice(2);

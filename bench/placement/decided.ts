@@ -1,6 +1,6 @@
 /** npm run bench:placement: campaigns decided by `place` and `revise` themselves, beside the simulator's policy. */
 import * as z from 'zod';
-import { readCommandLine, runCommand } from '../../local/command-line.ts';
+import { readCommandLine, runCommand } from '../../emulators/shared/command-line.ts';
 import {
   type Decided,
   decidedCampaigns,

@@ -1,8 +1,8 @@
 /** How long one placement takes with 300 pools and a month of history: node bench/placement/latency.ts */
 import { catalogTypes } from '../../functions/core/catalog/catalog.ts';
-import { trainingType } from '../../functions/core/launch/training-types.ts';
-import { choosePlacement } from '../../functions/core/placement/choose.ts';
-import type { PlacementInput } from '../../functions/core/placement/situation.ts';
+import { trainingType } from '../../functions/core/catalog/training-types.ts';
+import { choosePlacement } from '../../functions/core/placement/decision/choose.ts';
+import type { PlacementInput } from '../../functions/core/placement/decision/situation.ts';
 
 const TYPES = 30;
 const ZONES = 5;

@@ -1,8 +1,8 @@
 /** Windows over every trace of a folder, for when no file of windows is given. */
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { firstOf } from '../../functions/core/problems.ts';
-import { UsageError } from '../../local/command-line.ts';
+import { UsageError } from '../../emulators/shared/command-line.ts';
+import { firstOf } from '../../functions/core/shared/validation.ts';
 import { type TooLarge, tooLarge } from './limits.ts';
 import { readTrace, traceProblems } from './traces.ts';
 import { settingOf, type Window } from './windows.ts';

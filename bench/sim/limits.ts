@@ -1,7 +1,7 @@
 /** What is too large to be replayed, told before anything is: with it a run would take all memory, or hours. */
-import { termsOf } from '../../functions/core/policy/controller.ts';
-import { LATTICE_OPTIONS } from '../../functions/core/policy/lattice.ts';
-import { tableBytes } from '../../functions/core/policy/plan.ts';
+import { termsOf } from '../../functions/core/placement/policy/controller.ts';
+import { LATTICE_OPTIONS } from '../../functions/core/placement/policy/lattice.ts';
+import { tableBytes } from '../../functions/core/placement/policy/value-function.ts';
 import { sizeOfOptimum } from './optimum.ts';
 import { together } from './short-ticks.ts';
 import type { Setting } from './world.ts';

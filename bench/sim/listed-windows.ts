@@ -1,8 +1,8 @@
 /** The windows that a person lists in a file: all that is wrong in it is told at once, before anything is replayed. */
 
-import { firstOf } from '../../functions/core/problems.ts';
-import { UsageError } from '../../local/command-line.ts';
-import { checkFields, readJson } from '../../local/json-file.ts';
+import { UsageError } from '../../emulators/shared/command-line.ts';
+import { checkFields, readJson } from '../../emulators/shared/json-file.ts';
+import { firstOf } from '../../functions/core/shared/validation.ts';
 import { tooLarge } from './limits.ts';
 import { readTrace, traceProblems } from './traces.ts';
 import { settingOf, type Window, windowSchema } from './windows.ts';

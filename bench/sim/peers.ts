@@ -1,5 +1,5 @@
 /** The policies that ours is measured beside, from their published descriptions. */
-import { IDLE, ON_DEMAND, SPOT } from '../../functions/core/policy/actions.ts';
+import { IDLE, ON_DEMAND, SPOT } from '../../functions/core/placement/policy/actions.ts';
 import type { Decision, Setting, Strategy, View } from './world.ts';
 
 export const onDemandOnly: Strategy = {

@@ -1,10 +1,15 @@
-/** Tidewheel's own policy in the simulator: the code of functions/core/policy and nothing else. */
-import { controller, tableFor, termsOf } from '../../functions/core/policy/controller.ts';
-import shipped from '../../functions/core/policy/lattice-600.json' with { type: 'json' };
-import { type MarketModel, marketModel } from '../../functions/core/policy/market-model.ts';
-import { type Horizon, type PlanTable, planFrom } from '../../functions/core/policy/plan.ts';
-import { fittedRegimes, type RegimeTable } from '../../functions/core/policy/regimes.ts';
-import { type ZoneChoice, zoneChoice } from '../../functions/core/policy/zone-choice.ts';
+/** Tidewheel's own policy in the simulator: the code of functions/core/placement/policy and nothing else. */
+
+import { fittedRegimes, type RegimeTable } from '../../functions/core/placement/belief/regimes.ts';
+import { controller, tableFor, termsOf } from '../../functions/core/placement/policy/controller.ts';
+import shipped from '../../functions/core/placement/policy/lattice-600.json' with { type: 'json' };
+import { type MarketModel, marketModel } from '../../functions/core/placement/policy/market-model.ts';
+import {
+  type Horizon,
+  type PlanTable,
+  planFrom,
+} from '../../functions/core/placement/policy/value-function.ts';
+import { type ZoneChoice, zoneChoice } from '../../functions/core/placement/policy/zone-choice.ts';
 import type { Setting, Strategy } from './world.ts';
 
 /** The settings of one key are planned by one table. */

@@ -2,7 +2,7 @@
  * The rules of the simulated market, tick by tick: what runs is billed by whole ticks, a start pays a debt of time
  * before it brings progress, an interruption loses nothing but a new start. Times in seconds, money in USD for the gang.
  */
-import { type Action, IDLE, ON_DEMAND, SPOT } from '../../functions/core/policy/actions.ts';
+import { type Action, IDLE, ON_DEMAND, SPOT } from '../../functions/core/placement/policy/actions.ts';
 
 export interface Setting {
   readonly tickSeconds: number;

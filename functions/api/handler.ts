@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { onion } from '../aws/onion.ts';
-import { clock, executions, runs, schedules, store } from '../aws/services.ts';
-import { answer } from '../core/api.ts';
+import { onion } from '../aws/lambda/lambda-handler.ts';
+import { clock, executions, runs, schedules, store } from '../aws/lambda/services.ts';
+import { answer } from '../core/api/api.ts';
 
 /** HTTP API payload format 2.0, as far as it is used. */
 const input = z.object({

@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import * as clients from '../aws/clients.ts';
-import { config } from '../aws/config.ts';
-import { describeHardware } from '../aws/instance-types.ts';
-import { marketOf } from '../aws/markets.ts';
-import { logger, onion } from '../aws/onion.ts';
-import { ec2ListPrices, listPrices, transferPrices } from '../aws/price-list.ts';
-import { clock, runs, store } from '../aws/services.ts';
+import { logger, onion } from '../aws/lambda/lambda-handler.ts';
+import { clock, runs, store } from '../aws/lambda/services.ts';
+import { describeHardware } from '../aws/market/instance-types.ts';
+import { marketOf } from '../aws/market/markets.ts';
+import { ec2ListPrices, listPrices, transferPrices } from '../aws/market/price-list.ts';
+import * as clients from '../aws/shared/clients.ts';
+import { config } from '../aws/shared/config.ts';
 import { priceListRegion } from '../core/catalog/price-list.ts';
-import { collectScores } from '../core/placement/collect.ts';
+import { collectScores } from '../core/placement/market/collect.ts';
 
 export const handler = onion('collect-scores', z.object({}), async () => {
   const region = config.region();

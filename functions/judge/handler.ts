@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { onion } from '../aws/onion.ts';
-import { attemptServices, region } from '../aws/services.ts';
-import { judgeRun } from '../core/judge-run.ts';
+import { onion } from '../aws/lambda/lambda-handler.ts';
+import { attemptServices, region } from '../aws/lambda/services.ts';
+import { judgeRun } from '../core/attempts/judge-run.ts';
 
 const input = z.object({ runId: z.string(), timedOut: z.boolean().optional() });
 

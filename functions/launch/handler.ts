@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { config } from '../aws/config.ts';
-import { onion } from '../aws/onion.ts';
-import { attemptServices, away, publishAgent } from '../aws/services.ts';
-import { launchAttempt } from '../core/launch-attempt.ts';
+import { onion } from '../aws/lambda/lambda-handler.ts';
+import { attemptServices, away, publishAgent } from '../aws/lambda/services.ts';
+import { config } from '../aws/shared/config.ts';
+import { launchAttempt } from '../core/attempts/launch-attempt.ts';
 
 const input = z.object({
   runId: z.string(),

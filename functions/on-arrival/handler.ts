@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { logger, onion } from '../aws/onion.ts';
-import { clock, executions, runs, schedules, store } from '../aws/services.ts';
-import { takeArrivals } from '../core/take-arrivals.ts';
+import { logger, onion } from '../aws/lambda/lambda-handler.ts';
+import { clock, executions, runs, schedules, store } from '../aws/lambda/services.ts';
+import { takeArrivals } from '../core/ingest/take-arrivals.ts';
 
 const input = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { logger, onion } from '../aws/onion.ts';
-import { attemptServices } from '../aws/services.ts';
-import { takeTrainingEvents } from '../core/training-events.ts';
+import { logger, onion } from '../aws/lambda/lambda-handler.ts';
+import { attemptServices } from '../aws/lambda/services.ts';
+import { takeTrainingEvents } from '../core/attempts/training-events.ts';
 
 const input = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
 

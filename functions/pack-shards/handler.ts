@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { openImageEngine } from '../aws/image-engine.ts';
-import { onion } from '../aws/onion.ts';
+import { openImageEngine } from '../aws/images/image-engine.ts';
+import { onion } from '../aws/lambda/lambda-handler.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
-import { packCompaction } from '../core/packing/compaction/pack.ts';
-import { compactionItemSchema } from '../core/packing/compaction/plan.ts';
-import { packItem } from '../core/packing/pack-item.ts';
-import { itemSchema } from '../core/packing/records.ts';
+import { packCompaction } from '../core/packing/compaction/compact-shards.ts';
+import { compactionItemSchema } from '../core/packing/compaction/plan-compaction.ts';
+import { itemSchema } from '../core/packing/model/documents.ts';
+import { packItem } from '../core/packing/shard/pack-item.ts';
 
 const input = z.object({
   runId: z.string(),

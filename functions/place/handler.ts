@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import * as clients from '../aws/clients.ts';
-import { config } from '../aws/config.ts';
-import { marketOf } from '../aws/markets.ts';
-import { onion } from '../aws/onion.ts';
-import { whyClosed } from '../aws/regions.ts';
-import { clock, runs, store } from '../aws/services.ts';
-import { datasetBytes } from '../core/dataset.ts';
-import { place } from '../core/placement/place.ts';
+import { onion } from '../aws/lambda/lambda-handler.ts';
+import { clock, runs, store } from '../aws/lambda/services.ts';
+import { marketOf } from '../aws/market/markets.ts';
+import { whyClosed } from '../aws/s3/region-buckets.ts';
+import * as clients from '../aws/shared/clients.ts';
+import { config } from '../aws/shared/config.ts';
+import { datasetBytes } from '../core/dataset/dataset.ts';
+import { place } from '../core/placement/decision/place.ts';
 
 export const handler = onion('place', z.object({ runId: z.string() }), ({ runId }) => {
   const regions = {

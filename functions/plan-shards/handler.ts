@@ -1,8 +1,12 @@
 import * as z from 'zod';
-import { onion } from '../aws/onion.ts';
+import { onion } from '../aws/lambda/lambda-handler.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
-import { compactionWanted, NOTHING_TO_COMPACT, planCompaction } from '../core/packing/compaction/plan.ts';
-import { planShards } from '../core/packing/plan.ts';
+import {
+  compactionWanted,
+  NOTHING_TO_COMPACT,
+  planCompaction,
+} from '../core/packing/compaction/plan-compaction.ts';
+import { planShards } from '../core/packing/plan/plan-shards.ts';
 
 /**
  * `compact`: plan the joining of small generations instead of the packing of what arrived.

@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { config } from '../aws/config.ts';
-import { marketOf } from '../aws/markets.ts';
-import { logger, onion } from '../aws/onion.ts';
-import { attemptServices } from '../aws/services.ts';
-import { handOver, reconcile } from '../core/reconcile.ts';
+import { logger, onion } from '../aws/lambda/lambda-handler.ts';
+import { attemptServices } from '../aws/lambda/services.ts';
+import { marketOf } from '../aws/market/markets.ts';
+import { config } from '../aws/shared/config.ts';
+import { handOver, reconcile } from '../core/attempts/reconcile.ts';
 
 const input = z.object({
   sweep: z.boolean().optional(),

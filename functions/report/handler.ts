@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { onion } from '../aws/onion.ts';
-import { attemptServices } from '../aws/services.ts';
-import { reportRun } from '../core/report-run.ts';
-import { verdictOf } from '../core/verdict.ts';
+import { onion } from '../aws/lambda/lambda-handler.ts';
+import { attemptServices } from '../aws/lambda/services.ts';
+import { reportRun } from '../core/attempts/report-run.ts';
+import { verdictOf } from '../core/attempts/verdict.ts';
 
 const input = z.object({
   runId: z.string(),

@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { onion } from '../aws/onion.ts';
+import { onion } from '../aws/lambda/lambda-handler.ts';
+import { clock, notifier, runs } from '../aws/lambda/services.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
-import { clock, notifier, runs } from '../aws/services.ts';
-import { announceCompaction } from '../core/announce-compaction.ts';
-import { announceSeal } from '../core/announce-seal.ts';
-import { sealCompaction } from '../core/packing/compaction/seal.ts';
-import { sealDataset } from '../core/packing/seal.ts';
+import { announceCompaction } from '../core/attempts/announce-compaction.ts';
+import { announceSeal } from '../core/attempts/announce-seal.ts';
+import { sealCompaction } from '../core/packing/compaction/seal-compaction.ts';
+import { sealDataset } from '../core/packing/seal/seal-dataset.ts';
 
 /** `compacted`: the generation to seal is one that was joined of others; `troubled`: why there is none. */
 const input = z.object({

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { onion } from '../aws/onion.ts';
-import { clock, runs, store } from '../aws/services.ts';
-import { settleRun } from '../core/settle-run.ts';
+import { onion } from '../aws/lambda/lambda-handler.ts';
+import { clock, runs, store } from '../aws/lambda/services.ts';
+import { settleRun } from '../core/ingest/settle-run.ts';
 
 const observation = z.object({
   objects: z.number(),

@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { CreateBucketCommand, HeadObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { keyVariables, makeAccessKey } from '../../local/access/access-key.ts';
-import { startEmulator } from '../../local/emulator/emulator.ts';
-import { startLocalMarket } from '../../local/market/market.ts';
-import { startLocalSageMaker } from '../../local/sagemaker/server.ts';
+import { keyVariables, makeAccessKey } from '../../emulators/access/access-key.ts';
+import { startEmulator } from '../../emulators/aws/ministack.ts';
+import { startLocalSageMaker } from '../../emulators/sagemaker/server.ts';
+import { startLocalMarket } from '../../emulators/spot-market/market.ts';
 import { projectPython } from './environments.ts';
 
 export const BUCKET = 'client-data';

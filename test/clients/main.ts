@@ -4,7 +4,7 @@
  */
 import path from 'node:path';
 import * as z from 'zod';
-import { readCommandLine, runCommand, UsageError } from '../../local/command-line.ts';
+import { readCommandLine, runCommand, UsageError } from '../../emulators/shared/command-line.ts';
 import { CLIENTS, type Client, judge } from './clients.ts';
 import { type EnvironmentName, environmentOf } from './environments.ts';
 import { BUCKET, type Ground, layGround } from './ground.ts';
@@ -15,7 +15,7 @@ const USAGE = `npm run test:clients [-- NAME...]
   Without a name all of them. The first run installs each into an environment of its own (about 1.5 GB, a minute).`;
 
 /** Set-up is plain JavaScript, for it runs before TypeScript can; its type is said here. */
-const { step } = (await import(path.join(import.meta.dirname, '../../local/setup/progress.mjs'))) as {
+const { step } = (await import(path.join(import.meta.dirname, '../../cli/setup/progress.mjs'))) as {
   step: <T>(title: string, work: (progress: { detail(text: string): void }) => Promise<T>) => Promise<T>;
 };
 

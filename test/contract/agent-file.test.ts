@@ -5,12 +5,12 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, wri
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { agentPublisher, packAgent } from '../../functions/aws/agent.ts';
-import { packSource } from '../../functions/core/launch/packed-source.ts';
-import { zipOf } from '../../functions/core/zip.ts';
-import { fakeClock } from '../fakes/clock.ts';
-import { memoryObjectStore } from '../fakes/object-store.ts';
-import { projectPython } from '../integration/emulator.ts';
+import { agentPublisher, packAgent } from '../../functions/aws/lambda/agent.ts';
+import { packSource } from '../../functions/core/launch/source/packed-source.ts';
+import { zipOf } from '../../functions/core/shared/zip.ts';
+import { projectPython } from '../support/emulator.ts';
+import { fakeClock } from '../support/fakes/clock.ts';
+import { memoryObjectStore } from '../support/fakes/object-store.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const PYTHON = projectPython();

@@ -2,7 +2,7 @@
  * What each function calls on AWS, read from the domain function it serves and the adapters below it, and what it must
  * never be able to do. Both are tried on the role that the template gives it.
  */
-import { AGENT_FILE, compactedName, layout, SOURCE_FILE } from '../../functions/core/layout.ts';
+import { AGENT_FILE, compactedName, layout, SOURCE_FILE } from '../../functions/core/shared/keys.ts';
 import {
   answer,
   away,

@@ -1,8 +1,8 @@
 /** Launches that cover what a pipeline can declare and a placement can choose, each with a name that says what it is. */
-import type { TrainingJobInput } from '../../functions/core/launch/training-job.ts';
-import type { Pipeline } from '../../functions/core/pipeline.ts';
-import type { Pool } from '../../functions/core/records.ts';
-import { declaration, launch, placement } from '../unit/launch/fixtures.ts';
+import type { TrainingJobInput } from '../../functions/core/launch/sagemaker/training-job.ts';
+import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
+import type { Pool } from '../../functions/core/runs/run-records.ts';
+import { declaration, launch, placement } from '../support/builders/launch.ts';
 
 const MARKETS = ['spot', 'on-demand'] as const;
 /** CPU on EBS, CPU with NVMe, one GPU, many GPUs, the largest, and a GPU type that needs EBS. */

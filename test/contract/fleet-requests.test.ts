@@ -1,8 +1,8 @@
 import { _InstanceType } from '@aws-sdk/client-ec2';
 import { describe, expect, it } from 'vitest';
-import { efaCards } from '../../functions/core/ec2/efa.ts';
-import { requestViolations } from '../../local/sagemaker/service-model.ts';
-import { type Choice, planOf } from '../unit/ec2/fixtures.ts';
+import { requestViolations } from '../../emulators/sagemaker/api/service-model.ts';
+import { efaCards } from '../../functions/core/launch/ec2/efa.ts';
+import { type Choice, planOf } from '../support/builders/fleet.ts';
 import { loadModel } from './botocore.ts';
 
 const ec2 = loadModel('ec2/2016-11-15');

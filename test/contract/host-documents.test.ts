@@ -2,9 +2,9 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ASKED_FOLDER, asked, type Round } from '../../functions/core/ec2/asked.ts';
-import { hostReportSchema, jobDocumentSchema } from '../../functions/core/ec2/job-document.ts';
-import { planOf } from '../unit/ec2/fixtures.ts';
+import { ASKED_FOLDER, asked, type Round } from '../../functions/core/launch/ec2/host-requests.ts';
+import { hostReportSchema, jobDocumentSchema } from '../../functions/core/launch/ec2/job-document.ts';
+import { planOf } from '../support/builders/fleet.ts';
 
 const PYTHON = join(
   '.venv',

@@ -1,11 +1,14 @@
 import { TrainingInstanceType } from '@aws-sdk/client-sagemaker';
 import { describe, expect, it } from 'vitest';
-import type { CreateTrainingJobRequest } from '../../functions/core/launch/request.ts';
-import { requestProblems } from '../../functions/core/launch/request-problems.ts';
-import { buildTrainingJob, type TrainingJobInput } from '../../functions/core/launch/training-job.ts';
-import { TRAINING_TYPES } from '../../functions/core/launch/training-types.ts';
-import { requestViolations } from '../../local/sagemaker/service-model.ts';
-import { launch } from '../unit/launch/fixtures.ts';
+import { requestViolations } from '../../emulators/sagemaker/api/service-model.ts';
+import { TRAINING_TYPES } from '../../functions/core/catalog/training-types.ts';
+import type { CreateTrainingJobRequest } from '../../functions/core/launch/job/request.ts';
+import { requestProblems } from '../../functions/core/launch/sagemaker/request-problems.ts';
+import {
+  buildTrainingJob,
+  type TrainingJobInput,
+} from '../../functions/core/launch/sagemaker/training-job.ts';
+import { launch } from '../support/builders/launch.ts';
 import { loadModel } from './botocore.ts';
 import { CONFIGURATIONS } from './configurations.ts';
 import { broken } from './request-rules.ts';

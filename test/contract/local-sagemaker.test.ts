@@ -1,15 +1,20 @@
 /** The local SageMaker's requests and answers beside AWS's own model of SageMaker. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { describeJob, summariseJob } from '../../local/sagemaker/describe.ts';
-import { OPERATION_NAMES } from '../../local/sagemaker/operations.ts';
-import { inputShape, JSON_BODY, type ServiceModel, violations } from '../../local/sagemaker/service-model.ts';
-import { newRecord } from '../unit/local-sagemaker/requests.ts';
+import { OPERATION_NAMES } from '../../emulators/sagemaker/api/operations.ts';
+import {
+  inputShape,
+  JSON_BODY,
+  type ServiceModel,
+  violations,
+} from '../../emulators/sagemaker/api/service-model.ts';
+import { describeJob, summariseJob } from '../../emulators/sagemaker/jobs/describe.ts';
+import { newRecord } from '../unit/emulators/sagemaker/requests.ts';
 import { botocore, loadModel } from './botocore.ts';
 
 const sagemaker = loadModel('sagemaker/2017-07-24');
 
-const TRIMMED_FILE = join(import.meta.dirname, '../../local/sagemaker/service-model.json');
+const TRIMMED_FILE = join(import.meta.dirname, '../../emulators/sagemaker/api/service-model.json');
 
 /** The requests of the operations without their documentation. Each operation and shape has a line of its own. */
 function trimmedText({ operations, shapes }: ServiceModel): string {

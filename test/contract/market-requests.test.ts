@@ -8,11 +8,11 @@ import {
 import { GetProductsCommand, PricingClient } from '@aws-sdk/client-pricing';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, expect, it } from 'vitest';
-import { describeHardware } from '../../functions/aws/instance-types.ts';
-import { ec2Market } from '../../functions/aws/market.ts';
-import { ec2ListPrices, listPrices, transferPrices } from '../../functions/aws/price-list.ts';
+import { requestViolations, type ServiceModel } from '../../emulators/sagemaker/api/service-model.ts';
+import { ec2Market } from '../../functions/aws/market/ec2-market.ts';
+import { describeHardware } from '../../functions/aws/market/instance-types.ts';
+import { ec2ListPrices, listPrices, transferPrices } from '../../functions/aws/market/price-list.ts';
 import { catalogTypes } from '../../functions/core/catalog/catalog.ts';
-import { requestViolations, type ServiceModel } from '../../local/sagemaker/service-model.ts';
 import { entry } from '../unit/catalog/instance-type-entry.ts';
 import { loadModel } from './botocore.ts';
 

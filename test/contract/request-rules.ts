@@ -1,6 +1,6 @@
 /** The rules between fields of CreateTrainingJob, which no service model holds, as AWS documents or enforces them. */
-import type { CreateTrainingJobRequest } from '../../functions/core/launch/request.ts';
-import { AGENT_FILE } from '../../functions/core/layout.ts';
+import type { CreateTrainingJobRequest } from '../../functions/core/launch/job/request.ts';
+import { AGENT_FILE } from '../../functions/core/shared/keys.ts';
 
 interface Rule {
   readonly name: string;

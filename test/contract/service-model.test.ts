@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { buildTrainingJob } from '../../functions/core/launch/training-job.ts';
-import trimmedModel from '../../local/sagemaker/service-model.json' with { type: 'json' };
+import trimmedModel from '../../emulators/sagemaker/api/service-model.json' with { type: 'json' };
 import {
   requestViolations,
   type ServiceModel,
   type Violation,
   wholeMatch,
-} from '../../local/sagemaker/service-model.ts';
-import { launch } from '../unit/launch/fixtures.ts';
+} from '../../emulators/sagemaker/api/service-model.ts';
+import { buildTrainingJob } from '../../functions/core/launch/sagemaker/training-job.ts';
+import { launch } from '../support/builders/launch.ts';
 import { loadModel } from './botocore.ts';
 
 const sagemaker = loadModel('sagemaker/2017-07-24');

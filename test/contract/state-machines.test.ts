@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import aslValidator from 'asl-validator';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import * as errors from '../../functions/core/errors.ts';
+import * as errors from '../../functions/core/shared/errors.ts';
 
 interface Rule {
   readonly ErrorEquals?: readonly string[];

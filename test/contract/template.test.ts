@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { interruptionWarning, rebalanceRecommendation } from '../../local/market/instance-events.ts';
+import {
+  interruptionWarning,
+  rebalanceRecommendation,
+} from '../../emulators/spot-market/model/instance-events.ts';
 import { resolve } from './intrinsics.ts';
 import { ofType, type Packaged, packaged, type Resource } from './packaged.ts';
 

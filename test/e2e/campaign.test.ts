@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Played, playCampaigns } from '../../bench/campaign/campaign.ts';
 import { campaignIn, POOLS, SEVERAL_ZONES, simulated } from '../../bench/campaign/campaign-case.ts';
 import { drawnCase } from '../../bench/campaign/cases.ts';
-import { PROJECT_FOLDER, PYTHON } from './region.ts';
+import { PROJECT_FOLDER, PYTHON } from '../support/region.ts';
 
 const seeds = (process.env['TIDEWHEEL_CAMPAIGNS'] ?? '1').split(',').map(Number);
 const ZONES = Number(process.env['TIDEWHEEL_CAMPAIGN_ZONES'] ?? 1);

@@ -8,13 +8,13 @@ import { promisify } from 'node:util';
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { layout, SOURCE_FILE } from '../../functions/core/layout.ts';
-import type { AttemptReport, RunReport } from '../../functions/core/report.ts';
-import { demoDeclaration, dropDigits, uploadSource } from '../../local/demo/demo.ts';
-import { type ApiClient, apiClient } from '../../local/region/api-client.ts';
-import { environmentFor } from '../../local/region/aws.ts';
-import { defaultVpc } from '../../local/region/subnets.ts';
-import { finishedRun, PROJECT_FOLDER, PYTHON, startTestRegion, type TestRegion } from './region.ts';
+import { demoDeclaration, dropDigits, uploadSource } from '../../cli/demo/demo.ts';
+import { type ApiClient, apiClient } from '../../emulators/region/api-client.ts';
+import { environmentFor } from '../../emulators/region/clients.ts';
+import { defaultVpc } from '../../emulators/region/subnets.ts';
+import type { AttemptReport, RunReport } from '../../functions/core/attempts/report.ts';
+import { layout, SOURCE_FILE } from '../../functions/core/shared/keys.ts';
+import { finishedRun, PROJECT_FOLDER, PYTHON, startTestRegion, type TestRegion } from '../support/region.ts';
 
 const run = promisify(execFile);
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { PROJECT_FOLDER } from './region.ts';
+import { PROJECT_FOLDER } from '../support/region.ts';
 
 let state: string;
 
@@ -24,7 +24,7 @@ interface Started {
 }
 
 function start(...args: string[]): Started {
-  const child = spawn(process.execPath, [join(PROJECT_FOLDER, 'local/start.ts'), '--state', state, ...args], {
+  const child = spawn(process.execPath, [join(PROJECT_FOLDER, 'cli/start.ts'), '--state', state, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const chunks: string[] = [];

@@ -5,12 +5,12 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { DescribeLogStreamsCommand, GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { CreateTrainingJobCommand, type DescribeTrainingJobResponse } from '@aws-sdk/client-sagemaker';
-import { packAgent } from '../../functions/aws/agent.ts';
-import { AGENT_PATH } from '../../functions/core/launch/job-parts.ts';
-import { AGENT_FILE } from '../../functions/core/layout.ts';
-import { filesBelow } from '../../local/files.ts';
-import { projectPython } from '../integration/emulator.ts';
-import { channelOf, type Ground } from '../integration/local-sagemaker/ground.ts';
+import { filesBelow } from '../../emulators/shared/files.ts';
+import { packAgent } from '../../functions/aws/lambda/agent.ts';
+import { AGENT_PATH } from '../../functions/core/launch/job/job-parts.ts';
+import { AGENT_FILE } from '../../functions/core/shared/keys.ts';
+import { projectPython } from '../support/emulator.ts';
+import { channelOf, type Ground } from '../support/local-sagemaker.ts';
 
 const TRAINING = path.join(import.meta.dirname, '../../training');
 /** Small, so that a training is short: 88 steps. */

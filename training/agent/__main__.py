@@ -1,6 +1,6 @@
 """Entry point: `python3 tidewheel.pyz` runs the agent in front of the user's script.
 
-Jobs get this folder as one file, a zip that Python runs (functions/aws/agent.ts packs it). What the
+Jobs get this folder as one file, a zip that Python runs (functions/aws/lambda/agent.ts packs it). What the
 agent starts beside the script is a part of the same file: `tidewheel.pyz --run NAME ARGUMENT…`.
 """
 

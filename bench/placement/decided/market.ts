@@ -1,9 +1,10 @@
 /** The market of a decided campaign: one type in one or more zones, whose capacity and scores follow traces. */
-import type { MarketSource } from '../../../functions/core/placement/port.ts';
-import { questionKey } from '../../../functions/core/placement/score-plan.ts';
-import type { Clock } from '../../../functions/core/ports.ts';
-import type { RunStore } from '../../../functions/core/run-store.ts';
-import { AT } from '../../../test/suites/records.ts';
+
+import { questionKey } from '../../../functions/core/placement/market/score-plan.ts';
+import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
+import type { RunStore } from '../../../functions/core/runs/run-store.ts';
+import type { Clock } from '../../../functions/core/shared/ports.ts';
+import { AT } from '../../../test/support/builders/records.ts';
 
 export const TICK = 600;
 export const TYPE = 'p3.2xlarge';

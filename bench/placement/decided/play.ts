@@ -3,9 +3,10 @@
  * the fitted chain, each zone's apart. The simulator sees every tick where Spot is there; `place` sees it by asking, or by
  * placement scores.
  */
-import { drawTrace } from '../../../functions/core/policy/lattice.ts';
-import { seeded } from '../../../functions/core/policy/random.ts';
-import { fittedRegimes } from '../../../functions/core/policy/regimes.ts';
+
+import { fittedRegimes } from '../../../functions/core/placement/belief/regimes.ts';
+import { drawTrace } from '../../../functions/core/placement/policy/lattice.ts';
+import { seeded } from '../../../functions/core/shared/seeded-random.ts';
 import { tidewheel } from '../../sim/tidewheel.ts';
 import { type Setting, simulate } from '../../sim/world.ts';
 import { type Scores, TICK, ZONE_IDS } from './market.ts';

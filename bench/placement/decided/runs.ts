@@ -1,6 +1,14 @@
 /** The run of a decided campaign, as the run store knows it before its first attempt. */
-import { memoryRunStore } from '../../../test/fakes/run-store.ts';
-import { AT, attemptOf, declarationOf, outcomeOf, placementOf, runOf } from '../../../test/suites/records.ts';
+
+import {
+  AT,
+  attemptOf,
+  declarationOf,
+  outcomeOf,
+  placementOf,
+  runOf,
+} from '../../../test/support/builders/records.ts';
+import { memoryRunStore } from '../../../test/support/fakes/run-store.ts';
 import type { Setting } from '../../sim/world.ts';
 import { type PricedZone, TYPE, ZONE_IDS } from './market.ts';
 

@@ -2,19 +2,20 @@
  * A world in which `place`, `whyStop` and `reviseAttempt` themselves decide a campaign, attempt by attempt: one type in one
  * or more zones whose capacity follows traces, and the simulator's rules of billing.
  */
+
+import { reviseAttempt } from '../../../functions/core/attempts/revise-attempt.ts';
+import { whyStop } from '../../../functions/core/attempts/stop-rules.ts';
+import type { TrainingJobDescription } from '../../../functions/core/launch/job/training-service.ts';
 import type { Launcher } from '../../../functions/core/launch/launcher.ts';
-import type { TrainingJobDescription } from '../../../functions/core/launch/port.ts';
-import { layout } from '../../../functions/core/layout.ts';
-import { place } from '../../../functions/core/placement/place.ts';
-import type { MarketSource } from '../../../functions/core/placement/port.ts';
-import { whyStop } from '../../../functions/core/policy/running.ts';
-import type { AttemptOutcome, AttemptRecord } from '../../../functions/core/records.ts';
-import { reviseAttempt } from '../../../functions/core/revise-attempt.ts';
-import { fakeClock } from '../../../test/fakes/clock.ts';
-import { memoryExecutions } from '../../../test/fakes/executions.ts';
-import { memoryNotifier } from '../../../test/fakes/notifier.ts';
-import { type MemoryObjectStore, memoryObjectStore } from '../../../test/fakes/object-store.ts';
-import { AT, attemptOf, outcomeOf, progressOf } from '../../../test/suites/records.ts';
+import { place } from '../../../functions/core/placement/decision/place.ts';
+import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
+import type { AttemptOutcome, AttemptRecord } from '../../../functions/core/runs/run-records.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { AT, attemptOf, outcomeOf, progressOf } from '../../../test/support/builders/records.ts';
+import { fakeClock } from '../../../test/support/fakes/clock.ts';
+import { memoryExecutions } from '../../../test/support/fakes/executions.ts';
+import { memoryNotifier } from '../../../test/support/fakes/notifier.ts';
+import { type MemoryObjectStore, memoryObjectStore } from '../../../test/support/fakes/object-store.ts';
 import type { Setting } from '../../sim/world.ts';
 import { marketOf, type PricedZone, sampleMarket, TICK, ZONE_IDS, type ZoneOfWorld } from './market.ts';
 import { HOUR, openCampaign, RUN } from './runs.ts';

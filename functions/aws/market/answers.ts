@@ -1,6 +1,6 @@
 /** Failures of the market's APIs as values, and answers kept for a while. */
-import type { Answer, MarketFailure } from '../../core/placement/port.ts';
-import type { Clock } from '../../core/ports.ts';
+import type { Answer, MarketFailure } from '../../core/placement/model/market-source.ts';
+import type { Clock } from '../../core/shared/ports.ts';
 
 const THROTTLES = new Set([
   'RequestLimitExceeded',

@@ -6,7 +6,7 @@ import {
   snapshotDates,
   trainingPrice,
 } from '../../core/catalog/catalog.ts';
-import type { Answer, OnDemandPrice, SpotPrice } from '../../core/placement/port.ts';
+import type { Answer, OnDemandPrice, SpotPrice } from '../../core/placement/model/market-source.ts';
 
 export function catalogPrices(types: readonly string[], region: string): Answer<readonly OnDemandPrice[]> {
   const known: OnDemandPrice[] = [];

@@ -1,4 +1,4 @@
-/** The packing port over S3: see functions/core/packing/port.ts for what each call promises. */
+/** The packing port over S3: see functions/core/packing/model/blob-store.ts for what each call promises. */
 import type {
   BlobStore,
   CopiedPart,
@@ -13,7 +13,7 @@ import type {
   PutResult,
   Upload,
   UploadedPart,
-} from '../../core/packing/port.ts';
+} from '../../core/packing/model/blob-store.ts';
 import { bodyText, etagOf, headerOf } from './answer-parts.ts';
 import { crc32Base64, crc32Of } from './checksum.ts';
 import { copyPart } from './copy-part.ts';

@@ -1,5 +1,5 @@
 /** UploadPartCopy: the store copies a range of one of its objects itself. */
-import type { CopiedPart, PartSource, Upload } from '../../core/packing/port.ts';
+import type { CopiedPart, PartSource, Upload } from '../../core/packing/model/blob-store.ts';
 import { bodyText } from './answer-parts.ts';
 import { classify } from './errors.ts';
 import type { Requester } from './requester.ts';

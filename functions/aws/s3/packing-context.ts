@@ -1,12 +1,13 @@
 /** What the three packing steps share: the bucket's data path, the run's declaration, and errors that the state machine knows. */
-import { ConfigurationError, RunNotFoundError, TransientError } from '../../core/errors.ts';
-import type { LikelyReaders } from '../../core/packing/division.ts';
-import { likelyReaders } from '../../core/packing/likely-readers.ts';
-import type { BlobStore } from '../../core/packing/port.ts';
-import type { PackingSettings, Pipeline } from '../../core/pipeline.ts';
-import { dynamo } from '../clients.ts';
-import { config } from '../config.ts';
-import { dynamoRunStore } from '../run-store.ts';
+
+import type { BlobStore } from '../../core/packing/model/blob-store.ts';
+import type { LikelyReaders } from '../../core/packing/model/division.ts';
+import type { PackingSettings, Pipeline } from '../../core/pipeline/pipeline.ts';
+import { likelyReaders } from '../../core/placement/candidates/likely-readers.ts';
+import { ConfigurationError, RunNotFoundError, TransientError } from '../../core/shared/errors.ts';
+import { dynamoRunStore } from '../dynamodb/run-store.ts';
+import { dynamo } from '../shared/clients.ts';
+import { config } from '../shared/config.ts';
 import { isRetryable } from './errors.ts';
 import { type OpenStore, openBlobStore } from './open-store.ts';
 

@@ -1,5 +1,5 @@
 /** The few XML answers of S3, scanned without a tree: a listing of 1,000 keys takes well under a millisecond. */
-import type { KeyFailure, ListedBlob, ListPage } from '../../core/packing/port.ts';
+import type { KeyFailure, ListedBlob, ListPage } from '../../core/packing/model/blob-store.ts';
 
 const ENTITIES: ReadonlyMap<string, string> = new Map(
   Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }),

@@ -2,10 +2,11 @@
  * Instance facts and prices as a dated snapshot, for when AWS cannot be asked. Every file under `data/` names its
  * sources; a lookup of something no source knows is `undefined`, and a price that is derived says so.
  */
+
+import { own } from '../shared/own-property.ts';
 import ec2 from './data/ec2-prices.json' with { type: 'json' };
 import instances from './data/instances.json' with { type: 'json' };
 import sagemaker from './data/sagemaker-prices.json' with { type: 'json' };
-import { own } from './own.ts';
 
 export interface InstanceFacts {
   /** EC2 name, without `ml.` */

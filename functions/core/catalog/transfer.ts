@@ -1,7 +1,7 @@
 /** What it costs to move data between regions, from a dated table. */
 
+import { own } from '../shared/own-property.ts';
 import data from './data/transfer-prices.json' with { type: 'json' };
-import { own } from './own.ts';
 
 const prices: Readonly<Record<string, Readonly<Record<string, number>>>> = data.prices;
 

@@ -1,13 +1,19 @@
 /** One word in the pipeline decides where an attempt runs; what follows it, stops it and judges it is the same. */
-import { buildFleet, type FleetPlan } from '../ec2/fleet.ts';
-import type { FleetService } from '../ec2/port.ts';
-import type { Problem } from '../errors.ts';
-import type { PreparedObject } from './channels.ts';
-import type { TrainingJobInput } from './job-parts.ts';
-import { launcherOf } from './launchers.ts';
-import type { CreateOutcome, StopOutcome, TrainingJobDescription, TrainingService } from './port.ts';
-import type { CreateTrainingJobRequest } from './request.ts';
-import { buildTrainingJob } from './training-job.ts';
+
+import { launcherOf } from '../catalog/launchers.ts';
+import type { Problem } from '../shared/errors.ts';
+import { buildFleet, type FleetPlan } from './ec2/fleet.ts';
+import type { FleetService } from './ec2/fleet-service.ts';
+import type { PreparedObject } from './job/channels.ts';
+import type { TrainingJobInput } from './job/job-parts.ts';
+import type { CreateTrainingJobRequest } from './job/request.ts';
+import type {
+  CreateOutcome,
+  StopOutcome,
+  TrainingJobDescription,
+  TrainingService,
+} from './job/training-service.ts';
+import { buildTrainingJob } from './sagemaker/training-job.ts';
 
 export type AttemptRequest =
   | {

@@ -1,6 +1,6 @@
 /** Further data that a script reads beside its shards: the `channels` part of `training`. */
 import * as z from 'zod';
-import { refusingProto } from '../tables.ts';
+import { refusingProto } from '../shared/tables.ts';
 
 /** Names that the service uses itself, and `train-1`, `train-2` of a Pipe for each process. */
 const RESERVED = /^(train|code|agent|train-\d+)$/;

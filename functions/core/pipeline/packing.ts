@@ -1,6 +1,6 @@
 /** How arrivals are packed into shards: the `packing` part of a declaration. */
 import * as z from 'zod';
-import { besideOthers } from '../problems.ts';
+import { besideOthers } from '../shared/validation.ts';
 import { annotationsSchema, prepareSchema, tfrecordSchema } from './packing-parts.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** What trains: the `training` part of a pipeline. */
 import * as z from 'zod';
-import { refusingProto } from '../tables.ts';
+import { refusingProto } from '../shared/tables.ts';
 import { inputChannelsSchema } from './channels.ts';
 import { packageIndexSchema } from './package-index.ts';
 

@@ -11,10 +11,10 @@ import {
 } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { emulatorFollower } from '../../../local/clock/emulator-follower.ts';
-import { VirtualClock } from '../../../local/clock/virtual-clock.ts';
+import { emulatorFollower } from '../../../emulators/clock/emulator-follower.ts';
+import { VirtualClock } from '../../../emulators/clock/virtual-clock.ts';
+import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import { createFunction, invoke } from '../emulator/lambda.ts';
-import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const DAY_MS = 86_400_000;

@@ -4,9 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type Sleepers, startSleepers } from '../../../local/clock/sleepers.ts';
-import { VirtualClock } from '../../../local/clock/virtual-clock.ts';
-import { projectPython } from '../emulator.ts';
+import { type Sleepers, startSleepers } from '../../../emulators/clock/sleepers.ts';
+import { VirtualClock } from '../../../emulators/clock/virtual-clock.ts';
+import { projectPython } from '../../support/emulator.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const DAY_MS = 86_400_000;
@@ -32,7 +32,7 @@ afterEach(async () => {
 function program(script: string, onChange: (isAsleep: boolean) => void) {
   const sleeper = sleepers.join(onChange);
   const child = spawn(projectPython(), ['-c', script], {
-    env: { PYTHONPATH: join(import.meta.dirname, '../../../local/clock/python'), ...sleeper.environment },
+    env: { PYTHONPATH: join(import.meta.dirname, '../../../emulators/clock/python'), ...sleeper.environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   children.push(child);

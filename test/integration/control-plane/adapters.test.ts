@@ -1,15 +1,15 @@
-/** The adapters on the emulator keep the contracts that the fakes keep (test/unit/core/fakes.test.ts). */
+/** The adapters on the emulator keep the contracts that the fakes keep (test/unit/support/fakes.test.ts). */
 import { CreateActivityCommand, GetActivityTaskCommand, SFNClient } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { ObjectStore } from '../../../functions/core/ports.ts';
-import type { RunStore } from '../../../functions/core/run-store.ts';
-import { type ExecutionsGround, executionsContract } from '../../suites/executions.ts';
-import { LARGE_DECISION } from '../../suites/large-decision.ts';
-import { objectStoreContract } from '../../suites/object-store.ts';
-import { pinnedSourceContract } from '../../suites/pinned-source.ts';
-import { runStoreContract } from '../../suites/run-store.ts';
-import { type SchedulesGround, schedulesContract } from '../../suites/schedules.ts';
-import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
+import type { RunStore } from '../../../functions/core/runs/run-store.ts';
+import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+import { LARGE_DECISION } from '../../support/builders/large-decision.ts';
+import { pinnedSourceContract } from '../../support/builders/pinned-source.ts';
+import { type ExecutionsGround, executionsContract } from '../../support/contracts/executions.ts';
+import { objectStoreContract } from '../../support/contracts/object-store.ts';
+import { runStoreContract } from '../../support/contracts/run-store.ts';
+import { type SchedulesGround, schedulesContract } from '../../support/contracts/schedules.ts';
+import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import { makeExecutions, makeObjectStore, makeRunStore, makeSchedules } from './ground.ts';
 
 interface Ground {

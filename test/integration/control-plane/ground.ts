@@ -11,15 +11,15 @@ import {
   StopExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { stepFunctionsExecutions } from '../../../functions/aws/executions.ts';
-import { s3ObjectStore } from '../../../functions/aws/object-store.ts';
-import { dynamoRunStore } from '../../../functions/aws/run-store.ts';
-import { eventBridgeSchedules } from '../../../functions/aws/schedules.ts';
-import type { ObjectStore } from '../../../functions/core/ports.ts';
-import type { RunStore } from '../../../functions/core/run-store.ts';
-import type { ExecutionsGround } from '../../suites/executions.ts';
-import type { SchedulesGround } from '../../suites/schedules.ts';
-import { clientConfiguration } from '../emulator.ts';
+import { dynamoRunStore } from '../../../functions/aws/dynamodb/run-store.ts';
+import { eventBridgeSchedules } from '../../../functions/aws/events/schedules.ts';
+import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
+import { stepFunctionsExecutions } from '../../../functions/aws/stepfunctions/executions.ts';
+import type { RunStore } from '../../../functions/core/runs/run-store.ts';
+import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+import type { ExecutionsGround } from '../../support/contracts/executions.ts';
+import type { SchedulesGround } from '../../support/contracts/schedules.ts';
+import { clientConfiguration } from '../../support/emulator.ts';
 
 export async function makeObjectStore(url: string, bucket: string): Promise<ObjectStore> {
   const s3 = new S3Client({ ...clientConfiguration(url), forcePathStyle: true });

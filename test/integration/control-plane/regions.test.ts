@@ -1,15 +1,15 @@
 /** What travels between the data bucket and another region's, through the emulator's S3. */
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { s3ObjectStore } from '../../../functions/aws/object-store.ts';
-import { makeRegion, whyClosed } from '../../../functions/aws/regions.ts';
-import { layout } from '../../../functions/core/layout.ts';
-import type { ObjectStore } from '../../../functions/core/ports.ts';
-import { readProgress } from '../../../functions/core/progress.ts';
-import { bringBack, type Journey, takeAlong } from '../../../functions/core/regions/mirror.ts';
-import type { Region } from '../../../functions/core/regions/port.ts';
-import { progressOf } from '../../suites/records.ts';
-import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
+import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
+import { makeRegion, whyClosed } from '../../../functions/aws/s3/region-buckets.ts';
+import { bringBack, type Journey, takeAlong } from '../../../functions/core/launch/regions/mirror.ts';
+import type { Region } from '../../../functions/core/launch/regions/region-bucket.ts';
+import { readProgress } from '../../../functions/core/runs/progress.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+import { progressOf } from '../../support/builders/records.ts';
+import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 
 const RUN = 'digits-000001';
 const shard = `${layout.shards('digits', RUN)}ä shard+0.tar`;

@@ -7,9 +7,9 @@ import { EventBridgeClient, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/c
 import { build } from 'esbuild';
 import { parse } from 'yaml';
 import * as z from 'zod';
+import { clientConfiguration } from '../../support/emulator.ts';
+import { signedFetch } from '../../support/signed-fetch.ts';
 import { createFunction } from '../emulator/lambda.ts';
-import { clientConfiguration } from '../emulator.ts';
-import { signedFetch } from '../signed-fetch.ts';
 
 const PROJECT = path.join(import.meta.dirname, '../../..');
 const resources = z.object({

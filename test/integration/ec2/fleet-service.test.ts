@@ -9,16 +9,16 @@ import {
 } from '@aws-sdk/client-ec2';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeFleetService } from '../../../functions/aws/ec2-fleet-service.ts';
-import { s3ObjectStore } from '../../../functions/aws/object-store.ts';
-import { asked } from '../../../functions/core/ec2/asked.ts';
-import type { FleetPlan } from '../../../functions/core/ec2/fleet.ts';
-import { STOP_GRACE_SECONDS } from '../../../functions/core/ec2/fleet-state.ts';
-import type { HostReport } from '../../../functions/core/ec2/job-document.ts';
-import { outcomeOf } from '../../../functions/core/launch/outcome.ts';
-import type { ObjectStore } from '../../../functions/core/ports.ts';
-import { planOf } from '../../unit/ec2/fixtures.ts';
-import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
+import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
+import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
+import type { FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
+import { STOP_GRACE_SECONDS } from '../../../functions/core/launch/ec2/fleet-state.ts';
+import { asked } from '../../../functions/core/launch/ec2/host-requests.ts';
+import type { HostReport } from '../../../functions/core/launch/ec2/job-document.ts';
+import { outcomeOf } from '../../../functions/core/launch/job/outcome.ts';
+import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+import { planOf } from '../../support/builders/fleet.ts';
+import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 
 const BUCKET = 'tw-data';
 let emulator: TestEmulator;

@@ -5,12 +5,12 @@ import path from 'node:path';
 import { DescribeInstancesCommand, EC2Client, TerminateInstancesCommand } from '@aws-sdk/client-ec2';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { makeFleetService } from '../../../functions/aws/ec2-fleet-service.ts';
-import { s3ObjectStore } from '../../../functions/aws/object-store.ts';
-import { AGENT_FILE } from '../../../functions/core/layout.ts';
-import type { ObjectStore } from '../../../functions/core/ports.ts';
-import { planOf } from '../../unit/ec2/fixtures.ts';
-import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
+import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
+import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
+import { AGENT_FILE } from '../../../functions/core/shared/keys.ts';
+import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+import { planOf } from '../../support/builders/fleet.ts';
+import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import { type Machines, startMachines, until } from './ground.ts';
 
 /** In the agent's place: says where it is, and goes when EC2 announces the end; a stubborn one stays. */

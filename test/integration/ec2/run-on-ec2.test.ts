@@ -7,10 +7,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { judgeRun } from '../../../functions/core/judge-run.ts';
-import { reportRun } from '../../../functions/core/report-run.ts';
-import { interruptionWarning, sendInstanceEvents } from '../../../local/market/instance-events.ts';
-import { startTestEmulator, type TestEmulator } from '../emulator.ts';
+import {
+  interruptionWarning,
+  sendInstanceEvents,
+} from '../../../emulators/spot-market/model/instance-events.ts';
+import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
+import { reportRun } from '../../../functions/core/attempts/report-run.ts';
+import { startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import {
   type Ground,
   instancesOf,

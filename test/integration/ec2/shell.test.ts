@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shellQuote } from '../../../functions/core/ec2/shell-quote.ts';
-import { planOf, scriptOf } from '../../unit/ec2/fixtures.ts';
+import { shellQuote } from '../../../functions/core/launch/ec2/shell-quote.ts';
+import { planOf, scriptOf } from '../../support/builders/fleet.ts';
 
 describe('the user data', () => {
   it('is a script that a shell can read', () => {

@@ -1,6 +1,6 @@
 /** Makes and invokes Lambda functions on an emulator over Lambda's plain HTTP API. */
 import { crc32 } from 'node:zlib';
-import { signedFetch } from '../signed-fetch.ts';
+import { signedFetch } from '../../support/signed-fetch.ts';
 
 const BASE = '/2015-03-31/functions';
 

@@ -2,12 +2,12 @@
 import path from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { IMAGE_ENGINE } from '../../../functions/core/packing/preparing.ts';
-import { startTestEmulator, type TestEmulator } from '../emulator.ts';
+import { IMAGE_ENGINE } from '../../../functions/core/packing/model/image-preparation.ts';
+import { startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import { createFunction, invoke } from './lambda.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
-const CODE = `import { openImageEngine } from './functions/aws/image-engine.ts';
+const CODE = `import { openImageEngine } from './functions/aws/images/image-engine.ts';
 export const handler = async () => {
   const engine = openImageEngine();
   const image = { format: 'jpeg', background: '#000000', columns: ['image'], mostMegapixels: 1 };

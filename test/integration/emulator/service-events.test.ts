@@ -1,7 +1,7 @@
 /** Events of the services that stand beside the emulator, and the same refusal as AWS's for every other `aws.` source. */
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { clientConfiguration, startTestEmulator, type TestEmulator } from '../emulator.ts';
+import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 
 let emulator: TestEmulator;
 let events: EventBridgeClient;

@@ -15,8 +15,8 @@ import {
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Emulator, startEmulator } from '../../../local/emulator/emulator.ts';
-import { clientConfiguration, projectPython, TEST_KEY } from '../emulator.ts';
+import { type Emulator, startEmulator } from '../../../emulators/aws/ministack.ts';
+import { clientConfiguration, projectPython, TEST_KEY } from '../../support/emulator.ts';
 import { createFunction, invoke } from './lambda.ts';
 
 const TELLS_ITS_PROCESS =
@@ -141,7 +141,7 @@ it('a second emulator on the same folder is refused with the reason', async () =
   await start();
   const second = spawn(
     projectPython(),
-    [path.resolve('local/emulator/emulator.py'), '--state', stateDirectory, '--lock-seconds', '0.3'],
+    [path.resolve('emulators/aws/emulator.py'), '--state', stateDirectory, '--lock-seconds', '0.3'],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
   let said = '';
@@ -210,7 +210,7 @@ async function startWaiting(url: string): Promise<string | undefined> {
 /** A process of its own that starts an emulator and then does nothing. */
 async function startParent(folder: string): Promise<{ process: ChildProcess; url: string; pid: number }> {
   const script = `
-    import { startEmulator } from ${JSON.stringify(path.resolve('local/emulator/emulator.ts'))};
+    import { startEmulator } from ${JSON.stringify(path.resolve('emulators/aws/ministack.ts'))};
     const { url, pid } = await startEmulator({ pythonPath: ${JSON.stringify(projectPython())},
       credentials: ${JSON.stringify(TEST_KEY)}, stateDirectory: ${JSON.stringify(folder)}, saveSeconds: 0 });
     console.log(JSON.stringify({ url, pid }));

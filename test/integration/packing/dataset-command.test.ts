@@ -4,21 +4,26 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { s3ObjectStore } from '../../../functions/aws/object-store.ts';
+import { datasetCommand, USAGE } from '../../../cli/dataset-line.ts';
+import { keyVariables } from '../../../emulators/access/access-key.ts';
+import { runCommand } from '../../../emulators/shared/command-line.ts';
+import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
-import { datasetOf } from '../../../functions/core/dataset.ts';
-import { layout } from '../../../functions/core/layout.ts';
-import { keyVariables } from '../../../local/access/access-key.ts';
-import { runCommand } from '../../../local/command-line.ts';
-import { datasetCommand, USAGE } from '../../../local/dataset-line.ts';
-import { runOf as recordOf } from '../../suites/records.ts';
-import { packAll, settings } from '../../unit/packing/whole-way.ts';
-import { clientConfiguration, startTestEmulator, TEST_KEY, type TestEmulator } from '../emulator.ts';
+import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { runOf as recordOf } from '../../support/builders/records.ts';
+import { packAll, settings } from '../../support/builders/whole-way.ts';
+import {
+  clientConfiguration,
+  startTestEmulator,
+  TEST_KEY,
+  type TestEmulator,
+} from '../../support/emulator.ts';
 
 const BUCKET = 'dataset-commands';
 const PIPELINE = 'digits';
 const ADDRESS = `s3://${BUCKET}/${PIPELINE}`;
-const FILE = path.join(import.meta.dirname, '../../../local/dataset.ts');
+const FILE = path.join(import.meta.dirname, '../../../cli/dataset.ts');
 const run = promisify(execFile);
 const runOf = (batch: number): string => `${PIPELINE}-${String(batch).padStart(6, '0')}`;
 const DECLARATION = `name: ${PIPELINE}\ntraining: { strategy: single }\ncompute: { instanceTypes: [g5.xlarge] }\n`;

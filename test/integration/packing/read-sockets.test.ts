@@ -10,7 +10,7 @@ import {
   type Exchange,
   type Transport,
 } from '../../../functions/aws/s3/transport.ts';
-import { send } from '../../fakes/send.ts';
+import { send } from '../../support/fakes/send.ts';
 import { selfSigned } from './self-signed.ts';
 
 const GET: Exchange = { method: 'GET', path: '/k', headers: ['host', 'h'] };

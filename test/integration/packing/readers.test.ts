@@ -9,12 +9,21 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
-import { layout } from '../../../functions/core/layout.ts';
-import { joinChunks } from '../../../functions/core/packing/port.ts';
-import { type Manifest, type MemberLine, manifestSchema } from '../../../functions/core/packing/records.ts';
-import { decompress, linesOf } from '../../../functions/core/packing/spool.ts';
-import { HOSTILE_KEYS } from '../../unit/packing/blob-store-contract.ts';
-import { clientConfiguration, projectPython, startTestEmulator, type TestEmulator } from '../emulator.ts';
+import { joinChunks } from '../../../functions/core/packing/model/blob-store.ts';
+import {
+  type Manifest,
+  type MemberLine,
+  manifestSchema,
+} from '../../../functions/core/packing/model/documents.ts';
+import { decompress, linesOf } from '../../../functions/core/packing/model/spool.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { HOSTILE_KEYS } from '../../support/contracts/blob-store.ts';
+import {
+  clientConfiguration,
+  projectPython,
+  startTestEmulator,
+  type TestEmulator,
+} from '../../support/emulator.ts';
 import { runWorker } from './run-worker.ts';
 import { pythonTools } from './tools.ts';
 

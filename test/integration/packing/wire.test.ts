@@ -2,17 +2,17 @@
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
-import { layout } from '../../../functions/core/layout.ts';
-import { readPlan } from '../../../functions/core/packing/committed-plan.ts';
-import { packItem } from '../../../functions/core/packing/pack-item.ts';
-import { planShards } from '../../../functions/core/packing/plan.ts';
-import { readText } from '../../../functions/core/packing/port.ts';
-import { sealDataset } from '../../../functions/core/packing/seal.ts';
-import { readSealed } from '../../../functions/core/packing/sealed-arrivals.ts';
-import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
-import { packingSchema } from '../../../functions/core/pipeline.ts';
-import { describesBlobStore } from '../../unit/packing/blob-store-contract.ts';
-import { clientConfiguration, startTestEmulator } from '../emulator.ts';
+import { readText } from '../../../functions/core/packing/model/blob-store.ts';
+import { readPlan } from '../../../functions/core/packing/model/committed-plan.ts';
+import { readSealed } from '../../../functions/core/packing/model/sealed-arrivals.ts';
+import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
+import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
+import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
+import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { describesBlobStore } from '../../support/contracts/blob-store.ts';
+import { clientConfiguration, startTestEmulator } from '../../support/emulator.ts';
 import { type RunningServer, startMoto } from './tools.ts';
 
 const BUCKET = 'wire';

@@ -1,13 +1,13 @@
 /** Plans, packs and seals one run, in a process that a test may kill at any moment. */
 import { openBlobStore } from '../../../functions/aws/s3/open-store.ts';
-import { layout } from '../../../functions/core/layout.ts';
-import { packItem } from '../../../functions/core/packing/pack-item.ts';
-import { planShards } from '../../../functions/core/packing/plan.ts';
-import { readText } from '../../../functions/core/packing/port.ts';
-import { itemSchema } from '../../../functions/core/packing/records.ts';
-import { sealDataset } from '../../../functions/core/packing/seal.ts';
-import { packingSchema } from '../../../functions/core/pipeline.ts';
-import { TEST_KEY } from '../emulator.ts';
+import { readText } from '../../../functions/core/packing/model/blob-store.ts';
+import { itemSchema } from '../../../functions/core/packing/model/documents.ts';
+import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
+import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
+import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
+import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { TEST_KEY } from '../../support/emulator.ts';
 
 const [endpoint = '', bucket = '', pipeline = '', runId = '', settings = '{}'] = process.argv.slice(2);
 const packing = packingSchema.parse(JSON.parse(settings));

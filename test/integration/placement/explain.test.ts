@@ -3,15 +3,15 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pipelineSchema } from '../../../functions/core/pipeline.ts';
-import { place } from '../../../functions/core/placement/place.ts';
-import type { MarketSource, MarketView } from '../../../functions/core/placement/port.ts';
-import type { RunStore } from '../../../functions/core/run-store.ts';
-import { keyVariables } from '../../../local/access/access-key.ts';
-import { runOf } from '../../suites/records.ts';
-import { hoursLater, market, vpc } from '../../unit/placement/fixtures.ts';
+import { keyVariables } from '../../../emulators/access/access-key.ts';
+import { pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import { place } from '../../../functions/core/placement/decision/place.ts';
+import type { MarketSource, MarketView } from '../../../functions/core/placement/model/market-source.ts';
+import type { RunStore } from '../../../functions/core/runs/run-store.ts';
+import { hoursLater, market, vpc } from '../../support/builders/placement.ts';
+import { runOf } from '../../support/builders/records.ts';
+import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../support/emulator.ts';
 import { makeRunStore } from '../control-plane/ground.ts';
-import { startTestEmulator, TEST_KEY, type TestEmulator } from '../emulator.ts';
 
 const TABLE = 'explained';
 const ROOT = path.join(import.meta.dirname, '../../..');
@@ -70,7 +70,7 @@ afterAll(async () => {
 }, 60_000);
 
 const explain = async (...args: string[]): Promise<string> =>
-  (await run(process.execPath, ['local/explain.ts', ...args], { cwd: ROOT, env: environment })).stdout;
+  (await run(process.execPath, ['cli/explain.ts', ...args], { cwd: ROOT, env: environment })).stdout;
 
 describe('explain', () => {
   it('shows every column of the table, and decides the same again from what is stored', async () => {

@@ -6,10 +6,10 @@ import { greedy, neverWaits, onDemandOnly, uniformProgress } from '../../../benc
 import { decidedTogether } from '../../../bench/sim/short-ticks.ts';
 import { tidewheel } from '../../../bench/sim/tidewheel.ts';
 import { type Setting, simulate } from '../../../bench/sim/world.ts';
-import { drawLattice, drawTrace } from '../../../functions/core/policy/lattice.ts';
-import shipped from '../../../functions/core/policy/lattice-600.json' with { type: 'json' };
-import { fittedRegimes } from '../../../functions/core/policy/regimes.ts';
-import { evenly } from '../../suites/evenly.ts';
+import { fittedRegimes } from '../../../functions/core/placement/belief/regimes.ts';
+import { drawLattice, drawTrace } from '../../../functions/core/placement/policy/lattice.ts';
+import shipped from '../../../functions/core/placement/policy/lattice-600.json' with { type: 'json' };
+import { evenly } from '../../support/builders/evenly.ts';
 
 const HOUR = 3_600;
 const setting = (change: Partial<Setting> = {}): Setting => ({

@@ -6,8 +6,8 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Row } from '../../../bench/sim/rate.ts';
 import type { Window } from '../../../bench/sim/windows.ts';
-import { drawTrace } from '../../../functions/core/policy/lattice.ts';
-import { fittedRegimes } from '../../../functions/core/policy/regimes.ts';
+import { fittedRegimes } from '../../../functions/core/placement/belief/regimes.ts';
+import { drawTrace } from '../../../functions/core/placement/policy/lattice.ts';
 
 const command = path.resolve('bench/sim/main.ts');
 const TICKS = 260;

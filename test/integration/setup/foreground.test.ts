@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
-const PROGRAM = join(import.meta.dirname, '../../../local/setup/program.mjs');
+const PROGRAM = join(import.meta.dirname, '../../../cli/setup/program.mjs');
 const CHILD = `process.stdout.write('ready\\n'); setTimeout(() => {}, 60_000);`;
 const PARENT = `
   import { endingSignal, runInForeground } from ${JSON.stringify(PROGRAM)};

@@ -6,9 +6,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { projectPython } from '../emulator.ts';
+import { projectPython } from '../../support/emulator.ts';
 
-const at = (name: string) => path.resolve('local/setup', name);
+const at = (name: string) => path.resolve('cli/setup', name);
 const { withLock } = (await import(at('lock.mjs'))) as {
   withLock: <T>(file: string, work: () => Promise<T>, onWait: (holder: number) => void) => Promise<T>;
 };
@@ -215,7 +215,7 @@ describe('a Python environment that was cut short', () => {
 
 describe('the command', () => {
   const bootstrap = (...args: string[]) =>
-    promisify(execFile)(process.execPath, [path.resolve('local/bootstrap.mjs'), ...args]);
+    promisify(execFile)(process.execPath, [path.resolve('cli/bootstrap.mjs'), ...args]);
 
   it('explains itself, and refuses what it does not know', async () => {
     expect((await bootstrap('--help')).stdout).toContain('--with-check');

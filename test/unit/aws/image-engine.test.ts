@@ -4,10 +4,10 @@ import { crc32 } from 'node:zlib';
 import * as fc from 'fast-check';
 import sharp, { type Sharp } from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openImageEngine } from '../../../functions/aws/image-engine.ts';
-import { IMAGE_ENGINE, type ImageEngine } from '../../../functions/core/packing/preparing.ts';
+import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
+import { IMAGE_ENGINE, type ImageEngine } from '../../../functions/core/packing/model/image-preparation.ts';
 import type { ImageSettings } from '../../../functions/core/pipeline/packing-parts.ts';
-import { packingSchema } from '../../../functions/core/pipeline.ts';
+import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
 
 let engine: ImageEngine;
 beforeAll(() => {

@@ -2,10 +2,10 @@
 import * as fc from 'fast-check';
 import sharp, { type OutputInfo } from 'sharp';
 import { describe, expect, it } from 'vitest';
-import { openImageEngine } from '../../../functions/aws/image-engine.ts';
-import { readIndexed } from '../../../functions/aws/png-palette.ts';
-import type { ImageEngine } from '../../../functions/core/packing/preparing.ts';
-import { packingSchema } from '../../../functions/core/pipeline.ts';
+import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
+import { readIndexed } from '../../../functions/aws/images/png-palette.ts';
+import type { ImageEngine } from '../../../functions/core/packing/model/image-preparation.ts';
+import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
 
 const engine = openImageEngine();
 if (engine === undefined) throw new Error('sharp is not installed');

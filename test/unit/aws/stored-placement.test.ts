@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { StoredTable } from '../../../functions/aws/run-store/table.ts';
-import { timelineMethods } from '../../../functions/aws/run-store/timeline.ts';
-import { decisionWith, LARGE_DECISION } from '../../suites/large-decision.ts';
+import type { StoredTable } from '../../../functions/aws/dynamodb/table.ts';
+import { timelineMethods } from '../../../functions/aws/dynamodb/timeline.ts';
+import { decisionWith, LARGE_DECISION } from '../../support/builders/large-decision.ts';
 
 /** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html */
 const LARGEST_ITEM = 400 * 1_024;

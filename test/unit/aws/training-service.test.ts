@@ -11,10 +11,10 @@ import {
 } from '@aws-sdk/client-sagemaker';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { makeTrainingService } from '../../../functions/aws/training-service.ts';
-import { TransientError } from '../../../functions/core/errors.ts';
-import { buildTrainingJob } from '../../../functions/core/launch/training-job.ts';
-import { launch } from '../launch/fixtures.ts';
+import { makeTrainingService } from '../../../functions/aws/sagemaker/training-service.ts';
+import { buildTrainingJob } from '../../../functions/core/launch/sagemaker/training-job.ts';
+import { TransientError } from '../../../functions/core/shared/errors.ts';
+import { launch } from '../../support/builders/launch.ts';
 
 const sagemaker = mockClient(SageMakerClient);
 const service = makeTrainingService(new SageMakerClient({ region: 'us-east-1' }));

@@ -2,15 +2,15 @@
 import { GetProductsCommand, PricingClient } from '@aws-sdk/client-pricing';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ec2ListPrices, listPrices, transferPrices } from '../../../functions/aws/price-list.ts';
+import { ec2ListPrices, listPrices, transferPrices } from '../../../functions/aws/market/price-list.ts';
 import {
   ec2PriceOf,
   priceListRegion,
   priceOf,
   transferPriceOf,
 } from '../../../functions/core/catalog/price-list.ts';
-import { pricedFrom, transferRate } from '../../../functions/core/placement/priced-from-list.ts';
-import { market } from '../placement/fixtures.ts';
+import { pricedFrom, transferRate } from '../../../functions/core/placement/candidates/priced-from-list.ts';
+import { market } from '../../support/builders/placement.ts';
 
 const pricing = mockClient(PricingClient);
 const ask = (types: readonly string[]) =>

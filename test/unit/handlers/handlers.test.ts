@@ -17,7 +17,7 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { created } from '../core/ground.ts';
+import { created } from '../../support/world/ground.ts';
 import { context } from './context.ts';
 
 type Handler = (event: unknown, context: ReturnType<typeof contextOf>) => Promise<unknown>;

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import {
   checkpointInterval,
   meanSecondsBetweenInterruptions,
-} from '../../../functions/core/launch/checkpoint-interval.ts';
-import { attemptOf, outcomeOf, placementOf } from '../../suites/records.ts';
+} from '../../../functions/core/launch/job/checkpoint-interval.ts';
+import { attemptOf, outcomeOf, placementOf } from '../../support/builders/records.ts';
 
 /** Seconds lost an hour of training: to saving, and of the half interval that an interruption takes. */
 const lostShare = (interval: number, save: number, mean: number): number =>

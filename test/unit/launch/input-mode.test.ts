@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chooseInput, type InputChoice } from '../../../functions/core/launch/input-mode.ts';
-import { buildTrainingJob } from '../../../functions/core/launch/training-job.ts';
-import { declaration, launch, placement } from './fixtures.ts';
+import { chooseInput, type InputChoice } from '../../../functions/core/launch/sagemaker/input-mode.ts';
+import { buildTrainingJob } from '../../../functions/core/launch/sagemaker/training-job.ts';
+import { declaration, launch, placement } from '../../support/builders/launch.ts';
 
 interface Case {
   readonly bytes: number;

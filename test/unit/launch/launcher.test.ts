@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { FleetService } from '../../../functions/core/ec2/port.ts';
+import type { FleetService } from '../../../functions/core/launch/ec2/fleet-service.ts';
+import type {
+  TrainingJobDescription,
+  TrainingService,
+} from '../../../functions/core/launch/job/training-service.ts';
 import { type AttemptRequest, buildAttempt, makeLauncher } from '../../../functions/core/launch/launcher.ts';
-import type { TrainingJobDescription, TrainingService } from '../../../functions/core/launch/port.ts';
-import type { TrainingJobInput } from '../../../functions/core/launch/training-job.ts';
-import { fleetInput } from '../ec2/fixtures.ts';
-import { declaration, launch } from './fixtures.ts';
+import type { TrainingJobInput } from '../../../functions/core/launch/sagemaker/training-job.ts';
+import { fleetInput } from '../../support/builders/fleet.ts';
+import { declaration, launch } from '../../support/builders/launch.ts';
 
 const job = (TrainingJobName: string): TrainingJobDescription => ({
   TrainingJobName,

@@ -1,7 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isTerminal, outcomeOf, takeBackReason } from '../../../functions/core/launch/outcome.ts';
-import type { StatusTransition, TrainingJobDescription } from '../../../functions/core/launch/port.ts';
+import { isTerminal, outcomeOf, takeBackReason } from '../../../functions/core/launch/job/outcome.ts';
+import type {
+  StatusTransition,
+  TrainingJobDescription,
+} from '../../../functions/core/launch/job/training-service.ts';
 
 const at = (seconds: number): Date => new Date(1_790_000_000_000 + seconds * 1_000);
 

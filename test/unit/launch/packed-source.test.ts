@@ -6,7 +6,7 @@ import {
   belongsToSource,
   packedSourceProblems,
   packSource,
-} from '../../../functions/core/launch/packed-source.ts';
+} from '../../../functions/core/launch/source/packed-source.ts';
 
 const WHERE = { where: 's3://b/digits/source/', entryPoint: 'train.py' };
 const problemsOf = (...names: string[]): string[] =>

@@ -1,11 +1,11 @@
 /** The source of a run on the fake, and what only the fake can play: deletions, and a folder that changes while it is read. */
 import { expect, it } from 'vitest';
-import { TransientError } from '../../../functions/core/errors.ts';
-import { pinSource } from '../../../functions/core/launch/pin-source.ts';
-import { layout } from '../../../functions/core/layout.ts';
-import { fakeClock } from '../../fakes/clock.ts';
-import { memoryObjectStore } from '../../fakes/object-store.ts';
-import { pinnedSourceContract } from '../../suites/pinned-source.ts';
+import { pinSource } from '../../../functions/core/launch/source/pin-source.ts';
+import { TransientError } from '../../../functions/core/shared/errors.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { pinnedSourceContract } from '../../support/builders/pinned-source.ts';
+import { fakeClock } from '../../support/fakes/clock.ts';
+import { memoryObjectStore } from '../../support/fakes/object-store.ts';
 
 const clock = fakeClock();
 pinnedSourceContract('the fake', () => Promise.resolve(memoryObjectStore(clock)));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { attemptCost } from '../../../functions/core/attempt-cost.ts';
 import { ec2OnDemandUsd, trainingPrice } from '../../../functions/core/catalog/catalog.ts';
-import { priced } from '../../../functions/core/launch/prices.ts';
-import { attemptOf, outcomeOf, placementOf } from '../../suites/records.ts';
+import { priced } from '../../../functions/core/launch/job/prices.ts';
+import { attemptCost } from '../../../functions/core/runs/attempt-cost.ts';
+import { attemptOf, outcomeOf, placementOf } from '../../support/builders/records.ts';
 
 const helpers = [
   { name: 'prepare', instanceType: 'c5.2xlarge', nodes: 3 },

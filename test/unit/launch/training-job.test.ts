@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { CreateTrainingJobRequest } from '../../../functions/core/launch/request.ts';
-import { buildTrainingJob, type TrainingJobInput } from '../../../functions/core/launch/training-job.ts';
-import { declaration, launch, placement } from './fixtures.ts';
+import type { CreateTrainingJobRequest } from '../../../functions/core/launch/job/request.ts';
+import {
+  buildTrainingJob,
+  type TrainingJobInput,
+} from '../../../functions/core/launch/sagemaker/training-job.ts';
+import { declaration, launch, placement } from '../../support/builders/launch.ts';
 
 function request(input: TrainingJobInput): CreateTrainingJobRequest {
   const job = buildTrainingJob(input);

@@ -1,14 +1,22 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { layout } from '../../../functions/core/layout.ts';
 import { LabelTable } from '../../../functions/core/packing/labels/label-table.ts';
 import { type AnnotationRow, rowReader } from '../../../functions/core/packing/labels/rows.ts';
-import { manifestSchema } from '../../../functions/core/packing/records.ts';
-import { decompress, linesOf } from '../../../functions/core/packing/spool.ts';
-import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
-import { packingSchema } from '../../../functions/core/pipeline.ts';
-import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
-import { memberLines, PIPELINE, packAll, RUN, readTar, settings, unpack } from './whole-way.ts';
+import { manifestSchema } from '../../../functions/core/packing/model/documents.ts';
+import { decompress, linesOf } from '../../../functions/core/packing/model/spool.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
+import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import {
+  memberLines,
+  PIPELINE,
+  packAll,
+  RUN,
+  readTar,
+  settings,
+  unpack,
+} from '../../support/builders/whole-way.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = layout.incoming(PIPELINE);
 const annotations = { file: 'labels.csv', key: 'key', label: 'label' };

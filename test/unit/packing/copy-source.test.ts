@@ -1,13 +1,13 @@
 /** Large sources of lines are copied by the store; the shard is the same as if they had been read. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { layout } from '../../../functions/core/layout.ts';
-import { readSealed } from '../../../functions/core/packing/sealed-arrivals.ts';
-import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
-import type { PackingSettings } from '../../../functions/core/pipeline.ts';
-import { faultyStore, Killed } from '../../fakes/faulty-blob-store.ts';
-import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
-import { memberLines, PIPELINE, packAll, RUN, settings } from './whole-way.ts';
+import { readSealed } from '../../../functions/core/packing/model/sealed-arrivals.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
+import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { memberLines, PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
+import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = layout.incoming(PIPELINE);
 const text = (length: number, end = '\n'): string =>

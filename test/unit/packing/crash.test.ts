@@ -1,14 +1,14 @@
 /** Any call may fail at any point, before or after it took effect; any step may run twice, or twice at once. */
 import { describe, expect, it } from 'vitest';
-import { layout } from '../../../functions/core/layout.ts';
-import { seededRandom } from '../../../functions/core/packing/order.ts';
-import type { BlobStore } from '../../../functions/core/packing/port.ts';
-import { readSealed } from '../../../functions/core/packing/sealed-arrivals.ts';
-import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
-import type { PackingSettings } from '../../../functions/core/pipeline.ts';
-import { faultyStore, Killed } from '../../fakes/faulty-blob-store.ts';
-import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
-import { PIPELINE, packAll, RUN, settings, unpack } from './whole-way.ts';
+import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
+import { seededRandom } from '../../../functions/core/packing/model/order.ts';
+import { readSealed } from '../../../functions/core/packing/model/sealed-arrivals.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
+import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { PIPELINE, packAll, RUN, settings, unpack } from '../../support/builders/whole-way.ts';
+import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = layout.incoming(PIPELINE);
 /** A few in CI; set TIDEWHEEL_SEEDS to try hundreds. */

@@ -1,12 +1,20 @@
 /** Equal counts are a promise about what is sealed, not about what was planned. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { layout } from '../../../functions/core/layout.ts';
-import { type Manifest, manifestSchema } from '../../../functions/core/packing/records.ts';
-import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
-import type { PackingSettings } from '../../../functions/core/pipeline.ts';
-import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
-import { memberLines, PIPELINE, packAll, planAndPack, RUN, settings, unpack } from './whole-way.ts';
+import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
+import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import {
+  memberLines,
+  PIPELINE,
+  packAll,
+  planAndPack,
+  RUN,
+  settings,
+  unpack,
+} from '../../support/builders/whole-way.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = layout.incoming(PIPELINE);
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);

@@ -1,7 +1,6 @@
 /** Each format to the byte: published vectors, and decoders that share no code with the encoders. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { layout } from '../../../functions/core/layout.ts';
 import { crc32c, crc32cPlain, maskedCrc32c } from '../../../functions/core/packing/formats/crc32c.ts';
 import { irHeader, recordOf } from '../../../functions/core/packing/formats/recordio.ts';
 import {
@@ -11,9 +10,10 @@ import {
   int64Entry,
   varint,
 } from '../../../functions/core/packing/formats/tfrecord.ts';
-import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
-import { type Decoded, example, type Feature, recordio, tfrecords } from './decoders.ts';
-import { memberLines, PIPELINE, packAll, RUN, settings } from './whole-way.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { type Decoded, example, type Feature, recordio, tfrecords } from '../../support/builders/decoders.ts';
+import { memberLines, PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = layout.incoming(PIPELINE);
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

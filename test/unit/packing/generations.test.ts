@@ -1,18 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { datasetOf } from '../../../functions/core/dataset.ts';
-import { layout } from '../../../functions/core/layout.ts';
-import { type PruneRequest, pruneGenerations } from '../../../functions/core/packing/generations.ts';
-import { seededRandom } from '../../../functions/core/packing/order.ts';
-import type { BlobStore } from '../../../functions/core/packing/port.ts';
-import { readSealed } from '../../../functions/core/packing/sealed-arrivals.ts';
-import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
-import { newestVersion, versionsIn } from '../../../functions/core/packing/versions.ts';
-import type { ObjectStore } from '../../../functions/core/ports.ts';
-import { faultyStore, Killed } from '../../fakes/faulty-blob-store.ts';
-import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
-import { declarationOf, runOf as recordOf } from '../../suites/records.ts';
-import { compactAll } from './compaction/ground.ts';
-import { PIPELINE, packAll, settings } from './whole-way.ts';
+import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
+import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
+import { seededRandom } from '../../../functions/core/packing/model/order.ts';
+import { readSealed } from '../../../functions/core/packing/model/sealed-arrivals.ts';
+import { newestVersion, versionsIn } from '../../../functions/core/packing/model/versions.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
+import {
+  type PruneRequest,
+  pruneGenerations,
+} from '../../../functions/core/packing/versions/prune-generations.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+import { compactAll } from '../../support/builders/compaction.ts';
+import { declarationOf, runOf as recordOf } from '../../support/builders/records.ts';
+import { PIPELINE, packAll, settings } from '../../support/builders/whole-way.ts';
+import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = layout.incoming(PIPELINE);
 const runOf = (batch: number): string => `${PIPELINE}-${String(batch).padStart(6, '0')}`;

@@ -1,11 +1,11 @@
 import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { layout } from '../../../functions/core/layout.ts';
-import { GzipSink } from '../../../functions/core/packing/gzip-sink.ts';
-import { seededRandom } from '../../../functions/core/packing/order.ts';
-import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
-import { memberLines, PIPELINE, packAll, RUN, settings } from './whole-way.ts';
+import { seededRandom } from '../../../functions/core/packing/model/order.ts';
+import { GzipSink } from '../../../functions/core/packing/shard/gzip-sink.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { memberLines, PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 async function gzipped(chunks: readonly Uint8Array[]): Promise<Buffer> {
   const out: Uint8Array[] = [];

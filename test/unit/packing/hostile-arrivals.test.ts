@@ -1,12 +1,12 @@
 /** One bad arrival costs itself and nothing else: not its neighbours, not the reader's place, not the time of the rest. */
 import { describe, expect, it } from 'vitest';
-import { layout } from '../../../functions/core/layout.ts';
 import { compact } from '../../../functions/core/packing/compaction/compact.ts';
 import { recordOf } from '../../../functions/core/packing/formats/recordio.ts';
-import { planShards } from '../../../functions/core/packing/plan.ts';
-import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
-import { recordio } from './decoders.ts';
-import { memberLines, now, PIPELINE, packAll, RUN, settings } from './whole-way.ts';
+import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { recordio } from '../../support/builders/decoders.ts';
+import { memberLines, now, PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = layout.incoming(PIPELINE);
 

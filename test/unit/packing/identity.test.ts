@@ -5,21 +5,28 @@
 import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { layout } from '../../../functions/core/layout.ts';
 import { crc32c } from '../../../functions/core/packing/formats/crc32c.ts';
 import { recordOf } from '../../../functions/core/packing/formats/recordio.ts';
 import { frameHead, frameTail } from '../../../functions/core/packing/formats/tfrecord.ts';
-import type { PackItemDeps } from '../../../functions/core/packing/pack-item.ts';
-import { type Manifest, type MemberLine } from '../../../functions/core/packing/records.ts';
-import { sealDataset } from '../../../functions/core/packing/seal.ts';
-import { readSealed } from '../../../functions/core/packing/sealed-arrivals.ts';
-import { decompress, linesOf } from '../../../functions/core/packing/spool.ts';
-import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
-import type { PackingSettings } from '../../../functions/core/pipeline.ts';
-import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
-import { HOSTILE_KEYS } from './blob-store-contract.ts';
-import { type Decoded, example, mdsSamples, recordio, tfrecords } from './decoders.ts';
-import { memberLines, PIPELINE, planAndPack, RUN, readTar, settings } from './whole-way.ts';
+import { type Manifest, type MemberLine } from '../../../functions/core/packing/model/documents.ts';
+import { readSealed } from '../../../functions/core/packing/model/sealed-arrivals.ts';
+import { decompress, linesOf } from '../../../functions/core/packing/model/spool.ts';
+import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
+import type { PackItemDeps } from '../../../functions/core/packing/shard/pack-item.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
+import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { type Decoded, example, mdsSamples, recordio, tfrecords } from '../../support/builders/decoders.ts';
+import {
+  memberLines,
+  PIPELINE,
+  planAndPack,
+  RUN,
+  readTar,
+  settings,
+} from '../../support/builders/whole-way.ts';
+import { HOSTILE_KEYS } from '../../support/contracts/blob-store.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const RUNS = Number(process.env['TIDEWHEEL_SEEDS'] ?? 12);
 const seed = process.env['TIDEWHEEL_SEED'];

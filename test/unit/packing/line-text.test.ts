@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LineText } from '../../../functions/core/packing/line-text.ts';
-import { Lookahead } from '../../../functions/core/packing/lookahead.ts';
-import { samplesByShard } from '../../../functions/core/packing/planned-samples.ts';
+import { LineText } from '../../../functions/core/packing/model/line-text.ts';
+import { Lookahead } from '../../../functions/core/packing/model/lookahead.ts';
+import { samplesByShard } from '../../../functions/core/packing/model/planned-samples.ts';
 
 describe('lines as bytes', () => {
   it('are the lines joined by newlines, however long they are and after any number of beginnings', () => {

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
-import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
-import { describesBlobStore } from './blob-store-contract.ts';
+import { describesBlobStore } from '../../support/contracts/blob-store.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 describe('the store in memory', () => {
   const store = new MemoryBlobStore();

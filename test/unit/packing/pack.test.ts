@@ -1,10 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { layout } from '../../../functions/core/layout.ts';
-import { planShards } from '../../../functions/core/packing/plan.ts';
-import { sealDataset } from '../../../functions/core/packing/seal.ts';
-import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
-import { HOSTILE_KEYS } from './blob-store-contract.ts';
+import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
+import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
 import {
   memberLines,
   now,
@@ -15,7 +13,9 @@ import {
   readTar,
   settings,
   unpack,
-} from './whole-way.ts';
+} from '../../support/builders/whole-way.ts';
+import { HOSTILE_KEYS } from '../../support/contracts/blob-store.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = layout.incoming(PIPELINE);
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);

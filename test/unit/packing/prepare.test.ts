@@ -1,19 +1,27 @@
 /** Images prepared on their way into shards, by the real sharp. */
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openImageEngine } from '../../../functions/aws/image-engine.ts';
-import { layout } from '../../../functions/core/layout.ts';
-import { readPlan } from '../../../functions/core/packing/committed-plan.ts';
-import { packItem } from '../../../functions/core/packing/pack-item.ts';
-import { planShards } from '../../../functions/core/packing/plan.ts';
-import type { ImageEngine } from '../../../functions/core/packing/preparing.ts';
-import { type Manifest, manifestSchema } from '../../../functions/core/packing/records.ts';
-import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
-import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline.ts';
-import { faultyStore, Killed } from '../../fakes/faulty-blob-store.ts';
-import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
-import { compactAll, current, packedInDrops, problems } from './compaction/ground.ts';
-import { memberLines, now, PIPELINE, packAll, RUN, settings, unpack } from './whole-way.ts';
+import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
+import { readPlan } from '../../../functions/core/packing/model/committed-plan.ts';
+import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
+import type { ImageEngine } from '../../../functions/core/packing/model/image-preparation.ts';
+import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
+import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
+import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { compactAll, current, packedInDrops, problems } from '../../support/builders/compaction.ts';
+import {
+  memberLines,
+  now,
+  PIPELINE,
+  packAll,
+  RUN,
+  settings,
+  unpack,
+} from '../../support/builders/whole-way.ts';
+import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = layout.incoming(PIPELINE);
 const FORMATS = ['webdataset', 'tfrecord', 'mds', 'recordio'] as const;

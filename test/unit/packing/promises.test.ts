@@ -1,15 +1,24 @@
 /** Promises about packing that no other test states by name; docs/datasets.md says which test shows which promise. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { layout } from '../../../functions/core/layout.ts';
-import { packItem } from '../../../functions/core/packing/pack-item.ts';
-import { planShards } from '../../../functions/core/packing/plan.ts';
-import { itemSchema, manifestSchema } from '../../../functions/core/packing/records.ts';
-import { sealDataset } from '../../../functions/core/packing/seal.ts';
-import { dealSamples } from '../../../functions/core/packing/sharding.ts';
-import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline.ts';
-import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
-import { memberLines, now, PIPELINE, packAll, RUN, readTar, settings, unpack } from './whole-way.ts';
+import { itemSchema, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
+import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
+import { dealSamples } from '../../../functions/core/packing/plan/sharding.ts';
+import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
+import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
+import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import {
+  memberLines,
+  now,
+  PIPELINE,
+  packAll,
+  RUN,
+  readTar,
+  settings,
+  unpack,
+} from '../../support/builders/whole-way.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = layout.incoming(PIPELINE);
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { layout } from '../../../functions/core/layout.ts';
-import { seededRandom } from '../../../functions/core/packing/order.ts';
-import { manifestSchema } from '../../../functions/core/packing/records.ts';
-import { listGenerations } from '../../../functions/core/packing/sealed-arrivals.ts';
-import { verifyGeneration } from '../../../functions/core/packing/verify.ts';
-import type { PackingSettings } from '../../../functions/core/pipeline.ts';
-import { MemoryBlobStore } from '../../fakes/memory-blob-store.ts';
-import { PIPELINE, packAll, RUN, settings } from './whole-way.ts';
+import { manifestSchema } from '../../../functions/core/packing/model/documents.ts';
+import { seededRandom } from '../../../functions/core/packing/model/order.ts';
+import { listGenerations } from '../../../functions/core/packing/model/sealed-arrivals.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
+import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = layout.incoming(PIPELINE);
 const FORMATS: readonly (readonly [string, Partial<PackingSettings>])[] = [

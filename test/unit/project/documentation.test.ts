@@ -14,7 +14,7 @@ const below = (folder: string, suffix: string): string[] =>
 
 const pages = [
   'README.md',
-  ...['docs', 'functions', 'local', 'serverless', 'statemachines', 'training'].flatMap((each) =>
+  ...['docs', 'functions', 'emulators', 'cli', 'serverless', 'statemachines', 'training'].flatMap((each) =>
     below(each, '.md'),
   ),
 ];

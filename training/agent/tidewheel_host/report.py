@@ -13,7 +13,7 @@ def now() -> str:
 
 @dataclass
 class Report:
-    """What the service reads of this host; see host reports in functions/core/ec2."""
+    """What the service reads of this host; see host reports in functions/core/launch/ec2."""
 
     instance_id: str
     started_at: str = field(default_factory=now)

@@ -2,7 +2,7 @@
 
 The first round is the launch. When hosts are lost the service opens another: those that stay save,
 meet the new ones and begin anew from the newest checkpoint in the bucket. See
-functions/core/ec2/asked.ts for what it promises.
+functions/core/launch/ec2/host-requests.ts for what it promises.
 """
 
 from __future__ import annotations

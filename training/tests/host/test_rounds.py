@@ -1,7 +1,7 @@
 """A gang on EC2 that loses a host: the others stay, another comes, the recipe goes on.
 
 Real hosts with the real programs; S3 is a folder, and what the service would write is written here
-(functions/core/ec2/refill.ts decides it, test/integration/ec2 has both together). Minutes, in the
+(functions/core/launch/ec2/refill.ts decides it, test/integration/ec2 has both together). Minutes, in the
 recipes' own environments: `pytest -m heavy tests/host/test_rounds.py -s`.
 """
 

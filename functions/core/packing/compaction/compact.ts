@@ -1,10 +1,10 @@
 /** A whole compaction in one process, as `npm run dataset -- compact` does it. */
-import type { BlobStore } from '../port.ts';
-import type { UploadLimits } from '../shard-upload.ts';
-import { takeIn, versionsIn } from '../versions.ts';
-import { packCompaction } from './pack.ts';
-import { type CompactionInput, itemsOf, planCompaction, readCompactionPlan } from './plan.ts';
-import { type CompactionResult, sealCompaction } from './seal.ts';
+import type { BlobStore } from '../model/blob-store.ts';
+import { takeIn, versionsIn } from '../model/versions.ts';
+import type { UploadLimits } from '../shard/shard-upload.ts';
+import { packCompaction } from './compact-shards.ts';
+import { type CompactionInput, itemsOf, planCompaction, readCompactionPlan } from './plan-compaction.ts';
+import { type CompactionResult, sealCompaction } from './seal-compaction.ts';
 
 export type Compacted = CompactionResult | { readonly status: 'nothingToCompact' };
 

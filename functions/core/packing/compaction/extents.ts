@@ -1,8 +1,8 @@
 /** Where the samples lie in a sealed shard: from its member list, or, for TFRecord, from the frames themselves. */
-import type { PackingSettings } from '../../pipeline.ts';
+import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { RECORD_HEAD_BYTES } from '../formats/recordio.ts';
 import { paddingOf } from '../formats/tar.ts';
-import type { MemberLine } from '../records.ts';
+import type { MemberLine } from '../model/documents.ts';
 
 type Format = PackingSettings['format'];
 

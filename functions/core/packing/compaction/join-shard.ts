@@ -1,16 +1,16 @@
 /** Builds one shard out of the samples of older ones, copied as they lie. Nothing of it is visible until it is decided. */
-import type { PackingSettings } from '../../pipeline.ts';
-import type { ShardSink } from '../formats/format.ts';
+import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import type { Shape } from '../formats/generation-shape.ts';
 import { mdsConfig } from '../formats/mds.ts';
 import { paddingOf, TRAILER, tarHeader } from '../formats/tar.ts';
-import { GzipSink } from '../gzip-sink.ts';
-import { MemberList } from '../member-list.ts';
-import type { BlobStore } from '../port.ts';
-import type { MemberLine } from '../records.ts';
-import type { Shape } from '../shape.ts';
-import { type PartBuffers, ShardUpload, type UploadedShard } from '../shard-upload.ts';
+import type { BlobStore } from '../model/blob-store.ts';
+import type { MemberLine } from '../model/documents.ts';
+import type { ShardSink } from '../model/shard-format.ts';
+import { GzipSink } from '../shard/gzip-sink.ts';
+import { MemberList } from '../shard/member-list.ts';
+import { type PartBuffers, ShardUpload, type UploadedShard } from '../shard/shard-upload.ts';
 import { type Extents, mdsHead, type SampleLines } from './extents.ts';
-import { UniqueNames } from './names.ts';
+import { UniqueNames } from './joined-names.ts';
 import type { ShardReader } from './shard-reader.ts';
 
 /** One old shard, opened. */

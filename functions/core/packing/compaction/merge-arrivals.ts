@@ -1,10 +1,11 @@
 /** The sorted arrivals of several generations as one list. Each arrival, a key of one ETag, is in it once. */
-import { type ArrivalsWriter, readLines } from '../account.ts';
-import { compareKeys } from '../order.ts';
-import { places } from '../places.ts';
-import type { BlobStore } from '../port.ts';
-import { type Manifest, type SealedLine, sealedLine } from '../records.ts';
-import { linesOf } from '../spool.ts';
+
+import type { BlobStore } from '../model/blob-store.ts';
+import { type Manifest, type SealedLine, sealedLine } from '../model/documents.ts';
+import { compareKeys } from '../model/order.ts';
+import { places } from '../model/packing-keys.ts';
+import { linesOf } from '../model/spool.ts';
+import { type ArrivalsWriter, readLines } from '../seal/audit.ts';
 
 export interface ArrivalsOf {
   readonly manifest: Manifest;

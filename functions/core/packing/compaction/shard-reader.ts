@@ -2,8 +2,8 @@
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createGunzip } from 'node:zlib';
-import type { BlobStore, GetResult } from '../port.ts';
-import type { Manifest } from '../records.ts';
+import type { BlobStore, GetResult } from '../model/blob-store.ts';
+import type { Manifest } from '../model/documents.ts';
 
 /** A shard that was to be joined is not what was sealed: damaged, replaced or pruned. Nothing is changed. */
 export class CompactionAbandonedError extends Error {

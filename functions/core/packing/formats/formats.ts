@@ -1,10 +1,10 @@
 /** The shard formats by name. */
-import type { PackingSettings } from '../../pipeline.ts';
-import type { ShardFormat } from './format.ts';
+import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import type { ShardFormat } from '../model/shard-format.ts';
 import { lines } from './lines.ts';
 import { mds } from './mds.ts';
+import { records } from './record-files.ts';
 import { recordio } from './recordio.ts';
-import { records } from './records.ts';
 import { tfrecord } from './tfrecord.ts';
 import { webdataset } from './webdataset.ts';
 

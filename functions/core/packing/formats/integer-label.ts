@@ -1,5 +1,5 @@
 /** Labels that must be whole numbers. */
-import { Unfit } from './format.ts';
+import { Unfit } from '../model/shard-format.ts';
 
 const LARGEST = 2n ** 63n;
 

@@ -7,7 +7,7 @@ import {
   type ShardEncoder,
   type ShardFormat,
   Unfit,
-} from './format.ts';
+} from '../model/shard-format.ts';
 
 const NEWLINE = 0x0a;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);

@@ -10,9 +10,9 @@ import {
   type ShardEncoder,
   type ShardFormat,
   Unfit,
-} from './format.ts';
+} from '../model/shard-format.ts';
+import { collect, isInMemory, pour } from './copy-bytes.ts';
 import { integerOf } from './integer-label.ts';
-import { collect, isInMemory, pour } from './pour.ts';
 import { KEY_COLUMN } from './tfrecord.ts';
 
 const IMAGE_COLUMNS = /^image$/;

@@ -10,8 +10,8 @@ import {
   type ShardEncoder,
   type ShardFormat,
   Unfit,
-} from './format.ts';
-import { collect } from './pour.ts';
+} from '../model/shard-format.ts';
+import { collect } from './copy-bytes.ts';
 
 const MAGIC = Buffer.from([0x0a, 0x23, 0xd7, 0xce]);
 const LENGTH_BITS = 29;

@@ -2,11 +2,11 @@
  * TFRecord files of tf.train.Example: one feature a column, names sorted, bytes as they are.
  * Framing: https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details
  */
-import type { PackingSettings } from '../../pipeline.ts';
+import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import type { EncodedMember, Placed, ShardEncoder, ShardFormat } from '../model/shard-format.ts';
+import { collect, pour } from './copy-bytes.ts';
 import { crc32c, maskedCrc32c } from './crc32c.ts';
-import type { EncodedMember, Placed, ShardEncoder, ShardFormat } from './format.ts';
 import { integerOf } from './integer-label.ts';
-import { collect, pour } from './pour.ts';
 
 /** Length, two CRCs. */
 const FRAME_BYTES = 16;

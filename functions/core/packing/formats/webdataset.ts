@@ -1,6 +1,6 @@
 /** WebDataset: a tar in which the members of a sample follow each other. */
-import type { EncodedMember, Placed, ShardEncoder, ShardFormat, ShardSink } from './format.ts';
-import { bytesIn, isInMemory, pour, pourNow } from './pour.ts';
+import type { EncodedMember, Placed, ShardEncoder, ShardFormat, ShardSink } from '../model/shard-format.ts';
+import { bytesIn, isInMemory, pour, pourNow } from './copy-bytes.ts';
 import { BLOCK, paddingOf, TRAILER, tarHeader, tarMemberBytes } from './tar.ts';
 
 /** By their length. */

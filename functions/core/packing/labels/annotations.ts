@@ -1,9 +1,10 @@
 /** Labels from a file of annotations: read once in a stream, asked for every key listed, and audited row by row. */
-import { TransientError } from '../../errors.ts';
-import type { PackingSettings } from '../../pipeline.ts';
-import { splitKey } from '../names.ts';
-import { type BlobStore } from '../port.ts';
-import { compress, LineSpool } from '../spool.ts';
+
+import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import { TransientError } from '../../shared/errors.ts';
+import { type BlobStore } from '../model/blob-store.ts';
+import { splitKey } from '../model/member-names.ts';
+import { compress, LineSpool } from '../model/spool.ts';
 import { LabelTable } from './label-table.ts';
 import { type AnnotationRow, rowReader } from './rows.ts';
 

@@ -1,6 +1,6 @@
 /** Labels by key in typed arrays: two million keys take 70 MB, a tenth of what a Map of texts does. */
 import { hash } from 'node:crypto';
-import { ConfigurationError } from '../../errors.ts';
+import { ConfigurationError } from '../../shared/errors.ts';
 
 const FREE = 0;
 /** Labels are numbered from 1; a key with two different ones has none that counts. */

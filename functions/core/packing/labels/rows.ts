@@ -1,5 +1,5 @@
 /** Rows of an annotations file, found while its text streams by: CSV with a header line (RFC 4180) or JSON Lines. */
-import { ConfigurationError } from '../../errors.ts';
+import { ConfigurationError } from '../../shared/errors.ts';
 
 export type AnnotationRow =
   | { readonly kind: 'row'; readonly row: number; readonly key: string; readonly label: string }

@@ -1,5 +1,5 @@
 /** The label of every sample of a plan, while its members are listed one by one. */
-import type { Rejection } from '../rejections.ts';
+import type { Rejection } from '../model/rejections.ts';
 import type { Annotations } from './annotations.ts';
 
 const UNSET = 0;

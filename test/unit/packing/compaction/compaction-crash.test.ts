@@ -1,11 +1,8 @@
 /** Compactors that are killed, that work at once, and runs that seal meanwhile: nothing is lost, doubled or half done. */
 import { describe, expect, it } from 'vitest';
-import { layout } from '../../../../functions/core/layout.ts';
-import { seededRandom } from '../../../../functions/core/packing/order.ts';
-import type { PackingSettings } from '../../../../functions/core/pipeline.ts';
-import { faultyStore, Killed } from '../../../fakes/faulty-blob-store.ts';
-import type { MemoryBlobStore } from '../../../fakes/memory-blob-store.ts';
-import { PIPELINE, packAll, settings } from '../whole-way.ts';
+import { seededRandom } from '../../../../functions/core/packing/model/order.ts';
+import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
+import { layout } from '../../../../functions/core/shared/keys.ts';
 import {
   type Arrivals,
   accounts,
@@ -16,7 +13,10 @@ import {
   packedInDrops,
   problems,
   runOf,
-} from './ground.ts';
+} from '../../../support/builders/compaction.ts';
+import { PIPELINE, packAll, settings } from '../../../support/builders/whole-way.ts';
+import { faultyStore, Killed } from '../../../support/fakes/faulty-blob-store.ts';
+import type { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
 /** A few in CI; set TIDEWHEEL_SEEDS to try hundreds. */
 const SEEDS = Number(process.env['TIDEWHEEL_SEEDS'] ?? 5);

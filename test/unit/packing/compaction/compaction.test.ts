@@ -1,9 +1,8 @@
 /** Many small generations become one large one that holds the same, for every format. */
 import { describe, expect, it } from 'vitest';
-import { layout } from '../../../../functions/core/layout.ts';
 import { compact } from '../../../../functions/core/packing/compaction/compact.ts';
-import type { PackingSettings } from '../../../../functions/core/pipeline.ts';
-import { PIPELINE, packAll, readTar, settings } from '../whole-way.ts';
+import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
+import { layout } from '../../../../functions/core/shared/keys.ts';
 import {
   type Arrivals,
   accounts,
@@ -15,7 +14,8 @@ import {
   packedInDrops,
   problems,
   runOf,
-} from './ground.ts';
+} from '../../../support/builders/compaction.ts';
+import { PIPELINE, packAll, readTar, settings } from '../../../support/builders/whole-way.ts';
 
 const frame = (text: string): Buffer => {
   const body = Buffer.from(text);

@@ -1,6 +1,6 @@
 """Unpacks the source that the run is pinned to: one archive, named by the hash of its bytes.
 
-The service packs regular files only (functions/core/launch/packed-source.ts). What an archive of
+The service packs regular files only (functions/core/launch/source/packed-source.ts). What an archive of
 someone else's could hold beside them, links and names that lead out of the folder, is refused
 before anything is written.
 """

@@ -1,0 +1,180 @@
+/** What `npm run dataset` does, one function a command. Each returns the exit code. */
+import { parse } from 'yaml';
+import * as z from 'zod';
+import { compact } from '../functions/core/packing/compaction/compact.ts';
+import { chooseCompaction } from '../functions/core/packing/compaction/plan-compaction.ts';
+import { type BlobStore, readText } from '../functions/core/packing/model/blob-store.ts';
+import type { Manifest } from '../functions/core/packing/model/documents.ts';
+import { listGenerations, ManifestDamagedError } from '../functions/core/packing/model/sealed-arrivals.ts';
+import {
+  type DatasetVersion,
+  newestVersion,
+  readVersion,
+  versionsIn,
+} from '../functions/core/packing/model/versions.ts';
+import { pruneGenerations } from '../functions/core/packing/versions/prune-generations.ts';
+import { readDeclaration } from '../functions/core/pipeline/declaration.ts';
+import type { Pipeline } from '../functions/core/pipeline/pipeline.ts';
+import { likelyReaders } from '../functions/core/placement/candidates/likely-readers.ts';
+import { layout } from '../functions/core/shared/keys.ts';
+import { otherDatasets } from './open-dataset.ts';
+import { verifyAndPrint } from './verify-report.ts';
+
+export interface Asked {
+  readonly store: BlobStore;
+  readonly pipeline: string;
+  readonly generation: string | undefined;
+  readonly over: readonly string[];
+  readonly replaced: boolean;
+  readonly dryRun: boolean;
+}
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const complain = (line: string): number => {
+  process.stderr.write(`✗ ${line}\n`);
+  return 1;
+};
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+/** Of a declaration that may otherwise be wrong. */
+const declared = z.object({ dataset: z.object({ pin: z.string().optional() }).optional() });
+
+async function pinOf(store: BlobStore, pipeline: string): Promise<string | undefined> {
+  const text = await readText(store, layout.pipeline(pipeline));
+  return text === undefined ? undefined : declared.parse(parse(text)).dataset?.pin;
+}
+
+function stateOf({ generation, shards, pruned }: Manifest, newest: DatasetVersion | undefined): string {
+  if (pruned === true) return 'pruned';
+  if (newest?.givenUp.includes(generation)) return 'given up, to be deleted by the next prune';
+  if (newest?.replaced.includes(generation)) return 'replaced by a compacted one';
+  return shards.length === 0 ? 'nothing but rejections' : 'sealed';
+}
+
+async function list({ store, pipeline }: Asked): Promise<number> {
+  const [pin, newest] = [await pinOf(store, pipeline), await newestVersion(versionsIn(store), pipeline)];
+  const generations = await listGenerations(store, pipeline);
+  if (generations.length === 0) {
+    const others = await otherDatasets(store);
+    say(`nothing is sealed under s3://${store.bucket}/${layout.dataset(pipeline)} yet; ${others}`);
+    return 0;
+  }
+  for (const manifest of generations) {
+    if (manifest instanceof ManifestDamagedError) {
+      complain(`${manifest.generation}  ${manifest.message}`);
+      continue;
+    }
+    const { generation, shards, samples, bytes, listedAt, arrivals, compacted } = manifest;
+    const marks = [
+      ...(generation === pin ? ['pinned'] : []),
+      ...(compacted ? [`compacted of ${counted(compacted.of.length, 'generation')}`] : []),
+    ];
+    const state = [stateOf(manifest, newest), ...marks].join(', ');
+    const rejected = arrivals.rejected > 0 ? `, ${arrivals.rejected} rejected` : '';
+    say(
+      `${generation}  ${state}  ${counted(shards.length, 'shard')}, ${counted(samples, 'sample')}, ${bytes} bytes${rejected}, listed ${listedAt}`,
+    );
+  }
+  return generations.some((one) => one instanceof ManifestDamagedError) ? 1 : 0;
+}
+
+async function versions({ store, pipeline }: Asked): Promise<number> {
+  const chain = versionsIn(store);
+  const newest = await newestVersion(chain, pipeline);
+  if (newest === undefined) say(`s3://${store.bucket}/${layout.dataset(pipeline)} has no version yet`);
+  for (let number = 1; number <= (newest?.number ?? 0); number += 1) {
+    const { change, generations } = await readVersion(chain, pipeline, number);
+    const what = 'generation' in change ? change.generation : change.generations.join(', ');
+    const of = change.kind === 'compacted' ? ` of ${change.replaced.join(', ')}` : '';
+    say(`${number}  ${change.kind} ${what}${of}  = ${generations.join(', ') || 'nothing'}`);
+  }
+  return 0;
+}
+
+async function pin({ store, pipeline, generation = '' }: Asked): Promise<number> {
+  const chain = versionsIn(store);
+  const newest = await newestVersion(chain, pipeline);
+  const number = newest?.added[generation];
+  if (newest === undefined || number === undefined)
+    return complain(
+      `${generation} is no generation of ${pipeline} that can be trained on; there is ${Object.keys(newest?.added ?? {}).join(', ') || 'none'}`,
+    );
+  const { generations } = await readVersion(chain, pipeline, number);
+  const gone = generations.filter((name) => newest.givenUp.includes(name));
+  if (gone.length > 0) return complain(`that version is not whole any more: ${gone.join(', ')} was pruned`);
+  say(
+    `Write this into ${layout.pipeline(pipeline)}; runs that begin afterwards train on ${generations.join(', ')}:\n\ndataset:\n  pin: ${generation}`,
+  );
+  return 0;
+}
+
+const verify = ({ store, pipeline, generation }: Asked): Promise<number> =>
+  verifyAndPrint(store, { pipeline, generation });
+
+async function declarationOf({ store, pipeline }: Asked): Promise<Pipeline | string> {
+  const key = layout.pipeline(pipeline);
+  const text = await readText(store, key);
+  if (text === undefined) return `${key} is not in s3://${store.bucket}: put the declaration there first`;
+  const declaration = readDeclaration(pipeline, text);
+  if (declaration.valid) return declaration.pipeline;
+  const all = declaration.problems.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  return `${key} cannot be used: ${all}`;
+}
+
+async function compactNow(asked: Asked): Promise<number> {
+  const declaration = await declarationOf(asked);
+  if (typeof declaration === 'string') return complain(declaration);
+  const { store, pipeline } = asked;
+  const { packing } = declaration;
+  const input = { pipeline, packing, readers: likelyReaders(declaration), after: 2, everything: true };
+  if (asked.dryRun) {
+    const chosen = await chooseCompaction(store, input);
+    const of = chosen?.inputs.map(({ generation }) => generation) ?? [];
+    say(
+      of.length === 0
+        ? NOTHING_TO_JOIN
+        : `${of.join(', ')} would be joined into ${counted(chosen?.dealt.shards.length ?? 0, 'shard')}`,
+    );
+    return 0;
+  }
+  const result = await compact(store, input);
+  if (result.status === 'nothingToCompact') say(NOTHING_TO_JOIN);
+  else if (result.status === 'superseded')
+    return complain(
+      `${result.generation} was not needed: another compaction or a prune came first. Nothing is lost; try again`,
+    );
+  else
+    say(
+      `${result.of.join(', ')} joined into ${result.generation}: ${counted(result.samples, 'sample')} in ${counted(result.shards, 'shard')}, ${result.bytes} bytes\nthe old shards stay until npm run dataset -- prune s3://${store.bucket}/${pipeline} --replaced`,
+    );
+  return 0;
+}
+
+const NOTHING_TO_JOIN = 'there are no two small generations that could be joined';
+
+async function prune(asked: Asked): Promise<number> {
+  const { store, pipeline, generation, over, dryRun } = asked;
+  const result = await pruneGenerations(store, {
+    pipeline,
+    what: generation === undefined ? 'replaced' : { before: generation },
+    pin: () => pinOf(store, pipeline),
+    over,
+    dryRun,
+  });
+  if (result.kind === 'refused') {
+    for (const reason of result.reasons) complain(reason);
+    return complain('nothing is deleted');
+  }
+  const { generations, objects, bytes } = result;
+  const names = generations.length === 0 ? '' : ` of ${generations.join(', ')}`;
+  const verb = result.kind === 'pruned' ? 'deleted' : 'would be deleted';
+  say(
+    objects === 0
+      ? 'there is nothing to delete'
+      : `${counted(objects, 'object')} (${bytes} bytes)${names} ${verb}`,
+  );
+  return 0;
+}
+
+export const COMMANDS = { list, versions, pin, verify, compact: compactNow, prune };
+export const isCommand = (name: string): name is keyof typeof COMMANDS => Object.hasOwn(COMMANDS, name);

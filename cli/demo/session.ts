@@ -1,0 +1,15 @@
+/** What one `npm start` works with. */
+import type { ApiClient } from '../../emulators/region/api-client.ts';
+import type { Region } from '../../emulators/region/region.ts';
+import type { Screen } from '../show/screen.ts';
+import type { LauncherName } from './demo.ts';
+
+export interface Session {
+  readonly region: Region;
+  readonly api: ApiClient;
+  readonly screen: Screen;
+  readonly projectFolder: string;
+  readonly stateDirectory: string;
+  readonly launcher: LauncherName;
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,159 @@
+/**
+ * `npm run explain -- RUN_ID`: why each attempt went where it went, decided again on this machine from what is stored,
+ * and what would have been decided otherwise. Reads the table that TIDEWHEEL_TABLE names; writes nothing.
+ */
+import * as z from 'zod';
+import { readCommandLine, runCommand, UsageError } from '../emulators/shared/command-line.ts';
+import { dynamoRunStore } from '../functions/aws/dynamodb/run-store.ts';
+import { dynamo } from '../functions/aws/shared/clients.ts';
+import { config } from '../functions/aws/shared/config.ts';
+import { factsWith } from '../functions/core/catalog/hardware.ts';
+import { sightingsOfOthers } from '../functions/core/placement/belief/attempt-observations.ts';
+import { typesOf } from '../functions/core/placement/candidates/topologies.ts';
+import { choosePlacement } from '../functions/core/placement/decision/choose.ts';
+import { type PlacementInput, storedQuestion } from '../functions/core/placement/decision/situation.ts';
+import { showDecision } from '../functions/core/placement/explain/format-decision.ts';
+import { fillIn } from '../functions/core/placement/explain/market-for-what-if.ts';
+import { decidedAt, questionOf, sameChoice } from '../functions/core/placement/explain/replay.ts';
+import { damageIn } from '../functions/core/placement/explain/stored-decision.ts';
+import { decideIf, type WhatIf } from '../functions/core/placement/explain/what-if.ts';
+import type { RunStore, StoredPlacement } from '../functions/core/runs/run-store.ts';
+
+const USAGE = `npm run explain -- RUN_ID [--attempt N]
+
+Why each attempt went where it went. To ask what would have been decided otherwise, at that moment:
+  --deadline-hours H   --budget USD   --market spot|on-demand|spot-then-on-demand (on-demand: no Spot)
+  --types a,b          --zones use1-az1,use1-az2          --regions us-east-1,us-west-2
+  --launcher sagemaker|ec2|cheapest (cheapest: both are weighed)
+  --data-gigabytes N   how much would move to a region that the pipeline did not name
+
+TIDEWHEEL_TABLE, AWS_REGION and credentials name the table. npm start prints those of the local region; of a deployment
+"npx osls info --verbose --stage STAGE --region REGION" prints the table as TableName.`;
+
+const ABOVE_0 = 'write a number above 0';
+const amount = z.coerce.number(ABOVE_0).positive(ABOVE_0).optional();
+const COUNTED = 'attempts are counted from 1';
+const list = z
+  .string()
+  .regex(/^[a-z0-9.-]+(,[a-z0-9.-]+)*$/, 'write names with commas between them')
+  .transform((text) => text.split(','))
+  .optional();
+
+const WORDS = {
+  positionals: ['RUN_ID'],
+  options: {
+    attempt: { type: 'string' },
+    'deadline-hours': { type: 'string' },
+    'data-gigabytes': { type: 'string' },
+    market: { type: 'string' },
+    launcher: { type: 'string' },
+    budget: { type: 'string' },
+    types: { type: 'string' },
+    zones: { type: 'string' },
+    regions: { type: 'string' },
+  },
+  schema: z.object({
+    attempt: z.coerce.number(COUNTED).int(COUNTED).min(1, COUNTED).optional(),
+    'deadline-hours': amount,
+    'data-gigabytes': amount,
+    budget: amount,
+    market: z
+      .enum(['spot', 'on-demand', 'spot-then-on-demand'], 'write spot, on-demand or spot-then-on-demand')
+      .optional(),
+    launcher: z.enum(['sagemaker', 'ec2', 'cheapest'], 'write sagemaker, ec2 or cheapest').optional(),
+    types: list,
+    zones: list,
+    regions: list,
+  }),
+} as const;
+
+type Values = z.output<typeof WORDS.schema>;
+
+const changeOf = (values: Values): WhatIf => ({
+  deadlineHours: values['deadline-hours'],
+  budgetUsd: values.budget,
+  market: values.market,
+  launcher: values.launcher,
+  instanceTypes: values.types,
+  zoneIds: values.zones,
+  regions: values.regions,
+});
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+async function main(args: readonly string[]): Promise<number> {
+  const { values, positionals } = readCommandLine(args, WORDS);
+  const unset = ['TIDEWHEEL_TABLE', 'AWS_REGION'].filter((name) => !process.env[name]);
+  if (unset.length > 0) throw new UsageError(unset.map((name) => `${name} is not set: see below`));
+  const runId = positionals[0] ?? '';
+  const runs = dynamoRunStore(dynamo(), config.table());
+  const placements = await runs.listPlacements(runId);
+  if ((await runs.getRun(runId)) === undefined)
+    throw new Error(`there is no run "${runId}" in ${config.table()}: GET /pipelines/NAME/runs lists them`);
+  const wanted = placements.filter(
+    ({ attempt }) => values.attempt === undefined || attempt === values.attempt,
+  );
+  if (wanted.length === 0) {
+    const last = placements.at(-1);
+    if (values.attempt === undefined || last === undefined) say(`nothing was decided for ${runId} yet`);
+    else throw new Error(`${runId} has no attempt ${values.attempt}: its last is ${last.attempt}`);
+  }
+  const damaged = wanted.flatMap(({ attempt, decision }) => {
+    const damage = damageIn(decision);
+    return damage === undefined ? [] : [{ attempt, damage }];
+  });
+  for (const placement of wanted)
+    if (damaged.every(({ attempt }) => attempt !== placement.attempt))
+      await explain(runs, runId, placement, values);
+  for (const { attempt, damage } of damaged)
+    process.stderr.write(
+      `✗ what was decided for attempt ${attempt} cannot be read (${damage}): its item in ${config.table()} is damaged\n`,
+    );
+  return damaged.length > 0 ? 1 : 0;
+}
+
+async function explain(
+  runs: RunStore,
+  runId: string,
+  { attempt, decision }: StoredPlacement,
+  values: Values,
+): Promise<void> {
+  say(`\nattempt ${attempt}, as decided\n${showDecision(decision)}`);
+  const [run, attempts] = await Promise.all([runs.getRun(runId), runs.listAttempts(runId)]);
+  if (run?.declaration === undefined) return;
+  const now = new Date(decidedAt(decision, run));
+  const sightingsIn = (instanceTypes: readonly string[]) =>
+    sightingsOfOthers(runs, { runId, instanceTypes, now });
+  const types = typesOf(run.declaration.compute, factsWith(storedQuestion(decision)?.hardware));
+  const question = questionOf({ run, attempts, attempt, decision, sightings: await sightingsIn(types) });
+  if (question === undefined) return;
+  const again = sameChoice(choosePlacement(question), decision);
+  say(`\nDecided again from what is stored: ${again ? 'the same' : OTHERWISE}.`);
+  const change = changeOf(values);
+  if (Object.values(change).some((each) => each !== undefined)) {
+    const sightings = await sightingsIn([...types, ...(values.types ?? [])]);
+    await whatIf(runs, attempt, { question: { ...question, sightings }, change, values });
+  }
+}
+
+const OTHERWISE =
+  'otherwise; rules, catalog or what other runs met on record have changed since, or the decision is of an older format';
+
+interface Asked {
+  readonly question: PlacementInput;
+  readonly change: WhatIf;
+  readonly values: Values;
+}
+
+async function whatIf(runs: RunStore, attempt: number, { question, change, values }: Asked): Promise<void> {
+  const gigabytes = values['data-gigabytes'];
+  const { input, notes } = await fillIn(question, change, {
+    history: runs,
+    home: config.region(),
+    datasetBytes: gigabytes === undefined ? undefined : gigabytes * 1e9,
+  });
+  say(`\nattempt ${attempt}, what if\n${showDecision(decideIf(input, change))}`);
+  for (const note of notes) say(`- ${note}`);
+}
+
+await runCommand(USAGE, main);

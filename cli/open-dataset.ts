@@ -1,0 +1,44 @@
+/** A dataset's bucket for the commands that read it, with what a newcomer gets wrong said in their own words. */
+import { S3Error } from '../functions/aws/s3/errors.ts';
+import { openBlobStore } from '../functions/aws/s3/open-store.ts';
+import { type BlobStore, listPages } from '../functions/core/packing/model/blob-store.ts';
+
+/** @throws Error with a remedy where the bucket cannot be reached at all */
+export async function withBucket<T>(bucket: string, use: (store: BlobStore) => Promise<T>): Promise<T> {
+  try {
+    await using opened = await openBlobStore({ bucket });
+    return await use(opened.store);
+  } catch (error: unknown) {
+    const remedy = error instanceof Error ? remedyFor(bucket, error) : undefined;
+    if (remedy === undefined) throw error;
+    throw new Error(remedy, { cause: error });
+  }
+}
+
+function remedyFor(bucket: string, error: Error): string | undefined {
+  const endpoint = process.env['AWS_ENDPOINT_URL'];
+  const server = endpoint === undefined ? 'S3 of this account and region' : endpoint;
+  if (error.message === 'Region is missing') return 'no region is set: set AWS_REGION to that of the bucket';
+  if (error.message.startsWith('Could not load credentials'))
+    return 'no AWS credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
+  if (!(error instanceof S3Error)) return undefined;
+  const { code } = error.failure;
+  if (code === 'NoSuchBucket')
+    return `there is no bucket "${bucket}" at ${server}: look at its name, AWS_REGION and AWS_ENDPOINT_URL`;
+  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND')
+    return `${server} cannot be reached (${code}): look at the network, AWS_REGION and AWS_ENDPOINT_URL`;
+  return undefined;
+}
+
+/** The datasets that are in the bucket, as the end of a sentence that one is not. */
+export async function otherDatasets(store: BlobStore): Promise<string> {
+  const names: string[] = [];
+  for await (const page of listPages(store, '', { delimiter: '/' }))
+    for (const folder of page.prefixes) {
+      const { prefixes, objects } = await store.listPage(`${folder}dataset/`, { maximum: 1 });
+      if (prefixes.length + objects.length > 0) names.push(folder.slice(0, -1));
+    }
+  return names.length === 0
+    ? 'no pipeline has a dataset in this bucket'
+    : `in this bucket have one: ${names.join(', ')}`;
+}

@@ -1,0 +1,91 @@
+/** Follows one run through the API until its report is there, and prints what is new: steps, placement, progress. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import pc from 'picocolors';
+import * as z from 'zod';
+import type { ApiClient } from '../../emulators/region/api-client.ts';
+import type { RunReport } from '../../functions/core/attempts/report.ts';
+import type { PlacementDecision, Progress } from '../../functions/core/runs/run-records.ts';
+import type { Screen } from './screen.ts';
+import { placementLines, reportLines } from './tables.ts';
+
+const POLL_MILLISECONDS = 700;
+
+/** What the view needs of GET /runs/{runId}; the inner records are the service's own. */
+const view = z.object({
+  run: z.object({ status: z.string(), generation: z.string().optional() }),
+  attempts: z.array(z.object({ attempt: z.number(), jobName: z.string(), status: z.string() })),
+  placements: z.array(z.object({ attempt: z.number(), decision: z.custom<PlacementDecision>() })),
+  timeline: z.array(z.object({ id: z.string(), at: z.string(), kind: z.string(), text: z.string() })),
+  progress: z.custom<Progress>().optional(),
+  report: z.custom<RunReport>().optional(),
+});
+type RunView = z.infer<typeof view>;
+
+const FINISHED = ['succeeded', 'failed', 'empty'];
+
+/** @returns the report, or undefined when the run came to nothing new or the signal ended the wait */
+export async function followRun(
+  api: ApiClient,
+  runId: string,
+  screen: Screen,
+  signal: AbortSignal,
+): Promise<RunReport | undefined> {
+  const shown = new Set<string>();
+  let step = -1;
+  while (!signal.aborted) {
+    const seen = view.safeParse((await api.call('GET', `/runs/${runId}`).catch(() => undefined))?.body);
+    if (seen.success) {
+      show(seen.data, shown, screen);
+      step = showProgress(seen.data, step, screen);
+      if (FINISHED.includes(seen.data.run.status)) return finish(seen.data, screen);
+    }
+    await sleep(POLL_MILLISECONDS, undefined, { signal }).catch(() => undefined);
+  }
+  return undefined;
+}
+
+/** Placements and timeline come in the order of the run; a placement belongs before the attempt that it starts. */
+function show(seen: RunView, shown: Set<string>, screen: Screen): void {
+  const once = (id: string, lines: () => string[]) => {
+    if (shown.has(id)) return;
+    shown.add(id);
+    for (const line of lines()) screen.line(line);
+  };
+  for (const entry of seen.timeline) {
+    const attempt = /^started-(\d+)$/.exec(entry.id)?.[1];
+    const placement = seen.placements.find((each) => String(each.attempt) === attempt);
+    if (placement) once(`placement-${attempt}`, () => placementLines(placement.attempt, placement.decision));
+    once(entry.id, () => [
+      `${pc.dim(entry.at.slice(11, 19))} ${colour(entry.kind)(entry.kind.padEnd(18))} ${entry.text}`,
+    ]);
+  }
+}
+
+function colour(kind: string): (text: string) => string {
+  switch (kind) {
+    case 'AttemptInterrupted':
+      return pc.yellow;
+    case 'RunFailed':
+      return pc.red;
+    case 'RunFinished':
+      return pc.green;
+    default:
+      return pc.cyan;
+  }
+}
+
+function showProgress({ progress, run }: RunView, last: number, screen: Screen): number {
+  if (progress === undefined || progress.step === last || run.status !== 'training') return last;
+  const metrics = Object.entries(progress.metrics ?? {}).map(
+    ([name, value]) => `${name} ${value.toFixed(4)}`,
+  );
+  screen.bar('training', progress.step, progress.totalSteps, metrics.join('  '));
+  return progress.step;
+}
+
+function finish({ report, run }: RunView, screen: Screen): RunReport | undefined {
+  if (run.status === 'empty' || report === undefined) return report;
+  screen.line();
+  for (const line of reportLines(report)) screen.line(line);
+  return report;
+}

@@ -1,0 +1,67 @@
+/** The placement's table and the report, as text. */
+import pc from 'picocolors';
+import type { RunReport } from '../../functions/core/attempts/report.ts';
+import {
+  type Placement,
+  type PlacementDecision,
+  type PoolAssessment,
+  samePool,
+} from '../../functions/core/runs/run-records.ts';
+
+const usd = (value: number): string => (value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`);
+
+/** Rows shown of a placement; the whole table is in the API's answer. */
+const ROWS = 8;
+
+export function placementLines(attempt: number, decision: PlacementDecision): string[] {
+  const head = pc.bold(`Placement of attempt ${attempt}: `) + headline(decision);
+  const considered = decision.kind === 'launch' ? decision.placement.considered : decision.considered;
+  const rows = considered.slice(0, ROWS).map((row) => assessmentLine(row, chosenOf(decision)));
+  const more = considered.length - rows.length;
+  return [
+    head,
+    pc.dim('    pool                              score    $/h node   exp. cost   verdict'),
+    ...rows,
+    ...(more > 0 ? [pc.dim(`    … and ${more} more`)] : []),
+  ];
+}
+
+function headline(decision: PlacementDecision): string {
+  switch (decision.kind) {
+    case 'launch':
+      return decision.placement.reason;
+    case 'wait':
+      return `wait ${decision.seconds} s: ${decision.reason}`;
+    case 'giveUp':
+      return `give up: ${decision.reason}`;
+  }
+}
+
+const chosenOf = (decision: PlacementDecision): Placement | undefined =>
+  decision.kind === 'launch' ? decision.placement : undefined;
+
+function assessmentLine(row: PoolAssessment, chosen: Placement | undefined): string {
+  const { pool, score, hourlyUsd, expectedCostUsd, verdict } = row;
+  const isChosen = chosen !== undefined && samePool(pool, chosen.pool);
+  const name = `${pool.instanceType} ${pool.zoneId ?? 'any zone'} ${pool.market}${pool.launcher === 'ec2' ? ' EC2' : ''}`;
+  const text = `  ${isChosen ? '▶' : ' '} ${name.padEnd(34)}${String(score ?? '-').padStart(4)}${usd(hourlyUsd).padStart(13)}${usd(expectedCostUsd).padStart(12)}   ${verdict}`;
+  return isChosen ? pc.green(text) : text;
+}
+
+export function reportLines(report: RunReport): string[] {
+  const percent = (value: number) => `${value.toFixed(1)} %`;
+  const metrics = Object.entries(report.metrics).map(
+    ([name, value]) => `${name} ${Number(value.toFixed(4))}`,
+  );
+  return [
+    pc.bold(`Report of ${report.runId}: ${report.status}${report.failure ? ` (${report.failure})` : ''}`),
+    ...report.attempts.map(
+      ({ attempt, pool, nodes, outcome, fromStep, toStep, trainingSeconds, costUsd }) =>
+        `    attempt ${attempt}: ${nodes} x ${pool.instanceType} ${pool.market} ${pool.zoneId ?? ''}  ${outcome}, step ${fromStep} → ${toStep}, ${Math.round(trainingSeconds)} s, ${usd(costUsd)}`,
+    ),
+    `    model      ${report.modelUri ?? '-'}`,
+    `    metrics    ${metrics.join(', ') || '-'}`,
+    `    lost work  ${report.lostSeconds} s in ${report.interruptions} interruption${report.interruptions === 1 ? '' : 's'}`,
+    `    cost       ${usd(report.costUsd)}, on demand ${usd(report.onDemandUsd)}: ${pc.green(`saved ${percent(report.savedPercent)}`)}`,
+  ];
+}

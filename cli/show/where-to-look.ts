@@ -1,0 +1,20 @@
+/** What a person needs to reach the region with tools of their own. */
+import pc from 'picocolors';
+import { environmentFor } from '../../emulators/region/clients.ts';
+import type { Region } from '../../emulators/region/region.ts';
+
+export function whereToLook({ endpoints, credentials, stack }: Region, stateDirectory: string): string[] {
+  const settings = { ...environmentFor(endpoints, credentials), TIDEWHEEL_TABLE: stack.table };
+  const exports = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  return [
+    `    S3 and all else  ${endpoints.aws}   bucket ${stack.bucket}`,
+    `    SageMaker        ${endpoints.sageMaker}   aws sagemaker list-training-jobs`,
+    `    Spot market      ${endpoints.ec2}   aws ec2 get-spot-placement-scores …`,
+    `    API              ${stack.apiUrl}   (SigV4; see docs/api.md)`,
+    `    watched folder   ${stateDirectory}/drop/digits/<label>/<name>.png`,
+    `    why there        npm run explain -- RUN_ID   (in a shell with the settings below)`,
+    // With a profile or a session token of the shell's own, a client would not sign with the region's key.
+    pc.dim(`    for a shell      unset AWS_PROFILE AWS_SESSION_TOKEN; export ${exports.join(' ')}`),
+    '',
+  ];
+}

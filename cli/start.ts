@@ -1,0 +1,101 @@
+/** `npm start`: the region, the demo, and then whatever is dropped. Ends on Ctrl-C, or with `--once` after the first report. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { apiClient } from '../emulators/region/api-client.ts';
+import { startRegion } from '../emulators/region/region.ts';
+import { readCommandLine, runCommand, usable } from '../emulators/shared/command-line.ts';
+import { marketScriptOf } from '../emulators/spot-market/script-option.ts';
+import { LAUNCHERS } from './demo/demo.ts';
+import { runDemo } from './demo/run-demo.ts';
+import { serveDrops } from './demo/serve-drops.ts';
+import { type Session } from './demo/session.ts';
+import { terminalScreen } from './show/screen.ts';
+import { whereToLook } from './show/where-to-look.ts';
+
+const HELP = `npm start -- [options]
+
+  --once             end with the report of the demo's run; exit code 0 if it succeeded
+  --no-demo          start empty: no demo data, only what you drop
+  --launcher NAME    where the demo trains: sagemaker (default), ec2, or cheapest (placement weighs both)
+  --market SCRIPT    demo (default: one interruption a run), demo:N, calm, seed:NUMBER, trace:FOLDER
+  --grace SECONDS    what a host gets between SIGTERM and SIGKILL (default 30; SageMaker's is 120)
+  --state FOLDER     where everything is kept (default .tidewheel)
+  --verbose          also what the local SageMaker, EC2 and the market say
+  --help             this text
+`;
+
+const SECONDS = 'give seconds from 1 to 120';
+const projectFolder = join(import.meta.dirname, '..');
+
+const words = {
+  options: {
+    once: { type: 'boolean', default: false },
+    'no-demo': { type: 'boolean', default: false },
+    launcher: { type: 'string', default: 'sagemaker' },
+    market: { type: 'string', default: 'demo' },
+    grace: { type: 'string', default: '30' },
+    state: { type: 'string', default: join(projectFolder, '.tidewheel') },
+    verbose: { type: 'boolean', default: false },
+  },
+  schema: z.object({
+    once: z.boolean(),
+    'no-demo': z.boolean(),
+    launcher: z.enum(LAUNCHERS, `write ${LAUNCHERS.join(', ')}`),
+    market: z.string().transform((text, context) => {
+      try {
+        return marketScriptOf(text);
+      } catch (error: unknown) {
+        context.addIssue(error instanceof Error ? error.message : String(error));
+        return z.NEVER;
+      }
+    }),
+    grace: z.coerce.number(SECONDS).min(1, SECONDS).max(120, SECONDS),
+    state: z.string(),
+    verbose: z.boolean(),
+  }),
+} as const;
+
+async function main(args: readonly string[]): Promise<number> {
+  const { values: chosen } = readCommandLine(args, words);
+  await usable('--state', chosen.state, () => mkdir(chosen.state, { recursive: true }));
+  const screen = terminalScreen(process.stdout);
+  const stopping = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
+  // The set-up that started us is gone, perhaps by kill -9: nobody could stop us any more.
+  process.on('disconnect', () => stopping.abort());
+  const region = await startRegion({
+    projectFolder,
+    stateDirectory: chosen.state,
+    pythonPath: process.env['TIDEWHEEL_PYTHON'] ?? join(projectFolder, '.venv/bin/python'),
+    market: chosen.market,
+    graceSeconds: chosen.grace,
+    log: (line) => chosen.verbose && screen.line(`  ${line}`),
+    onStep: (text) => screen.line(`  starting ${text}`),
+  });
+  void region.emulatorExited.then(() => stopping.abort());
+  try {
+    const session: Session = {
+      region,
+      api: apiClient(region),
+      screen,
+      projectFolder,
+      stateDirectory: chosen.state,
+      launcher: chosen.launcher,
+      signal: stopping.signal,
+    };
+    screen.done('the region is up');
+    for (const line of whereToLook(region, chosen.state)) screen.line(line);
+    if (!chosen['no-demo']) {
+      const report = await runDemo(session);
+      if (chosen.once) return report?.status === 'succeeded' ? 0 : 1;
+    }
+    await serveDrops(session);
+    return 0;
+  } finally {
+    screen.line('  stopping: hosts save, state is kept for the next start');
+    await region.close();
+  }
+}
+
+await runCommand(HELP, main);

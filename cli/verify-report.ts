@@ -1,0 +1,110 @@
+/** What `npm run verify-dataset` and `npm run dataset -- verify` print. Every byte is read; nothing is written. */
+
+import type { BlobStore } from '../functions/core/packing/model/blob-store.ts';
+import type { Manifest } from '../functions/core/packing/model/documents.ts';
+import { listGenerations, ManifestDamagedError } from '../functions/core/packing/model/sealed-arrivals.ts';
+import { type VerifyReport, verifyGeneration } from '../functions/core/packing/verify/verify.ts';
+import { otherDatasets } from './open-dataset.ts';
+
+const PROBLEMS_SHOWN = 50;
+const CLASSES_SHOWN = 30;
+
+const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
+
+/** `8 shards of 250 samples each, 2 for each of 4 workers`. */
+function describeShards({ shards, even, workers }: Manifest): string {
+  const counts = shards.map(({ samples }) => samples);
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  const each = least === most ? `${plural(least, 'sample')} each` : `${least} to ${most} samples`;
+  const rest = workers === undefined ? 0 : shards.length % workers;
+  const share =
+    workers === undefined
+      ? ''
+      : rest === 0
+        ? `, ${shards.length / workers} for each of ${workers} workers`
+        : `, which do not divide among ${workers} workers (too few samples, or some as large as a shard)`;
+  const equal = even === undefined || least === most ? '' : ` (${even.samples} in the first ${even.shards})`;
+  return `${plural(shards.length, 'shard')} of ${each}${equal}${share}`;
+}
+
+/** A line a class: what arrived, what the balance dealt, what is in the shards; without a balance, what is in the shards. */
+function describeClasses({ balance }: Manifest, { classes }: VerifyReport): string[] {
+  if (classes === undefined) return ['more than 10000 different labels: no classes'];
+  const names = [...new Set([...classes.keys(), ...Object.keys(balance?.classes ?? {})])].sort();
+  const lines = names.slice(0, CLASSES_SHOWN).map((name) => {
+    const { samples, copies } = classes.get(name) ?? { samples: 0, copies: 0 };
+    const planned = balance?.classes[name];
+    const before = planned === undefined ? '' : `${planned.samples} arrived, ${planned.dealt} dealt, `;
+    return `class ${JSON.stringify(name)}: ${before}${samples} in shards${copies === 0 ? '' : ` and ${copies} ${copies === 1 ? 'copy' : 'copies'}`}`;
+  });
+  return names.length > CLASSES_SHOWN
+    ? [...lines, `and ${names.length - CLASSES_SHOWN} more classes`]
+    : lines;
+}
+
+function describe(manifest: Manifest, report: VerifyReport): string[] {
+  const { arrivals, prepared, samples, repeated, shards } = manifest;
+  const reasons = Object.entries(manifest.rejections.byReason).map(([reason, count]) => `${count} ${reason}`);
+  return [
+    ...(shards.length === 0 ? [] : [describeShards(manifest)]),
+    `${samples} samples, ${repeated} of them copies; ${arrivals.packed} arrivals packed, ${arrivals.left} left for later, ${arrivals.rejected} rejected${reasons.length === 0 ? '' : ` (${reasons.join(', ')})`}`,
+    ...(prepared === undefined
+      ? []
+      : [
+          `${prepared.images} images prepared: ${prepared.sourceBytes} bytes became ${prepared.bytes} (${prepared.by.join('; ')})`,
+        ]),
+    ...describeClasses(manifest, report),
+  ];
+}
+
+/** @returns the exit code: 0 when all is whole, 1 when something is not, 2 when there is nothing to read */
+export async function verifyAndPrint(
+  store: BlobStore,
+  { pipeline, generation: wanted }: { readonly pipeline: string; readonly generation?: string | undefined },
+): Promise<number> {
+  const all = await listGenerations(store, pipeline);
+  const generations = all.filter(({ generation }) => wanted === undefined || generation === wanted);
+  if (generations.length === 0) {
+    const there =
+      all.length === 0
+        ? await otherDatasets(store)
+        : `there is ${all.map(({ generation }) => generation).join(', ')}`;
+    const missing = all.length === 0 ? 'nothing is sealed' : `no generation ${wanted ?? ''} is sealed`;
+    process.stderr.write(`✗ ${missing} under s3://${store.bucket}/${pipeline}/dataset/; ${there}\n`);
+    return 2;
+  }
+  let problems = 0;
+  for (const generation of generations)
+    problems +=
+      generation instanceof ManifestDamagedError
+        ? printDamaged(generation)
+        : await verifyOne(store, generation);
+  return problems === 0 ? 0 : 1;
+}
+
+/** @returns the number of problems */
+function printDamaged({ generation, message }: ManifestDamagedError): number {
+  process.stdout.write(`${generation}: 1 PROBLEM; nothing of it can be checked\n  ✗ ${message}\n`);
+  return 1;
+}
+
+/** @returns the number of problems */
+async function verifyOne(store: BlobStore, manifest: Manifest): Promise<number> {
+  const { generation } = manifest;
+  if (manifest.pruned === true) {
+    process.stdout.write(`${generation}: pruned, nothing to read\n`);
+    return 0;
+  }
+  const report = await verifyGeneration(store, manifest);
+  const { shards, members, bytes, problems } = report;
+  const verdict =
+    problems.length === 0 ? 'whole' : `${problems.length} PROBLEM${problems.length === 1 ? '' : 'S'}`;
+  process.stdout.write(
+    `${generation}: ${verdict}; ${plural(shards, 'shard')}, ${plural(members, 'member')}, ${bytes} bytes read\n`,
+  );
+  for (const line of describe(manifest, report)) process.stdout.write(`  ${line}\n`);
+  for (const problem of problems.slice(0, PROBLEMS_SHOWN)) process.stdout.write(`  ✗ ${problem}\n`);
+  const more = problems.length - PROBLEMS_SHOWN;
+  if (more > 0) process.stdout.write(`  ✗ and ${plural(more, 'more problem')}\n`);
+  return problems.length;
+}

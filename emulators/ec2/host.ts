@@ -1,0 +1,117 @@
+/** An instance as a process tree on this machine: a folder for its disk, a metadata service, and the program that its user data starts. */
+import { createWriteStream } from 'node:fs';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { S3Client } from '@aws-sdk/client-s3';
+import { shellQuote } from '../../functions/core/launch/ec2/shell-quote.ts';
+import { type AccessKey, keyVariables } from '../access/access-key.ts';
+import { type HostExit, startHost } from '../sagemaker/hosts/host-process.ts';
+import { downloadObject, parseS3Uri } from '../sagemaker/hosts/objects.ts';
+import type { BootPlan } from './boot-plan.ts';
+import type { LocalInstance } from './instances.ts';
+import { startMetadata } from './metadata.ts';
+
+export interface HostOptions {
+  readonly instance: LocalInstance;
+  readonly plan: BootPlan;
+  /** Stands for `/`; gone when the host is. */
+  readonly folder: string;
+  /** Takes what the host prints, as EC2's console output. */
+  readonly consoleFile: string;
+  readonly pythonPath: string;
+  readonly awsEndpointUrl: string;
+  readonly region: string;
+  /** What an instance profile gives on EC2. */
+  readonly credentials: AccessKey;
+  readonly s3: S3Client;
+  /** The first of the ports that are the job's own. */
+  readonly firstPort: number;
+  readonly cpus: number;
+}
+
+export interface Host {
+  /** EC2's notice, as the metadata service gives it. */
+  announceEnd(at: Date): void;
+  /** The machine is gone: nothing on it gets to say a word. */
+  kill(): void;
+  /** Settles when no process of it is left; never rejects. */
+  readonly exited: Promise<HostExit>;
+  /** Closes its metadata service and removes its disk. */
+  remove(): Promise<void>;
+}
+
+const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** On EC2 there are two minutes from the notice to the end, here often thirty seconds: hosts look and save more often. */
+const LOOK_SECONDS = 1;
+const SYNC_SECONDS = 2;
+
+/** Every host its own of 127.128.0.0/16: the emulator's private addresses differ in the last two numbers. */
+const loopbackOf = (privateAddress: string): string =>
+  ['127', '128', ...privateAddress.split('.').slice(2)].join('.');
+
+export async function bootHost(options: HostOptions): Promise<Host> {
+  const { instance, plan, folder, pythonPath, s3 } = options;
+  await rm(folder, { recursive: true, force: true });
+  for (const name of ['bin', 'tmp', 'root', 'opt/ml']) await mkdir(join(folder, name), { recursive: true });
+  await writeCli(folder, pythonPath);
+  // join() resolves what climbs up before it is put below the folder.
+  const agent = join(folder, join('/', plan.agentPath));
+  await downloadObject(s3, parseS3Uri(plan.agentUri), agent);
+  const metadata = await startMetadata({
+    'instance-id': instance.instanceId,
+    'instance-type': instance.instanceType,
+    'local-ipv4': loopbackOf(instance.privateAddress),
+  });
+  const host = startHost(pythonPath, {
+    command: [pythonPath, agent, '--host'],
+    environment: environmentOf(options, metadata.url),
+    directory: folder,
+    optMl: null,
+  });
+  const console = createWriteStream(options.consoleFile, { flags: 'a' });
+  // A disk that is full must not take the server along.
+  console.on('error', () => undefined);
+  for (const stream of [host.stdout, host.stderr]) stream.pipe(console, { end: false });
+  return {
+    announceEnd: (at) => metadata.announceEnd(at),
+    kill: () => host.kill(),
+    exited: host.exited,
+    remove: async () => {
+      metadata.close();
+      console.end();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** `aws`, first on the host's PATH; without site-packages, which would take most of its time. */
+async function writeCli(folder: string, pythonPath: string): Promise<void> {
+  const program = [pythonPath, '-I', '-S', '-B', join(import.meta.dirname, 'aws.py')].map(shellQuote);
+  const file = join(folder, 'bin', 'aws');
+  await writeFile(file, `#!/bin/sh\nexec ${program.join(' ')} "$@"\n`);
+  await chmod(file, 0o755);
+}
+
+/** The whole environment of the host's program. Nothing of the server's own is in it. */
+function environmentOf(options: HostOptions, metadataUrl: string): Record<string, string> {
+  const { folder, pythonPath, region, plan, firstPort } = options;
+  return {
+    PATH: `${join(folder, 'bin')}:${dirname(pythonPath)}:${SYSTEM_PATH}`,
+    HOME: join(folder, 'root'),
+    LANG: 'C.UTF-8',
+    TMPDIR: join(folder, 'tmp'),
+    AWS_REGION: region,
+    AWS_DEFAULT_REGION: region,
+    AWS_ENDPOINT_URL: options.awsEndpointUrl,
+    ...keyVariables(options.credentials),
+    AWS_EC2_METADATA_DISABLED: 'true',
+    PYTHONDONTWRITEBYTECODE: '1',
+    SAGEMAKER_BASE_DIR: join(folder, 'opt/ml'),
+    TIDEWHEEL_METADATA_URL: metadataUrl,
+    TIDEWHEEL_CPUS: String(options.cpus),
+    TIDEWHEEL_LOOK_SECONDS: String(LOOK_SECONDS),
+    TIDEWHEEL_SYNC_SECONDS: String(SYNC_SECONDS),
+    TIDEWHEEL_MASTER_PORT: String(firstPort),
+    ...plan.environment,
+  };
+}

@@ -1,0 +1,217 @@
+/** Gives the emulator's EC2 machines: a process tree for each instance that Tidewheel's fleets launch, and its end. */
+import { mkdir, rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { EC2Client } from '@aws-sdk/client-ec2';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { S3Client } from '@aws-sdk/client-s3';
+import type { AccessKey } from '../access/access-key.ts';
+import { cpusPerHost } from '../sagemaker/hosts/container.ts';
+import { messageOf } from '../sagemaker/model/errors.ts';
+import type { CapacityLease, CapacityMarket } from '../spot-market/model/capacity-source.ts';
+import {
+  instanceEnded,
+  interruptionWarning,
+  type SpotInstance,
+  sendInstanceEvents,
+} from '../spot-market/model/instance-events.ts';
+import { type BootPlan, readUserData } from './boot-plan.ts';
+import { bootHost, type Host } from './host.ts';
+import { aliveInstances, type LocalInstance, launchOf, terminate } from './instances.ts';
+import { Jobs } from './jobs.ts';
+
+export interface LocalEc2Options {
+  /** Disks of the hosts, and what they print: <instance>.log. */
+  readonly stateDirectory: string;
+  /** The emulator: EC2, S3, EventBridge. */
+  readonly awsEndpointUrl: string;
+  /** The key that the emulator answers; hosts sign with it too. */
+  readonly credentials: AccessKey;
+  readonly region: string;
+  /** Twelve digits. */
+  readonly accountId: string;
+  readonly market: CapacityMarket;
+  readonly pythonPath: string;
+  /** Zone id of a subnet; undefined when there is no such subnet. */
+  readonly subnetZone: (subnetId: string) => Promise<string | undefined>;
+  readonly lookMilliseconds?: number;
+  readonly log?: (line: string) => void;
+}
+
+export interface LocalEc2 {
+  /** By instance id. */
+  readonly hosts: ReadonlyMap<string, Host>;
+  /** EC2 takes all hosts back: they get a few seconds to save. */
+  close(): Promise<void>;
+}
+
+const LOOK_MILLISECONDS = 1_000;
+const CLOSE_SECONDS = 10;
+
+/** A machine of an earlier start is gone, whatever EC2 says: its instance is ended, and the run goes on with another. */
+export async function startLocalEc2(options: LocalEc2Options): Promise<LocalEc2> {
+  const ec2 = new RunningEc2({ ...options, stateDirectory: resolve(options.stateDirectory) });
+  await ec2.start();
+  return ec2;
+}
+
+/** What an instance is while it lives. */
+interface Machine {
+  readonly instance: LocalInstance;
+  readonly plan: BootPlan;
+  readonly place: SpotInstance;
+  readonly lease: CapacityLease;
+}
+
+class RunningEc2 implements LocalEc2 {
+  readonly hosts = new Map<string, Host>();
+  readonly #options: LocalEc2Options;
+  readonly #ec2: EC2Client;
+  readonly #s3: S3Client;
+  readonly #events: EventBridgeClient;
+  readonly #closing = new AbortController();
+  /** Every instance is booted once; values settle at its end. */
+  readonly #lives = new Map<string, Promise<void>>();
+  readonly #jobs: Jobs;
+  #watching: Promise<void> = Promise.resolve();
+
+  constructor(options: LocalEc2Options) {
+    this.#options = options;
+    const common = {
+      endpoint: options.awsEndpointUrl,
+      region: options.region,
+      credentials: options.credentials,
+    };
+    this.#ec2 = new EC2Client(common);
+    this.#s3 = new S3Client({ ...common, forcePathStyle: true });
+    this.#events = new EventBridgeClient(common);
+    this.#jobs = new Jobs(this.#s3);
+  }
+
+  async start(): Promise<void> {
+    const { stateDirectory } = this.#options;
+    await rm(stateDirectory, { recursive: true, force: true });
+    await mkdir(stateDirectory, { recursive: true });
+    for (const instance of await aliveInstances(this.#ec2)) {
+      this.#lives.set(instance.instanceId, this.#end(instance, undefined));
+    }
+    this.#watching = this.#watch();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    const end = new Date(Date.now() + CLOSE_SECONDS * 1_000);
+    for (const host of this.hosts.values()) host.announceEnd(end);
+    const timer = setTimeout(() => this.hosts.forEach((host) => host.kill()), CLOSE_SECONDS * 1_000);
+    await this.#watching;
+    await Promise.all(this.#lives.values());
+    clearTimeout(timer);
+    for (const client of [this.#ec2, this.#s3, this.#events]) client.destroy();
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      await this.#look().catch((error: unknown) => this.#log(`local EC2: ${messageOf(error)}`));
+      const pause = this.#options.lookMilliseconds ?? LOOK_MILLISECONDS;
+      await delay(pause, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #look(): Promise<void> {
+    const alive = await aliveInstances(this.#ec2);
+    const ids = new Set(alive.map(({ instanceId }) => instanceId));
+    for (const [instanceId, host] of this.hosts) if (!ids.has(instanceId)) host.kill();
+    if (this.#closing.signal.aborted) return;
+    for (const instance of alive) {
+      if (this.#lives.has(instance.instanceId)) continue;
+      const gang = alive.filter(({ jobName }) => jobName === instance.jobName).length;
+      this.#lives.set(instance.instanceId, this.#live(instance, gang));
+    }
+    await this.#jobs.look();
+  }
+
+  /** From the launch to the end of the instance; never rejects. */
+  async #live(instance: LocalInstance, gang: number): Promise<void> {
+    const machine = await this.#allocate(instance).catch((error: unknown) => {
+      this.#log(`${instance.instanceId} of ${instance.jobName} was not launched: ${messageOf(error)}`);
+      return undefined;
+    });
+    if (machine !== undefined) {
+      await this.#run(machine, gang).catch((error: unknown) =>
+        this.#log(`${instance.instanceId} of ${instance.jobName}: ${messageOf(error)}`),
+      );
+    }
+    await this.#end(instance, machine);
+  }
+
+  async #allocate(instance: LocalInstance): Promise<Machine> {
+    const { instanceId, jobName: owner, instanceType } = instance;
+    const { accountId, market, subnetZone } = this.#options;
+    const launch = await launchOf(this.#ec2, instance);
+    const plan = launch && readUserData(launch.userData);
+    if (launch === undefined || plan === undefined)
+      throw new Error('its launch template holds no user data of a Tidewheel host');
+    const zone = await subnetZone(launch.subnetId);
+    const zoneIds = zone === undefined ? undefined : [zone];
+    const groups = [{ instanceType, count: 1 }];
+    const lease = market.acquire({ owner, groups, zoneIds, market: launch.market });
+    if (lease === undefined) throw new Error(`no ${launch.market} capacity of ${instanceType} in ${zone}`);
+    return { instance, plan, place: { instanceId, zoneId: lease.zoneId, accountId }, lease };
+  }
+
+  async #run(machine: Machine, gang: number): Promise<void> {
+    const { instance, plan, lease } = machine;
+    const { stateDirectory, pythonPath, awsEndpointUrl, credentials, region } = this.#options;
+    const firstPort = await this.#jobs.join(instance, lease, plan.jobUri);
+    const host = await bootHost({
+      instance,
+      plan,
+      folder: join(stateDirectory, instance.instanceId),
+      consoleFile: join(stateDirectory, `${instance.instanceId}.log`),
+      pythonPath,
+      awsEndpointUrl,
+      credentials,
+      region,
+      s3: this.#s3,
+      firstPort,
+      cpus: cpusPerHost(availableParallelism(), gang),
+    });
+    this.#log(`${instance.instanceId} of ${instance.jobName} is up in ${lease.zoneId}`);
+    this.hosts.set(instance.instanceId, host);
+    lease.onReclaim(({ graceSeconds }) => this.#reclaim(machine, host, graceSeconds));
+    if (this.#closing.signal.aborted) host.kill();
+    await host.exited;
+    await host.remove();
+  }
+
+  #reclaim({ place }: Machine, host: Host, graceSeconds: number): void {
+    host.announceEnd(new Date(Date.now() + graceSeconds * 1_000));
+    const timer = setTimeout(() => host.kill(), graceSeconds * 1_000);
+    void host.exited.then(() => clearTimeout(timer));
+    sendInstanceEvents(this.#events, [interruptionWarning(place)]).catch((error: unknown) =>
+      this.#log(`${place.instanceId}: its warning was not sent: ${messageOf(error)}`),
+    );
+  }
+
+  /** Whether its program has ended, or somebody has ended the instance: both are gone, the capacity is free, EC2 says so. */
+  async #end(instance: LocalInstance, machine: Machine | undefined): Promise<void> {
+    const { instanceId } = instance;
+    const { accountId, region } = this.#options;
+    this.hosts.delete(instanceId);
+    this.#jobs.leave(instance);
+    machine?.lease.release();
+    try {
+      await terminate(this.#ec2, instanceId);
+      const place = machine?.place ?? { instanceId, zoneId: region, accountId };
+      await sendInstanceEvents(this.#events, [instanceEnded(place)]);
+    } catch (error: unknown) {
+      this.#log(`${instanceId}: EC2 was not told of its end: ${messageOf(error)}`);
+    }
+  }
+
+  #log(line: string): void {
+    this.#options.log?.(line);
+  }
+}

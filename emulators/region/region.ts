@@ -1,0 +1,189 @@
+/** One machine as an AWS region: the emulator, a SageMaker, EC2's machines and a Spot market beside it, and the stack deployed into it. */
+import { join } from 'node:path';
+import { ACCESS_KEY_FILE, type AccessKey, accessKeyIn } from '../access/access-key.ts';
+import { type Emulator, startEmulator } from '../aws/ministack.ts';
+import type { VirtualClock } from '../clock/virtual-clock.ts';
+import { startLocalEc2 } from '../ec2/local-ec2.ts';
+import { startLocalSageMaker } from '../sagemaker/server.ts';
+import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/market.ts';
+import {
+  ACCOUNT_ID,
+  type Endpoints,
+  type LocalClients,
+  localClients,
+  REGION,
+  type Stack,
+} from './clients.ts';
+import { deploy } from './deploy.ts';
+import { choosePorts } from './ports.ts';
+import { type RegionClock, startRegionClock } from './region-clock.ts';
+import { subnetZone } from './subnets.ts';
+
+export interface RegionOptions {
+  readonly projectFolder: string;
+  /** Everything that outlives a restart; .tidewheel/ for the project's own start. */
+  readonly stateDirectory: string;
+  readonly pythonPath: string;
+  readonly market: MarketScript;
+  /** Seconds that a host gets between SIGTERM and SIGKILL; SageMaker's are 120. */
+  readonly graceSeconds?: number;
+  /**
+   * The region goes by a virtual clock, which stands while anything is at work and jumps to what comes next when
+   * nothing is. It stands until it is started. Default: the clock on the wall.
+   */
+  readonly isClockVirtual?: boolean;
+  /** Leaves the usual ports to another region on this machine. */
+  readonly usesOtherPorts?: boolean;
+  /** Spot always costs what the catalog says. */
+  readonly steadyPrices?: boolean;
+  /** A region that is still starting when it comes is closed again. */
+  readonly signal?: AbortSignal | undefined;
+  readonly log: (line: string) => void;
+  /** Told before each part starts. */
+  readonly onStep?: (text: string) => void;
+}
+
+export interface Region {
+  readonly endpoints: Endpoints;
+  /** Made at the first start, kept in the state folder: the only key that the region answers. */
+  readonly credentials: AccessKey;
+  readonly clients: LocalClients;
+  readonly stack: Stack;
+  /** Only with `isClockVirtual`. */
+  readonly clock: VirtualClock | undefined;
+  /** Resolves if the emulator ends by itself. */
+  readonly emulatorExited: Promise<void>;
+  /** Ends every process of the region and keeps its state; idempotent. */
+  close(): Promise<void>;
+}
+
+export async function startRegion(options: RegionOptions): Promise<Region> {
+  const ports = await choosePorts(options.stateDirectory, !options.usesOtherPorts);
+  const endpoints: Endpoints = {
+    aws: `http://127.0.0.1:${ports.aws}`,
+    sageMaker: `http://127.0.0.1:${ports.sageMaker}`,
+    ec2: `http://127.0.0.1:${ports.ec2}`,
+  };
+  const credentials = await accessKeyIn(join(options.stateDirectory, ACCESS_KEY_FILE));
+  const closers: (() => Promise<void>)[] = [];
+  const close = async () => {
+    // Last started, first ended: hosts save their checkpoints before the bucket goes away.
+    for (const closer of closers.splice(0).reverse()) await closer();
+  };
+  const { signal } = options;
+  try {
+    signal?.throwIfAborted();
+    const time = await startRegionClock(options);
+    closers.push(() => time.close());
+    options.onStep?.('emulator (S3, EventBridge, Step Functions, Lambda, DynamoDB, SQS, API Gateway)');
+    const emulator = await startAws(options, { endpoints, credentials, port: ports.aws, time });
+    closers.push(() => emulator.stop());
+    signal?.throwIfAborted();
+    time.followEmulator(endpoints.aws);
+    const clients = localClients(endpoints, credentials);
+    options.onStep?.('Spot market, SageMaker and EC2');
+    const market = await startLocalMarket({
+      port: ports.ec2,
+      awsEndpointUrl: endpoints.aws,
+      credentials,
+      script: options.market,
+      graceSeconds: options.graceSeconds ?? 120,
+      steadyPrices: options.steadyPrices ?? false,
+      clock: time.clock,
+      log: options.log,
+    });
+    closers.push(() => market.close());
+    const beside = { endpoints, credentials, clients, market };
+    closers.push(await startSageMaker(options, { ...beside, port: ports.sageMaker, time }));
+    // Campaigns on a virtual clock train on SageMaker: no host of EC2 would know that clock.
+    if (time.virtual === undefined) closers.push(await startEc2(options, beside));
+    closers.push(() => time.stop());
+    options.onStep?.('stack (osls deploy)');
+    const { stack } = await deploy({ ...options, endpoints, credentials, clients });
+    signal?.throwIfAborted();
+    return {
+      endpoints,
+      credentials,
+      clients,
+      stack,
+      clock: time.virtual,
+      emulatorExited: emulator.exited,
+      close,
+    };
+  } catch (error: unknown) {
+    await close();
+    throw error;
+  }
+}
+
+async function startAws(
+  options: RegionOptions,
+  at: {
+    readonly endpoints: Endpoints;
+    readonly credentials: AccessKey;
+    readonly port: number;
+    readonly time: RegionClock;
+  },
+): Promise<Emulator> {
+  return startEmulator({
+    pythonPath: options.pythonPath,
+    stateDirectory: join(options.stateDirectory, 'aws'),
+    port: at.port,
+    credentials: at.credentials,
+    nodePath: process.execPath,
+    // The functions find the two servers through the SDK's own variables; no line of them knows.
+    // What is native lies beside the bundles: on AWS in a layer, here where npm installed it.
+    environment: {
+      AWS_ENDPOINT_URL_SAGEMAKER: at.endpoints.sageMaker,
+      AWS_ENDPOINT_URL_EC2: at.endpoints.ec2,
+      NODE_PATH: join(options.projectFolder, 'node_modules'),
+    },
+    log: join(options.stateDirectory, 'logs', 'emulator.log'),
+    ...at.time.emulator,
+  });
+}
+
+/** What a server beside the emulator works with. */
+interface Beside {
+  readonly endpoints: Endpoints;
+  readonly credentials: AccessKey;
+  readonly clients: LocalClients;
+  readonly market: LocalMarket;
+}
+
+async function startSageMaker(
+  options: RegionOptions,
+  at: Beside & { readonly port: number; readonly time: RegionClock },
+): Promise<() => Promise<void>> {
+  const server = await startLocalSageMaker({
+    port: at.port,
+    stateDirectory: join(options.stateDirectory, 'sagemaker'),
+    awsEndpointUrl: at.endpoints.aws,
+    credentials: at.credentials,
+    region: REGION,
+    accountId: ACCOUNT_ID,
+    market: at.market.market,
+    pythonPath: options.pythonPath,
+    subnetZone: async (subnetId) => subnetZone(at.clients.ec2, subnetId),
+    spotDiscount: at.market.spotDiscount,
+    ...(options.graceSeconds !== undefined && { graceSeconds: options.graceSeconds }),
+    ...at.time.sageMaker,
+    log: options.log,
+  });
+  return () => server.close();
+}
+
+async function startEc2(options: RegionOptions, at: Beside): Promise<() => Promise<void>> {
+  const ec2 = await startLocalEc2({
+    stateDirectory: join(options.stateDirectory, 'ec2'),
+    awsEndpointUrl: at.endpoints.aws,
+    credentials: at.credentials,
+    region: REGION,
+    accountId: ACCOUNT_ID,
+    market: at.market.market,
+    pythonPath: options.pythonPath,
+    subnetZone: async (subnetId) => subnetZone(at.clients.ec2, subnetId),
+    log: options.log,
+  });
+  return () => ec2.close();
+}

@@ -1,0 +1,282 @@
+/** All hosts of a job for one stay on capacity: their folders, programs, logs and checkpoints. */
+import { mkdir, open, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
+import type { Clients } from '../model/clients.ts';
+import { after } from '../model/concurrency.ts';
+import { JobFailure, TRY_AGAIN, transferFailure } from '../model/errors.ts';
+import type { Settings } from '../model/options.ts';
+import { fillChannels, hostsOf, modeOf } from './channels.ts';
+import { type CheckpointSync, makeCheckpointSync } from './checkpoints.ts';
+import {
+  checkpointDirectory,
+  commandOf,
+  cpusPerHost,
+  environmentOf,
+  type Host,
+  inputDataConfig,
+  resourceConfig,
+} from './container.ts';
+import { type HostExit, type HostProcess, startHost } from './host-process.ts';
+import { openLogStream } from './job-logs.ts';
+import { readLines } from './lines.ts';
+import type { JobMetrics } from './metrics.ts';
+import { makePipeFeeder, type PipeFeeder } from './pipes.ts';
+
+export interface GangContext {
+  readonly settings: Settings;
+  readonly clients: Clients;
+  readonly request: CreateTrainingJobRequest;
+  readonly jobArn: string;
+  readonly hosts: readonly Host[];
+  readonly masterPort: number;
+  readonly scratchDirectory: string;
+  readonly onCheckpointSynced: () => void;
+  /** Told when all hosts' programs sleep on a virtual clock, and when one is awake again. */
+  readonly onRest: (isAtRest: boolean) => void;
+  readonly metrics: JobMetrics;
+}
+
+export type GangOutcome =
+  | { readonly kind: 'completed' }
+  | { readonly kind: 'failed'; readonly host: Host; readonly exit: HostExit };
+
+export interface Gang {
+  readonly hosts: readonly Host[];
+  readonly metrics: JobMetrics;
+  /** Makes the folders and fills them: configuration, channels, checkpoints. */
+  prepare(signal: AbortSignal): Promise<void>;
+  /** Starts every host. Settles when all have ended well, or with the first that has not. */
+  run(): Promise<GangOutcome>;
+  /** SIGTERM to all, SIGKILL after the grace time; settles when nothing is left of any. */
+  stop(graceSeconds: number): Promise<void>;
+  /** After the end of all hosts: the last of the checkpoints and the logs. */
+  finish(): Promise<void>;
+}
+
+interface RunningHost {
+  readonly host: Host;
+  readonly process: HostProcess;
+  /** All output was read and delivered. */
+  readonly drained: Promise<void>;
+}
+
+export function makeGang(context: GangContext): Gang {
+  return new LocalGang(context);
+}
+
+class LocalGang implements Gang {
+  readonly #context: GangContext;
+  readonly #syncs: readonly CheckpointSync[];
+  #feeders: readonly PipeFeeder[] = [];
+  #running: readonly RunningHost[] = [];
+  /** Hosts whose programs sleep on a virtual clock. */
+  readonly #asleep = new Set<Host>();
+
+  constructor(context: GangContext) {
+    this.#context = context;
+    this.#syncs = context.hosts.flatMap((host) => {
+      const directory = checkpointDirectory(context.request, host);
+      const s3Uri = context.request.CheckpointConfig?.S3Uri;
+      if (directory === undefined || s3Uri === undefined) return [];
+      return [
+        makeCheckpointSync({
+          s3: context.clients.s3,
+          s3Uri,
+          directory,
+          stagingDirectory: join(context.scratchDirectory, host.name),
+          onSynced: context.onCheckpointSynced,
+          log: context.settings.log,
+        }),
+      ];
+    });
+  }
+
+  get hosts(): readonly Host[] {
+    return this.#context.hosts;
+  }
+
+  get metrics(): JobMetrics {
+    return this.#context.metrics;
+  }
+
+  async prepare(signal: AbortSignal): Promise<void> {
+    const { clients, hosts, request, settings, scratchDirectory } = this.#context;
+    await mkdir(scratchDirectory, { recursive: true });
+    for (const host of hosts) await makeHostFolders(request, hosts, host);
+    const { fileSystemsDirectory } = settings;
+    await fillChannels({ s3: clients.s3, request, hosts, fileSystemsDirectory, signal });
+    this.#feeders = makeFeeders(this.#context);
+    for (const feeder of this.#feeders) await feeder.prepare();
+    await this.#restore(signal);
+  }
+
+  async #restore(signal: AbortSignal): Promise<void> {
+    try {
+      for (const sync of this.#syncs) await sync.restore(signal);
+    } catch (error) {
+      throw signal.aborted ? error : transferFailure('Checkpoint download failed', error);
+    }
+  }
+
+  async run(): Promise<GangOutcome> {
+    const epoch = Math.floor(Date.now() / 1000);
+    this.#running = this.#context.hosts.map((host) => this.#startHost(host, epoch));
+    for (const sync of this.#syncs) sync.follow(this.#context.settings.checkpointSyncSeconds);
+    const firstFailure = Promise.withResolvers<GangOutcome>();
+    const ends = this.#running.map(async ({ host, process }) => {
+      const exit = await process.exited;
+      if (exit.exitCode !== 0) firstFailure.resolve({ kind: 'failed', host, exit });
+    });
+    const allEnded = Promise.all(ends).then((): GangOutcome => ({ kind: 'completed' }));
+    return Promise.race([
+      firstFailure.promise,
+      allEnded,
+      ...this.#feeders.map((feeder) => brokenPipe(feeder)),
+    ]);
+  }
+
+  #startHost(host: Host, epoch: number): RunningHost {
+    const { clients, hosts, jobArn, masterPort, metrics, request, settings } = this.#context;
+    const sleeper = settings.sleepers?.join((isAsleep) => this.#onSleep(host, isAsleep));
+    const process = startHost(settings.pythonPath, {
+      command: commandOf(request, host),
+      environment: environmentOf(request, host, {
+        jobArn,
+        given: { ...settings.hostEnvironment, ...sleeper?.environment },
+        region: settings.region,
+        awsEndpointUrl: settings.awsEndpointUrl,
+        credentials: settings.credentials,
+        path: hostPath(settings.pythonPath),
+        masterPort,
+        cpusPerHost: cpusPerHost(availableParallelism(), hosts.length),
+      }),
+      directory: host.root,
+      optMl: settings.mountOptMl ? host.base : null,
+    });
+    const stream = openLogStream(
+      clients.logs,
+      `${request.TrainingJobName ?? ''}/${host.name}-${epoch}`,
+      settings.log,
+    );
+    const take = (line: string): void => {
+      stream.write(line);
+      metrics.line(line);
+    };
+    process.onUsage((usage) => metrics.usage(host.name, usage));
+    const drained = Promise.all([readLines(process.stdout, take), readLines(process.stderr, take)]).then(() =>
+      stream.close(),
+    );
+    void process.exited.then(() => {
+      sleeper?.leave();
+      // One that was killed in its sleep: its end is work to do.
+      this.#onSleep(host, false);
+    });
+    return { host, process, drained };
+  }
+
+  #onSleep(host: Host, isAsleep: boolean): void {
+    if (isAsleep) this.#asleep.add(host);
+    else this.#asleep.delete(host);
+    if (!this.#isAtRest()) return this.#context.onRest(false);
+    // What was saved before this sleep is in S3 before the clock goes on, as it would be seconds later on SageMaker.
+    const saved = Promise.all(this.#syncs.map((sync) => sync.passAtRest()));
+    void saved.then(() => this.#isAtRest() && this.#context.onRest(true));
+  }
+
+  #isAtRest(): boolean {
+    return this.#asleep.size === this.#context.hosts.length;
+  }
+
+  async stop(graceSeconds: number): Promise<void> {
+    const kill = (): void => this.#running.forEach(({ process }) => process.kill());
+    for (const { process } of this.#running) process.terminate();
+    const cancel = after(graceSeconds * 1000, kill);
+    await Promise.all(this.#running.map(({ process }) => process.exited));
+    cancel();
+    for (const feeder of this.#feeders) feeder.stop();
+  }
+
+  async finish(): Promise<void> {
+    await Promise.all(this.#syncs.map((sync) => sync.finish()));
+    const drained = Promise.all(this.#running.map((host) => host.drained));
+    await Promise.race([drained, delay(LAST_OUTPUT_MS, undefined, { ref: false })]);
+    await this.#context.metrics.close();
+  }
+}
+
+function makeFeeders({ clients, hosts, request }: GangContext): PipeFeeder[] {
+  return (request.InputDataConfig ?? [])
+    .filter((channel) => modeOf(request, channel) === 'Pipe')
+    .flatMap((channel) => {
+      const receiving = hostsOf({ request, hosts }, channel);
+      return receiving.map((host) => makePipeFeeder({ s3: clients.s3, channel, host, hosts: receiving }));
+    });
+}
+
+/** Never settles unless the feeder fails: then its host waits for data that will not come. */
+async function brokenPipe(feeder: PipeFeeder): Promise<never> {
+  await feeder.run();
+  return new Promise<never>(() => {});
+}
+
+/** A pipe that stays open when everybody has gone says nothing more. */
+const LAST_OUTPUT_MS = 10_000;
+
+const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+const hostPath = (pythonPath: string): string => `${dirname(pythonPath)}:${SYSTEM_PATH}`;
+
+/** An empty host: what an earlier stay has left there is gone, as on a new instance. */
+async function makeHostFolders(
+  request: CreateTrainingJobRequest,
+  hosts: readonly Host[],
+  host: Host,
+): Promise<void> {
+  await rm(host.root, { recursive: true, force: true });
+  const inBase = ['input/config', 'input/data', 'model', 'output/data', 'code'].map((folder) =>
+    join(host.base, folder),
+  );
+  for (const folder of [...inBase, join(host.root, 'tmp'), join(host.root, 'root')])
+    await mkdir(folder, { recursive: true });
+  const checkpoints = checkpointDirectory(request, host);
+  const configs: Record<string, unknown> = {
+    resourceconfig: resourceConfig(hosts, host),
+    hyperparameters: request.HyperParameters ?? {},
+    inputdataconfig: inputDataConfig(request, host),
+    ...(checkpoints ? { checkpointconfig: { LocalPath: checkpoints } } : {}),
+  };
+  for (const [name, content] of Object.entries(configs)) {
+    await writeFile(join(host.base, 'input', 'config', `${name}.json`), JSON.stringify(content));
+  }
+}
+
+const FAILURE_CHARACTERS = 1024;
+
+/** The first characters of output/failure, or nothing. */
+async function failureText(host: Host): Promise<string> {
+  let file;
+  try {
+    file = await open(join(host.base, 'output', 'failure'));
+    // UTF-8 needs four bytes for a character at most; a hostile file may be of any size.
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(FAILURE_CHARACTERS * 4));
+    return buffer.subarray(0, bytesRead).toString('utf8').slice(0, FAILURE_CHARACTERS).trim();
+  } catch {
+    return '';
+  } finally {
+    await file?.close();
+  }
+}
+
+/** What a host that ended badly makes of the job. */
+export async function failureOf({ exit, host }: GangOutcome & { kind: 'failed' }): Promise<JobFailure> {
+  if (exit.isLost) return new JobFailure('InternalServerError', `${TRY_AGAIN} (${host.name} was lost)`);
+  const text = exit.refusal
+    ? `the program could not be started: ${exit.refusal}. Name one that is there in ContainerEntrypoint`
+    : await failureText(host);
+  const suffix = `, exit code: ${exit.exitCode}`;
+  const room = FAILURE_CHARACTERS - 'AlgorithmError: '.length - suffix.length;
+  return new JobFailure('AlgorithmError', `${text.slice(0, room)}${suffix}`);
+}

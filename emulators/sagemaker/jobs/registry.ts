@@ -1,0 +1,170 @@
+/** All training jobs of the account and Region that this server stands for. */
+import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
+import { hasObjects, parseS3Uri } from '../hosts/objects.ts';
+import {
+  JobFailure,
+  resourceInUse,
+  resourceLimitExceeded,
+  TRY_AGAIN,
+  validationException,
+} from '../model/errors.ts';
+import { ec2Name, groupsOf, hasEnded, type JobRecord, marketOf, withStatus } from '../model/job-record.ts';
+import { type JobServices, TrainingJob } from './training-job.ts';
+
+export interface JobRegistry {
+  /** Refuses with a RequestRefused; returns when the job is on disk. */
+  create(request: CreateTrainingJobRequest): Promise<JobRecord>;
+  find(name: string): TrainingJob | undefined;
+  findByArn(arn: string): TrainingJob | undefined;
+  records(): readonly JobRecord[];
+  remove(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+const SERVER_DIED = new JobFailure(
+  'InternalServerError',
+  `${TRY_AGAIN} (The local SageMaker ended while the job was running.)`,
+).message;
+
+/** Takes up the jobs on disk: what was running when the last server ended has failed. */
+export async function openRegistry(services: JobServices): Promise<JobRegistry> {
+  const registry = new DiskRegistry(services);
+  for (const record of await services.store.load(services.settings.log)) await registry.takeUp(record);
+  return registry;
+}
+
+class DiskRegistry implements JobRegistry {
+  readonly #services: JobServices;
+  readonly #jobs = new Map<string, TrainingJob>();
+  /** Names of jobs that are being created: the checks take a while. */
+  readonly #coming = new Set<string>();
+
+  constructor(services: JobServices) {
+    this.#services = services;
+  }
+
+  async takeUp(record: JobRecord): Promise<void> {
+    const { events, store } = this.#services;
+    let current = record;
+    if (!hasEnded(record)) {
+      const now = this.#services.settings.clock.now();
+      const hasTrained = record.trainingStartedAt !== undefined;
+      const change = { status: 'Failed', secondaryStatus: 'Failed', message: 'Training job failed' } as const;
+      current = {
+        ...withStatus(record, change, now),
+        failureReason: SERVER_DIED,
+        phase: undefined,
+        ...(hasTrained ? { trainingEndedAt: now } : {}),
+      };
+      await store.save(current);
+      await store.removeHosts(record.name);
+      events.send(current);
+    }
+    this.#jobs.set(record.name, new TrainingJob(current, undefined, this.#services));
+  }
+
+  async create(request: CreateTrainingJobRequest): Promise<JobRecord> {
+    const name = request.TrainingJobName ?? '';
+    const arn = this.#arnOf(name);
+    if (this.#jobs.has(name) || this.#coming.has(name)) throw resourceInUse(arn);
+    this.#coming.add(name);
+    try {
+      const zoneIds = await this.#zonesOf(request);
+      await this.#requireData(request);
+      this.#requireQuota(request);
+      const record = newRecord(request, arn, this.#services.settings.clock.now());
+      const job = new TrainingJob(record, zoneIds, this.#services);
+      await this.#services.store.save(record);
+      this.#jobs.set(name, job);
+      job.start();
+      return record;
+    } finally {
+      this.#coming.delete(name);
+    }
+  }
+
+  async #zonesOf(request: CreateTrainingJobRequest): Promise<readonly string[] | undefined> {
+    const subnets = request.VpcConfig?.Subnets;
+    if (!subnets) return undefined;
+    const zones = await Promise.all(
+      subnets.map(async (subnet) => ({ subnet, zone: await this.#services.settings.subnetZone(subnet) })),
+    );
+    const unknown = zones.filter(({ zone }) => zone === undefined).map(({ subnet }) => subnet);
+    if (unknown.length > 0) throw validationException(`The subnets [${unknown.join(', ')}] do not exist`);
+    return [...new Set(zones.flatMap(({ zone }) => zone ?? []))];
+  }
+
+  async #requireData(request: CreateTrainingJobRequest): Promise<void> {
+    for (const channel of request.InputDataConfig ?? []) {
+      const uri = channel.DataSource?.S3DataSource?.S3Uri;
+      if (uri === undefined) continue;
+      const location = parseS3Uri(uri);
+      if (await hasObjects(this.#services.clients.s3, location)) continue;
+      throw validationException(
+        `No S3 objects found under S3 URL "${uri}" given in input data source. Please ensure that the bucket exists in the selected region (${this.#services.settings.region}), that objects exist under that S3 prefix, and that the role "${request.RoleArn ?? ''}" has "s3:ListBucket" permissions on bucket "${location.bucket}".`,
+      );
+    }
+  }
+
+  /** Counts instances of all jobs that have not ended, with or without capacity, as SageMaker does. */
+  #requireQuota(request: CreateTrainingJobRequest): void {
+    const market = marketOf(request);
+    for (const { instanceType, count } of groupsOf(request)) {
+      const limit = this.#services.settings.instanceQuota(ec2Name(instanceType), market);
+      const used = this.records()
+        .filter((record) => !hasEnded(record) && marketOf(record.request) === market)
+        .flatMap((record) => groupsOf(record.request))
+        .filter((group) => group.instanceType === instanceType)
+        .reduce((sum, group) => sum + group.count, 0);
+      if (used + count <= limit) continue;
+      const quota = `${instanceType} for ${market === 'spot' ? 'spot ' : ''}training job usage`;
+      throw resourceLimitExceeded(
+        `The account-level service limit '${quota}' is ${limit} Instances, with current utilization of ${used} Instances and a request delta of ${count} Instances. Please use AWS Service Quotas to request an increase for this quota.`,
+      );
+    }
+  }
+
+  #arnOf(name: string): string {
+    const { region, accountId } = this.#services.settings;
+    return `arn:aws:sagemaker:${region}:${accountId}:training-job/${name}`;
+  }
+
+  find(name: string): TrainingJob | undefined {
+    return this.#jobs.get(name);
+  }
+
+  findByArn(arn: string): TrainingJob | undefined {
+    return [...this.#jobs.values()].find((job) => job.record.arn === arn);
+  }
+
+  records(): readonly JobRecord[] {
+    return [...this.#jobs.values()].map((job) => job.record);
+  }
+
+  async remove(name: string): Promise<void> {
+    this.#jobs.delete(name);
+    await this.#services.store.remove(name);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#jobs.values()].map((job) => job.close()));
+  }
+}
+
+function newRecord(request: CreateTrainingJobRequest, arn: string, now: number): JobRecord {
+  const { Tags, ...rest } = request;
+  return {
+    name: request.TrainingJobName ?? '',
+    arn,
+    request: rest,
+    tags: Object.fromEntries((Tags ?? []).map(({ Key, Value }) => [Key ?? '', Value ?? ''])),
+    createdAt: now,
+    modifiedAt: now,
+    status: 'InProgress',
+    secondaryStatus: 'Starting',
+    transitions: [],
+    trainingSeconds: 0,
+    billableSeconds: 0,
+    metrics: [],
+  };
+}

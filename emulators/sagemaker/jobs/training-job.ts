@@ -1,0 +1,294 @@
+/** The life of one training job, from waiting for capacity to its end, through interruptions. */
+import { join } from 'node:path';
+import { Presence } from '../../clock/presence.ts';
+import type { CapacityLease } from '../../spot-market/model/capacity-source.ts';
+import type { AddressBook } from '../hosts/addresses.ts';
+import { type ArtifactKind, uploadArtifacts } from '../hosts/artifacts.ts';
+import { failureOf, type Gang, type GangOutcome } from '../hosts/gang.ts';
+import { openStay, type StayServices } from '../hosts/lease.ts';
+import { EndingSwitch, STOPPED_AS } from '../model/endings.ts';
+import { JobFailure, messageOf, TRY_AGAIN } from '../model/errors.ts';
+import {
+  type JobRecord,
+  marketOf,
+  secondsUntil,
+  withPhaseEnded,
+  withPhaseStarted,
+} from '../model/job-record.ts';
+import {
+  billingRate,
+  capacityRequest,
+  NO_CAPACITY,
+  pendsWhenStarved,
+  STARVED,
+  waitForCapacity,
+} from './capacity.ts';
+import { JobState, type StateServices } from './job-state.ts';
+
+export interface JobServices extends StateServices, StayServices {
+  readonly addresses: AddressBook;
+}
+
+/** How long (in job seconds) an On-Demand job without accelerators is retried here before it fails; AWS tells no figure. */
+const ON_DEMAND_PATIENCE_SECONDS = 900;
+/** Peers of a failed host are of no more use; what they may still save they save in this time. */
+const PEER_GRACE_SECONDS = 10;
+const CLOSE_GRACE_SECONDS = 5;
+const DAY_SECONDS = 86_400;
+
+export class TrainingJob {
+  readonly #services: JobServices;
+  readonly #zoneIds: readonly string[] | undefined;
+  readonly #state: JobState;
+  readonly #endings: EndingSwitch;
+  /** A virtual clock goes on while the job waits for capacity, and while its hosts' programs sleep. */
+  readonly #presence: Presence;
+  #done: Promise<void> = Promise.resolve();
+
+  /** zoneIds: those of the job's subnets; undefined when it names none. */
+  constructor(record: JobRecord, zoneIds: readonly string[] | undefined, services: JobServices) {
+    this.#zoneIds = zoneIds;
+    this.#services = services;
+    this.#state = new JobState(record, services);
+    const { clock, timeScale } = services.settings;
+    this.#presence = new Presence(clock, record.name);
+    this.#endings = new EndingSwitch(clock, timeScale, async (ending) => {
+      this.#presence.work();
+      if (ending !== 'noCapacity') await this.#showStopping();
+    });
+  }
+
+  get record(): JobRecord {
+    return this.#state.record;
+  }
+
+  /** Replaces what the API may change of a job without changing its course. */
+  amend(change: (record: JobRecord) => JobRecord): Promise<void> {
+    return this.#state.amend(change);
+  }
+
+  start(): void {
+    this.#presence.work();
+    this.#done = this.#run().finally(() => this.#presence.rest());
+  }
+
+  /** StopTrainingJob of a job that has not ended; asking twice is asking once. */
+  async stop(): Promise<void> {
+    if (this.#endings.ending !== undefined) return;
+    this.#presence.work();
+    await this.#showStopping();
+    this.#endings.end('stopped');
+  }
+
+  /** The server goes: hosts are stopped and checkpoints saved, the record stays as one that was running. */
+  async close(): Promise<void> {
+    this.#endings.end('serverCloses');
+    await this.#done;
+  }
+
+  #showStopping(): Promise<void> {
+    return this.#state.change('Stopping', 'Stopping', 'Stopping the training job');
+  }
+
+  async #run(): Promise<void> {
+    const { request } = this.record;
+    try {
+      await this.#state.change('InProgress', 'Starting', 'Starting the training job.');
+      // MaxWait counts waiting and running together.
+      if (marketOf(request) === 'spot')
+        this.#endings.limit('maxWait', request.StoppingCondition?.MaxWaitTimeInSeconds);
+      while (await this.#stay()) {
+        await this.#state.change('InProgress', 'Starting', 'Launching requested ML instances.');
+      }
+    } catch (error) {
+      await this.#fail(error);
+    } finally {
+      this.#endings.cancelLimits();
+      if (!this.#services.settings.keepHostFolders) await this.#services.store.removeHosts(this.record.name);
+    }
+  }
+
+  /** One stay on capacity; true when it was interrupted and another is due. */
+  async #stay(): Promise<boolean> {
+    const lease = await this.#acquire();
+    if (!lease) {
+      await this.#finishEarly(undefined);
+      return false;
+    }
+    const { addresses } = this.#services;
+    let slot: number | undefined;
+    let port: number | undefined;
+    try {
+      slot = addresses.takeSlot();
+      port = await addresses.takePorts();
+      return await this.#useCapacity(lease, slot, port);
+    } finally {
+      addresses.release(slot, port);
+      lease.release();
+    }
+  }
+
+  async #acquire(): Promise<CapacityLease | undefined> {
+    const { request, name } = this.record;
+    const pends = pendsWhenStarved(request);
+    const cancels: (() => void)[] = [];
+    const onStarved = (): (() => void) => {
+      let isWaiting = true;
+      const told = this.#state.change('InProgress', pends ? 'Pending' : 'Starting', STARVED);
+      void told.then(() => isWaiting && this.#presence.rest());
+      if (pends)
+        cancels.push(this.#endings.limit('maxPending', request.StoppingCondition?.MaxPendingTimeInSeconds));
+      else if (marketOf(request) === 'on-demand') {
+        cancels.push(this.#endings.limit('noCapacity', ON_DEMAND_PATIENCE_SECONDS));
+      }
+      return () => {
+        isWaiting = false;
+        this.#presence.work();
+      };
+    };
+    const wanted = capacityRequest(name, request, this.#zoneIds);
+    const lease = await waitForCapacity(
+      this.#services.settings.market,
+      wanted,
+      this.#endings.signal,
+      onStarved,
+    );
+    for (const cancel of cancels) cancel();
+    return lease;
+  }
+
+  async #useCapacity(lease: CapacityLease, slot: number, masterPort: number): Promise<boolean> {
+    const { settings } = this.#services;
+    const { gang, reclaim, noticeSeconds } = openStay(this.#services, this.record, lease, {
+      slot,
+      masterPort,
+      onRest: (isAtRest) => (isAtRest && !cut.aborted ? this.#presence.rest() : this.#presence.work()),
+    });
+    const cut = AbortSignal.any([reclaim, this.#endings.signal]);
+    cut.addEventListener('abort', () => this.#presence.work(), { once: true });
+    this.#state.update((record) =>
+      withPhaseStarted(
+        record,
+        billingRate(record.request, lease.zoneId, settings.spotDiscount),
+        settings.clock.now(),
+      ),
+    );
+    const cancelRuntime = this.#limitRuntime();
+    try {
+      return await this.#runGang(gang, cut, noticeSeconds);
+    } finally {
+      cancelRuntime();
+      // Whatever went wrong on the way: no process stays.
+      await gang.stop(0);
+      await gang.metrics.close();
+      this.#state.update((record) => withPhaseEnded(record, settings.timeScale, settings.clock.now()));
+    }
+  }
+
+  /** Time on capacity before an interruption counts: whether SageMaker counts so is not documented. */
+  #limitRuntime(): () => void {
+    const { settings } = this.#services;
+    const { trainingSeconds } = secondsUntil(this.record, settings.timeScale, settings.clock.now());
+    const runtime = this.record.request.StoppingCondition?.MaxRuntimeInSeconds ?? DAY_SECONDS;
+    return this.#endings.limit('maxRuntime', Math.max(0, runtime - trainingSeconds));
+  }
+
+  async #runGang(gang: Gang, cut: AbortSignal, noticeSeconds: () => number): Promise<boolean> {
+    const outcome = await this.#prepareAndRun(gang, cut);
+    if (outcome) {
+      await this.#conclude(outcome, gang);
+      return false;
+    }
+    if (this.#endings.ending !== undefined) {
+      await this.#finishEarly(gang);
+      return false;
+    }
+    await this.#interrupt(gang, noticeSeconds());
+    return true;
+  }
+
+  /** undefined when something cut it short. */
+  async #prepareAndRun(gang: Gang, cut: AbortSignal): Promise<GangOutcome | undefined> {
+    await this.#state.change('InProgress', 'Downloading', 'Downloading input data');
+    try {
+      await gang.prepare(cut);
+    } catch (error) {
+      if (cut.aborted) return undefined;
+      throw error;
+    }
+    if (cut.aborted) return undefined;
+    await this.#state.change(
+      'InProgress',
+      'Training',
+      'Training image download completed. Training in progress.',
+    );
+    const { promise: isCut, resolve } = Promise.withResolvers<undefined>();
+    cut.addEventListener('abort', () => resolve(undefined), { once: true });
+    if (cut.aborted) return undefined;
+    return Promise.race([gang.run(), isCut]);
+  }
+
+  async #interrupt(gang: Gang, graceSeconds: number): Promise<void> {
+    await this.#state.change('InProgress', 'Interrupted', 'Training job interrupted');
+    await gang.stop(graceSeconds);
+    await gang.finish();
+  }
+
+  /** The program ended by itself. */
+  async #conclude(outcome: GangOutcome, gang: Gang): Promise<void> {
+    await gang.stop(outcome.kind === 'failed' ? PEER_GRACE_SECONDS : 0);
+    await gang.finish();
+    this.#keepMetrics(gang);
+    await this.#state.change('InProgress', 'Uploading', 'Uploading generated training model');
+    await this.#upload(outcome.kind === 'completed' ? ['model', 'output'] : ['output'], gang);
+    if (outcome.kind === 'failed') throw await failureOf(outcome);
+    await this.#state.end('Completed', 'Completed', 'Training job completed');
+  }
+
+  /** Stopped by a client or a limit, with or without hosts. */
+  async #finishEarly(gang: Gang | undefined): Promise<void> {
+    const ending = this.#endings.ending ?? 'stopped';
+    if (ending === 'noCapacity') throw new JobFailure('CapacityError', NO_CAPACITY);
+    const { graceSeconds } = this.#services.settings;
+    if (gang) {
+      await gang.stop(ending === 'serverCloses' ? Math.min(CLOSE_GRACE_SECONDS, graceSeconds) : graceSeconds);
+      await gang.finish();
+      this.#keepMetrics(gang);
+    }
+    if (ending === 'serverCloses') return;
+    if (gang) {
+      await this.#state.change('Stopping', 'Uploading', 'Uploading generated training model');
+      await this.#upload(['model', 'output'], gang);
+    }
+    await this.#state.end('Stopped', ...STOPPED_AS[ending]);
+  }
+
+  #keepMetrics(gang: Gang): void {
+    this.#state.update((record) => ({ ...record, metrics: gang.metrics.latest() }));
+  }
+
+  async #upload(kinds: readonly ArtifactKind[], gang: Gang): Promise<void> {
+    const { OutputDataConfig: output } = this.record.request;
+    const uris = await uploadArtifacts(
+      {
+        s3: this.#services.clients.s3,
+        jobName: this.record.name,
+        outputPath: output?.S3OutputPath ?? '',
+        compression: output?.CompressionType ?? 'GZIP',
+        hosts: gang.hosts,
+        scratchDirectory: join(this.#services.store.directoryOf(this.record.name), 'scratch'),
+      },
+      kinds,
+    );
+    this.#state.update((record) => ({ ...record, modelUri: uris.model }));
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    if (this.#endings.ending === 'serverCloses') return;
+    const failure =
+      error instanceof JobFailure ? error : new JobFailure('InternalServerError', TRY_AGAIN, error);
+    if (failure !== error) this.#services.settings.log(`${this.record.name}: ${messageOf(error)}`);
+    this.#state.update((record) => ({ ...record, failureReason: failure.message }));
+    await this.#state.end('Failed', 'Failed', 'Training job failed');
+  }
+}

@@ -1,0 +1,100 @@
+import type { AccessKey } from '../../access/access-key.ts';
+import { type Clock, wallClock } from '../../clock/clock.ts';
+import type { Sleepers } from '../../clock/sleepers.ts';
+import type { CapacityMarket } from '../../spot-market/model/capacity-source.ts';
+
+export interface LocalSageMakerOptions {
+  /** 0 takes a free one. The server listens on 127.0.0.1 only. */
+  readonly port: number;
+  /** Jobs and their hosts' folders; made when missing. One server at a time may use it. */
+  readonly stateDirectory: string;
+  /** Where S3, EventBridge, CloudWatch Logs and CloudWatch answer, for the server and for the training scripts. */
+  readonly awsEndpointUrl: string;
+  readonly region: string;
+  /** Twelve digits. */
+  readonly accountId: string;
+  readonly market: CapacityMarket;
+  /** A Python 3.10 or newer; its folder comes first on the hosts' PATH. */
+  readonly pythonPath: string;
+  /** Zone id of a subnet; undefined when there is no such subnet. */
+  readonly subnetZone: (subnetId: string) => Promise<string | undefined>;
+  /** Seconds between SIGTERM and SIGKILL; SageMaker's are 120. */
+  readonly graceSeconds?: number;
+  /**
+   * How many seconds of a job pass in one real second: limits (MaxRuntime, MaxWait, MaxPending) end earlier and
+   * training and billable seconds count faster. Time stamps and the grace time stay real.
+   */
+  readonly timeScale?: number;
+  /** Of time stamps and limits; the grace time and the syncing of checkpoints stay real. Default: the clock on the wall. */
+  readonly clock?: Clock;
+  /** Where programs of the hosts sleep on a virtual clock. Without it, one of them that runs holds the clock. */
+  readonly sleepers?: Sleepers;
+  /** For every host's program, under what the platform and the request set. */
+  readonly hostEnvironment?: Readonly<Record<string, string>>;
+  readonly log?: (line: string) => void;
+  readonly checkpointSyncSeconds?: number;
+  /** Spot price divided by On-Demand price; 1 where nothing is known. EC2 names without `ml.`. */
+  readonly spotDiscount?: (instanceType: string, zoneId: string) => number;
+  /** Folder under which file systems lie as `<fs-id>/<DirectoryPath>`; none: jobs with file systems are refused. */
+  readonly fileSystemsDirectory?: string;
+  /** Instances that may be in use at once by jobs not yet ended, for each instance type and market; default 1000. */
+  readonly instanceQuota?: (instanceType: string, market: 'spot' | 'on-demand') => number;
+  /** Keeps what the hosts had on disk after the job ended, for a look; default: removed. */
+  readonly keepHostFolders?: boolean;
+  /**
+   * Shows each host its folder as the real /opt/ml, for programs that have that path written into them. Linux where
+   * unprivileged user namespaces are allowed; elsewhere hosts fail to start with it. Default: not shown.
+   */
+  readonly mountOptMl?: boolean;
+  /** The key that clients sign with; the server and the training scripts sign with it too. */
+  readonly credentials: AccessKey;
+}
+
+/** The options with every default filled in. */
+export type Settings = Required<Omit<LocalSageMakerOptions, 'fileSystemsDirectory' | 'sleepers'>> & {
+  readonly fileSystemsDirectory: string | undefined;
+  readonly sleepers: Sleepers | undefined;
+};
+
+export function settingsOf(options: LocalSageMakerOptions): Settings {
+  const problems = problemsOf(options);
+  if (problems.length > 0) throw new RangeError(`local SageMaker cannot start: ${problems.join('; ')}`);
+  return {
+    graceSeconds: 120,
+    timeScale: 1,
+    clock: wallClock,
+    sleepers: undefined,
+    hostEnvironment: {},
+    log: () => {},
+    checkpointSyncSeconds: 1,
+    spotDiscount: () => 1,
+    instanceQuota: () => 1_000,
+    keepHostFolders: false,
+    mountOptMl: false,
+    fileSystemsDirectory: undefined,
+    ...options,
+  };
+}
+
+function problemsOf(options: LocalSageMakerOptions): string[] {
+  const positive = (name: 'graceSeconds' | 'timeScale' | 'checkpointSyncSeconds'): string[] => {
+    const value = options[name];
+    return value === undefined || (Number.isFinite(value) && value > 0)
+      ? []
+      : [`${name} is ${value}, give a number above 0`];
+  };
+  return [
+    ...(/^\d{12}$/.test(options.accountId)
+      ? []
+      : [`accountId is '${options.accountId}', give twelve digits`]),
+    ...(/^[a-z]{2}(-[a-z]+)+-\d$/.test(options.region)
+      ? []
+      : [`region is '${options.region}', write it as us-east-1`]),
+    ...(URL.canParse(options.awsEndpointUrl)
+      ? []
+      : [`awsEndpointUrl is '${options.awsEndpointUrl}', write it as http://127.0.0.1:4566`]),
+    ...positive('graceSeconds'),
+    ...positive('timeScale'),
+    ...positive('checkpointSyncSeconds'),
+  ];
+}

@@ -1,0 +1,34 @@
+/** JSON that a person wrote: read and checked, with everything that is wrong in it as sentences. */
+import { readFileSync } from 'node:fs';
+import type * as z from 'zod';
+import { check, firstOf } from '../../functions/core/shared/validation.ts';
+
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: readonly string[]; readonly cause?: unknown };
+
+export function readJson(file: string): Checked<unknown> {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause: unknown) {
+    return { ok: false, problems: [`it cannot be read (${messageOf(cause)}): name a JSON file`], cause };
+  }
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch (cause: unknown) {
+    return { ok: false, problems: [`it is no JSON (${messageOf(cause)})`], cause };
+  }
+}
+
+export function checkFields<Schema extends z.ZodType>(
+  schema: Schema,
+  content: unknown,
+): Checked<z.output<Schema>> {
+  const checked = check(schema, content, 'told');
+  if (checked.ok) return checked;
+  const problems = checked.problems.map(({ path, message }) => `${path === '' ? 'it' : path} ${message}`);
+  return { ok: false, problems: firstOf(problems) };
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,121 @@
+/** GetSpotPlacementScores: the ten best zones or regions for a capacity, as a moment's hint. */
+
+import { isKnownType, REGIONS, type SpotPool, zonesOf } from '../model/offers.ts';
+import { HIGHEST, LOWEST, regionScore, type ScoreQuestion, zoneScore } from '../model/scores.ts';
+import { Ec2Error } from './errors.ts';
+import { typesMeeting } from './instance-requirements.ts';
+import { pageOf, positionOf } from './paging.ts';
+import { invalid, type Query } from './query.ts';
+import type { Answer, Asked } from './service.ts';
+import { knownRegion } from './zones.ts';
+
+const LARGEST_TARGET = 2_000_000_000;
+const MOST_TYPES = 1_000;
+const MOST_REGIONS = 10;
+/** However many there are, the answer holds no more. */
+const TOP = 10;
+const UNITS = ['units', 'vcpu', 'memory-mib'] as const;
+
+interface Scored {
+  readonly region: string;
+  readonly zoneId?: string;
+  readonly score: number;
+}
+
+export function getSpotPlacementScores({ query, nowMs, market }: Asked): Answer {
+  const question = questionOf(query);
+  const regions = regionsOf(query);
+  const isSingleZone = query.isTrue('SingleAvailabilityZone');
+  const size = query.integer('MaxResults', { minimum: 10, maximum: 1_000 }) ?? TOP;
+  market.configurations.count(
+    JSON.stringify([
+      question.types.toSorted(),
+      question.target,
+      question.unit,
+      isSingleZone,
+      [...regions].sort(),
+    ]),
+    market.time.now(),
+  );
+  const freeOf = (pool: SpotPool): number => market.leases.freeAt(pool);
+  const scored = regions.flatMap((region) =>
+    isSingleZone ? scoredZones(question, region, freeOf) : scoredRegion(question, region, freeOf),
+  );
+  const best = scored
+    .toSorted((a, b) => b.score - a.score || placeOf(a).localeCompare(placeOf(b)))
+    .slice(0, TOP);
+  const page = pageOf(best, positionOf(query.text('NextToken'), nowMs), size);
+  return {
+    spotPlacementScoreSet: page.items.map(({ region, zoneId, score }) => ({
+      region,
+      availabilityZoneId: zoneId,
+      score: Math.max(LOWEST, Math.min(HIGHEST, score)),
+    })),
+    nextToken: page.nextToken,
+  };
+}
+
+const placeOf = ({ region, zoneId }: Scored): string => zoneId ?? region;
+
+const scoredZones = (
+  question: ScoreQuestion,
+  region: string,
+  freeOf: (pool: SpotPool) => number,
+): readonly Scored[] =>
+  zonesOf(region).map(({ zoneId }) => ({
+    region,
+    zoneId,
+    score: zoneScore(question, zoneId, region, freeOf),
+  }));
+
+const scoredRegion = (
+  question: ScoreQuestion,
+  region: string,
+  freeOf: (pool: SpotPool) => number,
+): readonly Scored[] => {
+  const zoneIds = zonesOf(region).map(({ zoneId }) => zoneId);
+  return [{ region, score: regionScore(question, zoneIds, region, freeOf) }];
+};
+
+function questionOf(query: Query): ScoreQuestion {
+  const named = query.list('InstanceType');
+  const requirements = query.under('InstanceRequirementsWithMetadata.');
+  if (named.length > 0 && requirements.size > 0) {
+    const message = 'InstanceTypes and InstanceRequirementsWithMetadata cannot both be given.';
+    throw new Ec2Error('InvalidParameterCombination', message);
+  }
+  if (named.length === 0 && requirements.size === 0) {
+    const message = 'The request must contain InstanceTypes or InstanceRequirementsWithMetadata.';
+    throw new Ec2Error('MissingParameter', message);
+  }
+  if (named.length > MOST_TYPES)
+    throw invalid('InstanceType', `${named.length} types`, `at most ${MOST_TYPES} are taken`);
+  const unknown = named.filter((type) => !isKnownType(type));
+  if (unknown.length > 0) {
+    throw invalid('InstanceType', unknown.join(', '), "the local market's catalog does not know it");
+  }
+  const target = query.integer('TargetCapacity', { minimum: 1, maximum: LARGEST_TARGET });
+  if (target === undefined) {
+    throw new Ec2Error('MissingParameter', 'The request must contain the parameter TargetCapacity');
+  }
+  return { types: named.length > 0 ? named : typesMeeting(requirements), target, unit: unitOf(query) };
+}
+
+function unitOf(query: Query): ScoreQuestion['unit'] {
+  const asked = query.text('TargetCapacityUnitType') ?? 'units';
+  const unit = UNITS.find((known) => known === asked);
+  if (!unit) throw invalid('TargetCapacityUnitType', asked, `write ${UNITS.join(', ')}`);
+  return unit;
+}
+
+function regionsOf(query: Query): readonly string[] {
+  const asked = query.list('RegionName');
+  if (asked.length > MOST_REGIONS) {
+    throw invalid('RegionName', `${asked.length} regions`, `at most ${MOST_REGIONS} are taken`);
+  }
+  const unknown = asked.filter((region) => !knownRegion(region));
+  if (unknown.length > 0) {
+    throw invalid('RegionName', unknown.join(', '), `the local market has ${REGIONS.join(', ')}`);
+  }
+  return asked.length > 0 ? asked : REGIONS;
+}

@@ -1,0 +1,117 @@
+/** DescribeSpotPriceHistory: change points, newest first, the one in force at StartTime included. */
+import { catalogTypes } from '../../../functions/core/catalog/catalog.ts';
+import { isKnownType, type Zone, zoneOf, zonesOf, zonesOffering } from '../model/offers.ts';
+import { Ec2Error } from './errors.ts';
+import { applyFilters, type Fields } from './filters.ts';
+import { pageOf, positionOf } from './paging.ts';
+import { invalid, type Query } from './query.ts';
+import type { Answer, Asked } from './service.ts';
+
+interface Row {
+  readonly zone: Zone;
+  readonly instanceType: string;
+  readonly product: string;
+  readonly price: string;
+  readonly at: Date;
+}
+
+const PRODUCT = 'Linux/UNIX';
+const LONGEST_DAYS = 90;
+const DAY_MS = 86_400_000;
+
+const FIELDS: Fields<Row> = {
+  'availability-zone': (row) => row.zone.zoneName,
+  'availability-zone-id': (row) => row.zone.zoneId,
+  'instance-type': (row) => row.instanceType,
+  'product-description': (row) => row.product,
+  'spot-price': (row) => row.price,
+  timestamp: (row) => row.at.toISOString(),
+};
+
+export function describeSpotPriceHistory({ query, region, nowMs, market }: Asked): Answer {
+  const position = positionOf(query.text('NextToken'), nowMs);
+  const { startMs, endMs } = rangeOf(query, position.askedMs);
+  const zones = zonesAsked(query, region);
+  const rows = typesAsked(query).flatMap((instanceType) =>
+    zonesOffering(instanceType, region)
+      .filter((zone) => zones.includes(zone))
+      .flatMap((zone) =>
+        market.prices
+          .history(
+            { instanceType, zoneId: zone.zoneId },
+            market.time.marketSecond(startMs),
+            market.time.marketSecond(endMs),
+          )
+          .map(({ at, usd }) => ({
+            zone,
+            instanceType,
+            product: PRODUCT,
+            price: usd.toFixed(6),
+            // Whole seconds, as EC2 gives them.
+            at: new Date(Math.floor(market.time.wallMs(at) / 1_000) * 1_000),
+          })),
+      ),
+  );
+  const chosen = applyFilters(wantsLinux(query) ? rows : [], query.filters(), FIELDS);
+  const sorted = chosen.toSorted((a, b) => b.at.getTime() - a.at.getTime());
+  const size = query.integer('MaxResults', { minimum: 1, maximum: 1_000 }) ?? 1_000;
+  const page = pageOf(sorted, position, size);
+  // EC2 ends with an empty token here, not with none.
+  return { spotPriceHistorySet: page.items.map(itemOf), nextToken: page.nextToken ?? '' };
+}
+
+const itemOf = ({ zone, instanceType, product, price, at }: Row) => ({
+  availabilityZone: zone.zoneName,
+  availabilityZoneId: zone.zoneId,
+  instanceType,
+  productDescription: product,
+  spotPrice: price,
+  timestamp: at,
+});
+
+function rangeOf(query: Query, nowMs: number): { readonly startMs: number; readonly endMs: number } {
+  const endMs = Math.min(query.time('EndTime')?.getTime() ?? nowMs, nowMs);
+  const oldest = nowMs - LONGEST_DAYS * DAY_MS;
+  const startMs = Math.max(query.time('StartTime')?.getTime() ?? oldest, oldest);
+  // A start in the future, as a clock that runs ahead sends it, asks for the price in force now.
+  return { startMs: Math.min(startMs, nowMs), endMs };
+}
+
+function typesAsked(query: Query): readonly string[] {
+  const asked = query.list('InstanceType');
+  const unknown = asked.filter((type) => !isKnownType(type));
+  if (unknown.length > 0) {
+    throw invalid('InstanceType', unknown.join(', '), "the local market's catalog does not know it");
+  }
+  // What a filter leaves out needs no history: there are dozens of types in every zone.
+  const filters = query.filters().filter(({ name }) => name === 'instance-type');
+  return applyFilters(asked.length > 0 ? asked : catalogTypes(), filters, {
+    'instance-type': (type: string) => type,
+  });
+}
+
+function zonesAsked(query: Query, region: string): readonly Zone[] {
+  const name = query.text('AvailabilityZone');
+  const id = query.text('AvailabilityZoneId');
+  if (name !== undefined && id !== undefined) {
+    const message = 'AvailabilityZone and AvailabilityZoneId cannot both be given.';
+    throw new Ec2Error('InvalidParameterCombination', message);
+  }
+  const zones = zonesOf(region).filter(
+    (zone) => (name === undefined || zone.zoneName === name) && (id === undefined || zone.zoneId === id),
+  );
+  if (zones.length === 0 && (name ?? id) !== undefined && zoneOf(id ?? '')?.region !== region) {
+    throw invalid(
+      name === undefined ? 'AvailabilityZoneId' : 'AvailabilityZone',
+      name ?? id ?? '',
+      'no such zone',
+    );
+  }
+  return zones;
+}
+
+/** Only Linux is priced here; accounts with a VPC may ask under either name. */
+function wantsLinux(query: Query): boolean {
+  const asked = query.list('ProductDescription');
+  return asked.length === 0 || asked.some((each) => each === PRODUCT || each === `${PRODUCT} (Amazon VPC)`);
+}

@@ -1,0 +1,61 @@
+/** Which Spot capacity is leased, and what is left of it. */
+import type { CapacityRequest } from './capacity-source.ts';
+import type { SpotPool } from './offers.ts';
+
+export interface Held {
+  readonly owner: string;
+  readonly zoneId: string;
+  /** Instance type to number of instances. */
+  readonly counts: ReadonlyMap<string, number>;
+  /** due: taken back, but nobody has listened yet. */
+  reclaim: 'no' | 'due' | 'told';
+  listener: ((notice: { readonly graceSeconds: number }) => void) | undefined;
+}
+
+export interface Ledger {
+  add(lease: Held): void;
+  remove(lease: Held): boolean;
+  has(lease: Held): boolean;
+  pools(): readonly SpotPool[];
+  readonly free: (pool: SpotPool) => number;
+  /** Leases that no longer fit into their pools' capacity, the newest first: they came when the pool was full. */
+  overdrawn(): readonly Held[];
+}
+
+export function makeLedger(capacityOf: (pool: SpotPool) => number): Ledger {
+  /** In the order they were given. */
+  const held = new Set<Held>();
+  const instances = (pool: SpotPool, counted: (lease: Held) => boolean): number =>
+    [...held]
+      .filter((lease) => lease.zoneId === pool.zoneId && counted(lease))
+      .reduce((sum, lease) => sum + (lease.counts.get(pool.instanceType) ?? 0), 0);
+
+  const overdrawn = (): readonly Held[] => {
+    const going = new Set<Held>();
+    const stays = (lease: Held): boolean => lease.reclaim === 'no' && !going.has(lease);
+    for (const lease of [...held].toReversed().filter(stays)) {
+      if (poolsOf(lease).some((pool) => instances(pool, stays) > capacityOf(pool))) going.add(lease);
+    }
+    return [...going];
+  };
+
+  return {
+    add: (lease) => held.add(lease),
+    remove: (lease) => held.delete(lease),
+    has: (lease) => held.has(lease),
+    pools: () => [...held].flatMap(poolsOf),
+    // What was reclaimed is in use until its owner has let go of it.
+    free: (pool) => Math.max(0, capacityOf(pool) - instances(pool, () => true)),
+    overdrawn,
+  };
+}
+
+const poolsOf = ({ counts, zoneId }: Held): readonly SpotPool[] =>
+  [...counts.keys()].map((instanceType) => ({ instanceType, zoneId }));
+
+export function countsOf({ groups }: CapacityRequest): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { instanceType, count } of groups)
+    counts.set(instanceType, (counts.get(instanceType) ?? 0) + count);
+  return counts;
+}

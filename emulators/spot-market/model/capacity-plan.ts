@@ -1,0 +1,24 @@
+/** What a market script decides: how many instances of a pool there are, and when that changes. */
+import type { SpotPool } from './offers.ts';
+
+/** Seconds of market time since the market was started; before 0 there is plenty. */
+export type MarketSecond = number;
+
+export interface CapacityPlan {
+  /** Instances of the pool that there are in all, the leased ones included. A whole number, 0 or more. */
+  capacityAt(pool: SpotPool, at: MarketSecond): number;
+  /** The next moment after `at` when the capacity may be another; undefined when there is none. */
+  nextChange(pool: SpotPool, at: MarketSecond): MarketSecond | undefined;
+  /** Told when a Spot gang's checkpoint reached S3; true when the plan was changed by it. */
+  checkpointSynced?(gang: Gang, at: MarketSecond): boolean;
+  /** Told when a gang lost its capacity. */
+  reclaimed?(gang: Gang): void;
+}
+
+export interface Gang {
+  readonly owner: string;
+  readonly zoneId: string;
+}
+
+/** More than anybody asks for on one machine. */
+export const PLENTY = 1_000;

@@ -1,0 +1,183 @@
+/** Gives capacity to whole gangs or not at all, and takes it back when a pool falls below what is leased of it. */
+import { countsOf, type Held, type Ledger, makeLedger } from './capacity-ledger.ts';
+import type { CapacityPlan } from './capacity-plan.ts';
+import type { CapacityLease, CapacityMarket, CapacityRequest } from './capacity-source.ts';
+import type { MarketTime } from './market-time.ts';
+import type { SpotPool } from './offers.ts';
+
+export interface LeaseDeps {
+  readonly plan: CapacityPlan;
+  readonly time: MarketTime;
+  /** Zone ids where all of the types are offered. */
+  readonly zonesFor: (types: readonly string[]) => readonly string[];
+  /** USD per instance hour, for the choice between zones that are equally deep. */
+  readonly priceOf: (pool: SpotPool) => number | undefined;
+  /** From the warning to the kill, in real seconds. */
+  readonly graceSeconds: number;
+  readonly log: (line: string) => void;
+}
+
+export interface Leases extends CapacityMarket {
+  /** Instances of the pool that could be had now. */
+  readonly freeAt: (pool: SpotPool) => number;
+  close(): void;
+}
+
+export function makeLeases(deps: LeaseDeps): Leases {
+  const { plan, time, log } = deps;
+  const ledger = makeLedger((pool) => plan.capacityAt(pool, time.now()));
+  const listeners = makeListeners(log);
+  /** Pools that somebody asked for in vain since the listeners were last called. */
+  const wanted = new Map<string, SpotPool>();
+  let callOff: (() => void) | undefined;
+
+  const lookAgain = (): void => {
+    for (const held of ledger.overdrawn()) reclaim(held, deps);
+    wanted.clear();
+    listeners.call();
+    schedule();
+  };
+
+  /** Wakes at the next change of a pool that somebody holds or wants. */
+  const schedule = (): void => {
+    callOff?.();
+    const pools = [...ledger.pools(), ...(listeners.count() > 0 ? wanted.values() : [])];
+    const changes = pools.flatMap((pool) => plan.nextChange(pool, time.now()) ?? []);
+    callOff = changes.length > 0 ? time.at(Math.min(...changes), lookAgain) : undefined;
+  };
+
+  const refuse = (zones: readonly ZoneOffer[]): undefined => {
+    for (const pool of zones.flatMap(({ pools }) => pools)) {
+      wanted.set(`${pool.instanceType} ${pool.zoneId}`, pool);
+    }
+    schedule();
+  };
+
+  const acquire = (request: CapacityRequest): CapacityLease | undefined => {
+    const counts = countsOf(request);
+    const offered = deps.zonesFor([...counts.keys()]);
+    const zoneIds = offered.filter((zoneId) => request.zoneIds?.includes(zoneId) ?? true);
+    if (request.market === 'on-demand') return onDemandLease(zoneIds);
+    const zones = zoneIds.map((zoneId) => zoneOffer(zoneId, counts, ledger.free, deps.priceOf));
+    const zoneId = chooseZone(zones);
+    if (zoneId === undefined) return refuse(zones);
+    const held: Held = { owner: request.owner, zoneId, counts, reclaim: 'no', listener: undefined };
+    ledger.add(held);
+    log(`${request.owner} gets Spot capacity in ${zoneId}: ${inWords(counts)}`);
+    schedule();
+    return leaseOf(held, { ledger, deps, schedule, lookAgain });
+  };
+
+  const onCapacity = (listener: () => void): (() => void) => {
+    const unsubscribe = listeners.add(listener);
+    schedule();
+    return unsubscribe;
+  };
+
+  return { acquire, onCapacity, freeAt: ledger.free, close: () => callOff?.() };
+}
+
+/** The owner's end of a lease. */
+function leaseOf(
+  held: Held,
+  market: {
+    readonly ledger: Ledger;
+    readonly deps: LeaseDeps;
+    readonly schedule: () => void;
+    readonly lookAgain: () => void;
+  },
+): CapacityLease {
+  const { ledger, deps } = market;
+  return {
+    zoneId: held.zoneId,
+    onReclaim: (listener) => {
+      held.listener = listener;
+      tell(held, deps);
+    },
+    checkpointSynced: () => {
+      if (ledger.has(held) && deps.plan.checkpointSynced?.(held, deps.time.now())) market.schedule();
+    },
+    release: () => {
+      if (ledger.remove(held)) market.lookAgain();
+    },
+  };
+}
+
+interface ZoneOffer {
+  readonly zoneId: string;
+  readonly pools: readonly SpotPool[];
+  /** How many such gangs the zone could take; below 1 it cannot take one. */
+  readonly depth: number;
+  readonly usd: number;
+}
+
+function zoneOffer(
+  zoneId: string,
+  counts: ReadonlyMap<string, number>,
+  freeOf: (pool: SpotPool) => number,
+  priceOf: (pool: SpotPool) => number | undefined,
+): ZoneOffer {
+  const needs = [...counts].map(([instanceType, count]) => ({ pool: { instanceType, zoneId }, count }));
+  return {
+    zoneId,
+    pools: needs.map(({ pool }) => pool),
+    depth: Math.min(...needs.map(({ pool, count }) => freeOf(pool) / count)),
+    usd: needs.reduce((sum, { pool, count }) => sum + count * (priceOf(pool) ?? 0), 0),
+  };
+}
+
+/** The deepest, as the allocation by capacity does, then the cheapest; undefined when no zone has enough. */
+const chooseZone = (zones: readonly ZoneOffer[]): string | undefined =>
+  zones
+    .filter(({ depth }) => depth >= 1)
+    .toSorted((a, b) => b.depth - a.depth || a.usd - b.usd || a.zoneId.localeCompare(b.zoneId))[0]?.zoneId;
+
+const inWords = (counts: ReadonlyMap<string, number>): string =>
+  [...counts].map(([instanceType, count]) => `${count} x ${instanceType}`).join(', ');
+
+/** On-Demand is not modelled as scarce: it is there in every zone that offers the types, and is never taken back. */
+const onDemandLease = ([zoneId]: readonly string[]): CapacityLease | undefined =>
+  zoneId === undefined
+    ? undefined
+    : { zoneId, onReclaim: () => undefined, checkpointSynced: () => undefined, release: () => undefined };
+
+function reclaim(lease: Held, deps: LeaseDeps): void {
+  lease.reclaim = 'due';
+  deps.log(`Spot capacity of ${lease.owner} in ${lease.zoneId} is reclaimed: ${deps.graceSeconds} s to go`);
+  deps.plan.reclaimed?.(lease);
+  tell(lease, deps);
+}
+
+/** At most one call, as soon as there is both a reclaim and a listener. */
+function tell(lease: Held, { graceSeconds, log }: Pick<LeaseDeps, 'graceSeconds' | 'log'>): void {
+  const { listener } = lease;
+  if (lease.reclaim !== 'due' || !listener) return;
+  lease.reclaim = 'told';
+  guard(log, () => listener({ graceSeconds }));
+}
+
+function makeListeners(log: (line: string) => void) {
+  const listeners = new Set<() => void>();
+  return {
+    count: () => listeners.size,
+    call: () => {
+      // One that unsubscribes another during the round is heeded; one that is added waits for the next.
+      for (const listener of Array.from(listeners)) if (listeners.has(listener)) guard(log, listener);
+    },
+    add: (listener: () => void): (() => void) => {
+      // One of its own for every call: the same function may be subscribed twice.
+      const own = () => listener();
+      listeners.add(own);
+      return () => listeners.delete(own);
+    },
+  };
+}
+
+/** One listener's fault must not keep the others from hearing. */
+function guard(log: (line: string) => void, action: () => void): void {
+  try {
+    action();
+  } catch (error) {
+    log(`a listener of the Spot market failed: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

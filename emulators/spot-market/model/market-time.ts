@@ -1,0 +1,25 @@
+/** Market time runs `scale` times as fast as the region's clock, from 0 at the market's start. */
+import { type Clock, wallClock } from '../../clock/clock.ts';
+import type { MarketSecond } from './capacity-plan.ts';
+
+export interface MarketTime {
+  readonly scale: number;
+  now(): MarketSecond;
+  /** Milliseconds since 1970 at which the region's clock shows that moment. */
+  wallMs(at: MarketSecond): number;
+  marketSecond(wallMs: number): MarketSecond;
+  /** Calls back at that moment; returns the way to call it off. */
+  at(moment: MarketSecond, action: () => void): () => void;
+}
+
+export function startMarketTime(scale = 1, clock: Clock = wallClock): MarketTime {
+  const startedMs = clock.now();
+  const marketSecond = (wallMs: number): MarketSecond => ((wallMs - startedMs) / 1_000) * scale;
+  const wallMs = (at: MarketSecond): number => startedMs + (at / scale) * 1_000;
+
+  // A millisecond late, never early: whoever is woken asks what there is at that moment.
+  const at = (moment: MarketSecond, action: () => void): (() => void) =>
+    clock.at(Math.ceil(wallMs(moment)), action);
+
+  return { scale, now: () => marketSecond(clock.now()), wallMs, marketSecond, at };
+}

@@ -1,0 +1,56 @@
+import type { AttemptRecord } from '../../core/runs/run-records.ts';
+import type { RunStore } from '../../core/runs/run-store.ts';
+import { RunNotFoundError } from '../../core/shared/errors.ts';
+import { listOpen } from './runs.ts';
+import { type Key, recordOf, type StoredTable } from './table.ts';
+
+const numbered = (attempt: number) => String(attempt).padStart(4, '0');
+const attemptKey = (runId: string, attempt: number): Key => ({
+  pk: `RUN#${runId}`,
+  sk: `ATTEMPT#${numbered(attempt)}`,
+});
+const jobKey = (jobName: string): Key => ({ pk: `JOB#${jobName}`, sk: 'JOB' });
+
+type AttemptMethods = Pick<
+  RunStore,
+  'createAttempt' | 'getAttempt' | 'updateAttempt' | 'listAttempts' | 'findAttemptByJob' | 'listOpenAttempts'
+>;
+
+export function attemptMethods(table: StoredTable): AttemptMethods {
+  const getAttempt = async (runId: string, attempt: number) => {
+    const item = await table.get(attemptKey(runId, attempt));
+    return item && recordOf<AttemptRecord>(item);
+  };
+  return {
+    // The way from the job's name to the attempt is written first: an attempt on record can always be found by its job.
+    createAttempt: async (attempt) => {
+      const { runId, attempt: number, jobName } = attempt;
+      await table.put({ ...jobKey(jobName), runId, attempt: number });
+      return table.create({ ...attemptKey(runId, number), open: 'ATTEMPT', ...attempt });
+    },
+    getAttempt,
+    updateAttempt: async (runId, attempt, change) => {
+      const ended = change.outcome !== undefined;
+      const item = await table.update(attemptKey(runId, attempt), {
+        ...change,
+        ...(ended && { open: undefined }),
+      });
+      if (item === undefined) throw new RunNotFoundError(`${runId}, attempt ${attempt}`);
+      return recordOf<AttemptRecord>(item);
+    },
+    listAttempts: async (runId) => {
+      const items = await table.query({
+        KeyConditionExpression: 'pk = :run AND begins_with(sk, :attempt)',
+        ExpressionAttributeValues: { ':run': `RUN#${runId}`, ':attempt': 'ATTEMPT#' },
+        ConsistentRead: true,
+      });
+      return items.map((item) => recordOf<AttemptRecord>(item));
+    },
+    findAttemptByJob: async (jobName) => {
+      const job = await table.get(jobKey(jobName));
+      if (job === undefined) return undefined;
+      return getAttempt(String(job['runId']), Number(job['attempt']));
+    },
+    listOpenAttempts: async () => listOpen<AttemptRecord>(table, 'ATTEMPT'),
+  };
+}

@@ -1,0 +1,118 @@
+import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import { FINISHED, type RunRecord } from '../../core/runs/run-records.ts';
+import type { RunStore } from '../../core/runs/run-store.ts';
+import { RunNotFoundError, TransientError } from '../../core/shared/errors.ts';
+import { pipelineKey } from './pipelines.ts';
+import {
+  type Item,
+  type Key,
+  LIST_INDEX,
+  OPEN_INDEX,
+  recordOf,
+  type StoredTable,
+  updateOf,
+} from './table.ts';
+
+export const runKey = (runId: string): Key => ({ pk: `RUN#${runId}`, sk: 'RUN' });
+const listKeyOf = (pipeline: string) => `RUNS#${pipeline}`;
+
+type RunMethods = Pick<
+  RunStore,
+  'createRun' | 'getRun' | 'updateRun' | 'listRuns' | 'listOpenRuns' | 'closeBatch'
+>;
+
+export function runMethods(table: StoredTable): RunMethods {
+  const getRun = async (runId: string) => {
+    const item = await table.get(runKey(runId));
+    return item && recordOf<RunRecord>(item);
+  };
+  return {
+    createRun: async (run) =>
+      table.create({ ...runKey(run.runId), listKey: listKeyOf(run.pipeline), open: 'RUN', ...run }),
+    getRun,
+    updateRun: async (runId, change) => {
+      const finished = change.status !== undefined && FINISHED.includes(change.status);
+      const item = await table.update(runKey(runId), { ...change, ...(finished && { open: undefined }) });
+      if (item === undefined) throw new RunNotFoundError(runId);
+      return recordOf<RunRecord>(item);
+    },
+    listRuns: async (pipeline, limit) => {
+      const items = await table.query(
+        {
+          IndexName: LIST_INDEX,
+          KeyConditionExpression: 'listKey = :runs',
+          ExpressionAttributeValues: { ':runs': listKeyOf(pipeline) },
+          ScanIndexForward: false,
+        },
+        limit,
+      );
+      return items.map((item) => recordOf<RunRecord>(item));
+    },
+    listOpenRuns: async () => listOpen<RunRecord>(table, 'RUN'),
+    closeBatch: async (run, close) => {
+      await closeBatch(table, run, close);
+      const closed = await getRun(run.runId);
+      if (closed === undefined) throw new RunNotFoundError(run.runId);
+      return closed;
+    },
+  };
+}
+
+export async function listOpen<T>(table: StoredTable, kind: 'RUN' | 'ATTEMPT'): Promise<T[]> {
+  const items: Item[] = await table.query({
+    IndexName: OPEN_INDEX,
+    KeyConditionExpression: '#open = :kind',
+    ExpressionAttributeNames: { '#open': 'open' },
+    ExpressionAttributeValues: { ':kind': kind },
+  });
+  return items.map((item) => recordOf<T>(item));
+}
+
+/** https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html */
+const PASSING: ReadonlySet<string> = new Set([
+  'TransactionConflict',
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+]);
+
+/** The condition is on the pipeline's open batch: whoever closes second finds it moved on and changes nothing. */
+async function closeBatch(
+  table: StoredTable,
+  run: { readonly runId: string; readonly pipeline: string; readonly batch: number },
+  close: Parameters<RunStore['closeBatch']>[1],
+): Promise<void> {
+  const change = {
+    closedAt: close.at,
+    updatedAt: close.at,
+    ...(close.declaration && { declaration: close.declaration }),
+  };
+  const { ReturnValues: _, ...runUpdate } = updateOf({
+    ...change,
+    ...(close.declaration && { status: 'packing' }),
+  });
+  try {
+    await table.transact([
+      { Update: { TableName: table.name, Key: runKey(run.runId), ...runUpdate } },
+      {
+        Update: {
+          TableName: table.name,
+          Key: pipelineKey(run.pipeline),
+          UpdateExpression: `SET openBatch = :next, closedAt = :at, updatedAt = :at${close.seen === undefined ? ' REMOVE seen' : ', seen = :seen'}`,
+          ConditionExpression: 'openBatch = :batch',
+          ExpressionAttributeValues: {
+            ':next': run.batch + 1,
+            ':batch': run.batch,
+            ':at': close.at,
+            ...(close.seen !== undefined && { ':seen': close.seen }),
+          },
+        },
+      },
+    ]);
+  } catch (error: unknown) {
+    const reasons = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
+    // Only "the batch is closed already" is what we expect.
+    if (reasons[1]?.Code === 'ConditionalCheckFailed') return;
+    if (!reasons.some(({ Code }) => Code !== undefined && PASSING.has(Code))) throw error;
+    throw new TransientError(`another writer was faster at the close of ${run.runId}`, { cause: error });
+  }
+}

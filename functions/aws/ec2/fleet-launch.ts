@@ -1,0 +1,74 @@
+/** The launch of an attempt's fleet: what it needs, then all of the gang or nothing. */
+import {
+  _InstanceType,
+  CreateFleetCommand,
+  CreateLaunchTemplateCommand,
+  CreatePlacementGroupCommand,
+  type EC2Client,
+  TerminateInstancesCommand,
+} from '@aws-sdk/client-ec2';
+import type { FleetPlan } from '../../core/launch/ec2/fleet.ts';
+import { fleetResult } from '../../core/launch/ec2/fleet-result.ts';
+import type { CreateOutcome } from '../../core/launch/job/training-service.ts';
+import { awsErrorClass } from '../../core/shared/aws-error-class.ts';
+import type { ObjectStore } from '../../core/shared/ports.ts';
+import { describeError } from '../shared/aws-errors.ts';
+import { hostsOf, release } from './fleet-hosts.ts';
+
+export async function launch(ec2: EC2Client, store: ObjectStore, plan: FleetPlan): Promise<CreateOutcome> {
+  const [override] = plan.fleet.LaunchTemplateConfigs.flatMap(({ Overrides }) => Overrides);
+  const type = instanceTypeOf(override?.InstanceType);
+  if (type === undefined)
+    return { kind: 'invalid', message: `EC2 has no instance type "${override?.InstanceType}"` };
+  try {
+    // The token finds a fleet of a moment ago, the tag one of yesterday: EC2 does not keep tokens for ever.
+    if ((await hostsOf(ec2, plan.name)).length > 0) return { kind: 'alreadyExists' };
+    for (const { key, text } of plan.objects) await store.writeText(key, text);
+    if (plan.placementGroup !== undefined) {
+      await unlessThere(ec2.send(new CreatePlacementGroupCommand(plan.placementGroup)));
+    }
+    await unlessThere(ec2.send(new CreateLaunchTemplateCommand(plan.launchTemplate)));
+    const configs = plan.fleet.LaunchTemplateConfigs.map((config) => ({
+      ...config,
+      Overrides: [{ InstanceType: type }],
+    }));
+    const answer = await ec2.send(new CreateFleetCommand({ ...plan.fleet, LaunchTemplateConfigs: configs }));
+    const { outcome, strays } = fleetResult(
+      answer,
+      plan.fleet.TargetCapacitySpecification.TotalTargetCapacity,
+    );
+    if (strays.length > 0) await ec2.send(new TerminateInstancesCommand({ InstanceIds: [...strays] }));
+    if (outcome.kind !== 'created') await release(ec2, plan.name);
+    return outcome;
+  } catch (error) {
+    return launchFailure(error);
+  }
+}
+
+const INSTANCE_TYPES: ReadonlySet<string> = new Set(Object.values(_InstanceType));
+const isInstanceType = (type: string): type is _InstanceType => INSTANCE_TYPES.has(type);
+
+/** undefined for a type that EC2 does not have */
+export const instanceTypeOf = (type = ''): _InstanceType | undefined =>
+  isInstanceType(type) ? type : undefined;
+
+/** What a launch before this one has made already is as it should be: the same plan makes the same. */
+async function unlessThere(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (awsErrorClass(error) !== 'conflict') throw error;
+  }
+}
+
+export function launchFailure(error: unknown): CreateOutcome {
+  const kind = awsErrorClass(error);
+  const message = describeError(error);
+  if (kind === 'quota' || kind === 'capacity') return { kind, message };
+  if (kind === 'access') return { kind: 'denied', message };
+  if (kind === 'throttle' || kind === 'transient' || kind === 'credentials')
+    return { kind: 'throttled', message };
+  if (kind === 'validation' || kind === 'notFound' || kind === 'conflict')
+    return { kind: 'invalid', message };
+  throw error;
+}

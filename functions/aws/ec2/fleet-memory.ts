@@ -1,0 +1,89 @@
+/** What the bucket remembers of an attempt on EC2: its job, what its hosts said, and what they were asked. */
+import type { EC2Client } from '@aws-sdk/client-ec2';
+import { HOSTS_FOLDER, JOB_DOCUMENT } from '../../core/launch/ec2/fleet.ts';
+import { asked, membersSchema, type RoundState, roundSchema } from '../../core/launch/ec2/host-requests.ts';
+import {
+  type HostReport,
+  hostReportSchema,
+  jobDocumentSchema,
+  type KnownJob,
+} from '../../core/launch/ec2/job-document.ts';
+import { jobSaltOf, parseJobName } from '../../core/launch/job/job-name.ts';
+import { layout, parseRunId } from '../../core/shared/keys.ts';
+import type { Clock, ObjectStore } from '../../core/shared/ports.ts';
+
+export interface FleetMemory {
+  /** Of the attempt, in the bucket. */
+  readonly folder: string;
+  readonly document: KnownJob;
+  readonly reports: readonly HostReport[];
+  readonly rounds?: RoundState | undefined;
+  readonly stopAskedAt?: Date | undefined;
+}
+
+/** What every step of a fleet asks: EC2, the bucket that remembers it, the time. */
+export interface FleetDeps {
+  readonly ec2: EC2Client;
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+}
+
+/** undefined when the name is no job of this installation, or was never launched */
+export async function recall(store: ObjectStore, jobName: string): Promise<FleetMemory | undefined> {
+  const folder = folderOf(store, jobName);
+  const stored = folder === undefined ? undefined : await store.readText(folder + JOB_DOCUMENT);
+  if (folder === undefined || stored === undefined) return undefined;
+  return {
+    folder,
+    document: jobDocumentSchema.parse(JSON.parse(stored.text)),
+    reports: await reportsOf(store, folder),
+    rounds: await newestRound(store, folder),
+    stopAskedAt: await stopAskedAt(store, folder),
+  };
+}
+
+/** The attempt's folder in the bucket, or undefined when the name is no job of this installation. */
+function folderOf(store: ObjectStore, jobName: string): string | undefined {
+  const job = parseJobName(jobName, jobSaltOf(store.bucket));
+  const run = job && parseRunId(job.runId);
+  return job && run && layout.attempt(run.pipeline, job.runId, job.attempt);
+}
+
+/** A report that cannot be read counts as none: a host may die while it writes, and its next report replaces it. */
+async function reportsOf(store: ObjectStore, folder: string): Promise<HostReport[]> {
+  const reports: HostReport[] = [];
+  for await (const { key } of store.list(folder + HOSTS_FOLDER)) {
+    const stored = await store.readText(key);
+    const report = hostReportSchema.safeParse(jsonOf(stored?.text));
+    if (report.success) reports.push(report.data);
+  }
+  return reports;
+}
+
+function jsonOf(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Rounds are numbered without gaps, and most attempts have none: one read that finds nothing. */
+async function newestRound(store: ObjectStore, folder: string): Promise<RoundState | undefined> {
+  let newest: RoundState | undefined;
+  for (let number = 2; ; number += 1) {
+    const stored = await store.readText(folder + asked.round(number));
+    if (stored === undefined) return newest;
+    const members = await store.readText(folder + asked.members(number));
+    newest = {
+      round: roundSchema.parse(JSON.parse(stored.text)),
+      members: members && membersSchema.parse(JSON.parse(members.text)).members,
+    };
+  }
+}
+
+async function stopAskedAt(store: ObjectStore, folder: string): Promise<Date | undefined> {
+  const stored = await store.readText(folder + asked.stop);
+  const at = stored && new Date(stored.text);
+  return at === undefined || Number.isNaN(at.getTime()) ? undefined : at;
+}

@@ -1,0 +1,123 @@
+/** Makes a gang whole again, step by step as the rules say; whoever looks next goes on where this one died. */
+import { CreateFleetCommand, type EC2Client, TerminateInstancesCommand } from '@aws-sdk/client-ec2';
+import { fleetRequest } from '../../core/launch/ec2/fleet-request.ts';
+import { fleetResult } from '../../core/launch/ec2/fleet-result.ts';
+import type { RefillOutcome } from '../../core/launch/ec2/fleet-service.ts';
+import type { FleetInstance } from '../../core/launch/ec2/fleet-view.ts';
+import { asked, type Round } from '../../core/launch/ec2/host-requests.ts';
+import { nextRefillStep, type RefillStep } from '../../core/launch/ec2/refill.ts';
+import type { CreateOutcome } from '../../core/launch/job/training-service.ts';
+import { TransientError } from '../../core/shared/errors.ts';
+import { rethrow } from '../shared/aws-errors.ts';
+import { hostsOf } from './fleet-hosts.ts';
+import { instanceTypeOf, launchFailure } from './fleet-launch.ts';
+import { type FleetDeps, type FleetMemory, recall } from './fleet-memory.ts';
+
+/** Open, launch, begin, and once more for a host that another look has seen lost: further steps are the next look's. */
+const STEPS_A_LOOK = 8;
+
+/** @param warned instances that EC2 has announced to take back */
+export async function refill(
+  deps: FleetDeps,
+  jobName: string,
+  warned: readonly string[],
+): Promise<RefillOutcome> {
+  // EC2 may list an instance some seconds after it was launched.
+  const launched: FleetInstance[] = [];
+  for (let steps = 0; steps < STEPS_A_LOOK; steps += 1) {
+    const memory = await recall(deps.store, jobName);
+    if (memory === undefined) return { kind: 'none' };
+    const listed = await hostsOf(deps.ec2, jobName);
+    const known = new Set(listed.map(({ instanceId }) => instanceId));
+    const instances = [...listed, ...launched.filter(({ instanceId }) => !known.has(instanceId))];
+    const now = deps.clock.now();
+    const { folder: _, document, ...said } = memory;
+    const step = nextRefillStep({ jobName, ...document, ...said, instances, warned, now });
+    const outcome = await act(deps, { jobName, memory, step, launched });
+    if (outcome !== undefined) return outcome;
+  }
+  throw new TransientError(`the hosts of ${jobName} change faster than they can be followed`);
+}
+
+interface Acting {
+  readonly jobName: string;
+  readonly memory: FleetMemory;
+  readonly step: RefillStep;
+  readonly launched: FleetInstance[];
+}
+
+/** undefined: done, look again */
+async function act(deps: FleetDeps, acting: Acting): Promise<RefillOutcome | undefined> {
+  const { step, memory } = acting;
+  switch (step.kind) {
+    case 'none':
+      return memory.rounds === undefined ? { kind: 'none' } : { kind: 'whole', round: memory.rounds.round };
+    case 'impossible':
+      return step;
+    case 'open':
+      await deps.store.createText(memory.folder + asked.round(step.round.round), JSON.stringify(step.round));
+      return undefined;
+    case 'launch':
+      return launchMissing(deps, acting, step.round);
+    case 'end':
+      await terminate(deps.ec2, step.instanceIds);
+      return { kind: 'refilling', round: step.round };
+    case 'begin': {
+      const { round, members } = step;
+      const text = JSON.stringify({ round: round.round, members });
+      await deps.store.createText(memory.folder + asked.members(round.round), text);
+      return { kind: 'refilling', round };
+    }
+    case 'wait':
+      return { kind: 'refilling', round: step.round };
+  }
+}
+
+async function launchMissing(
+  { ec2, clock }: FleetDeps,
+  { jobName, memory, launched }: Acting,
+  round: Round,
+): Promise<RefillOutcome | undefined> {
+  const { Tags, instanceType, managedSpot } = memory.document;
+  const type = instanceTypeOf(instanceType.replace(/^ml\./, ''));
+  if (type === undefined) return { kind: 'impossible', why: `EC2 has no instance type "${instanceType}"` };
+  const market = managedSpot ? 'spot' : 'on-demand';
+  const hosts = round.missing;
+  const request = fleetRequest({
+    name: jobName,
+    tags: Tags,
+    instanceType: type,
+    market,
+    hosts,
+    round: round.round,
+  });
+  const configs = request.LaunchTemplateConfigs.map((config) => ({
+    ...config,
+    Overrides: [{ InstanceType: type }],
+  }));
+  let outcome: CreateOutcome;
+  try {
+    const answer = await ec2.send(new CreateFleetCommand({ ...request, LaunchTemplateConfigs: configs }));
+    const { strays, ...result } = fleetResult(answer, hosts);
+    outcome = result.outcome;
+    await terminate(ec2, strays);
+    const ids = (answer.Instances ?? []).flatMap(({ InstanceIds = [] }) => InstanceIds);
+    for (const instanceId of ids)
+      launched.push({ instanceId, state: 'pending', launchedAt: clock.now(), round: round.round });
+  } catch (error) {
+    outcome = launchFailure(error);
+  }
+  if (outcome.kind === 'created' || outcome.kind === 'alreadyExists') return undefined;
+  if (outcome.kind === 'throttled')
+    throw new TransientError(`EC2 cannot refill ${jobName} now: ${outcome.message}`);
+  return { kind: 'impossible', why: `EC2 has no more of them: ${outcome.message}` };
+}
+
+async function terminate(ec2: EC2Client, instanceIds: readonly string[]): Promise<void> {
+  if (instanceIds.length === 0) return;
+  try {
+    await ec2.send(new TerminateInstancesCommand({ InstanceIds: [...instanceIds] }));
+  } catch (error) {
+    rethrow('end hosts that were replaced', error);
+  }
+}

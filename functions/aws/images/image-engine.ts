@@ -1,0 +1,126 @@
+/**
+ * The image engine of packing: sharp (https://sharp.pixelplumbing.com), which is native and lies beside the bundle, in a Lambda layer or in node_modules.
+ * It is loaded only for a plan that prepares images.
+ */
+import nodeModule from 'node:module';
+import type { Sharp, default as SharpDefault } from 'sharp';
+import {
+  DEFAULT_QUALITY,
+  type ImageEngine,
+  type PreparedImage,
+  staysInBounds,
+} from '../../core/packing/model/image-preparation.ts';
+import type { ImageSettings } from '../../core/pipeline/packing-parts.ts';
+import { prepareMask } from './mask-engine.ts';
+
+type SharpModule = typeof SharpDefault;
+
+/** Decoders that hostile bytes may reach; libvips has some thirty more, SVG with its own network among them. */
+const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif'].map((name) => `VipsForeignLoad${name}`);
+
+/** What the first bytes say, whatever the name says. */
+function isKnown(bytes: Uint8Array): boolean {
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(12, bytes.length)).toString('latin1');
+  if (head.startsWith('\u00ff\u00d8\u00ff') || head.startsWith('\u0089PNG\r\n\u001a\n')) return true;
+  return /^GIF8[79]a/.test(head) || /^RIFF[^]{4}WEBP$/.test(head);
+}
+
+function loaded(): SharpModule | undefined {
+  try {
+    /** A layer's modules are found by `require` alone: `import` does not look at NODE_PATH. */
+    const found: SharpModule = nodeModule.createRequire(import.meta.url)('sharp');
+    return found;
+  } catch (error: unknown) {
+    if (error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND') return undefined;
+    throw error;
+  }
+}
+
+/** Every image goes through one thread and leaves nothing behind: memory is one image, whatever came before. */
+function configure(sharp: SharpModule): void {
+  sharp.cache(false);
+  sharp.concurrency(1);
+  sharp.block({ operation: ['VipsForeignLoad'] });
+  sharp.unblock({ operation: LOADERS });
+}
+
+let engine: ImageEngine | undefined;
+
+/** The engine, or undefined where sharp is not installed. One a process. */
+export function openImageEngine(): ImageEngine | undefined {
+  if (engine !== undefined) return engine;
+  const sharp = loaded();
+  if (sharp === undefined) return undefined;
+  configure(sharp);
+  const name = `sharp ${sharp.versions.sharp ?? 'of an unknown version'}`;
+  engine = {
+    name,
+    build: `${name}, libvips ${sharp.versions.vips}, ${process.arch}`,
+    prepare: (source, settings, as) => prepare(sharp, source, { settings, as }),
+  };
+  return engine;
+}
+
+/** Of the four known formats only PNG begins with it. */
+const PNG_FIRST = 0x89;
+
+async function prepare(
+  sharp: SharpModule,
+  source: Uint8Array,
+  { settings, as }: { readonly settings: ImageSettings; readonly as: 'image' | 'mask' | undefined },
+): Promise<PreparedImage> {
+  if (!isKnown(source)) return { kind: 'rejected', reason: 'imageUnknown' };
+  if (as === 'mask' && source[0] !== PNG_FIRST) return { kind: 'rejected', reason: 'maskNotPng' };
+  try {
+    if (as === 'mask') return await prepareMask(source, { sharp, settings, resized });
+    const limit = Math.floor(settings.mostMegapixels * 1e6);
+    /** Warnings of a decoder mean guessed pixels: such an image is damaged. The first frame stands for an animation. */
+    const open = { limitInputPixels: limit, failOn: 'warning', pages: 1, sequentialRead: true } as const;
+    const { width, height, autoOrient } = await sharp(source, {
+      ...open,
+      limitInputPixels: false,
+    }).metadata();
+    if (width * height > limit || !staysInBounds(autoOrient, settings))
+      return { kind: 'rejected', reason: 'imageTooManyPixels' };
+    const image = encoded(resized(sharp(source, open).autoOrient(), settings), settings);
+    return { kind: 'prepared', bytes: await image.toBuffer() };
+  } catch (error: unknown) {
+    if (error instanceof Error && /memory|alloc|pthread|thread/i.test(error.message)) throw error;
+    return { kind: 'rejected', reason: 'imageDamaged' };
+  }
+}
+
+function resized(image: Sharp, settings: ImageSettings): Sharp {
+  const { maxSide, width, height, fit, background } = settings;
+  if (maxSide !== undefined)
+    return image.resize({ width: maxSide, height: maxSide, fit: 'inside', withoutEnlargement: true });
+  if (width === undefined && height === undefined) return image;
+  return image.resize({
+    ...(width !== undefined && { width }),
+    ...(height !== undefined && { height }),
+    fit: fit ?? 'cover',
+    background,
+  });
+}
+
+/** Every option that decides bytes is named, so that no default of another version does. */
+function encoded(image: Sharp, settings: ImageSettings): Sharp {
+  const { format, quality = DEFAULT_QUALITY, background } = settings;
+  const srgb = image.toColourspace('srgb');
+  switch (format) {
+    case 'jpeg':
+      return srgb.flatten({ background }).jpeg({
+        quality,
+        progressive: false,
+        chromaSubsampling: '4:2:0',
+        optimiseCoding: true,
+        mozjpeg: false,
+      });
+    case 'png':
+      return srgb.png({ compressionLevel: 6, adaptiveFiltering: false, palette: false, progressive: false });
+    case 'webp':
+      return srgb.webp({ quality, alphaQuality: 100, effort: 4, lossless: false });
+    default:
+      return format satisfies never;
+  }
+}

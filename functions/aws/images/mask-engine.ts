@@ -1,0 +1,95 @@
+/** Masks of images that are prepared: resized like them, but no pixel gets a value that the mask does not have. */
+import type { Sharp, default as SharpDefault } from 'sharp';
+import { type PreparedImage, staysInBounds } from '../../core/packing/model/image-preparation.ts';
+import { type Geometry, sampleMask } from '../../core/packing/model/mask-sampling.ts';
+import type { ImageSettings } from '../../core/pipeline/packing-parts.ts';
+import { type Indexed, readIndexed, withPalette } from './png-palette.ts';
+
+/** Which of them a PNG can be: read in another, its numbers would be converted. */
+const SPACES = { 'b-w': 1, srgb: 1, grey16: 2, rgb16: 2 } as const;
+const isSpace = (space: string): space is keyof typeof SPACES => Object.hasOwn(SPACES, space);
+
+export interface MaskHow {
+  readonly sharp: typeof SharpDefault;
+  readonly settings: ImageSettings;
+  readonly resized: (image: Sharp, settings: ImageSettings) => Sharp;
+}
+
+/** @param source a PNG: the other formats have guessed what was there, or have a palette that hides it */
+export async function prepareMask(
+  source: Uint8Array,
+  { sharp, settings, resized }: MaskHow,
+): Promise<PreparedImage> {
+  const limit = Math.floor(settings.mostMegapixels * 1e6);
+  const indexed = readIndexed(source);
+  const bytes = indexed?.grey ?? source;
+  // A colour profile would change the numbers.
+  const open = { limitInputPixels: limit, failOn: 'warning', ignoreIcc: true } as const;
+  const { width, height, space } = await sharp(bytes, { ...open, limitInputPixels: false }).metadata();
+  if (width * height > limit || !staysInBounds({ width, height }, settings))
+    return { kind: 'rejected', reason: 'imageTooManyPixels' };
+  if (!isSpace(space)) return { kind: 'rejected', reason: 'imageDamaged' };
+  const depth = SPACES[space] === 2 ? 'ushort' : 'uchar';
+  const decoded = await sharp(bytes, open)
+    .toColourspace(space)
+    .raw({ depth })
+    .toBuffer({ resolveWithObject: true });
+  const { channels } = decoded.info;
+  const geometry = await geometryOf({ width, height }, { sharp, settings, resized });
+  const pixels = depth === 'ushort' ? wide(decoded.data) : decoded.data;
+  if (indexed !== undefined)
+    for (let at = 0; at < pixels.length; at += 1) pixels[at] = (pixels[at] ?? 0) / indexed.step;
+  const count = geometry.result.width * geometry.result.height * channels;
+  const sampled =
+    pixels instanceof Uint16Array
+      ? sampleMask(pixels, new Uint16Array(count), geometry)
+      : sampleMask<Uint8Array>(pixels, new Uint8Array(count), geometry);
+  const png = await sharp(sampled, { raw: { ...geometry.result, channels } })
+    .toColourspace(space)
+    .png({ compressionLevel: 6, adaptiveFiltering: false, palette: false, progressive: false })
+    .toBuffer();
+  return { kind: 'prepared', bytes: await indexedAgain(png, indexed, sharp) };
+}
+
+/** Nobody has looked at the palette so far: with one that is missing or damaged the result is no PNG, and decoding it fails. */
+async function indexedAgain(
+  png: Buffer,
+  indexed: Indexed | undefined,
+  sharp: typeof SharpDefault,
+): Promise<Buffer> {
+  if (indexed === undefined) return png;
+  const finished = withPalette(png, indexed.palette);
+  await sharp(finished, { failOn: 'warning' }).raw().toBuffer();
+  return finished;
+}
+
+const wide = (bytes: Buffer): Uint16Array =>
+  new Uint16Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+
+/** Asked of the resizing itself, on a blank image: its rounding is not done again here. */
+async function geometryOf(
+  source: { width: number; height: number },
+  { sharp, settings, resized }: MaskHow,
+): Promise<Geometry> {
+  const blank = sharp({ create: { ...source, channels: 3, background: '#000000' } });
+  const { info } = await resized(blank, settings).raw().toBuffer({ resolveWithObject: true });
+  const result = { width: info.width, height: info.height };
+  const { width, height } = settings;
+  const byWidth = result.width / source.width;
+  const byHeight = result.height / source.height;
+  const fit = width === undefined || height === undefined ? 'inside' : (settings.fit ?? 'cover');
+  if (fit !== 'cover' && fit !== 'contain')
+    return { source, result, scale: { x: byWidth, y: byHeight }, offset: { x: 0, y: 0 } };
+  const scale = fit === 'cover' ? Math.max(byWidth, byHeight) : Math.min(byWidth, byHeight);
+  const middle = (whole: number, seen: number): number =>
+    fit === 'cover' ? Math.floor((whole - seen + 1) / 2) : -Math.floor((seen - whole) / 2);
+  return {
+    source,
+    result,
+    scale: { x: scale, y: scale },
+    offset: {
+      x: middle(Math.round(source.width * scale), result.width),
+      y: middle(Math.round(source.height * scale), result.height),
+    },
+  };
+}

@@ -1,0 +1,57 @@
+/** What is around every handler: logger, metrics, parsing, and errors whose class the state machine can act on. */
+import { Logger } from '@aws-lambda-powertools/logger';
+import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
+import middy, { type MiddlewareObj } from '@middy/core';
+import type { Context } from 'aws-lambda';
+import type * as z from 'zod';
+import { InvalidInputError, TransientError } from '../../core/shared/errors.ts';
+import { check } from '../../core/shared/validation.ts';
+import { isRetryableAwsError } from '../shared/aws-errors.ts';
+
+export const logger = new Logger({ serviceName: 'tidewheel' });
+export const metrics = new Metrics({ namespace: 'Tidewheel', serviceName: 'tidewheel' });
+
+/**
+ * @param name of the function, as its folder
+ * @param input schema of the event; an event of another shape is an InvalidInputError that names every problem
+ * @returns the wrapped handler, which is what the module exports
+ */
+export function onion<Input, Output>(
+  name: string,
+  input: z.ZodType<Input>,
+  handle: (input: Input, context: Context) => Promise<Output>,
+) {
+  return middy<unknown, Output>()
+    .use(injectLambdaContext(logger))
+    .use(logMetrics(metrics, { captureColdStartMetric: false }))
+    .use(errorClasses(name))
+    .handler(async (event: unknown, context: Context) => handle(parse(name, input, event), context));
+}
+
+function parse<Input>(name: string, schema: z.ZodType<Input>, event: unknown): Input {
+  const checked = check(schema, event, 'hidden');
+  if (checked.ok) return checked.value;
+  throw new InvalidInputError(name, checked.problems);
+}
+
+function count(name: string, metric: 'Succeeded' | 'Failed'): void {
+  metrics.addDimension('function', name);
+  metrics.addMetric(metric, MetricUnit.Count, 1);
+}
+
+/** An AWS error that will pass becomes a TransientError, the one class that the state machine retries. */
+const errorClasses = (name: string): MiddlewareObj<unknown, unknown> => ({
+  after: () => {
+    count(name, 'Succeeded');
+  },
+  onError: (request) => {
+    const { error } = request;
+    count(name, 'Failed');
+    logger.error(`${name} failed`, { error: error instanceof Error ? error : new Error(String(error)) });
+    if (error instanceof Error && isRetryableAwsError(error)) {
+      request.error = new TransientError(`${name}: ${error.name}: ${error.message}`, { cause: error });
+    }
+  },
+});

@@ -1,0 +1,144 @@
+/** MarketSource on EC2's Spot APIs and the catalog's snapshot; every failure is a value with a remedy. */
+import {
+  DescribeAvailabilityZonesCommand,
+  type EC2Client,
+  paginateDescribeSpotPriceHistory,
+  paginateGetSpotPlacementScores,
+  type SpotPrice as SpotPriceRow,
+} from '@aws-sdk/client-ec2';
+import type {
+  Answer,
+  MarketSource,
+  PlacementScore,
+  SpotPrice,
+  Zone,
+} from '../../core/placement/model/market-source.ts';
+import type { Clock } from '../../core/shared/ports.ts';
+import { answered, reuse } from './answers.ts';
+import { catalogPrices, snapshotSpotPrices } from './catalog-prices.ts';
+import { type ScoreRequest, scoreQuestion } from './score-configuration.ts';
+
+export interface MarketDeps {
+  readonly ec2: EC2Client;
+  readonly region: string;
+  readonly clock: Clock;
+}
+
+/**
+ * A placement score is a hint of the moment: one from before a loss would send the next attempt back to where the last
+ * was lost. Asking an identical configuration again counts against no limit.
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
+ */
+const SCORE_SECONDS = 3;
+const PRICE_SECONDS = 60;
+const ZONE_SECONDS = 86_400;
+
+export function ec2Market({ ec2, region, clock }: MarketDeps): MarketSource {
+  const scores = reuse<readonly PlacementScore[]>(clock, SCORE_SECONDS);
+  const prices = reuse<readonly SpotPrice[]>(clock, PRICE_SECONDS);
+  const zones = reuse<readonly Zone[]>(clock, ZONE_SECONDS);
+  const askZones = () => zones('zones', () => answered(() => readZones(ec2)));
+  return {
+    region,
+    zones: askZones,
+    scores: (types, nodes) => {
+      const question = scoreQuestion(types, nodes, region);
+      if (question === undefined) return Promise.resolve(tooFew(types));
+      const { request, notes } = question;
+      return scores(JSON.stringify(request), () => answered(() => readScores(ec2, request), notes));
+    },
+    spotPrices: (types) =>
+      prices([...types].sort().join(' '), async () => {
+        const live = await answered(() => readPrices(ec2, types, clock.now(), askZones));
+        return live.kind === 'known' && live.value.length > 0 ? live : snapshotInstead(types, region, live);
+      }),
+    onDemandPrices: (types) => Promise.resolve(catalogPrices(types, region)),
+  };
+}
+
+const tooFew = (types: readonly string[]): Answer<readonly PlacementScore[]> => ({
+  kind: 'unknown',
+  failure: 'unavailable',
+  message: `not asked for ${types.join(' and ')} alone, which would always score low: name three interchangeable types`,
+});
+
+async function readScores(ec2: EC2Client, request: ScoreRequest): Promise<PlacementScore[]> {
+  const found: PlacementScore[] = [];
+  for await (const page of paginateGetSpotPlacementScores({ client: ec2 }, request)) {
+    for (const { AvailabilityZoneId: zoneId, Score: score } of page.SpotPlacementScores ?? []) {
+      if (zoneId !== undefined && score !== undefined) found.push({ zoneId, score });
+    }
+  }
+  return found;
+}
+
+async function readZones(ec2: EC2Client): Promise<Zone[]> {
+  const { AvailabilityZones: zones } = await ec2.send(new DescribeAvailabilityZonesCommand({}));
+  return (zones ?? []).flatMap(({ ZoneId: zoneId, ZoneName: zoneName }) =>
+    zoneId === undefined || zoneName === undefined ? [] : [{ zoneId, zoneName }],
+  );
+}
+
+/**
+ * StartTime = now brings the price in force: the last change before it is always included. Types are asked for by a filter:
+ * one name that EC2 does not know must not cost the prices of the others, which may be of other pipelines.
+ */
+async function readPrices(
+  ec2: EC2Client,
+  types: readonly string[],
+  now: Date,
+  askZones: () => Promise<Answer<readonly Zone[]>>,
+): Promise<SpotPrice[]> {
+  const newest = new Map<string, { readonly price: SpotPrice; readonly at: number }>();
+  const names = new Map<string, string>();
+  const pages = paginateDescribeSpotPriceHistory(
+    { client: ec2, stopOnSameToken: true },
+    {
+      Filters: [{ Name: 'instance-type', Values: [...new Set(types)].sort() }],
+      ProductDescriptions: ['Linux/UNIX'],
+      StartTime: now,
+    },
+  );
+  for await (const page of pages) {
+    for (const row of page.SpotPriceHistory ?? []) {
+      const zoneId = row.AvailabilityZoneId ?? (await zoneIdOf(row.AvailabilityZone, names, askZones));
+      const price = zoneId === undefined ? undefined : priceOf(row, zoneId);
+      if (!price) continue;
+      const key = `${price.instanceType} ${price.zoneId}`;
+      const at = row.Timestamp?.getTime() ?? 0;
+      if ((newest.get(key)?.at ?? -1) < at) newest.set(key, { price, at });
+    }
+  }
+  return [...newest.values()].map(({ price }) => price);
+}
+
+/** EC2 sends prices as text. */
+function priceOf(row: SpotPriceRow, zoneId: string): SpotPrice | undefined {
+  const hourlyUsd = Number(row.SpotPrice);
+  if (row.InstanceType === undefined || !Number.isFinite(hourlyUsd) || hourlyUsd <= 0) return undefined;
+  return { instanceType: row.InstanceType, zoneId, hourlyUsd, basis: 'asked' };
+}
+
+/** Older answers name the zone only as this account does. */
+async function zoneIdOf(
+  zoneName: string | undefined,
+  names: Map<string, string>,
+  askZones: () => Promise<Answer<readonly Zone[]>>,
+): Promise<string | undefined> {
+  if (zoneName === undefined) return undefined;
+  if (names.size === 0) {
+    const zones = await askZones();
+    if (zones.kind === 'known') for (const each of zones.value) names.set(each.zoneName, each.zoneId);
+  }
+  return names.get(zoneName);
+}
+
+function snapshotInstead(
+  types: readonly string[],
+  region: string,
+  live: Answer<readonly SpotPrice[]>,
+): Answer<readonly SpotPrice[]> {
+  const why = live.kind === 'unknown' ? `${live.failure}: ${live.message}` : 'EC2 named none';
+  const { prices, note } = snapshotSpotPrices(types, region);
+  return { kind: 'known', value: prices, notes: [`Spot prices of now unknown (${why}); ${note}`] };
+}

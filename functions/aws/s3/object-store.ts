@@ -1,0 +1,94 @@
+/** ObjectStore on S3, for the control plane's small objects. */
+import {
+  GetObjectCommand,
+  ListObjectsV2Command,
+  NoSuchKey,
+  PutObjectCommand,
+  type S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import { TransientError } from '../../core/shared/errors.ts';
+import type { ListedObject, ObjectStore, StoredBytes } from '../../core/shared/ports.ts';
+
+export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
+  const put = (key: string, content: string | Uint8Array, condition: { IfNoneMatch?: string }) =>
+    s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: content, ...condition }));
+  const create = async (key: string, content: string | Uint8Array): Promise<'written' | 'exists'> => {
+    try {
+      await put(key, content, { IfNoneMatch: '*' });
+      return 'written';
+    } catch (error: unknown) {
+      const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+      if (status === 412) return 'exists';
+      if (status !== 409) throw error;
+      // https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
+      throw new TransientError(`a racing write of ${key} is not decided yet`, { cause: error });
+    }
+  };
+  return {
+    bucket,
+    readText: async (key) => {
+      const stored = await readBytes(s3, bucket, key);
+      return stored && { text: new TextDecoder().decode(stored.bytes), etag: stored.etag };
+    },
+    writeText: async (key, text) => {
+      await put(key, text, {});
+    },
+    createText: create,
+    readBytes: (key) => readBytes(s3, bucket, key),
+    createBytes: create,
+    list: (prefix) => list(s3, bucket, prefix),
+    listFolders: (prefix) => listFolders(s3, bucket, prefix),
+  };
+}
+
+async function readBytes(s3: S3Client, bucket: string, key: string): Promise<StoredBytes | undefined> {
+  try {
+    const { Body, ETag } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+    return { bytes: (await Body?.transformToByteArray()) ?? new Uint8Array(), etag: bare(ETag) };
+  } catch (error: unknown) {
+    if (error instanceof NoSuchKey) return undefined;
+    throw error;
+  }
+}
+
+async function* list(s3: S3Client, bucket: string, prefix: string): AsyncIterable<ListedObject> {
+  let token: string | undefined;
+  do {
+    const page = await s3.send(
+      new ListObjectsV2Command({
+        Bucket: bucket,
+        Prefix: prefix,
+        ...(token && { ContinuationToken: token }),
+      }),
+    );
+    for (const { Key, Size, ETag, LastModified } of page.Contents ?? []) {
+      if (Key !== undefined) {
+        yield { key: Key, size: Size ?? 0, etag: bare(ETag), lastModified: LastModified ?? new Date(0) };
+      }
+    }
+    token = page.NextContinuationToken;
+  } while (token);
+}
+
+async function listFolders(s3: S3Client, bucket: string, prefix: string): Promise<string[]> {
+  const folders: string[] = [];
+  let token: string | undefined;
+  do {
+    const page = await s3.send(
+      new ListObjectsV2Command({
+        Bucket: bucket,
+        Prefix: prefix,
+        Delimiter: '/',
+        ...(token && { ContinuationToken: token }),
+      }),
+    );
+    for (const { Prefix } of page.CommonPrefixes ?? []) {
+      if (Prefix !== undefined) folders.push(Prefix.slice(prefix.length, -1));
+    }
+    token = page.NextContinuationToken;
+  } while (token);
+  return folders;
+}
+
+const bare = (etag: string | undefined) => (etag ?? '').replaceAll('"', '');

@@ -1,0 +1,91 @@
+/** Other regions, each with a bucket of its own beside the data bucket; the copies are S3's own, between its buckets. */
+import {
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CopyObjectCommand,
+  CreateMultipartUploadCommand,
+  HeadBucketCommand,
+  type S3Client,
+  UploadPartCopyCommand,
+} from '@aws-sdk/client-s3';
+import type { Copied, Region } from '../../core/launch/regions/region-bucket.ts';
+import { layout } from '../../core/shared/keys.ts';
+import { s3ObjectStore } from './object-store.ts';
+
+/** CopyObject takes 5 GB; beyond, parts of at most 5 GB are copied one by one. */
+const LARGEST_COPY = 5_000_000_000;
+const PART_BYTES = 1_000_000_000;
+
+export interface RegionClients {
+  readonly dataBucket: string;
+  /** S3 of the data bucket's region, and of the other. */
+  readonly home: S3Client;
+  readonly there: S3Client;
+}
+
+export function makeRegion(name: string, { dataBucket, home, there }: RegionClients): Region {
+  return {
+    name,
+    store: s3ObjectStore(there, layout.regionBucket(dataBucket, name)),
+    // The request goes to the bucket that is written; S3 fetches from the other, in whatever region it is.
+    copy: (object, from, to) =>
+      copyObject(to.bucket === dataBucket ? home : there, object, { from: from.bucket, to: to.bucket }),
+  };
+}
+
+interface Buckets {
+  readonly from: string;
+  readonly to: string;
+}
+
+async function copyObject(s3: S3Client, { key, size }: Copied, buckets: Buckets): Promise<void> {
+  const target = { Bucket: buckets.to, Key: key };
+  const source = `${buckets.from}/${key.split('/').map(encodeURIComponent).join('/')}`;
+  if (size <= LARGEST_COPY) {
+    // Tags would ask for permissions of their own, and nothing here bears any.
+    await s3.send(new CopyObjectCommand({ ...target, CopySource: source, TaggingDirective: 'REPLACE' }));
+    return;
+  }
+  const { UploadId } = await s3.send(new CreateMultipartUploadCommand(target));
+  const parts: CompletedPart[] = [];
+  for (let start = 0; start < size; start += PART_BYTES) {
+    const PartNumber = parts.length + 1;
+    const { CopyPartResult } = await s3.send(
+      new UploadPartCopyCommand({
+        ...target,
+        UploadId,
+        PartNumber,
+        CopySource: source,
+        CopySourceRange: `bytes=${start}-${Math.min(size, start + PART_BYTES) - 1}`,
+      }),
+    );
+    parts.push({ PartNumber, ETag: CopyPartResult?.ETag });
+  }
+  await s3.send(
+    new CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload: { Parts: parts } }),
+  );
+}
+
+/** Why no job can be launched in a region, with the remedy; undefined when its bucket is there. */
+export async function whyClosed(
+  name: string,
+  { dataBucket, there }: Pick<RegionClients, 'dataBucket' | 'there'>,
+): Promise<string | undefined> {
+  const bucket = layout.regionBucket(dataBucket, name);
+  try {
+    const { BucketRegion } = await there.send(new HeadBucketCommand({ Bucket: bucket }));
+    if (BucketRegion === undefined || BucketRegion === name) return undefined;
+    return `the bucket ${bucket} lies in ${BucketRegion}: a training job takes data only from its own region`;
+  } catch (error: unknown) {
+    const status = statusOf(error);
+    const what = status === 404 ? 'is not there' : status === 403 ? 'may not be used' : 'cannot be asked for';
+    return `the bucket ${bucket} ${what}: a training job in ${name} takes data only from a bucket there (docs/placement.md, regions)`;
+  }
+}
+
+function statusOf(error: unknown): number | undefined {
+  const metadata = error instanceof Error && '$metadata' in error ? error.$metadata : undefined;
+  return typeof metadata === 'object' && metadata !== null && 'httpStatusCode' in metadata
+    ? Number(metadata.httpStatusCode)
+    : undefined;
+}

@@ -1,0 +1,127 @@
+/** The TrainingService port on SageMaker. */
+import {
+  CreateTrainingJobCommand,
+  DescribeTrainingJobCommand,
+  type DescribeTrainingJobResponse,
+  type SageMakerClient,
+  StopTrainingJobCommand,
+} from '@aws-sdk/client-sagemaker';
+import { isTerminal } from '../../core/launch/job/job-state.ts';
+import type { CreateTrainingJobRequest } from '../../core/launch/job/request.ts';
+import type {
+  CreateOutcome,
+  StopOutcome,
+  TrainingJobDescription,
+  TrainingService,
+} from '../../core/launch/job/training-service.ts';
+import { awsErrorClass } from '../../core/shared/aws-error-class.ts';
+import { describeError, rethrow } from '../shared/aws-errors.ts';
+
+export function makeTrainingService(client: SageMakerClient): TrainingService {
+  return {
+    create: (request) => create(client, request),
+    describe: (jobName) => describeJob(client, jobName),
+    stop: (jobName) => stop(client, jobName),
+  };
+}
+
+async function create(client: SageMakerClient, request: CreateTrainingJobRequest): Promise<CreateOutcome> {
+  try {
+    const { TrainingJobArn } = await client.send(new CreateTrainingJobCommand(request));
+    return { kind: 'created', arn: TrainingJobArn ?? '' };
+  } catch (error) {
+    return createFailure(error);
+  }
+}
+
+/** Every way in which a job is not created is a value, but for what nobody foresaw. */
+function createFailure(error: unknown): CreateOutcome {
+  const message = describeError(error);
+  const kind = awsErrorClass(error);
+  if (kind === 'unknown') throw error;
+  switch (kind) {
+    case 'conflict':
+      return { kind: 'alreadyExists' };
+    case 'quota':
+    case 'capacity':
+      return { kind, message };
+    case 'validation':
+    case 'notFound':
+      return { kind: 'invalid', message };
+    case 'access':
+      return { kind: 'denied', message };
+    case 'throttle':
+    case 'transient':
+    case 'credentials':
+      return { kind: 'throttled', message };
+  }
+}
+
+async function describeJob(
+  client: SageMakerClient,
+  jobName: string,
+): Promise<TrainingJobDescription | undefined> {
+  try {
+    return toDescription(
+      jobName,
+      await client.send(new DescribeTrainingJobCommand({ TrainingJobName: jobName })),
+    );
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    return rethrow(`describe training job ${jobName}`, error);
+  }
+}
+
+async function stop(client: SageMakerClient, jobName: string): Promise<StopOutcome> {
+  try {
+    await client.send(new StopTrainingJobCommand({ TrainingJobName: jobName }));
+    return 'stopping';
+  } catch (error) {
+    if (isMissing(error)) return 'notFound';
+    if (awsErrorClass(error) !== 'validation') return rethrow(`stop training job ${jobName}`, error);
+    return stopRefused(client, jobName, error);
+  }
+}
+
+/** A job that has ended refuses to be stopped with a ValidationException; its status says whether that is the reason. */
+async function stopRefused(client: SageMakerClient, jobName: string, error: unknown): Promise<StopOutcome> {
+  const job = await describeJob(client, jobName);
+  if (job === undefined) return 'notFound';
+  if (isTerminal(job)) return 'alreadyEnded';
+  if (job.TrainingJobStatus === 'Stopping') return 'stopping';
+  throw error;
+}
+
+/**
+ * The model has ResourceNotFound, the service has long answered DescribeTrainingJob for an unknown name with a
+ * ValidationException "Requested resource not found."; here the text is all there is to tell it from a bad name.
+ */
+function isMissing(error: unknown): boolean {
+  const kind = awsErrorClass(error);
+  return (
+    kind === 'notFound' ||
+    (kind === 'validation' && error instanceof Error && /resource not found/i.test(error.message))
+  );
+}
+
+function toDescription(jobName: string, job: DescribeTrainingJobResponse): TrainingJobDescription {
+  return {
+    TrainingJobName: job.TrainingJobName ?? jobName,
+    TrainingJobStatus: job.TrainingJobStatus ?? 'unknown',
+    SecondaryStatus: job.SecondaryStatus ?? 'unknown',
+    FailureReason: job.FailureReason,
+    EnableManagedSpotTraining: job.EnableManagedSpotTraining,
+    CreationTime: job.CreationTime ?? new Date(0),
+    TrainingStartTime: job.TrainingStartTime,
+    TrainingEndTime: job.TrainingEndTime,
+    TrainingTimeInSeconds: job.TrainingTimeInSeconds,
+    BillableTimeInSeconds: job.BillableTimeInSeconds,
+    SecondaryStatusTransitions: (job.SecondaryStatusTransitions ?? []).map((transition) => ({
+      Status: transition.Status ?? 'unknown',
+      StartTime: transition.StartTime ?? new Date(0),
+      EndTime: transition.EndTime,
+      StatusMessage: transition.StatusMessage,
+    })),
+    ModelArtifacts: job.ModelArtifacts,
+  };
+}

@@ -1,0 +1,44 @@
+/** The only reader of the environment: what serverless.yml gives each function, checked once, all problems together. */
+import * as z from 'zod';
+import { ConfigurationError } from '../../core/shared/errors.ts';
+import { check } from '../../core/shared/validation.ts';
+
+const schemas = {
+  bucket: z.object({ TIDEWHEEL_BUCKET: z.string().min(3).max(63) }),
+  table: z.object({ TIDEWHEEL_TABLE: z.string().min(1) }),
+  stateMachine: z.object({ TIDEWHEEL_STATE_MACHINE_ARN: z.string().startsWith('arn:') }),
+  trainingRole: z.object({ TIDEWHEEL_TRAINING_ROLE_ARN: z.string().startsWith('arn:') }),
+  hostProfile: z.object({ TIDEWHEEL_HOST_PROFILE_ARN: z.string().startsWith('arn:') }),
+  hostLogGroup: z.object({ TIDEWHEEL_HOST_LOG_GROUP: z.string().min(1).max(512) }),
+  eventBus: z.object({ TIDEWHEEL_EVENT_BUS: z.string().min(1) }),
+  codeFolder: z.object({ LAMBDA_TASK_ROOT: z.string().min(1) }),
+  region: z.object({ AWS_REGION: z.string().min(1) }),
+  schedules: z.object({
+    TIDEWHEEL_SCHEDULE_GROUP: z.string().min(1),
+    TIDEWHEEL_SCHEDULE_ROLE_ARN: z.string().startsWith('arn:'),
+    TIDEWHEEL_ARRIVALS_QUEUE_ARN: z.string().startsWith('arn:'),
+  }),
+} as const;
+
+function read<T>(schema: z.ZodType<T>): T {
+  const checked = check(schema, process.env, 'hidden');
+  if (checked.ok) return checked.value;
+  const problems = checked.problems.map(({ path, message }) => `${path}: ${message}`);
+  throw new ConfigurationError(
+    `set these in the function's environment (serverless.yml): ${problems.join('; ')}`,
+  );
+}
+
+/** Each value is read when it is first asked for, so that a function needs only what it uses. */
+export const config = {
+  bucket: () => read(schemas.bucket).TIDEWHEEL_BUCKET,
+  table: () => read(schemas.table).TIDEWHEEL_TABLE,
+  stateMachineArn: () => read(schemas.stateMachine).TIDEWHEEL_STATE_MACHINE_ARN,
+  trainingRoleArn: () => read(schemas.trainingRole).TIDEWHEEL_TRAINING_ROLE_ARN,
+  hostProfileArn: () => read(schemas.hostProfile).TIDEWHEEL_HOST_PROFILE_ARN,
+  hostLogGroup: () => read(schemas.hostLogGroup).TIDEWHEEL_HOST_LOG_GROUP,
+  eventBus: () => read(schemas.eventBus).TIDEWHEEL_EVENT_BUS,
+  codeFolder: () => read(schemas.codeFolder).LAMBDA_TASK_ROOT,
+  region: () => read(schemas.region).AWS_REGION,
+  schedules: () => read(schemas.schedules),
+} as const;

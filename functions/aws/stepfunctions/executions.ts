@@ -1,0 +1,50 @@
+/** Executions on Step Functions. */
+import {
+  DescribeExecutionCommand,
+  ExecutionAlreadyExists,
+  ExecutionDoesNotExist,
+  InvalidToken,
+  SendTaskSuccessCommand,
+  type SFNClient,
+  StartExecutionCommand,
+  TaskDoesNotExist,
+  TaskTimedOut,
+} from '@aws-sdk/client-sfn';
+import type { Executions } from '../../core/shared/ports.ts';
+
+export function stepFunctionsExecutions(sfn: SFNClient, stateMachineArn: string): Executions {
+  const arnOf = (name: string) => `${stateMachineArn.replace(':stateMachine:', ':execution:')}:${name}`;
+  const status = async (name: string) => {
+    try {
+      const execution = await sfn.send(new DescribeExecutionCommand({ executionArn: arnOf(name) }));
+      return execution.status === 'RUNNING' || execution.status === 'PENDING_REDRIVE' ? 'running' : 'ended';
+    } catch (error: unknown) {
+      if (error instanceof ExecutionDoesNotExist) return undefined;
+      throw error;
+    }
+  };
+  return {
+    status,
+    start: async (name, input) => {
+      try {
+        await sfn.send(new StartExecutionCommand({ stateMachineArn, name, input: JSON.stringify(input) }));
+        return 'started';
+      } catch (error: unknown) {
+        // Closed, or (where equal input is not recognised as the same request) still running.
+        if (!(error instanceof ExecutionAlreadyExists)) throw error;
+        return (await status(name)) === 'running' ? 'running' : 'closed';
+      }
+    },
+    succeed: async (taskToken, output) => {
+      try {
+        await sfn.send(new SendTaskSuccessCommand({ taskToken, output: JSON.stringify(output) }));
+        return 'delivered';
+      } catch (error: unknown) {
+        const stale =
+          error instanceof TaskTimedOut || error instanceof TaskDoesNotExist || error instanceof InvalidToken;
+        if (stale) return 'stale';
+        throw error;
+      }
+    },
+  };
+}

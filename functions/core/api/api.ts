@@ -1,0 +1,123 @@
+/** The HTTP API's answers, as values; functions/api turns them into responses. */
+import * as z from 'zod';
+import { registerPipeline, type WakeDeps, wakeRun } from '../ingest/wake.ts';
+import { readDeclaration } from '../pipeline/declaration.ts';
+import { pipelineName } from '../pipeline/pipeline.ts';
+import { readProgress } from '../runs/progress.ts';
+import type { Problem } from '../shared/errors.ts';
+import { layout } from '../shared/keys.ts';
+import type { Schedules } from '../shared/ports.ts';
+
+export interface ApiDeps extends WakeDeps {
+  readonly schedules: Schedules;
+}
+
+export interface ApiRequest {
+  /** Method and path template, e.g. `PUT /pipelines/{name}`. */
+  readonly route: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface ApiResponse {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+const ok = (body: unknown): ApiResponse => ({ status: 200, body });
+const problem = (status: number, message: string, problems?: readonly Problem[]): ApiResponse => ({
+  status,
+  body: { message, ...(problems && { problems }) },
+});
+
+const ROUTES: Readonly<Record<string, (deps: ApiDeps, request: ApiRequest) => Promise<ApiResponse>>> = {
+  'GET /pipelines': async ({ runs }) => ok({ pipelines: await runs.listPipelines() }),
+  'GET /pipelines/{name}': getPipeline,
+  'PUT /pipelines/{name}': putPipeline,
+  'GET /pipelines/{name}/runs': listRuns,
+  'POST /pipelines/{name}/runs': startRun,
+  'GET /runs/{runId}': getRun,
+};
+
+export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiResponse> {
+  const route = Object.hasOwn(ROUTES, request.route) ? ROUTES[request.route] : undefined;
+  if (route === undefined) return problem(404, `there is no ${request.route}; see docs/api.md`);
+  const name = request.parameters['name'];
+  if (name !== undefined && !pipelineName.safeParse(name).success) {
+    return problem(400, `"${name}" cannot name a pipeline: use 1 to 32 of a-z, 0-9 and inner hyphens`);
+  }
+  return route(deps, request);
+}
+
+async function getPipeline({ runs, store }: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
+  const name = parameters['name'] ?? '';
+  const [record, stored] = await Promise.all([runs.getPipeline(name), store.readText(layout.pipeline(name))]);
+  if (stored === undefined) return problem(404, `there is no pipeline "${name}"`);
+  return ok({ ...record, name, declaration: stored.text });
+}
+
+/** The body is the declaration, in YAML or JSON; it is stored only when it is valid. */
+async function putPipeline(deps: ApiDeps, { parameters, body }: ApiRequest): Promise<ApiResponse> {
+  const name = parameters['name'] ?? '';
+  const declaration = readDeclaration(name, body);
+  if (!declaration.valid)
+    return problem(400, `the declaration of "${name}" is not valid`, declaration.problems);
+  await deps.store.writeText(layout.pipeline(name), body);
+  const registered = await registerPipeline(deps, name);
+  return { status: 200, body: { name, ...registered } };
+}
+
+const runsQuery = z.object({ limit: z.coerce.number().int().min(1).max(200).default(20) });
+
+async function listRuns({ runs }: ApiDeps, { parameters, query }: ApiRequest): Promise<ApiResponse> {
+  const parsed = runsQuery.safeParse(query);
+  if (!parsed.success) return problem(400, `limit is "${query['limit']}", use a whole number from 1 to 200`);
+  return ok({ runs: await runs.listRuns(parameters['name'] ?? '', parsed.data.limit) });
+}
+
+async function startRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
+  const name = parameters['name'] ?? '';
+  const stored = await deps.store.readText(layout.pipeline(name));
+  if (stored === undefined)
+    return problem(404, `there is no pipeline "${name}": PUT /pipelines/${name} first`);
+  const declaration = checkStored(name, stored.text);
+  if (declaration.length > 0) return problem(409, `the declaration of "${name}" is not valid`, declaration);
+  const woken = await wakeRun(deps, { pipeline: name, trigger: 'api' });
+  return woken.kind === 'ignored' ? problem(409, woken.reason) : { status: 202, body: woken };
+}
+
+function checkStored(name: string, text: string): readonly Problem[] {
+  const declaration = readDeclaration(name, text);
+  return declaration.valid ? [] : declaration.problems;
+}
+
+/** Everything that is known of a run: the live view while it runs, the report when it has ended. */
+async function getRun({ runs, store }: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
+  const runId = parameters['runId'] ?? '';
+  const run = await runs.getRun(runId);
+  if (run === undefined) return problem(404, `there is no run "${runId}"`);
+  const [attempts, placements, timeline, progress, report] = await Promise.all([
+    runs.listAttempts(runId),
+    runs.listPlacements(runId),
+    runs.listTimeline(runId),
+    readProgress(store, run.pipeline, runId),
+    store.readText(layout.report(run.pipeline, runId)),
+  ]);
+  // A task token lets its holder answer for the training job: it never leaves the service.
+  const shown = attempts.map(({ taskToken: _taskToken, ...attempt }) => attempt);
+  // What a decision was made from is for `npm run explain`; a reader gets the table.
+  const tables = placements.map(({ attempt, decision: { question: _question, ...decision } }) => ({
+    attempt,
+    decision,
+  }));
+  return ok({ run, attempts: shown, placements: tables, timeline, progress, report: parse(report?.text) });
+}
+
+function parse(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,49 @@
+/** What came of joining small generations, on the run's timeline. The run trains either way. Safe to repeat. */
+
+import type { CompactionResult } from '../packing/compaction/seal-compaction.ts';
+import type { AnnounceDeps } from './announce-seal.ts';
+
+/** As Step Functions tells it. */
+export interface CompactionFailure {
+  readonly status: 'failed';
+  readonly Error: string;
+  readonly Cause: string;
+}
+
+export async function announceCompaction(
+  deps: AnnounceDeps,
+  { runId }: { readonly runId: string },
+  result: CompactionResult | CompactionFailure,
+): Promise<{ readonly status: string }> {
+  const at = deps.clock.now().toISOString();
+  await deps.runs.addTimeline(runId, {
+    id: 'compacted',
+    at,
+    kind: TITLES[result.status],
+    text: textOf(result),
+  });
+  return { status: result.status };
+}
+
+const TITLES = {
+  compacted: 'DatasetCompacted',
+  superseded: 'DatasetNotCompacted',
+  failed: 'DatasetNotCompacted',
+} as const;
+
+const LONGEST_CAUSE = 300;
+
+function textOf(result: CompactionResult | CompactionFailure): string {
+  if (result.status === 'failed')
+    return `small generations stay apart and the run goes on: ${result.Error} ${messageOf(result.Cause)}`.trimEnd();
+  const { generation, of, shards, samples } = result;
+  if (result.status === 'superseded')
+    return `${generation} was not needed: another compaction or a prune came first`;
+  return `${of.length} small generations joined into ${generation}: ${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
+}
+
+/** Lambda's error is JSON with a message; anything else is told as it is. */
+function messageOf(cause: string): string {
+  const message = /"errorMessage":"((?:[^"\\]|\\.)*)"/.exec(cause)?.[1] ?? cause;
+  return message.slice(0, LONGEST_CAUSE).toWellFormed();
+}

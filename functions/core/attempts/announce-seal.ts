@@ -1,0 +1,70 @@
+/** After the seal: the run knows its generation and what was rejected, the timeline and the bus are told. Safe to repeat. */
+
+import { quoted } from '../packing/model/quoted.ts';
+import type { SealResult } from '../packing/seal/seal-dataset.ts';
+import type { RunStore } from '../runs/run-store.ts';
+import { layout } from '../shared/keys.ts';
+import type { Clock, Notifier } from '../shared/ports.ts';
+
+export interface AnnounceDeps {
+  readonly runs: RunStore;
+  readonly notifier: Notifier;
+  readonly clock: Clock;
+}
+
+export async function announceSeal(
+  deps: AnnounceDeps,
+  run: { readonly runId: string; readonly pipeline: string },
+  result: SealResult,
+): Promise<SealResult> {
+  const { generation, samples, shards, rejected, rejections } = result;
+  if (shards === 0 && rejected === 0) return result;
+  const at = deps.clock.now().toISOString();
+  const before = await deps.runs.getRun(run.runId);
+  await deps.runs.updateRun(run.runId, {
+    sealedAt: before?.sealedAt ?? at,
+    ...(shards > 0 && { generation }),
+    ...(rejected > 0 && { rejected: { count: rejected, ...rejections } }),
+    updatedAt: at,
+  });
+  const packed = `${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
+  await deps.runs.addTimeline(run.runId, {
+    id: 'sealed',
+    at,
+    kind: shards === 0 ? 'AllRejected' : 'DatasetSealed',
+    text: [packed, ...(rejected > 0 ? [rejectedText(run.pipeline, result)] : [])].join(', '),
+  });
+  if (shards > 0)
+    await deps.notifier.notify(run, { type: 'DatasetSealed', generation, samples, shards, rejected });
+  return result;
+}
+
+const EXAMPLES_SHOWN = 3;
+const LONGEST_KEY_SHOWN = 80;
+
+/** `1 rejected: notes.txt (suffixNotAccepted)`; with several reasons, how often each. */
+export function rejectedText(
+  pipeline: string,
+  { rejected, rejections }: Pick<SealResult, 'rejected' | 'rejections'>,
+): string {
+  const shown = rejections.examples
+    .slice(0, EXAMPLES_SHOWN)
+    .map(({ key, reason }) => `${shownKey(pipeline, key)} (${reason})`);
+  const more = rejected - shown.length;
+  const list = [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
+  const reasons = Object.entries(rejections.byReason).sort(([a], [b]) => (a < b ? -1 : 1));
+  const counts =
+    more > 0 && reasons.length > 1
+      ? `; in all ${reasons.map(([reason, count]) => `${count} ${reason}`).join(', ')}`
+      : '';
+  return `${rejected} rejected${list === '' ? '' : `: ${list}${counts}`}`;
+}
+
+/** Keys are written by anybody: what could change a line of text is escaped, what is long is cut. */
+function shownKey(pipeline: string, key: string): string {
+  const incoming = layout.incoming(pipeline);
+  const short = key.startsWith(incoming) ? key.slice(incoming.length) : key;
+  const cut = short.slice(0, LONGEST_KEY_SHOWN).toWellFormed();
+  const text = short.length <= LONGEST_KEY_SHOWN ? short : `${cut}...`;
+  return /^[\p{L}\p{N}\p{P}\p{S} ]*$/u.test(text) ? text : quoted(text);
+}

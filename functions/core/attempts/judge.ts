@@ -1,0 +1,71 @@
+/** After an attempt: done, again elsewhere, or failed for good. Progress, not time, is what an attempt is judged by. */
+import type { AttemptOutcome, AttemptRecord, Progress } from '../runs/run-records.ts';
+
+export type Judgement =
+  | { readonly kind: 'done'; readonly reason: string }
+  | { readonly kind: 'again'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/** So many started attempts in a row that proved no new work mean that the checkpoint does not work. */
+export const FRUITLESS_ATTEMPTS = 3;
+
+export const advanced = (before: Progress | undefined, after: Progress | undefined): boolean =>
+  after !== undefined && after.step > (before?.step ?? 0);
+
+/** Attempts of a run, oldest first; the last one is judged and has an outcome. */
+export function judge(attempts: readonly AttemptRecord[]): Judgement {
+  const last = attempts.at(-1);
+  const outcome = last?.outcome;
+  if (last === undefined || outcome === undefined)
+    return { kind: 'failed', reason: 'the attempt left no outcome' };
+  switch (outcome.kind) {
+    case 'completed':
+      return { kind: 'done', reason: 'training completed' };
+    case 'userError':
+      return { kind: 'failed', reason: `the training script failed: ${outcome.message}` };
+    case 'stopped':
+      return { kind: 'failed', reason: 'the training job was stopped from outside' };
+    case 'timeLimit':
+      return atTimeLimit(last);
+    case 'interrupted':
+    case 'capacity':
+    case 'serviceError':
+    case 'recalled':
+      return againUnlessFruitless(attempts, describeLoss(outcome));
+  }
+}
+
+const atTimeLimit = ({ progressBefore, progressAfter }: AttemptRecord): Judgement =>
+  advanced(progressBefore, progressAfter)
+    ? { kind: 'again', reason: 'the attempt reached its time limit with progress saved' }
+    : { kind: 'failed', reason: 'the attempt reached its time limit and no checkpoint proves new work' };
+
+function againUnlessFruitless(attempts: readonly AttemptRecord[], reason: string): Judgement {
+  const started = attempts.filter((attempt) => (attempt.outcome?.trainingSeconds ?? 0) > 0);
+  const recent = started.slice(-FRUITLESS_ATTEMPTS);
+  const fruitless =
+    recent.length === FRUITLESS_ATTEMPTS &&
+    recent.every((attempt) => !advanced(attempt.progressBefore, attempt.progressAfter));
+  if (!fruitless) return { kind: 'again', reason };
+  return {
+    kind: 'failed',
+    reason: `${FRUITLESS_ATTEMPTS} attempts in a row trained without a new complete checkpoint: check that the script saves to TIDEWHEEL_CHECKPOINT_DIR and reads it back`,
+  };
+}
+
+function describeLoss(outcome: AttemptOutcome): string {
+  switch (outcome.kind) {
+    case 'capacity':
+      return 'no capacity was found in time';
+    case 'interrupted':
+      return 'capacity was taken away';
+    case 'recalled':
+      return outcome.message;
+    case 'serviceError':
+    case 'completed':
+    case 'stopped':
+    case 'timeLimit':
+    case 'userError':
+      return `the service failed: ${outcome.message}`;
+  }
+}

@@ -1,0 +1,156 @@
+/** One look at an attempt's job, wherever it runs: what Describe says is recorded, and whoever waits is told. Safe to repeat at any time. */
+
+import { isTerminal, outcomeOf } from '../launch/job/outcome.ts';
+import type { TrainingJobDescription } from '../launch/job/training-service.ts';
+import type { Launcher } from '../launch/launcher.ts';
+import type { AttemptOutcome, AttemptRecord, StopReason } from '../runs/run-records.ts';
+import type { RunStore } from '../runs/run-store.ts';
+import type { Clock, Executions, Notifier } from '../shared/ports.ts';
+import { whyStop } from './stop-rules.ts';
+
+export interface ObserveDeps {
+  readonly runs: RunStore;
+  readonly launcher: Launcher;
+  readonly executions: Executions;
+  readonly notifier: Notifier;
+  readonly clock: Clock;
+}
+
+export type Observed =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'running'; readonly job: TrainingJobDescription }
+  | { readonly kind: 'takenBack' }
+  | { readonly kind: 'ended'; readonly attempt: AttemptRecord };
+
+/** @param known may be old; what counts is what is on record once the job has been seen */
+export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): Promise<Observed> {
+  const job = known.outcome === undefined ? await deps.launcher.describe(known.jobName) : undefined;
+  // Read after the job: whoever took it back recorded that before the stop that we may see here.
+  const attempt = (await deps.runs.getAttempt(known.runId, known.attempt)) ?? known;
+  if (attempt.outcome !== undefined) {
+    // Recorded before, but the one who recorded it may have died before telling: tell again.
+    await tell(deps, attempt);
+    return { kind: 'ended', attempt };
+  }
+  if (job === undefined) return { kind: 'absent' };
+  const now = deps.clock.now();
+  if (isTerminal(job))
+    return { kind: 'ended', attempt: await end(deps, attempt, lossOf(attempt, outcomeOf(job))) };
+
+  const updatedAt = now.toISOString();
+  const why = attempt.takenBackAt === undefined ? await stopReason(deps, attempt, job) : undefined;
+  if (why !== undefined) return takeBack(deps, attempt, why);
+  if (attempt.takenBackAt !== undefined && job.TrainingJobStatus === 'InProgress') {
+    await deps.launcher.stop(attempt.jobName);
+    return { kind: 'takenBack' };
+  }
+  if (attempt.status === 'starting') {
+    await deps.runs.updateAttempt(attempt.runId, attempt.attempt, { status: 'running', updatedAt });
+  }
+  return { kind: 'running', job };
+}
+
+/** The policy's word on a job that goes on: its budget and its wait are looked at anew each time. */
+async function stopReason(
+  { runs, clock }: ObserveDeps,
+  attempt: AttemptRecord,
+  job: TrainingJobDescription,
+): Promise<StopReason> {
+  const [run, others] = await Promise.all([runs.getRun(attempt.runId), runs.listAttempts(attempt.runId)]);
+  const budgetUsd = run?.declaration?.limits.budgetUsd;
+  return whyStop({ attempt, job, now: clock.now(), others, budgetUsd });
+}
+
+/** Recorded before the stop: whoever sees the job stopped must know that it was us. */
+export async function takeBack(
+  deps: ObserveDeps,
+  attempt: AttemptRecord,
+  recall: NonNullable<StopReason>,
+): Promise<Observed> {
+  const updatedAt = deps.clock.now().toISOString();
+  await deps.runs.updateAttempt(attempt.runId, attempt.attempt, {
+    takenBackAt: updatedAt,
+    recall,
+    updatedAt,
+  });
+  await deps.runs.addTimeline(attempt.runId, {
+    id: `taken-back-${attempt.attempt}`,
+    at: updatedAt,
+    kind: recall.cause === 'capacity' ? 'AttemptInterrupted' : 'AttemptRecalled',
+    text: `attempt ${attempt.attempt} ${recall.why}`,
+  });
+  await deps.launcher.stop(attempt.jobName);
+  return { kind: 'takenBack' };
+}
+
+/**
+ * A job that we stopped because its pool went bad did not fail: it lost its capacity, or never had any. One that we
+ * stopped for another reason lost nothing, and says that reason.
+ */
+function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptOutcome {
+  const { recall, takenBackAt } = attempt;
+  if (takenBackAt === undefined || outcome.kind !== 'stopped') return outcome;
+  const trained = outcome.trainingSeconds > 0;
+  if (trained && recall !== undefined && recall.cause !== 'capacity')
+    return { ...outcome, kind: 'recalled', message: `recalled by Tidewheel: it ${recall.why}` };
+  const loss = trained ? 'capacity was taken away' : 'no capacity came';
+  return {
+    ...outcome,
+    kind: trained ? 'interrupted' : 'capacity',
+    message: `${loss}; the job was taken back to go on elsewhere`,
+  };
+}
+
+async function end(
+  deps: ObserveDeps,
+  attempt: AttemptRecord,
+  outcome: AttemptOutcome,
+): Promise<AttemptRecord> {
+  const ended = await deps.runs.updateAttempt(attempt.runId, attempt.attempt, {
+    outcome,
+    status: statusOf(outcome),
+    updatedAt: deps.clock.now().toISOString(),
+  });
+  await tell(deps, ended);
+  // Should this fail, the next sweep of reconcile does it.
+  if (ended.launcher === 'ec2') await deps.launcher.release(ended.jobName);
+  return ended;
+}
+
+/** The timeline and the bus first, the waiting execution last: a crash before that is repaired by the next look. */
+async function tell(deps: ObserveDeps, attempt: AttemptRecord): Promise<void> {
+  const { outcome, runId, pipeline, jobName } = attempt;
+  if (outcome === undefined) return;
+  if (attempt.status === 'interrupted') {
+    await deps.notifier.notify(
+      { runId, pipeline },
+      { type: 'AttemptInterrupted', attempt: attempt.attempt, jobName, reason: outcome.message },
+    );
+  }
+  await deps.runs.addTimeline(runId, {
+    id: `ended-${attempt.attempt}`,
+    at: outcome.endedAt ?? attempt.updatedAt,
+    kind: 'AttemptEnded',
+    text: `attempt ${attempt.attempt}: ${attempt.status}${outcome.message ? ` (${outcome.message})` : ''}`,
+  });
+  if (attempt.taskToken !== undefined) {
+    await deps.executions.succeed(attempt.taskToken, { attempt: attempt.attempt, outcome: outcome.kind });
+  }
+}
+
+function statusOf(outcome: AttemptOutcome): AttemptRecord['status'] {
+  switch (outcome.kind) {
+    case 'completed':
+      return 'done';
+    case 'interrupted':
+    case 'capacity':
+      return 'interrupted';
+    case 'recalled':
+      return 'recalled';
+    case 'stopped':
+    case 'timeLimit':
+    case 'serviceError':
+    case 'userError':
+      return 'failed';
+  }
+}

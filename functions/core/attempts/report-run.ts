@@ -1,0 +1,91 @@
+/** The Report state: writes the report, closes the run and its batch, tells others. Also after an error of any state. */
+
+import { FINISHED, type RunRecord } from '../runs/run-records.ts';
+import type { TimelineEntry } from '../runs/run-store.ts';
+import { RunNotFoundError, TransientError } from '../shared/errors.ts';
+import { layout } from '../shared/keys.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+import { endOpenAttempt } from './end-attempt.ts';
+import type { ObserveDeps } from './observe-attempt.ts';
+import { makeReport, type RunReport } from './report.ts';
+
+export interface ReportDeps extends ObserveDeps {
+  readonly store: ObjectStore;
+}
+
+/** What the states before it found, in the state machine's own words. */
+export interface Verdict {
+  readonly kind: 'done' | 'failed' | 'empty';
+  readonly reason: string;
+}
+
+/**
+ * The first verdict stands: it is written down before anything is done about it, and whoever reports the run after a
+ * crash repeats it. The report is written before the run is closed: a crash between the two writes it once more.
+ * @throws TransientError while a job of the run is still being stopped
+ */
+export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdict): Promise<RunReport> {
+  const run = await deps.runs.getRun(runId);
+  if (run === undefined) throw new RunNotFoundError(runId);
+  await deps.runs.addTimeline(runId, {
+    id: FINISHED_ENTRY,
+    at: deps.clock.now().toISOString(),
+    kind: TITLES[verdict.kind],
+    text: verdict.reason,
+  });
+  await endOpenAttempt(deps, runId);
+  const timeline = await deps.runs.listTimeline(runId);
+  const { kind, reason, decidedAt: finishedAt } = decidedVerdict(timeline) ?? undecided(runId);
+  const status = kind === 'done' ? 'succeeded' : kind;
+  const report = makeReport({
+    run,
+    attempts: await deps.runs.listAttempts(runId),
+    timeline,
+    status,
+    failure: status === 'failed' ? reason : undefined,
+    finishedAt,
+  });
+  await deps.store.writeText(layout.report(run.pipeline, runId), `${JSON.stringify(report, null, 2)}\n`);
+  // A run that failed before its batch was closed must not keep the next arrivals.
+  if (run.closedAt === undefined) await deps.runs.closeBatch(run, { at: finishedAt });
+  await notify(deps, run, report);
+  await deps.runs.updateRun(runId, {
+    status,
+    updatedAt: finishedAt,
+    ...(report.failure !== undefined && { failure: report.failure }),
+    ...(report.modelUri !== undefined && { modelUri: report.modelUri }),
+  });
+  return report;
+}
+
+async function notify(deps: ReportDeps, run: RunRecord, report: RunReport): Promise<void> {
+  if (FINISHED.includes(run.status) || report.status === 'empty') return;
+  const { costUsd, onDemandUsd, modelUri } = report;
+  await deps.notifier.notify(
+    run,
+    report.status === 'succeeded'
+      ? { type: 'RunFinished', modelUri, costUsd, onDemandUsd }
+      : { type: 'RunFailed', reason: report.failure ?? 'unknown' },
+  );
+}
+
+const FINISHED_ENTRY = 'finished';
+const TITLES = {
+  done: 'RunFinished',
+  failed: 'RunFailed',
+  empty: 'NothingNew',
+} as const satisfies Record<Verdict['kind'], string>;
+
+/** What a run came to, once somebody has said so. */
+export function decidedVerdict(
+  timeline: readonly TimelineEntry[],
+): (Verdict & { readonly decidedAt: string }) | undefined {
+  const entry = timeline.find(({ id }) => id === FINISHED_ENTRY);
+  if (entry === undefined) return undefined;
+  const kind = (['done', 'empty'] as const).find((each) => TITLES[each] === entry.kind) ?? 'failed';
+  return { kind, reason: entry.text, decidedAt: entry.at };
+}
+
+function undecided(runId: string): never {
+  throw new TransientError(`the verdict of ${runId} was written and is not there to be read`);
+}

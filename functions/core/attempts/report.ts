@@ -1,0 +1,164 @@
+/** What a run cost, what it would have cost on demand, what was lost to interruptions. */
+
+import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
+import { attemptCost, hoursCost } from '../runs/attempt-cost.ts';
+import type {
+  AttemptOutcome,
+  AttemptRecord,
+  Pool,
+  Progress,
+  RejectedArrivals,
+  RunRecord,
+} from '../runs/run-records.ts';
+import type { TimelineEntry } from '../runs/run-store.ts';
+
+export interface AttemptReport {
+  readonly attempt: number;
+  readonly jobName: string;
+  readonly pool: Pool;
+  readonly nodes: number;
+  readonly outcome: AttemptOutcome['kind'];
+  readonly message: string;
+  readonly fromStep: number;
+  readonly toStep: number;
+  readonly trainingSeconds: number;
+  readonly billableSeconds: number;
+  /** Training whose result no checkpoint holds. */
+  readonly lostSeconds: number;
+  readonly costUsd: number;
+}
+
+export interface RunReport {
+  readonly version: 1;
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly status: 'succeeded' | 'failed' | 'empty';
+  readonly failure?: string | undefined;
+  readonly modelUri?: string | undefined;
+  readonly generations: readonly string[];
+  /** SHA-256 of the packed source that it was trained with. */
+  readonly source?: string | undefined;
+  /** Arrivals of the batch that could not be packed; the generation's manifest names up to a hundred. */
+  readonly rejected?: RejectedArrivals | undefined;
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly attempts: readonly AttemptReport[];
+  readonly interruptions: number;
+  readonly lostSeconds: number;
+  readonly costUsd: number;
+  /** The same useful work on On-Demand instances of the same type, without an interruption. */
+  readonly onDemandUsd: number;
+  readonly savedUsd: number;
+  readonly savedPercent: number;
+  readonly deadline: { readonly at?: string | undefined; readonly met: boolean | null };
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  readonly timeline: readonly TimelineEntry[];
+}
+
+export interface ReportInput {
+  readonly run: RunRecord;
+  readonly attempts: readonly AttemptRecord[];
+  readonly timeline: readonly TimelineEntry[];
+  readonly status: RunReport['status'];
+  readonly failure?: string | undefined;
+  readonly finishedAt: string;
+}
+
+export function makeReport(input: ReportInput): RunReport {
+  const { run, status, failure, finishedAt } = input;
+  const attempts = input.attempts.flatMap((attempt) =>
+    attempt.outcome ? [reportAttempt(attempt, attempt.outcome)] : [],
+  );
+  const costUsd = sum(attempts.map((attempt) => attempt.costUsd));
+  const onDemandUsd = sum(input.attempts.map(onDemandCost));
+  const last = input.attempts.at(-1);
+  return {
+    version: 1,
+    runId: run.runId,
+    pipeline: run.pipeline,
+    status,
+    failure,
+    modelUri: last?.outcome?.modelUri,
+    generations: run.generations ?? [],
+    source: run.source,
+    rejected: run.rejected,
+    metrics: newestProgress(input.attempts)?.metrics ?? {},
+    attempts,
+    interruptions: interruptionsOf(input.attempts),
+    lostSeconds: round(sum(attempts.map((attempt) => attempt.lostSeconds)), 1),
+    costUsd,
+    onDemandUsd,
+    savedUsd: onDemandUsd - costUsd,
+    savedPercent: onDemandUsd > 0 ? round((1 - costUsd / onDemandUsd) * 100, 1) : 0,
+    deadline: deadlineOf(run, status, finishedAt),
+    startedAt: run.createdAt,
+    finishedAt,
+    timeline: input.timeline,
+  };
+}
+
+function reportAttempt(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptReport {
+  const { placement } = attempt;
+  return {
+    attempt: attempt.attempt,
+    jobName: attempt.jobName,
+    pool: placement.pool,
+    nodes: placement.topology.nodes,
+    outcome: outcome.kind,
+    message: outcome.message,
+    fromStep: attempt.progressBefore?.step ?? 0,
+    toStep: attempt.progressAfter?.step ?? attempt.progressBefore?.step ?? 0,
+    trainingSeconds: outcome.trainingSeconds,
+    billableSeconds: outcome.billableSeconds,
+    lostSeconds: round(lostSecondsOf(attempt, outcome), 1),
+    costUsd: attemptCost(attempt),
+  };
+}
+
+function onDemandCost(attempt: AttemptRecord): number {
+  const { outcome } = attempt;
+  return outcome
+    ? hoursCost(attempt, Math.max(0, outcome.trainingSeconds - lostSecondsOf(attempt, outcome)))
+    : 0;
+}
+
+/** From the last complete checkpoint to the end of an attempt that did not complete. */
+function lostSecondsOf(attempt: AttemptRecord, outcome: AttemptOutcome): number {
+  if (outcome.kind === 'completed') return 0;
+  const saved = attempt.progressAfter;
+  if (saved === undefined || saved.step <= (attempt.progressBefore?.step ?? 0))
+    return outcome.trainingSeconds;
+  if (outcome.endedAt === undefined) return 0;
+  const unsaved = (new Date(outcome.endedAt).getTime() - new Date(saved.updatedAt).getTime()) / 1000;
+  return Math.min(outcome.trainingSeconds, Math.max(0, unsaved));
+}
+
+/** Restarts inside a job, plus jobs that we took back; a job that was taken back was interrupted already inside. */
+function interruptionsOf(attempts: readonly AttemptRecord[]): number {
+  return sum(
+    attempts.map(({ outcome }) =>
+      Math.max(outcome?.interruptions ?? 0, outcome?.kind === 'interrupted' ? 1 : 0),
+    ),
+  );
+}
+
+const newestProgress = (attempts: readonly AttemptRecord[]): Progress | undefined =>
+  attempts.map(({ progressAfter }) => progressAfter).findLast((progress) => progress !== undefined);
+
+export function deadlineAt(run: {
+  readonly closedAt?: string | undefined;
+  readonly declaration?: Pipeline | undefined;
+}): Date | undefined {
+  if (run.closedAt === undefined || run.declaration === undefined) return undefined;
+  const hours = deadlineHoursOf(run.declaration.limits);
+  return hours === undefined ? undefined : new Date(new Date(run.closedAt).getTime() + hours * 3_600_000);
+}
+
+function deadlineOf(run: RunRecord, status: RunReport['status'], finishedAt: string): RunReport['deadline'] {
+  const at = deadlineAt(run);
+  if (at === undefined || status === 'empty') return { at: at?.toISOString(), met: null };
+  return { at: at.toISOString(), met: status === 'succeeded' && new Date(finishedAt) <= at };
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+const round = (value: number, digits: number) => Math.round(value * 10 ** digits) / 10 ** digits;

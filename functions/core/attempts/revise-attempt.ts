@@ -1,0 +1,152 @@
+/** A look at a running attempt with the policy's eyes: is it still where it should be? Recalls it where it is not. */
+
+import { factsWith } from '../catalog/hardware.ts';
+import type { TrainingJobDescription } from '../launch/job/training-service.ts';
+import { sightingsOfOthers } from '../placement/belief/attempt-observations.ts';
+import { typesOf } from '../placement/candidates/topologies.ts';
+import { mayMoveToSpot, type RunningCampaign, revise } from '../placement/decision/revise.ts';
+import { type PlacementInput, storedQuestion } from '../placement/decision/situation.ts';
+import { questionOf } from '../placement/explain/replay.ts';
+import { askScores, samplesOfNow } from '../placement/market/ask-scores.ts';
+import { refreshedBy, samplesFor } from '../placement/market/market-memory.ts';
+import { scoreNeeds } from '../placement/market/score-plan.ts';
+import type { MarketSource, MarketView } from '../placement/model/market-source.ts';
+import type { MarketSample } from '../runs/market-history.ts';
+import { readProgress } from '../runs/progress.ts';
+import type { AttemptRecord, Progress, RunRecord, StopReason } from '../runs/run-records.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+import { advanced } from './judge.ts';
+import { type ObserveDeps, takeBack } from './observe-attempt.ts';
+
+export interface ReviseDeps extends ObserveDeps {
+  readonly store: ObjectStore;
+  /** Of the data's own region. */
+  readonly market: Pick<MarketSource, 'region' | 'scores'>;
+}
+
+/** @param job as it was just described, running; safe to repeat: an attempt is recalled once */
+export async function reviseAttempt(
+  deps: ReviseDeps,
+  attempt: AttemptRecord,
+  job: TrainingJobDescription,
+): Promise<'recalled' | 'left'> {
+  const looked = await campaignNow(deps, attempt, job);
+  const why = looked && (await whyRecall(looked));
+  if (why === undefined) return 'left';
+  const current = await deps.runs.getAttempt(attempt.runId, attempt.attempt);
+  if (current === undefined || isOver(current)) return 'left';
+  await takeBack(deps, current, why);
+  return 'recalled';
+}
+
+/** A running campaign by the kept scores, and by those of this moment. */
+interface Looked {
+  readonly campaign: RunningCampaign;
+  readonly withScoresOfNow: () => Promise<RunningCampaign>;
+}
+
+/**
+ * Kept scores are minutes old. What a run on demand waits to see may last no longer: its look asks for those of this moment
+ * whenever a move is safe at all. A run on Spot loses little by minutes: it asks only to be sure of a move.
+ */
+async function whyRecall({ campaign, withScoresOfNow }: Looked): Promise<StopReason> {
+  if (campaign.attempt.placement.pool.market === 'on-demand')
+    return mayMoveToSpot(campaign) ? revise(await withScoresOfNow()) : undefined;
+  const why = revise(campaign);
+  return why?.cause === 'spot' ? revise(await withScoresOfNow()) : why;
+}
+
+/** undefined: nothing is to be decided on it. */
+async function campaignNow(
+  deps: ReviseDeps,
+  attempt: AttemptRecord,
+  job: TrainingJobDescription,
+): Promise<Looked | undefined> {
+  const trainingSince = trainingSinceOf(job);
+  // What trains in another region saves there.
+  if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return undefined;
+  const run = await deps.runs.getRun(attempt.runId);
+  if (run?.declaration === undefined || run.declaration.compute.market === 'on-demand') return undefined;
+  const progress = await progressOf(deps.store, attempt);
+  if (progress === undefined) return undefined;
+  const now = deps.clock.now();
+  const questionWith = await questionNow(deps, { run, attempt, now });
+  if (questionWith === undefined) return undefined;
+  const campaign = { attempt, progress, trainingSince, now, question: questionWith([]) };
+  return {
+    campaign,
+    withScoresOfNow: async () => ({
+      ...campaign,
+      question: questionWith(await scoresOfNow(deps, campaign.question, now)),
+    }),
+  };
+}
+
+const isOver = ({ outcome, takenBackAt }: AttemptRecord): boolean =>
+  outcome !== undefined || takenBackAt !== undefined;
+
+/** Work goes as fast on demand as an earlier attempt has shown; a Spot job that may be too slow must show its own pace. */
+async function progressOf(store: ObjectStore, attempt: AttemptRecord): Promise<Progress | undefined> {
+  const own = await newProgress(store, attempt);
+  return attempt.placement.pool.market === 'on-demand' ? (own ?? attempt.progressBefore) : own;
+}
+
+/** Without a checkpoint of its own nothing has been measured of an attempt. */
+async function newProgress(store: ObjectStore, attempt: AttemptRecord): Promise<Progress | undefined> {
+  const progress = await readProgress(store, attempt.pipeline, attempt.runId);
+  return advanced(attempt.progressBefore, progress) ? progress : undefined;
+}
+
+/** The questions that `collect-scores` asks, so that they are no new ones; where they are not told, kept scores stand in. */
+async function scoresOfNow(
+  { runs, market, clock }: ReviseDeps,
+  { compute, hardware }: PlacementInput,
+  now: Date,
+): Promise<readonly MarketSample[]> {
+  const site = { home: market.region, hardware: factsWith(hardware) };
+  const needs = scoreNeeds([compute], site).filter(({ region }) => region === market.region);
+  return samplesOfNow(await askScores({ runs, market: () => market, clock }, needs, []), now);
+}
+
+/** The attempt's own question, with the prices, scores and encounters of now, to which newer scores can be given. */
+async function questionNow(
+  { runs }: ReviseDeps,
+  { run, attempt, now }: { readonly run: RunRecord; readonly attempt: AttemptRecord; readonly now: Date },
+): Promise<((newer: readonly MarketSample[]) => PlacementInput) | undefined> {
+  const { runId } = run;
+  const placements = await runs.listPlacements(runId);
+  const stored = placements.find((each) => each.attempt === attempt.attempt);
+  if (stored === undefined || run.declaration === undefined) return undefined;
+  const { compute } = run.declaration;
+  const { decision } = stored;
+  const hardware = factsWith(storedQuestion(decision)?.hardware);
+  const [attempts, sightings] = await Promise.all([
+    runs.listAttempts(runId),
+    sightingsOfOthers(runs, { runId, instanceTypes: typesOf(compute, hardware), now }),
+  ]);
+  const question = questionOf({ run, attempts, attempt: attempt.attempt, decision, sightings });
+  if (question === undefined) return undefined;
+  const { market, elsewhere = [], now: readAt } = question;
+  /** With what was kept of the region since the decision; a score of which nothing newer is known grows old. */
+  const upToDate = async (view: MarketView) => {
+    const asked = { compute, hardware, region: view.region, now };
+    const kept = await samplesFor(runs, asked);
+    return (newer: readonly MarketSample[]): MarketView =>
+      refreshedBy([...newer, ...kept], view, { ...asked, readAt });
+  };
+  const home = await upToDate(market);
+  const away = await Promise.all(
+    elsewhere.map(async (view) => ({ ...view, market: (await upToDate(view.market))([]) })),
+  );
+  return (newer) => ({ ...question, market: home(newer), elsewhere: away });
+}
+
+/** The start of the status that it is in, if that is Training. */
+const trainingSinceOf = ({
+  TrainingJobStatus,
+  SecondaryStatus,
+  SecondaryStatusTransitions,
+}: TrainingJobDescription): Date | undefined =>
+  TrainingJobStatus === 'InProgress' && SecondaryStatus === 'Training'
+    ? SecondaryStatusTransitions.findLast(({ Status }) => Status === 'Training')?.StartTime
+    : undefined;

@@ -1,0 +1,85 @@
+/**
+ * A batch of EC2's events about instances. A warning has hosts save within the two minutes that EC2 leaves, and the lost
+ * one replaced where that can be; a rebalance recommendation asks for a checkpoint while training goes on; every other
+ * event only says "look at this attempt now". The instance is named by `instance-id`: in the ARN of a warning EC2 writes
+ * a zone where others write the region. Instances that are no hosts of ours are ignored.
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
+ */
+import * as z from 'zod';
+import type { QueueMessage, Taken } from '../ingest/take-arrivals.ts';
+import type { AttemptRecord } from '../runs/run-records.ts';
+import type { ObserveDeps } from './observe-attempt.ts';
+import { refillAttempt } from './refill-attempt.ts';
+
+const instanceEvent = z.object({
+  'detail-type': z.string(),
+  time: z.iso.datetime().optional(),
+  detail: z.object({ 'instance-id': z.string().regex(/^i-[0-9a-f]{8,17}$/) }),
+});
+type InstanceEvent = z.infer<typeof instanceEvent>;
+
+const WARNING = 'EC2 Spot Instance Interruption Warning';
+const REBALANCE = 'EC2 Instance Rebalance Recommendation';
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+export async function takeSpotWarnings(deps: ObserveDeps, messages: readonly QueueMessage[]): Promise<Taken> {
+  const parsed = messages.map(({ messageId, body }) => ({ messageId, event: parse(body) }));
+  const ids = parsed.flatMap(({ event }) => event?.detail['instance-id'] ?? []);
+  const failed: { messageId: string; reason: string }[] = [];
+  const notes: string[] = [];
+  let jobs: ReadonlyMap<string, string>;
+  try {
+    jobs = await deps.launcher.jobsOf([...new Set(ids)]);
+  } catch (error: unknown) {
+    return { failed: messages.map(({ messageId }) => ({ messageId, reason: reasonOf(error) })), notes };
+  }
+  for (const { messageId, event } of parsed) {
+    try {
+      notes.push(await take(deps, event, jobs));
+    } catch (error: unknown) {
+      failed.push({ messageId, reason: reasonOf(error) });
+    }
+  }
+  return { failed, notes };
+}
+
+async function take(
+  deps: ObserveDeps,
+  event: InstanceEvent | undefined,
+  jobs: ReadonlyMap<string, string>,
+): Promise<string> {
+  if (event === undefined) return 'ignored: no event about an instance';
+  const instanceId = event.detail['instance-id'];
+  const jobName = jobs.get(instanceId);
+  const attempt = jobName === undefined ? undefined : await deps.runs.findAttemptByJob(jobName);
+  if (attempt === undefined) return `ignored: ${instanceId} is none of ours`;
+  return `${attempt.jobName}: ${await answer(deps, attempt, event)}`;
+}
+
+async function answer(deps: ObserveDeps, attempt: AttemptRecord, event: InstanceEvent): Promise<string> {
+  const instanceId = event.detail['instance-id'];
+  const isOpen = attempt.outcome === undefined && attempt.takenBackAt === undefined;
+  if (isOpen && event['detail-type'] === WARNING) {
+    // The host sees the notice itself; the others of its gang learn of it by this.
+    return (await refillAttempt(deps, attempt, [instanceId])).kind;
+  }
+  if (isOpen && event['detail-type'] === REBALANCE) {
+    await deps.launcher.askToSave(attempt.jobName, instanceId);
+    await deps.runs.addTimeline(attempt.runId, {
+      id: `rebalance-${attempt.attempt}-${instanceId}`,
+      at: event.time ?? attempt.updatedAt,
+      kind: 'RebalanceRecommended',
+      text: `attempt ${attempt.attempt}: EC2 says that ${instanceId} is more likely than before to be taken back; asked for a checkpoint`,
+    });
+  }
+  return (await refillAttempt(deps, attempt)).kind;
+}
+
+function parse(body: string): InstanceEvent | undefined {
+  try {
+    return instanceEvent.safeParse(JSON.parse(body)).data;
+  } catch {
+    return undefined;
+  }
+}

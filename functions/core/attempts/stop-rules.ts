@@ -1,0 +1,57 @@
+/**
+ * Whether an attempt that has not ended is to be stopped: because the budget would not last to the next look, or because
+ * its Spot pool keeps it waiting. A stop lets the script save; where it goes on is `place`'s decision.
+ */
+import { isTerminal } from '../launch/job/job-state.ts';
+import { takeBackReason } from '../launch/job/recall.ts';
+import type { TrainingJobDescription } from '../launch/job/training-service.ts';
+import { hourlyUsdOf, spentUsd } from '../placement/decision/work.ts';
+import { NEXT_LOOK_SECONDS, PATIENCE_SECONDS, SAVE_SECONDS } from '../placement/model/timings.ts';
+import type { AttemptRecord, Placement, StopReason } from '../runs/run-records.ts';
+
+export interface RunningQuestion {
+  readonly attempt: AttemptRecord;
+  readonly job: TrainingJobDescription;
+  readonly now: Date;
+  /** Other attempts of the run. */
+  readonly others: readonly AttemptRecord[];
+  readonly budgetUsd?: number | undefined;
+}
+
+export function whyStop(question: RunningQuestion): StopReason {
+  const { attempt, job, now } = question;
+  if (isTerminal(job) || job.TrainingJobStatus === 'Stopping') return undefined;
+  const budget = overBudget(question);
+  if (budget !== undefined) return budget;
+  const { pool, spotUntil } = attempt.placement;
+  const place = pool.zoneId ?? 'its zone';
+  const gone = (why: string): StopReason => ({ cause: 'capacity', why });
+  if (takeBackReason(job, now, { patienceSeconds: PATIENCE_SECONDS }) !== undefined)
+    return gone(
+      job.TrainingStartTime === undefined
+        ? `found no capacity in ${place}: taken back`
+        : `lost its capacity in ${place}: taken back`,
+    );
+  const waits = takeBackReason(job, now, { patienceSeconds: 0 }) !== undefined;
+  if (waits && spotUntil !== undefined && now.getTime() >= Date.parse(spotUntil))
+    return gone(`has waited for Spot in ${place} until the latest safe moment for On-Demand: taken back`);
+  return undefined;
+}
+
+function overBudget({ attempt, job, now, others, budgetUsd }: RunningQuestion): StopReason {
+  if (budgetUsd === undefined || job.TrainingStartTime === undefined) return undefined;
+  const ran = Math.max(0, now.getTime() - job.TrainingStartTime.getTime()) / 1_000;
+  const spent = spentUsd(others.filter((each) => each.attempt !== attempt.attempt));
+  const ahead = ran + NEXT_LOOK_SECONDS + SAVE_SECONDS;
+  // Data was moved to another region before the job existed, and is paid for already.
+  const moved = attempt.placement.transfer?.usd ?? 0;
+  const needed = spent + moved + (gangHourlyUsd(attempt.placement) * ahead) / 3_600;
+  // SageMaker's own limit ends it as well, but only this leaves time for a save.
+  if (needed <= budgetUsd) return undefined;
+  const why = `would pass the budget of $${budgetUsd.toFixed(2)} before the next look: stopped after a save`;
+  return { cause: 'budget', why };
+}
+
+/** Helpers are always paid on demand. */
+const gangHourlyUsd = (placement: Placement): number =>
+  hourlyUsdOf(placement) * placement.topology.nodes + (placement.helpersHourlyUsd ?? 0);

@@ -1,0 +1,39 @@
+/** A batch of training events: each only says "look at this job now". */
+import * as z from 'zod';
+import type { QueueMessage, Taken } from '../ingest/take-arrivals.ts';
+import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
+
+const stateChange = z.object({ detail: z.object({ TrainingJobName: z.string().min(1).max(63) }) });
+
+export async function takeTrainingEvents(
+  deps: ObserveDeps,
+  messages: readonly QueueMessage[],
+): Promise<Taken> {
+  const failed: { messageId: string; reason: string }[] = [];
+  const notes: string[] = [];
+  for (const { messageId, body } of messages) {
+    try {
+      notes.push(await take(deps, body));
+    } catch (error: unknown) {
+      failed.push({ messageId, reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  return { failed, notes };
+}
+
+async function take(deps: ObserveDeps, body: string): Promise<string> {
+  const event = stateChange.safeParse(parse(body));
+  if (!event.success) return 'ignored: no training job state change';
+  const { TrainingJobName: jobName } = event.data.detail;
+  const attempt = await deps.runs.findAttemptByJob(jobName);
+  if (attempt === undefined) return `ignored: ${jobName} is none of ours`;
+  return `${jobName}: ${(await observeAttempt(deps, attempt)).kind}`;
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}

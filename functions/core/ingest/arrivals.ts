@@ -1,0 +1,64 @@
+/** What lies in the arrivals queue: S3's events, and the messages of pipelines' schedules. Untrusted until parsed. */
+import * as z from 'zod';
+import { pipelineName } from '../pipeline/pipeline.ts';
+import { PIPELINES_PREFIX, pipelineOfArrival } from '../shared/keys.ts';
+import type { Wake } from './wake.ts';
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/ev-events.html (the key is not URL-encoded here) */
+const objectCreated = z.object({
+  'detail-type': z.literal('Object Created'),
+  time: z.coerce.date(),
+  detail: z.object({ object: z.object({ key: z.string() }) }),
+});
+
+const scheduled = z.object({ schedule: z.object({ pipeline: pipelineName }) });
+
+export type Arrival =
+  | { readonly kind: 'wake'; readonly wake: Wake }
+  | { readonly kind: 'declaration'; readonly pipeline: string }
+  | { readonly kind: 'ignored'; readonly reason: string };
+
+/** @param body of one SQS message */
+export function readArrival(body: string): Arrival {
+  const message = parse(body);
+  const schedule = scheduled.safeParse(message);
+  if (schedule.success) {
+    return { kind: 'wake', wake: { pipeline: schedule.data.schedule.pipeline, trigger: 'schedule' } };
+  }
+  const event = objectCreated.safeParse(message);
+  if (!event.success) return { kind: 'ignored', reason: 'neither an Object Created event nor a schedule' };
+  const { key } = event.data.detail.object;
+  const declared = key.startsWith(PIPELINES_PREFIX) ? key.slice(PIPELINES_PREFIX.length) : undefined;
+  const isDeclaration = declared?.endsWith('.yaml') === true;
+  const name = isDeclaration ? declared.slice(0, -'.yaml'.length) : pipelineOfArrival(key);
+  if (name === undefined) return { kind: 'ignored', reason: `${key} lies under no incoming prefix` };
+  const named = pipelineName.safeParse(name);
+  if (!named.success) return { kind: 'ignored', reason: `${key}: "${name}" cannot name a pipeline` };
+  const pipeline = named.data;
+  if (isDeclaration) return { kind: 'declaration', pipeline };
+  return { kind: 'wake', wake: { pipeline, trigger: 'arrival', eventTime: event.data.time } };
+}
+
+/**
+ * Thousands of arrivals of one pipeline are one wake: the newest event decides whether it wakes anything.
+ * @returns the index of the wake that stands for each pipeline
+ */
+export function newestWakes(arrivals: readonly Arrival[]): ReadonlySet<number> {
+  const newest = new Map<string, { index: number; time: number }>();
+  arrivals.forEach((arrival, index) => {
+    if (arrival.kind !== 'wake') return;
+    const { pipeline, trigger, eventTime } = arrival.wake;
+    const name = `${trigger}/${pipeline}`;
+    const time = eventTime?.getTime() ?? Number.POSITIVE_INFINITY;
+    if (time >= (newest.get(name)?.time ?? Number.NEGATIVE_INFINITY)) newest.set(name, { index, time });
+  });
+  return new Set([...newest.values()].map(({ index }) => index));
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,102 @@
+/** The Settle state: look at the incoming prefix, decide, and close the batch when it is complete. */
+import { readDeclaration } from '../pipeline/declaration.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { RunRecord } from '../runs/run-records.ts';
+import type { RunStore } from '../runs/run-store.ts';
+import { InvalidPipelineError, RunNotFoundError } from '../shared/errors.ts';
+import { layout, runIdOf } from '../shared/keys.ts';
+import type { Clock, ObjectStore } from '../shared/ports.ts';
+import { decideSettled, type Observation, observe } from './settle.ts';
+
+export interface SettleDeps {
+  readonly runs: RunStore;
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+}
+
+export type Settled =
+  | { readonly kind: 'wait'; readonly seconds: number; readonly observation: Observation | null }
+  | {
+      readonly kind: 'settled';
+      /** Whether the run trains even if it brings no new data. */
+      readonly trainAnyway: boolean;
+    };
+
+/** How often a run looks whether the one before it has sealed its generation. */
+const PREDECESSOR_PAUSE_SECONDS = 10;
+
+/**
+ * @param observation what the look before this one saw
+ * @throws InvalidPipelineError when the declaration in the bucket cannot be used
+ */
+export async function settleRun(
+  deps: SettleDeps,
+  input: { readonly runId: string; readonly observation?: Observation | undefined },
+): Promise<Settled> {
+  const run = await deps.runs.getRun(input.runId);
+  if (run === undefined) throw new RunNotFoundError(input.runId);
+  if (run.closedAt !== undefined && run.declaration) return settled(run, run.declaration);
+
+  const declaration = await declarationOf(deps.store, run.pipeline);
+  if (await isPacking(deps.runs, run)) {
+    // What this run may pack is what its predecessor did not seal: it has to know.
+    return { kind: 'wait', seconds: PREDECESSOR_PAUSE_SECONDS, observation: input.observation ?? null };
+  }
+  const { settle } = declaration;
+  const prefix = layout.incoming(run.pipeline);
+  const now = deps.clock.now();
+  const lastClose = (await deps.runs.getPipeline(run.pipeline))?.closedAt;
+  const observation = await observe(deps.store.list(prefix), {
+    prefix,
+    marker: settle.marker,
+    markerSince: lastClose === undefined ? undefined : new Date(lastClose),
+    now,
+    previous: input.observation,
+  });
+  const decision = decideSettled(observation, settle, { now, openedAt: new Date(run.createdAt) });
+  if (decision.kind === 'wait') return { ...decision, observation };
+
+  const closed = await deps.runs.closeBatch(run, {
+    at: deps.clock.now().toISOString(),
+    declaration,
+    seen: observation.fingerprint,
+  });
+  await deps.runs.addTimeline(run.runId, {
+    id: 'settled',
+    at: closed.closedAt ?? now.toISOString(),
+    kind: 'Settled',
+    text: `${observation.objects} objects, ${observation.bytes} bytes (${decision.reason})`,
+  });
+  // As it was when it was closed: somebody may have asked for a model meanwhile.
+  return settled(closed, declaration);
+}
+
+function settled(run: RunRecord, declaration: Pipeline): Settled {
+  const trainAnyway =
+    run.trigger === 'api' || (run.trigger === 'schedule' && declaration.trainWithoutNewData);
+  return { kind: 'settled', trainAnyway };
+}
+
+async function declarationOf(store: ObjectStore, pipeline: string): Promise<Pipeline> {
+  const key = layout.pipeline(pipeline);
+  const stored = await store.readText(key);
+  if (stored === undefined) {
+    throw new InvalidPipelineError(pipeline, [
+      { path: '', message: `${key} is gone from the bucket, put it back` },
+    ]);
+  }
+  const declaration = readDeclaration(pipeline, stored.text);
+  if (!declaration.valid) throw new InvalidPipelineError(pipeline, declaration.problems);
+  return declaration.pipeline;
+}
+
+/** A run that failed before it was settled looked at nobody: behind it an older one may still pack. */
+async function isPacking(runs: RunStore, run: RunRecord): Promise<boolean> {
+  for (let batch = run.batch - 1; batch >= 1; batch -= 1) {
+    const before = await runs.getRun(runIdOf(run.pipeline, batch));
+    if (before === undefined) return false;
+    if (before.status === 'settling' || before.status === 'packing') return true;
+    if (before.declaration !== undefined) return false;
+  }
+  return false;
+}

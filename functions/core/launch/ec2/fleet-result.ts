@@ -1,0 +1,47 @@
+/** What CreateFleet's answer means. It is HTTP 200 also when there is not one instance: the reasons are in Errors. */
+import { type AwsErrorClass, awsErrorClass } from '../../shared/aws-error-class.ts';
+import type { CreateOutcome } from '../job/training-service.ts';
+
+export interface FleetAnswer {
+  readonly FleetId?: string | undefined;
+  readonly Errors?:
+    | readonly { readonly ErrorCode?: string | undefined; readonly ErrorMessage?: string | undefined }[]
+    | undefined;
+  readonly Instances?: readonly { readonly InstanceIds?: readonly string[] | undefined }[] | undefined;
+}
+
+export interface FleetResultOfCreate {
+  readonly outcome: CreateOutcome;
+  /** Instances of a gang that is not whole: to be ended, they would wait for peers that never come. */
+  readonly strays: readonly string[];
+}
+
+/** EC2 says these of a type that the zone does not have: for us that is a pool without capacity, not a bad request. */
+const NOT_HERE: ReadonlySet<string> = new Set(['Unsupported', 'InvalidFleetConfiguration']);
+
+export function fleetResult(answer: FleetAnswer, nodes: number): FleetResultOfCreate {
+  const ids = (answer.Instances ?? []).flatMap(({ InstanceIds = [] }) => InstanceIds);
+  if (ids.length >= nodes && answer.FleetId !== undefined) {
+    return { outcome: { kind: 'created', arn: answer.FleetId }, strays: [] };
+  }
+  return { outcome: failure(answer, ids.length, nodes), strays: ids };
+}
+
+function failure({ Errors = [] }: FleetAnswer, launched: number, nodes: number): CreateOutcome {
+  const kinds = new Set(Errors.map(({ ErrorCode = '' }) => classOf(ErrorCode)));
+  const said = Errors.map(
+    ({ ErrorCode, ErrorMessage }) => `${ErrorCode ?? 'no code'}: ${ErrorMessage ?? 'no message'}`,
+  );
+  const message =
+    said.length > 0
+      ? [...new Set(said)].join('; ')
+      : `EC2 launched ${launched} of ${nodes} hosts and no reason`;
+  // One pool without capacity is reason enough to look elsewhere, whatever else went wrong.
+  if (Errors.length === 0 || kinds.has('capacity')) return { kind: 'capacity', message };
+  if (kinds.has('quota')) return { kind: 'quota', message };
+  if (kinds.has('throttle') || kinds.has('transient')) return { kind: 'throttled', message };
+  return { kind: kinds.has('access') ? 'denied' : 'invalid', message };
+}
+
+const classOf = (code: string): AwsErrorClass =>
+  NOT_HERE.has(code) ? 'capacity' : awsErrorClass({ name: code });

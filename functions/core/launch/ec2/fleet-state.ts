@@ -1,0 +1,196 @@
+/**
+ * A fleet told as DescribeTrainingJob tells a job, so that one set of rules judges attempts wherever they ran. EC2 knows
+ * an instance for about an hour after its end; what the hosts wrote into the bucket stays.
+ */
+import type { StatusTransition, TrainingJobDescription } from '../job/training-service.ts';
+import { currentHosts, type FleetView, isGone, STOP_GRACE_SECONDS } from './fleet-view.ts';
+import type { HostReport } from './job-document.ts';
+import { nextRefillStep } from './refill.ts';
+
+export type { FleetInstance, FleetView } from './fleet-view.ts';
+export { STOP_GRACE_SECONDS } from './fleet-view.ts';
+
+const MILLISECONDS = 1_000;
+
+/** undefined when nothing was ever launched, as far as EC2 and the bucket know */
+export function describeFleet(view: FleetView): TrainingJobDescription | undefined {
+  if (view.instances.length === 0 && view.reports.length === 0) return undefined;
+  const verdict = isAlive(view) ? living(view) : ended(view);
+  const times = timesOf(view);
+  return {
+    TrainingJobName: view.jobName,
+    EnableManagedSpotTraining: view.managedSpot,
+    CreationTime: times.createdAt,
+    TrainingStartTime: times.startedAt,
+    TrainingEndTime: isAlive(view) ? undefined : times.endedAt,
+    TrainingTimeInSeconds: times.seconds,
+    BillableTimeInSeconds: times.seconds === undefined ? undefined : times.seconds * view.priceRatio,
+    SecondaryStatusTransitions: transitions(view, times, verdict.SecondaryStatus),
+    ModelArtifacts: {
+      S3ModelArtifacts: view.reports.find(({ modelUri }) => modelUri !== undefined)?.modelUri,
+    },
+    ...verdict,
+  };
+}
+
+type Verdict = Pick<TrainingJobDescription, 'TrainingJobStatus' | 'SecondaryStatus' | 'FailureReason'>;
+
+/**
+ * Only the hosts that count: one that was replaced is no concern of the gang any more. Until its round has its members it
+ * is: it may still be saving, and when nobody comes the attempt ends with it.
+ */
+function current(view: FleetView): Pick<FleetView, 'instances' | 'reports'> {
+  const { rounds } = view;
+  const going = rounds === undefined || rounds.members !== undefined ? [] : rounds.round.lost;
+  const ids = new Set([...currentHosts(view), ...going]);
+  return {
+    instances: view.instances.filter(({ instanceId }) => ids.has(instanceId)),
+    reports: view.reports.filter(({ instanceId }) => ids.has(instanceId)),
+  };
+}
+
+/** An instance that EC2 has forgotten is gone; one that its own report says has ended is as good as gone. */
+function isAlive(view: FleetView): boolean {
+  const { instances, reports } = current(view);
+  return instances.some(
+    (instance) =>
+      !isGone(instance) &&
+      !reports.some((report) => report.instanceId === instance.instanceId && report.endedAt),
+  );
+}
+
+/** Hosts that EC2 took back: by EC2's own reason, or by the notice that the host saw. */
+export function takenHosts(view: FleetView): string[] {
+  const { instances, reports } = current(view);
+  return [
+    ...new Set([
+      ...instances
+        .filter(({ reasonCode = '' }) => reasonCode.startsWith('Server.Spot'))
+        .map(({ instanceId }) => instanceId),
+      ...reports.filter(({ stoppedBy }) => stoppedBy === 'spot').map(({ instanceId }) => instanceId),
+    ]),
+  ];
+}
+
+function living(view: FleetView): Verdict {
+  const { stopAskedAt, now } = view;
+  if (stopAskedAt !== undefined) {
+    const waited = (now.getTime() - stopAskedAt.getTime()) / MILLISECONDS;
+    // After the grace it counts as running again, so that whoever stops jobs stops it again, and then for good.
+    return {
+      TrainingJobStatus: waited < STOP_GRACE_SECONDS ? 'Stopping' : 'InProgress',
+      SecondaryStatus: 'Stopping',
+    };
+  }
+  return { TrainingJobStatus: 'InProgress', SecondaryStatus: livingStatus(view) };
+}
+
+/** A gang that is being made whole again has not lost its place; one that cannot be has. */
+function livingStatus(view: FleetView): string {
+  const step = nextRefillStep({ ...view, warned: [] });
+  if (step.kind === 'impossible' || (step.kind === 'none' && takenHosts(view).length > 0))
+    return 'Interrupted';
+  if (step.kind !== 'none') return 'Restarting';
+  return view.reports.length > 0 ? 'Training' : 'Starting';
+}
+
+function ended(view: FleetView): Verdict {
+  const { reports } = current(view);
+  const { nodes } = view;
+  const well = reports.filter(({ exitCode, stoppedBy }) => exitCode === 0 && stoppedBy === undefined);
+  if (well.length >= nodes) return { TrainingJobStatus: 'Completed', SecondaryStatus: 'Completed' };
+  const taken = takenHosts(view);
+  if (taken.length > 0)
+    return failed(`CapacityError: EC2 took back ${taken.join(', ')}${unsavedOn(reports)}`);
+  if (reports.some(({ stoppedBy }) => stoppedBy === 'timeLimit')) {
+    return { TrainingJobStatus: 'Stopped', SecondaryStatus: 'MaxRuntimeExceeded' };
+  }
+  if (view.stopAskedAt !== undefined || reports.some(({ stoppedBy }) => stoppedBy === 'stop')) {
+    return { TrainingJobStatus: 'Stopped', SecondaryStatus: 'Stopped' };
+  }
+  return failed(failureOf(view));
+}
+
+/** What was saved there at the last moment is lost: the next attempt goes on from a checkpoint before it. */
+function unsavedOn(reports: readonly HostReport[]): string {
+  const hosts = reports.filter(({ unsavedFiles = 0 }) => unsavedFiles > 0);
+  if (hosts.length === 0) return '';
+  return `; the last checkpoint did not reach the bucket from ${hosts.map(({ instanceId }) => instanceId).join(', ')}`;
+}
+
+const failed = (FailureReason: string): Verdict => ({
+  TrainingJobStatus: 'Failed',
+  SecondaryStatus: 'Failed',
+  FailureReason,
+});
+
+function failureOf(view: FleetView): string {
+  const { instances, reports } = current(view);
+  const { nodes } = view;
+  const bad =
+    reports.find(({ exitCode = 0, failure }) => exitCode !== 0 && failure) ??
+    reports.find(({ exitCode = 0 }) => exitCode !== 0);
+  if (bad !== undefined)
+    return `AlgorithmError: ${bad.failure ?? ''} (exit code ${bad.exitCode} on ${bad.instanceId})`;
+  if (instances.some(({ reasonCode }) => reasonCode === 'Server.InsufficientInstanceCapacity')) {
+    return 'CapacityError: EC2 could not start a host';
+  }
+  const spoke = reports.filter(({ endedAt }) => endedAt !== undefined).length;
+  return `InternalServerError: ${nodes - spoke} of ${nodes} hosts ended without a word`;
+}
+
+interface Times {
+  readonly createdAt: Date;
+  readonly startedAt?: Date | undefined;
+  readonly endedAt: Date;
+  readonly seconds?: number | undefined;
+}
+
+function timesOf(view: FleetView): Times {
+  const starts = view.reports.map(({ startedAt }) => Date.parse(startedAt));
+  const launches = view.instances.map(({ launchedAt }) => launchedAt.getTime());
+  const ends = current(view).reports.flatMap(({ endedAt }) =>
+    endedAt === undefined ? [] : [Date.parse(endedAt)],
+  );
+  const first = starts.length === 0 ? undefined : Math.min(...starts);
+  // A host that ended without a word ended at the latest now: the cost may be overstated, never hidden.
+  const last = ends.length >= view.nodes ? Math.max(...ends) : view.now.getTime();
+  return {
+    createdAt: new Date(Math.min(...launches, ...starts)),
+    startedAt: first === undefined ? undefined : new Date(first),
+    endedAt: new Date(last),
+    seconds: first === undefined ? undefined : Math.max(0, last - first, hostTime(view, last)) / MILLISECONDS,
+  };
+}
+
+/** Of all hosts together, by the number that is paid for: a host that goes and its successor may overlap. */
+function hostTime(view: FleetView, last: number): number {
+  const counted = new Set(currentHosts(view));
+  const gone = view.rounds === undefined ? last : Date.parse(view.rounds.round.openedAt);
+  const times = view.reports.map(({ instanceId, startedAt, endedAt }) => {
+    const end = endedAt === undefined ? (counted.has(instanceId) ? last : gone) : Date.parse(endedAt);
+    return Math.max(0, end - Date.parse(startedAt));
+  });
+  return times.reduce((total, time) => total + time, 0) / view.nodes;
+}
+
+function transitions(view: FleetView, times: Times, last: string): StatusTransition[] {
+  const starting = { Status: 'Starting', StartTime: times.createdAt, EndTime: times.startedAt };
+  if (times.startedAt === undefined) return [starting];
+  const training = { Status: 'Training', StartTime: times.startedAt };
+  const interrupted =
+    takenHosts(view).length > 0 ? [{ Status: 'Interrupted', StartTime: times.endedAt }] : [];
+  const rest =
+    last === 'Training' || last === 'Interrupted' ? [] : [{ Status: last, StartTime: times.endedAt }];
+  return [starting, training, ...refills(view), ...interrupted, ...rest];
+}
+
+/** As SageMaker tells a job that it restarted in place; of several refills only the time of the last is known. */
+function refills({ rounds }: FleetView): StatusTransition[] {
+  if (rounds === undefined) return [];
+  const { round, openedAt } = rounds.round;
+  return Array.from({ length: round - 1 }, () => ({
+    Status: 'Interrupted',
+    StartTime: new Date(openedAt),
+  }));
+}

@@ -1,0 +1,225 @@
+/**
+ * An attempt on EC2: an instant fleet, all of the gang or nothing, of one type in one zone, close together, with EFA
+ * where the type has it. Pure; the same input gives the same requests, and their tokens make them idempotent.
+ */
+
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { type Placement, samePool } from '../../runs/run-records.ts';
+import type { Problem } from '../../shared/errors.ts';
+import { layout, s3Uri } from '../../shared/keys.ts';
+import type { PreparedObject } from '../job/channels.ts';
+import { type JobParts, jobParts, type TrainingJobInput } from '../job/job-parts.ts';
+import { networkInterfaces } from './efa.ts';
+import { fleetRequest, jobTags, tagged } from './fleet-request.ts';
+import { JOB_DOCUMENT_VERSION, type JobDocument } from './job-document.ts';
+import type { FleetRequest, LaunchTemplateRequest, PlacementGroupRequest, Tag } from './request.ts';
+import { encodeUserData, MAXIMUM_USER_DATA, userData } from './user-data.ts';
+
+export interface FleetPlan {
+  readonly kind: 'fleet';
+  /** The job's name: of the launch template, the placement group, the token and the tag tidewheel:job. */
+  readonly name: string;
+  /** Only for a gang: one host has nobody to be close to. */
+  readonly placementGroup?: PlacementGroupRequest;
+  readonly launchTemplate: LaunchTemplateRequest;
+  readonly fleet: FleetRequest;
+  /** To be written to the bucket first. */
+  readonly objects: readonly PreparedObject[];
+}
+
+export type FleetResult = FleetPlan | { readonly kind: 'problems'; readonly problems: readonly Problem[] };
+
+export const JOB_DOCUMENT = 'job.json';
+export const HOSTS_FOLDER = 'hosts/';
+/** Beyond the run time: the host's start, downloads, the last save and the upload of the model. */
+const OVERHEAD_SECONDS = 1_800;
+const GIGABYTES_OF_THE_IMAGE = 100;
+/** Strategies that go on from a checkpoint with other hosts in the place of lost ones: all that know several hosts. */
+const REFILLED: ReadonlySet<string> = new Set([
+  'ddp',
+  'mpi',
+  'multi-worker-mirrored',
+  'parameter-server',
+  'ray',
+]);
+
+export function buildFleet(input: TrainingJobInput): FleetResult {
+  const { declaration, placement } = input;
+  const { parts, objects, problems: ofParts } = jobParts(input, 'File');
+  const site = siteOf(input);
+  const problems = [...ofParts, ...site.problems, ...gangProblems(declaration.compute, placement)];
+  if (problems.length > 0 || site.kind === 'nowhere') return { kind: 'problems', problems };
+  const name = parts.TrainingJobName;
+  const tags = jobTags(name, parts.Tags);
+  const script = scriptOf(input, site.ec2.python);
+  if (Buffer.byteLength(script) > MAXIMUM_USER_DATA) {
+    return {
+      kind: 'problems',
+      problems: [{ path: 'training.source', message: 'makes the user data too long: use a shorter prefix' }],
+    };
+  }
+  const gang = placement.topology.nodes > 1;
+  return {
+    kind: 'fleet',
+    name,
+    ...(gang ? { placementGroup: placementGroup(name, tags) } : {}),
+    launchTemplate: launchTemplate({ input, site, name, tags, script }),
+    fleet: fleetRequest({
+      name,
+      tags: parts.Tags,
+      instanceType: placement.pool.instanceType,
+      market: placement.pool.market,
+      hosts: placement.topology.nodes,
+      round: 1,
+    }),
+    objects: [...objects, jobDocument(input, parts)],
+  };
+}
+
+interface Site {
+  readonly kind: 'somewhere';
+  readonly subnetId: string;
+  readonly securityGroupIds: readonly string[];
+  readonly ec2: NonNullable<Pipeline['compute']['ec2']>;
+  readonly profileArn: string;
+  readonly problems: readonly Problem[];
+}
+
+/** On EC2 the zone is chosen by the subnet, and nothing is chosen for us. */
+function siteOf(
+  input: TrainingJobInput,
+): Site | { readonly kind: 'nowhere'; readonly problems: readonly Problem[] } {
+  const { vpc, ec2 } = input.declaration.compute;
+  const { pool, subnetId } = input.placement;
+  const profileArn = ec2?.instanceProfile ?? input.hostProfileArn;
+  const problems = hostProblems(ec2, profileArn);
+  const subnet = vpc?.subnets.find(({ id, zoneId }) =>
+    subnetId === undefined ? zoneId === pool.zoneId : id === subnetId,
+  );
+  if (vpc === undefined) {
+    problems.push({
+      path: 'compute.vpc',
+      message: 'is needed by the launcher ec2: name subnets and securityGroupIds',
+    });
+  } else if (subnet === undefined) {
+    const wanted = subnetId ?? pool.zoneId ?? 'a zone, but the placement names none';
+    problems.push({ path: 'compute.vpc.subnets', message: `hold no subnet for ${wanted}: add one` });
+  }
+  if (ec2 === undefined || profileArn === undefined || vpc === undefined || subnet === undefined) {
+    return { kind: 'nowhere', problems };
+  }
+  const { securityGroupIds } = vpc;
+  return { kind: 'somewhere', subnetId: subnet.id, securityGroupIds, ec2, profileArn, problems };
+}
+
+function hostProblems(ec2: Pipeline['compute']['ec2'], profileArn: string | undefined): Problem[] {
+  if (ec2 === undefined)
+    return [{ path: 'compute.ec2', message: 'is needed by the launcher ec2: name the image' }];
+  if (profileArn !== undefined) return [];
+  return [
+    {
+      path: 'compute.ec2.instanceProfile',
+      message: 'is not known: name the instance profile of the hosts',
+    },
+  ];
+}
+
+function gangProblems({ helpers }: Pipeline['compute'], { topology }: Placement): Problem[] {
+  const problems: Problem[] = [];
+  if (helpers !== undefined) {
+    problems.push({
+      path: 'compute.helpers',
+      message: 'are a matter of SageMaker: one fleet has one instance type',
+    });
+  }
+  if (!Number.isInteger(topology.nodes) || topology.nodes < 1) {
+    problems.push({ path: 'compute.nodes', message: `${topology.nodes} is not a number of hosts` });
+  }
+  return problems;
+}
+
+const attemptFolder = ({ declaration, runId, attempt }: TrainingJobInput): string =>
+  layout.attempt(declaration.name, runId, attempt);
+
+function scriptOf(input: TrainingJobInput, python: string): string {
+  const folder = attemptFolder(input);
+  return userData({
+    region: input.region,
+    agentUri: s3Uri(input.bucket, input.agentPrefix),
+    jobUri: s3Uri(input.bucket, folder + JOB_DOCUMENT),
+    hostsUri: s3Uri(input.bucket, folder + HOSTS_FOLDER),
+    python,
+    maximumSeconds: input.placement.maximumRunSeconds + OVERHEAD_SECONDS,
+  });
+}
+
+function jobDocument(input: TrainingJobInput, parts: JobParts): PreparedObject {
+  const { placement, region, declaration, hostLogGroup } = input;
+  const chosen = placement.considered.find(({ pool }) => samePool(pool, placement.pool));
+  const ratio = (chosen?.hourlyUsd ?? placement.onDemandHourlyUsd) / placement.onDemandHourlyUsd;
+  const document: JobDocument = {
+    ...parts,
+    version: JOB_DOCUMENT_VERSION,
+    nodes: placement.topology.nodes,
+    instanceType: `ml.${placement.pool.instanceType}`,
+    region,
+    managedSpot: placement.pool.market === 'spot',
+    maximumRunSeconds: placement.maximumRunSeconds,
+    priceRatio: Number.isFinite(ratio) && ratio > 0 ? ratio : 1,
+    refills: placement.topology.nodes > 1 && REFILLED.has(declaration.training.strategy),
+    ...(hostLogGroup === undefined ? {} : { logGroup: hostLogGroup }),
+  };
+  return { key: attemptFolder(input) + JOB_DOCUMENT, text: JSON.stringify(document) };
+}
+
+/** https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster */
+const placementGroup = (name: string, tags: readonly Tag[]): PlacementGroupRequest => ({
+  GroupName: name,
+  Strategy: 'cluster',
+  TagSpecifications: tagged(['placement-group'], tags),
+});
+
+interface TemplateInput {
+  readonly input: TrainingJobInput;
+  readonly site: Site;
+  readonly name: string;
+  readonly tags: readonly Tag[];
+  readonly script: string;
+}
+
+function launchTemplate({ input, site, name, tags, script }: TemplateInput): LaunchTemplateRequest {
+  const { placement, declaration } = input;
+  const { nodes } = placement.topology;
+  const { instanceType } = placement.pool;
+  return {
+    LaunchTemplateName: name,
+    ClientToken: name,
+    TagSpecifications: tagged(['launch-template'], tags),
+    LaunchTemplateData: {
+      ImageId: site.ec2.image,
+      IamInstanceProfile: { Arn: site.profileArn },
+      UserData: encodeUserData(script),
+      NetworkInterfaces: networkInterfaces({
+        instanceType,
+        nodes,
+        subnetId: site.subnetId,
+        securityGroupIds: site.securityGroupIds,
+      }),
+      BlockDeviceMappings: [
+        {
+          DeviceName: site.ec2.rootDevice,
+          Ebs: {
+            VolumeSize: declaration.compute.volumeGigabytes + GIGABYTES_OF_THE_IMAGE,
+            VolumeType: 'gp3',
+            Encrypted: true,
+            DeleteOnTermination: true,
+          },
+        },
+      ],
+      // Version 2 only, and no further than the host: a request forged through the script cannot take the role's keys.
+      MetadataOptions: { HttpTokens: 'required', HttpEndpoint: 'enabled', HttpPutResponseHopLimit: 1 },
+      InstanceInitiatedShutdownBehavior: 'terminate',
+      ...(nodes > 1 ? { Placement: { GroupName: name } } : {}),
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * The script that a host runs at its first start: it arms its own end, fetches the agent and hands over to the program
+ * that makes the host look like a training container. Everything that a person could have written travels in job.json;
+ * what stands here has been checked and is quoted all the same.
+ */
+import { posix } from 'node:path';
+import { AGENT_FILE } from '../../shared/keys.ts';
+import { AGENT_PATH } from '../job/job-parts.ts';
+import { shellQuote } from './shell-quote.ts';
+
+export interface UserDataInput {
+  readonly region: string;
+  /** s3://… of the folder that holds the agent, with a slash at the end. */
+  readonly agentUri: string;
+  /** s3://… of job.json. */
+  readonly jobUri: string;
+  /** s3://… where each host says what became of it, with a slash at the end. */
+  readonly hostsUri: string;
+  readonly python: string;
+  /** The host switches itself off after this long, whatever happens. */
+  readonly maximumSeconds: number;
+}
+
+/** EC2's limit on user data before base64. */
+export const MAXIMUM_USER_DATA = 16_384;
+const SECONDS_A_MINUTE = 60;
+
+const set = (name: string, value: string): string => `export ${name}=${shellQuote(value)}`;
+
+export function userData(input: UserDataInput): string {
+  const minutes = Math.ceil(input.maximumSeconds / SECONDS_A_MINUTE);
+  return [
+    '#!/bin/bash',
+    '# Tidewheel: one host of a training job. Shutting down terminates the instance.',
+    'set -uo pipefail',
+    `shutdown -h +${minutes} || { sleep ${minutes * SECONDS_A_MINUTE}; poweroff -f; } &`,
+    "trap 'shutdown -h now || poweroff -f' EXIT",
+    set('AWS_DEFAULT_REGION', input.region),
+    set('TIDEWHEEL_JOB_URI', input.jobUri),
+    set('TIDEWHEEL_HOSTS_URI', input.hostsUri),
+    'export HOME=/root PYTHONDONTWRITEBYTECODE=1',
+    `mkdir -p ${shellQuote(posix.dirname(AGENT_PATH))}`,
+    // A role's credentials and the network can be some seconds late on a fresh host.
+    'for attempt in 1 2 3 4 5 6; do',
+    `  aws s3 cp --only-show-errors ${shellQuote(input.agentUri + AGENT_FILE)} ${shellQuote(AGENT_PATH)} && break`,
+    '  sleep $((attempt * 5))',
+    'done',
+    `${shellQuote(input.python)} ${shellQuote(AGENT_PATH)} --host`,
+    '',
+  ].join('\n');
+}
+
+export const encodeUserData = (script: string): string => Buffer.from(script, 'utf8').toString('base64');

@@ -1,0 +1,191 @@
+/** The input channels of a training job: the shards, the user's code, the agent. */
+import type { GenerationShards } from '../../dataset/dataset.ts';
+import { layout, s3Uri } from '../../shared/keys.ts';
+import type { ChannelRequest, InputMode } from './request.ts';
+
+export interface ChannelsInput {
+  readonly bucket: string;
+  readonly pipeline: string;
+  readonly runId: string;
+  readonly generations: readonly GenerationShards[];
+  readonly sourceUri: string;
+  readonly agentPrefix: string;
+  readonly inputMode: InputMode;
+  /** Processes of a host that read the shards. A Pipe has one reader, so each of them gets a channel of its own. */
+  readonly processesPerHost?: number | undefined;
+  /** Of the order in which a Pipe hands out the shards. */
+  readonly shuffleSeed?: number | undefined;
+  readonly distribution: 'FullyReplicated' | 'ShardedByS3Key';
+  /** Names of all instance groups when the job has several: then every channel must name its groups. */
+  readonly groups?: readonly string[] | undefined;
+  /** Groups that read the shards; default: all. */
+  readonly dataGroups?: readonly string[] | undefined;
+}
+
+/** An object that must lie in the bucket before the job is created. */
+export interface PreparedObject {
+  readonly key: string;
+  readonly text: string;
+}
+
+export interface Channels {
+  readonly channels: ChannelRequest[];
+  readonly objects: readonly PreparedObject[];
+}
+
+/** Channel names become folders under /opt/ml/input/data and SM_CHANNEL_* variables. */
+export const CHANNEL = { shards: 'train', source: 'code', agent: 'agent' } as const;
+
+/** The channel of a host's n-th process. Not `train_1`: that is the FIFO of `train` in its second epoch. */
+export const pipeChannel = (process: number): string =>
+  process === 0 ? CHANNEL.shards : `${CHANNEL.shards}-${process}`;
+
+export function channelsOf(input: ChannelsInput): Channels {
+  const sources = readersOf(input) > 1 ? pipeSources(input) : [shardsSource(input)];
+  return {
+    channels: [
+      ...sources.map((source, process) =>
+        channel(pipeChannel(process), input, {
+          type: source.type,
+          uri: source.uri,
+          distribution: input.distribution,
+          groups: input.dataGroups ?? input.groups,
+        }),
+      ),
+      channel(CHANNEL.source, { inputMode: 'File' }, replicated(input.sourceUri, input.groups)),
+      channel(
+        CHANNEL.agent,
+        { inputMode: 'File' },
+        replicated(s3Uri(input.bucket, input.agentPrefix), input.groups),
+      ),
+    ],
+    objects: sources.flatMap(({ objects }) => objects),
+  };
+}
+
+const readersOf = ({
+  inputMode,
+  processesPerHost = 1,
+}: Pick<ChannelsInput, 'inputMode' | 'processesPerHost'>) => (inputMode === 'Pipe' ? processesPerHost : 1);
+
+interface Source {
+  readonly type: 'S3Prefix' | 'ManifestFile';
+  readonly uri: string;
+  readonly distribution: 'FullyReplicated' | 'ShardedByS3Key';
+  readonly groups: readonly string[] | undefined;
+}
+
+const replicated = (uri: string, groups: readonly string[] | undefined): Source => ({
+  type: 'S3Prefix',
+  uri,
+  distribution: 'FullyReplicated',
+  groups,
+});
+
+function channel(
+  name: string,
+  { inputMode, shuffleSeed }: Pick<ChannelsInput, 'inputMode' | 'shuffleSeed'>,
+  source: Source,
+): ChannelRequest {
+  return {
+    ChannelName: name,
+    InputMode: inputMode,
+    ...(inputMode === 'Pipe' && shuffleSeed !== undefined ? { ShuffleConfig: { Seed: shuffleSeed } } : {}),
+    DataSource: {
+      S3DataSource: {
+        S3DataType: source.type,
+        S3Uri: source.uri,
+        S3DataDistributionType: source.distribution,
+        ...(source.groups === undefined ? {} : { InstanceGroupNames: [...source.groups] }),
+      },
+    },
+  };
+}
+
+/**
+ * One generation is a prefix. Several are a ManifestFile in one channel, not a channel each: a job has at most 20
+ * channels, a dataset has no such limit, and the script finds all of its shards under SM_CHANNEL_TRAIN either way.
+ * The common prefix of the generations would not do: a generation sealed while the job waits for capacity would be in.
+ */
+function shardsSource(input: ChannelsInput): Listed {
+  const [only, ...others] = input.generations;
+  if (only !== undefined && others.length === 0) {
+    return { type: 'S3Prefix', uri: s3Uri(input.bucket, only.shardsPrefix), objects: [] };
+  }
+  return manifestOf(input, layout.trainManifest(input.pipeline, input.runId), shardKeys(input));
+}
+
+type Listed = Pick<Source, 'type' | 'uri'> & { readonly objects: readonly PreparedObject[] };
+
+/**
+ * The shards dealt out to the processes of a host, so that a host reads each of them once. With ShardedByS3Key SageMaker
+ * divides each of these lists among the hosts too; with FullyReplicated the script takes its host's part of each.
+ */
+function pipeSources(input: ChannelsInput): readonly Listed[] {
+  const readers = readersOf(input);
+  const keys = shardKeys(input);
+  return Array.from({ length: readers }, (_, process) => {
+    const key = `${layout.trainManifest(input.pipeline, input.runId)}-${process}`;
+    return manifestOf(
+      input,
+      key,
+      keys.filter((_key, index) => index % readers === process),
+    );
+  });
+}
+
+/** Relative to the dataset's folder. */
+const shardKeys = ({ generations, pipeline }: ChannelsInput): readonly string[] =>
+  generations.flatMap(({ shardsPrefix, shards }) =>
+    (shards ?? []).map((shard) => `${shardsPrefix}${shard}`.slice(layout.dataset(pipeline).length)),
+  );
+
+function manifestOf(input: ChannelsInput, key: string, shards: readonly string[]): Listed {
+  const prefix = s3Uri(input.bucket, layout.dataset(input.pipeline));
+  const text = JSON.stringify([{ prefix }, ...shards]);
+  return { type: 'ManifestFile', uri: s3Uri(input.bucket, key), objects: [{ key, text }] };
+}
+
+/** What cannot be a channel, as messages. */
+export function generationProblems(
+  input: Pick<ChannelsInput, 'generations' | 'pipeline' | 'inputMode' | 'processesPerHost'>,
+): string[] {
+  const { generations, pipeline, inputMode } = input;
+  if (generations.length === 0) return ['there is no data to train on: drop files under incoming/ first'];
+  const foreign = generations.filter(
+    ({ shardsPrefix }) => !shardsPrefix.startsWith(layout.dataset(pipeline)),
+  );
+  const problems = foreign.map(
+    ({ shardsPrefix }) => `"${shardsPrefix}" is no part of the dataset of "${pipeline}"`,
+  );
+  const readers = readersOf(input);
+  if (generations.length === 1 && readers === 1) return problems;
+  const unlisted = generations.filter(({ shards }) => shards === undefined || shards.length === 0);
+  problems.push(
+    ...unlisted.map(
+      ({ shardsPrefix }) =>
+        `list the shards of "${shardsPrefix}": a run over several generations, and Pipes of several processes, name each`,
+    ),
+  );
+  if (unlisted.length === 0) problems.push(...pipeProblems(readers, generations));
+  if (inputMode === 'FastFile' && generations.length > 1)
+    problems.push('FastFile takes one prefix only: use File for a run over several generations');
+  return problems;
+}
+
+/** A job has 20 channels at most, two of which are the source's and the agent's. */
+const MOST_PIPES = 18;
+
+function pipeProblems(readers: number, generations: readonly GenerationShards[]): string[] {
+  const shards = generations.reduce((sum, { shards: listed = [] }) => sum + listed.length, 0);
+  const problems: string[] = [];
+  if (readers > MOST_PIPES)
+    problems.push(
+      `Pipe needs a channel for each of ${readers} processes of a host and a job has room for ${MOST_PIPES}: use FastFile or File`,
+    );
+  if (readers > 1 && shards < readers)
+    problems.push(
+      `${shards} shards cannot be dealt out to the Pipes of ${readers} processes: pack smaller shards (packing.shardMegabytes), or use File`,
+    );
+  return problems;
+}

@@ -1,0 +1,75 @@
+/** Channels for data beside the shards, as the declaration names it: prefixes, FSx for Lustre, EFS. */
+
+import type { InputChannel } from '../../pipeline/channels.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { Problem } from '../../shared/errors.ts';
+import type { ChannelRequest } from './request.ts';
+
+/** @param groups all instance groups, where the job has several: then every channel must name them */
+export const furtherChannels = (
+  { training }: Pipeline,
+  groups: readonly string[] | undefined,
+): ChannelRequest[] =>
+  Object.entries(training.channels ?? {}).map(([name, channel]) => channelRequest(name, channel, groups));
+
+function channelRequest(
+  ChannelName: string,
+  channel: InputChannel,
+  groups: readonly string[] | undefined,
+): ChannelRequest {
+  if ('s3' in channel) {
+    const S3DataSource = {
+      S3DataType: 'S3Prefix',
+      S3Uri: channel.s3,
+      S3DataDistributionType: 'FullyReplicated',
+      ...(groups === undefined ? {} : { InstanceGroupNames: [...groups] }),
+    } as const;
+    return { ChannelName, InputMode: channel.inputMode, DataSource: { S3DataSource } };
+  }
+  const [FileSystemType, FileSystemId] =
+    'efs' in channel ? (['EFS', channel.efs] as const) : (['FSxLustre', channel.fsxLustre] as const);
+  const FileSystemDataSource = {
+    FileSystemId,
+    FileSystemType,
+    FileSystemAccessMode: channel.access,
+    DirectoryPath: channel.directory,
+  };
+  // https://docs.aws.amazon.com/sagemaker/latest/dg/model-access-training-data-fsx.html: mounted, so nothing but File
+  return { ChannelName, InputMode: 'File', DataSource: { FileSystemDataSource } };
+}
+
+/** What a declaration asks of its file systems that no job can give. */
+export function furtherChannelProblems(
+  { training, compute }: Pipeline,
+  { isAway = false, isOnEc2 = false }: { readonly isAway?: boolean; readonly isOnEc2?: boolean } = {},
+): Problem[] {
+  if (isAway && training.channels !== undefined) {
+    const message = 'lie in one region, and the placement is in another: leave compute.regions out';
+    return [{ path: 'training.channels', message }];
+  }
+  return Object.entries(training.channels ?? {}).flatMap(([name, channel]) => {
+    const path = `training.channels.${name}`;
+    if (isOnEc2 && !('s3' in channel)) {
+      return [
+        {
+          path,
+          message: 'hosts on EC2 mount no file systems: leave launcher: ec2 out, or name an S3 prefix',
+        },
+      ];
+    }
+    if ('s3' in channel) return [];
+    const problems: Problem[] = [];
+    if (compute.vpc === undefined) {
+      problems.push({ path, message: 'a file system is reached through a VPC only: declare compute.vpc' });
+    }
+    // Its data source cannot name instance groups, and all channels of a job with groups must.
+    if (compute.helpers !== undefined) {
+      problems.push({
+        path,
+        message:
+          'SageMaker cannot route a file system to instance groups: leave compute.helpers or this channel out',
+      });
+    }
+    return problems;
+  });
+}

@@ -1,0 +1,187 @@
+/**
+ * What is the same about a training job wherever it runs, on SageMaker or on instances of one's own: its name, its
+ * hyperparameters, its channels, where it saves and what it leaves.
+ */
+
+import { launcherOf } from '../../catalog/launchers.ts';
+import type { GenerationShards } from '../../dataset/dataset.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { Placement } from '../../runs/run-records.ts';
+import type { Problem } from '../../shared/errors.ts';
+import { AGENT_FILE, layout, s3Uri } from '../../shared/keys.ts';
+import { channelsOf, generationProblems, type PreparedObject } from './channels.ts';
+import { furtherChannelProblems, furtherChannels } from './further-channels.ts';
+import { encodeHyperparameters } from './hyperparameters.ts';
+import { jobNameOf, jobSaltOf } from './job-name.ts';
+import type { CreateTrainingJobRequest, InputMode } from './request.ts';
+
+export interface TrainingJobInput {
+  readonly runId: string;
+  readonly attempt: number;
+  readonly declaration: Pipeline;
+  readonly placement: Placement;
+  /** Of the region that the job runs in. */
+  readonly bucket: string;
+  /** Where that is another region: the data bucket, which the names of jobs derive from. */
+  readonly dataBucket?: string | undefined;
+  readonly region: string;
+  /** The role that the job runs under; the caller needs iam:PassRole for it. */
+  readonly roleArn: string;
+  /** The instance profile of hosts on EC2, where the pipeline names none of its own. */
+  readonly hostProfileArn?: string | undefined;
+  /** Where hosts on EC2 send what they print: a group of CloudWatch Logs. */
+  readonly hostLogGroup?: string | undefined;
+  /** Key prefix of the agent, `layout.agent(digest)`. */
+  readonly agentPrefix: string;
+  /** Of the packed source that the run is pinned to; absent where the source lies in another bucket and is taken as it is. */
+  readonly sourceDigest?: string | undefined;
+  /** Generations to train on, oldest first. */
+  readonly generations: readonly GenerationShards[];
+  /** How often to save, as the policy computed it; the agent tells the script. */
+  readonly checkpointSeconds?: number | undefined;
+}
+
+export const CHECKPOINT_PATH = '/opt/ml/checkpoints';
+export const AGENT_PATH = `/opt/ml/input/data/agent/${AGENT_FILE}`;
+/** Python's logging.INFO, as SageMaker's SDK sends it. */
+const LOG_LEVEL_INFO = 20;
+
+/** Strategies whose helpers belong to the cluster that the script is given. */
+const CLUSTERS: ReadonlySet<string> = new Set(['ray', 'data-service']);
+
+export type JobParts = Pick<
+  CreateTrainingJobRequest,
+  | 'TrainingJobName'
+  | 'OutputDataConfig'
+  | 'CheckpointConfig'
+  | 'Tags'
+  | 'HyperParameters'
+  | 'InputDataConfig'
+  | 'Environment'
+>;
+
+export interface JobPartsResult {
+  readonly parts: JobParts;
+  /** To be written to the bucket before the job starts. */
+  readonly objects: readonly PreparedObject[];
+  readonly problems: readonly Problem[];
+}
+
+/** @param groups names of all instance groups, the one that trains first; undefined for one kind of nodes */
+export function jobParts(
+  input: TrainingJobInput,
+  inputMode: InputMode,
+  groups?: readonly string[],
+): JobPartsResult {
+  const { declaration, bucket } = input;
+  const channelsInput = {
+    ...input,
+    pipeline: declaration.name,
+    sourceUri: sourceUriOf(input),
+    inputMode,
+    processesPerHost: processesOf(input),
+    shuffleSeed: declaration.packing.seed,
+    distribution: declaration.training.distribution,
+    groups,
+  };
+  const { channels, objects } = channelsOf(channelsInput);
+  return {
+    parts: {
+      TrainingJobName: jobNameOf(input.runId, input.attempt, jobSaltOf(input.dataBucket ?? bucket)),
+      OutputDataConfig: { S3OutputPath: s3Uri(bucket, layout.models(declaration.name, input.runId)) },
+      CheckpointConfig: {
+        S3Uri: s3Uri(bucket, layout.checkpoints(declaration.name, input.runId)),
+        LocalPath: CHECKPOINT_PATH,
+      },
+      Tags: tagsOf(input),
+      HyperParameters: hyperparametersOf(input, groups),
+      InputDataConfig: [...channels, ...furtherChannels(declaration, groups)],
+      Environment: environmentOf(input),
+    },
+    objects,
+    problems: [
+      ...reservedNameProblems(declaration),
+      ...sourceProblems(declaration),
+      ...furtherChannelProblems(declaration, {
+        isAway: input.dataBucket !== undefined,
+        isOnEc2: launcherOf(declaration.compute, input.placement.pool) === 'ec2',
+      }),
+      ...generationProblems(channelsInput).map((message) => ({ path: 'generations', message })),
+    ],
+  };
+}
+
+/** As the agent counts them: as declared, else one for each accelerator, where a strategy has several at all. */
+function processesOf({ declaration: { training }, placement }: TrainingJobInput): number {
+  if (training.strategy !== 'ddp' && training.strategy !== 'mpi') return 1;
+  return training.processesPerHost ?? Math.max(1, placement.topology.acceleratorsPerNode);
+}
+
+/** Where the package index is and which secret opens it; the secret itself is read in the container alone. */
+function environmentOf({ declaration, placement }: TrainingJobInput): Record<string, string> {
+  const { packageIndex } = declaration.training;
+  return {
+    TIDEWHEEL_SPOT: placement.pool.market === 'spot' ? '1' : '0',
+    ...(packageIndex && { TIDEWHEEL_INDEX_URL: packageIndex.url }),
+    ...(packageIndex?.secret !== undefined && { TIDEWHEEL_INDEX_SECRET: packageIndex.secret }),
+  };
+}
+
+const tagsOf = ({ declaration, runId, attempt }: TrainingJobInput) => [
+  { Key: 'tidewheel:pipeline', Value: declaration.name },
+  { Key: 'tidewheel:run', Value: runId },
+  { Key: 'tidewheel:attempt', Value: String(attempt) },
+];
+
+function hyperparametersOf(
+  input: TrainingJobInput,
+  groups: readonly string[] | undefined,
+): Record<string, string> {
+  const { training } = input.declaration;
+  const { checkpointSeconds } = input;
+  return encodeHyperparameters({
+    ...training.hyperparameters,
+    sagemaker_program: training.entryPoint,
+    sagemaker_job_name: jobNameOf(input.runId, input.attempt, jobSaltOf(input.dataBucket ?? input.bucket)),
+    sagemaker_region: input.region,
+    sagemaker_container_log_level: LOG_LEVEL_INFO,
+    tidewheel_strategy: training.strategy,
+    tidewheel_run_id: input.runId,
+    ...(training.processesPerHost === undefined
+      ? {}
+      : { tidewheel_processes_per_host: training.processesPerHost }),
+    ...(training.pinGpus === undefined ? {} : { tidewheel_pin_gpus: training.pinGpus }),
+    // Without it the container takes its own group for the one that trains, and every group starts a cluster.
+    ...(groups === undefined
+      ? {}
+      : {
+          sagemaker_distribution_instance_groups: CLUSTERS.has(training.strategy)
+            ? groups
+            : groups.slice(0, 1),
+        }),
+    ...(checkpointSeconds === undefined ? {} : { tidewheel_checkpoint_seconds: checkpointSeconds }),
+    // The agent compares it with what it unpacks.
+    ...(input.sourceDigest === undefined ? {} : { tidewheel_source: input.sourceDigest }),
+  });
+}
+
+const reservedNameProblems = ({ training }: Pipeline): Problem[] =>
+  Object.keys(training.hyperparameters)
+    .filter((name) => /^(sagemaker_|tidewheel_)/.test(name))
+    .map((name) => ({
+      path: `training.hyperparameters.${name}`,
+      message: 'this name is reserved, choose another',
+    }));
+
+/** Packed; else `s3://bucket/prefix/` as it stands, anything else under the pipeline's own folder. */
+function sourceUriOf({ bucket, sourceDigest, declaration: { name, training } }: TrainingJobInput): string {
+  if (sourceDigest !== undefined) return s3Uri(bucket, layout.packedSource(name, sourceDigest));
+  return training.source.startsWith('s3://')
+    ? training.source
+    : s3Uri(bucket, layout.sourceAt(name, training.source));
+}
+
+function sourceProblems({ training: { source } }: Pipeline): Problem[] {
+  if (!source.split('/').some((part) => part === '..' || part === '.')) return [];
+  return [{ path: 'training.source', message: `"${source}" must be a plain prefix, leave out "." and ".."` }];
+}

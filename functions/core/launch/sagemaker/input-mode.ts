@@ -1,0 +1,126 @@
+/**
+ * How the shards reach the script. File: downloaded before training starts, and again after every interruption.
+ * FastFile: the same folder, streamed from S3 when a file is read. Pipe: FIFOs, for scripts that read them.
+ * https://docs.aws.amazon.com/sagemaker/latest/dg/model-access-training-data.html
+ */
+import { instanceFacts } from '../../catalog/catalog.ts';
+import { trainingType } from '../../catalog/training-types.ts';
+import type { GenerationShards } from '../../dataset/dataset.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { Placement } from '../../runs/run-records.ts';
+import type { Problem } from '../../shared/errors.ts';
+import type { InputMode } from '../job/request.ts';
+
+export interface InputChoice {
+  readonly mode: InputMode;
+  /** With the numbers that decided. */
+  readonly reason: string;
+}
+
+export interface InputQuestion {
+  readonly declaration: Pipeline;
+  readonly placement: Placement;
+  readonly generations: readonly GenerationShards[];
+}
+
+/** Room is left for the source, the checkpoints and the model. */
+const USABLE_SHARE = 0.8;
+/** What a host reads from S3 of its baseline bandwidth, with one connection a file. */
+const DOWNLOAD_SHARE = 0.5;
+/** For types that the catalog does not know: 1 Gbit/s. */
+const CAUTIOUS_BYTES_PER_SECOND = 125e6;
+/** A download that Spot may make us repeat is borne for less time than one that is made once. */
+const BEARABLE_SECONDS = { spot: 300, 'on-demand': 900 } as const;
+/** Below this FastFile spends its time on opening objects. */
+const STREAMABLE_BYTES = 16e6;
+
+export function chooseInput(question: InputQuestion): InputChoice | { readonly problem: Problem } {
+  const declared = question.declaration.training.inputMode ?? 'auto';
+  const facts = factsOf(question);
+  if (declared === 'FastFile' || declared === 'Pipe') return { mode: declared, reason: 'as declared' };
+  if (facts === undefined) return { mode: 'File', reason: 'the size of the shards is not known' };
+  if (declared === 'File' || question.generations.length > 1) return wholeOrProblem(declared, facts);
+  return automatic(question, facts);
+}
+
+interface Facts {
+  readonly shards: number;
+  /** Of all shards, and of those that one host reads. */
+  readonly bytes: number;
+  readonly bytesPerHost: number;
+  readonly usableBytes: number;
+  readonly downloadSeconds: number;
+}
+
+function factsOf({ declaration, placement, generations }: InputQuestion): Facts | undefined {
+  const totals = generations.map(({ totals: known }) => known);
+  if (totals.length === 0 || totals.some((known) => known === undefined)) return undefined;
+  const bytes = totals.reduce((sum, known) => sum + (known?.bytes ?? 0), 0);
+  const hosts = declaration.training.distribution === 'ShardedByS3Key' ? placement.topology.nodes : 1;
+  const bytesPerHost = bytes / hosts;
+  const gigabits = instanceFacts(placement.pool.instanceType)?.networkBaselineGbps;
+  const rate = gigabits ? (gigabits * 1e9 * DOWNLOAD_SHARE) / 8 : CAUTIOUS_BYTES_PER_SECOND;
+  return {
+    shards: totals.reduce((sum, known) => sum + (known?.shards ?? 0), 0),
+    bytes,
+    bytesPerHost,
+    usableBytes: diskBytes(declaration, placement) * USABLE_SHARE,
+    downloadSeconds: bytesPerHost / rate,
+  };
+}
+
+/** The NVMe of the type where it has one, else the volume that the request asks for. */
+function diskBytes({ compute }: Pipeline, { pool }: Placement): number {
+  const local = trainingType(pool.instanceType)?.localStorage ?? false;
+  const gigabytes = local ? instanceFacts(pool.instanceType)?.nvmeGb : compute.volumeGigabytes;
+  return (gigabytes ?? Number.POSITIVE_INFINITY) * 1e9;
+}
+
+/** Where only File will do, what does not fit is a problem to be mended. */
+function wholeOrProblem(
+  declared: 'File' | 'auto',
+  facts: Facts,
+): InputChoice | { readonly problem: Problem } {
+  const reason =
+    declared === 'File' ? 'as declared' : 'several generations are named one by one, which FastFile cannot';
+  if (facts.bytesPerHost <= facts.usableBytes) return { mode: 'File', reason };
+  const needed = Math.ceil(facts.bytesPerHost / USABLE_SHARE / 1e9);
+  const message = `${size(facts.bytesPerHost)} of shards do not fit a host's disk: give it ${needed} GB (compute.volumeGigabytes, or a type with more NVMe) or divide the shards (training.distribution: ShardedByS3Key)`;
+  return { problem: { path: 'compute.volumeGigabytes', message } };
+}
+
+function automatic({ placement }: InputQuestion, facts: Facts): InputChoice {
+  const { bytesPerHost, usableBytes, downloadSeconds } = facts;
+  const average = facts.bytes / Math.max(1, facts.shards);
+  const { market } = placement.pool;
+  const wait = `about ${Math.round(downloadSeconds)} s to download ${size(bytesPerHost)}`;
+  if (bytesPerHost > usableBytes) {
+    return {
+      mode: 'FastFile',
+      reason: `${size(bytesPerHost)} do not fit the ${size(usableBytes)} that a host has for them`,
+    };
+  }
+  if (downloadSeconds <= BEARABLE_SECONDS[market]) return { mode: 'File', reason: wait };
+  if (average < STREAMABLE_BYTES) {
+    return {
+      mode: 'File',
+      reason: `${wait}, but ${facts.shards} shards of ${size(average)} are too small to be streamed`,
+    };
+  }
+  const again = market === 'spot' ? ' at every start, also after an interruption' : '';
+  return {
+    mode: 'FastFile',
+    reason: `${wait}${again}; ${facts.shards} shards of ${size(average)} stream well`,
+  };
+}
+
+const UNITS = [
+  ['TB', 1e12],
+  ['GB', 1e9],
+  ['MB', 1e6],
+] as const;
+
+function size(bytes: number): string {
+  const [unit, factor] = UNITS.find(([, each]) => bytes >= each) ?? ['kB', 1e3];
+  return `${(bytes / factor).toFixed(1)} ${unit}`;
+}

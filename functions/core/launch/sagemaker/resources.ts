@@ -1,0 +1,68 @@
+/** Which instances, how many, and how much disk: the ResourceConfig of a training job. */
+
+import { knownSizes, type TrainingType, trainingType } from '../../catalog/training-types.ts';
+import { type Pipeline, TRAINING_GROUP } from '../../pipeline/pipeline.ts';
+import type { Placement } from '../../runs/run-records.ts';
+import type { Problem } from '../../shared/errors.ts';
+import type { InstanceGroupRequest, ResourceConfigRequest } from '../job/request.ts';
+
+export interface Resources {
+  readonly config: ResourceConfigRequest;
+  /** What the image must support. One image serves all groups; a GPU image also runs where there is no GPU. */
+  readonly device: TrainingType['device'];
+  /** All group names, the one that trains first; undefined for a job of one kind of nodes. */
+  readonly groups?: readonly string[] | undefined;
+}
+
+export function resourcesOf(
+  { pool, topology }: Placement,
+  { volumeGigabytes, helpers }: Pipeline['compute'],
+): Resources | { readonly problem: Problem } {
+  const type = trainingType(pool.instanceType);
+  if (type === undefined) return { problem: unknownType('compute.instanceTypes', pool.instanceType) };
+  if (helpers === undefined) {
+    const config = {
+      InstanceType: type.name,
+      InstanceCount: topology.nodes,
+      ...volume([type], volumeGigabytes),
+    };
+    return { device: type.device, config };
+  }
+  const types = [type];
+  const groups = [group(TRAINING_GROUP, type, topology.nodes)];
+  for (const [index, helper] of helpers.entries()) {
+    const helperType = trainingType(helper.instanceType);
+    if (helperType === undefined) {
+      return { problem: unknownType(`compute.helpers[${index}].instanceType`, helper.instanceType) };
+    }
+    types.push(helperType);
+    groups.push(group(helper.name, helperType, helper.nodes));
+  }
+  return {
+    device: type.device,
+    config: { InstanceGroups: groups, ...volume(types, volumeGigabytes) },
+    groups: groups.map(({ InstanceGroupName }) => InstanceGroupName),
+  };
+}
+
+const group = (name: string, type: TrainingType, nodes: number): InstanceGroupRequest => ({
+  InstanceGroupName: name,
+  InstanceType: type.name,
+  InstanceCount: nodes,
+});
+
+/**
+ * A type with NVMe uses that, and a size that differs from it is refused, so none is given unless some group needs an
+ * EBS volume. VolumeKmsKeyId is never set: it is refused for types with NVMe, and EBS is encrypted without it.
+ */
+const volume = (types: readonly TrainingType[], gigabytes: number): { readonly VolumeSizeInGB?: number } =>
+  types.every(({ localStorage }) => localStorage) ? {} : { VolumeSizeInGB: gigabytes };
+
+function unknownType(path: string, instanceType: string): Problem {
+  const sizes = knownSizes(instanceType);
+  const remedy =
+    sizes.length > 0
+      ? `use ${sizes.join(', ')}`
+      : 'use a type of the families c5, m5, g5, g6, p4d, p5 or alike';
+  return { path, message: `SageMaker does not train on "${instanceType}", ${remedy}` };
+}

@@ -1,0 +1,126 @@
+/**
+ * From a run, its placement and its declaration to the request that starts the training job. Pure: the same input gives
+ * the same request, so a launch that is tried twice asks for the same job.
+ */
+
+import { imageFor } from '../../catalog/images.ts';
+import { launcherOf } from '../../catalog/launchers.ts';
+import type { Placement } from '../../runs/run-records.ts';
+import type { Problem } from '../../shared/errors.ts';
+import type { PreparedObject } from '../job/channels.ts';
+import { AGENT_PATH, jobParts, type TrainingJobInput } from '../job/job-parts.ts';
+import type { CreateTrainingJobRequest } from '../job/request.ts';
+import { chooseInput, type InputChoice } from './input-mode.ts';
+import { metricDefinitions } from './metrics.ts';
+import { requestProblems } from './request-problems.ts';
+import { type Resources, resourcesOf } from './resources.ts';
+import { vpcOf } from './vpc.ts';
+
+export { CHECKPOINT_PATH, type TrainingJobInput } from '../job/job-parts.ts';
+
+export type TrainingJob =
+  | {
+      readonly kind: 'request';
+      readonly request: CreateTrainingJobRequest;
+      /** To be written to the bucket before the job is created. */
+      readonly objects: readonly PreparedObject[];
+      /** How the shards reach the script, and why. */
+      readonly input: InputChoice;
+    }
+  /** Paths as in the declaration. */
+  | { readonly kind: 'problems'; readonly problems: readonly Problem[] };
+
+export function buildTrainingJob(input: TrainingJobInput): TrainingJob {
+  const problems: Problem[] = [...launcherProblems(input), ...helperProblems(input)];
+  /** Keeps every problem and goes on with a stand-in, so that all are found at once. */
+  const take = <T extends object>(answer: T | { readonly problem: Problem }, standIn: T): T => {
+    if (!('problem' in answer)) return answer;
+    problems.push(answer.problem);
+    return standIn;
+  };
+  const resources = take(resourcesOf(input.placement, input.declaration.compute), NO_RESOURCES);
+  const { image } = take(imageOf(input, resources.device), { image: 'none' });
+  const vpc = take(vpcOf(input.placement, input.declaration.compute), {});
+  const chosen = take(chooseInput(input), { mode: 'File', reason: '' } satisfies InputChoice);
+  const { parts, objects, problems: ofParts } = jobParts(input, chosen.mode, resources.groups);
+  const request: CreateTrainingJobRequest = {
+    ...parts,
+    RoleArn: input.roleArn,
+    AlgorithmSpecification: algorithm(image),
+    ResourceConfig: resources.config,
+    ...vpc,
+    ...stopping(input.placement),
+    ...CONTAINER_POLICY,
+  };
+  problems.push(...ofParts, ...requestProblems(request));
+  if (problems.length > 0) return { kind: 'problems', problems };
+  return { kind: 'request', request, objects, input: chosen };
+}
+
+const NO_RESOURCES: Resources = { config: { InstanceType: 'ml.m5.large', InstanceCount: 1 }, device: 'cpu' };
+
+/** What is the same for every job, and why. */
+const CONTAINER_POLICY = {
+  // Isolation would cut the container off from the package index that the source's requirements come from.
+  EnableNetworkIsolation: false,
+  // Gradients cross between the hosts of one job only; many Nitro types encrypt that in hardware, and SageMaker's own
+  // encryption slows distributed training down.
+  // https://docs.aws.amazon.com/sagemaker/latest/dg/train-encrypt.html
+  EnableInterContainerTrafficEncryption: false,
+} as const;
+
+const algorithm = (image: string): CreateTrainingJobRequest['AlgorithmSpecification'] => ({
+  TrainingImage: image,
+  TrainingInputMode: 'File',
+  ContainerEntrypoint: ['python3', AGENT_PATH],
+  MetricDefinitions: metricDefinitions(),
+  EnableSageMakerMetricsTimeSeries: true,
+});
+
+/** SageMaker refuses a wait limit without managed Spot, and managed Spot without a wait limit. */
+function stopping({ pool, maximumRunSeconds, maximumWaitSeconds }: Placement) {
+  const spot = pool.market === 'spot';
+  return {
+    EnableManagedSpotTraining: spot,
+    StoppingCondition: {
+      MaxRuntimeInSeconds: maximumRunSeconds,
+      ...(spot && maximumWaitSeconds !== undefined ? { MaxWaitTimeInSeconds: maximumWaitSeconds } : {}),
+    },
+  };
+}
+
+function imageOf(
+  { declaration, region }: TrainingJobInput,
+  device: Resources['device'],
+): { readonly image: string } | { readonly problem: Problem } {
+  const { image, framework, frameworkVersion } = declaration.training;
+  if (image !== undefined) return { image };
+  const answer = imageFor({ framework, version: frameworkVersion, region, device });
+  if (answer.kind === 'image') return { image: answer.uri };
+  return { problem: { path: IMAGE_PATHS[answer.field], message: answer.message } };
+}
+
+/** Where in the declaration each part of the question stands. */
+const IMAGE_PATHS = {
+  framework: 'training.framework',
+  frameworkVersion: 'training.frameworkVersion',
+  device: 'training.image',
+  region: 'region',
+} as const;
+
+/** A fleet on EC2 is another request altogether: `buildFleet` in core/ec2 makes it. */
+function launcherProblems({ declaration: { compute }, placement }: TrainingJobInput): Problem[] {
+  if (launcherOf(compute, placement.pool) !== 'ec2') return [];
+  return [
+    { path: 'compute.launcher', message: 'ec2 cannot be run as a SageMaker training job: leave it out' },
+  ];
+}
+
+/** Neither a document nor a report says whether SageMaker takes managed Spot together with instance groups. */
+function helperProblems({ declaration: { compute }, placement }: TrainingJobInput): Problem[] {
+  const { helpers, spotWithHelpers } = compute;
+  if (helpers === undefined || placement.pool.market !== 'spot' || spotWithHelpers) return [];
+  const message =
+    'AWS does not say whether managed Spot works with helper groups: set compute.market to on-demand, or try it with compute.spotWithHelpers: true';
+  return [{ path: 'compute.helpers', message }];
+}

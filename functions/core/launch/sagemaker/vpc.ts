@@ -1,0 +1,41 @@
+/** The network of a training job: the one subnet of the placement's zone, so that a gang is never split. */
+
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { Placement } from '../../runs/run-records.ts';
+import type { Problem } from '../../shared/errors.ts';
+import type { CreateTrainingJobRequest } from '../job/request.ts';
+
+type VpcPart = Pick<CreateTrainingJobRequest, 'VpcConfig'>;
+
+export function vpcOf(
+  { pool, subnetId }: Placement,
+  { vpc }: Pipeline['compute'],
+): VpcPart | { readonly problem: Problem } {
+  if (vpc === undefined) return {};
+  const subnets = chosenSubnets(vpc.subnets, pool.zoneId, subnetId);
+  if (subnets.length === 0) {
+    const zones = [...new Set(vpc.subnets.map(({ zoneId }) => zoneId))].join(', ');
+    const wanted = subnetId ?? `a subnet in ${pool.zoneId ?? 'any zone'}`;
+    return {
+      problem: {
+        path: 'compute.vpc.subnets',
+        message: `the placement wants ${wanted}, but subnets are declared in ${zones}: add one`,
+      },
+    };
+  }
+  return { VpcConfig: { SecurityGroupIds: [...vpc.securityGroupIds], Subnets: subnets } };
+}
+
+/** A placement without a zone leaves the choice to SageMaker: every subnet, the most pools. */
+function chosenSubnets(
+  declared: NonNullable<Pipeline['compute']['vpc']>['subnets'],
+  zoneId: string | undefined,
+  subnetId: string | undefined,
+): string[] {
+  if (subnetId !== undefined) return declared.filter(({ id }) => id === subnetId).map(({ id }) => id);
+  if (zoneId === undefined) return declared.map(({ id }) => id);
+  return declared
+    .filter((subnet) => subnet.zoneId === zoneId)
+    .slice(0, 1)
+    .map(({ id }) => id);
+}

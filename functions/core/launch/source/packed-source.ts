@@ -1,0 +1,98 @@
+/** The user's source as one archive: which objects belong to it, what cannot, and its bytes and their hash. */
+import { createHash } from 'node:crypto';
+import { type ZipFile, zipOf } from '../../shared/zip.ts';
+
+/** All of it passes through the memory of one function. */
+export const LARGEST_SOURCE_BYTES = 64 * 1024 * 1024;
+export const MOST_SOURCE_FILES = 5_000;
+/** Linux: of one name, and of a path with /opt/ml/code before it. */
+const LONGEST_NAME_BYTES = 255;
+const LONGEST_PATH_BYTES = 1_024;
+const MOST_NAMED = 5;
+
+export interface SourceEntry {
+  /** Relative to the source's prefix. */
+  readonly name: string;
+  readonly size: number;
+}
+
+export interface PackedSource {
+  /** SHA-256 of the archive, in hex. */
+  readonly digest: string;
+  readonly archive: Buffer;
+}
+
+export function packSource(files: readonly ZipFile[]): PackedSource {
+  const archive = zipOf(files);
+  return { digest: createHash('sha256').update(archive).digest('hex'), archive };
+}
+
+/** Folder marks of S3's console, and what tools leave behind, are no part of a source. */
+export const belongsToSource = (name: string): boolean =>
+  name !== '' && !name.endsWith('/') && !name.split('/').some((part) => LEFT_BEHIND.test(part));
+
+const LEFT_BEHIND = /^(__pycache__|\.git|\..*_cache|\.DS_Store)$/;
+
+/**
+ * Why these objects cannot be the source, as messages; all at once. A key can be anything: only one that is a path below
+ * the folder that it is unpacked into, and no other, passes.
+ * @param where the source's address, for the messages
+ */
+export function packedSourceProblems(
+  entries: readonly SourceEntry[],
+  { where, entryPoint }: { readonly where: string; readonly entryPoint: string },
+): string[] {
+  const names = new Set(entries.map(({ name }) => name));
+  const problems = [...problemsOfNames(entries), ...problemsOfSize(entries)];
+  if (names.size === 0) return [`no object lies under ${where}: put ${entryPoint} and what it needs there`];
+  if (!names.has(entryPoint)) {
+    const some = [...names].slice(0, MOST_NAMED).map(shown).join(', ');
+    problems.push(`${entryPoint} is not under ${where} (${some} …): put it there, or correct entryPoint`);
+  }
+  return problems;
+}
+
+const shown = (name: string): string => JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
+
+function problemsOfSize(entries: readonly SourceEntry[]): string[] {
+  const bytes = entries.reduce((sum, { size }) => sum + size, 0);
+  const remedy = 'keep data and weights out of it, in channels of their own (training.channels)';
+  const problems: string[] = [];
+  if (entries.length > MOST_SOURCE_FILES)
+    problems.push(
+      `the source has ${entries.length} files, and ${MOST_SOURCE_FILES} are the most: put packages into requirements.txt or an image, and ${remedy}`,
+    );
+  if (bytes > LARGEST_SOURCE_BYTES) {
+    const largest = entries.toSorted((one, other) => other.size - one.size)[0];
+    problems.push(
+      `the source has ${bytes} bytes, and ${LARGEST_SOURCE_BYTES} are the most (the largest file is ${shown(largest?.name ?? '')}): ${remedy}`,
+    );
+  }
+  return problems;
+}
+
+function problemsOfNames(entries: readonly SourceEntry[]): string[] {
+  const folders = new Set(entries.flatMap(({ name }) => foldersOf(name)));
+  const bad = entries.flatMap(({ name }) => {
+    const problem = problemOfName(name) ?? (folders.has(name) ? 'is a file and a folder' : undefined);
+    return problem === undefined ? [] : [`${shown(name)} ${problem}`];
+  });
+  if (bad.length <= MOST_NAMED) return bad.map((one) => `${one}: rename it`);
+  return [`${bad.slice(0, MOST_NAMED).join('; ')}; and ${bad.length - MOST_NAMED} more: rename them`];
+}
+
+function problemOfName(name: string): string | undefined {
+  const parts = name.split('/');
+  // A key that begins with a slash, or holds two, has an empty part: as a path it would be absolute.
+  if (parts.some((part) => part === '' || part === '.' || part === '..')) return 'leads out of its folder';
+  if (/\p{Cc}/u.test(name)) return 'holds control characters';
+  if (Buffer.byteLength(name) > LONGEST_PATH_BYTES) return `is longer than ${LONGEST_PATH_BYTES} bytes`;
+  if (parts.some((part) => Buffer.byteLength(part) > LONGEST_NAME_BYTES))
+    return `has a part of more than ${LONGEST_NAME_BYTES} bytes, which is no file name`;
+  return undefined;
+}
+
+function foldersOf(name: string): string[] {
+  const parts = name.split('/');
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
+}

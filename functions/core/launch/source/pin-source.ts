@@ -1,0 +1,119 @@
+/**
+ * Pins the source of a run: packed when its first attempt is launched, under the hash of its content, and the same for
+ * every attempt. Whoever changes the folder later changes the next run, not this one. Written so that it can be tried
+ * again after a death at any line, and at once by several: the archive is there before the note that names it, both are
+ * written only if they are missing, and the note that is there first holds.
+ */
+import * as z from 'zod';
+import type { RunRecord } from '../../runs/run-records.ts';
+import { LaunchRefusedError, RunNotFoundError, TransientError } from '../../shared/errors.ts';
+import { layout, SOURCE_FILE, s3Uri } from '../../shared/keys.ts';
+import type { ListedObject, ObjectStore } from '../../shared/ports.ts';
+import type { ZipFile } from '../../shared/zip.ts';
+import { belongsToSource, type PackedSource, packedSourceProblems, packSource } from './packed-source.ts';
+
+const noteSchema = z.object({ digest: z.string().regex(/^[0-9a-f]{64}$/) });
+
+/** The digest of the source that a run is pinned to; undefined where it lies in another bucket, which only the job may read. */
+export async function pinnedSourceOf(store: ObjectStore, run: RunRecord): Promise<string | undefined> {
+  const { pipeline, runId, declaration } = run;
+  if (declaration === undefined) throw new RunNotFoundError(runId);
+  const { source, entryPoint } = declaration.training;
+  if (source.startsWith('s3://')) return undefined;
+  return pinSource(store, { pipeline, runId, source, entryPoint });
+}
+
+export interface SourceOfRun {
+  readonly pipeline: string;
+  readonly runId: string;
+  /** `training.source`, below the pipeline's folder. */
+  readonly source: string;
+  readonly entryPoint: string;
+}
+
+/**
+ * @returns the digest; the archive lies at `layout.packedSource(pipeline, digest)`
+ * @throws LaunchRefusedError with every problem of the folder
+ */
+export async function pinSource(store: ObjectStore, run: SourceOfRun): Promise<string> {
+  const noted = await noteOf(store, run);
+  if (noted !== undefined && (await isThere(store, run.pipeline, noted))) return noted;
+  const packed = await packedFrom(store, run);
+  if (noted !== undefined && noted !== packed.digest) {
+    throw new LaunchRefusedError(
+      `the source of ${run.runId} (${noted}) was deleted from ${layout.packedSource(run.pipeline, noted)}, and ${run.source} holds another now: put the former files back, or start a new run`,
+    );
+  }
+  // Looked for before, so that the next run with the same code sends nothing; created, for another may be as far.
+  if (!(await isThere(store, run.pipeline, packed.digest)))
+    await store.createBytes(layout.packedSource(run.pipeline, packed.digest) + SOURCE_FILE, packed.archive);
+  if (noted !== undefined) return noted;
+  const note = JSON.stringify({ digest: packed.digest });
+  await store.createText(layout.pinnedSource(run.pipeline, run.runId), note);
+  // Another may have been first, with a folder that was changed in between.
+  return (await noteOf(store, run)) ?? packed.digest;
+}
+
+async function noteOf(
+  store: ObjectStore,
+  { pipeline, runId }: Pick<SourceOfRun, 'pipeline' | 'runId'>,
+): Promise<string | undefined> {
+  const stored = await store.readText(layout.pinnedSource(pipeline, runId));
+  return stored === undefined ? undefined : noteSchema.parse(JSON.parse(stored.text)).digest;
+}
+
+async function isThere(store: ObjectStore, pipeline: string, digest: string): Promise<boolean> {
+  for await (const _ of store.list(layout.packedSource(pipeline, digest))) return true;
+  return false;
+}
+
+const TOGETHER = 16;
+
+async function packedFrom(store: ObjectStore, run: SourceOfRun): Promise<PackedSource> {
+  const prefix = layout.sourceAt(run.pipeline, run.source);
+  const before = await listing(store, prefix);
+  const entries = before.map(({ key, size }) => ({ name: key.slice(prefix.length), size }));
+  const problems = packedSourceProblems(entries, {
+    where: s3Uri(store.bucket, prefix),
+    entryPoint: run.entryPoint,
+  });
+  if (problems.length > 0)
+    throw new LaunchRefusedError(`the source of ${run.runId} cannot be packed: ${problems.join('; ')}`);
+  const files = await readAll(store, before, prefix);
+  // A deployment of new code that is half way: what was read is neither the one nor the other.
+  const after = await listing(store, prefix);
+  if (files === undefined || !isSame(before, after))
+    throw new TransientError(`${prefix} changed while it was read: the next try reads it again`);
+  return packSource(files);
+}
+
+async function listing(store: ObjectStore, prefix: string): Promise<ListedObject[]> {
+  const objects: ListedObject[] = [];
+  for await (const object of store.list(prefix)) {
+    if (belongsToSource(object.key.slice(prefix.length))) objects.push(object);
+  }
+  return objects;
+}
+
+const isSame = (before: readonly ListedObject[], after: readonly ListedObject[]): boolean =>
+  before.length === after.length &&
+  before.every(({ key, etag }, index) => after[index]?.key === key && after[index]?.etag === etag);
+
+/** undefined when one of them is not any more what was listed. */
+async function readAll(
+  store: ObjectStore,
+  objects: readonly ListedObject[],
+  prefix: string,
+): Promise<ZipFile[] | undefined> {
+  const files: ZipFile[] = [];
+  const waiting = [...objects];
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const stored = await store.readBytes(next.key);
+      if (stored?.etag !== next.etag) return;
+      files.push({ name: next.key.slice(prefix.length), bytes: stored.bytes });
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(TOGETHER, objects.length) }, work));
+  return files.length === objects.length ? files : undefined;
+}

@@ -1,0 +1,100 @@
+/** Which generations are joined into one. Pure: the same manifests and settings choose the same, whoever asks. */
+import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import { joinKey } from '../formats/generation-shape.ts';
+import { type Division, divisionOf, type LikelyReaders } from '../model/division.ts';
+import type { Manifest } from '../model/documents.ts';
+import { batchOf } from '../model/versions.ts';
+import { type Dealt, dealShards } from './deal-shards.ts';
+
+export interface CompactionRules {
+  readonly packing: PackingSettings;
+  /** As at the planning of a run. */
+  readonly readers?: LikelyReaders | undefined;
+  /** So many small generations are too many. */
+  readonly after: number;
+  /** Join all small ones, however unequal: by hand, when somebody wants it now. */
+  readonly everything?: boolean;
+}
+
+export interface Chosen {
+  /** Generations with shards, and those that only rejected; oldest first. */
+  readonly inputs: readonly Manifest[];
+  readonly dealt: Dealt;
+}
+
+const byBatch = (a: Manifest, b: Manifest): number =>
+  batchOf(a.generation) - batchOf(b.generation) || (a.generation < b.generation ? -1 : 1);
+const bytesOf = (manifests: readonly Manifest[]): number =>
+  manifests.reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** Its shards are on average less than half as large as they should be. */
+const isSmall = ({ bytes, shards }: Manifest, { shardMegabytes }: PackingSettings): boolean =>
+  shards.length > 0 && bytes / shards.length < (shardMegabytes * 1e6) / 2;
+
+/** Shards of equal counts stay equal only when every one of them takes as many shards of each generation. */
+function canBeDealt(
+  { shards, even }: Manifest,
+  { remainder }: PackingSettings,
+  { multipleOf }: Division,
+): boolean {
+  if (remainder === 'ragged') return true;
+  const counts = new Set(shards.map(({ samples }) => samples));
+  const isWhole = remainder !== 'even' || even?.shards === shards.length;
+  return counts.size === 1 && isWhole && shards.length % multipleOf === 0;
+}
+
+/** Of those that can lie together, the largest group. */
+function largestGroup(
+  manifests: readonly Manifest[],
+  packing: PackingSettings,
+  division: Division,
+): Manifest[] {
+  const groups = new Map<string, Manifest[]>();
+  for (const manifest of manifests) {
+    const key = joinKey(manifest, packing);
+    if (key === undefined || !isSmall(manifest, packing) || !canBeDealt(manifest, packing, division))
+      continue;
+    groups.set(key, [...(groups.get(key) ?? []), manifest]);
+  }
+  return [...groups.values()].reduce((best, group) => (group.length > best.length ? group : best), []);
+}
+
+/**
+ * One that is larger than all smaller ones together waits for more of them: so each time a sample is copied, its
+ * generation at least doubles, and no sample is copied more than a few times.
+ */
+function withoutGiants(sorted: readonly Manifest[]): Manifest[] {
+  const kept = [...sorted];
+  for (let last = kept.at(-1); last !== undefined; last = kept.at(-1)) {
+    if (last.bytes <= bytesOf(kept.slice(0, -1))) break;
+    kept.pop();
+  }
+  return kept;
+}
+
+/**
+ * @param current generations of the newest version
+ * @param rejecting generations that only rejected: they come along, so that their lists need not be read any more
+ */
+export function chooseInputs(
+  current: readonly Manifest[],
+  rejecting: readonly Manifest[],
+  rules: CompactionRules,
+): Chosen | undefined {
+  const { packing, after, everything } = rules;
+  const division = divisionOf(packing, rules.readers);
+  const small = largestGroup(current, packing, division);
+  if (small.length < Math.max(2, after)) return undefined;
+  const sorted = small.toSorted((a, b) => a.bytes - b.bytes || byBatch(a, b));
+  const inputs = everything === true ? sorted : withoutGiants(sorted);
+  while (inputs.length >= 2) {
+    const dealt = dealShards(inputs.toSorted(byBatch), packing, division);
+    if (dealt !== undefined) {
+      const newest = Math.max(...inputs.map(({ generation }) => batchOf(generation)));
+      const riders = rejecting.filter(({ generation }) => batchOf(generation) <= newest);
+      return { inputs: [...inputs.toSorted(byBatch), ...riders.toSorted(byBatch)], dealt };
+    }
+    inputs.pop();
+  }
+  return undefined;
+}

@@ -1,0 +1,167 @@
+/** One item of a compaction's plan: joins its shards, each decided by a record as in packing. */
+import { hash } from 'node:crypto';
+import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import { formatOf } from '../formats/formats.ts';
+import { type BlobStore, joinChunks } from '../model/blob-store.ts';
+import type { Manifest, MemberLine } from '../model/documents.ts';
+import { type Places, places } from '../model/packing-keys.ts';
+import { manifestsOf } from '../model/sealed-arrivals.ts';
+import { compress, decompress, linesOf } from '../model/spool.ts';
+import { decideShard, finishedShard } from '../shard/commit-shard.ts';
+import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from '../shard/shard-upload.ts';
+import {
+  type Extents,
+  extentsOf,
+  mdsExtents,
+  mdsTableBytes,
+  type SampleLines,
+  samplesOf,
+} from './extents.ts';
+import { inTurn, riffle } from './interleave.ts';
+import { type JoinInput, joinShard } from './join-shard.ts';
+import { type CompactionItem, type CompactionPlan, readCompactionPlan } from './plan-compaction.ts';
+import { CompactionAbandonedError, ShardReader } from './shard-reader.ts';
+
+export interface PackCompactionInput {
+  readonly pipeline: string;
+  readonly packing: PackingSettings;
+  readonly item: CompactionItem;
+}
+
+export interface PackCompactionDeps {
+  readonly store: BlobStore;
+  readonly upload?: UploadLimits;
+  /** Bytes of old shards held at once. */
+  readonly readBytes?: number;
+}
+
+const DEFAULT_READ_BYTES = 64 * 1024 * 1024;
+const LEAST_PIECE_BYTES = 16 * 1024;
+const MOST_PIECE_BYTES = 8 * 1024 * 1024;
+
+export async function packCompaction(
+  deps: PackCompactionDeps,
+  { pipeline, packing, item }: PackCompactionInput,
+): Promise<{ readonly item: number; readonly shards: number; readonly skipped: number }> {
+  const plan = await readCompactionPlan(deps.store, pipeline, item.generation);
+  if (plan.digest !== item.plan)
+    throw new Error(`the plan of ${item.generation} is not the one that this item belongs to`);
+  const first = plan.itemShards[item.item] ?? 0;
+  const end = plan.itemShards[item.item + 1] ?? first;
+  const manifests = await manifestsOfPlan(deps.store, plan);
+  const buffers = new PartBuffers(deps.upload ?? DEFAULT_UPLOAD);
+  let skipped = 0;
+  for (let shard = first; shard < end; shard += 1) {
+    const recordKey = places(pipeline, plan.generation).shardRecord(plan.digest, shard);
+    if ((await finishedShard(deps.store, recordKey)) !== undefined) skipped += 1;
+    else await packOne(deps, { plan, packing, manifests, shard, recordKey, buffers });
+  }
+  return { item: item.item, shards: end - first, skipped };
+}
+
+/** Manifests of what is joined, in the plan's order. */
+export async function manifestsOfPlan(store: BlobStore, plan: CompactionPlan): Promise<Manifest[]> {
+  const names = plan.of.map(({ generation }) => generation);
+  const manifests = await manifestsOf(store, plan.pipeline, names);
+  if (manifests.length !== names.length || manifests.some(({ pruned }) => pruned === true))
+    throw new CompactionAbandonedError(plan.generation, 'a generation that was to be joined was pruned');
+  return manifests;
+}
+
+interface OneShard {
+  readonly plan: CompactionPlan;
+  readonly packing: PackingSettings;
+  readonly manifests: readonly Manifest[];
+  readonly shard: number;
+  readonly recordKey: string;
+  readonly buffers: PartBuffers;
+}
+
+async function packOne(deps: PackCompactionDeps, one: OneShard): Promise<void> {
+  const { plan, packing, shard, buffers } = one;
+  const at = places(plan.pipeline, plan.generation);
+  const name = at.shardName(shard, formatOf(packing).suffix(packing));
+  const key = `${at.shards()}${name}`;
+  const inputs = await openInputs(deps, one);
+  const counts = inputs.map(({ samples }) => samples.length);
+  const seed = `${packing.seed}/${plan.generation}/${shard}`;
+  const joined = await joinShard(
+    { store: deps.store, buffers },
+    {
+      key,
+      packing,
+      shape: one.manifests[0]?.shape ?? {},
+      inputs,
+      order: packing.shuffle ? riffle(counts, seed) : inTurn(counts),
+      isGzipped: formatOf(packing).isGzipped?.(packing) === true,
+    },
+  );
+  const { sha256, bytes: text, members } = joined.list;
+  const list = at.memberList(shard, sha256);
+  await deps.store.put(`${at.generation}${list}`, compress(text), { contentType: 'application/gzip' });
+  await decideShard(deps.store, one.recordKey, {
+    version: 1,
+    shard,
+    name,
+    key,
+    bytes: joined.bytes,
+    crc32: joined.crc32,
+    samples: joined.samples,
+    members,
+    upload: { id: joined.upload.id, parts: joined.parts.map((part) => ({ ...part })) },
+    memberList: { key: list, sha256 },
+    exclusions: [],
+  });
+}
+
+async function openInputs(deps: PackCompactionDeps, one: OneShard): Promise<JoinInput[]> {
+  const { plan, packing, manifests, shard } = one;
+  const olds = plan.shards[shard] ?? [];
+  const share = Math.floor((deps.readBytes ?? DEFAULT_READ_BYTES) / (2 * Math.max(1, olds.length)));
+  const pieceBytes = Math.min(MOST_PIECE_BYTES, Math.max(LEAST_PIECE_BYTES, share));
+  const inputs: JoinInput[] = [];
+  for (const [input, number] of olds) {
+    const manifest = manifests[input];
+    const old = manifest?.shards[number];
+    if (manifest === undefined || old === undefined)
+      throw new CompactionAbandonedError(plan.generation, 'a shard that was to be joined is not listed');
+    const at = places(plan.pipeline, manifest.generation);
+    const samples = samplesOf(await memberLines(deps.store, at, { shard: old, compaction: plan.generation }));
+    const key = `${at.shards(manifest.revision)}${old.name}`;
+    const what = { key, shard: old, pieceBytes, compaction: plan.generation };
+    const isGzipped = manifest.compression === 'gzip';
+    const extents =
+      packing.format === 'mds'
+        ? await readTable(deps.store, what.key, { etag: old.etag, samples })
+        : extentsOf(packing.format, samples, old.bytes);
+    const base = plan.of[input]?.base ?? 0;
+    inputs.push({ reader: new ShardReader(deps.store, { ...what, isGzipped }), samples, extents, base });
+  }
+  return inputs;
+}
+
+export async function memberLines(
+  store: BlobStore,
+  at: Places,
+  { shard, compaction }: { shard: Manifest['shards'][number]; compaction: string },
+): Promise<MemberLine[]> {
+  const found = await store.get(`${at.generation}${shard.memberList}`);
+  const text = found.kind === 'found' ? decompress(joinChunks(found.chunks)) : '';
+  if (hash('sha256', text) !== shard.memberListSha256)
+    throw new CompactionAbandonedError(
+      compaction,
+      `${at.generation}${shard.memberList} is not what was sealed`,
+    );
+  return [...linesOf(text)].map((line): MemberLine => JSON.parse(line));
+}
+
+async function readTable(
+  store: BlobStore,
+  key: string,
+  { etag, samples }: { etag: string; samples: readonly SampleLines[] },
+): Promise<Extents> {
+  const range = { offset: 0, length: mdsTableBytes(samples.length) };
+  const found = await store.get(key, { ifMatch: etag, range });
+  if (found.kind !== 'found') throw new CompactionAbandonedError(key, 'it is not the object that was sealed');
+  return mdsExtents(Buffer.from(joinChunks(found.chunks)));
+}

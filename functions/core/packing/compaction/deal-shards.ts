@@ -1,0 +1,104 @@
+/** Deals whole old shards to new ones. A shard is never split: its samples are joined as they lie, never decoded. */
+import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import { type Division, numberOfShards } from '../model/division.ts';
+import type { Manifest } from '../model/documents.ts';
+
+/** An old shard: which input, which of its shards. */
+export type OldShard = readonly [input: number, shard: number];
+
+export interface Dealt {
+  /** Old shards of each new one, in the order of inputs and shards. */
+  readonly shards: readonly (readonly OldShard[])[];
+  /** Samples in each, where the pipeline wants equal counts. */
+  readonly even?: { readonly shards: number; readonly samples: number };
+}
+
+interface Sized {
+  readonly at: OldShard;
+  readonly bytes: number;
+}
+
+/** A new shard may be so much larger than the target before one generation is left out instead. */
+const MOST_OVERSIZE = 2;
+
+const greatestDivisor = (a: number, b: number): number => (b === 0 ? a : greatestDivisor(b, a % b));
+const inOrder = ([a, b]: OldShard, [c, d]: OldShard): number => a - c || b - d;
+
+function sizedOf(inputs: readonly Manifest[]): Sized[] {
+  return inputs.flatMap(({ shards }, input) =>
+    shards.map(({ bytes }, shard): Sized => ({ at: [input, shard], bytes })),
+  );
+}
+
+/** @returns undefined when no number of shards would do for all of these inputs */
+export function dealShards(
+  inputs: readonly Manifest[],
+  packing: PackingSettings,
+  division: Division,
+): Dealt | undefined {
+  const deal = packing.remainder === 'ragged' ? dealBySize : dealEqually;
+  return deal(inputs, packing, division);
+}
+
+/** Every new shard gets the same number of shards of each input, so that counts stay equal. */
+function dealEqually(
+  inputs: readonly Manifest[],
+  { shardMegabytes, remainder }: PackingSettings,
+  division: Division,
+): Dealt | undefined {
+  const { likely } = division;
+  const divides = inputs.every(({ shards }) => shards.length % (likely?.multipleOf ?? 1) === 0);
+  const workers = likely !== undefined && divides ? likely.multipleOf : division.multipleOf;
+  const bytes = inputs.reduce((sum, one) => sum + one.bytes, 0);
+  const common = inputs.reduce((divisor, { shards }) => greatestDivisor(divisor, shards.length / workers), 0);
+  const bySize = Math.ceil(bytes / (shardMegabytes * 1e6));
+  const pieces = Number.POSITIVE_INFINITY;
+  const wanted = Math.ceil(numberOfShards({ bytes, bySize, pieces }, division) / workers);
+  let perWorker = common;
+  for (let divisor = 1; divisor <= common; divisor += 1)
+    if (common % divisor === 0 && divisor >= wanted) {
+      perWorker = divisor;
+      break;
+    }
+  const count = perWorker * workers;
+  if (bytes / count > shardMegabytes * 1e6 * MOST_OVERSIZE) return undefined;
+  // Joined with one of few shards, one of many would be left with few for its readers.
+  const most = Math.max(...inputs.map((one) => one.shards.length));
+  if (likely !== undefined && count < Math.min(wanted * workers, most)) return undefined;
+  const shards: OldShard[][] = Array.from({ length: count }, () => []);
+  for (const { at } of sizedOf(inputs)) shards[at[1] % count]?.push(at);
+  const samples = inputs.reduce((sum, one) => sum + one.samples, 0) / count;
+  return { shards, ...(remainder === 'even' && { even: { shards: count, samples } }) };
+}
+
+/** Largest first, each to the new shard that holds least; without a shuffle, in order. */
+function dealBySize(
+  inputs: readonly Manifest[],
+  { shardMegabytes, shuffle }: PackingSettings,
+  division: Division,
+): Dealt {
+  const { multipleOf: workers } = division;
+  const all = sizedOf(inputs);
+  const bytes = all.reduce((sum, one) => sum + one.bytes, 0);
+  const bySize = Math.ceil(bytes / (shardMegabytes * 1e6));
+  const wanted = numberOfShards({ bytes, bySize, pieces: all.length }, division);
+  const most = all.length < workers ? all.length : all.length - (all.length % workers);
+  const shards: OldShard[][] = Array.from({ length: Math.min(wanted, most) }, () => []);
+  if (!shuffle) {
+    let before = 0;
+    for (const one of all) {
+      shards[Math.min(shards.length - 1, Math.floor((before * shards.length) / Math.max(1, bytes)))]?.push(
+        one.at,
+      );
+      before += one.bytes;
+    }
+    return { shards: shards.filter(({ length }) => length > 0) };
+  }
+  const filled = new Float64Array(shards.length);
+  for (const one of all.toSorted((a, b) => b.bytes - a.bytes || inOrder(a.at, b.at))) {
+    const emptiest = filled.indexOf(Math.min(...filled));
+    shards[emptiest]?.push(one.at);
+    filled[emptiest] = (filled[emptiest] ?? 0) + one.bytes;
+  }
+  return { shards: shards.map((some) => some.sort(inOrder)) };
+}

@@ -1,0 +1,31 @@
+/** In which order samples of several shards follow each other. */
+import { below, seededRandom } from '../model/order.ts';
+
+/**
+ * Every interleaving is as likely as any other: so if each shard is shuffled, the whole is. Reading stays sequential in
+ * every shard.
+ * @param counts samples in each shard
+ * @returns for each place the shard whose next sample it gets
+ */
+export function riffle(counts: readonly number[], seed: string): Uint32Array {
+  const left = [...counts];
+  let total = counts.reduce((sum, count) => sum + count, 0);
+  const order = new Uint32Array(total);
+  const next = seededRandom(seed);
+  for (let place = 0; place < order.length; place += 1) {
+    let pick = below(next, total);
+    let shard = 0;
+    while (pick >= (left[shard] ?? 0)) {
+      pick -= left[shard] ?? 0;
+      shard += 1;
+    }
+    order[place] = shard;
+    left[shard] = (left[shard] ?? 0) - 1;
+    total -= 1;
+  }
+  return order;
+}
+
+/** One shard after the other. */
+export const inTurn = (counts: readonly number[]): Uint32Array =>
+  Uint32Array.from(counts.flatMap((count, shard) => Array.from({ length: count }, () => shard)));

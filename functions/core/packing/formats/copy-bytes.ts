@@ -1,0 +1,88 @@
+/** Writes a member's bytes and digests them on the way. */
+import { createHash, hash } from 'node:crypto';
+import type { MemberBody, ShardSink } from '../model/shard-format.ts';
+
+export const isInMemory = (body: MemberBody): body is readonly Uint8Array[] => Array.isArray(body);
+
+/**
+ * Returns the SHA-256 of what was written: at once where nothing had to wait, which is nearly always for bodies in memory.
+ * `each` sees every chunk as well.
+ */
+export function pour(
+  sink: ShardSink,
+  body: MemberBody,
+  each?: (chunk: Uint8Array) => void,
+): string | Promise<string> {
+  return isInMemory(body) ? pourChunks(sink, body, each) : pourStream(sink, body, each);
+}
+
+async function pourStream(
+  sink: ShardSink,
+  body: AsyncIterable<Uint8Array>,
+  each?: (chunk: Uint8Array) => void,
+): Promise<string> {
+  const digest = createHash('sha256');
+  for await (const chunk of body) {
+    each?.(chunk);
+    digest.update(chunk);
+    await sink.write(chunk);
+  }
+  return digest.digest('hex');
+}
+
+export const bytesIn = (chunks: readonly Uint8Array[]): number =>
+  chunks.reduce((sum, { length }) => sum + length, 0);
+
+/** For bodies in memory that the sink has room for. */
+export function pourNow(sink: ShardSink, chunks: readonly Uint8Array[]): string {
+  for (const chunk of chunks) void sink.write(chunk);
+  return digestOf(chunks, sink.recent(bytesIn(chunks)));
+}
+
+function pourChunks(
+  sink: ShardSink,
+  chunks: readonly Uint8Array[],
+  each?: (chunk: Uint8Array) => void,
+): string | Promise<string> {
+  let size = 0;
+  let written = 0;
+  for (const chunk of chunks) {
+    each?.(chunk);
+    size += chunk.length;
+    written += 1;
+    const full = sink.write(chunk);
+    if (full !== undefined) return pourRest(sink, { chunks, next: written, full }, each);
+  }
+  return digestOf(chunks, sink.recent(size));
+}
+
+/** Goes on where a write had to wait; the bytes no longer lie together. */
+async function pourRest(
+  sink: ShardSink,
+  { chunks, next, full }: { chunks: readonly Uint8Array[]; next: number; full: Promise<void> },
+  each?: (chunk: Uint8Array) => void,
+): Promise<string> {
+  await full;
+  for (const chunk of chunks.slice(next)) {
+    each?.(chunk);
+    await sink.write(chunk);
+  }
+  return digestOf(chunks, undefined);
+}
+
+/** One hash over bytes that lie together is several times cheaper than one over pieces. */
+function digestOf(chunks: readonly Uint8Array[], together: Uint8Array | undefined): string {
+  const whole = chunks.length === 1 ? chunks[0] : together;
+  if (whole !== undefined) return hash('sha256', whole);
+  const digest = createHash('sha256');
+  for (const chunk of chunks) digest.update(chunk);
+  return digest.digest('hex');
+}
+
+/** Everything of a body at once, for formats that must see it whole. */
+export async function collect(body: MemberBody): Promise<Buffer> {
+  if (isInMemory(body)) return Buffer.concat(body);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,135 @@
+/**
+ * Names of members inside a shard. Any S3 key becomes a relative path that every reader takes: ordinary keys keep
+ * their name, all others get a cleaned one with a digest of the original, so that two keys never meet in one name.
+ * The manifest holds the original beside the name.
+ */
+import { hash } from 'node:crypto';
+import type { PackingSettings } from '../../pipeline/pipeline.ts';
+
+export interface SplitKey {
+  /** Directories and base name, without the suffix. */
+  readonly stem: string;
+  /** Without its leading dot, empty when there is none. */
+  readonly suffix: string;
+}
+
+/** An inner part of a double suffix such as `seg` in `a.seg.png`; numbers and dates belong to the stem. */
+const INNER_PART = /^[A-Za-z_][A-Za-z0-9_-]{0,15}$/;
+
+/**
+ * Splits a key (incoming prefix stripped) into sample and suffix: at the first dot of the base name after which
+ * everything reads as a suffix. `a/b.seg.png` gives `a/b` and `seg.png`; `frame.0001.jpg` gives `frame.0001` and `jpg`.
+ */
+export function splitKey(key: string): SplitKey {
+  const start = key.lastIndexOf('/') + 1;
+  let dot = key.lastIndexOf('.');
+  if (dot <= start) return { stem: key, suffix: '' };
+  for (;;) {
+    const previous = key.lastIndexOf('.', dot - 1);
+    if (previous <= start || !INNER_PART.test(key.slice(previous + 1, dot))) break;
+    dot = previous;
+  }
+  return { stem: key.slice(0, dot), suffix: key.slice(dot + 1) };
+}
+
+/** Ordinary segments: visible characters, no dot in the base name, nothing that shells, tars or Windows read differently. */
+const ODD = /[\p{C}\p{Zl}\p{Zp}\\~:*?"<>|%]/gu;
+/** File systems take 255 bytes between slashes: there stem, its digest, the number of a copy and the suffix all fit. */
+const LONGEST_LAST_BYTES = 130;
+const LONGEST_STEM_BYTES = 200;
+const DIGEST_DIGITS = 24;
+
+const digestOf = (text: string): string => hash('sha256', text).slice(0, DIGEST_DIGITS);
+
+/** A folder that is called like a file, as in `a.jpg/b.jpg`: `a.jpg` may be a key as well, and no disk holds both. */
+const LIKE_A_FILE = /\.(?=[a-z]{2}[a-z0-9]{0,6}$)/i;
+
+function cleanSegment(segment: string, last: boolean): string {
+  let clean = segment.replace(ODD, '_');
+  clean = last ? clean.replaceAll('.', '_') : clean.replace(LIKE_A_FILE, '_');
+  if (/^\.+$/.test(clean) || clean === '') return '_';
+  /** WebDataset skips members whose path has a segment like `__this__`; a leading blank or dot hides files. */
+  if (/^__.*__$/s.test(clean)) clean = `x${clean}`;
+  return clean.replace(/^[.\s]/, '_').replace(/\s$/, '_');
+}
+
+const isShort = (text: string): boolean =>
+  Buffer.byteLength(text) <= LONGEST_STEM_BYTES &&
+  Buffer.byteLength(text) - Buffer.byteLength(text.slice(0, text.lastIndexOf('/') + 1)) <= LONGEST_LAST_BYTES;
+
+/** What was a folder may be the last segment now, in which readers take a dot for the beginning of the suffix. */
+function shorten(text: string): string {
+  if (isShort(text)) return text;
+  const short = Buffer.from(text)
+    .subarray(0, LONGEST_LAST_BYTES)
+    .toString('utf8')
+    .replace(/\uFFFD+$/u, '')
+    .replace(/[/\s]+$/, '_');
+  const last = short.lastIndexOf('/') + 1;
+  return short.slice(0, last) + short.slice(last).replaceAll('.', '_');
+}
+
+const isFlat = (text: string): boolean =>
+  /^[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)*$/.test(text) &&
+  !text.includes('__') &&
+  (text.length <= LONGEST_LAST_BYTES || isShort(text));
+
+/**
+ * The stem as written. `identity` tells apart samples of one stem (two suffixes that fold into one): pass the whole
+ * key for a member that must stand alone.
+ */
+export function memberStem(stem: string, identity?: string): string {
+  if (identity === undefined && isFlat(stem)) return stem;
+  const segments = stem.split('/');
+  const clean = shorten(
+    segments.map((segment, index) => cleanSegment(segment, index === segments.length - 1)).join('/'),
+  );
+  if (identity === undefined && clean === stem) return stem;
+  /** No stem begins with a zero byte: a key that stands alone never meets a stem that reads like it. */
+  return `${clean}~${digestOf(identity === undefined ? stem : `\0${identity}`)}`;
+}
+
+/** Readers keep names such as `__key__` for themselves. */
+const PLAIN_SUFFIX = /^(?!__)[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
+const LONGEST_SUFFIX = 60;
+
+/** Readers fold the case of suffixes, and indexes split at blanks: so lower case, and a digest for what does not fit. */
+export function memberSuffix(suffix: string): string {
+  const lower = suffix.toLowerCase();
+  if (lower === '') return 'bin';
+  if (PLAIN_SUFFIX.test(lower) && lower.length <= LONGEST_SUFFIX) return lower;
+  const clean = lower
+    .replace(/[^a-z0-9_.-]/g, '_')
+    .slice(0, LONGEST_SUFFIX - DIGEST_DIGITS)
+    .replace(/^[._]+|\.+$/g, '')
+    .replace(/\.{2,}/g, '.');
+  return `${clean === '' ? 'x' : clean}-${digestOf(suffix)}`;
+}
+
+/** The folder that holds the sample, or undefined for a key right under incoming/. */
+export function parentFolder(key: string): string | undefined {
+  const end = key.lastIndexOf('/');
+  if (end <= 0) return undefined;
+  const folder = key.slice(key.lastIndexOf('/', end - 1) + 1, end);
+  return folder === '' ? undefined : folder;
+}
+
+/** The label that a pipeline's settings give the key (incoming prefix stripped), or undefined. */
+export function labelOfKey(
+  key: string,
+  settings: Pick<PackingSettings, 'label' | 'labelPattern'>,
+): string | undefined {
+  switch (settings.label) {
+    case 'none':
+    case 'annotations':
+      return undefined;
+    case 'parentFolder':
+      return parentFolder(key);
+    case 'namePattern':
+      return settings.labelPattern === undefined
+        ? undefined
+        : new RegExp(settings.labelPattern, 'u').exec(key)?.[1];
+    default:
+      return settings.label satisfies never;
+  }
+}

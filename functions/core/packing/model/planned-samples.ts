@@ -1,0 +1,47 @@
+/** The samples of one shard as an item's list has them. Parsed anew each time they are gone through, and not held meanwhile. */
+import type { ListLine, PlannedMember, PlannedSample } from './documents.ts';
+import { linesOf } from './spool.ts';
+
+export class PlannedSamples implements Iterable<PlannedSample> {
+  readonly #text: string;
+
+  /** @param text lines of one shard, in order; a damaged one fails to parse */
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  *[Symbol.iterator](): Generator<PlannedSample> {
+    let last: (PlannedSample & { members: PlannedMember[] }) | undefined;
+    for (const line of linesOf(this.#text)) {
+      const [, , ordinal, key, size, etag, alone, repeat, label]: ListLine = JSON.parse(line);
+      const member = { key, size, etag, alone: alone === 1 };
+      if (last?.ordinal === ordinal && last.repeat === repeat) {
+        last.members.push(member);
+        continue;
+      }
+      if (last !== undefined) yield last;
+      last = { ordinal, repeat, label, members: [member] };
+    }
+    if (last !== undefined) yield last;
+  }
+}
+
+/** An item's list, which is sorted by shard, cut into its shards. */
+export function samplesByShard(text: string): Map<number, PlannedSamples> {
+  const shards = new Map<number, PlannedSamples>();
+  for (let start = 0; start < text.length; ) {
+    const shard = text.slice(start, text.indexOf(',', start) + 1);
+    const number = Number(shard.slice(1, -1));
+    if (shard === '' || !Number.isInteger(number)) throw new SyntaxError('the list of an item is damaged');
+    let end = start;
+    while (text.startsWith(shard, end)) {
+      const newline = text.indexOf('\n', end);
+      if (newline < 0) throw new SyntaxError('the list of an item was cut off');
+      end = newline + 1;
+    }
+    if (shards.has(number)) throw new SyntaxError('the list of an item is not sorted');
+    shards.set(number, new PlannedSamples(text.slice(start, end)));
+    start = end;
+  }
+  return shards;
+}

@@ -1,0 +1,90 @@
+/** Class balance by choice of the pipeline: small classes get copies, or large ones give samples up. Seeded, so the same each time. */
+import { ConfigurationError } from '../../shared/errors.ts';
+import { shuffledPositions } from '../model/order.ts';
+
+export interface ClassedSamples {
+  readonly count: number;
+  /** Undefined: the sample has no class and is left as it is. */
+  classOf(ordinal: number): string | undefined;
+}
+
+export interface Balance {
+  /** Samples that get a copy, once for every copy, ascending. */
+  readonly copies: Uint32Array;
+  readonly leftOut: ReadonlySet<number>;
+  /** Samples of each class before and after. */
+  readonly classes: Readonly<Record<string, { readonly samples: number; readonly dealt: number }>>;
+}
+
+export const MOST_CLASSES = 10_000;
+/** Beyond this many copies a class has too few samples to learn from, and shards would hold little else. */
+export const MOST_COPIES = 1_000;
+/** All together: ten thousand classes beside a large one would be billions, which no memory holds and nobody reads. */
+const MOST_COPIES_IN_ALL = 10_000_000;
+
+function membersOf(samples: ClassedSamples): Map<string, number[]> {
+  const classes = new Map<string, number[]>();
+  for (let ordinal = 0; ordinal < samples.count; ordinal += 1) {
+    const name = samples.classOf(ordinal);
+    if (name === undefined) continue;
+    const members = classes.get(name);
+    if (members !== undefined) members.push(ordinal);
+    else classes.set(name, [ordinal]);
+    if (classes.size > MOST_CLASSES) {
+      throw new ConfigurationError(
+        `packing.balance found more than ${MOST_CLASSES} classes: leave it out, or say with packing.label what the classes are`,
+      );
+    }
+  }
+  return classes;
+}
+
+/** The members in a seeded order. */
+function shuffled(members: readonly number[], seed: string): number[] {
+  const positions = shuffledPositions(members.length, seed);
+  const order = members.map(() => 0);
+  for (const [index, ordinal] of members.entries()) order[positions[index] ?? 0] = ordinal;
+  return order;
+}
+
+const copiesFor = (size: number, target: number): number =>
+  Math.min(Math.max(0, target - size), size * MOST_COPIES);
+
+function refuseTooMany(sizes: readonly number[], target: number): void {
+  const copies = sizes.reduce((sum, size) => sum + copiesFor(size, target), 0);
+  if (copies > MOST_COPIES_IN_ALL)
+    throw new ConfigurationError(
+      `packing.balance is "over", which would make ${copies} copies so that ${sizes.length} classes have ${target} samples each, and ${MOST_COPIES_IN_ALL} is the most: write under, or leave it out`,
+    );
+}
+
+export function balance(samples: ClassedSamples, mode: 'over' | 'under', seed: string): Balance {
+  const classes = membersOf(samples);
+  const sizes = [...classes.values()].map(({ length }) => length);
+  const target = sizes.reduce((a, b) => (mode === 'over' ? Math.max(a, b) : Math.min(a, b)), sizes[0] ?? 0);
+  refuseTooMany(sizes, target);
+  const copies: number[] = [];
+  const leftOut = new Set<number>();
+  const counts: [string, { samples: number; dealt: number }][] = [];
+  for (const [name, members] of classes) {
+    const order = shuffled(members, `${seed}/balance/${name}`);
+    for (const ordinal of order.slice(target)) leftOut.add(ordinal);
+    const missing = copiesFor(members.length, target);
+    for (let copy = 0; copy < missing; copy += 1) copies.push(order[copy % order.length] ?? 0);
+    counts.push([name, { samples: members.length, dealt: Math.min(members.length, target) + missing }]);
+  }
+  return { copies: Uint32Array.from(copies).sort(), leftOut, classes: Object.fromEntries(counts) };
+}
+
+/** Index of the first copy of the sample, and how many there are. */
+export function copiesOf(copies: Uint32Array, ordinal: number): { first: number; count: number } {
+  let first = 0;
+  for (let end = copies.length; first < end; ) {
+    const middle = (first + end) >>> 1;
+    if ((copies[middle] ?? 0) < ordinal) first = middle + 1;
+    else end = middle;
+  }
+  let count = 0;
+  while (copies[first + count] === ordinal) count += 1;
+  return { first, count };
+}

@@ -1,0 +1,230 @@
+/** One pass over the listing: what is new, what is refused at once, which keys form one sample. Memory is the compressed lines. */
+import { createHash } from 'node:crypto';
+import type { PackingSettings } from '../../pipeline/pipeline.ts';
+import type { SampleLabels } from '../labels/sample-labels.ts';
+import type { ListedBlob } from '../model/blob-store.ts';
+import type { ArrivalLine } from '../model/documents.ts';
+import { expectedBytes, expectedMaskBytes, preparedAs } from '../model/image-preparation.ts';
+import { labelOfKey, memberStem, memberSuffix, splitKey } from '../model/member-names.ts';
+import type { Rejection } from '../model/rejections.ts';
+import { columnOf } from '../model/sample-layout.ts';
+import type { ShardFormat } from '../model/shard-format.ts';
+import { LineSpool } from '../model/spool.ts';
+import { type Balance, balance } from './balance.ts';
+import { type Membership, SampleGrouper } from './sampling.ts';
+
+/** Numbers by index, grown by doubling. */
+class Growing {
+  #values: Float64Array = new Float64Array(1_024);
+
+  add(index: number, amount: number): void {
+    if (index >= this.#values.length) {
+      const larger = new Float64Array(Math.max(this.#values.length * 2, index + 1));
+      larger.set(this.#values);
+      this.#values = larger;
+    }
+    this.#values[index] = (this.#values[index] ?? 0) + amount;
+  }
+
+  at(index: number): number {
+    return this.#values[index] ?? 0;
+  }
+}
+
+export interface AcceptRules {
+  readonly incoming: string;
+  readonly format: ShardFormat;
+  readonly settings: PackingSettings;
+  /** Labels from a file of annotations. */
+  readonly labels?: SampleLabels | undefined;
+}
+
+const DIGESTED_AT_ONCE = 64 * 1024;
+
+/** Different suffixes counted; a pipeline with more has no columns. */
+const MOST_COLUMNS = 1_000;
+
+/** An object of this size cannot be packed inside a Lambda's 15 minutes. */
+const LARGEST_OBJECT_BYTES = 40e9;
+
+function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection | undefined {
+  if (key.endsWith('/') && object.size === 0) return 'folderPlaceholder';
+  const lower = key.toLowerCase();
+  const { accept } = rules.settings;
+  if (accept !== undefined && !accept.some((suffix) => lower.endsWith(suffix.toLowerCase()))) {
+    return 'suffixNotAccepted';
+  }
+  return object.size > LARGEST_OBJECT_BYTES ? 'tooLarge' : undefined;
+}
+
+/** Collects arrivals in the listing's order. */
+export class DraftPlan {
+  #arrivals = new LineSpool();
+  readonly #rules: AcceptRules;
+  readonly #grouper = new SampleGrouper();
+  readonly #bytes = new Growing();
+  readonly #objects = new Growing();
+  /** Bytes to be read, only where images are prepared. */
+  readonly #sources: Growing | undefined;
+  readonly #digest = createHash('sha256');
+  /** Lines that are not yet in the digest: many at once are cheaper than one by one. */
+  #toDigest = '';
+  readonly #columns = new Map<string, number>();
+  /** First arrival that is taken and holds anything. */
+  first: ListedBlob | undefined;
+  #samples = 0;
+  #labelled = 0;
+  objects = 0;
+  bytes = 0;
+  rejected = 0;
+  /** After `settle`, where the pipeline wants one. */
+  balance: Balance | undefined;
+  /** Class of each sample by its key, only while a balance is wanted; the texts are shared. */
+  readonly #classes: (string | undefined)[] = [];
+  readonly #classNames = new Map<string, string>();
+
+  constructor(rules: AcceptRules) {
+    this.#rules = rules;
+    this.#sources = rules.settings.prepare === undefined ? undefined : new Growing();
+  }
+
+  get samples(): number {
+    return this.#samples;
+  }
+
+  get arrivals(): LineSpool {
+    return this.#arrivals;
+  }
+
+  isDealt(ordinal: number): boolean {
+    return this.#refusalOf(ordinal) === undefined;
+  }
+
+  #refusalOf(ordinal: number): Rejection | undefined {
+    const refusal = this.#rules.labels?.refusalOf(ordinal);
+    return refusal ?? (this.balance?.leftOut.has(ordinal) === true ? 'balancedOut' : undefined);
+  }
+
+  /** To be called once, after the last arrival: what is known only of whole samples is written into their lines. */
+  settle(): void {
+    const { labels, settings } = this.#rules;
+    const { balance: mode } = settings;
+    if (mode !== undefined) {
+      const classOf = (sample: number): string | undefined =>
+        this.isDealt(sample) ? (labels?.labelOf(sample) ?? this.#classes[sample]) : undefined;
+      this.balance = balance({ count: this.#samples, classOf }, mode, `${settings.seed}`);
+    }
+    if (labels === undefined && this.balance === undefined) return;
+    const settled = new LineSpool();
+    for (const text of this.#arrivals.read()) {
+      const line: ArrivalLine = JSON.parse(text);
+      const [key, size, etag, sample] = line;
+      const reason = typeof sample === 'number' ? this.#refusalOf(sample) : undefined;
+      if (reason !== undefined) this.rejected += 1;
+      settled.add(reason === undefined ? text : JSON.stringify([key, size, etag, reason]));
+    }
+    this.#arrivals = settled;
+    for (let ordinal = 0; ordinal < this.#samples; ordinal += 1)
+      if (labels?.labelOf(ordinal) !== undefined) this.#labelled += 1;
+  }
+
+  /** Columns that at least half of the samples have. */
+  columns(): string[] {
+    const most = [...this.#columns]
+      .filter(([, count]) => count * 2 >= this.#samples)
+      .map(([column]) => column);
+    const labelled = this.#labelled > 0 && this.#labelled * 2 >= this.#samples;
+    if (labelled && !most.includes('label')) most.push('label');
+    return most.sort();
+  }
+
+  bytesOf(ordinal: number): number {
+    return this.#bytes.at(ordinal);
+  }
+
+  objectsOf(ordinal: number): number {
+    return this.#objects.at(ordinal);
+  }
+
+  get preparesImages(): boolean {
+    return this.#sources !== undefined;
+  }
+
+  sourceBytesOf(ordinal: number): number {
+    return this.#sources?.at(ordinal) ?? 0;
+  }
+
+  add(object: ListedBlob): void {
+    const key = object.key.slice(this.#rules.incoming.length);
+    const line = JSON.stringify(this.#place(key, object));
+    this.#arrivals.add(line);
+    this.#toDigest += line;
+    if (this.#toDigest.length >= DIGESTED_AT_ONCE) this.#digestPending();
+    this.objects += 1;
+    this.bytes += object.size;
+  }
+
+  /** Names the lists: the same arrivals under the same settings make the same plan. */
+  digest(settings: string): string {
+    this.#digestPending();
+    return this.#digest.copy().update(settings).digest('hex').slice(0, 24);
+  }
+
+  #digestPending(): void {
+    this.#digest.update(this.#toDigest);
+    this.#toDigest = '';
+  }
+
+  #place(key: string, object: ListedBlob): ArrivalLine {
+    const reason = refusal(key, object, this.#rules);
+    if (reason !== undefined) {
+      this.rejected += 1;
+      return [object.key, object.size, object.etag, reason];
+    }
+    if (object.size > 0) this.first ??= object;
+    const { ordinal, alone, first } = this.#member(key);
+    const { stem, suffix: raw } = splitKey(key);
+    const suffix = memberSuffix(raw);
+    const name = `${memberStem(stem, alone ? key : undefined)}.${suffix}`;
+    const column = columnOf(suffix);
+    this.#rules.labels?.add(ordinal, key, column === 'label');
+    if (first) this.#noteLabel(ordinal, labelOfKey(key, this.#rules.settings));
+    /** A label of its own is read only when the sample is packed. */
+    if (column === 'label') this.#classes[ordinal] = undefined;
+    this.#count(column);
+    this.#bytes.add(ordinal, this.#rules.format.plannedBytes(name, this.#sizeOf(object, suffix)));
+    this.#sources?.add(ordinal, object.size);
+    this.#objects.add(ordinal, 1);
+    return [object.key, object.size, object.etag, ordinal, alone ? 1 : 0];
+  }
+
+  /** Bytes in the shard, as far as they are known before a prepared image is made. */
+  #sizeOf({ size }: ListedBlob, suffix: string): number {
+    const { settings } = this.#rules;
+    const image = settings.prepare?.image;
+    const as = preparedAs(settings, columnOf(suffix), suffix);
+    if (image === undefined || as === undefined) return size;
+    return as === 'mask' ? expectedMaskBytes(image, size) : expectedBytes(image, size);
+  }
+
+  #noteLabel(ordinal: number, label: string | undefined): void {
+    if (label !== undefined) this.#labelled += 1;
+    if (label === undefined || this.#rules.settings.balance === undefined) return;
+    const shared = this.#classNames.get(label) ?? label;
+    this.#classNames.set(shared, shared);
+    this.#classes[ordinal] = shared;
+  }
+
+  #member(key: string): Membership {
+    const member = this.#rules.format.grouped
+      ? this.#grouper.place(key)
+      : { ordinal: this.#samples, alone: true, first: true };
+    if (member.first) this.#samples += 1;
+    return member;
+  }
+
+  #count(column: string): void {
+    const count = this.#columns.get(column);
+    if (count !== undefined || this.#columns.size < MOST_COLUMNS) this.#columns.set(column, (count ?? 0) + 1);
+  }
+}

@@ -1,0 +1,170 @@
+/** Deals the sorted arrivals to the items' lists, a window of items at a time so that memory stays bounded. */
+
+import { NOWHERE } from '../model/division.ts';
+import { LineText } from '../model/line-text.ts';
+import { compressPlanned, type LineSpool } from '../model/spool.ts';
+import { copiesOf } from './balance.ts';
+import type { Dealing } from './sharding.ts';
+
+/** Text of the lists held at once, in characters, with what the lines take beside their text. */
+const WINDOW_CHARACTERS = 96e6;
+/** Fields that an arrival's line does not have, and the objects that hold a line. */
+const CHARACTERS_BESIDE = 100;
+
+/** One item's lines as they come, and where each belongs: numbers and bytes, which no collection of garbage copies. */
+class UnsortedList {
+  readonly #text = new LineText();
+  readonly #shards: number[] = [];
+  readonly #slots: number[] = [];
+  readonly #ends: number[] = [];
+
+  add(shard: number, slot: number, line: string): void {
+    this.#text.add(line);
+    this.#shards.push(shard);
+    this.#slots.push(slot);
+    this.#ends.push(this.#text.length);
+  }
+
+  /** The lines by shard and slot; those of one slot stay in their order. */
+  sorted(): Buffer {
+    const [shards, slots, ends, from] = [this.#shards, this.#slots, this.#ends, this.#text.bytes];
+    const order = Uint32Array.from(ends, (_, line) => line).sort(
+      (a, b) => (shards[a] ?? 0) - (shards[b] ?? 0) || (slots[a] ?? 0) - (slots[b] ?? 0) || a - b,
+    );
+    const sorted = Buffer.allocUnsafeSlow(from.length);
+    let at = 0;
+    for (const line of order) at += from.copy(sorted, at, line === 0 ? 0 : ends[line - 1], ends[line]);
+    return sorted;
+  }
+}
+
+function itemOfShard(itemShards: readonly number[]): Uint32Array {
+  const items = new Uint32Array(itemShards[itemShards.length - 1] ?? 0);
+  for (let item = 0; item < itemShards.length - 1; item += 1)
+    items.fill(item, itemShards[item], itemShards[item + 1]);
+  return items;
+}
+
+/** Key, bytes and ETag are in both lines as the same text. The spool is our own, of this process: its lines need no proof. */
+function place(
+  { ordinal, object, alone }: TakenUp,
+  { dealing, samples, copies, labelOf }: Dealt,
+  put: (shard: number, slot: number, line: string) => void,
+): void {
+  if ((dealing.shardOf[ordinal] ?? NOWHERE) === NOWHERE) return;
+  const label = labelOf?.(ordinal);
+  const end = label === undefined ? ']' : `,${JSON.stringify(label)}]`;
+  const add = (shard: number, slot: number, repeat: number): void =>
+    put(shard, slot, `[${shard},${slot},${ordinal},${object},${alone},${repeat}${end}`);
+  const { first, count } = copiesOf(copies, ordinal);
+  for (let copy = 0; copy <= count; copy += 1)
+    placeCopy(dealing, { at: copy === 0 ? ordinal : samples + first + copy - 1, copy }, add);
+}
+
+/** A sample or a copy that balances the classes, and what evens out its shard. */
+function placeCopy(
+  dealing: Dealing,
+  { at, copy }: { at: number; copy: number },
+  add: (shard: number, slot: number, repeat: number) => void,
+): void {
+  const shard = dealing.shardOf[at] ?? NOWHERE;
+  add(shard, dealing.slotOf[at] ?? 0, copy === 0 ? 0 : copy + 1);
+  const again = dealing.repeats.get(at);
+  if (again !== undefined) add(shard, again, copy === 0 ? 1 : COPIES_OF_COPIES + copy);
+}
+
+/** Numbers of copies that even out a shard in which a copy came first: above all that balance the classes. */
+const COPIES_OF_COPIES = 100_000;
+
+export interface Dealt {
+  /** Samples, and after them the copies that balance the classes. */
+  readonly dealing: Dealing;
+  readonly samples: number;
+  readonly copies: Uint32Array;
+  /** Label of a sample, where a file of annotations gives it. */
+  readonly labelOf?: ((ordinal: number) => string | undefined) | undefined;
+}
+
+export interface ItemList {
+  readonly item: number;
+  readonly bytes: Buffer;
+}
+
+/** An arrival's line (see ArrivalLine), cut and not parsed. */
+interface TakenUp {
+  /** NaN for one that was rejected. */
+  readonly ordinal: number;
+  /** Key, bytes and ETag as they are written. */
+  readonly object: string;
+  /** 0 or 1. */
+  readonly alone: string;
+}
+
+/** The last two fields are numbers, or one is a rejection, and neither holds a comma. */
+function cut(line: string): TakenUp {
+  const second = line.lastIndexOf(',');
+  const first = line.lastIndexOf(',', second - 1);
+  return {
+    ordinal: Number(line.slice(first + 1, second)),
+    object: line.slice(1, first),
+    alone: line.slice(second + 1, -1),
+  };
+}
+
+/** Lines that the lists will have: samples, and copies of them. */
+function linesOfLists({ shardOf, repeats }: Dealing): number {
+  let lines = repeats.size;
+  for (const shard of shardOf) if (shard !== NOWHERE) lines += 1;
+  return lines;
+}
+
+/** How many windows keep each below its limit. */
+function windowsFor(arrivals: LineSpool, dealing: Dealing, windowCharacters: number): number {
+  const perLine = arrivals.characters / Math.max(1, arrivals.lines) + CHARACTERS_BESIDE;
+  return Math.max(1, Math.ceil((linesOfLists(dealing) * perLine) / windowCharacters));
+}
+
+/** Whether the sample, or a copy of it, is in one of these shards. */
+function isWithin(
+  { dealing, samples, copies }: Dealt,
+  ordinal: number,
+  isMine: (shard: number) => boolean,
+): boolean {
+  if (isMine(dealing.shardOf[ordinal] ?? NOWHERE)) return true;
+  const { first, count } = copiesOf(copies, ordinal);
+  for (let copy = 0; copy < count; copy += 1)
+    if (isMine(dealing.shardOf[samples + first + copy] ?? NOWHERE)) return true;
+  return false;
+}
+
+/** Every item's list, compressed, in the order of items. Reads the arrivals once per window. */
+export function* itemLists(
+  arrivals: LineSpool,
+  dealt: Dealt,
+  windowCharacters = WINDOW_CHARACTERS,
+): Generator<ItemList> {
+  const { dealing } = dealt;
+  const items = dealing.itemShards.length - 1;
+  if (items <= 0) return;
+  const itemOf = itemOfShard(dealing.itemShards);
+  const windows = windowsFor(arrivals, dealing, windowCharacters);
+  const perWindow = Math.ceil(items / windows);
+  for (let first = 0; first < items; first += perWindow) {
+    const end = Math.min(items, first + perWindow);
+    const lists = Array.from({ length: end - first }, () => new UnsortedList());
+    const isMine = (shard: number): boolean => {
+      const item = itemOf[shard] ?? items;
+      return item >= first && item < end;
+    };
+    for (const line of arrivals.read()) {
+      const arrival = cut(line);
+      if (!isWithin(dealt, arrival.ordinal, isMine)) continue;
+      place(arrival, dealt, (shard, slot, text) =>
+        lists[(itemOf[shard] ?? 0) - first]?.add(shard, slot, text),
+      );
+    }
+    for (const [index, list] of lists.entries()) {
+      yield { item: first + index, bytes: compressPlanned(list.sorted()) };
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/** Which keys form one sample, decided while a sorted listing streams by. */
+import { memberSuffix, splitKey } from '../model/member-names.ts';
+
+export interface Membership {
+  /** Number of the sample, counted from 0 in the order of first members. */
+  readonly ordinal: number;
+  /** Stands alone: another member of its stem already has this suffix, or the sample is full. */
+  readonly alone: boolean;
+  /** Opened a new sample. */
+  readonly first: boolean;
+}
+
+interface OpenSample {
+  readonly stem: string;
+  readonly ordinal: number;
+  readonly suffixes: Set<string>;
+}
+
+/** More members than this are no sample but a naming habit; the rest stand alone. */
+const LARGEST_SAMPLE = 64;
+
+/**
+ * Members of the sample `s` are keys that begin with `s.`, and a listing keeps a common beginning together; only keys
+ * of other samples that begin with `s.` too can lie between. So the open samples form a stack as deep as such names nest.
+ */
+export class SampleGrouper {
+  readonly #open: OpenSample[] = [];
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Keys must come in the order of compareKeys, the incoming prefix stripped. */
+  place(key: string): Membership {
+    const { stem, suffix } = splitKey(key);
+    while (this.#open.length > 0) {
+      const top = this.#open[this.#open.length - 1];
+      if (top === undefined || key.startsWith(`${top.stem}.`)) break;
+      this.#open.pop();
+    }
+    const folded = memberSuffix(suffix);
+    const mine = this.#open.findLast((sample) => sample.stem === stem);
+    if (mine === undefined || suffix === '') return this.#begin(stem, suffix === '' ? undefined : folded);
+    if (mine.suffixes.has(folded) || mine.suffixes.size >= LARGEST_SAMPLE) return this.#alone();
+    mine.suffixes.add(folded);
+    return { ordinal: mine.ordinal, alone: false, first: false };
+  }
+
+  #begin(stem: string, folded: string | undefined): Membership {
+    const ordinal = this.#count;
+    this.#count += 1;
+    if (folded === undefined) return { ordinal, alone: true, first: true };
+    this.#open.push({ stem, ordinal, suffixes: new Set([folded]) });
+    return { ordinal, alone: false, first: true };
+  }
+
+  #alone(): Membership {
+    const ordinal = this.#count;
+    this.#count += 1;
+    return { ordinal, alone: true, first: true };
+  }
+}

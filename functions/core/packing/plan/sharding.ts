@@ -1,0 +1,178 @@
+/** How samples are dealt to shards: a seeded shuffle over everything, then equal counts, then items of a fair size. */
+import { type Division, NOWHERE, numberOfShards } from '../model/division.ts';
+import { MOST_PREPARED_OBJECTS, MOST_PREPARED_SOURCE_BYTES } from '../model/image-preparation.ts';
+import { shuffledPositions } from '../model/order.ts';
+
+export interface SampleSizes {
+  readonly count: number;
+  /** Bytes that sample takes in a shard. */
+  bytesOf(ordinal: number): number;
+  /** Objects that form the sample. */
+  objectsOf(ordinal: number): number;
+  /** Bytes to be read and decoded for it, where images are prepared: then a shard has no more than can be done in time. */
+  sourceBytesOf?(ordinal: number): number;
+  /** False for a sample that is refused before it is dealt. */
+  isDealt?(ordinal: number): boolean;
+}
+
+export interface Dealing {
+  readonly shards: number;
+  /** Shard of every sample; NOWHERE for one that is left to a later generation. */
+  readonly shardOf: Uint32Array;
+  /** Place of every sample inside its shard. */
+  readonly slotOf: Uint32Array;
+  /** Samples that are there a second time, to even out the counts: ordinal and slot in the same shard. */
+  readonly repeats: ReadonlyMap<number, number>;
+  /** The first `shards` shards hold `samples` samples each, repeats counted; only where counts are made even. */
+  readonly even?: { readonly shards: number; readonly samples: number } | undefined;
+  /** Samples left to a later generation, for the same reason. */
+  readonly dropped: readonly number[];
+  /** First shard of each item and, last, the number of shards. */
+  readonly itemShards: readonly number[];
+}
+
+export interface DealingLimits extends Division {
+  readonly shardBytes: number;
+  readonly seed: string;
+  readonly shuffle: boolean;
+  readonly remainder: 'ragged' | 'even' | 'drop';
+}
+
+/** So many objects make a shard however small they are: an item must end well inside a Lambda's 15 minutes. */
+const MOST_OBJECTS_IN_SHARD = 200_000;
+const ITEM_BYTES = 256e6;
+const ITEM_OBJECTS = 50_000;
+
+interface Sorted {
+  readonly common: readonly number[];
+  readonly large: readonly number[];
+  readonly wantedShards: number;
+}
+
+function inOrder(samples: SampleSizes, limits: DealingLimits): Uint32Array {
+  const order = new Uint32Array(samples.count);
+  const positions = limits.shuffle ? shuffledPositions(samples.count, limits.seed) : undefined;
+  for (let ordinal = 0; ordinal < samples.count; ordinal += 1)
+    order[positions?.[ordinal] ?? ordinal] = ordinal;
+  return order;
+}
+
+/** Samples as large as a shard are set apart. */
+function sortOut(samples: SampleSizes, limits: DealingLimits): Sorted {
+  const common: number[] = [];
+  const large: number[] = [];
+  let bytes = 0;
+  let objects = 0;
+  let sourceBytes = 0;
+  for (const ordinal of inOrder(samples, limits)) {
+    if (samples.isDealt?.(ordinal) === false) continue;
+    const size = samples.bytesOf(ordinal);
+    if (size >= limits.shardBytes) {
+      large.push(ordinal);
+      continue;
+    }
+    common.push(ordinal);
+    bytes += size;
+    objects += samples.objectsOf(ordinal);
+    sourceBytes += samples.sourceBytesOf?.(ordinal) ?? 0;
+  }
+  const mostObjects = samples.sourceBytesOf === undefined ? MOST_OBJECTS_IN_SHARD : MOST_PREPARED_OBJECTS;
+  const bySize = Math.max(
+    Math.ceil(bytes / limits.shardBytes),
+    Math.ceil(objects / mostObjects),
+    Math.ceil(sourceBytes / MOST_PREPARED_SOURCE_BYTES),
+  );
+  const pieces = common.length;
+  return {
+    common,
+    large,
+    wantedShards: pieces === 0 ? 0 : numberOfShards({ bytes, bySize, pieces }, limits),
+  };
+}
+
+/** Deals every sample to one shard. Samples as large as a shard get shards of their own, after the others. */
+export function dealSamples(samples: SampleSizes, limits: DealingLimits): Dealing {
+  const { common, large, wantedShards } = sortOut(samples, limits);
+  const commonShards = Math.min(common.length, wantedShards);
+  const shards = commonShards + large.length;
+  const shardOf = new Uint32Array(samples.count).fill(NOWHERE);
+  const slotOf = new Uint32Array(samples.count);
+  const filled = new Uint32Array(shards);
+  const put = (ordinal: number, shard: number): void => {
+    shardOf[ordinal] = shard;
+    slotOf[ordinal] = filled[shard] ?? 0;
+    filled[shard] = (filled[shard] ?? 0) + 1;
+  };
+  const surplus = limits.remainder === 'drop' && commonShards > 0 ? common.length % commonShards : 0;
+  const kept = common.slice(0, common.length - surplus);
+  for (const [index, ordinal] of kept.entries())
+    put(ordinal, Math.floor((index * commonShards) / kept.length));
+  for (const [index, ordinal] of large.entries()) put(ordinal, commonShards + index);
+  const even = limits.remainder === 'even' ? { kept, shardOf, slotOf, filled, commonShards } : undefined;
+  return {
+    shards,
+    shardOf,
+    slotOf,
+    repeats: even === undefined ? new Map() : repeatsOf(even),
+    ...(even && { even: { shards: commonShards, samples: mostOf(even) } }),
+    dropped: common.slice(kept.length).sort((a, b) => a - b),
+    itemShards: groupShards(samples, shardOf, shards),
+  };
+}
+
+interface Uneven {
+  readonly kept: readonly number[];
+  readonly shardOf: Uint32Array;
+  readonly slotOf: Uint32Array;
+  readonly filled: Uint32Array;
+  readonly commonShards: number;
+}
+
+const mostOf = ({ kept, commonShards }: Pick<Uneven, 'kept' | 'commonShards'>): number =>
+  Math.ceil(kept.length / Math.max(1, commonShards));
+
+/** Counts differ by one at most, so the first sample of each shorter shard once more evens them out. */
+function repeatsOf({ kept, shardOf, slotOf, filled, commonShards }: Uneven): Map<number, number> {
+  const repeats = new Map<number, number>();
+  const most = mostOf({ kept, commonShards });
+  for (const ordinal of kept) {
+    const count = filled[shardOf[ordinal] ?? 0] ?? 0;
+    if (slotOf[ordinal] === 0 && count < most) repeats.set(ordinal, count);
+  }
+  return repeats;
+}
+
+interface Loads {
+  readonly bytes: Float64Array;
+  readonly objects: Float64Array;
+}
+
+function loadsOf(samples: SampleSizes, shardOf: Uint32Array, shards: number): Loads {
+  const bytes = new Float64Array(shards);
+  const objects = new Float64Array(shards);
+  for (let ordinal = 0; ordinal < samples.count; ordinal += 1) {
+    const shard = shardOf[ordinal] ?? NOWHERE;
+    if (shard === NOWHERE) continue;
+    bytes[shard] = (bytes[shard] ?? 0) + (samples.sourceBytesOf?.(ordinal) ?? samples.bytesOf(ordinal));
+    objects[shard] = (objects[shard] ?? 0) + samples.objectsOf(ordinal);
+  }
+  return { bytes, objects };
+}
+
+/** Neighbouring shards together until an item is worth a Lambda's start. */
+function groupShards(samples: SampleSizes, shardOf: Uint32Array, shards: number): number[] {
+  const loads = loadsOf(samples, shardOf, shards);
+  const starts: number[] = [];
+  let itemBytes = Number.POSITIVE_INFINITY;
+  let itemObjects = 0;
+  for (const [shard, bytes] of loads.bytes.entries()) {
+    const objects = loads.objects[shard] ?? 0;
+    itemBytes += bytes;
+    itemObjects += objects;
+    if (itemBytes <= ITEM_BYTES && itemObjects <= ITEM_OBJECTS) continue;
+    starts.push(shard);
+    itemBytes = bytes;
+    itemObjects = objects;
+  }
+  return [...starts, shards];
+}

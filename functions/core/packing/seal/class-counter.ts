@@ -1,0 +1,44 @@
+/** Samples of each class in the shards, by the labels in their member lists. */
+import type { MemberLine, Plan } from '../model/documents.ts';
+
+export interface ClassCount {
+  /** Different ones. */
+  readonly samples: number;
+  /** Further copies of them. */
+  readonly copies: number;
+}
+
+/** With more different labels they are no classes but texts. */
+const MOST_CLASSES = 10_000;
+
+export class ClassCounter {
+  #classes: Map<string, { samples: number; copies: number }> | undefined = new Map();
+
+  add({ label, repeat }: Pick<MemberLine, 'label' | 'repeat'>): void {
+    if (label === undefined || this.#classes === undefined) return;
+    const count = this.#classes.get(label) ?? { samples: 0, copies: 0 };
+    if (repeat === undefined) count.samples += 1;
+    else count.copies += 1;
+    this.#classes.set(label, count);
+    if (this.#classes.size > MOST_CLASSES) this.#classes = undefined;
+  }
+
+  /** Sorted by name; undefined when the labels are no classes. */
+  get counts(): ReadonlyMap<string, ClassCount> | undefined {
+    return this.#classes && new Map([...this.#classes].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  sealedOf(label: string): number {
+    const { samples, copies } = this.#classes?.get(label) ?? { samples: 0, copies: 0 };
+    return samples + copies;
+  }
+
+  /** What was planned for each class, and what of it is in the shards. */
+  sealedBalance({ balance }: Plan): { readonly balance?: NonNullable<Plan['balance']> } {
+    if (balance === undefined) return {};
+    const classes = Object.entries(balance.classes).map(
+      ([name, count]) => [name, { ...count, sealed: this.sealedOf(name) }] as const,
+    );
+    return { balance: { mode: balance.mode, classes: Object.fromEntries(classes) } };
+  }
+}

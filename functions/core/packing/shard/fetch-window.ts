@@ -1,0 +1,175 @@
+/** Reads many objects at once and hands them over in order, holding no more than a bounded number of bytes. */
+import type { BlobStore, GetOptions, GetResult } from '../model/blob-store.ts';
+import type { PlannedMember } from '../model/documents.ts';
+import { SlotRing } from './slot-ring.ts';
+
+export interface WindowLimits {
+  /** Requests in flight. */
+  readonly parallel: number;
+  /** Bytes asked for or held and not yet taken. */
+  readonly bytes: number;
+  /** Objects above this are read in ranges of it. */
+  readonly pieceBytes: number;
+}
+
+export const DEFAULT_WINDOW: WindowLimits = {
+  parallel: 64,
+  bytes: 48 * 1024 * 1024,
+  pieceBytes: 8 * 1024 * 1024,
+};
+
+interface Piece {
+  readonly member: PlannedMember;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** The ranges in which an object is read: one for a small one, which then needs no range at all. */
+export function piecesOf(member: PlannedMember, pieceBytes: number): Piece[] {
+  if (member.size <= pieceBytes) return [{ member, offset: 0, length: member.size }];
+  const pieces: Piece[] = [];
+  for (let offset = 0; offset < member.size; offset += pieceBytes) {
+    pieces.push({ member, offset, length: Math.min(pieceBytes, member.size - offset) });
+  }
+  return pieces;
+}
+
+/** What a small answer costs beside its bytes: socket buffers and bookkeeping. */
+const PIECE_OVERHEAD_BYTES = 16 * 1024;
+const weightOf = (length: number): number => length + PIECE_OVERHEAD_BYTES;
+
+type Settled =
+  | { readonly kind: 'read'; readonly result: GetResult }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+/** A piece that is on its way or has come. */
+interface Started {
+  outcome: Promise<Settled> | undefined;
+  /** Once it has come. */
+  settled: Settled | undefined;
+  readonly weight: number;
+  readonly hasSlot: boolean;
+}
+
+/** A window has one at a time; a worker passes it from shard to shard. */
+export const slotsFor = (limits: WindowLimits): SlotRing => new SlotRing(Math.floor(limits.bytes / 2));
+
+/** Pieces come out in the order in which the members went in. */
+export class FetchWindow {
+  readonly #store: BlobStore;
+  readonly #limits: WindowLimits;
+  readonly #source: Iterator<Piece>;
+  readonly #slots: SlotRing;
+  /** Started and not yet taken, oldest first; `#head` is the next to take. */
+  #started: (Started | undefined)[] = [];
+  #head = 0;
+  /** Slots of pieces that were taken and may still be looked at. */
+  #takenSlots = 0;
+  #waiting: Piece | undefined;
+  #inFlight = 0;
+  #held = 0;
+  #closed = false;
+
+  constructor(
+    store: BlobStore,
+    members: Iterable<PlannedMember>,
+    limits: WindowLimits,
+    slots = slotsFor(limits),
+  ) {
+    this.#store = store;
+    this.#limits = limits;
+    this.#slots = slots;
+    this.#source = pieces(members, limits.pieceBytes);
+    this.#pump();
+  }
+
+  /** The next piece, at once if it has come. Its bytes stay as they are until `release`. */
+  next(): GetResult | Promise<GetResult> {
+    const started = this.#started[this.#head];
+    if (started === undefined) throw new Error('a piece was asked for that was never planned');
+    if (started.settled !== undefined) return this.#hand(started, started.settled);
+    return this.#await(started);
+  }
+
+  async #await(started: Started): Promise<GetResult> {
+    const settled = started.settled ?? (await started.outcome);
+    if (settled === undefined) throw new Error('a piece was asked for that was never started');
+    return this.#hand(started, settled);
+  }
+
+  #hand(started: Started, settled: Settled): GetResult {
+    this.#started[this.#head] = undefined;
+    this.#head += 1;
+    if (started.hasSlot) this.#takenSlots += 1;
+    this.#held -= started.weight;
+    this.#compact();
+    this.#pump();
+    if (settled.kind === 'failed') throw settled.error;
+    return settled.result;
+  }
+
+  /** The pieces taken so far are done with: others may be read into their memory. */
+  release(): void {
+    for (; this.#takenSlots > 0; this.#takenSlots -= 1) this.#slots.release();
+  }
+
+  /** Starts nothing more, waits for what is in flight and gives all memory back. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const left = this.#started.filter((one) => one !== undefined);
+    await Promise.all(left.flatMap(({ outcome }) => outcome ?? []));
+    this.#started = [];
+    this.#takenSlots += left.filter(({ hasSlot }) => hasSlot).length;
+    this.release();
+  }
+
+  #compact(): void {
+    if (this.#head < 1_024) return;
+    this.#started = this.#started.slice(this.#head);
+    this.#head = 0;
+  }
+
+  #pump(): void {
+    while (!this.#closed && this.#inFlight < this.#limits.parallel) {
+      const piece = this.#waiting ?? this.#take();
+      if (piece === undefined) return;
+      this.#waiting = piece;
+      if (this.#held > 0 && this.#held + weightOf(piece.length) > this.#limits.bytes) return;
+      this.#waiting = undefined;
+      this.#start(piece);
+    }
+  }
+
+  #take(): Piece | undefined {
+    const next = this.#source.next();
+    return next.done === true ? undefined : next.value;
+  }
+
+  #start({ member, offset, length }: Piece): void {
+    const weight = weightOf(length);
+    this.#inFlight += 1;
+    this.#held += weight;
+    const into = this.#slots.take(length);
+    const options: GetOptions =
+      length === member.size
+        ? { ifMatch: member.etag, into }
+        : { ifMatch: member.etag, into, range: { offset, length } };
+    const started: Started = { outcome: undefined, settled: undefined, weight, hasSlot: into !== undefined };
+    this.#started.push(started);
+    started.outcome = this.#store.get(member.key, options).then(
+      (result) => this.#settle(started, { kind: 'read', result }),
+      (error: unknown) => this.#settle(started, { kind: 'failed', error }),
+    );
+  }
+
+  #settle(started: Started, settled: Settled): Settled {
+    started.settled = settled;
+    this.#inFlight -= 1;
+    this.#pump();
+    return settled;
+  }
+}
+
+function* pieces(members: Iterable<PlannedMember>, pieceBytes: number): Generator<Piece> {
+  for (const member of members) yield* piecesOf(member, pieceBytes);
+}

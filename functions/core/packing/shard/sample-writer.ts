@@ -1,0 +1,71 @@
+/** Writes samples into a shard by its format, and a line for every member into its list. */
+
+import type { MemberLine, PlannedMember } from '../model/documents.ts';
+import type { LaidOut, LaidSample } from '../model/sample-layout.ts';
+import {
+  type EncodedMember,
+  type Placed,
+  type ShardEncoder,
+  type ShardSink,
+  Unfit,
+} from '../model/shard-format.ts';
+import { MemberList } from './member-list.ts';
+import type { Ready } from './shard-images.ts';
+import type { ShardJob } from './shard-job.ts';
+import { isTooLarge, lineOf } from './shard-members.ts';
+
+export type BodyOf = (part: LaidOut) => EncodedMember['body'];
+
+export class SampleWriter {
+  readonly #encoder: ShardEncoder;
+  readonly #sink: ShardSink;
+  readonly #job: Pick<ShardJob, 'format'>;
+  readonly list = new MemberList();
+  /** Written so far. */
+  samples = 0;
+
+  constructor(encoder: ShardEncoder, sink: ShardSink, job: Pick<ShardJob, 'format'>) {
+    this.#encoder = encoder;
+    this.#sink = sink;
+    this.#job = job;
+  }
+
+  /**
+   * @param images prepared ones, in place of the members that they were made of
+   * @returns a promise only where something has to wait
+   * @throws Unfit, or the promise fails with it
+   */
+  write(
+    laid: LaidSample,
+    images: ReadonlyMap<PlannedMember, Ready>,
+    bodyOf: BodyOf,
+  ): Promise<void> | undefined {
+    const imageOf = (part: LaidOut): Ready | undefined =>
+      images.size > 0 && part.kind === 'source' ? images.get(part.member) : undefined;
+    const members = laid.members.map((part): EncodedMember => {
+      const image = imageOf(part);
+      return image === undefined
+        ? { ...part, body: bodyOf(part) }
+        : { ...part, size: image.bytes.length, body: [image.bytes] };
+    });
+    if (images.size > 0 && isTooLarge({ members }, this.#job.format)) throw new Unfit('tooLarge');
+    const enlist = (placed: readonly Placed[]): void => {
+      for (const [index, member] of members.entries()) {
+        const [part, at] = [laid.members[index], placed[index]];
+        if (part !== undefined && at !== undefined)
+          this.list.add(lineOf(laid, { part, member, source: imageOf(part)?.source }, at));
+      }
+      this.samples += 1;
+    };
+    const placed = this.#encoder.add(this.#sink, laid, members);
+    if (placed instanceof Promise) return placed.then(enlist);
+    enlist(placed);
+    return undefined;
+  }
+
+  /** A sample of one member that the store copied into the shard. */
+  enlistCopied(line: MemberLine): void {
+    this.list.add(line);
+    this.samples += 1;
+  }
+}

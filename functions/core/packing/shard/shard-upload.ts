@@ -1,0 +1,171 @@
+/** Bytes of one shard on their way to the store: a few part buffers, filled in turn and sent while the next one fills. */
+import { crc32 } from 'node:zlib';
+import type { BlobStore, CopiedPart, PartSource, Upload, UploadedPart } from '../model/blob-store.ts';
+import { combineCrc32 } from '../model/crc-combine.ts';
+
+export interface UploadLimits {
+  /** At least 5 MiB, S3's least part. */
+  readonly partBytes: number;
+  /** Parts on the wire at once; one more is being filled. */
+  readonly parallelParts: number;
+  /** Bytes of a part that the store copies: S3 wants 5 MiB at least, and a copy is to be over soon. */
+  readonly copiedBytes?: { readonly least: number; readonly most: number };
+}
+
+const COPIED_BYTES = { least: 5 * 1024 * 1024, most: 256 * 1024 * 1024 };
+
+/** Three buffers of 8 MiB are little memory, and 10,000 parts of it twice the largest object that is taken. */
+export const DEFAULT_UPLOAD: UploadLimits = { partBytes: 8 * 1024 * 1024, parallelParts: 2 };
+
+export interface UploadedShard {
+  readonly upload: Upload;
+  readonly parts: readonly UploadedPart[];
+  readonly bytes: number;
+  /** CRC-32 of the whole shard, 8 hexadecimal digits. */
+  readonly crc32: string;
+}
+
+/** Reused between shards: the buffers are the largest memory that packing holds. */
+export class PartBuffers {
+  readonly #free: Buffer[] = [];
+  readonly limits: UploadLimits;
+
+  constructor(limits: UploadLimits = DEFAULT_UPLOAD) {
+    this.limits = limits;
+  }
+
+  take(): Buffer {
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.limits.partBytes);
+  }
+
+  giveBack(buffer: Buffer): void {
+    this.#free.push(buffer);
+  }
+}
+
+/** The number that a part's checksum stands for. */
+export const crcOf = ({ crc32: base64 }: UploadedPart): number =>
+  Buffer.from(base64, 'base64').readUInt32BE();
+
+/** Writes are synchronous until a part is full; `ready()` waits for a free buffer. Nothing is visible before it is completed. */
+export class ShardUpload {
+  readonly #store: BlobStore;
+  readonly #upload: Upload;
+  readonly #buffers: PartBuffers;
+  readonly #parts: UploadedPart[] = [];
+  readonly #sending = new Set<Promise<void>>();
+  #failure: Error | undefined;
+  #buffer: Buffer;
+  #filled = 0;
+  #position = 0;
+  #crc = 0;
+  #number = 0;
+
+  constructor(store: BlobStore, upload: Upload, buffers: PartBuffers) {
+    this.#store = store;
+    this.#upload = upload;
+    this.#buffers = buffers;
+    this.#buffer = buffers.take();
+  }
+
+  /** Bytes written so far. */
+  get position(): number {
+    return this.#position;
+  }
+
+  get room(): number {
+    return this.#buffer.length - this.#filled;
+  }
+
+  write(bytes: Uint8Array): Promise<void> | undefined {
+    if (bytes.length >= this.room) return this.#writeOn(bytes);
+    this.#buffer.set(bytes, this.#filled);
+    this.#filled += bytes.length;
+    this.#position += bytes.length;
+    return undefined;
+  }
+
+  async #writeOn(bytes: Uint8Array): Promise<void> {
+    let from = 0;
+    while (from < bytes.length) {
+      const fits = Math.min(bytes.length - from, this.#buffer.length - this.#filled);
+      this.#buffer.set(fits === bytes.length ? bytes : bytes.subarray(from, from + fits), this.#filled);
+      this.#filled += fits;
+      from += fits;
+      if (this.#filled === this.#buffer.length) await this.#send();
+    }
+    this.#position += bytes.length;
+  }
+
+  /** Bytes of a copied part. */
+  get copiedBytes(): { readonly least: number; readonly most: number } {
+    return this.#buffers.limits.copiedBytes ?? COPIED_BYTES;
+  }
+
+  /** Bytes that have to be written before a copy may follow: only the last part of an object may be small. */
+  get missingBeforeCopy(): number {
+    return this.#filled === 0 ? 0 : Math.max(0, this.copiedBytes.least - this.#filled);
+  }
+
+  /** Appends a range of another object without reading it. Nothing is appended unless it is `copied`. */
+  async copy(source: PartSource): Promise<CopiedPart> {
+    if (this.#filled > 0) await this.#send();
+    this.#number += 1;
+    const copied = await this.#store.copyPart(this.#upload, { number: this.#number }, source);
+    if (copied.kind !== 'copied') {
+      this.#number -= 1;
+      return copied;
+    }
+    this.#parts[this.#number - 1] = copied.part;
+    this.#crc = combineCrc32(this.#crc, crcOf(copied.part), source.length);
+    this.#position += source.length;
+    return copied;
+  }
+
+  /** The last `length` bytes written, while they still lie together in the part being filled. */
+  recent(length: number): Uint8Array | undefined {
+    return length <= this.#filled ? this.#buffer.subarray(this.#filled - length, this.#filled) : undefined;
+  }
+
+  async finish(): Promise<UploadedShard> {
+    if (this.#filled > 0 || this.#number === 0) await this.#send();
+    this.#buffers.giveBack(this.#buffer);
+    await Promise.all(this.#sending);
+    if (this.#failure !== undefined) throw this.#failure;
+    const crc = this.#crc.toString(16).padStart(8, '0');
+    return { upload: this.#upload, parts: this.#parts, bytes: this.#position, crc32: crc };
+  }
+
+  /** Waits for what is on the wire and drops the upload. */
+  async abandon(): Promise<void> {
+    this.#buffers.giveBack(this.#buffer);
+    await Promise.all(this.#sending);
+    await this.#store.abortUpload(this.#upload);
+  }
+
+  async #send(): Promise<void> {
+    const buffer = this.#buffer;
+    const body = buffer.subarray(0, this.#filled);
+    const crc = crc32(body);
+    this.#crc = combineCrc32(this.#crc, crc, body.length);
+    this.#number += 1;
+    const sending = this.#sendPart({ number: this.#number, crc }, body).finally(() => {
+      this.#buffers.giveBack(buffer);
+      this.#sending.delete(sending);
+    });
+    this.#sending.add(sending);
+    while (this.#sending.size >= this.#buffers.limits.parallelParts) await Promise.race(this.#sending);
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#buffer = this.#buffers.take();
+    this.#filled = 0;
+  }
+
+  async #sendPart(part: { number: number; crc: number }, body: Uint8Array): Promise<void> {
+    try {
+      this.#parts[part.number - 1] = await this.#store.uploadPart(this.#upload, part, body);
+    } catch (error: unknown) {
+      this.#failure ??=
+        error instanceof Error ? error : new Error('a part could not be sent', { cause: error });
+    }
+  }
+}

@@ -1,0 +1,141 @@
+/** Compares the bytes of one stored shard with what its member list says. */
+import { createHash } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
+import { crc32, createGunzip } from 'node:zlib';
+import { paddingOf, tarHeader } from '../formats/tar.ts';
+import type { MemberLine } from '../model/documents.ts';
+import { quoted } from '../model/quoted.ts';
+
+export interface ExpectedShard {
+  /** Of the stored bytes. */
+  readonly crc32: string;
+  /** Members with a digest or a checksum, by their offset. */
+  readonly lines: readonly MemberLine[];
+  readonly isTar: boolean;
+  readonly isGzipped: boolean;
+  readonly complain: (what: string) => void;
+}
+
+const isCodedAsZlib = (error: unknown): error is Error =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
+
+/** Follows a shard's bytes and its list side by side. */
+export class ShardWalk {
+  readonly #expected: ExpectedShard;
+  readonly #lines: readonly MemberLine[];
+  #position = 0;
+  #crc = 0;
+  #next = 0;
+  #digest = createHash('sha256');
+  #memberCrc = 0;
+  /** Bytes between the members of a tar, compared with what must be there. */
+  #between: Uint8Array[] = [];
+
+  constructor(expected: ExpectedShard) {
+    this.#expected = expected;
+    this.#lines = expected.lines;
+    this.#closeEmpty();
+  }
+
+  /** Reads the stored bytes to their end; returns how many there were. */
+  async follow(stored: AsyncIterable<Uint8Array>): Promise<number> {
+    let bytes = 0;
+    const counted = async function* (this: ShardWalk): AsyncGenerator<Uint8Array> {
+      for await (const chunk of stored) {
+        this.#crc = crc32(chunk, this.#crc);
+        bytes += chunk.length;
+        yield chunk;
+      }
+    };
+    const source = counted.call(this);
+    if (this.#expected.isGzipped) await this.#followGzipped(source);
+    else for await (const chunk of source) this.#take(chunk);
+    this.#end();
+    return bytes;
+  }
+
+  async #followGzipped(source: AsyncGenerator<Uint8Array>): Promise<void> {
+    try {
+      await pipeline(source, createGunzip(), async (plain: AsyncIterable<Uint8Array>) => {
+        for await (const chunk of plain) this.#take(chunk);
+      });
+    } catch (error: unknown) {
+      if (!isCodedAsZlib(error)) throw error;
+      this.#complain(`cannot be unzipped: ${error.message}`);
+    }
+  }
+
+  #take(chunk: Uint8Array): void {
+    for (let at = 0; at < chunk.length; ) {
+      const line = this.#lines[this.#next];
+      const inside = line !== undefined && this.#position >= line.offset;
+      const until =
+        line === undefined ? Number.POSITIVE_INFINITY : inside ? line.offset + line.size : line.offset;
+      const length = Math.min(chunk.length - at, until - this.#position);
+      const bytes = chunk.subarray(at, at + length);
+      if (inside) this.#check(bytes, line);
+      else if (this.#expected.isTar) this.#between.push(Uint8Array.from(bytes));
+      at += length;
+      this.#position += length;
+      this.#close();
+    }
+  }
+
+  /** What the store copied has a CRC-32, all else a digest. */
+  #check(bytes: Uint8Array, { crc32: copied }: MemberLine): void {
+    if (copied === undefined) this.#digest.update(bytes);
+    else this.#memberCrc = crc32(bytes, this.#memberCrc);
+  }
+
+  #sumOf({ crc32: copied }: MemberLine): string {
+    if (copied === undefined) return this.#digest.digest('hex');
+    return this.#memberCrc.toString(16).padStart(8, '0');
+  }
+
+  #end(): void {
+    if (this.#next < this.#lines.length)
+      this.#complain(`ends before ${quoted(this.#lines[this.#next]?.name ?? '')}`);
+    const crc = this.#crc.toString(16).padStart(8, '0');
+    if (crc !== this.#expected.crc32) this.#complain(`has CRC-32 ${crc}, not ${this.#expected.crc32}`);
+    if (!this.#expected.isTar) return;
+    const rest = Buffer.concat(this.#between);
+    const last = this.#lines[this.#lines.length - 1];
+    const trailer = 1_024 + (last === undefined ? 0 : paddingOf(last.size));
+    if (rest.length !== trailer || rest.some((byte) => byte !== 0)) this.#complain('has no clean end');
+  }
+
+  #complain(what: string): void {
+    this.#expected.complain(what);
+  }
+
+  #close(): void {
+    const line = this.#lines[this.#next];
+    if (line === undefined) return;
+    if (this.#position === line.offset) this.#checkBetween(line);
+    if (this.#position !== line.offset + line.size) return;
+    if (this.#sumOf(line) !== (line.crc32 ?? line.sha256))
+      this.#complain(`holds other bytes for ${quoted(line.name)} than were packed`);
+    this.#digest = createHash('sha256');
+    this.#memberCrc = 0;
+    this.#next += 1;
+    this.#closeEmpty();
+  }
+
+  /** An empty member ends where it begins, before any byte of it comes. */
+  #closeEmpty(): void {
+    if (!this.#expected.isTar && this.#lines[this.#next]?.offset === this.#position) this.#close();
+  }
+
+  #checkBetween(line: MemberLine): void {
+    if (this.#expected.isTar) {
+      const before = this.#lines[this.#next - 1];
+      const expected = Buffer.concat([
+        Buffer.alloc(before === undefined ? 0 : paddingOf(before.size)),
+        tarHeader(line.name, line.size),
+      ]);
+      if (!Buffer.concat(this.#between).equals(expected))
+        this.#complain(`has a wrong header for ${quoted(line.name)}`);
+    }
+    this.#between = [];
+  }
+}

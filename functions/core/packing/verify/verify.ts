@@ -1,0 +1,213 @@
+/** Proves a sealed generation from its own objects: lists against the manifest, every shard's bytes against the lists. */
+import { isDeepStrictEqual } from 'node:util';
+import { shardsFolder } from '../../shared/keys.ts';
+import type { BlobStore } from '../model/blob-store.ts';
+import { type Manifest, type MemberLine, type SealedLine, sealedLine } from '../model/documents.ts';
+import { compareKeys } from '../model/order.ts';
+import { shardNumberOf } from '../model/packing-keys.ts';
+import { quoted } from '../model/quoted.ts';
+import { linesOf } from '../model/spool.ts';
+import type { ClassCount } from '../seal/class-counter.ts';
+import { arrivalOf, Verification } from './verification.ts';
+import { ShardWalk } from './verify-shard.ts';
+import { verifyDatasetIndex, verifyNoStrays, verifyShardIndex } from './verify-side-files.ts';
+
+export interface VerifyReport {
+  readonly shards: number;
+  readonly members: number;
+  readonly bytes: number;
+  /** Samples by label, counted in the lists; undefined where there are more labels than classes can be. */
+  readonly classes: ReadonlyMap<string, ClassCount> | undefined;
+  /** Empty when the generation is whole. */
+  readonly problems: readonly string[];
+}
+
+const PIECE_BYTES = 8 * 1024 * 1024;
+type Shard = Manifest['shards'][number];
+
+export async function verifyGeneration(store: BlobStore, manifest: Manifest): Promise<VerifyReport> {
+  const check = new Verification(store, manifest);
+  for (const shard of manifest.shards) await verifyShard(check, shard);
+  await verifyArrivals(check);
+  await verifyDatasetIndex(check);
+  await verifyNoStrays(check);
+  const rows = manifest.annotations?.problems;
+  if (rows !== undefined) await check.list(rows.list, rows.sha256);
+  verifyEven(check);
+  /** Without its list a shard's members are counted nowhere. */
+  if (check.unlisted.size === 0) verifyCounts(check);
+  const samples = manifest.shards.reduce((sum, shard) => sum + shard.samples, 0);
+  if (samples !== manifest.samples)
+    check.problems.push(`the shards hold ${samples} samples, the manifest says ${manifest.samples}`);
+  return {
+    shards: manifest.shards.length,
+    members: check.members,
+    bytes: check.bytes,
+    classes: check.classes.counts,
+    problems: check.problems,
+  };
+}
+
+function verifyCounts(check: Verification): void {
+  const { copies, manifest, problems } = check;
+  verifyPrepared(check);
+  verifyClasses(check);
+  if (copies.count !== manifest.repeated)
+    problems.push(`the shards hold ${copies.count} copies, the manifest says ${manifest.repeated}`);
+}
+
+function countPrepared({ prepared }: Verification, { source, size, repeat }: MemberLine): void {
+  if (source === undefined || repeat !== undefined) return;
+  prepared.images += 1;
+  prepared.sourceBytes += source.size;
+  prepared.bytes += size;
+}
+
+function verifyPrepared({ manifest: { prepared: sealed }, prepared, problems }: Verification): void {
+  const { images, sourceBytes, bytes } = sealed ?? { images: 0, sourceBytes: 0, bytes: 0 };
+  if (!isDeepStrictEqual({ images, sourceBytes, bytes }, prepared))
+    problems.push(
+      `the lists hold ${prepared.images} prepared images of ${prepared.bytes} bytes, the manifest says ${images} of ${bytes}`,
+    );
+}
+
+/** A joined generation has its classes from others, whose copies were dealt anew. */
+function verifyClasses({ manifest: { balance, compacted }, classes, problems }: Verification): void {
+  if (compacted !== undefined) return;
+  for (const [name, { sealed }] of Object.entries(balance?.classes ?? {})) {
+    const counted = classes.sealedOf(name);
+    if (sealed !== undefined && counted !== sealed)
+      problems.push(
+        `the shards hold ${counted} samples of the class ${quoted(name)}, the manifest says ${sealed}`,
+      );
+  }
+}
+
+function verifyEven({ manifest: { even, shards }, problems }: Verification): void {
+  for (const { name, samples } of shards) {
+    const number = shardNumberOf(name);
+    if (even !== undefined && number < even.shards && samples !== even.samples)
+      problems.push(`${name} holds ${samples} samples, the others ${even.samples}`);
+  }
+}
+
+async function verifyShard(check: Verification, shard: Shard): Promise<void> {
+  const text = await check.list(shard.memberList, shard.memberListSha256);
+  if (text === undefined) {
+    check.unlisted.add(shardNumberOf(shard.name));
+    return verifyBytes(check, shard, undefined);
+  }
+  const lines = [...linesOf(text)].map((line): MemberLine => JSON.parse(line));
+  if (lines.length !== shard.members)
+    check.problems.push(`${shard.name}: ${lines.length} members listed, ${shard.members} sealed`);
+  for (const line of lines) {
+    const { key, repeat } = line;
+    check.copies.add(shard.name, line);
+    check.classes.add(line);
+    countPrepared(check, line);
+    if (key === undefined || repeat !== undefined) continue;
+    const arrival = arrivalOf(key, line.etag ?? '');
+    check.found.set(arrival, (check.found.get(arrival) ?? 0) + 1);
+  }
+  await verifyShardIndex(check, shard, lines);
+  check.members += lines.length;
+  await verifyBytes(check, shard, lines);
+}
+
+/** @param lines undefined where the list cannot be read: then the shard's own checksum is all there is */
+async function verifyBytes(
+  check: Verification,
+  shard: Shard,
+  lines: readonly MemberLine[] | undefined,
+): Promise<void> {
+  const complain = (what: string): void => void check.problems.push(`${shard.name} ${what}`);
+  const walk = new ShardWalk({
+    crc32: shard.crc32,
+    lines: (lines ?? [])
+      .filter(({ sha256, crc32 }) => sha256 !== '' || crc32 !== undefined)
+      .sort((a, b) => a.offset - b.offset),
+    isTar: check.manifest.format === 'webdataset' && lines !== undefined,
+    isGzipped: check.manifest.compression === 'gzip',
+    complain,
+  });
+  const key = `${check.folder}${shardsFolder(check.manifest.revision)}${shard.name}`;
+  const head = await check.store.head(key);
+  if (head === undefined) return complain('is missing');
+  if (head.etag !== shard.etag || head.size !== shard.bytes)
+    complain(
+      `is not the object that was sealed: ${head.size} bytes with ETag ${head.etag}, not ${shard.bytes} with ${shard.etag}`,
+    );
+  check.bytes += await walk.follow(storedBytes(check, shard, { key, ...head }));
+}
+
+interface StoredShard {
+  readonly key: string;
+  readonly etag: string;
+  readonly size: number;
+}
+
+/** Every byte of a shard as it is stored now, which may not be as it was sealed: then what is in it tells where. */
+async function* storedBytes(
+  check: Verification,
+  shard: Shard,
+  { key, etag, size }: StoredShard,
+): AsyncGenerator<Uint8Array> {
+  const end = Math.min(size, shard.bytes);
+  for (let offset = 0; offset < end; offset += PIECE_BYTES) {
+    const range = { offset, length: Math.min(PIECE_BYTES, end - offset) };
+    const found = await check.store.get(key, { ifMatch: etag, range });
+    if (found.kind !== 'found') {
+      check.problems.push(`${shard.name} changed while it was read`);
+      return;
+    }
+    for (const chunk of found.chunks) yield chunk;
+  }
+}
+
+/** The sorted arrivals: in order, counted, and every packed one in exactly one shard. */
+async function verifyArrivals(check: Verification): Promise<void> {
+  const { arrivals, rejections } = check.manifest;
+  const tally: Tally = { packed: 0, rejected: 0, byReason: {} };
+  let isWhole = true;
+  let before: SealedLine | undefined;
+  for (const part of arrivals.parts) {
+    const text = await check.list(part.list, part.sha256);
+    isWhole &&= text !== undefined;
+    for (const line of linesOf(text ?? '')) {
+      const arrival = sealedLine.parse(JSON.parse(line));
+      if (
+        before !== undefined &&
+        (compareKeys(before[0], arrival[0]) || compareKeys(before[1], arrival[1])) >= 0
+      )
+        check.problems.push(`${part.list} is not in order at ${quoted(arrival[0])}`);
+      before = arrival;
+      count(check, tally, arrival);
+    }
+  }
+  /** What else would be told follows from the list that is missing. */
+  if (!isWhole) return;
+  if (!isDeepStrictEqual(tally.byReason, rejections.byReason))
+    check.problems.push('the reasons of rejections are not counted as the manifest says');
+  check.expectNoMore();
+  const { packed, rejected } = tally;
+  if (packed !== arrivals.packed || rejected !== arrivals.rejected)
+    check.problems.push(
+      `${packed} packed and ${rejected} rejected are listed, the manifest says ${arrivals.packed} and ${arrivals.rejected}`,
+    );
+}
+
+interface Tally {
+  packed: number;
+  rejected: number;
+  readonly byReason: Record<string, number>;
+}
+
+function count(check: Verification, tally: Tally, [key, etag, , fate]: SealedLine): void {
+  if (typeof fate === 'number') {
+    tally.packed += 1;
+    check.expectOnce(key, etag, fate);
+    return;
+  }
+  tally.rejected += 1;
+  tally.byReason[fate] = (tally.byReason[fate] ?? 0) + 1;
+}

@@ -1,0 +1,243 @@
+/**
+ * Old generations are given up in an order that no reader can miss: first a version of the dataset without them, then a
+ * look at who reads or pins them, then the deletion. Whoever begins to read notes it first and looks at the versions
+ * afterwards (dataset-version.ts). S3 reads are strongly consistent, so at least one of the two sees the other.
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel
+ */
+import * as z from 'zod';
+import { layout, parseGeneration, parseRunId } from '../../shared/keys.ts';
+import { firstOf } from '../../shared/validation.ts';
+import { type BlobStore, type KeyFailure, listPages, readText } from '../model/blob-store.ts';
+import type { Manifest } from '../model/documents.ts';
+import { places } from '../model/packing-keys.ts';
+import { readSealed } from '../model/sealed-arrivals.ts';
+import {
+  batchOf,
+  changeDataset,
+  type DatasetVersion,
+  newestVersion,
+  readVersion,
+  type VersionStore,
+  versionsIn,
+  versionUpTo,
+} from '../model/versions.ts';
+
+export interface PruneRequest {
+  readonly pipeline: string;
+  /** `before`: the dataset begins with this generation. `replaced`: only what compacted generations stand for. */
+  readonly what: { readonly before: string } | 'replaced';
+  /** The version that the declaration names at this moment, if it does. */
+  readonly pin: () => Promise<string | undefined>;
+  /** Runs without a report that are known to be over. */
+  readonly over?: readonly string[];
+  /** Only say what would be deleted. */
+  readonly dryRun?: boolean;
+}
+
+export type PruneResult =
+  | {
+      readonly kind: 'pruned' | 'wouldPrune';
+      readonly generations: readonly string[];
+      readonly objects: number;
+      readonly bytes: number;
+    }
+  | { readonly kind: 'refused'; readonly reasons: readonly string[] };
+
+/** Of generations that were given up; nobody reads what is left of them. */
+export class NotDeletedError extends Error {
+  override readonly name = 'NotDeletedError';
+  readonly failures: readonly KeyFailure[];
+
+  constructor(failures: readonly KeyFailure[]) {
+    const each = failures.map(({ key, code, message }) => `${key}: ${code} ${message}`.trimEnd());
+    super(
+      `${failures.length} objects are still there, mend what is said of each and prune again:\n  ${firstOf(each).join('\n  ')}`,
+    );
+    this.failures = failures;
+  }
+}
+
+/** It may be stopped anywhere and run again; what it gave up and did not delete, the next one deletes. */
+export async function pruneGenerations(store: BlobStore, request: PruneRequest): Promise<PruneResult> {
+  const { pipeline, what } = request;
+  const versions = versionsIn(store);
+  const newest = await newestVersion(versions, pipeline);
+  const problem = problemOf(newest, what);
+  if (newest === undefined || problem !== undefined) return { kind: 'refused', reasons: [problem ?? ''] };
+  const wanted = targetsOf(newest, what);
+  const reasons = await readersOf(store, request, wanted);
+  if (reasons.length > 0) return { kind: 'refused', reasons };
+  const unfinished = what === 'replaced' ? await supersededCompactions(store, pipeline, newest) : [];
+  if (request.dryRun === true)
+    return deleteAll(store, pipeline, { names: [...wanted, ...unfinished], dryRun: true });
+  const taken = await changeDataset(versions, pipeline, (now) => {
+    const given = now === undefined ? [] : targetsOf(now, what).filter((name) => !now.givenUp.includes(name));
+    return given.length === 0 ? undefined : { kind: 'givenUp', generations: given };
+  });
+  const targets = taken === undefined ? [] : targetsOf(taken, what);
+  const late = await readersOf(store, request, targets);
+  if (late.length === 0)
+    return deleteAll(store, pipeline, { names: [...targets, ...unfinished], dryRun: false });
+  await changeDataset(versions, pipeline, (now) => {
+    const back = targets.filter(
+      (name) => now?.givenUp.includes(name) === true && !newest.givenUp.includes(name),
+    );
+    return back.length === 0 ? undefined : { kind: 'kept', generations: back };
+  });
+  return { kind: 'refused', reasons: late };
+}
+
+function problemOf(newest: DatasetVersion | undefined, what: PruneRequest['what']): string | undefined {
+  if (newest === undefined) return 'there is no sealed generation yet';
+  if (what === 'replaced' || newest.generations.includes(what.before)) return undefined;
+  return `${what.before} is no generation of the newest version, which holds ${newest.generations.join(', ') || 'none'}`;
+}
+
+/** What is to be without shards afterwards, that which was given up before and perhaps not deleted among it. */
+function targetsOf({ generations, replaced, givenUp }: DatasetVersion, what: PruneRequest['what']): string[] {
+  if (what === 'replaced') return [...replaced];
+  const first = batchOf(what.before);
+  return [...new Set([...generations, ...replaced, ...givenUp])].filter((name) => batchOf(name) < first);
+}
+
+const noteSchema = z.object({ generations: z.array(z.string()) });
+
+/** What a run noted that it reads; undefined when it has not begun. */
+async function readingOf(store: BlobStore, pipeline: string, runId: string): Promise<string[] | undefined> {
+  let reading: string[] | undefined;
+  for await (const page of listPages(store, layout.reads(pipeline, runId)))
+    for (const { key } of page.objects) {
+      const note = noteSchema.parse(JSON.parse((await readText(store, key)) ?? '{"generations":[]}'));
+      reading = [...(reading ?? []), ...note.generations];
+    }
+  return reading;
+}
+
+/** Runs that have not written their report. */
+async function unfinishedRuns(store: BlobStore, pipeline: string): Promise<string[]> {
+  const unfinished: string[] = [];
+  const runs = layout.runs(pipeline);
+  for await (const page of listPages(store, runs, { delimiter: '/' })) {
+    const names = page.prefixes.map((folder) => folder.slice(runs.length, -1));
+    const named = names.filter((name) => parseRunId(name) !== undefined);
+    for (let first = 0; first < named.length; first += HEADS_AT_ONCE) {
+      const some = named.slice(first, first + HEADS_AT_ONCE);
+      const reports = await Promise.all(some.map((runId) => store.head(layout.report(pipeline, runId))));
+      unfinished.push(...some.filter((_, index) => reports[index] === undefined));
+    }
+  }
+  return unfinished;
+}
+/**
+ * A report is asked for by its key: a listing would go through the plans of all runs, or, begun anew at each run's report, be
+ * as many requests of twelve times the price. https://aws.amazon.com/s3/pricing/
+ */
+const HEADS_AT_ONCE = 64;
+
+/** Everything that keeps these generations, each as a sentence. */
+async function readersOf(
+  store: BlobStore,
+  { pipeline, over, pin }: PruneRequest,
+  targets: readonly string[],
+): Promise<string[]> {
+  const among = (names: readonly string[] = []): string =>
+    names.filter((name) => targets.includes(name)).join(', ');
+  const versions = versionsIn(store);
+  const reasons: string[] = [];
+  const pinned = await pin();
+  const newest = await newestVersion(versions, pipeline);
+  const number = pinned === undefined ? undefined : newest?.added[pinned];
+  const held = number === undefined ? '' : among((await readVersion(versions, pipeline, number)).generations);
+  if (held !== '')
+    reasons.push(`the declaration pins ${pinned}, which holds ${held}: pin another version first`);
+  for (const run of await unfinishedRuns(store, pipeline)) {
+    if (over?.includes(run) === true) continue;
+    const reading = await readingOf(store, pipeline, run);
+    const read = among(reading ?? (await toBeRead(versions, pipeline, { run, newest })));
+    if (read !== '')
+      reasons.push(
+        `${run} ${reading === undefined ? 'is going to read' : 'reads'} ${read} (it has no report yet): wait, or name what is over with --over ${run}`,
+      );
+  }
+  return reasons;
+}
+
+/**
+ * What a run that has not begun to read is going to read: nothing of what is given up if it takes the newest version,
+ * but an older one as it is, when later batches are sealed already.
+ */
+async function toBeRead(
+  versions: VersionStore,
+  pipeline: string,
+  { run, newest }: { readonly run: string; readonly newest: DatasetVersion | undefined },
+): Promise<readonly string[] | undefined> {
+  const version = await versionUpTo(versions, pipeline, batchOf(run));
+  return version?.number === newest?.number ? undefined : version?.generations;
+}
+
+/** Joined generations that never came into the dataset because another was faster, or part of them was pruned. */
+async function supersededCompactions(
+  store: BlobStore,
+  pipeline: string,
+  { added, replaced, givenUp }: DatasetVersion,
+): Promise<string[]> {
+  const superseded: string[] = [];
+  for (const name of await versionsIn(store).folders(layout.dataset(pipeline))) {
+    if (parseGeneration(name)?.isCompacted !== true || added[name] !== undefined) continue;
+    const of = (await readSealed(store, pipeline, name))?.compacted?.of ?? [];
+    if (of.some((input) => replaced.includes(input) || givenUp.includes(input))) superseded.push(name);
+  }
+  return superseded;
+}
+
+async function deleteAll(
+  store: BlobStore,
+  pipeline: string,
+  { names, dryRun }: { readonly names: readonly string[]; readonly dryRun: boolean },
+): Promise<PruneResult> {
+  const generations: string[] = [];
+  const total = { objects: 0, bytes: 0 };
+  const failures: KeyFailure[] = [];
+  for (const name of names) {
+    const manifest = await readSealed(store, pipeline, name);
+    if (manifest === undefined) continue;
+    const deleted = await giveUp(store, manifest, dryRun);
+    if (deleted.objects > 0) generations.push(name);
+    total.objects += deleted.objects;
+    total.bytes += deleted.bytes;
+    failures.push(...deleted.failures);
+  }
+  if (failures.length > 0) throw new NotDeletedError(failures);
+  return { kind: dryRun ? 'wouldPrune' : 'pruned', generations, ...total };
+}
+
+/** First the record of what was dealt with, then the manifest, then what it named. */
+async function giveUp(
+  store: BlobStore,
+  manifest: Manifest,
+  dryRun: boolean,
+): Promise<{
+  readonly objects: number;
+  readonly bytes: number;
+  readonly failures: readonly KeyFailure[];
+}> {
+  const at = places(manifest.pipeline, manifest.generation);
+  if (manifest.shards.length > 0 && !dryRun) {
+    const record: Manifest = { ...manifest, shards: [], pruned: true };
+    await store.put(at.pruned, Buffer.from(`${JSON.stringify(record, undefined, 1)}\n`), {
+      only: 'absent',
+      contentType: 'application/json',
+    });
+    await store.delete(at.manifest);
+  }
+  const failures: KeyFailure[] = [];
+  let [objects, bytes] = [0, 0];
+  for (const part of ['shards/', 'members/', 'index/', 'wids.json', 'index.json']) {
+    for await (const page of listPages(store, `${at.generation}${part}`)) {
+      if (!dryRun) failures.push(...(await store.deleteMany(page.objects.map(({ key }) => key))));
+      objects += page.objects.length;
+      bytes += page.objects.reduce((sum, { size }) => sum + size, 0);
+    }
+  }
+  return { objects, bytes, failures };
+}

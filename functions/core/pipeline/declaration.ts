@@ -1,0 +1,68 @@
+/** From the text of `pipelines/<name>.yaml` to a Pipeline, or to all of its problems at once. */
+import { parseDocument } from 'yaml';
+import * as z from 'zod';
+import { type Problem } from '../shared/errors.ts';
+import { check } from '../shared/validation.ts';
+import { type Pipeline, pipelineSchema } from './pipeline.ts';
+
+export type Declaration =
+  | { readonly valid: true; readonly pipeline: Pipeline }
+  | { readonly valid: false; readonly problems: readonly Problem[] };
+
+/** Longest declaration read; a pipeline is a page, not a data set. */
+const MAXIMUM_CHARACTERS = 100_000;
+
+/**
+ * @param name the name in the key or path, which the declaration must bear
+ * @param text YAML (so JSON too), untrusted
+ */
+export function readDeclaration(name: string, text: string): Declaration {
+  if (text.length > MAXIMUM_CHARACTERS) {
+    return refuse([
+      { path: '', message: `is ${text.length} characters long, keep it under ${MAXIMUM_CHARACTERS}` },
+    ]);
+  }
+  const document = parseDocument(text, { uniqueKeys: true, prettyErrors: true });
+  if (document.errors.length > 0) {
+    return refuse(document.errors.map((error) => ({ path: '', message: `is not YAML: ${error.message}` })));
+  }
+  const plain = toPlain(document);
+  return plain === undefined ? refuse([TOO_MANY_ALIASES]) : checkDeclaration(name, plain.value);
+}
+
+/** The same for a body that is parsed already. */
+export function checkDeclaration(name: string, value: unknown): Declaration {
+  const checked = check(pipelineSchema, value, 'told');
+  const problems = checked.ok ? [] : [...checked.problems];
+  const declared = named(value);
+  if (declared !== undefined && declared !== name) {
+    problems.push({ path: 'name', message: `is "${declared}" but its key says "${name}", make them equal` });
+  }
+  return checked.ok && problems.length === 0 ? { valid: true, pipeline: checked.value } : refuse(problems);
+}
+
+const TOO_MANY_ALIASES: Problem = {
+  path: '',
+  message: 'repeats itself too often by YAML aliases (*name), write the values out',
+};
+
+/** A few lines of YAML aliases can otherwise grow to gigabytes. */
+const MAXIMUM_ALIASES = 20;
+
+function toPlain(document: ReturnType<typeof parseDocument>): { readonly value: unknown } | undefined {
+  try {
+    return { value: document.toJS({ maxAliasCount: MAXIMUM_ALIASES }) };
+  } catch {
+    return undefined;
+  }
+}
+
+function named(value: unknown): string | undefined {
+  const name = typeof value === 'object' && value !== null && 'name' in value ? value.name : undefined;
+  return typeof name === 'string' ? name : undefined;
+}
+
+const refuse = (problems: readonly Problem[]): Declaration => ({ valid: false, problems });
+
+/** JSON Schema of a pipeline, for editors (docs/pipeline.schema.json). */
+export const pipelineJsonSchema = (): unknown => z.toJSONSchema(pipelineSchema, { io: 'input' });

@@ -1,0 +1,219 @@
+/**
+ * What a user declares: where data arrives, how it is packed, what trains, on which compute, by when.
+ * One schema validates `pipelines/<name>.yaml`, the API's PUT body, and generates the editors' JSON Schema.
+ */
+import * as z from 'zod';
+import { besideOthers } from '../shared/validation.ts';
+import {
+  ec2Schema,
+  helperProblems,
+  helpersSchema,
+  instanceType,
+  mayAddHelpersSchema,
+  needsSchema,
+  regionsSchema,
+  vpcSchema,
+} from './compute-parts.ts';
+import { datasetSchema } from './dataset.ts';
+import { packingSchema } from './packing.ts';
+import { trainingSchema } from './training.ts';
+
+export { TRAINING_GROUP } from './compute-parts.ts';
+export { packingSchema } from './packing.ts';
+export { trainingSchema } from './training.ts';
+
+/** Lower case, 1-32 characters: the name becomes part of keys, execution names and SageMaker job names (63). */
+export const pipelineName = z
+  .string()
+  .regex(/^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/, 'use 1 to 32 of a-z, 0-9 and inner hyphens')
+  .refine((name) => name !== 'pipelines' && name !== 'agent', 'this name is reserved, choose another');
+
+const seconds = (minimum: number, maximum: number) => z.number().int().min(minimum).max(maximum);
+
+export const settleSchema = z.strictObject({
+  quietSeconds: seconds(1, 86_400)
+    .default(60)
+    .describe('A batch is complete when nothing changed under incoming/ for this long.'),
+  maximumWaitSeconds: seconds(1, 7 * 86_400)
+    .default(3_600)
+    .describe('A batch is closed after this long even if objects keep arriving.'),
+  marker: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('An object with this name under incoming/ closes the batch at once, e.g. _SUCCESS.'),
+});
+
+const computeFields = z.strictObject({
+  instanceTypes: z
+    .array(instanceType)
+    .min(1)
+    .max(30)
+    .optional()
+    .describe(
+      'Interchangeable types; three or more score best. With needs: only these of those that meet them.',
+    ),
+  nodes: z.number().int().min(1).max(64).default(1),
+  needs: needsSchema
+    .optional()
+    .describe('What the training needs, instead of types and nodes: every topology that has it is weighed.'),
+  regions: regionsSchema
+    .optional()
+    .describe("Where it may train. Default: only in the data bucket's own region."),
+  helpers: helpersSchema
+    .optional()
+    .describe('Groups of CPU nodes beside the nodes that train, for strategies that preprocess there.'),
+  mayAddHelpers: mayAddHelpersSchema
+    .optional()
+    .describe(
+      'Such a group may be added when an attempt has measured that its hosts, not its accelerators, set the pace (strategy ray).',
+    ),
+  spotWithHelpers: z
+    .boolean()
+    .optional()
+    .describe('Try managed Spot with helper groups. AWS does not say whether it takes both together.'),
+  market: z
+    .enum(['spot', 'on-demand', 'spot-then-on-demand'])
+    .default('spot-then-on-demand')
+    .describe('spot-then-on-demand changes to On-Demand when the deadline needs it.'),
+  launcher: z
+    .enum(['sagemaker', 'ec2', 'cheapest'])
+    .optional()
+    .describe(
+      'Where the job runs: sagemaker (the default), ec2 for instances of your own account, or cheapest: placement weighs both, each time.',
+    ),
+  ec2: ec2Schema.optional(),
+  volumeGigabytes: z.number().int().min(1).max(16_384).default(30),
+  vpc: vpcSchema
+    .optional()
+    .describe('With a VPC a zone can be chosen: each attempt gets the one subnet of its zone.'),
+});
+
+type Compute = z.infer<typeof computeFields>;
+
+export const computeSchema = computeFields.superRefine((compute, context) => {
+  const problems = [...shapeProblems(compute), ...launcherProblems(compute)];
+  for (const [path, message] of problems) context.addIssue({ code: 'custom', path: [path], message });
+}, besideOthers);
+
+type FieldProblem = readonly [field: keyof Compute, message: string];
+
+function shapeProblems({ instanceTypes, needs, nodes }: Compute): readonly FieldProblem[] {
+  if (needs === undefined)
+    return instanceTypes === undefined
+      ? [
+          [
+            'instanceTypes',
+            'name the types that may be used, or say in compute.needs what the training needs',
+          ],
+        ]
+      : [];
+  const message = `${nodes} and compute.needs exclude each other: leave it out, compute.needs.maximumNodes bounds it`;
+  // Of another type it has been told already.
+  return typeof nodes === 'number' && nodes !== 1 ? [['nodes', message]] : [];
+}
+
+/** What goes with one launcher only. */
+function launcherProblems(compute: Compute): readonly FieldProblem[] {
+  const { launcher, mayAddHelpers, helpers, regions } = compute;
+  const problems: FieldProblem[] = [];
+  if (mayAddHelpers !== undefined && (helpers !== undefined || launcher === 'ec2'))
+    problems.push([
+      'mayAddHelpers',
+      'stands alone: leave out compute.helpers, and let SageMaker launch, which has groups of instances',
+    ]);
+  if (regions !== undefined && launcher === 'ec2')
+    problems.push([
+      'regions',
+      'hosts on EC2 run in the region of the data bucket only: leave it out, or let SageMaker launch',
+    ]);
+  if (helpers !== undefined && launcher === 'ec2')
+    problems.push([
+      'helpers',
+      'one fleet of EC2 has one instance type: leave them out, or let SageMaker launch, which has groups of instances',
+    ]);
+  if (launcher !== 'ec2' && launcher !== 'cheapest') return problems;
+  for (const [field, what] of [
+    ['ec2', 'the image of its hosts'],
+    ['vpc', 'subnets and securityGroupIds'],
+  ] as const)
+    if (compute[field] === undefined)
+      problems.push([field, `is needed with launcher: ${launcher}, name ${what}`]);
+  return problems;
+}
+
+export const limitsSchema = z.strictObject({
+  deadlineHours: z
+    .number()
+    .positive()
+    .max(24 * 28)
+    .optional()
+    .describe('From the close of the batch to the model; 24 unless patience or a value of time is given.'),
+  patienceHours: z
+    .number()
+    .min(0)
+    .max(24 * 28)
+    .optional()
+    .describe(
+      'Without a deadline: how long a run may stand still for cheap capacity, all its waits together.',
+    ),
+  valueOfTimeUsdPerHour: z
+    .number()
+    .positive()
+    .max(100_000)
+    .optional()
+    .describe('What an hour sooner is worth. It is weighed against what capacity costs.'),
+  maximumRunSeconds: seconds(60, 28 * 86_400)
+    .default(86_400)
+    .describe('Longest training time of one attempt.'),
+  budgetUsd: z
+    .number()
+    .positive()
+    .optional()
+    .describe('No attempt starts that may pass this sum for the run.'),
+  attempts: z.number().int().min(1).max(1_000).default(50),
+});
+
+const DEFAULT_DEADLINE_HOURS = 24;
+
+/** Hours from the close of the batch; undefined where the pipeline gives patience or a value of time instead. */
+export const deadlineHoursOf = ({
+  deadlineHours,
+  patienceHours,
+  valueOfTimeUsdPerHour,
+}: z.infer<typeof limitsSchema>): number | undefined =>
+  deadlineHours ??
+  (patienceHours === undefined && valueOfTimeUsdPerHour === undefined ? DEFAULT_DEADLINE_HOURS : undefined);
+
+/** https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html */
+const SCHEDULE = /^(rate\([1-9]\d{0,5} (minute|hour|day)s?\)|cron\(([0-9A-Za-z*?,/#-]+ ){5}[0-9*,/-]+\))$/;
+
+const pipelineFields = z.strictObject({
+  name: pipelineName,
+  settle: settleSchema.prefault({}),
+  packing: packingSchema.prefault({}),
+  dataset: datasetSchema.optional(),
+  training: trainingSchema,
+  compute: computeSchema,
+  limits: limitsSchema.prefault({}),
+  schedule: z
+    .string()
+    .regex(
+      SCHEDULE,
+      'write rate(1 day) or cron(0 3 * * ? *): a rate in minutes, hours or days, or six fields',
+    )
+    .optional()
+    .describe('Also start a run on this schedule (EventBridge Scheduler syntax, UTC).'),
+  trainWithoutNewData: z
+    .boolean()
+    .default(false)
+    .describe('Let a scheduled run train although nothing arrived.'),
+});
+
+export const pipelineSchema = pipelineFields.superRefine((fields, context) => {
+  for (const problem of helperProblems(fields)) context.addIssue({ code: 'custom', ...problem });
+}, besideOthers);
+
+export type Pipeline = z.infer<typeof pipelineSchema>;
+export type PackingSettings = Pipeline['packing'];

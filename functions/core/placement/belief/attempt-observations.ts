@@ -1,0 +1,109 @@
+/** From attempts to what they met, and from there to what a placement of another run makes of it. */
+import { familyOf } from '../../catalog/catalog.ts';
+import type { Encounter } from '../../runs/market-history.ts';
+import { type AttemptRecord, type Placement, samePool } from '../../runs/run-records.ts';
+import type { RunStore } from '../../runs/run-store.ts';
+import type { Sighting } from './observation.ts';
+
+/** undefined while the attempt goes on: nothing has been met yet that would not change. */
+export function encounterOf(attempt: AttemptRecord): Encounter | undefined {
+  const { outcome, placement } = attempt;
+  if (outcome === undefined) return undefined;
+  const score = scoreOf(placement);
+  const { instanceType, zoneId, market, region } = placement.pool;
+  const launcher = placement.pool.launcher ?? attempt.launcher;
+  return {
+    runId: attempt.runId,
+    attempt: attempt.attempt,
+    instanceType,
+    zoneId,
+    market,
+    ...(region === undefined ? {} : { region }),
+    ...(launcher === undefined ? {} : { launcher }),
+    ...(outcome.quota === undefined ? {} : { quota: outcome.quota }),
+    nodes: placement.topology.nodes,
+    ...(score === undefined ? {} : { score }),
+    askedAt: attempt.createdAt,
+    startedAt: outcome.startedAt,
+    endedAt: outcome.endedAt ?? attempt.updatedAt,
+    end: endOf(outcome.kind),
+  };
+}
+
+function endOf(kind: NonNullable<AttemptRecord['outcome']>['kind']): Encounter['end'] {
+  switch (kind) {
+    case 'capacity':
+      return 'refused';
+    case 'interrupted':
+      return 'lost';
+    case 'completed':
+    case 'timeLimit':
+    case 'serviceError':
+    case 'userError':
+    case 'recalled':
+    case 'stopped':
+      return 'kept';
+  }
+}
+
+/** The score of the pool that was chosen. */
+const scoreOf = ({ considered, pool }: Placement): number | undefined =>
+  considered.find((each) => samePool(each.pool, pool))?.score;
+
+/** What a run's own attempts tell of their pools: the same that other runs make of them. */
+export const sightingsOf = (attempts: readonly AttemptRecord[]): readonly Sighting[] =>
+  sightingsFrom(
+    attempts.flatMap((attempt) => {
+      const met = encounterOf(attempt);
+      return met === undefined ? [] : [met];
+    }),
+  );
+
+/** With capacity at hand a start takes no longer. A stated prior, as that of a whole start is. */
+const PROMPT_SECONDS = 300;
+
+const secondsFrom = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1_000;
+
+/** What encounters say of capacity, in the words that beliefs are made from: up from the start to the end, down when refused or lost. */
+export const sightingsFrom = (encounters: readonly Encounter[]): readonly Sighting[] =>
+  encounters.flatMap((met) => {
+    const { instanceType, zoneId, market, region, launcher, quota, score, askedAt, startedAt, endedAt, end } =
+      met;
+    const at = (time: string, seen: Sighting['seen']): Sighting => ({
+      atMilliseconds: Date.parse(time),
+      instanceType,
+      zoneId,
+      market,
+      region,
+      ...(launcher === undefined ? {} : { launcher }),
+      ...(quota !== undefined && seen === 'refused' ? { quota } : {}),
+      seen,
+    });
+    // A score is of the moment of asking: capacity that was waited for says nothing of it.
+    const wasPrompt = startedAt !== undefined && secondsFrom(askedAt, startedAt) <= PROMPT_SECONDS;
+    const start =
+      startedAt === undefined ? [] : [{ ...at(startedAt, 'up'), ...(wasPrompt ? { score } : {}) }];
+    // The first sighting tells of the score, and a limit of the account says nothing of it.
+    const isFirst = start.length === 0 && quota === undefined;
+    const last = {
+      ...at(endedAt, end === 'kept' ? 'up' : end),
+      ...(startedAt === undefined ? {} : { heldSinceMilliseconds: Date.parse(startedAt) }),
+      ...(end === 'refused' && isFirst ? { score } : {}),
+    };
+    // What never had its capacity and was not refused either met nothing.
+    return end === 'kept' && startedAt === undefined ? [] : [...start, last];
+  });
+
+/** The last week is what a belief of the moment is made of, the weeks before are a pool's record. */
+const MEMORY_MILLISECONDS = 30 * 86_400_000;
+
+/** What all runs but this one met lately in the families of these types. */
+export async function sightingsOfOthers(
+  runs: Pick<RunStore, 'listEncounters'>,
+  question: { readonly runId: string; readonly instanceTypes: readonly string[]; readonly now: Date },
+): Promise<readonly Sighting[]> {
+  const since = new Date(question.now.getTime() - MEMORY_MILLISECONDS).toISOString();
+  const families = new Set(question.instanceTypes.map(familyOf));
+  const met = await Promise.all([...families].map((family) => runs.listEncounters(family, since)));
+  return sightingsFrom(met.flat().filter(({ runId }) => runId !== question.runId));
+}

@@ -1,0 +1,217 @@
+/**
+ * What is believed of each pool's capacity now: the fitted chain, told what our own attempts met there and what the
+ * placement score says. A pool that has just lost the job is believed to be down, and less so with every hour.
+ */
+
+import type { Pool } from '../../runs/run-records.ts';
+import { beginWalk, type Chain, keptPowers, type Lesson, type OwnShare } from './belief-walk.ts';
+import type { Sighting } from './observation.ts';
+import {
+  longRunShare,
+  meanUpSeconds,
+  type PoolRecord,
+  type PoolRecords,
+  recordFor,
+} from './pool-statistics.ts';
+import {
+  advance,
+  type Belief,
+  chanceUp,
+  longRun,
+  meanPassageHours,
+  observe,
+  type RegimeTable,
+  transition,
+} from './regimes.ts';
+import { type ScoreTrust, scoreTrust } from './score-trust.ts';
+
+export interface Outlook {
+  readonly belief: Belief;
+  /** Chance that the gang can be had now. */
+  readonly chanceUp: number;
+  /** Mean seconds until it can be had. */
+  readonly waitSeconds: number;
+  /** Mean seconds until an interruption, once it is had. */
+  readonly upSeconds: number;
+}
+
+/** What sightings say of scores. */
+export const trustOf = (sightings: readonly Sighting[]): ScoreTrust =>
+  scoreTrust(
+    sightings.flatMap(({ score, market, seen }) =>
+      score === undefined || market !== 'spot' ? [] : [{ score, had: seen === 'up' }],
+    ),
+  );
+
+/** Stated assumptions, not fits. */
+const SAME_FAMILY_AND_ZONE = 0.7;
+const SAME_ZONE = 0.5;
+/** SageMaker draws on the machines of EC2, but on a pool of its own. */
+const OTHER_LAUNCHER = 0.7;
+const SAME_TYPE = 0.3;
+
+const ofLauncher = (sighting: Sighting, pool: Pool): number =>
+  sighting.launcher === pool.launcher ? 1 : OTHER_LAUNCHER;
+
+const familyOf = (type: string): string => type.slice(0, type.indexOf('.'));
+
+/** How much news of another pool says of this one, 0 nothing to 1 everything. */
+function kinship(sighting: Sighting, pool: Pool): number {
+  // A limit of the account says nothing of capacity; `refusalsOf` leaves such pools alone.
+  if (sighting.market !== pool.market || sighting.quota === true) return 0;
+  if (sighting.zoneId === undefined && pool.zoneId === undefined && sighting.region !== pool.region) return 0;
+  const sameType = sighting.instanceType === pool.instanceType;
+  if (sameType && sighting.zoneId === pool.zoneId) return ofLauncher(sighting, pool);
+  const sameZone = sighting.zoneId !== undefined && sighting.zoneId === pool.zoneId;
+  // What takes a type's capacity in a zone takes it from its neighbours' hosts too; another zone's hosts are others.
+  if (sameZone)
+    return familyOf(sighting.instanceType) === familyOf(pool.instanceType) ? SAME_FAMILY_AND_ZONE : SAME_ZONE;
+  return sameType ? SAME_TYPE : 0;
+}
+
+/** Times are rounded to this. */
+const STEP_SECONDS = 600;
+/** 2^13 steps are 57 days: after them nothing of a sighting is left, and longer gaps are cut there. */
+const DOUBLINGS = 13;
+
+/** Nearly nothing of older news is left in a belief: the slowest regime that is often met lasts two days. */
+const MEMORY_MILLISECONDS = 7 * 86_400_000;
+const MAXIMUM_SIGHTINGS = 40;
+
+/** The sightings that still say something, oldest first. */
+export const recentSightings = (
+  sightings: readonly Sighting[],
+  nowMilliseconds: number,
+): readonly Sighting[] =>
+  sightings
+    .filter(({ atMilliseconds: at }) => at <= nowMilliseconds && nowMilliseconds - at <= MEMORY_MILLISECONDS)
+    .toSorted((a, b) => a.atMilliseconds - b.atMilliseconds);
+
+export interface BeliefModel {
+  readonly table: RegimeTable;
+  readonly step: readonly (readonly number[])[];
+  /** step to the powers 1, 2, 4, ...: a month passes in a dozen products. */
+  readonly doublings: readonly (readonly (readonly number[])[])[];
+  readonly power: Chain['power'];
+  readonly start: Belief;
+  readonly passage: ReturnType<typeof meanPassageHours>;
+  /** Mean seconds without capacity after a loss. */
+  readonly waitAfterLossSeconds: number;
+}
+
+export function beliefModel(table: RegimeTable): BeliefModel {
+  const start = longRun(table);
+  const passage = meanPassageHours(table);
+  const doublings = Array.from({ length: DOUBLINGS }, (_, k) =>
+    transition(table, (STEP_SECONDS / 3_600) * 2 ** k),
+  );
+  const half = start.length / 2;
+  const step = doublings[0] ?? [];
+  const justLost = observe(
+    advance(
+      start.map((share, j) => (j < half ? share : 0)),
+      step,
+    ),
+    0,
+    1,
+  );
+  return {
+    table,
+    step,
+    doublings,
+    power: keptPowers(doublings),
+    start,
+    passage,
+    waitAfterLossSeconds: weigh(passage.toUp, justLost) * 3_600,
+  };
+}
+
+const weigh = (hours: readonly number[], shares: Belief): number =>
+  shares.reduce((sum, share, j) => sum + share * (hours[j] ?? 0), 0);
+
+export interface Seen {
+  /** As recentSightings gives them. */
+  readonly sightings: readonly Sighting[];
+  readonly score?: number | undefined;
+  readonly trust?: ScoreTrust | undefined;
+  /** How old the score is; absent: of this moment. */
+  readonly scoreAgeSeconds?: number | undefined;
+  /** Of the weeks before the sightings. */
+  readonly records?: PoolRecords | undefined;
+  readonly nowMilliseconds: number;
+}
+
+/** What is learned of a pool at a moment. */
+interface News extends Lesson {
+  readonly at: number;
+}
+
+const UNTRIED = scoreTrust([]);
+
+function newsOf(sighting: Sighting, pool: Pool): News | undefined {
+  const weight = kinship(sighting, pool);
+  if (weight <= 0) return undefined;
+  const against = 1 - weight;
+  const at = sighting.atMilliseconds;
+  if (sighting.seen === 'up') return { at, up: 1, down: against };
+  const isNeighbours = sighting.seen === 'lost' && weight < 1;
+  return { at, up: against, down: 1, ...(isNeighbours && { struck: weight }) };
+}
+
+export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
+  const record = recordFor(seen.records, pool);
+  const scoredAt = seen.nowMilliseconds - (seen.scoreAgeSeconds ?? 0) * 1_000;
+  const related: News[] = [];
+  // From the newest back: of a month of sightings the last few are all that is taken.
+  for (let k = seen.sightings.length - 1; k >= 0 && related.length < MAXIMUM_SIGHTINGS; k -= 1) {
+    const sighting = seen.sightings[k];
+    const news = sighting && newsOf(sighting, pool);
+    if (news) related.push(news);
+  }
+  related.reverse();
+  const score = seen.score === undefined ? [] : [{ at: scoredAt, ...(seen.trust ?? UNTRIED)(seen.score) }];
+  const walk = beginWalk(model);
+  const own = ownShare(model, record);
+  walk.tilt(own, 1);
+  let clock: number | undefined;
+  const pass = (milliseconds: number): void => {
+    walk.pass(Math.min(2 ** DOUBLINGS - 1, Math.round(milliseconds / (STEP_SECONDS * 1_000))));
+    walk.tilt(own, 1 - Math.exp(-milliseconds / 3_600_000 / FORGETTING_HOURS));
+  };
+  for (const news of [...related, ...score].toSorted((a, b) => a.at - b.at)) {
+    if (clock !== undefined) pass(news.at - clock);
+    clock = news.at;
+    walk.learn(news);
+  }
+  if (clock !== undefined) pass(seen.nowMilliseconds - clock);
+  const belief = walk.belief();
+  const outlook = describe(model, belief);
+  return { ...outlook, upSeconds: meanUpSeconds(outlook.upSeconds, record) };
+}
+
+/** The chain forgets what it saw towards its own long run; a pool with a record of its own, towards that. */
+const FORGETTING_HOURS = 12;
+
+/** The share of time with capacity that the pool's own record says, over the chain's, and the same without capacity. */
+function ownShare(model: BeliefModel, record: PoolRecord): OwnShare | undefined {
+  if (record.had + record.refused === 0) return undefined;
+  const chain = chanceUp(model.start);
+  const own = longRunShare(chain, record);
+  return { up: own / chain, down: (1 - own) / (1 - chain) };
+}
+
+function describe(model: BeliefModel, belief: Belief): Outlook {
+  const half = belief.length / 2;
+  // Had a moment from now: in the regimes that lasted, or in those that capacity comes back in.
+  const once = observe(advance(belief, model.step), 1, 0);
+  return {
+    belief,
+    chanceUp: chanceUp(belief),
+    waitSeconds:
+      weigh(
+        model.passage.toUp,
+        belief.map((share, j) => (j < half ? 0 : share)),
+      ) * 3_600,
+    upSeconds: weigh(model.passage.toDown, once) * 3_600,
+  };
+}

@@ -1,0 +1,32 @@
+/** Who is likely to read what is packed now: the processes of every topology that the declaration allows. */
+import { instanceFacts } from '../../catalog/catalog.ts';
+import type { LikelyReaders } from '../../packing/model/division.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { gangsOf } from './topologies.ts';
+
+const greatestDivisor = (a: number, b: number): number => (b === 0 ? a : greatestDivisor(b, a % b));
+
+/** A common multiple may be so much larger than the largest number itself. */
+const MOST_MULTIPLE = 4;
+
+/**
+ * Pure and from the release's own catalog, so that whoever plans a run plans the same. A type that the catalog does not
+ * know counts as one process.
+ */
+export function likelyReaders({ training, compute }: Pick<Pipeline, 'training' | 'compute'>): LikelyReaders {
+  const hasProcesses = training.strategy === 'ddp' || training.strategy === 'mpi';
+  const declared = hasProcesses ? training.processesPerHost : undefined;
+  const worlds = gangsOf(compute).flatMap(({ nodes, instanceTypes }) =>
+    instanceTypes.map(
+      (type) => nodes * (declared ?? Math.max(1, instanceFacts(type)?.acceleratorCount ?? 0)),
+    ),
+  );
+  const largest = Math.max(1, ...worlds);
+  const common = worlds.reduce((multiple, world) => (multiple / greatestDivisor(multiple, world)) * world, 1);
+  // Of a job with helpers they are those that read.
+  const helpers = (compute.helpers ?? []).reduce((sum, { nodes }) => sum + nodes, 0);
+  return {
+    processes: Math.max(largest, helpers),
+    multipleOf: common <= largest * MOST_MULTIPLE ? common : largest,
+  };
+}

@@ -1,0 +1,35 @@
+/** Why a pool that a topology could run in is not weighed. */
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { Pool } from '../../runs/run-records.ts';
+import type { OnDemandPrice } from '../model/market-source.ts';
+import type { Quotes } from './pool-prices.ts';
+import type { GangTopology } from './topologies.ts';
+
+interface Facts {
+  readonly topology: GangTopology;
+  readonly compute: Pipeline['compute'];
+  readonly price: OnDemandPrice | undefined;
+  readonly helpers: number | string;
+  readonly quotes: Quotes;
+  readonly region: string;
+}
+
+/** undefined: its price is known and it is offered there. */
+export function whyNotWeighed(
+  pool: Pool,
+  { topology, compute, price, helpers, quotes, region }: Facts,
+): string | undefined {
+  const { instanceType, zoneId, market } = pool;
+  if (!price) return `no price of ${instanceType} is known, so its cost cannot be weighed`;
+  if (typeof helpers === 'string') return helpers;
+  if (market === 'spot' && (compute.helpers ?? topology.helpers) && !compute.spotWithHelpers)
+    return 'AWS does not say whether Spot takes helper groups: set compute.spotWithHelpers: true to try';
+  return notOffered(pool, quotes) ? `${instanceType} is not offered in ${zoneId ?? region}` : undefined;
+}
+
+/** A type with live Spot prices in some zones is offered in those only; no live price at all says nothing. */
+function notOffered({ instanceType, zoneId }: Pool, quotes: Quotes): boolean {
+  if (zoneId === undefined) return false;
+  const offered = quotes.get(instanceType)?.filter((each) => each.basis === 'asked') ?? [];
+  return offered.length > 0 && !offered.some((each) => each.zoneId === zoneId);
+}

@@ -1,0 +1,235 @@
+/** The pools a pipeline allows, each with what is known of it; what is pruned keeps its reason. */
+import { type FactsOf, instanceFacts } from '../../catalog/catalog.ts';
+import { type LauncherName, launchersOf } from '../../catalog/launchers.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { Pool, Topology, Transfer } from '../../runs/run-records.ts';
+import type { MarketView, OnDemandPrice } from '../model/market-source.ts';
+import { adviseHelpers } from './helpers.ts';
+import { whyNotWeighed } from './no-pool.ts';
+import { whyNotOnEc2 } from './on-ec2.ts';
+import { helpersIn, type PoolPrices, pricesOf, quotesOf } from './pool-prices.ts';
+import type { Workload } from './throughput.ts';
+import { type Pace, REFERENCE_PACE } from './throughput-estimate.ts';
+import { type GangTopology, topologiesOf } from './topologies.ts';
+
+export interface Candidate extends PoolPrices {
+  readonly pool: Pool;
+  readonly topology: Topology;
+  readonly pace: Pace;
+  readonly subnetId?: string | undefined;
+  /** Of all helper groups together, which are always on demand. */
+  readonly helpersHourlyUsd: number;
+  /** Absent in the data's own region. */
+  readonly transfer?: Transfer | undefined;
+  /** Why nothing can be launched here: weighed and shown, never chosen. */
+  readonly closed?: string | undefined;
+}
+
+export interface Pruned {
+  readonly pool: Pool;
+  readonly topology: Topology;
+  readonly reason: string;
+}
+
+/** Another region that the pipeline names. */
+export interface RegionView {
+  readonly market: MarketView;
+  readonly transfer: Transfer;
+  readonly vpc?: Pipeline['compute']['vpc'];
+  /** Why nothing can be launched there; its pools are weighed and shown all the same. */
+  readonly closed?: string | undefined;
+}
+
+export interface PoolsQuestion {
+  readonly compute: Pipeline['compute'];
+  readonly training?: Pipeline['training'] | undefined;
+  readonly market: MarketView;
+  readonly elsewhere?: readonly RegionView[] | undefined;
+  readonly savedOn?: GangTopology | undefined;
+  /** Where a view does not name the prices of helpers, as in decisions of old. */
+  readonly helpersHourlyUsd?: number | undefined;
+  readonly paceOf?: ((topology: GangTopology) => Pace) | undefined;
+  /** As measured; without it no helpers are added. */
+  readonly workload?: Workload | undefined;
+  /** Default: the snapshot's. */
+  readonly hardware?: FactsOf | undefined;
+}
+
+/** So many are weighed in full; those beyond are the dearest for their speed, on demand. */
+const MAXIMUM_POOLS = 300;
+
+interface Place {
+  readonly zoneId?: string | undefined;
+  readonly subnetId?: string | undefined;
+}
+
+/** With a VPC one place per zone (its first subnet); without one SageMaker chooses the zone. */
+function placesOf({ vpc }: Pick<Pipeline['compute'], 'vpc'>): readonly Place[] {
+  if (!vpc) return [{}];
+  const byZone = new Map<string, Place>();
+  for (const { id, zoneId } of vpc.subnets) {
+    if (!byZone.has(zoneId)) byZone.set(zoneId, { zoneId, subnetId: id });
+  }
+  return [...byZone.values()];
+}
+
+const marketsOf = (compute: Pipeline['compute']): readonly Pool['market'][] =>
+  compute.market === 'spot-then-on-demand' ? ['spot', 'on-demand'] : [compute.market];
+
+interface Pools {
+  readonly candidates: readonly Candidate[];
+  readonly pruned: readonly Pruned[];
+}
+
+export function poolsOf(question: PoolsQuestion): Pools {
+  const { compute, market, elsewhere = [] } = question;
+  const leftOut = compute.regions?.every(({ name }) => name !== market.region) ?? false;
+  const closed = leftOut ? `compute.regions does not name ${market.region}` : undefined;
+  const views: readonly View[] = [
+    { market, vpc: compute.vpc, closed },
+    ...elsewhere.map((each) => ({ ...each, region: each.market.region })),
+  ];
+  const found = views.map((view) => poolsIn(view, question));
+  return mostPromising(
+    found.flatMap(({ candidates }) => candidates),
+    onceEach(found.flatMap(({ pruned }) => pruned)),
+  );
+}
+
+interface View {
+  readonly market: MarketView;
+  readonly vpc?: Pipeline['compute']['vpc'];
+  readonly transfer?: Transfer | undefined;
+  readonly closed?: string | undefined;
+  /** Absent for the data's own. */
+  readonly region?: string | undefined;
+}
+
+function poolsIn(view: View, question: PoolsQuestion): Pools {
+  const found = launchersOf(question.compute).map((launcher) => poolsBy(launcher, view, question));
+  return {
+    candidates: found.flatMap(({ candidates }) => candidates),
+    pruned: found.flatMap(({ pruned }) => pruned),
+  };
+}
+
+function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): Pools {
+  const { compute, training, savedOn, paceOf, hardware } = question;
+  const { market } = view;
+  const { region } = market;
+  const named = {
+    ...(view.region === undefined ? {} : { region: view.region }),
+    ...(launcher === 'ec2' ? { launcher } : {}),
+  };
+  const { topologies, ruledOut } = topologiesOf({ compute, training, region, launcher, savedOn, hardware });
+  const pruned: Pruned[] = ruledOut.map(({ topology, reason }) => ({
+    pool: { instanceType: topology.instanceType, market: marketsOf(compute)[0] ?? 'spot', ...named },
+    topology: shapeOf(topology),
+    reason,
+  }));
+  const candidates: Candidate[] = [];
+  const helpers = helpersIn(market, question);
+  const prices = new Map(market.onDemandPrices.map((each) => [each.instanceType, each]));
+  const quotes = quotesOf(market);
+  for (const topology of topologies.flatMap((each) => [each, ...helpedBy(each, market, question)])) {
+    const price = prices.get(topology.instanceType);
+    const pace = paceOf?.(topology) ?? REFERENCE_PACE;
+    const never = whyNotOnEc2({ launcher, compute, training, topology, region: view.region, price });
+    const shape = shapeOf(topology);
+    for (const { pool, subnetId } of poolsOfTopology(topology, { view, compute, named })) {
+      const reason = never ?? whyNotWeighed(pool, { topology, compute, price, helpers, quotes, region });
+      if (reason !== undefined || price === undefined || typeof helpers === 'string') {
+        pruned.push({ pool, topology: shape, reason: reason ?? 'no price is known' });
+      } else {
+        const { transfer, closed } = view;
+        const found = { pool, topology: shape, pace, subnetId, transfer, closed };
+        const helpersHourlyUsd = helpers + addedUsd(topology, prices);
+        candidates.push({ ...found, helpersHourlyUsd, ...pricesOf(found, price, market, quotes) });
+      }
+    }
+  }
+  return { candidates, pruned };
+}
+
+/** One for each place and market. */
+const poolsOfTopology = (
+  { instanceType }: GangTopology,
+  given: {
+    readonly view: View;
+    readonly compute: Pipeline['compute'];
+    readonly named: Pick<Pool, 'region' | 'launcher'>;
+  },
+): readonly { readonly pool: Pool; readonly subnetId: string | undefined }[] =>
+  placesOf(given.view).flatMap(({ zoneId, subnetId }) =>
+    marketsOf(given.compute).map((market) => ({
+      pool: { instanceType, zoneId, market, ...given.named },
+      subnetId,
+    })),
+  );
+
+const shapeOf = ({ nodes, acceleratorsPerNode, helpers }: GangTopology): Topology => ({
+  nodes,
+  acceleratorsPerNode,
+  ...(helpers === undefined ? {} : { helpers }),
+});
+
+/** The same with a group of CPU nodes, where hosts were measured to set the pace and the pipeline lets them be added. */
+function helpedBy(
+  topology: GangTopology,
+  market: MarketView,
+  { compute, workload, hardware = instanceFacts }: PoolsQuestion,
+): readonly GangTopology[] {
+  const may = compute.mayAddHelpers;
+  if (may === undefined || workload === undefined || hardware(topology.instanceType) === undefined) return [];
+  const advice = adviseHelpers({
+    workload,
+    instanceType: topology.instanceType,
+    nodes: topology.nodes,
+    region: market.region,
+    candidates: may.instanceTypes,
+    maximumNodes: may.maximumNodes,
+    hardware,
+    priceOf: (type) => market.onDemandPrices.find((each) => each.instanceType === type)?.hourlyUsd,
+  });
+  return advice?.helpers === undefined
+    ? []
+    : [{ ...topology, helpers: [{ name: may.name, ...advice.helpers }] }];
+}
+
+const addedUsd = ({ helpers = [] }: GangTopology, prices: ReadonlyMap<string, OnDemandPrice>): number =>
+  helpers.reduce(
+    (sum, { instanceType, nodes }) => sum + nodes * (prices.get(instanceType)?.hourlyUsd ?? 0),
+    0,
+  );
+
+/** What an hour of the work costs here, the work being stated for the reference. */
+export const unitUsd = (
+  { topology, pace, helpersHourlyUsd }: Pick<Candidate, 'topology' | 'pace' | 'helpersHourlyUsd'>,
+  hourlyUsd: number,
+): number => (hourlyUsd * topology.nodes + helpersHourlyUsd) * pace.factor;
+
+/** What no region could mend is told once, not for each. */
+function onceEach(pruned: readonly Pruned[]): readonly Pruned[] {
+  const told = new Set<string>();
+  return pruned.filter(({ pool: { instanceType, zoneId, market, launcher }, topology, reason }) => {
+    const key = [instanceType, zoneId, market, launcher, topology.nodes, reason].join();
+    return !told.has(key) && told.add(key);
+  });
+}
+
+/** The cheapest for their speed, and the fastest, which a late deadline may need. */
+function mostPromising(candidates: readonly Candidate[], pruned: readonly Pruned[]): Pools {
+  if (candidates.length <= MAXIMUM_POOLS) return { candidates, pruned };
+  const unit = (each: Candidate): number => unitUsd(each, each.onDemandHourlyUsd);
+  const fast = candidates.toSorted((a, b) => a.pace.factor - b.pace.factor).slice(0, MAXIMUM_POOLS / 10);
+  const cheap = candidates.toSorted((a, b) => unit(a) - unit(b)).slice(0, MAXIMUM_POOLS - fast.length);
+  const kept = new Set([...fast, ...cheap]);
+  const beyond = candidates
+    .filter((each) => !kept.has(each))
+    .map(({ pool, topology }) => ({
+      pool,
+      topology,
+      reason: `${kept.size} others are cheaper for their speed on demand, or faster: not weighed in full`,
+    }));
+  return { candidates: [...kept], pruned: [...pruned, ...beyond] };
+}

@@ -1,0 +1,224 @@
+/**
+ * How fast each topology is beside the one that the work is stated for. Where an attempt has trained the figure is
+ * measured; elsewhere the throughput model extrapolates from what was measured, or from data sheets, and says how surely.
+ */
+import { type FactsOf, instanceFacts } from '../../catalog/catalog.ts';
+import type { AttemptRecord, Progress, Topology } from '../../runs/run-records.ts';
+import { forecastStep, type HelperGroup, type Measured, type Workload, workloadOf } from './throughput.ts';
+import type { GangTopology } from './topologies.ts';
+
+export interface Shape {
+  readonly instanceType: string;
+  readonly nodes: number;
+  readonly helpers?: readonly HelperGroup[] | undefined;
+}
+
+/** One attempt's pace. */
+export interface MeasuredPace extends Shape {
+  readonly stepSeconds: number;
+  /** It is the mean of so many. */
+  readonly steps: number;
+  /** 0 to 1, means over the host that leads; undefined where nobody measured them. */
+  readonly acceleratorUse?: number | undefined;
+  readonly cpuUse?: number | undefined;
+  /** Of the newest checkpoint: from it the weight of a gradient is guessed. */
+  readonly checkpointBytes?: number | undefined;
+}
+
+/** Seconds on this topology for a second on the reference. */
+export interface Pace {
+  readonly factor: number;
+  /** Standard deviation of its logarithm; 0 for the reference itself. */
+  readonly uncertainty: number;
+  readonly basis: 'reference' | 'measured' | 'extrapolated' | 'dataSheet' | 'unknown';
+}
+
+export const REFERENCE_PACE: Pace = { factor: 1, uncertainty: 0, basis: 'reference' };
+
+const percent = (value: number | undefined): number | undefined =>
+  value === undefined ? undefined : value / 100;
+
+/** What each attempt that saved new work says of its topology, oldest first. */
+export const measuredPaces = (attempts: readonly AttemptRecord[]): readonly MeasuredPace[] =>
+  attempts.flatMap(({ placement, progressBefore, progressAfter: after }) => {
+    if (after === undefined) return [];
+    const steps = after.step - (progressBefore?.step ?? 0);
+    const seconds = (after.trainingSeconds ?? 0) - (progressBefore?.trainingSeconds ?? 0);
+    const shape = { instanceType: placement.pool.instanceType, ...shapeOf(placement.topology) };
+    return steps <= 0 || seconds <= 0
+      ? []
+      : [{ ...shape, stepSeconds: seconds / steps, steps, ...useOf(after) }];
+  });
+
+const shapeOf = ({ nodes, helpers }: Topology): Omit<Shape, 'instanceType'> =>
+  helpers === undefined ? { nodes } : { nodes, helpers };
+
+const useOf = ({ usage, checkpointBytes }: Progress): Partial<MeasuredPace> => ({
+  acceleratorUse: percent(usage?.gpuPercent),
+  cpuUse: percent(usage?.cpuPercent),
+  checkpointBytes,
+});
+
+export interface PaceModel {
+  paceOf(topology: GangTopology): Pace;
+  /** What a step asks of accelerators and hosts, where an attempt has measured how busy both were. */
+  readonly workload?: Workload | undefined;
+}
+
+/** Weights of an optimiser with two moments, beside the gradient: a checkpoint weighs three gradients. A stated prior. */
+const CHECKPOINT_PER_GRADIENT = 3;
+/** About ResNet-50 in 32 bits; until a checkpoint says otherwise. */
+const PRIOR_GRADIENT_BYTES = 1e8;
+const PRIOR_STEP_SECONDS = 0.3;
+/** Nobody measured how busy hosts and accelerators were: the accelerator is taken for the bottleneck, the host for half busy. */
+const PRIOR_USE = { acceleratorUse: 1, cpuUse: 0.5 } as const;
+const USE_UNKNOWN = 0.1;
+/** A script that waits for something else is measured as using nothing; a step that needs nothing would take no time anywhere. */
+const LEAST_USE = 0.01;
+/** Steps differ among themselves by so much, and in a mean of many by at least that. */
+const OF_ONE_STEP = 0.5;
+const OF_A_MEAN = 0.02;
+
+/**
+ * @param reference what the work is stated for; its own measurements set the scale
+ * @param helpers of the pipeline, beside every topology alike
+ */
+export function paceModel(
+  reference: Shape | undefined,
+  measured: readonly MeasuredPace[],
+  helpers: readonly HelperGroup[] = [],
+  hardware: FactsOf = instanceFacts,
+): PaceModel {
+  // Helpers count as well: those that placement once added may be of types that nothing is known of any more.
+  const isKnown = (shape: Shape): boolean =>
+    [shape, ...(shape.helpers ?? [])].every(({ instanceType }) => hardware(instanceType) !== undefined);
+  if (reference === undefined || !isKnown(reference))
+    return { paceOf: () => ({ ...REFERENCE_PACE, basis: 'unknown' }) };
+  const known = measured.filter(isKnown);
+  const helping: Helping = { hardware, helpers: helpers.filter(isKnown) };
+  const sources = (known.length > 0 ? pooled(known) : [priorOf(reference)]).map((each) =>
+    sourceOf(each, helping),
+  );
+  const own = combine(sources, reference, helping);
+  const seen = sources.findLast(
+    ({ measured: { cpuUse, acceleratorUse } }) => cpuUse !== undefined && acceleratorUse !== undefined,
+  );
+  return {
+    ...(seen === undefined ? {} : { workload: seen.workload }),
+    paceOf(topology) {
+      if (sameShape(topology, reference)) return REFERENCE_PACE;
+      if (hardware(topology.instanceType) === undefined) return { ...REFERENCE_PACE, basis: 'unknown' };
+      const there = combine(sources, topology, helping);
+      return {
+        factor: there.stepSeconds / own.stepSeconds,
+        uncertainty: there.uncertainty,
+        basis:
+          known.length === 0
+            ? 'dataSheet'
+            : known.some((each) => sameShape(each, topology))
+              ? 'measured'
+              : 'extrapolated',
+      };
+    },
+  };
+}
+
+export const sameShape = (a: Shape, b: Shape): boolean =>
+  a.instanceType === b.instanceType && a.nodes === b.nodes && groupsOf(a) === groupsOf(b);
+
+const groupsOf = ({ helpers = [] }: Shape): string =>
+  helpers.map(({ instanceType, nodes }) => `${nodes} x ${instanceType}`).join();
+
+/** Of no attempt: what is unsure about it is the way from here to other topologies. */
+const priorOf = (reference: Shape): MeasuredPace => ({
+  ...reference,
+  stepSeconds: PRIOR_STEP_SECONDS,
+  steps: Number.MAX_SAFE_INTEGER,
+});
+
+/** One measurement a topology: the mean over all its steps, with what was last seen of its use. */
+function pooled(measured: readonly MeasuredPace[]): readonly MeasuredPace[] {
+  const byShape = new Map<string, MeasuredPace>();
+  for (const each of measured) {
+    const key = `${each.instanceType} ${each.nodes} ${groupsOf(each)}`;
+    const before = byShape.get(key);
+    const steps = each.steps + (before?.steps ?? 0);
+    const seconds = each.stepSeconds * each.steps + (before ? before.stepSeconds * before.steps : 0);
+    byShape.set(key, {
+      ...each,
+      acceleratorUse: each.acceleratorUse ?? before?.acceleratorUse,
+      cpuUse: each.cpuUse ?? before?.cpuUse,
+      checkpointBytes: each.checkpointBytes ?? before?.checkpointBytes,
+      steps,
+      stepSeconds: seconds / steps,
+    });
+  }
+  return [...byShape.values()];
+}
+
+interface Source {
+  readonly measured: MeasuredPace;
+  readonly workload: Workload;
+  /** What its own topology is forecast to take, so that the rest of the model's error cancels out. */
+  readonly scale: number;
+  readonly uncertainty: number;
+}
+
+/** What is the same for every topology. */
+interface Helping {
+  readonly helpers: readonly HelperGroup[];
+  readonly hardware: FactsOf;
+}
+
+function sourceOf(measured: MeasuredPace, { helpers, hardware }: Helping): Source {
+  const uses: Pick<Measured, 'acceleratorUse' | 'cpuUse'> = {
+    acceleratorUse: Math.max(LEAST_USE, measured.acceleratorUse ?? PRIOR_USE.acceleratorUse),
+    cpuUse: Math.max(LEAST_USE, measured.cpuUse ?? PRIOR_USE.cpuUse),
+  };
+  const gradientBytes =
+    measured.checkpointBytes === undefined
+      ? PRIOR_GRADIENT_BYTES
+      : measured.checkpointBytes / CHECKPOINT_PER_GRADIENT;
+  const cpuOnly = hardware(measured.instanceType)?.acceleratorCount === 0;
+  const beside = { ...measured, helpers: measured.helpers ?? helpers };
+  const workload = workloadOf(
+    {
+      ...beside,
+      ...uses,
+      // Without an accelerator the CPUs do all the work, whatever the mean over data loading says.
+      ...(cpuOnly ? { acceleratorUse: 0, cpuUse: 1 } : {}),
+      gradientBytes,
+    },
+    hardware,
+  );
+  return {
+    measured,
+    workload,
+    scale: measured.stepSeconds / forecastStep(workload, beside, hardware).stepSeconds,
+    uncertainty: Math.hypot(
+      Math.max(OF_A_MEAN, OF_ONE_STEP / Math.sqrt(measured.steps)),
+      measured.cpuUse === undefined && !cpuOnly ? USE_UNKNOWN : 0,
+    ),
+  };
+}
+
+/** Every measurement's forecast, weighed by how sure it is. */
+function combine(
+  sources: readonly Source[],
+  topology: Shape,
+  { helpers, hardware }: Helping,
+): { readonly stepSeconds: number; readonly uncertainty: number } {
+  let weights = 0;
+  let sum = 0;
+  for (const { measured, workload, scale, uncertainty } of sources) {
+    const own = sameShape(measured, topology);
+    const forecast = forecastStep(workload, { ...topology, helpers: topology.helpers ?? helpers }, hardware);
+    const spread = own
+      ? Math.max(OF_A_MEAN, OF_ONE_STEP / Math.sqrt(measured.steps))
+      : Math.hypot(uncertainty, forecast.uncertainty);
+    const weight = 1 / spread ** 2;
+    weights += weight;
+    sum += weight * Math.log(own ? measured.stepSeconds : forecast.stepSeconds * scale);
+  }
+  return { stepSeconds: Math.exp(sum / weights), uncertainty: 1 / Math.sqrt(weights) };
+}

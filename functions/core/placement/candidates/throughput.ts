@@ -1,0 +1,195 @@
+/**
+ * How long a training step takes on a topology: accelerators, hosts that prepare samples, and the network overlap, so
+ * the slowest of them sets the pace; the exchange of gradients is added where it cannot hide. Measured on one topology,
+ * it predicts others, the less surely the less they have in common.
+ */
+import { acceleratorSpeed, VCPU_SPEED } from '../../catalog/accelerators.ts';
+import { type FactsOf, type InstanceFacts, instanceFacts } from '../../catalog/catalog.ts';
+
+/** What an attempt measured, as the doctor reads it. */
+export interface Measured {
+  readonly instanceType: string;
+  readonly nodes: number;
+  readonly stepSeconds: number;
+  /** 0 to 1, means over all accelerators and all vCPUs. */
+  readonly acceleratorUse: number;
+  readonly cpuUse: number;
+  /** What each node's samples of a step weigh, prepared; undefined leaves the network out. */
+  readonly preparedBytesPerStep?: number | undefined;
+  readonly gradientBytes?: number | undefined;
+  /** CPU nodes that prepared samples beside it; `cpuUse` is then of all hosts alike. */
+  readonly helpers?: Helpers | undefined;
+}
+
+export interface HelperGroup {
+  readonly instanceType: string;
+  readonly nodes: number;
+}
+
+export type Helpers = HelperGroup | readonly HelperGroup[];
+
+export interface TopologyChoice {
+  readonly instanceType: string;
+  readonly nodes: number;
+  readonly helpers?: Helpers | undefined;
+}
+
+/** Seconds that one step of the whole gang needs of each resource, on one unit of it. */
+export interface Workload {
+  /** The type that it was measured on: its accelerator's seconds are meant. */
+  readonly measuredOn: string;
+  readonly acceleratorSeconds: number;
+  readonly vcpuSeconds: number;
+  readonly preparedBytes: number;
+  readonly gradientBytes: number;
+}
+
+export interface StepForecast {
+  readonly stepSeconds: number;
+  readonly bottleneck: 'accelerator' | 'host' | 'network';
+  /** Standard deviation of the logarithm: 0.2 is about 20 % either way. Priors, narrower where less is extrapolated. */
+  readonly uncertainty: number;
+  /** Nine times out of ten the step takes between these. */
+  readonly lowSeconds: number;
+  readonly highSeconds: number;
+}
+
+/** Of a normal distribution between its 5th and 95th percentile. */
+export const NINE_OF_TEN = 1.645;
+
+export class UnknownTypeError extends Error {
+  override readonly name = 'UnknownTypeError';
+}
+
+/** A vCPU of a helper is worth this much of a local one: samples are sent over the network. A stated prior. */
+const HELPER_WORTH = 0.8;
+/** A host this busy is at its limit: the step waits for it, whatever is missing to 100 %. */
+const HOST_SATURATED = 0.85;
+/** Attainable shares of nominal bandwidth, without and with EFA. Stated priors. */
+const TCP_SHARE = 0.6;
+const EFA_SHARE = 0.8;
+/** Of a gradient exchange, this share hides behind the backward pass. A stated prior. */
+const HIDDEN_EXCHANGE = 0.5;
+
+const factsIn = (hardware: FactsOf, type: string): InstanceFacts => {
+  const facts = hardware(type);
+  if (!facts)
+    throw new UnknownTypeError(`the catalog does not know ${type}: name a type of functions/core/catalog`);
+  return facts;
+};
+
+const helperVcpus = (helpers: Helpers | undefined, hardware: FactsOf): number =>
+  (helpers === undefined ? [] : [helpers].flat()).reduce(
+    (sum, { instanceType, nodes }) => sum + factsIn(hardware, instanceType).vcpu * nodes * HELPER_WORTH,
+    0,
+  );
+
+/** What one step costs of each resource, from a measurement of any topology. */
+export function workloadOf(measured: Measured, hardware: FactsOf = instanceFacts): Workload {
+  const facts = factsIn(hardware, measured.instanceType);
+  const hostBound = measured.cpuUse >= HOST_SATURATED && measured.cpuUse > measured.acceleratorUse;
+  const hostShare = hostBound ? 1 : Math.min(1, measured.cpuUse / 0.95);
+  return {
+    measuredOn: measured.instanceType,
+    acceleratorSeconds:
+      measured.stepSeconds * measured.acceleratorUse * facts.acceleratorCount * measured.nodes,
+    vcpuSeconds:
+      measured.stepSeconds *
+      hostShare *
+      (facts.vcpu * measured.nodes + helperVcpus(measured.helpers, hardware)),
+    preparedBytes: (measured.preparedBytesPerStep ?? 0) * measured.nodes,
+    gradientBytes: measured.gradientBytes ?? 0,
+  };
+}
+
+export function forecastStep(
+  workload: Workload,
+  { instanceType, nodes, helpers }: TopologyChoice,
+  hardware: FactsOf = instanceFacts,
+): StepForecast {
+  const facts = factsIn(hardware, instanceType);
+  const helperVcpu = helperVcpus(helpers, hardware);
+  const vcpu = facts.vcpu * nodes + helperVcpu;
+  const remoteShare = helperVcpu / vcpu;
+  const load = loadOn(workload, facts, hardware);
+  const resources = {
+    accelerator: load.acceleratorSeconds / Math.max(1, facts.acceleratorCount * nodes),
+    host: load.vcpuSeconds / vcpu,
+    network: secondsToMove((workload.preparedBytes / nodes) * remoteShare, facts),
+  };
+  const slowest = Math.max(resources.accelerator, resources.host, resources.network);
+  const bottleneck =
+    slowest === resources.accelerator ? 'accelerator' : slowest === resources.host ? 'host' : 'network';
+  const stepSeconds = slowest + exchangeSeconds(workload.gradientBytes, facts, nodes) * (1 - HIDDEN_EXCHANGE);
+  const uncertainty = Math.hypot(helperVcpu > 0 || nodes > 1 ? 0.15 : 0.05, load.uncertainty);
+  const reach = Math.exp(NINE_OF_TEN * uncertainty);
+  return {
+    stepSeconds,
+    bottleneck,
+    uncertainty,
+    lowSeconds: stepSeconds / reach,
+    highSeconds: stepSeconds * reach,
+  };
+}
+
+/** Spread between what data sheets say of two kinds of accelerators and what a training gets from them. */
+const OTHER_KIND = 0.25;
+/** Another sort of device altogether: Trainium for a GPU, CPUs for accelerators. */
+const OTHER_SORT = 0.6;
+
+interface Load {
+  readonly acceleratorSeconds: number;
+  readonly vcpuSeconds: number;
+  readonly uncertainty: number;
+}
+
+/** What a step asks of this type's accelerator or, where it has none, of its vCPUs. */
+function loadOn(
+  { measuredOn, acceleratorSeconds, vcpuSeconds }: Workload,
+  there: InstanceFacts,
+  hardware: FactsOf,
+): Load {
+  const here = factsIn(hardware, measuredOn);
+  const [from, to] = [speedOf(here), speedOf(there)];
+  if (here.acceleratorCount > 0 && there.acceleratorCount > 0) {
+    const same =
+      here.accelerator === there.accelerator && here.acceleratorMemoryMib === there.acceleratorMemoryMib;
+    const sort = (here.accelerator === 'Trainium') === (there.accelerator === 'Trainium');
+    const uncertainty = same ? 0 : sort ? OTHER_KIND : OTHER_SORT;
+    return { acceleratorSeconds: acceleratorSeconds * (from / to), vcpuSeconds, uncertainty };
+  }
+  if (here.acceleratorCount > 0)
+    return {
+      acceleratorSeconds: 0,
+      vcpuSeconds: vcpuSeconds + acceleratorSeconds * (from / to),
+      uncertainty: OTHER_SORT,
+    };
+  // How much of the CPUs' time was training and how much preparing is not known: all of it moves to the accelerator.
+  return there.acceleratorCount > 0
+    ? { acceleratorSeconds: vcpuSeconds * (from / to), vcpuSeconds: 0, uncertainty: OTHER_SORT }
+    : { acceleratorSeconds: 0, vcpuSeconds, uncertainty: 0 };
+}
+
+/** A kind that no source names is taken for an A10G. */
+const speedOf = ({ accelerator, acceleratorMemoryMib }: InstanceFacts): number =>
+  accelerator === undefined
+    ? VCPU_SPEED
+    : (acceleratorSpeed(accelerator, acceleratorMemoryMib) ?? acceleratorSpeed('A10G', undefined) ?? 1);
+
+/**
+ * A ring moves each gradient nearly twice: over the links inside each node, then over every node's network.
+ * Attainable bytes a second of one accelerator: NVLink's generations from 150 to 450 GB/s, a PCIe switch about 10 GB/s; stated priors.
+ */
+const NVLINK_BYTES = 200e9;
+const PCIE_BYTES = 10e9;
+
+function exchangeSeconds(bytes: number, facts: InstanceFacts, nodes: number): number {
+  const around = (count: number): number => (count < 2 ? 0 : (2 * bytes * (count - 1)) / count);
+  const fast = /nvlink|nvswitch|neuronlink|torus/i.test(facts.interconnect ?? '');
+  const inside = around(facts.acceleratorCount) / (fast ? NVLINK_BYTES : PCIE_BYTES);
+  return inside + secondsToMove(around(nodes), facts);
+}
+
+/** A training's stream is steady and gets the baseline: what a burst allows is gone after minutes. */
+const secondsToMove = (bytes: number, { networkBaselineGbps: gbps, efa }: InstanceFacts): number =>
+  gbps <= 0 ? 0 : (bytes * 8) / (gbps * 1e9 * (efa ? EFA_SHARE : TCP_SHARE));

@@ -1,0 +1,196 @@
+/**
+ * The topologies that a pipeline allows: its own types and nodes, or all that have what it needs. What SageMaker or the
+ * strategy would not take is ruled out before any price is asked, each with its reason.
+ */
+import { catalogTypes, type FactsOf, type InstanceFacts, instanceFacts } from '../../catalog/catalog.ts';
+import { imageFor } from '../../catalog/images.ts';
+import { type LauncherName, launchersOf } from '../../catalog/launchers.ts';
+import { trainingType } from '../../catalog/training-types.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { HelperNodes } from '../../runs/run-records.ts';
+
+export interface GangTopology {
+  readonly instanceType: string;
+  readonly nodes: number;
+  readonly acceleratorsPerNode: number;
+  /** Of CPU nodes, where placement adds them. */
+  readonly helpers?: readonly HelperNodes[] | undefined;
+}
+
+export interface RuledOut {
+  readonly topology: GangTopology;
+  readonly reason: string;
+}
+
+export interface TopologyQuestion {
+  readonly compute: Pipeline['compute'];
+  /** Without it nothing is ruled out for the sake of the strategy or the image. */
+  readonly training?: Pipeline['training'] | undefined;
+  readonly region: string;
+  /** Default: the first that the pipeline allows. */
+  readonly launcher?: LauncherName | undefined;
+  /** What wrote the newest checkpoint; undefined before the first. */
+  readonly savedOn?: GangTopology | undefined;
+  /** Default: the snapshot's. */
+  readonly hardware?: FactsOf | undefined;
+}
+
+type Needs = NonNullable<Pipeline['compute']['needs']>;
+
+export function topologiesOf(question: TopologyQuestion): {
+  readonly topologies: readonly GangTopology[];
+  readonly ruledOut: readonly RuledOut[];
+} {
+  const topologies: GangTopology[] = [];
+  const ruledOut: RuledOut[] = [];
+  for (const { topology, reason } of proposals(question.compute, question.hardware)) {
+    const why = reason ?? whyRuledOut(topology, question);
+    if (why === undefined) topologies.push(topology);
+    else ruledOut.push({ topology, reason: why });
+  }
+  return { topologies, ruledOut };
+}
+
+/** Every type that may be asked about, and for how many nodes: one question of the market for each size of the gang. */
+export function gangsOf(
+  compute: Pipeline['compute'],
+  hardware?: FactsOf,
+): readonly { readonly nodes: number; readonly instanceTypes: readonly string[] }[] {
+  const byNodes = new Map<number, string[]>();
+  for (const { topology, reason } of proposals(compute, hardware)) {
+    if (reason !== undefined) continue;
+    const types = byNodes.get(topology.nodes) ?? [];
+    if (!types.includes(topology.instanceType)) types.push(topology.instanceType);
+    byNodes.set(topology.nodes, types);
+  }
+  return [...byNodes].map(([nodes, instanceTypes]) => ({ nodes, instanceTypes }));
+}
+
+/** Every type of every gang. */
+export const typesOf = (compute: Pipeline['compute'], hardware?: FactsOf): readonly string[] => [
+  ...new Set(gangsOf(compute, hardware).flatMap(({ instanceTypes }) => instanceTypes)),
+];
+
+interface Proposal {
+  readonly topology: GangTopology;
+  readonly reason?: string;
+}
+
+function proposals(
+  { needs, instanceTypes, nodes }: Pipeline['compute'],
+  hardware: FactsOf = instanceFacts,
+): readonly Proposal[] {
+  const gang = (instanceType: string, count: number): GangTopology => ({
+    instanceType,
+    nodes: count,
+    acceleratorsPerNode: hardware(instanceType)?.acceleratorCount ?? 0,
+  });
+  if (needs === undefined)
+    return [...new Set(instanceTypes)].map((instanceType) => ({ topology: gang(instanceType, nodes) }));
+  const types = [...new Set(instanceTypes ?? catalogTypes())];
+  return types.flatMap((instanceType): readonly Proposal[] => {
+    const facts = hardware(instanceType);
+    if (facts === undefined)
+      return [{ topology: gang(instanceType, 1), reason: `the catalog does not know ${instanceType}` }];
+    const lacking = facts.acceleratorCount > 0 ? lackOfAccelerators(facts, needs) : lackOfCpus(facts, needs);
+    // A type of the wrong sort altogether is no candidate that lost.
+    if (lacking === NO_CANDIDATE) return [];
+    const topology = gang(instanceType, nodesOf(facts, needs)[0] ?? 1);
+    if (lacking !== undefined) return [{ topology, reason: lacking }];
+    return nodesOf(facts, needs).map((count) => ({ topology: gang(instanceType, count) }));
+  });
+}
+
+const NO_CANDIDATE = Symbol('no candidate');
+type Lack = string | typeof NO_CANDIDATE | undefined;
+
+/** As many nodes as make the whole number of accelerators; of CPU nodes 1, 2, 4, ... */
+function nodesOf(facts: InstanceFacts, { accelerators, maximumNodes }: Needs): readonly number[] {
+  if (facts.acceleratorCount > 0) return [Math.max(1, Math.ceil(accelerators / facts.acceleratorCount))];
+  const powers = Array.from({ length: Math.floor(Math.log2(maximumNodes)) + 1 }, (_, k) => 2 ** k);
+  return powers.filter((count) => count <= maximumNodes);
+}
+
+function lackOfAccelerators(facts: InstanceFacts, needs: Needs): Lack {
+  const { accelerators, kinds, acceleratorMemoryGigabytes: memory, acceleratorsPerNode: least = 1 } = needs;
+  const { acceleratorCount: count, accelerator = 'accelerator' } = facts;
+  if (accelerators === 0) return NO_CANDIDATE;
+  if (kinds ? !kinds.some((kind) => kind === accelerator) : accelerator === 'Trainium') return NO_CANDIDATE;
+  const each = (facts.acceleratorMemoryMib ?? 0) / 1_024;
+  // AWS gives what the driver leaves: 22,888 MiB of an A10G's 24 GB.
+  if (memory !== undefined && each < memory * USABLE_SHARE)
+    return `its ${accelerator} has ${each.toFixed(0)} GB, compute.needs asks for ${memory}`;
+  if (count < least) return `it has ${count} accelerators in a node, compute.needs asks for ${least}`;
+  if (accelerators % count !== 0) return `${accelerators} accelerators cannot be made of nodes with ${count}`;
+  return accelerators / count > needs.maximumNodes
+    ? `it takes ${accelerators / count} nodes, compute.needs.maximumNodes is ${needs.maximumNodes}`
+    : lackOfHost(facts, needs);
+}
+
+const USABLE_SHARE = 0.93;
+
+function lackOfCpus(facts: InstanceFacts, needs: Needs): Lack {
+  if (needs.accelerators > 0 && !needs.cpuInstead) return NO_CANDIDATE;
+  // Nearly every CPU size is too small or too large for somebody: those are no candidates, not losers.
+  return lackOfHost(facts, needs) === undefined ? undefined : NO_CANDIDATE;
+}
+
+function lackOfHost({ memoryGib, vcpu }: InstanceFacts, needs: Needs): string | undefined {
+  if (memoryGib < (needs.memoryGigabytes ?? 0))
+    return `a node has ${memoryGib} GB of memory, compute.needs asks for ${needs.memoryGigabytes}`;
+  if (vcpu < (needs.vcpus ?? 0)) return `a node has ${vcpu} vCPUs, compute.needs asks for ${needs.vcpus}`;
+  return undefined;
+}
+
+type Type = ReturnType<typeof trainingType>;
+
+/** What SageMaker, the image, the strategy or the checkpoint would not take. */
+function whyRuledOut(topology: GangTopology, question: TopologyQuestion): string | undefined {
+  const { compute, training } = question;
+  const type = trainingType(topology.instanceType);
+  const isOnSageMaker = (question.launcher ?? launchersOf(compute)[0]) === 'sagemaker';
+  if (isOnSageMaker && type === undefined) return `SageMaker does not train on ${topology.instanceType}`;
+  const image = isOnSageMaker && training && withoutImage(training, type, question.region);
+  if (image) return image;
+  // Types and nodes that the pipeline names itself are its own affair from here on.
+  if (compute.needs === undefined) return undefined;
+  return againstStrategy(topology, type, training?.strategy) ?? againstCheckpoint(topology, question);
+}
+
+function againstStrategy(
+  { nodes }: GangTopology,
+  type: Type,
+  strategy: Pipeline['training']['strategy'] | undefined,
+): string | undefined {
+  if (strategy === 'single' && nodes > 1) return 'training.strategy single runs on one node';
+  // https://sagemaker.readthedocs.io/en/v2.232.2/frameworks/pytorch/using_pytorch.html: Trainium is launched by torchrun.
+  return type?.device === 'neuron' && strategy !== undefined && strategy !== 'ddp' && strategy !== 'single'
+    ? `Trainium is launched by torchrun: training.strategy ${strategy} does not run there`
+    : undefined;
+}
+
+function againstCheckpoint(
+  topology: GangTopology,
+  { compute, savedOn }: TopologyQuestion,
+): string | undefined {
+  if (savedOn === undefined || compute.needs?.resumeOnOtherTopology || sameShape(savedOn, topology))
+    return undefined;
+  return `the checkpoint is of ${savedOn.nodes} x ${savedOn.acceleratorsPerNode} accelerators and may not be gone on with by another number (compute.needs.resumeOnOtherTopology)`;
+}
+
+/** The number of hosts and of processes on each: what a checkpoint or a batch may have been cut for. */
+const sameShape = (a: GangTopology, b: GangTopology): boolean =>
+  a.nodes === b.nodes && a.acceleratorsPerNode === b.acceleratorsPerNode;
+
+function withoutImage(
+  { image, framework, frameworkVersion }: Pipeline['training'],
+  type: Type,
+  region: string,
+): string | undefined {
+  if (image !== undefined || type === undefined) return undefined;
+  const answer = imageFor({ framework, version: frameworkVersion, region, device: type.device });
+  // Framework and version are the declaration's own fault, which launch reports with all others.
+  return answer.kind === 'image' || !(answer.field === 'device' || answer.field === 'region')
+    ? undefined
+    : answer.message;
+}

@@ -1,0 +1,53 @@
+/**
+ * Where one of several Spot pools probably has capacity: whether that one is started, a cheaper one asked first, or waited
+ * for. A cost by itself says what a pool is worth alone; asked in vain, it has the others beside it.
+ */
+import { nameOfPool } from '../../runs/run-records.ts';
+import type { Assessed } from './assessment.ts';
+import { restSeconds } from './capacity-errors.ts';
+import { cheaperPool, LEAST_CHANCE, LOOK_SECONDS } from './cheaper-pool.ts';
+import { isSpot, pick } from './cheapest-pool.ts';
+import { whyNot } from './feasibility.ts';
+import { costUsd, gangUsd, workOf } from './gang-cost.ts';
+import type { Situation } from './situation.ts';
+import type { Wait } from './wait.ts';
+import { restartSecondsOn } from './work.ts';
+
+type Settled = { readonly kind: 'launch'; readonly pool: Assessed } | ({ readonly kind: 'wait' } & Wait);
+
+/** @param picked by cost, of all pools that do not rest */
+export function amongSpot(picked: Assessed, assessed: readonly Assessed[], situation: Situation): Settled {
+  const launched: Settled = { kind: 'launch', pool: picked };
+  const allowed = assessed.filter((each) => isSpot(each) && whyNot(each, situation) === undefined);
+  const atHand = isSpot(picked) ? probablyThere(allowed, assessed, situation) : undefined;
+  const cheaper = atHand && cheaperPool(atHand, allowed, { situation, inUse: false });
+  if (atHand === undefined || cheaper === undefined) return launched;
+  const { kind, pool, savedUsd } = cheaper;
+  const expectedCostUsd = Math.max(atHand.expectedCostUsd - savedUsd, neverLostUsd(pool, situation));
+  if (expectedCostUsd >= picked.expectedCostUsd) return launched;
+  if (kind === 'ask') return { kind: 'launch', pool: { ...pool, expectedCostUsd } };
+  const [there, here] = [pool, atHand].map(({ candidate }) => nameOfPool(candidate.pool));
+  const why = `${there} is gone but expected back, and cheaper than ${here}: to wait for it saves $${savedUsd.toFixed(2)}`;
+  return { kind: 'wait', why, atMostSeconds: LOOK_SECONDS };
+}
+
+/** No saving makes a pool cheaper than its work is if it is never lost. */
+const neverLostUsd = ({ candidate }: Assessed, { work, timeUsd }: Situation): number =>
+  costUsd(
+    gangUsd(candidate, candidate.hourlyUsd) + timeUsd,
+    workOf(candidate, work) + restartSecondsOn(candidate.pool, work),
+  );
+
+/** The cheapest that is more likely there than not, if On-Demand is not cheaper. */
+function probablyThere(
+  allowed: readonly Assessed[],
+  assessed: readonly Assessed[],
+  situation: Situation,
+): Assessed | undefined {
+  const likely = allowed.filter(
+    (each) => each.outlook.chanceUp >= LEAST_CHANCE && restSeconds(each, situation) <= 0,
+  );
+  const onDemand = assessed.filter((each) => !isSpot(each) && restSeconds(each, situation) <= 0);
+  const best = pick([...likely, ...onDemand], situation);
+  return best !== undefined && isSpot(best) ? best : undefined;
+}

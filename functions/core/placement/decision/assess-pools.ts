@@ -1,0 +1,24 @@
+/** Every pool of a situation, weighed by what is believed of the market. */
+
+import { beliefModel } from '../belief/beliefs.ts';
+import { fittedRegimes } from '../belief/regimes.ts';
+import { assess } from './assess.ts';
+import { type Assessed } from './assessment.ts';
+import type { Situation } from './situation.ts';
+
+const model = beliefModel(fittedRegimes);
+
+export function weigh(situation: Situation): readonly Assessed[] {
+  const { candidates, work, secondsLeft, slackSeconds } = situation;
+  return assess(candidates, {
+    model,
+    sightings: situation.sightings,
+    records: situation.records,
+    work,
+    fallbacks: situation.fallbacks,
+    secondsLeft,
+    spotSeconds: slackSeconds + work.workSeconds,
+    timeUsd: situation.timeUsd,
+    nowMilliseconds: situation.nowMilliseconds,
+  });
+}

@@ -1,0 +1,150 @@
+/** What each pool would probably cost and when it would be done, the change to On-Demand at the end included. */
+
+import { type Outlook, outlookOf, trustOf } from '../belief/beliefs.ts';
+import type { ScoreTrust } from '../belief/score-trust.ts';
+import { type Candidate, unitUsd } from '../candidates/pools.ts';
+import { assessSpot, billedSeconds, type Fallback, fallbackOf } from './assess-spot.ts';
+import type { Assessed, AssessInput } from './assessment.ts';
+import { isLimited, type Refusals, refusalsIn, restSeconds } from './capacity-errors.ts';
+import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
+import { spread } from './loss-cooldown.ts';
+import { premiums, type SpotPool } from './premium.ts';
+import { restartSecondsOn } from './work.ts';
+
+export function assess(candidates: readonly Candidate[], input: AssessInput): readonly Assessed[] {
+  const refusals = refusalsIn(input.sightings);
+  const trust = trustOf(input.sightings);
+  const spot: readonly SpotPool[] = candidates
+    .filter(({ pool }) => pool.market === 'spot')
+    .map((candidate) => ({ candidate, outlook: outlookIn(candidate, trust, input) }));
+  // What nobody can launch in, or a limit of the account forbids, is no Spot that a plan could come back to.
+  const usable = spot.filter(
+    ({ candidate }) => candidate.closed === undefined && !isLimited(refusals(candidate), input),
+  );
+  const open = new Set(usable.map(({ candidate }) => candidate));
+  const cheapest = Math.min(...usable.map(({ candidate }) => unitUsd(candidate, candidate.hourlyUsd)));
+  const fallbacks = Number.isFinite(cheapest)
+    ? input.fallbacks.map((each) => fallbackOf(each, cheapest, input))
+    : [];
+  const billed = ({ candidate, outlook }: SpotPool): number => billedSeconds(candidate, outlook, input.work);
+  const more = premiums(usable, { work: input.work, billedSeconds: billed });
+  const onSpot = new Map(
+    spot.map((pool) => [
+      pool.candidate,
+      assessSpot(pool.candidate, input, {
+        outlook: pool.outlook,
+        premiumUsd: more.get(pool.candidate) ?? premiumToTheEnd(pool, cheapest, billed(pool)),
+        fallbacks,
+        refused: refusals(pool.candidate),
+      }),
+    ]),
+  );
+  const back = wayBack(spread([...onSpot.values()], input.nowMilliseconds), fallbacks);
+  const together = new Map(
+    besideEachOther([...onSpot.values()], ({ candidate }) => open.has(candidate)).map((each) => [
+      each.candidate,
+      each,
+    ]),
+  );
+  return candidates.map(
+    (each) => together.get(each) ?? assessOnDemand(each, input, { back, refused: refusals(each) }),
+  );
+}
+
+/** Of a pool that may not be used: nobody moves on from it, so its price counts for all that is billed. */
+const premiumToTheEnd = ({ candidate }: SpotPool, cheapestUnitUsd: number, billed: number): number => {
+  const moreAnHour = (unitUsd(candidate, candidate.hourlyUsd) - cheapestUnitUsd) / candidate.pace.factor;
+  return moreAnHour > 0 ? costUsd(moreAnHour, billed) : 0;
+};
+
+/** A pool that is less likely to have capacity than this is waited for; it is not asked while others may be. */
+const LEAST_ASKED = 0.25;
+
+/**
+ * A run that asks one pool in vain has lost a few minutes and can still ask the others; weighed alone, a refusal would look as
+ * if all of them were gone. This holds only where scores tell the pools apart: without scores the run would have to ask them
+ * one after the other.
+ */
+function besideEachOther(
+  pools: readonly Assessed[],
+  isOpen: (pool: Assessed) => boolean,
+): readonly Assessed[] {
+  const [best, second] = pools.filter(isOpen).toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd);
+  const costOf = (each: Assessed): number => {
+    const { candidate, outlook, hadUsd, doubtUsd = 0, expectedCostUsd } = each;
+    const other = each === best ? second : best;
+    const isAlone = hadUsd === undefined || other === undefined || candidate.score === undefined;
+    if (isAlone || outlook.chanceUp < LEAST_ASKED) return expectedCostUsd;
+    // A refusal never counts less than being given the capacity; otherwise a better score would raise the cost.
+    const vainUsd = Math.max(hadUsd, other.expectedCostUsd);
+    const askedUsd = outlook.chanceUp * hadUsd + (1 - outlook.chanceUp) * vainUsd + doubtUsd;
+    return Math.min(expectedCostUsd, askedUsd);
+  };
+  return pools.map((each) => ({ ...each, expectedCostUsd: costOf(each) }));
+}
+
+function outlookIn(
+  { pool, score, scoreAgeSeconds }: Candidate,
+  trust: ScoreTrust,
+  input: AssessInput,
+): Outlook {
+  const { model, sightings, records, nowMilliseconds } = input;
+  return outlookOf(model, pool, { sightings, score, scoreAgeSeconds, trust, records, nowMilliseconds });
+}
+
+/** Of a job that is on demand now. */
+interface WayBack {
+  /** Of the work left, that probably is done on Spot in the end. */
+  readonly share: number;
+  /** All of it on Spot, were it never lost. */
+  readonly spotUsd: number;
+}
+
+/**
+ * Back to Spot, to the pool where that is expected to cost least. Planned for each fallback, of which the one that can wait
+ * longest for Spot counts; another On-Demand pool goes back with the same share of the work, and saves what that costs there
+ * more than on Spot.
+ */
+function wayBack(onSpot: readonly Assessed[], fallbacks: readonly Fallback[]): WayBack {
+  const ways = fallbacks.map(({ plan }, k): WayBack => {
+    const { surelyUsd = 0, leastUsd: spotUsd = 0 } = plan ?? {};
+    const afterUsd = Math.min(
+      ...onSpot.map(({ afterOnDemandUsd: after }) => after?.[k] ?? Number.POSITIVE_INFINITY),
+    );
+    const share = surelyUsd > spotUsd ? (surelyUsd - afterUsd) / (surelyUsd - spotUsd) : 0;
+    return { share: Math.min(1, Math.max(0, share)), spotUsd };
+  });
+  return ways.toSorted((a, b) => b.share - a.share)[0] ?? { share: 0, spotUsd: 0 };
+}
+
+/** On-Demand is taken to be there as soon as it may be asked again. */
+function assessOnDemand(
+  candidate: Candidate,
+  input: AssessInput,
+  { back, refused }: { readonly back: WayBack; readonly refused: Refusals },
+): Assessed {
+  const workSeconds = workOf(candidate, input.work);
+  const billed = workSeconds + restartSecondsOn(candidate.pool, input.work);
+  const waitSeconds = Math.max(0, restSeconds(refused, input));
+  const expectedSeconds = waitSeconds + billed + (candidate.transfer?.seconds ?? 0);
+  const aloneUsd =
+    costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) +
+    (candidate.transfer?.usd ?? 0) +
+    costUsd(input.timeUsd ?? 0, expectedSeconds);
+  const returnUsd = back.share * Math.max(0, aloneUsd - back.spotUsd);
+  return {
+    candidate,
+    outlook: {
+      belief: [],
+      chanceUp: waitSeconds === 0 ? 1 : 0.5,
+      waitSeconds,
+      upSeconds: Number.POSITIVE_INFINITY,
+    },
+    expectedCostUsd: aloneUsd - returnUsd,
+    returnUsd,
+    expectedSeconds,
+    workSeconds,
+    safeWorkSeconds: safeWorkOf(candidate, input.work),
+    ...refused,
+  };
+}

@@ -1,0 +1,65 @@
+/** The pool that is expected to cost least, of those that may be used. */
+
+import type { Assessed } from './assessment.ts';
+import { isLimited, restSeconds } from './capacity-errors.ts';
+import { isOpen, isOutOfSpotAttempts, spotIsSafe, whyNot } from './feasibility.ts';
+import { spread } from './loss-cooldown.ts';
+import type { Situation } from './situation.ts';
+
+export function pick(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
+  const allowed = assessed.filter((each) => whyNot(each, situation) === undefined);
+  const spot = allowed.filter((each) => each.candidate.pool.market === 'spot');
+  const onDemand = allowed.filter((each) => each.candidate.pool.market === 'on-demand');
+  const best = [...spread(spot, situation.nowMilliseconds), ...onDemand].toSorted(byCostThenTime)[0];
+  return best ?? fastestOnDemand(assessed);
+}
+
+/** The Spot pool that a run would be moved to now: allowed, not at rest, and expected to cost least. */
+export function spotToAsk(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
+  const best = pick(
+    assessed.filter((each) => isSpot(each) && restSeconds(each, situation) <= 0),
+    situation,
+  );
+  return best !== undefined && isSpot(best) ? best : undefined;
+}
+
+export const isSpot = ({ candidate }: Assessed): boolean => candidate.pool.market === 'spot';
+
+/** Where nothing ends in time for sure, what may be the least late. */
+export const fastestOnDemand = (assessed: readonly Assessed[]): Assessed | undefined =>
+  assessed
+    .filter((each) => isOpen(each) && each.candidate.pool.market === 'on-demand')
+    .toSorted((a, b) => a.safeWorkSeconds - b.safeWorkSeconds || byCostThenTime(a, b))[0];
+
+/**
+ * On-Demand is needed, and every pool of it has refused so often, or for a limit of the account, that it is left alone for
+ * longer than a start takes: to wait would bring nothing, while Spot that has not refused may get on with the work.
+ */
+export function meanwhile(
+  rested: readonly Assessed[],
+  assessed: readonly Assessed[],
+  situation: Situation,
+): Assessed | undefined {
+  if (situation.input.compute.market !== 'spot-then-on-demand') return undefined;
+  const refused = assessed.filter((each) => isOpen(each) && each.candidate.pool.market === 'on-demand');
+  // Attempts are scarce and time is not yet: what has no capacity is waited for, but not a limit of the account.
+  const mayWait = spotIsSafe(situation) && !refused.every((each) => isLimited(each, situation));
+  if (isOutOfSpotAttempts(situation) && mayWait) return undefined;
+  const soonest = Math.min(...refused.map((each) => restSeconds(each, situation)));
+  if (soonest <= situation.work.restartSeconds) return undefined;
+  const spot = rested.filter((each) => isOpen(each) && each.candidate.pool.market === 'spot');
+  return spread(spot, situation.nowMilliseconds).toSorted(
+    (a, b) => a.expectedSeconds - b.expectedSeconds || byCostThenTime(a, b),
+  )[0];
+}
+
+const byCostThenTime = (a: Assessed, b: Assessed): number =>
+  a.expectedCostUsd - b.expectedCostUsd ||
+  a.expectedSeconds - b.expectedSeconds ||
+  byText(poolName(a), poolName(b));
+
+/** As `localeCompare` sorts names of pools, without its start of 10 ms. */
+const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+
+const poolName = ({ candidate: { pool, topology } }: Assessed): string =>
+  `${pool.instanceType} ${pool.region ?? ''} ${pool.zoneId ?? ''} ${pool.market} ${topology.nodes}`;

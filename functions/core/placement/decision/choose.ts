@@ -1,0 +1,91 @@
+/**
+ * The choice of the next attempt's pool. Deadline first, then money: while an On-Demand start can still be put off,
+ * Spot wherever it is expected to cost least; at the latest safe moment On-Demand. Pure, and every number is kept.
+ */
+import type { Placement, PlacementDecision, PoolAssessment } from '../../runs/run-records.ts';
+import type { Candidate } from '../candidates/pools.ts';
+import { amongSpot } from './among-spot.ts';
+import { weigh } from './assess-pools.ts';
+import type { Assessed } from './assessment.ts';
+import { restSeconds } from './capacity-errors.ts';
+import { meanwhile, pick } from './cheapest-pool.ts';
+import { describeAction, rowsOf } from './decision-table.ts';
+import { spotIsSafe, spotUntil } from './feasibility.ts';
+import { gangUsd } from './gang-cost.ts';
+import { hopelessReason } from './give-up.ts';
+import { type PlacementInput, type Situation, situationOf } from './situation.ts';
+import { ON_DEMAND_RESTS, waitFor, whyWait } from './wait.ts';
+
+export function choosePlacement(input: PlacementInput): PlacementDecision {
+  const situation = situationOf(input);
+  const { pruned } = situation;
+  const assessed = weigh(situation);
+  const table = (chosen?: Assessed): readonly PoolAssessment[] =>
+    rowsOf({
+      assessed: assessed.map((each) => (each.candidate === chosen?.candidate ? chosen : each)),
+      pruned,
+      situation,
+      chosen,
+    });
+  const hopeless = hopelessReason(situation, assessed);
+  if (hopeless !== undefined) return { kind: 'giveUp', reason: hopeless, considered: table() };
+  const rested = assessed.filter((each) => restSeconds(each, situation) <= 0);
+  const picked = pick(rested, situation) ?? meanwhile(rested, assessed, situation);
+  const wait = picked === undefined ? ON_DEMAND_RESTS : whyWait(picked, assessed, situation);
+  if (picked === undefined || wait !== undefined)
+    return waitFor(assessed, situation, { ...(wait ?? ON_DEMAND_RESTS), considered: table() });
+  const settled = amongSpot(picked, assessed, situation);
+  if (settled.kind === 'wait') return waitFor(assessed, situation, { ...settled, considered: table() });
+  const chosen = asStated(settled.pool, picked, assessed);
+  return launch(chosen, situation, table(chosen));
+}
+
+/**
+ * A pool that is asked before the one that was picked costs what it costs by itself, or as much as the picked one, which is
+ * there if it is asked in vain. What it is expected to save is no part of either: the cost of the pool at hand holds the move
+ * to a cheaper one already.
+ */
+function asStated({ candidate }: Assessed, picked: Assessed, assessed: readonly Assessed[]): Assessed {
+  const own = assessed.find((each) => each.candidate === candidate) ?? picked;
+  return { ...own, expectedCostUsd: Math.min(own.expectedCostUsd, picked.expectedCostUsd) };
+}
+
+function launch(
+  chosen: Assessed,
+  situation: Situation,
+  considered: readonly PoolAssessment[],
+): PlacementDecision {
+  const { candidate } = chosen;
+  const { input } = situation;
+  const maximumRunSeconds = longestRun(candidate, situation);
+  const spot = candidate.pool.market === 'spot';
+  const placement: Placement = {
+    pool: candidate.pool,
+    topology: candidate.topology,
+    ...(candidate.subnetId === undefined ? {} : { subnetId: candidate.subnetId }),
+    onDemandHourlyUsd: candidate.onDemandHourlyUsd,
+    ...(candidate.helpersHourlyUsd === 0 ? {} : { helpersHourlyUsd: candidate.helpersHourlyUsd }),
+    ...(candidate.transfer === undefined ? {} : { transfer: candidate.transfer }),
+    ...(input.expectedSeconds === undefined ? {} : { expectedSeconds: input.expectedSeconds }),
+    maximumRunSeconds,
+    // SageMaker counts waiting and running together and refuses less than the running time.
+    ...(spot ? { maximumWaitSeconds: Math.max(maximumRunSeconds, Math.ceil(situation.secondsLeft)) } : {}),
+    // Past that moment it is asked only because On-Demand is refused: then no moment is too late to wait for it.
+    ...(spot && input.compute.market === 'spot-then-on-demand' && spotIsSafe(situation)
+      ? { spotUntil: spotUntil(situation) }
+      : {}),
+    reason: describeAction(chosen, situation),
+    considered,
+    decidedAt: input.now,
+  };
+  return { kind: 'launch', placement };
+}
+
+/** SageMaker itself ends an attempt that would pass the budget. */
+function longestRun(candidate: Candidate, { input, spentUsd }: Situation): number {
+  const { budgetUsd, maximumRunSeconds } = input.limits;
+  if (budgetUsd === undefined) return maximumRunSeconds;
+  const left = budgetUsd - spentUsd - (candidate.transfer?.usd ?? 0);
+  const affordable = Math.floor((left / gangUsd(candidate, candidate.hourlyUsd)) * 3_600);
+  return Math.max(1, Math.min(maximumRunSeconds, affordable));
+}

@@ -1,0 +1,213 @@
+/** The table that explains a placement, and the sentence above it. */
+import { factsWith } from '../../catalog/hardware.ts';
+import { deadlineHoursOf } from '../../pipeline/pipeline.ts';
+import type { Pool, PoolAssessment, Transfer } from '../../runs/run-records.ts';
+import { adviseHelpers } from '../candidates/helpers.ts';
+import type { Pruned } from '../candidates/pools.ts';
+import { NINE_OF_TEN } from '../candidates/throughput.ts';
+import { hours, usd } from '../model/amounts.ts';
+import type { Assessed } from './assessment.ts';
+import { restSeconds } from './capacity-errors.ts';
+import { isOpen, whyNot } from './feasibility.ts';
+import { isShaken } from './loss-cooldown.ts';
+import type { Situation } from './situation.ts';
+
+/** A decision is stored with its table, and DynamoDB holds 400 KB: the best rows tell the story. */
+const MAXIMUM_ROWS = 60;
+/** Of them kept for what was pruned, so that the reasons are seen beside many pools too. */
+const ROWS_FOR_PRUNED = 20;
+
+export interface Table {
+  readonly assessed: readonly Assessed[];
+  readonly pruned: readonly Pruned[];
+  readonly situation: Situation;
+  readonly chosen: Assessed | undefined;
+}
+
+/** The chosen row first, then what may be used, then what may not, each by expected cost, then what was pruned. */
+export function rowsOf(table: Table): readonly PoolAssessment[] {
+  const { assessed, pruned, chosen } = table;
+  const ordered = assessed.toSorted(
+    (a, b) =>
+      Number(b === chosen) - Number(a === chosen) ||
+      Number(isOpen(b)) - Number(isOpen(a)) ||
+      a.expectedCostUsd - b.expectedCostUsd,
+  );
+  const weighed = MAXIMUM_ROWS - Math.min(ROWS_FOR_PRUNED, pruned.length);
+  const rows = ordered.slice(0, weighed).map((each) => rowOf(each, table));
+  const left = pruned.map(({ pool, topology, reason }) => ({
+    pool,
+    topology,
+    hourlyUsd: 0,
+    expectedCostUsd: 0,
+    expectedSeconds: 0,
+    verdict: `left out: ${reason}`,
+  }));
+  return [...rows, ...left].slice(0, MAXIMUM_ROWS);
+}
+
+function rowOf(each: Assessed, table: Table): PoolAssessment {
+  const { candidate, outlook, expectedSeconds, workSeconds } = each;
+  const finite = Number.isFinite(outlook.upSeconds);
+  const { uncertainty } = candidate.pace;
+  const reach = Math.exp(NINE_OF_TEN * uncertainty);
+  const rest = expectedSeconds - workSeconds;
+  return {
+    pool: candidate.pool,
+    topology: candidate.topology,
+    ...(candidate.score === undefined ? {} : { score: candidate.score }),
+    hourlyUsd: candidate.hourlyUsd,
+    expectedCostUsd: each.expectedCostUsd,
+    expectedSeconds: Math.round(expectedSeconds),
+    ...(uncertainty === 0
+      ? {}
+      : {
+          expectedSecondsBetween: [
+            Math.max(0, Math.round(rest + workSeconds / reach)),
+            Math.round(rest + workSeconds * reach),
+          ] as const,
+        }),
+    expectedWaitSeconds: Math.round(outlook.waitSeconds),
+    ...(finite ? { expectedUpSeconds: Math.round(outlook.upSeconds) } : {}),
+    ...(candidate.transfer === undefined ? {} : { transfer: candidate.transfer }),
+    verdict: `${verdictOf(each, table)} (${[candidate.priceNote, ...noteOnPace(each)].join('; ')})`,
+  };
+}
+
+/** How its speed is known, where that is not by measurement. */
+function noteOnPace({ candidate: { pace } }: Assessed): readonly string[] {
+  switch (pace.basis) {
+    case 'reference':
+    case 'measured':
+      return [];
+    case 'extrapolated':
+      return [`pace x ${pace.factor.toFixed(2)} extrapolated from what was measured`];
+    case 'dataSheet':
+      return [`pace x ${pace.factor.toFixed(2)} by data sheets, nothing measured yet`];
+    case 'unknown':
+      return ['pace unknown, taken for the same'];
+  }
+}
+
+/** Costs that differ by less are taken for the same. */
+const SAME_COST = 0.01;
+
+function verdictOf(each: Assessed, { chosen, situation }: Table): string {
+  if (each === chosen) return 'chosen';
+  const forbidden = whyNot(each, situation);
+  if (forbidden !== undefined) return forbidden;
+  const rests = restSeconds(each, situation) > 0;
+  if (chosen === undefined) return rests ? 'refused lately' : 'not used';
+  if (rests && each.expectedCostUsd <= chosen.expectedCostUsd)
+    return 'refused lately, left alone for a while';
+  return besideChosen(each, chosen, situation);
+}
+
+function besideChosen(each: Assessed, chosen: Assessed, { nowMilliseconds }: Situation): string {
+  const dearer = each.expectedCostUsd - chosen.expectedCostUsd;
+  if (dearer < 0 && isShaken(each, nowMilliseconds))
+    return 'capacity was just lost there, left alone for a while';
+  if (dearer < 0 || each.outlook.chanceUp < chosen.outlook.chanceUp / 2)
+    return `believed to be without capacity (chance to have it now ${Math.round(each.outlook.chanceUp * 100)} %)`;
+  if (dearer > SAME_COST * chosen.expectedCostUsd)
+    return `expected to cost ${usd(dearer)} more${transferShare(each)}`;
+  return each.expectedSeconds > chosen.expectedSeconds
+    ? 'costs the same and takes longer'
+    : 'as good, second by name';
+}
+
+const transferShare = ({ candidate: { transfer } }: Assessed): string =>
+  transfer === undefined
+    ? ''
+    : `, $${transfer.usd.toFixed(2)} of it for moving ${transfer.gigabytes.toFixed(1)} GB there and back`;
+
+/** Why this pool, in one sentence, with whatever the market did not say. */
+export function describeAction(chosen: Assessed, situation: Situation): string {
+  const { candidate } = chosen;
+  const { work, slackSeconds, input } = situation;
+  const slack = `${hours(chosen.workSeconds)} of work left (${work.basis}${interval(chosen)}), ${hours(slackSeconds)} of slack`;
+  const parts = [slack];
+  parts.push(...aboutMarket(chosen, situation));
+  parts.push(...aboutHelpers(chosen, situation));
+  if (candidate.transfer)
+    parts.push(
+      `${candidate.transfer.gigabytes.toFixed(1)} GB are copied to ${candidate.pool.region ?? ''} and back for $${candidate.transfer.usd.toFixed(2)}${known(candidate.transfer)}`,
+    );
+  const { patienceHours, valueOfTimeUsdPerHour } = input.limits;
+  if (valueOfTimeUsdPerHour !== undefined)
+    parts.push(
+      `an hour sooner is worth $${valueOfTimeUsdPerHour.toFixed(2)}, which every expected cost holds`,
+    );
+  if (deadlineHoursOf(input.limits) === undefined)
+    parts.push(
+      patienceHours === undefined ? 'there is no deadline' : `no deadline, ${patienceHours} h of patience`,
+    );
+  else if (slackSeconds < 0) parts.push('the deadline can no longer be promised');
+  else if (work.basis === 'assumed')
+    parts.push('the deadline cannot be promised until a checkpoint shows the pace');
+  return [...parts, ...input.market.notes].join('; ');
+}
+
+const known = ({ priceNote }: Transfer): string => (priceNote === undefined ? '' : ` (${priceNote})`);
+
+/** Why Spot, or why On-Demand. */
+function aboutMarket(
+  { candidate, outlook, returnUsd = 0 }: Assessed,
+  situation: Situation,
+): readonly string[] {
+  const { work, slackSeconds, marginSeconds, input } = situation;
+  if (candidate.pool.market === 'spot')
+    return [
+      `Spot is there now with a chance of ${Math.round(outlook.chanceUp * 100)} % and expected to last ${hours(outlook.upSeconds)}`,
+      ...(input.compute.market === 'spot-then-on-demand' && slackSeconds < work.restartSeconds + marginSeconds
+        ? ['On-Demand, which is needed now, has refused: Spot may get on with the work meanwhile']
+        : []),
+    ];
+  if (input.compute.market === 'on-demand') return ['the pipeline asks for On-Demand'];
+  return [
+    slackSeconds < work.restartSeconds + marginSeconds
+      ? 'the latest safe moment for On-Demand has come'
+      : 'On-Demand is expected to cost no more than Spot',
+    ...(returnUsd < 0.005
+      ? []
+      : [`back to Spot when scores say that it is there, which saves $${returnUsd.toFixed(2)}`]),
+  ];
+}
+
+function aboutHelpers({ candidate }: Assessed, { input, workload }: Situation): readonly string[] {
+  const { helpersHourlyUsd, topology, pool } = candidate;
+  const added = topology.helpers?.map(({ instanceType, nodes }) => `${nodes} x ${instanceType}`).join(', ');
+  if (added !== undefined)
+    return [`${added} added, because the hosts set the pace: $${helpersHourlyUsd.toFixed(2)} an hour`];
+  if (helpersHourlyUsd > 0) return [`helper groups add $${helpersHourlyUsd.toFixed(2)} an hour to every row`];
+  return helpersThatWouldPay(topology.nodes, pool, { input, workload });
+}
+
+/** The model adds the helpers' CPUs to those of the hosts that train; in data-service the helpers alone prepare. */
+function helpersThatWouldPay(
+  nodes: number,
+  { instanceType, region }: Pool,
+  { input, workload }: Pick<Situation, 'input' | 'workload'>,
+): readonly string[] {
+  const hardware = factsWith(input.hardware);
+  const strategy = input.training?.strategy ?? 'ray';
+  if (strategy === 'data-service' || workload === undefined || hardware(instanceType) === undefined)
+    return [];
+  const advice = adviseHelpers({
+    workload,
+    instanceType,
+    nodes,
+    region: region ?? input.market.region,
+    hardware,
+  });
+  if (advice?.helpers === undefined) return [];
+  return [`${advice.reason}${strategy === 'ray' ? '' : ' with strategy ray'}: see compute.helpers`];
+}
+
+/** Between what the work takes nine times out of ten. */
+function interval({ workSeconds, candidate }: Assessed): string {
+  const { uncertainty } = candidate.pace;
+  if (uncertainty === 0) return '';
+  const reach = Math.exp(NINE_OF_TEN * uncertainty);
+  return `, between ${hours(workSeconds / reach)} and ${hours(workSeconds * reach)}`;
+}

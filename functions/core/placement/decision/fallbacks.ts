@@ -1,0 +1,71 @@
+/** The On-Demand pools that a Spot attempt may fall back on, and for how long their start can still be put off. */
+
+import type { Sighting } from '../belief/observation.ts';
+import { type Candidate, unitUsd } from '../candidates/pools.ts';
+import { refusalsIn } from './capacity-errors.ts';
+import { restartOf, safeWorkOf } from './gang-cost.ts';
+import type { WorkEstimate } from './work.ts';
+
+interface TimeLeft {
+  readonly work: WorkEstimate;
+  /** Until the deadline. */
+  readonly secondsLeft: number;
+  readonly marginSeconds: number;
+}
+
+interface Fallbacks {
+  /** From the cheapest to the fastest; none where the pipeline allows no On-Demand. */
+  readonly fallbacks: readonly Candidate[];
+  /** Until the fastest of them has to be started; below 0 the deadline is lost already. */
+  readonly slackSeconds: number;
+}
+
+/** So many plans are made at most: the cheapest, the fastest, and what lies between. */
+const MAXIMUM_FALLBACKS = 3;
+
+/**
+ * A Spot attempt may bring nothing and cost a whole restart; then one of these must still end in time. Of two, the
+ * dearer one counts only if it is faster.
+ */
+export function fallbacksOf(
+  candidates: readonly Candidate[],
+  sightings: readonly Sighting[],
+  { work, secondsLeft, marginSeconds }: TimeLeft,
+): Fallbacks {
+  const slackOf = (each: Candidate): number => secondsLeft - safeWorkOf(each, work) - restartOf(each, work);
+  const unit = (each: Candidate): number => unitUsd(each, each.hourlyUsd);
+  const open = candidates.filter(({ closed }) => closed === undefined);
+  const onDemand = reliable(
+    open.filter(({ pool }) => pool.market === 'on-demand'),
+    sightings,
+    slackOf,
+  );
+  const counted = onDemand.length > 0 ? onDemand : open;
+  const slackSeconds =
+    counted.length > 0
+      ? Math.max(...counted.map(slackOf))
+      : secondsLeft - work.workSeconds - work.restartSeconds;
+  const front: Candidate[] = [];
+  for (const each of onDemand.toSorted((a, b) => unit(a) - unit(b) || slackOf(b) - slackOf(a))) {
+    const before = front.at(-1);
+    const isFaster = before === undefined || slackOf(each) > slackOf(before) + 1;
+    if (isFaster && slackOf(each) >= work.restartSeconds + marginSeconds) front.push(each);
+  }
+  const last = front.at(-1) ?? onDemand.toSorted((a, b) => slackOf(b) - slackOf(a) || unit(a) - unit(b))[0];
+  const fallbacks = last === undefined ? [] : [...front.slice(0, -1).slice(0, MAXIMUM_FALLBACKS - 1), last];
+  return { slackSeconds, fallbacks };
+}
+
+/**
+ * Without those that were last refused for a limit of the account, while others end in time: nobody knows when such a limit
+ * is lifted, and a fast pool that cannot be had would leave the slower ones too late.
+ */
+function reliable(
+  onDemand: readonly Candidate[],
+  sightings: readonly Sighting[],
+  slackOf: (candidate: Candidate) => number,
+): readonly Candidate[] {
+  const refused = refusalsIn(sightings);
+  const sure = onDemand.filter((each) => !refused(each).quota && slackOf(each) >= 0);
+  return sure.length > 0 ? sure : onDemand;
+}

@@ -1,0 +1,63 @@
+/** What the pipeline's last successful runs say of the next one: how long it trains, and on what. */
+import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
+import type { RunStore } from '../../runs/run-store.ts';
+import { type MeasuredPace, measuredPaces, type Shape } from '../candidates/throughput-estimate.ts';
+
+/** So many that succeeded count: the longest of them, because a deadline is to be kept. */
+const FORMER_RUNS = 5;
+/** They are looked for among so many: a schedule may have started dozens since that found no new data. */
+const LOOKED_THROUGH = 100;
+
+export interface FormerRun {
+  /** Training seconds of a whole run. */
+  readonly seconds: number;
+  /** What they were trained on. */
+  readonly on: Shape;
+  /** Every topology that it ran on. */
+  readonly paces: readonly MeasuredPace[];
+  /** Of its newest checkpoint. */
+  readonly checkpointBytes?: number | undefined;
+}
+
+/**
+ * The longest of the last ones whose declaration asked for as many nodes, or for the same needs.
+ * @returns undefined where none is known
+ */
+export async function formerRunOf(
+  runs: Pick<RunStore, 'listRuns' | 'listAttempts'>,
+  run: Pick<RunRecord, 'runId' | 'pipeline' | 'declaration'>,
+): Promise<FormerRun | undefined> {
+  const former = (await runs.listRuns(run.pipeline, LOOKED_THROUGH))
+    .filter((each) => each.runId !== run.runId && each.status === 'succeeded' && isAlike(each, run))
+    .slice(0, FORMER_RUNS);
+  const known = await Promise.all(former.map(async ({ runId }) => tookOf(await runs.listAttempts(runId))));
+  return known
+    .flatMap((each) => (each === undefined ? [] : [each]))
+    .reduce<FormerRun | undefined>(
+      (most, each) => (most && most.seconds >= each.seconds ? most : each),
+      undefined,
+    );
+}
+
+function isAlike(a: Pick<RunRecord, 'declaration'>, b: Pick<RunRecord, 'declaration'>): boolean {
+  const [one, other] = [a.declaration?.compute, b.declaration?.compute];
+  if (one === undefined || other === undefined) return false;
+  return one.nodes === other.nodes && one.needs?.accelerators === other.needs?.accelerators;
+}
+
+/** The training time that the last checkpoint of a whole run proves, else what all attempts took together. */
+function tookOf(attempts: readonly AttemptRecord[]): FormerRun | undefined {
+  const last = attempts.at(-1);
+  const spent = attempts.reduce((sum, { outcome }) => sum + (outcome?.trainingSeconds ?? 0), 0);
+  const proven = last?.progressAfter;
+  const whole = proven?.trainingSeconds !== undefined && proven.step >= proven.totalSteps;
+  const seconds = whole ? (proven.trainingSeconds ?? spent) : spent;
+  if (last === undefined || seconds <= 0) return undefined;
+  const { pool, topology } = last.placement;
+  return {
+    seconds,
+    on: { instanceType: pool.instanceType, nodes: topology.nodes },
+    paces: measuredPaces(attempts),
+    checkpointBytes: proven?.checkpointBytes,
+  };
+}

@@ -1,0 +1,70 @@
+/** Why a run is given up: its attempts, its time or its money cannot last, or nothing is there that may be used. */
+import { deadlineHoursOf } from '../../pipeline/pipeline.ts';
+import { hours, usd } from '../model/amounts.ts';
+import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/timings.ts';
+import type { Assessed } from './assessment.ts';
+import { fastestOnDemand } from './cheapest-pool.ts';
+import { isOpen, whyNot } from './feasibility.ts';
+import { gangUsd } from './gang-cost.ts';
+import type { Situation } from './situation.ts';
+
+/** An estimate must be off by more than this before a run is given up for its deadline. */
+const ESTIMATE_TOLERANCE = 1.25;
+
+export function hopelessReason(situation: Situation, assessed: readonly Assessed[]): string | undefined {
+  const { input, work, secondsLeft } = situation;
+  const { limits } = input;
+  if (input.attempts.length >= limits.attempts) {
+    return `all ${limits.attempts} attempts of limits.attempts were used`;
+  }
+  const deadlineHours = deadlineHoursOf(limits);
+  if (secondsLeft <= 0) return `the deadline of ${deadlineHours ?? 0} h has passed`;
+  // What former runs took is no proof: the declaration may have changed since.
+  const least = Math.min(...assessed.filter(isOpen).map(({ workSeconds }) => workSeconds));
+  const isLate =
+    deadlineHours !== undefined && Number.isFinite(least) && least > secondsLeft * ESTIMATE_TOLERANCE;
+  if (isLate && work.basis === 'measured')
+    return `the deadline cannot be met: ${hours(least)} of work are left and ${hours(secondsLeft)} of time`;
+  if (assessed.every(({ candidate }) => candidate.closed !== undefined))
+    return 'no pool can be weighed: see the table for the reason of each';
+  return overBudget(situation, assessed);
+}
+
+/** What an attempt takes from its start to the end of a save that is asked for at the first look. */
+const LEAST_ATTEMPT_SECONDS = NEXT_LOOK_SECONDS + SAVE_SECONDS;
+
+/** A budget is of money: what time and doubt are worth is in the comparison of pools only. */
+const unbilledUsd = ({ expectedSeconds, doubtUsd = 0 }: Assessed, timeUsd: number): number =>
+  (timeUsd * expectedSeconds) / 3_600 + doubtUsd;
+
+function overBudget(situation: Situation, assessed: readonly Assessed[]): string | undefined {
+  const { input, work, spentUsd, timeUsd } = situation;
+  const budget = input.limits.budgetUsd;
+  if (budget === undefined) return undefined;
+  const cheapest = cheapestUsable(assessed, situation);
+  if (cheapest === undefined) return undefined;
+  const left = budget - spentUsd;
+  const restart =
+    (gangUsd(cheapest.candidate, cheapest.candidate.hourlyUsd) *
+      Math.max(work.restartSeconds, LEAST_ATTEMPT_SECONDS)) /
+    3_600;
+  // An assumed length of the work is no reason to give up; not even reaching the first new progress is.
+  const needed =
+    work.basis === 'assumed'
+      ? restart
+      : Math.max(restart, cheapest.expectedCostUsd - unbilledUsd(cheapest, timeUsd));
+  if (needed <= left) return undefined;
+  return `the budget of ${usd(budget)} does not last: ${usd(spentUsd)} spent, at least ${usd(needed)} still needed`;
+}
+
+/** A cheap Spot pool is no help when no slack is left for it. Where nothing ends in time, the fastest On-Demand is what starts. */
+function cheapestUsable(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
+  const byCost = (pools: readonly Assessed[]): Assessed | undefined =>
+    pools.toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd)[0];
+  const open = assessed.filter(isOpen);
+  return (
+    byCost(open.filter((each) => whyNot(each, situation) === undefined)) ??
+    fastestOnDemand(open) ??
+    byCost(open)
+  );
+}

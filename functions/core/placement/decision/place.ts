@@ -1,0 +1,209 @@
+/** The Place state: decides where the next attempt of a run goes, and stores the decision with its numbers. */
+import { type FactsOf, snapshotDates } from '../../catalog/catalog.ts';
+import { factsWith, type ReadFacts } from '../../catalog/hardware.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { MarketSample } from '../../runs/market-history.ts';
+import { furthestProgress } from '../../runs/progress.ts';
+import type { AttemptRecord, PlacementDecision, RunRecord } from '../../runs/run-records.ts';
+import type { RunStore } from '../../runs/run-store.ts';
+import { RunNotFoundError } from '../../shared/errors.ts';
+import type { Clock } from '../../shared/ports.ts';
+import { encounterOf, sightingsOfOthers } from '../belief/attempt-observations.ts';
+import { helperTypesOf } from '../candidates/helpers.ts';
+import { pricedFrom } from '../candidates/priced-from-list.ts';
+import { type RegionDeps, readElsewhere } from '../candidates/regions.ts';
+import { gangsOf, typesOf } from '../candidates/topologies.ts';
+import { withinPlan } from '../market/ask-scores.ts';
+import { filledFrom, type MemoryQuestion, samplesFor } from '../market/market-memory.ts';
+import { readMarket } from '../market/read-market.ts';
+import { attemptTimeoutSeconds } from '../model/attempt-timeout.ts';
+import type { MarketSource, MarketView } from '../model/market-source.ts';
+import { choosePlacement } from './choose.ts';
+import { formerRunOf } from './former-runs.ts';
+import { type PlacementInput, storedPart } from './situation.ts';
+
+export interface PlaceDeps {
+  readonly runs: Pick<
+    RunStore,
+    | 'getRun'
+    | 'listRuns'
+    | 'listAttempts'
+    | 'getAttempt'
+    | 'putPlacement'
+    | 'putEncounter'
+    | 'listEncounters'
+    | 'listSamples'
+    | 'listQuestions'
+    | 'putQuestion'
+    | 'getListPrices'
+    | 'getHardware'
+  >;
+  readonly market: MarketSource;
+  /** Asked only for a pipeline that names other regions. */
+  readonly regions?: RegionDeps | undefined;
+  readonly clock: Clock;
+}
+
+export type PlaceResult =
+  | {
+      readonly kind: 'launch';
+      readonly attempt: number;
+      /** How long the state machine waits for the attempt's end before it asks for itself. */
+      readonly timeoutSeconds: number;
+    }
+  | { readonly kind: 'wait'; readonly seconds: number }
+  | { readonly kind: 'giveUp'; readonly reason: string };
+
+/** Can run twice: an attempt that is still open is taken up again, never doubled. */
+export async function place(deps: PlaceDeps, { runId }: { readonly runId: string }): Promise<PlaceResult> {
+  const run = await deps.runs.getRun(runId);
+  if (!run) throw new RunNotFoundError(runId);
+  const { declaration } = run;
+  if (!declaration) return { kind: 'giveUp', reason: 'the run was never closed: it has no declaration' };
+  const attempts = await deps.runs.listAttempts(runId);
+  const last = attempts.at(-1);
+  if (last && last.outcome === undefined) return launchOf(last);
+  const now = deps.clock.now();
+  const met = last && encounterOf(last);
+  if (met) await deps.runs.putEncounter(met);
+  const input = await questionFor(deps, { run, declaration, attempts, now });
+  const attempt = (last?.attempt ?? 0) + 1;
+  const decision = { ...choosePlacement(input), question: storedPart(input) };
+  // A `place` that was tried again while this one asked the market may have been launched from: what runs keeps its decision.
+  const begun = await deps.runs.getAttempt(runId, attempt);
+  if (begun) return launchOf(begun);
+  await deps.runs.putPlacement(runId, attempt, decision);
+  return resultOf(attempt, decision);
+}
+
+const launchOf = ({ attempt, placement }: Pick<AttemptRecord, 'attempt' | 'placement'>): PlaceResult => ({
+  kind: 'launch',
+  attempt,
+  timeoutSeconds: attemptTimeoutSeconds(placement),
+});
+
+interface Known {
+  readonly run: RunRecord;
+  readonly declaration: Pipeline;
+  readonly attempts: readonly AttemptRecord[];
+  readonly now: Date;
+}
+
+async function questionFor(
+  deps: PlaceDeps,
+  { run, declaration, attempts, now }: Known,
+): Promise<PlacementInput> {
+  const { compute, limits, training } = declaration;
+  const read = await readHardware(deps, compute);
+  const facts = factsWith(read);
+  const types = typesOf(compute, facts);
+  const wanted = [...types, ...helperTypesOf(compute)];
+  const readView = (source: MarketSource) => viewOf(deps, source, { compute, facts, wanted, now });
+  const progress = furthestProgress(attempts);
+  const [market, sightings, former] = await Promise.all([
+    readView(deps.market),
+    sightingsOfOthers(deps.runs, { runId: run.runId, instanceTypes: types, now }),
+    formerRunOf(deps.runs, run),
+  ]);
+  const checkpointBytes = progress?.checkpointBytes ?? former?.checkpointBytes;
+  const elsewhere = deps.regions
+    ? await readElsewhere(deps.regions, {
+        run,
+        home: market.region,
+        attempts,
+        checkpointBytes,
+        read: readView,
+        listPrices: (region) => deps.runs.getListPrices(region),
+        now,
+      })
+    : [];
+  return {
+    compute,
+    limits,
+    training,
+    market: { ...market, notes: [...market.notes, ...read.map(noteOn)] },
+    ...(read.length === 0 ? {} : { hardware: read }),
+    ...(elsewhere.length === 0 ? {} : { elsewhere }),
+    closedAt: run.closedAt ?? run.createdAt,
+    sealedAt: run.sealedAt,
+    now: now.toISOString(),
+    attempts,
+    progress,
+    sightings,
+    expectedSeconds: former?.seconds,
+    expectedOn: former?.on,
+    formerPaces: former?.paces,
+  };
+}
+
+interface Viewed {
+  readonly compute: Pipeline['compute'];
+  readonly facts: FactsOf;
+  readonly wanted: readonly string[];
+  readonly now: Date;
+}
+
+/** A region's market, with what is kept of it where it does not answer. */
+async function viewOf(
+  deps: PlaceDeps,
+  source: MarketSource,
+  { compute, facts, wanted, now }: Viewed,
+): Promise<MarketView> {
+  const gangs = gangsOf(compute, facts);
+  const { runs, clock } = deps;
+  const planned = withinPlan(source, { runs, clock, home: deps.market.region });
+  const view = await readMarket(planned, {
+    gangs,
+    spot: compute.market !== 'on-demand',
+    alsoPriced: helperTypesOf(compute),
+  });
+  const zoneIds = view.zones.map(({ zoneId }) => zoneId);
+  const question = {
+    compute,
+    hardware: facts,
+    region: source.region,
+    now,
+    ...(zoneIds.length === 0 ? {} : { zoneIds }),
+  };
+  const [samples, list] = await Promise.all([
+    remembered(deps, view, { ...question, gangs }),
+    deps.runs.getListPrices(source.region),
+  ]);
+  return pricedFrom(list, filledFrom(samples, view, question), { wanted, now });
+}
+
+/** Of the types that the pipeline may use, what EC2 says otherwise than the snapshot. */
+async function readHardware(
+  { runs }: PlaceDeps,
+  compute: Pipeline['compute'],
+): Promise<readonly ReadFacts[]> {
+  const read = (await runs.getHardware())?.facts ?? [];
+  const types = new Set([...typesOf(compute, factsWith(read)), ...helperTypesOf(compute)]);
+  return read.filter(({ facts }) => types.has(facts.type));
+}
+
+const noteOn = ({ facts, readAt }: ReadFacts): string =>
+  `the hardware of ${facts.type} is EC2's of ${readAt.slice(0, 10)}, not the snapshot's of ${snapshotDates.instances}`;
+
+/** The market's history is read only where the market itself does not answer, for each size of the gang. */
+async function remembered(
+  { runs }: PlaceDeps,
+  view: MarketView,
+  question: MemoryQuestion & { readonly gangs: ReturnType<typeof gangsOf> },
+): Promise<readonly MarketSample[]> {
+  if (question.compute.market === 'on-demand') return [];
+  const priced = view.spotPrices.some(({ basis }) => basis === 'asked');
+  const scored = question.gangs.every(({ nodes }) => view.scores.some((each) => each.nodes === nodes));
+  return scored && priced ? [] : samplesFor(runs, question);
+}
+
+function resultOf(attempt: number, decision: PlacementDecision): PlaceResult {
+  switch (decision.kind) {
+    case 'launch':
+      return launchOf({ attempt, placement: decision.placement });
+    case 'wait':
+      return { kind: 'wait', seconds: decision.seconds };
+    case 'giveUp':
+      return { kind: 'giveUp', reason: decision.reason };
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * Whether a job that runs well should be recalled all the same: a Spot job that turned out too slow to risk a loss any
+ * more, and any job whose rest is expected to be clearly cheaper in a Spot pool that is back. Decided from the newest
+ * checkpoint, by the placement's own code; the stop lets the script save, and where it goes on is again `place`'s decision.
+ */
+
+import {
+  type AttemptRecord,
+  nameOfPool,
+  type Progress,
+  type StopReason,
+  samePool,
+} from '../../runs/run-records.ts';
+import { type Candidate, unitUsd } from '../candidates/pools.ts';
+import { hours } from '../model/amounts.ts';
+import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/timings.ts';
+import { ON_DEMAND } from '../policy/actions.ts';
+import { weigh } from './assess-pools.ts';
+import { fallbackOf } from './assess-spot.ts';
+import { refusalsIn, restSeconds } from './capacity-errors.ts';
+import { cheaperPool, LEAST_CHANCE } from './cheaper-pool.ts';
+import { isSpot, spotToAsk } from './cheapest-pool.ts';
+import { whyNot } from './feasibility.ts';
+import { costUsd, gangUsd, restartOf, safeWorkOf } from './gang-cost.ts';
+import { type PlacementInput, type Situation, situationOf, withWorkDone } from './situation.ts';
+import { restartSecondsOn } from './work.ts';
+
+export interface RunningCampaign {
+  readonly attempt: AttemptRecord;
+  /** The newest complete checkpoint; on demand that of an attempt before will do. */
+  readonly progress: Progress;
+  /** Since when it has been training, start-up left out. */
+  readonly trainingSince: Date;
+  readonly now: Date;
+  /** What `place` would be asked now, but for this attempt: the attempts before it, the newest prices and scores. */
+  readonly question: PlacementInput;
+}
+
+/** At most this much of the time since the newest checkpoint is taken for work that the stop will still save. */
+const MOST_UNSAVED_SECONDS = 3_600;
+
+export function revise(campaign: RunningCampaign): StopReason {
+  const standing = standingOf(campaign);
+  if (standing === undefined) return undefined;
+  return campaign.attempt.placement.pool.market === 'spot'
+    ? (tooSlow(standing) ?? cheaperElsewhere(campaign, standing))
+    : cheaperOnSpot(campaign, standing);
+}
+
+/** Whether a run on demand is asked about at all: if not, no news of Spot would move it. */
+export function mayMoveToSpot(campaign: RunningCampaign): boolean {
+  const standing = standingOf(campaign);
+  return standing !== undefined && canMove(campaign, standing);
+}
+
+/** Where the campaign stands if the job is stopped now and saves. */
+interface Standing {
+  readonly situation: Situation;
+  /** What it runs on. */
+  readonly here: Candidate;
+}
+
+function standingOf(campaign: RunningCampaign): Standing | undefined {
+  const { attempt, question } = campaign;
+  if (question.compute.market === 'on-demand') return undefined;
+  const situation = situationOf(asIfEnded(campaign));
+  const here = situation.candidates.find(
+    ({ pool, topology }) =>
+      samePool(pool, attempt.placement.pool) && topology.nodes === attempt.placement.topology.nodes,
+  );
+  if (here === undefined || situation.work.basis !== 'measured') return undefined;
+  const unsaved = unsavedSeconds(campaign, restartSecondsOn(here.pool, situation.work));
+  return { situation: withWorkDone(situation, unsaved / here.pace.factor), here };
+}
+
+/** The question that `place` would be put if the job had just been stopped and had saved. */
+function asIfEnded({ attempt, progress, trainingSince, now, question }: RunningCampaign): PlacementInput {
+  const ran = (now.getTime() - trainingSince.getTime()) / 1_000;
+  const ended: AttemptRecord = {
+    ...attempt,
+    progressAfter: progress,
+    outcome: {
+      kind: 'recalled',
+      message: '',
+      startedAt: trainingSince.toISOString(),
+      endedAt: now.toISOString(),
+      // Nothing is known yet of what this start cost, so it says nothing of restarts.
+      trainingSeconds: 0,
+      billableSeconds: ran,
+      interruptions: 0,
+    },
+  };
+  return {
+    ...question,
+    now: now.toISOString(),
+    attempts: [...question.attempts, ended],
+    progress,
+    runningSeconds: ran,
+  };
+}
+
+/** Work since the checkpoint, which a stop saves; without a checkpoint of its own it began with a start. */
+function unsavedSeconds({ progress, trainingSince, now }: RunningCampaign, restartSeconds: number): number {
+  const savedAt = Date.parse(progress.updatedAt);
+  const begun = trainingSince.getTime();
+  const since = savedAt > begun ? savedAt : begun + restartSeconds * 1_000;
+  return Math.min(MOST_UNSAVED_SECONDS, Math.max(0, now.getTime() - since) / 1_000);
+}
+
+/**
+ * While work goes as fast as believed slack does not shrink. When it has shrunk so far that after the next look an
+ * On-Demand start could not end in time any more, a loss could not be borne: it changes now, while it can.
+ */
+function tooSlow({ situation, here }: Standing): StopReason {
+  const { work, marginSeconds, secondsLeft } = situation;
+  if (situation.input.compute.market === 'spot') return undefined;
+  const left = safeWorkOf(here, work);
+  const slack = situation.slackSeconds - SAVE_SECONDS;
+  // Too late for On-Demand, or nearly done: going on is the best there is.
+  if (slack < 0 || left <= work.restartSeconds + SAVE_SECONDS) return undefined;
+  if (slack > Math.min(NEXT_LOOK_SECONDS, marginSeconds)) return undefined;
+  // A pool that rests for longer than the save takes would not be asked after it, so that the stop would only lose what runs.
+  const refused = refusalsIn(situation.sightings);
+  const canChange = situation.candidates.some(
+    (each) =>
+      each.pool.market === 'on-demand' &&
+      each.closed === undefined &&
+      safeWorkOf(each, work) + restartOf(each, work) + SAVE_SECONDS <= secondsLeft &&
+      restSeconds(refused(each), situation) <= SAVE_SECONDS,
+  );
+  if (!canChange) return undefined;
+  const why = `is slower than it was believed: ${hours(left)} of work are left, and a loss of Spot could not be borne any more: stopped after a save, for On-Demand`;
+  return { cause: 'deadline', why };
+}
+
+function canMove({ question }: RunningCampaign, { situation }: Standing): boolean {
+  const { work, slackSeconds, marginSeconds } = situation;
+  if (question.attempts.length + 2 >= question.limits.attempts) return false;
+  if (slackSeconds - work.restartSeconds - marginSeconds < SAVE_SECONDS) return false;
+  // Nearly done: ticks are too coarse to tell what a move would save.
+  return work.workSeconds > 2 * (work.restartSeconds + SAVE_SECONDS);
+}
+
+/**
+ * By the same values as the choice of an attempt: asking for Spot now, the save and both starts included, against going on
+ * here until Spot is seen to be back another time.
+ */
+function cheaperOnSpot(campaign: RunningCampaign, standing: Standing): StopReason {
+  if (!canMove(campaign, standing)) return undefined;
+  const { situation, here } = standing;
+  const there = spotToAsk(weigh(situation), situation);
+  if (there === undefined || there.outlook.chanceUp < LEAST_CHANCE) return undefined;
+  const { candidate, outlook } = there;
+  const { plan, hourlyUsd } = fallbackOf(here, unitUsd(candidate, candidate.hourlyUsd), situation);
+  if (plan === undefined) return undefined;
+  const { ask, onDemand } = plan.expectedUsd(outlook.belief, ON_DEMAND);
+  const movedUsd = ask + (hourlyUsd * SAVE_SECONDS) / 3_600;
+  if (movedUsd >= onDemand) return undefined;
+  const why = `is moved to Spot (${nameOfPool(candidate.pool)}), where the rest is expected to cost $${movedUsd.toFixed(2)} instead of $${onDemand.toFixed(2)}: stopped after a save`;
+  return { cause: 'spot', why };
+}
+
+const isOnSpot = ({ pool, closed }: Candidate): boolean => pool.market === 'spot' && closed === undefined;
+
+/** As the simulator's policy moves between zones: another Spot pool is back that is so much cheaper that it pays for the start. */
+function cheaperElsewhere(campaign: RunningCampaign, standing: Standing): StopReason {
+  if (!canMove(campaign, standing)) return undefined;
+  const { situation, here } = standing;
+  // Most runs are in the cheapest pool already, and nothing need be weighed for them.
+  const hereUsd = unitUsd(here, here.hourlyUsd);
+  if (!situation.candidates.some((each) => isOnSpot(each) && unitUsd(each, each.hourlyUsd) < hereUsd))
+    return undefined;
+  const spot = weigh(situation).filter(isSpot);
+  const atHand = spot.find(({ candidate }) => candidate === here);
+  if (atHand === undefined) return undefined;
+  const allowed = spot.filter((each) => whyNot(each, situation) === undefined);
+  const cheaper = cheaperPool(atHand, allowed, { situation, inUse: true });
+  if (cheaper?.kind !== 'ask') return undefined;
+  const savedUsd = cheaper.savedUsd - costUsd(gangUsd(here, here.hourlyUsd), SAVE_SECONDS);
+  if (savedUsd <= 0) return undefined;
+  const why = `is moved to cheaper Spot (${nameOfPool(cheaper.pool.candidate.pool)}), which saves about $${savedUsd.toFixed(2)}: stopped after a save`;
+  return { cause: 'spot', why };
+}

@@ -1,0 +1,241 @@
+/** What a placement is decided from, and what follows from it. */
+import { factsWith, type ReadFacts } from '../../catalog/hardware.ts';
+import { launchersOf } from '../../catalog/launchers.ts';
+import { deadlineHoursOf, type Pipeline } from '../../pipeline/pipeline.ts';
+import type { AttemptRecord, Progress } from '../../runs/run-records.ts';
+import { sightingsOf } from '../belief/attempt-observations.ts';
+import { recentSightings } from '../belief/beliefs.ts';
+import { type Sighting } from '../belief/observation.ts';
+import { type PoolRecords, recordsOf } from '../belief/pool-statistics.ts';
+import { type Candidate, type Pruned, poolsOf, type RegionView } from '../candidates/pools.ts';
+import type { Workload } from '../candidates/throughput.ts';
+import {
+  type MeasuredPace,
+  measuredPaces,
+  type PaceModel,
+  paceModel,
+  type Shape,
+} from '../candidates/throughput-estimate.ts';
+import { type GangTopology, topologiesOf } from '../candidates/topologies.ts';
+import type { MarketView } from '../model/market-source.ts';
+import { fallbacksOf } from './fallbacks.ts';
+import { estimateWork, spentUsd, type WorkEstimate } from './work.ts';
+
+export interface PlacementInput {
+  readonly compute: Pipeline['compute'];
+  readonly limits: Pipeline['limits'];
+  /** Its strategy and image rule topologies out. */
+  readonly training?: Pipeline['training'] | undefined;
+  readonly market: MarketView;
+  /** The other regions that the pipeline names. */
+  readonly elsewhere?: readonly RegionView[] | undefined;
+  /** When the batch was closed: the deadline counts from here. */
+  readonly closedAt: string;
+  /** When its data was packed, if there was any to pack: a run stands still for capacity from here on. */
+  readonly sealedAt?: string | undefined;
+  readonly now: string;
+  /** Of this run, oldest first. */
+  readonly attempts: readonly AttemptRecord[];
+  readonly progress?: Progress | undefined;
+  /** Training seconds of the whole run, as declared or as former runs took. */
+  readonly expectedSeconds?: number | undefined;
+  /** What those seconds were trained on, and the paces that former runs had. */
+  readonly expectedOn?: Shape | undefined;
+  readonly formerPaces?: readonly MeasuredPace[] | undefined;
+  /** Of all helper groups together; what is taken where the market does not name their prices. */
+  readonly helpersHourlyUsd?: number | undefined;
+  /** What other runs met in these pools. */
+  readonly sightings?: readonly Sighting[] | undefined;
+  /** What was read of EC2 of the types in question, where it is not what the snapshot says. */
+  readonly hardware?: readonly ReadFacts[] | undefined;
+  /** Of an attempt that is asked about while it runs: since when it has been training, which no outcome says yet. */
+  readonly runningSeconds?: number | undefined;
+}
+
+/** What a decision is stored with, beside what the run and its attempts hold: with both it can be put again exactly. */
+export type StoredQuestion = Omit<
+  PlacementInput,
+  'compute' | 'limits' | 'training' | 'attempts' | 'progress' | 'sightings' | 'runningSeconds'
+>;
+
+export const storedPart = (input: PlacementInput): StoredQuestion => ({
+  market: input.market,
+  elsewhere: input.elsewhere,
+  closedAt: input.closedAt,
+  sealedAt: input.sealedAt,
+  now: input.now,
+  expectedSeconds: input.expectedSeconds,
+  expectedOn: input.expectedOn,
+  formerPaces: input.formerPaces,
+  helpersHourlyUsd: input.helpersHourlyUsd,
+  ...(input.hardware === undefined ? {} : { hardware: input.hardware }),
+});
+
+/** What placement stored with a decision, given back its type; undefined where nothing was stored. */
+export const storedQuestion = ({ question }: { readonly question?: unknown }): StoredQuestion | undefined =>
+  isStored(question) ? question : undefined;
+
+const isStored = (question: unknown): question is StoredQuestion =>
+  typeof question === 'object' && question !== null && 'market' in question;
+
+/** Everything the decision is made from, derived once. */
+export interface Situation {
+  readonly input: PlacementInput;
+  readonly nowMilliseconds: number;
+  readonly secondsLeft: number;
+  /** Stated for `reference`. */
+  readonly work: WorkEstimate;
+  readonly reference: Shape | undefined;
+  /** What a step asks of accelerators and hosts, where that was measured. */
+  readonly workload: Workload | undefined;
+  readonly candidates: readonly Candidate[];
+  readonly pruned: readonly Pruned[];
+  readonly sightings: readonly Sighting[];
+  readonly records: PoolRecords;
+  /** On-Demand pools that a Spot attempt may fall back on, from the cheapest to the fastest. */
+  readonly fallbacks: readonly Candidate[];
+  /** How long the On-Demand start of the fastest can still be put off; below 0 the deadline is lost already. */
+  readonly slackSeconds: number;
+  /** Kept free for noticing a loss and for On-Demand being refused at first. */
+  readonly marginSeconds: number;
+  readonly spentUsd: number;
+  /** What an hour until the end is worth. */
+  readonly timeUsd: number;
+}
+
+/**
+ * Noticing takes a turn of reconcile; On-Demand may be refused once or twice. No more than a twentieth of the campaign. What
+ * provisioning takes comes on top.
+ */
+const MARGIN_SECONDS = 900;
+
+export function situationOf(input: PlacementInput): Situation {
+  const nowMilliseconds = Date.parse(input.now);
+  const deadlineHours = deadlineHoursOf(input.limits);
+  const campaignSeconds =
+    deadlineHours === undefined ? input.limits.maximumRunSeconds : deadlineHours * 3_600;
+  const paces = measuredPaces(input.attempts);
+  const reference = referenceOf(input, paces);
+  const work = estimateWork({
+    attempts: input.attempts,
+    launchers: launchersOf(input.compute),
+    progress: input.progress,
+    paces,
+    expectedSeconds: input.expectedSeconds,
+    maximumRunSeconds: input.limits.maximumRunSeconds,
+    campaignSeconds,
+  });
+  const model = paceModel(
+    reference,
+    paces.length > 0 ? paces : (input.formerPaces ?? []),
+    input.compute.helpers,
+    factsWith(input.hardware),
+  );
+  const { candidates, pruned } = poolsFor(input, model);
+  const seen = [...(input.sightings ?? []), ...ownSightings(input.attempts, nowMilliseconds)];
+  const sightings = recentSightings(seen, nowMilliseconds);
+  const marginSeconds = Math.min(MARGIN_SECONDS, campaignSeconds / 20) + (work.provisioningSeconds ?? 0);
+  const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
+  const base = { work, secondsLeft, marginSeconds };
+  return {
+    ...base,
+    input,
+    nowMilliseconds,
+    timeUsd: input.limits.valueOfTimeUsdPerHour ?? 0,
+    reference,
+    workload: model.workload,
+    candidates,
+    pruned,
+    sightings,
+    records: recordsOf(seen, nowMilliseconds),
+    spentUsd: spentUsd(input.attempts),
+    ...fallbacksOf(candidates, sightings, base),
+  };
+}
+
+/** AWS stamps when an attempt ended, by a clock that may be ahead of ours: what has ended is never yet to come. */
+const ownSightings = (attempts: readonly AttemptRecord[], nowMilliseconds: number): readonly Sighting[] =>
+  sightingsOf(attempts).map((each) => ({
+    ...each,
+    atMilliseconds: Math.min(each.atMilliseconds, nowMilliseconds),
+  }));
+
+/** The same moment with so many seconds of the reference's work more proven. */
+export function withWorkDone(situation: Situation, seconds: number): Situation {
+  const { candidates, sightings, input, marginSeconds, nowMilliseconds } = situation;
+  const workSeconds = Math.max(0, situation.work.workSeconds - seconds);
+  const work = { ...situation.work, workSeconds };
+  const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
+  const base = { work, secondsLeft, marginSeconds };
+  return { ...situation, ...base, ...fallbacksOf(candidates, sightings, base) };
+}
+
+/** Without any end in sight a plan looks so many times the work ahead. */
+const OPEN_WORKS = 3;
+
+/**
+ * Until the deadline. Patience is a deadline that moves: as far away as what is left of it beyond the work, so that it
+ * stands still while the run trains and comes nearer while it waits.
+ */
+function secondsLeftOf(
+  { limits, closedAt, sealedAt = closedAt, attempts, runningSeconds = 0 }: PlacementInput,
+  given: {
+    readonly work: WorkEstimate;
+    readonly marginSeconds: number;
+    readonly nowMilliseconds: number;
+  },
+): number {
+  const { workSeconds, restartSeconds } = given.work;
+  const since = (at: string): number => (given.nowMilliseconds - Date.parse(at)) / 1_000;
+  const deadlineHours = deadlineHoursOf(limits);
+  const untilDeadline = deadlineHours === undefined ? [] : [deadlineHours * 3_600 - since(closedAt)];
+  const trained = attempts.reduce(
+    (sum, { outcome }) => sum + (outcome?.trainingSeconds ?? 0),
+    runningSeconds,
+  );
+  const patience =
+    limits.patienceHours === undefined
+      ? []
+      : [
+          Math.max(0, limits.patienceHours * 3_600 - (since(sealedAt) - trained)) +
+            workSeconds +
+            restartSeconds,
+        ];
+  if (untilDeadline.length + patience.length > 0) return Math.min(...untilDeadline, ...patience);
+  return OPEN_WORKS * workSeconds + 2 * (restartSeconds + given.marginSeconds);
+}
+
+/** What the work is stated for: the topology that was measured last, else the one former runs used, else the first named. */
+function referenceOf(input: PlacementInput, paces: readonly MeasuredPace[]): Shape | undefined {
+  return (
+    paces.at(-1) ??
+    input.expectedOn ??
+    launchersOf(input.compute).flatMap(
+      (launcher) =>
+        topologiesOf({
+          compute: input.compute,
+          training: input.training,
+          region: input.market.region,
+          launcher,
+          hardware: factsWith(input.hardware),
+        }).topologies,
+    )[0]
+  );
+}
+
+/** The topology of the newest checkpoint. */
+const savedOn = ({ attempts }: PlacementInput): GangTopology | undefined => {
+  const saved = attempts.findLast(
+    ({ progressBefore, progressAfter }) => (progressAfter?.step ?? 0) > (progressBefore?.step ?? 0),
+  )?.placement;
+  return saved && { instanceType: saved.pool.instanceType, ...saved.topology };
+};
+
+const poolsFor = (input: PlacementInput, model: PaceModel): ReturnType<typeof poolsOf> =>
+  poolsOf({
+    ...input,
+    savedOn: savedOn(input),
+    paceOf: (topology) => model.paceOf(topology),
+    workload: model.workload,
+    hardware: factsWith(input.hardware),
+  });

@@ -1,0 +1,148 @@
+/** What a campaign is expected to cost that starts on Spot now: the plan of functions/core/placement/policy at today's numbers. */
+
+import { type Belief, type Matrix, multiply } from '../belief/regimes.ts';
+import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
+import { market, sightOf } from '../policy/belief-observation.ts';
+import { type Offer, offers, type Sight, type Standing } from '../policy/decide.ts';
+import { makePlan, type Plan } from '../policy/value-function.ts';
+import type { WorkEstimate } from './work.ts';
+
+const { lattice, tickSeconds: TICK_SECONDS } = market;
+
+/** Longer jobs are planned in longer ticks, so that a decision takes milliseconds. */
+const MAXIMUM_TICKS = 96;
+/** Time beyond so many times the work changes no expectation any more, and is left out of the plan. */
+const HORIZON_WORKS = 2.5;
+
+export interface SpotPlanInput {
+  readonly secondsLeft: number;
+  readonly work: WorkEstimate;
+  /** Per hour, for the whole gang. */
+  readonly spotUsd: number;
+  readonly onDemandUsd: number;
+  /** What an hour until the end is worth, whatever runs in it. */
+  readonly timeUsd?: number | undefined;
+}
+
+export interface SpotPlan {
+  /** Expected USD to the end of each course of action while nothing runs, or while On-Demand does. */
+  expectedUsd(belief: Belief, runs?: typeof IDLE | typeof ON_DEMAND): CourseUsd;
+  /** On demand from now to the end, a start included. */
+  readonly surelyUsd: number;
+  /** The same on Spot, were it never lost. */
+  readonly leastUsd: number;
+}
+
+/** Infinite where a course is not safe. */
+export interface CourseUsd {
+  /** Spot is asked for now, in a pool of which this is believed. */
+  readonly ask: number;
+  /** The same once it has been given. */
+  readonly had: number;
+  /** On-Demand now, and Spot again when it is seen to be back. */
+  readonly onDemand: number;
+}
+
+/** The tick follows from the work alone: with more time left the plan must not become a coarser one. */
+function ticksOf(workSeconds: number, secondsLeft: number) {
+  const together = Math.max(1, Math.ceil((workSeconds * HORIZON_WORKS) / TICK_SECONDS / MAXIMUM_TICKS));
+  const tickSeconds = TICK_SECONDS * together;
+  const ticksLeft = Math.min(MAXIMUM_TICKS, secondsLeft / tickSeconds);
+  const whole = Math.floor(ticksLeft + 1e-9);
+  return { together, tickSeconds, ticksLeft, whole, part: Math.max(0, ticksLeft - whole) };
+}
+
+/** undefined when less than two ticks are left or On-Demand would be late already: nothing is left to plan. */
+export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotPlan | undefined {
+  const { timeUsd = 0 } = prices;
+  const [spotUsd, onDemandUsd] = [prices.spotUsd + timeUsd, prices.onDemandUsd + timeUsd];
+  const { workSeconds, restartSeconds } = work;
+  const { together, tickSeconds, ticksLeft, whole, part } = ticksOf(workSeconds, secondsLeft);
+  if (ticksLeft < 2 || ticksLeft * tickSeconds - workSeconds < restartSeconds) return undefined;
+  const plan = makePlan(
+    { upStates: lattice.upStates, step: power(lattice.step, together) },
+    {
+      tickSeconds,
+      workSeconds,
+      deadlineSeconds: Math.ceil(ticksLeft) * tickSeconds,
+      restartSeconds,
+      spotUsd,
+      onDemandUsd,
+      waitingUsd: timeUsd,
+    },
+    { cellsPerTick: 2 },
+  );
+  const surelyUsd = (onDemandUsd * (workSeconds + restartSeconds)) / 3_600;
+  // The plan bills whole ticks; of a job that ends within its first one the rest is not billed.
+  const overbilled = (hourlyUsd: number): number =>
+    (hourlyUsd * Math.max(0, tickSeconds - workSeconds - restartSeconds)) / 3_600;
+  // Of a job of a tick or less the plan's grid tells too little: waiting must not seem cheaper than the work itself, and
+  // what is asked in vain is taken on demand, for nobody waits ten minutes to save a part of a cent.
+  const isShort = workSeconds + restartSeconds <= tickSeconds;
+  const leastUsd = (spotUsd * (workSeconds + restartSeconds)) / 3_600;
+  return {
+    surelyUsd,
+    leastUsd,
+    expectedUsd(belief, runs = IDLE) {
+      const sight = sightOf(belief);
+      const { chance } = sight;
+      const within = (ticks: number): CourseUsd => {
+        const standing = { ticksLeft: ticks, slack: ticks * tickSeconds - workSeconds, runs, debt: 0 };
+        const { had, waited, onDemand } = worthsOf(plan, standing, sight);
+        const given = had - overbilled(spotUsd);
+        return {
+          ask: Math.min(surelyUsd, mean(chance, given, isShort ? surelyUsd : waited)),
+          had: Math.min(surelyUsd, given),
+          onDemand: Math.min(surelyUsd, onDemand - overbilled(onDemandUsd)),
+        };
+      };
+      // Between whole ticks linear, with the same work in both: with the same slack a job of minutes would be done in one.
+      const fewer = within(whole);
+      const more = part > 1e-9 ? within(whole + 1) : fewer;
+      const between = (pick: (course: CourseUsd) => number): number =>
+        part > 1e-9 ? (1 - part) * pick(fewer) + part * pick(more) : pick(fewer);
+      return {
+        ask: Math.max(
+          leastUsd,
+          between(({ ask }) => ask),
+        ),
+        had: Math.max(
+          leastUsd,
+          between(({ had }) => had),
+        ),
+        onDemand: between(({ onDemand }) => onDemand),
+      };
+    },
+  };
+}
+
+/** Spot had, asked for in vain, and On-Demand; infinite where it is not safe. */
+function worthsOf(plan: Plan, standing: Standing, sight: Sight) {
+  const { chance } = sight;
+  const at = (known: number): readonly Offer[] =>
+    Math.abs(chance - known) < 1 ? offers(plan, standing, { ...sight, chance: known }) : [];
+  const [there, gone] = [at(1), at(0)];
+  const idle = worth(gone, IDLE);
+  return {
+    had: worth(there, SPOT),
+    // Where a wait is not safe On-Demand begins; where Spot is surely gone, to ask for it is to wait.
+    waited: Number.isFinite(idle) || chance === 0 ? idle : worth(gone, ON_DEMAND),
+    onDemand: mean(chance, worth(there, ON_DEMAND), worth(gone, ON_DEMAND)),
+  };
+}
+
+const worth = (known: readonly Offer[], action: Action): number =>
+  known.find((each) => each.action === action)?.expectedUsd ?? Number.POSITIVE_INFINITY;
+
+const mean = (chance: number, there: number, gone: number): number =>
+  (chance > 0 ? chance * there : 0) + (chance < 1 ? (1 - chance) * gone : 0);
+
+function power(step: Matrix, exponent: number): Matrix {
+  let result: Matrix | undefined;
+  let square = step;
+  for (let rest = exponent; rest > 0; rest = Math.floor(rest / 2)) {
+    if (rest % 2 === 1) result = result ? multiply(result, square) : square;
+    if (rest > 1) square = multiply(square, square);
+  }
+  return result ?? step;
+}

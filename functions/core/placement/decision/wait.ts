@@ -1,0 +1,70 @@
+/** When nothing is launched now, and for how long. */
+import type { PlacementDecision, PoolAssessment } from '../../runs/run-records.ts';
+import { hours } from '../model/amounts.ts';
+import type { Assessed } from './assessment.ts';
+import { isLimited, restSeconds } from './capacity-errors.ts';
+import { isSpot, pick } from './cheapest-pool.ts';
+import { endsInTime, isOpen, secondsUntilUnsafe, whyNot } from './feasibility.ts';
+import { restartOf } from './gang-cost.ts';
+import type { Situation } from './situation.ts';
+
+/** Why nothing is launched now, although something could be, and for how long at most. */
+export interface Wait {
+  readonly why: string;
+  readonly atMostSeconds: number;
+}
+
+export const ON_DEMAND_RESTS: Wait = {
+  why: 'On-Demand is needed now and has refused lately',
+  atMostSeconds: Number.POSITIVE_INFINITY,
+};
+
+/** undefined: there is nothing to wait for but what `amongSpot` says. */
+export function whyWait(
+  picked: Assessed,
+  assessed: readonly Assessed[],
+  situation: Situation,
+): Wait | undefined {
+  const why = isSpot(picked) ? undefined : worthARest(picked, assessed, situation);
+  return why === undefined ? undefined : { why, atMostSeconds: Number.POSITIVE_INFINITY };
+}
+
+/** Why a pool that refused a moment ago is worth its rest: On-Demand is all that is left and costs more, or is too slow. */
+function worthARest(
+  chosen: Assessed,
+  assessed: readonly Assessed[],
+  situation: Situation,
+): string | undefined {
+  if (!endsInTime(chosen, situation))
+    return assessed.some(
+      (each) =>
+        each.candidate.pool.market === 'on-demand' &&
+        whyNot(each, situation) === undefined &&
+        each.safeWorkSeconds + restartOf(each.candidate, situation.work) + restSeconds(each, situation) <=
+          situation.secondsLeft,
+    )
+      ? 'the On-Demand pool that would end in time has refused lately'
+      : undefined;
+  // Nobody knows when a limit of the account is lifted: that is not waited for while something else can be had.
+  const lifted = assessed.filter((each) => !isLimited(each, situation));
+  const best = pick(lifted, situation);
+  return best !== undefined && isSpot(best)
+    ? 'Spot has refused lately and is expected to cost less than On-Demand now'
+    : undefined;
+}
+
+export function waitFor(
+  assessed: readonly Assessed[],
+  situation: Situation,
+  { why, atMostSeconds, considered }: Wait & { readonly considered: readonly PoolAssessment[] },
+): PlacementDecision {
+  const open = assessed.filter(isOpen);
+  const rests = open.map((each) => restSeconds(each, situation)).filter((rest) => rest > 0);
+  // No wait may outlast the latest safe moment of an On-Demand start that is still open.
+  const safe = secondsUntilUnsafe(situation);
+  const limit = safe > 0 && rests.length < open.length ? safe : situation.secondsLeft;
+  const seconds = Math.max(1, Math.ceil(Math.min(...rests, limit, atMostSeconds)));
+  const all = 'every pool that may be used has refused lately';
+  const reason = `${rests.length < open.length ? why : all}; asked again in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
+  return { kind: 'wait', seconds, reason, considered };
+}

@@ -1,0 +1,148 @@
+/** How much training is left, what a restart costs and what was spent: from attempts and checkpoints, else from priors. */
+
+import type { LauncherName } from '../../catalog/launchers.ts';
+import { attemptCost } from '../../runs/attempt-cost.ts';
+import {
+  type AttemptRecord,
+  type Placement,
+  type Pool,
+  type Progress,
+  samePool,
+} from '../../runs/run-records.ts';
+import { type MeasuredPace, sameShape } from '../candidates/throughput-estimate.ts';
+
+/**
+ * Provisioning, image and checkpoint load, until they have been measured: SageMaker fetches a container of many GB, a
+ * host on EC2 boots from an image that has the framework. Stated priors.
+ */
+const RESTART_SECONDS: Readonly<Record<LauncherName, number>> = { sagemaker: 300, ec2: 180 };
+
+export interface WorkEstimate {
+  /** Training seconds still to do on the topology that they are stated for. */
+  readonly workSeconds: number;
+  /** measured: from a checkpoint; declared: the pipeline or its former runs say so; assumed: nobody knows yet. */
+  readonly basis: 'measured' | 'declared' | 'assumed';
+  /** Seconds from the start of billing to the first new progress, work lost at the last interruption included. */
+  readonly restartSeconds: number;
+  /** The same of each launcher that may be chosen; `restartSeconds` is the longest. */
+  readonly restartOn?: Readonly<Partial<Record<LauncherName, number>>> | undefined;
+  /** Seconds from asking to the start of billing, where restarts were measured, which do not hold them; 0 beside the priors, which do. */
+  readonly provisioningSeconds?: number | undefined;
+}
+
+/** Where the attempt would run. */
+export const restartSecondsOn = (
+  { launcher }: Pick<Pool, 'launcher'>,
+  { restartOn, restartSeconds }: Pick<WorkEstimate, 'restartOn' | 'restartSeconds'>,
+): number => restartOn?.[launcher ?? 'sagemaker'] ?? restartSeconds;
+
+export interface WorkInput {
+  readonly attempts: readonly AttemptRecord[];
+  /** That may be chosen. */
+  readonly launchers?: readonly LauncherName[] | undefined;
+  readonly progress?: Progress | undefined;
+  /** Of the attempts, oldest first: with several topologies among them the last one's pace counts. */
+  readonly paces?: readonly MeasuredPace[] | undefined;
+  /** Training seconds of the whole run, as declared or as former runs of the pipeline took. */
+  readonly expectedSeconds?: number | undefined;
+  readonly maximumRunSeconds: number;
+  /** From the close of the batch to the deadline. */
+  readonly campaignSeconds: number;
+}
+
+/**
+ * A script that trains until it is stopped may name any number of steps. No date and no timer of a service reaches as far:
+ * Step Functions waits for 99,999,999 s at most, and without a deadline a plan looks three times the work ahead.
+ */
+const LONGEST_WORK_SECONDS = 365 * 86_400;
+
+export function estimateWork(input: WorkInput): WorkEstimate {
+  const restart = restartCosts(input);
+  const { progress, expectedSeconds } = input;
+  const measured = progress && remainingFrom(progress, paceOfLast(input.paces ?? []));
+  if (measured !== undefined)
+    return { workSeconds: Math.min(measured, LONGEST_WORK_SECONDS), basis: 'measured', ...restart };
+  const share =
+    progress && progress.totalSteps > 0 ? 1 - Math.min(1, progress.step / progress.totalSteps) : 1;
+  if (expectedSeconds !== undefined)
+    return { workSeconds: expectedSeconds * share, basis: 'declared', ...restart };
+  // Nobody knows: half of the time there is, so that Spot is tried first and the first checkpoint settles it.
+  const assumed = Math.min(input.maximumRunSeconds, input.campaignSeconds / 2);
+  return { workSeconds: assumed * share, basis: 'assumed', ...restart };
+}
+
+/** Seconds a step on the topology measured last; undefined where all ran on the same, whose overall mean is as good. */
+function paceOfLast(paces: readonly MeasuredPace[]): number | undefined {
+  const last = paces.at(-1);
+  const own = paces.filter((each) => last !== undefined && sameShape(each, last));
+  if (own.length === paces.length) return undefined;
+  const steps = own.reduce((sum, each) => sum + each.steps, 0);
+  return own.reduce((sum, each) => sum + each.steps * each.stepSeconds, 0) / steps;
+}
+
+function remainingFrom(
+  { step, totalSteps, trainingSeconds }: Progress,
+  stepSeconds: number | undefined,
+): number | undefined {
+  if (totalSteps > 0 && step >= totalSteps) return 0;
+  if (stepSeconds !== undefined && totalSteps > 0) return stepSeconds * (totalSteps - step);
+  if (trainingSeconds === undefined || trainingSeconds <= 0 || step <= 0 || totalSteps <= 0) return undefined;
+  return (trainingSeconds / step) * (totalSteps - step);
+}
+
+function restartCosts({
+  attempts,
+  launchers = ['sagemaker'],
+}: WorkInput): Pick<WorkEstimate, 'restartSeconds' | 'restartOn' | 'provisioningSeconds'> {
+  const costs = launchers.map((name) => {
+    const own = attempts.filter((each) => (each.launcher ?? 'sagemaker') === name);
+    const measured = restartCost(own);
+    return measured === undefined
+      ? { name, seconds: RESTART_SECONDS[name], provisioning: 0 }
+      : { name, seconds: measured, provisioning: provisioningSecondsOf(own) };
+  });
+  return {
+    restartSeconds: Math.max(...costs.map(({ seconds }) => seconds)),
+    restartOn: Object.fromEntries(costs.map(({ name, seconds }) => [name, seconds])),
+    provisioningSeconds: Math.max(...costs.map(({ provisioning }) => provisioning)),
+  };
+}
+
+/** Who waited longer waited for capacity. */
+const LONGEST_PROVISIONING_SECONDS = 600;
+
+/** The median over the attempts that got their capacity at once. Nobody pays for it, but a deadline has to hold it. */
+function provisioningSecondsOf(attempts: readonly AttemptRecord[]): number {
+  const waits = attempts.flatMap(({ createdAt, outcome }) => {
+    const seconds = (Date.parse(outcome?.startedAt ?? '') - Date.parse(createdAt)) / 1_000;
+    return seconds >= 0 && seconds <= LONGEST_PROVISIONING_SECONDS ? [seconds] : [];
+  });
+  return lowerMedian(waits) ?? 0;
+}
+
+/** Seconds of training time that no checkpoint proves: the median over the attempts that proved new work. */
+function restartCost(attempts: readonly AttemptRecord[]): number | undefined {
+  const losses = attempts.flatMap((attempt) => {
+    const spent = attempt.outcome?.trainingSeconds ?? 0;
+    const before = attempt.progressBefore?.trainingSeconds ?? 0;
+    const after = attempt.progressAfter?.trainingSeconds ?? before;
+    return spent > 0 && after > before ? [Math.max(0, spent - (after - before))] : [];
+  });
+  return lowerMedian(losses);
+}
+
+function lowerMedian(values: readonly number[]): number | undefined {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) / 2)];
+}
+
+/** Price of one node in the chosen pool. */
+export function hourlyUsdOf(placement: Placement): number {
+  const { pool, considered } = placement;
+  const row = considered.find((each) => samePool(each.pool, pool));
+  return row?.hourlyUsd ?? placement.onDemandHourlyUsd;
+}
+
+/** As the report counts it: SageMaker's billable seconds are after the Spot discount, so On-Demand's price applies. */
+export const spentUsd = (attempts: readonly AttemptRecord[]): number =>
+  attempts.reduce((sum, attempt) => sum + attemptCost(attempt), 0);

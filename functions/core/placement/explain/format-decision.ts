@@ -1,0 +1,69 @@
+/** A decision as text: the sentence, then the table. */
+import type { PlacementDecision, PoolAssessment } from '../../runs/run-records.ts';
+import { storedQuestion } from '../decision/situation.ts';
+import { hours, usd } from '../model/amounts.ts';
+
+export function showDecision(decision: PlacementDecision): string {
+  const { rows, at } = tableIn(decision);
+  return [headline(decision), '', ...tableOf(rows, at)].join('\n');
+}
+
+/** Rows, and when they were weighed; waits of an older format do not say. */
+function tableIn(decision: PlacementDecision): { rows: readonly PoolAssessment[]; at: string | undefined } {
+  if (decision.kind === 'launch')
+    return { rows: decision.placement.considered, at: decision.placement.decidedAt };
+  return { rows: decision.considered, at: storedQuestion(decision)?.now };
+}
+
+function headline(decision: PlacementDecision): string {
+  switch (decision.kind) {
+    case 'launch': {
+      const { pool, topology, reason, decidedAt } = decision.placement;
+      const where = [pool.region, pool.zoneId ?? 'a zone of SageMaker’s choice'].filter(Boolean).join(' ');
+      const by = pool.launcher === 'ec2' ? ', on EC2' : '';
+      return `${decidedAt}: ${topology.nodes} x ${pool.instanceType}, ${pool.market}, in ${where}${by}\n${reason}`;
+    }
+    case 'wait':
+      return `wait ${decision.seconds} s\n${decision.reason}`;
+    case 'giveUp':
+      return `give up\n${decision.reason}`;
+  }
+}
+
+const HEADS = ['pool', 'score', '$/h', 'wait', 'lasts', 'cost', 'time', 'done by', 'verdict'] as const;
+
+function tableOf(rows: readonly PoolAssessment[], at: string | undefined): readonly string[] {
+  const cells = [HEADS, ...rows.map((row) => cellsOf(row, at))];
+  const widths = HEADS.map((_, k) => Math.max(...cells.map((row) => row[k]?.length ?? 0)));
+  return cells.map((row) =>
+    row.map((cell, k) => (k === row.length - 1 ? cell : cell.padEnd(widths[k] ?? 0))).join('  '),
+  );
+}
+
+const hoursOrNone = (seconds: number | undefined): string => (seconds === undefined ? '-' : hours(seconds));
+
+/** The price is of one node, cost and time are of the gang. What was left out was not weighed. */
+function cellsOf(row: PoolAssessment, at: string | undefined): readonly string[] {
+  const { pool, topology, expectedSecondsBetween: between } = row;
+  const helped = (topology?.helpers ?? [])
+    .map(({ nodes, instanceType }) => ` + ${nodes} x ${instanceType}`)
+    .join('');
+  const name = `${topology ? `${topology.nodes} x ` : ''}${pool.instanceType}${helped} ${pool.zoneId ?? pool.region ?? '(any zone)'} ${pool.market}${pool.launcher === 'ec2' ? ' EC2' : ''}`;
+  if (row.verdict.startsWith('left out')) return [name, '-', '-', '-', '-', '-', '-', '-', row.verdict];
+  return [
+    name,
+    row.score === undefined ? '-' : String(row.score),
+    row.hourlyUsd.toFixed(3),
+    hoursOrNone(row.expectedWaitSeconds),
+    hoursOrNone(row.expectedUpSeconds),
+    usd(row.expectedCostUsd),
+    between
+      ? `${hours(row.expectedSeconds)} (${hours(between[0])} to ${hours(between[1])})`
+      : hours(row.expectedSeconds),
+    at === undefined ? '-' : minuteAfter(at, row.expectedSeconds),
+    row.verdict,
+  ];
+}
+
+const minuteAfter = (at: string, seconds: number): string =>
+  new Date(Date.parse(at) + seconds * 1_000).toISOString().slice(0, 16).replace('T', ' ');

@@ -1,0 +1,102 @@
+/**
+ * Asks for placement scores without more new questions than are planned for a day, whether the schedule, a placement or a
+ * look at a running attempt asks.
+ */
+import { scoredFamily } from '../../catalog/catalog.ts';
+import type { MarketHistory, MarketSample } from '../../runs/market-history.ts';
+import type { Clock } from '../../shared/ports.ts';
+import type { Answer, MarketSource, PlacementScore } from '../model/market-source.ts';
+import { needOf, planQuestions, QUESTIONS_A_DAY, questionKey, type ScoreNeed } from './score-plan.ts';
+
+export interface AskDeps {
+  readonly runs: Pick<MarketHistory, 'listQuestions' | 'putQuestion'>;
+  /** The market of a region by its name. */
+  readonly market: (region: string) => Pick<MarketSource, 'scores'>;
+  readonly clock: Clock;
+}
+
+export interface Asked {
+  readonly need: ScoreNeed;
+  readonly scores: readonly PlacementScore[];
+}
+
+const DAY_MILLISECONDS = 86_400_000;
+
+export async function askScores(
+  { runs, market, clock }: AskDeps,
+  needs: readonly ScoreNeed[],
+  notes: string[],
+): Promise<readonly Asked[]> {
+  const now = clock.now();
+  const worthAsking = needs.filter(({ key, instanceTypes }) => {
+    if (scoredFamily(instanceTypes) !== undefined) return true;
+    notes.push(
+      `scores of ${key} are not asked: there are no three interchangeable types, and fewer always score low`,
+    );
+    return false;
+  });
+  const { ask, left } = planQuestions(worthAsking, await runs.listQuestions(dayBefore(now)));
+  for (const { key } of left)
+    notes.push(`scores of ${key} are not asked: the day's new questions are used up`);
+  const asked: Asked[] = [];
+  for (const need of ask) {
+    // On record before it is asked: should this function die, the question still counts.
+    await runs.putQuestion({ key: need.key, at: now.toISOString() });
+    const answer = await market(need.region).scores(need.instanceTypes, need.nodes);
+    asked.push({ need, scores: taken(`scores of ${need.key}`, answer, notes) });
+  }
+  return asked;
+}
+
+const dayBefore = (now: Date): string => new Date(now.getTime() - DAY_MILLISECONDS).toISOString();
+
+/**
+ * The same market, but its score questions stay within the day's plan: those of the last day may be asked again, new ones
+ * only while there is room. They are asked one after the other, so that each sees the ones before it on record.
+ */
+export function withinPlan(
+  source: MarketSource,
+  { runs, clock, home }: Pick<AskDeps, 'runs' | 'clock'> & { readonly home: string },
+): MarketSource {
+  let before: Promise<unknown> = Promise.resolve();
+  const ask = async (types: readonly string[], nodes: number): ReturnType<MarketSource['scores']> => {
+    if (scoredFamily(types) === undefined) return source.scores(types, nodes);
+    const now = clock.now();
+    const need = needOf({ instanceTypes: types, nodes }, source.region, home);
+    const { left } = planQuestions([need], await runs.listQuestions(dayBefore(now)));
+    if (left.length > 0) {
+      const message = `not asked, the day's ${QUESTIONS_A_DAY} new questions are used up`;
+      return { kind: 'unknown', failure: 'configurationLimit', message };
+    }
+    await runs.putQuestion({ key: need.key, at: now.toISOString() });
+    return source.scores(types, nodes);
+  };
+  return {
+    ...source,
+    scores(types, nodes) {
+      const mine = before.then(() => ask(types, nodes));
+      before = mine.catch(() => undefined);
+      return mine;
+    },
+  };
+}
+
+/** The answers of this moment as samples of the history, so that they can be weighed beside kept ones. They are not stored. */
+export const samplesOfNow = (asked: readonly Asked[], now: Date): readonly MarketSample[] =>
+  asked.flatMap(({ need, scores }) =>
+    scores.map(({ zoneId, score }) => ({
+      family: '',
+      zoneId,
+      at: now.toISOString(),
+      scores: { [questionKey(need.instanceTypes, need.nodes)]: score },
+      spotUsd: {},
+      onDemandUsd: {},
+    })),
+  );
+
+/** The values of an answer. Where there are none, a note says why. */
+export function taken<T>(what: string, answer: Answer<readonly T[]>, notes: string[]): readonly T[] {
+  if (answer.kind === 'known') return answer.value;
+  notes.push(`${what} unknown (${answer.failure}): ${answer.message}`);
+  return [];
+}

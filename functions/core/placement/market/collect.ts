@@ -1,0 +1,143 @@
+/** collect-scores: keeps the market's history, which AWS does not keep for placement scores, and what our attempts met. */
+import { type FactsOf, familyOf } from '../../catalog/catalog.ts';
+import { readDeclaration } from '../../pipeline/declaration.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { MarketSample } from '../../runs/market-history.ts';
+import type { RunStore } from '../../runs/run-store.ts';
+import { layout } from '../../shared/keys.ts';
+import type { ObjectStore } from '../../shared/ports.ts';
+import { encounterOf } from '../belief/attempt-observations.ts';
+import { typesOf } from '../candidates/topologies.ts';
+import type { MarketSource } from '../model/market-source.ts';
+import { type Asked, askScores, taken } from './ask-scores.ts';
+import { type RefreshDeps, refreshHardware, refreshPrices } from './refresh-catalog.ts';
+import { questionKey, regionsOf, scoreNeeds } from './score-plan.ts';
+
+export interface CollectDeps extends RefreshDeps {
+  readonly runs: RunStore;
+  readonly store: Pick<ObjectStore, 'readText'>;
+  /** The market of a region by its name. */
+  readonly market: (region: string) => MarketSource;
+}
+
+export interface Collected {
+  readonly samples: number;
+  readonly encounters: number;
+  readonly questions: number;
+  /** What could not be learned this time, each with its reason. */
+  readonly notes: readonly string[];
+}
+
+/** How often the schedule of functions/collect-scores/function.ts looks; samples carry the start of their step. */
+const STEP_MILLISECONDS = 15 * 60_000;
+const DAY_MILLISECONDS = 86_400_000;
+
+/** Safe to repeat at any time: a second look within a step replaces the first. */
+export async function collectScores(deps: CollectDeps): Promise<Collected> {
+  const notes: string[] = [];
+  const names = (await deps.runs.listPipelines()).map(({ name }) => name);
+  const computes = await declaredComputes(deps, names);
+  const hardware = await refreshHardware(deps, computes, notes);
+  const questions = await askScores(deps, scoreNeeds(computes, { home: deps.region, hardware }), notes);
+  let samples = 0;
+  for (const region of new Set(computes.flatMap((compute) => regionsOf(compute, deps.region)))) {
+    const here = computes.filter((compute) => regionsOf(compute, deps.region).includes(region));
+    const asked = questions.filter(({ need }) => need.region === region);
+    const seen = await samplesOf(deps, region, { computes: here, questions: asked, hardware, notes });
+    for (const sample of seen) await deps.runs.putSample(sample);
+    samples += seen.length;
+  }
+  await refreshPrices(deps, { computes, hardware, notes });
+  return {
+    samples,
+    encounters: await rememberEncounters(deps, names),
+    questions: questions.length,
+    notes,
+  };
+}
+
+/** A declaration that is gone or cannot be used is asked nothing for; `settle` tells its owner. */
+async function declaredComputes(
+  { store }: CollectDeps,
+  names: readonly string[],
+): Promise<readonly Pipeline['compute'][]> {
+  const read = await Promise.all(
+    names.map(async (name) => {
+      const stored = await store.readText(layout.pipeline(name));
+      const declaration = stored && readDeclaration(name, stored.text);
+      return declaration?.valid === true ? [declaration.pipeline.compute] : [];
+    }),
+  );
+  return read.flat();
+}
+
+type Draft = { -readonly [K in 'scores' | 'spotUsd' | 'onDemandUsd']: Record<string, number> };
+
+interface Given {
+  readonly computes: readonly Pipeline['compute'][];
+  readonly questions: readonly Asked[];
+  readonly hardware: FactsOf;
+  readonly notes: string[];
+}
+
+async function samplesOf(
+  { market, clock, region: home }: CollectDeps,
+  region: string,
+  given: Given,
+): Promise<readonly MarketSample[]> {
+  const types = [...new Set(given.computes.flatMap((compute) => typesOf(compute, given.hardware)))].sort();
+  if (types.length === 0) return [];
+  const source = market(region);
+  const there = region === home ? '' : ` of ${region}`;
+  const [spot, onDemand, zones] = await Promise.all([
+    source.spotPrices(types),
+    source.onDemandPrices(types),
+    source.zones(),
+  ]);
+  const names = new Map(
+    taken(`zones${there}`, zones, given.notes).map(({ zoneId, zoneName }) => [zoneId, zoneName]),
+  );
+  const drafts = new Map<string, Draft>();
+  const draft = (family: string, zoneId: string): Draft => {
+    const key = `${family} ${zoneId}`;
+    const known = drafts.get(key) ?? { scores: {}, spotUsd: {}, onDemandUsd: {} };
+    drafts.set(key, known);
+    return known;
+  };
+  for (const { need, scores } of given.questions)
+    for (const family of new Set(need.instanceTypes.map(familyOf)))
+      for (const { zoneId, score } of scores)
+        draft(family, zoneId).scores[questionKey(need.instanceTypes, need.nodes)] = score;
+  // A price of the snapshot is no news, and would be kept as if it were.
+  for (const { instanceType, zoneId, hourlyUsd, basis } of taken(`Spot prices${there}`, spot, given.notes))
+    if (basis === 'asked') draft(familyOf(instanceType), zoneId).spotUsd[instanceType] = hourlyUsd;
+  const listed = taken(`On-Demand prices${there}`, onDemand, given.notes);
+  const now = clock.now();
+  const at = new Date(Math.floor(now.getTime() / STEP_MILLISECONDS) * STEP_MILLISECONDS).toISOString();
+  return [...drafts].map(([key, values]) => {
+    const [family = '', zoneId = ''] = key.split(' ');
+    for (const { instanceType, hourlyUsd } of listed)
+      if (familyOf(instanceType) === family) values.onDemandUsd[instanceType] = hourlyUsd;
+    return { family, zoneId, zoneName: names.get(zoneId), at, readAt: now.toISOString(), ...values };
+  });
+}
+
+/** So many runs of a pipeline are looked at each time; `place` remembers the attempts of a run that goes on. */
+const RUNS_LOOKED_AT = 5;
+
+async function rememberEncounters({ runs, clock }: CollectDeps, names: readonly string[]): Promise<number> {
+  const since = new Date(clock.now().getTime() - DAY_MILLISECONDS).toISOString();
+  let count = 0;
+  for (const name of names) {
+    for (const { runId, updatedAt } of await runs.listRuns(name, RUNS_LOOKED_AT)) {
+      if (updatedAt < since) continue;
+      for (const attempt of await runs.listAttempts(runId)) {
+        const met = encounterOf(attempt);
+        if (met === undefined || met.endedAt < since) continue;
+        await runs.putEncounter(met);
+        count += 1;
+      }
+    }
+  }
+  return count;
+}

@@ -1,0 +1,141 @@
+/**
+ * What `collect-scores` has kept, where the market does not answer: when the day's score questions are used up or an API
+ * fails, the newest kept values stand in, each with its age.
+ */
+import { type FactsOf, familyOf, regionOfZone, zonesOfRegion } from '../../catalog/catalog.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { MarketHistory, MarketSample } from '../../runs/market-history.ts';
+import { gangsOf, typesOf } from '../candidates/topologies.ts';
+import type { MarketView, PlacementScore, SpotPrice } from '../model/market-source.ts';
+import { questionKey } from './score-plan.ts';
+
+/** A score says something of a day at most, a price moves more slowly. */
+export const SCORE_SECONDS = 24 * 3_600;
+const PRICE_SECONDS = 7 * 24 * 3_600;
+
+export interface MemoryQuestion {
+  readonly compute: Pipeline['compute'];
+  /** As the region says them; else all that the snapshot knows of it. */
+  readonly zoneIds?: readonly string[] | undefined;
+  readonly region: string;
+  readonly now: Date;
+  /** Default: the snapshot's. */
+  readonly hardware?: FactsOf | undefined;
+}
+
+/** Of every family and zone that the pipeline may use, newest first. */
+export async function samplesFor(
+  history: Pick<MarketHistory, 'listSamples'>,
+  { compute, zoneIds, region, now, hardware }: MemoryQuestion,
+): Promise<readonly MarketSample[]> {
+  const since = new Date(now.getTime() - PRICE_SECONDS * 1_000).toISOString();
+  const families = new Set(typesOf(compute, hardware).map(familyOf));
+  const zones = zoneIds ?? zonesOfRegion(region).filter((zoneId) => regionOfZone(zoneId) === region);
+  const lists = await Promise.all(
+    [...families].flatMap((family) => zones.map((zoneId) => history.listSamples(family, zoneId, since))),
+  );
+  const until = now.toISOString();
+  return lists
+    .flat()
+    .filter(({ at }) => at <= until)
+    .toSorted((a, b) => b.at.localeCompare(a.at));
+}
+
+/** When it was read. The key `at` is the start of the schedule's step, by which a sample of this moment would look minutes old. */
+const readAtOf = ({ readAt, at }: MarketSample): string => readAt ?? at;
+
+export const ageSeconds = (sample: MarketSample, now: Date): number =>
+  Math.max(0, (now.getTime() - Date.parse(readAtOf(sample))) / 1_000);
+
+/** The newest score of each zone for each gang, no older than a day. */
+function keptScores(
+  samples: readonly MarketSample[],
+  { compute, now, hardware }: Pick<MemoryQuestion, 'compute' | 'now' | 'hardware'>,
+): readonly PlacementScore[] {
+  return gangsOf(compute, hardware).flatMap(({ instanceTypes, nodes }) => {
+    const key = questionKey(instanceTypes, nodes);
+    const newest = new Map<string, PlacementScore>();
+    for (const sample of samples) {
+      const score = sample.scores[key];
+      const age = ageSeconds(sample, now);
+      if (score === undefined || age > SCORE_SECONDS || newest.has(sample.zoneId)) continue;
+      newest.set(sample.zoneId, { zoneId: sample.zoneId, score, nodes, ageSeconds: age });
+    }
+    return [...newest.values()];
+  });
+}
+
+function keptPrices(samples: readonly MarketSample[], types: readonly string[]): readonly SpotPrice[] {
+  const newest = new Map<string, SpotPrice>();
+  for (const { zoneId, spotUsd } of samples)
+    for (const instanceType of types) {
+      const hourlyUsd = spotUsd[instanceType];
+      const key = `${instanceType} ${zoneId}`;
+      if (hourlyUsd !== undefined && !newest.has(key))
+        newest.set(key, { instanceType, zoneId, hourlyUsd, basis: 'asked' });
+    }
+  return [...newest.values()];
+}
+
+const minutes = (seconds: number): string => `${Math.round(seconds / 60)} min`;
+
+/** Kept values in the places of those that the market did not tell; what it told stays. */
+export function filledFrom(
+  samples: readonly MarketSample[],
+  view: MarketView,
+  question: MemoryQuestion,
+): MarketView {
+  if (question.compute.market === 'on-demand' || samples.length === 0) return view;
+  const notes: string[] = [];
+  const told = new Set(view.scores.map(({ nodes }) => nodes));
+  const scores = keptScores(samples, question).filter(({ nodes }) => !told.has(nodes));
+  if (scores.length > 0) {
+    const ages = scores.map((each) => each.ageSeconds ?? 0);
+    notes.push(
+      `placement scores kept ${minutes(Math.min(...ages))} to ${minutes(Math.max(...ages))} ago stand in`,
+    );
+  }
+  const live = new Set(
+    view.spotPrices.filter(({ basis }) => basis === 'asked').map(({ instanceType }) => instanceType),
+  );
+  const missing = typesOf(question.compute, question.hardware).filter((type) => !live.has(type));
+  const prices = keptPrices(samples, missing);
+  const priced = new Set(prices.map(({ instanceType }) => instanceType));
+  if (prices.length > 0)
+    notes.push(`Spot prices of ${[...priced].join(', ')} are the last ones kept, up to a week old`);
+  return {
+    ...view,
+    scores: [...view.scores, ...scores],
+    spotPrices: [...view.spotPrices.filter(({ instanceType }) => !priced.has(instanceType)), ...prices],
+    notes: [...view.notes, ...notes],
+  };
+}
+
+const named = (zoneId: string, rest: string | number | undefined): string => `${zoneId} ${rest ?? ''}`;
+
+/** A stored view brought up to date: what was kept since it was read takes the place of what it says. */
+export function refreshedBy(
+  samples: readonly MarketSample[],
+  view: MarketView,
+  question: MemoryQuestion & { readonly readAt: string },
+): MarketView {
+  const since = samples.filter((sample) => readAtOf(sample) >= question.readAt);
+  const age = Math.max(0, (question.now.getTime() - Date.parse(question.readAt)) / 1_000);
+  const scores = keptScores(since, question);
+  const prices = keptPrices(since, typesOf(question.compute, question.hardware));
+  const scored = new Set(scores.map((each) => named(each.zoneId, each.nodes)));
+  const priced = new Set(prices.map((each) => named(each.zoneId, each.instanceType)));
+  return {
+    ...view,
+    scores: [
+      ...view.scores
+        .filter((each) => !scored.has(named(each.zoneId, each.nodes)))
+        .map((each) => ({ ...each, ageSeconds: (each.ageSeconds ?? 0) + age })),
+      ...scores,
+    ],
+    spotPrices: [
+      ...view.spotPrices.filter((each) => !priced.has(named(each.zoneId, each.instanceType))),
+      ...prices,
+    ],
+  };
+}

@@ -1,0 +1,211 @@
+/** What `collect-scores` reads anew once a day, so that the snapshot of the catalog grows old without harm. */
+import {
+  catalogTypes,
+  ec2OnDemandUsd,
+  type FactsOf,
+  instanceFacts,
+  trainingPrice,
+} from '../../catalog/catalog.ts';
+import { factsWith, keepRead, readAnswer } from '../../catalog/hardware.ts';
+import type { ListPrice, ListPrices, TransferPrice } from '../../catalog/price-list.ts';
+import { tabledTransferUsd } from '../../catalog/transfer.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { MarketHistory } from '../../runs/market-history.ts';
+import type { Clock } from '../../shared/ports.ts';
+import { helperTypesOf } from '../candidates/helpers.ts';
+import { typesOf } from '../candidates/topologies.ts';
+import type { Answer, CatalogSource } from '../model/market-source.ts';
+import { regionsOf } from './score-plan.ts';
+
+export interface RefreshDeps {
+  readonly runs: Pick<MarketHistory, 'getListPrices' | 'putListPrices' | 'getHardware' | 'putHardware'>;
+  /** The data's own region. */
+  readonly region: string;
+  /** Absent where nothing may be asked: then what is kept stays. */
+  readonly catalog?: CatalogSource | undefined;
+  readonly clock: Clock;
+}
+
+/** List prices change a few times a year, hardware never. */
+const FRESH_MILLISECONDS = 24 * 3_600_000;
+
+const isFresh = (at: string | undefined, now: Date): boolean =>
+  at !== undefined && now.getTime() - Date.parse(at) < FRESH_MILLISECONDS;
+
+/** Once a day, and at once for a type that was not asked for before. @returns the facts as they now stand */
+export async function refreshHardware(
+  { runs, region, catalog, clock }: RefreshDeps,
+  computes: readonly Pipeline['compute'][],
+  notes: string[],
+): Promise<FactsOf> {
+  const known = await runs.getHardware();
+  const stands = factsWith(known?.facts);
+  const named = computes.flatMap((compute) => [...(compute.instanceTypes ?? []), ...helperTypesOf(compute)]);
+  const types = [...new Set([...catalogTypes(), ...named])].sort();
+  const now = clock.now();
+  const isKnown = isFresh(known?.at, now) && types.every((type) => known?.asked.includes(type));
+  if (catalog === undefined || computes.length === 0 || isKnown) return stands;
+  const answer = await catalog.instanceTypes(types);
+  if (answer.kind === 'unknown') {
+    notes.push(`hardware unknown (${answer.failure}): ${answer.message}`);
+    return stands;
+  }
+  const readings = answer.value.map((entry) => readAnswer(entry, instanceFacts));
+  const read = keepRead(known, { region, at: now.toISOString(), asked: types, readings });
+  for (const { type, why } of read.refused)
+    notes.push(`what EC2 says of ${type} is not believed, and what was known stays: ${why}`);
+  await runs.putHardware(read);
+  return factsWith(read.facts);
+}
+
+export interface PricesQuestion {
+  readonly computes: readonly Pipeline['compute'][];
+  readonly hardware: FactsOf;
+  readonly notes: string[];
+}
+
+/** Region by region, so that a look that runs out of time leaves the next one less to do. */
+export async function refreshPrices(deps: RefreshDeps, question: PricesQuestion): Promise<void> {
+  const { computes, hardware, notes } = question;
+  const regions = new Set(computes.flatMap((compute) => regionsOf(compute, deps.region)));
+  for (const region of regions) {
+    const here = computes.filter((compute) => regionsOf(compute, deps.region).includes(region));
+    const types = here.flatMap((compute) => [...typesOf(compute, hardware), ...helperTypesOf(compute)]);
+    // Data goes there and checkpoints come back: no two other regions ever send each other anything.
+    const others = region === deps.region ? [...regions].filter((each) => each !== region) : [deps.region];
+    await refreshRegion(deps, { region, types: [...new Set(types)].sort(), others, notes });
+  }
+}
+
+interface Wanted {
+  readonly region: string;
+  readonly types: readonly string[];
+  /** Where data of this region is sent. */
+  readonly others: readonly string[];
+  readonly notes: string[];
+}
+
+/** What the list does not tell stays as it was, with the time of its reading. */
+async function refreshRegion({ runs, catalog, clock }: RefreshDeps, wanted: Wanted): Promise<void> {
+  const { region, types, others } = wanted;
+  if (catalog === undefined || types.length === 0) return;
+  const known = await runs.getListPrices(region);
+  const now = clock.now();
+  if (isFresh(known?.at, now) && wasAsked(known, wanted)) return;
+  const answers = {
+    training: await catalog.trainingPrices(types, region),
+    ec2: await catalog.ec2Prices(types, region),
+    transfer: await catalog.transferPrices(region, others),
+  };
+  await runs.putListPrices(merged(known, answers, { ...wanted, at: now.toISOString() }));
+}
+
+const wasAsked = (known: ListPrices | undefined, { types, others }: Wanted): boolean =>
+  known?.ec2 !== undefined &&
+  types.every((type) => known.asked.includes(type)) &&
+  others.every((other) => known.askedTo?.includes(other));
+
+interface Answers {
+  readonly training: Answer<readonly ListPrice[]>;
+  readonly ec2: Answer<readonly ListPrice[]>;
+  readonly transfer: Answer<readonly TransferPrice[]>;
+}
+
+function merged(
+  known: ListPrices | undefined,
+  { training, ec2, transfer }: Answers,
+  wanted: Wanted & { readonly at: string },
+): ListPrices {
+  const { region, at, types, others } = wanted;
+  const isWhole = [training, ec2, transfer].every(({ kind }) => kind === 'known');
+  const onEc2 = believed("EC2's price", told("EC2's prices", ec2, wanted), {
+    ...wanted,
+    ...ofHours((type) => ec2OnDemandUsd(type, region)),
+  });
+  const listed = believed('the list price', told('list prices', training, wanted), {
+    ...wanted,
+    ...ofHours((type) => trainingPrice(type, region)?.hourlyUsd),
+  });
+  const moved = believed('the price of transfer', told('prices of transfer', transfer, wanted), {
+    ...wanted,
+    ...ofTransfer(region),
+  });
+  return {
+    region,
+    at: isWhole ? at : (known?.at ?? NEVER),
+    asked: united(types, known?.asked),
+    askedTo: united(others, known?.askedTo),
+    prices: over(known?.prices, listed, (each) => each.instanceType),
+    ec2: over(known?.ec2, onEc2, (each) => each.instanceType),
+    transfer: over(known?.transfer, moved, (each) => each.to),
+  };
+}
+
+const NEVER = new Date(0).toISOString();
+
+const united = (some: readonly string[], others: readonly string[] = []): readonly string[] =>
+  [...new Set([...some, ...others])].sort();
+
+function told<T>(
+  what: string,
+  answer: Answer<readonly T[]>,
+  { at, region, notes }: Wanted & { readonly at: string },
+): readonly (T & { readonly readAt: string })[] {
+  if (answer.kind === 'known') return answer.value.map((each) => ({ ...each, readAt: at }));
+  notes.push(`${what} of ${region} unknown (${answer.failure}): ${answer.message}`);
+  return [];
+}
+
+/** No price of AWS's has ever moved so far; P4 and P5 fell by less than half in 2025. */
+const MOST_CHANGE = 5;
+
+/** Where the snapshot has no price to be measured by: far beyond what AWS asks for anything. */
+type Bounds = readonly [number, number];
+const USD_AN_HOUR: Bounds = [0.001, 5_000];
+const USD_A_GIGABYTE: Bounds = [0.001, 1];
+
+interface Measure<T> {
+  readonly nameOf: (price: T) => string;
+  readonly usdOf: (price: T) => number;
+  readonly snapshotOf: (price: T) => number | undefined;
+  readonly bounds: Bounds;
+}
+
+const ofHours = (snapshotOf: (type: string) => number | undefined): Measure<ListPrice> => ({
+  nameOf: ({ instanceType }) => instanceType,
+  usdOf: ({ hourlyUsd }) => hourlyUsd,
+  snapshotOf: ({ instanceType }) => snapshotOf(instanceType),
+  bounds: USD_AN_HOUR,
+});
+
+const ofTransfer = (from: string): Measure<TransferPrice> => ({
+  nameOf: ({ to }) => `a gigabyte for ${to}`,
+  usdOf: ({ usdPerGigabyte }) => usdPerGigabyte,
+  snapshotOf: ({ to }) => tabledTransferUsd(from, to),
+  bounds: USD_A_GIGABYTE,
+});
+
+const believed = <T>(
+  what: string,
+  prices: readonly T[],
+  { region, notes, nameOf, usdOf, snapshotOf, bounds }: Wanted & Measure<T>,
+): readonly T[] =>
+  prices.filter((each) => {
+    const [usd, snapshot] = [usdOf(each), snapshotOf(each)];
+    const [least, most] = snapshot === undefined ? bounds : [snapshot / MOST_CHANGE, snapshot * MOST_CHANGE];
+    if (usd >= least && usd <= most) return true;
+    const far =
+      snapshot === undefined ? 'no price that AWS has ever asked' : `too far from $${snapshot.toFixed(3)}`;
+    notes.push(`${what} of ${nameOf(each)} in ${region} is not believed: $${usd} is ${far}`);
+    return false;
+  });
+
+/** Fresh ones first, then those of old that were not told anew. */
+function over<T>(
+  known: readonly T[] | undefined,
+  fresh: readonly T[],
+  nameOf: (each: T) => string,
+): readonly T[] {
+  const told = new Set(fresh.map(nameOf));
+  return [...fresh, ...(known ?? []).filter((each) => !told.has(nameOf(each)))];
+}

@@ -1,0 +1,76 @@
+/** What placement asks of the market. The adapter is functions/aws/market/ec2-market.ts; every failure is a value. */
+import type { ListPrice, TransferPrice } from '../../catalog/price-list.ts';
+
+/** Why something could not be learned. Placement goes on with what is known and says so. */
+export type MarketFailure = 'throttled' | 'configurationLimit' | 'notAuthorised' | 'unavailable';
+
+export type Answer<T> =
+  | { readonly kind: 'known'; readonly value: T; readonly notes: readonly string[] }
+  | { readonly kind: 'unknown'; readonly failure: MarketFailure; readonly message: string };
+
+export interface PlacementScore {
+  readonly zoneId: string;
+  /** 1 to 10, for the whole gang; 10 is likely but not promised to be had. */
+  readonly score: number;
+  /** Of the gang that was asked for; absent: of whichever gang there is. */
+  readonly nodes?: number | undefined;
+  /** Absent: of this moment. */
+  readonly ageSeconds?: number | undefined;
+}
+
+export interface SpotPrice {
+  readonly instanceType: string;
+  readonly zoneId: string;
+  /** EC2's price; SageMaker's own Spot price is published nowhere. */
+  readonly hourlyUsd: number;
+  readonly basis: 'asked' | 'snapshot';
+}
+
+export interface OnDemandPrice {
+  readonly instanceType: string;
+  /** What SageMaker asks for an hour of training on one instance. */
+  readonly hourlyUsd: number;
+  readonly basis: 'asked' | 'listed' | 'other-region' | 'estimated';
+  readonly note: string;
+  /** EC2's On-Demand price, the base of the Spot discount; undefined when unknown. */
+  readonly ec2HourlyUsd?: number | undefined;
+  /** How that is known. */
+  readonly ec2Note?: string | undefined;
+}
+
+export interface Zone {
+  /** The same for every account, e.g. use1-az4. */
+  readonly zoneId: string;
+  /** This account's name for it, e.g. us-east-1c. */
+  readonly zoneName: string;
+}
+
+export interface MarketSource {
+  readonly region: string;
+  /** One question for the whole family and the whole gang; each zone is scored by itself. */
+  scores(types: readonly string[], nodes: number): Promise<Answer<readonly PlacementScore[]>>;
+  spotPrices(types: readonly string[]): Promise<Answer<readonly SpotPrice[]>>;
+  zones(): Promise<Answer<readonly Zone[]>>;
+  onDemandPrices(types: readonly string[]): Promise<Answer<readonly OnDemandPrice[]>>;
+}
+
+/** What refreshes the catalog's snapshot; the adapters are functions/aws/market/price-list.ts and instance-types.ts. */
+export interface CatalogSource {
+  /** SageMaker's On-Demand prices for training. */
+  trainingPrices(types: readonly string[], region: string): Promise<Answer<readonly ListPrice[]>>;
+  /** EC2's On-Demand prices. */
+  ec2Prices(types: readonly string[], region: string): Promise<Answer<readonly ListPrice[]>>;
+  transferPrices(from: string, others: readonly string[]): Promise<Answer<readonly TransferPrice[]>>;
+  /** Entries as DescribeInstanceTypes gives them in the data's own region, unchecked. */
+  instanceTypes(types: readonly string[]): Promise<Answer<readonly unknown[]>>;
+}
+
+/** Everything the market said, with a note for whatever it did not. */
+export interface MarketView {
+  readonly region: string;
+  readonly scores: readonly PlacementScore[];
+  readonly spotPrices: readonly SpotPrice[];
+  readonly onDemandPrices: readonly OnDemandPrice[];
+  readonly zones: readonly Zone[];
+  readonly notes: readonly string[];
+}

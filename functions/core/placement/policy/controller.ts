@@ -1,0 +1,166 @@
+/**
+ * The policy over one or many zones, asked once a tick. It keeps a belief for every zone and one for all of them together:
+ * the belief of the zone in use, or of the best there is, says whether to run on Spot, on demand or to wait, and that of
+ * all together says it when none has capacity; the zones' say where, and when a cheaper zone is worth a wait or a move.
+ */
+
+import { type Belief, observe } from '../belief/regimes.ts';
+import { type Action, IDLE, ON_DEMAND, SPOT } from './actions.ts';
+import { offers, slackAt } from './decide.ts';
+import type { MarketModel } from './market-model.ts';
+import { type Terms } from './plan-pass.ts';
+import {
+  type Horizon,
+  type Job,
+  makeTable,
+  type Plan,
+  type PlanOptions,
+  type PlanTable,
+} from './value-function.ts';
+import { type CheaperZone, type ZoneQuestion, zoneChoice } from './zone-choice.ts';
+
+export interface ZonedJob extends Omit<Job, 'spotUsd'> {
+  /** Per hour, by zone. */
+  readonly spotUsd: readonly number[];
+}
+
+export interface ZonedMoment {
+  readonly nowSeconds: number;
+  readonly workLeft: number;
+  /** What runs: IDLE after an interruption. */
+  readonly runs: Action;
+  readonly zone: number;
+  readonly debt: number;
+  readonly available: readonly boolean[];
+}
+
+export interface ZonedDecision {
+  readonly action: Action;
+  readonly zone: number;
+}
+
+const PLAN_OPTIONS: PlanOptions = { cellsPerTick: 4 };
+
+/** As a share of On-Demand's; with finer steps plans are shared less and no run costs less. */
+const PRICE_STEP = 1 / 64;
+
+/** The one price that the plan of several zones is made with: between the mean and the cheapest, in steps. */
+function planPrice(spotUsd: readonly number[], onDemandUsd: number): number {
+  if (spotUsd.length === 1) return spotUsd[0] ?? 0;
+  const mean = spotUsd.reduce((sum, price) => sum + price, 0) / spotUsd.length;
+  const step = onDemandUsd * PRICE_STEP;
+  return Math.max(1, Math.round((mean + Math.min(...spotUsd)) / 2 / step)) * step;
+}
+
+/** The terms that a job over these zones is planned on; jobs on the same terms can share a table. */
+export const termsOf = ({
+  tickSeconds,
+  restartSeconds,
+  spotUsd,
+  onDemandUsd,
+  waitingUsd,
+}: ZonedJob): Terms => ({
+  tickSeconds,
+  restartSeconds,
+  spotUsd: planPrice(spotUsd, onDemandUsd),
+  onDemandUsd,
+  waitingUsd,
+});
+
+export const tableFor = (model: MarketModel, terms: Terms, horizons: readonly Horizon[]): PlanTable =>
+  makeTable(model.lattice, terms, horizons, PLAN_OPTIONS);
+
+/** A fresh controller of one run; the function returned remembers what it saw and must see every tick once, in order. */
+export function controller(
+  model: MarketModel,
+  job: ZonedJob,
+  plan: Plan,
+  chooseZone = zoneChoice(model),
+): (moment: ZonedMoment) => ZonedDecision {
+  let zones: readonly Belief[] | undefined;
+  let pool: Belief | undefined;
+  return (moment) => {
+    const next = (belief: Belief | undefined): Belief => (belief ? model.ahead(belief) : model.start);
+    const sight = (belief: Belief | undefined, up: boolean): Belief =>
+      observe(next(belief), up ? 1 : 0, up ? 0 : 1);
+    zones = moment.available.map((up, zone) => sight(zones?.[zone], up));
+    const stays = zones.map((belief) =>
+      Math.min(moment.workLeft / job.tickSeconds, model.lastingTicks(belief)),
+    );
+    const candidate = moment.runs === SPOT ? moment.zone : bestZone(job, moment.available, stays);
+    pool = sight(pool, candidate !== undefined);
+    // With capacity at hand what counts is how long that zone has had it; without, how long all have been without.
+    const weights = model.weights((candidate === undefined ? undefined : zones[candidate]) ?? pool);
+    const sees = {
+      chance: candidate === undefined ? 0 : 1,
+      ifThere: weights,
+      ifNot: weights,
+      // The plan's one price stands for what comes later; this tick has its own.
+      spotUsd: candidate === undefined ? undefined : job.spotUsd[candidate],
+    };
+    const best = offers(plan, { ...moment, ...slackAt(plan, moment) }, sees)[0];
+    const action = best?.action ?? IDLE;
+    if (action !== SPOT || candidate === undefined) return { action, zone: moment.zone };
+    // From On-Demand, or while a start is still owed, there is nothing to wait for.
+    if (moment.runs === ON_DEMAND || moment.debt > 0) return { action, zone: candidate };
+    const { slack } = slackAt(plan, moment);
+    const asked = { job, moment, slack, atHand: candidate, beliefs: zones, together: pool };
+    return inZone(chooseZone(zoneQuestion(model, asked)), candidate);
+  };
+}
+
+/** Who waits for another zone stays where it was. */
+const inZone = (cheaper: CheaperZone | undefined, atHand: number): ZonedDecision => ({
+  action: cheaper?.action ?? SPOT,
+  zone: cheaper?.action === SPOT ? cheaper.zone : atHand,
+});
+
+interface Known {
+  readonly job: ZonedJob;
+  readonly moment: ZonedMoment;
+  readonly slack: number;
+  readonly atHand: number;
+  readonly beliefs: readonly Belief[];
+  /** Of all zones together. */
+  readonly together: Belief;
+}
+
+function zoneQuestion(
+  model: MarketModel,
+  { job, moment, slack, atHand, beliefs, together }: Known,
+): ZoneQuestion {
+  return {
+    restartSeconds: job.restartSeconds,
+    spotUsd: job.spotUsd,
+    waitingUsd: job.waitingUsd,
+    sightOf(zone) {
+      const ahead = model.weights(beliefs[zone] ?? model.start);
+      return { chance: moment.available[zone] === true ? 1 : 0, ifThere: ahead, ifNot: ahead };
+    },
+    workLeft: moment.workLeft,
+    slack,
+    atHand,
+    inUse: moment.runs === SPOT,
+    lasting: model.lastingTicks(together) / model.longestTicks,
+  };
+}
+
+/** The cheapest zone with capacity, a zone that will not last counted dearer by the starts it costs. */
+function bestZone(
+  job: ZonedJob,
+  available: readonly boolean[],
+  stays: readonly number[],
+): number | undefined {
+  let best: number | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  for (const [zone, up] of available.entries()) {
+    if (!up) continue;
+    const startsPerTick = job.restartSeconds / job.tickSeconds / Math.max(1, stays[zone] ?? 0);
+    const price = (job.spotUsd[zone] ?? 0) * (1 + startsPerTick);
+    if (price < least) {
+      least = price;
+      best = zone;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,127 @@
+/**
+ * What each action is worth in the tick that begins. The simulator's controller and the placement of an attempt both
+ * decide by it: the one knows whether Spot is there, the other has only a belief and finds out by asking.
+ */
+import { type Action, IDLE, ON_DEMAND, SPOT } from './actions.ts';
+import type { Plan } from './value-function.ts';
+
+/** Where a campaign stands. */
+export interface Standing {
+  /** Until the deadline. A part of a tick counts as such: between whole ones values are taken linearly. */
+  readonly ticksLeft: number;
+  /** Seconds that can still be lost if On-Demand runs from now. */
+  readonly slack: number;
+  /** What runs: IDLE after an interruption. */
+  readonly runs: Action;
+  /** Seconds of start-up that what runs has still to pay. */
+  readonly debt: number;
+}
+
+/** What is known of Spot in this tick. */
+export interface Sight {
+  /** That it can be had: 1 or 0 for who sees it. */
+  readonly chance: number;
+  /** Of the market's state in the next tick, if it can be had now and if not. */
+  readonly ifThere: readonly number[];
+  readonly ifNot: readonly number[];
+  /** Per hour in this tick, where the zone at hand has another price than the plan. */
+  readonly spotUsd?: number | undefined;
+}
+
+export interface Offer {
+  readonly action: Action;
+  /** Expected USD from now to the end. */
+  readonly expectedUsd: number;
+}
+
+const TOLERANCE = 1e-6;
+const CERTAIN = 1e-9;
+
+/** Whole ticks that end by the deadline, and the time that can still be lost if On-Demand runs from now. */
+export function slackAt(
+  { job: { tickSeconds, deadlineSeconds } }: Plan,
+  {
+    nowSeconds,
+    workLeft,
+    runs,
+    debt,
+  }: {
+    readonly nowSeconds: number;
+    readonly workLeft: number;
+    readonly runs: Action;
+    readonly debt: number;
+  },
+): { readonly ticksLeft: number; readonly slack: number } {
+  const ticksLeft = Math.floor((deadlineSeconds - nowSeconds) / tickSeconds + 1e-9);
+  const owed = runs === IDLE ? 0 : debt;
+  return { ticksLeft, slack: Math.max(0, ticksLeft * tickSeconds - workLeft - owed) };
+}
+
+/**
+ * Every safe action with its expected cost, the best first; On-Demand is always among them. SPOT means to ask for it:
+ * where there is none the tick is waited.
+ */
+export function offers(plan: Plan, standing: Standing, sight: Sight): readonly Offer[] {
+  if (standing.ticksLeft < 1) return [{ action: ON_DEMAND, expectedUsd: 0 }];
+  const there = sight.chance > CERTAIN ? worths(plan, standing, sight.ifThere, sight.spotUsd) : undefined;
+  const not = sight.chance < 1 - CERTAIN ? worths(plan, standing, sight.ifNot) : undefined;
+  const mean = (pick: (each: Worths, isThere: boolean) => number): number =>
+    (there === undefined ? 0 : sight.chance * pick(there, true)) +
+    (not === undefined ? 0 : (1 - sight.chance) * pick(not, false));
+  const found: Offer[] = [
+    { action: IDLE, expectedUsd: mean(({ idle }) => idle) },
+    {
+      action: SPOT,
+      expectedUsd:
+        there === undefined
+          ? Number.POSITIVE_INFINITY
+          : mean((each, had) => (had ? each.spot : each.refused)),
+    },
+    { action: ON_DEMAND, expectedUsd: mean(({ onDemand }) => onDemand) },
+  ];
+  return found
+    .filter(({ expectedUsd }) => expectedUsd < Number.POSITIVE_INFINITY)
+    .toSorted((a, b) => a.expectedUsd - b.expectedUsd);
+}
+
+/** Infinite where an action is not safe: after every tick an On-Demand start must still end in time. */
+interface Worths {
+  readonly idle: number;
+  readonly spot: number;
+  readonly onDemand: number;
+  /** Having asked in vain: the tick was waited, or if that is not safe, On-Demand begins. */
+  readonly refused: number;
+}
+
+function worths(
+  plan: Plan,
+  { ticksLeft, slack, runs, debt }: Standing,
+  weights: readonly number[],
+  spotUsd = plan.job.spotUsd,
+): Worths {
+  const { job } = plan;
+  const end = (ticksLeft - 1) * job.tickSeconds;
+  const tickHours = job.tickSeconds / 3_600;
+  const after = (ran: Action, left: number, owed = 0): number =>
+    left >= end
+      ? 0
+      : plan.value(ticksLeft - 1, { ran, slack: left, debt: Math.max(0, owed - job.tickSeconds) }, weights);
+  const waited = slack - job.tickSeconds;
+  const idle =
+    waited >= job.restartSeconds - TOLERANCE
+      ? (job.waitingUsd ?? 0) * tickHours + after(IDLE, waited)
+      : Number.POSITIVE_INFINITY;
+  const stays = runs === SPOT;
+  const spotLeft = slack - (stays ? 0 : job.restartSeconds);
+  const spotIsSafe = spotLeft >= job.restartSeconds - TOLERANCE || spotLeft >= end;
+  const onDemand =
+    job.onDemandUsd * tickHours + after(ON_DEMAND, slack - (runs === ON_DEMAND ? 0 : job.restartSeconds));
+  return {
+    idle,
+    spot: spotIsSafe
+      ? spotUsd * tickHours + after(SPOT, spotLeft, stays ? debt : job.restartSeconds)
+      : Number.POSITIVE_INFINITY,
+    onDemand,
+    refused: Number.isFinite(idle) ? idle : onDemand,
+  };
+}

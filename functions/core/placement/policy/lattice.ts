@@ -1,0 +1,157 @@
+/**
+ * A plan over hidden regimes would believe that the regime is known from the next tick on, and so overvalue waiting to
+ * see. What is really known is the belief, and since nothing that we do changes the market, beliefs move by themselves:
+ * a long run of the chain is drawn, its beliefs are grouped by what they forecast, and how often group follows group is
+ * counted. The plan is then made over these groups, which are known for certain.
+ */
+
+import { pick, seeded } from '../../shared/seeded-random.ts';
+import {
+  advance,
+  type Belief,
+  chanceUp,
+  longRun,
+  observe,
+  type RegimeTable,
+  transition,
+} from '../belief/regimes.ts';
+import { clusterCentres, nearest } from './cluster.ts';
+import type { MarketChain } from './plan-pass.ts';
+
+export interface Lattice extends MarketChain {
+  /** The group that a belief about a seen tick belongs to. */
+  locate(belief: Belief): number;
+}
+
+/** A drawn lattice as plain data, so that one can be shipped instead of being drawn at every cold start. */
+export interface LatticeData {
+  /** Name of the table that it was drawn from. */
+  readonly table: string;
+  readonly tickSeconds: number;
+  readonly centresUp: readonly (readonly number[])[];
+  readonly centresDown: readonly (readonly number[])[];
+  readonly step: readonly (readonly number[])[];
+}
+
+export interface LatticeOptions {
+  /** Groups with capacity, and as many without. */
+  readonly groupsPerSide: number;
+  readonly drawnTicks: number;
+  readonly seed: number;
+}
+
+export const LATTICE_OPTIONS: LatticeOptions = { groupsPerSide: 16, drawnTicks: 60_000, seed: 7 };
+
+/** How many ticks ahead beliefs are compared by. */
+const HORIZONS = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144] as const;
+const POINTS_PER_SIDE = 6_000;
+const ROUNDS = 25;
+
+type Matrix = readonly (readonly number[])[];
+
+export function drawLattice(table: RegimeTable, tickSeconds: number, options = LATTICE_OPTIONS): LatticeData {
+  const step = transition(table, tickSeconds / 3_600);
+  const forecast = forecaster(step);
+  const draw = seeded(options.seed);
+  const run = drawBeliefs(longRun(table), step, { ticks: options.drawnTicks, draw }).map((belief) => ({
+    up: chanceUp(belief) > 0.5,
+    point: forecast(belief),
+  }));
+  const centresOf = (up: boolean): number[][] => {
+    const points = run.filter((each) => each.up === up).map(({ point }) => point);
+    const stride = Math.max(1, Math.floor(points.length / POINTS_PER_SIDE));
+    const some = points.filter((_, k) => k % stride === 0);
+    return clusterCentres(some, options.groupsPerSide, { rounds: ROUNDS, draw });
+  };
+  const centres = { centresUp: centresOf(true), centresDown: centresOf(false) };
+  const groups = run.map(({ up, point }) => groupOf(centres, up, point));
+  const states = centres.centresUp.length + centres.centresDown.length;
+  return { table: table.name, tickSeconds, ...centres, step: countSteps(groups, states) };
+}
+
+export function latticeOf(table: RegimeTable, data: LatticeData): Lattice {
+  const forecast = forecaster(transition(table, data.tickSeconds / 3_600));
+  return {
+    upStates: data.centresUp.length,
+    step: data.step,
+    locate: (belief) => groupOf(data, chanceUp(belief) > 0.5, forecast(belief)),
+  };
+}
+
+const groupOf = (
+  { centresUp, centresDown }: Pick<LatticeData, 'centresUp' | 'centresDown'>,
+  up: boolean,
+  point: readonly number[],
+): number => (up ? nearest(centresUp, point) : centresUp.length + nearest(centresDown, point));
+
+/** What a belief says of the next ticks: how likely the present spell lasts, and how likely there is capacity. */
+function forecaster(step: Matrix): (belief: Belief) => number[] {
+  const half = step.length / 2;
+  const sameSide = step.map((row, i) => row.map((share, j) => (i < half === j < half ? share : 0)));
+  const table: number[][] = step.map(() => []);
+  let lasting: number[] = step.map(() => 1);
+  let capacity = step.map<number>((_, j) => (j < half ? 1 : 0));
+  for (let tick = 1; tick <= Math.max(...HORIZONS); tick += 1) {
+    lasting = apply(sameSide, lasting);
+    capacity = apply(step, capacity);
+    if (!HORIZONS.some((each) => each === tick)) continue;
+    for (const [j, row] of table.entries()) row.push(lasting[j] ?? 0, capacity[j] ?? 0);
+  }
+  return (belief) => {
+    const out = HORIZONS.flatMap(() => [0, 0]);
+    for (const [j, share] of belief.entries()) {
+      if (share < 1e-12) continue;
+      const row = table[j] ?? [];
+      for (let k = 0; k < out.length; k += 1) out[k] = (out[k] ?? 0) + share * (row[k] ?? 0);
+    }
+    return out;
+  };
+}
+
+const apply = (matrix: Matrix, values: readonly number[]): number[] =>
+  matrix.map((row) => row.reduce((sum, share, j) => sum + share * (values[j] ?? 0), 0));
+
+/** A run of beliefs as an observer of the chain would hold them, tick after tick. */
+function drawBeliefs(
+  start: Belief,
+  step: Matrix,
+  { ticks, draw }: { readonly ticks: number; readonly draw: () => number },
+): Belief[] {
+  const run: Belief[] = [];
+  let expected: Belief = start;
+  for (let tick = 0; tick < ticks; tick += 1) {
+    const up = draw() < chanceUp(expected);
+    const belief = up ? observe(expected, 1, 0) : observe(expected, 0, 1);
+    run.push(belief);
+    expected = advance(belief, step);
+  }
+  return run;
+}
+
+function countSteps(groups: readonly number[], states: number): number[][] {
+  const counts = Array.from({ length: states }, () => Array.from({ length: states }, () => 0));
+  for (let tick = 1; tick < groups.length; tick += 1) {
+    const row = counts[groups[tick - 1] ?? 0] ?? [];
+    row[groups[tick] ?? 0] = (row[groups[tick] ?? 0] ?? 0) + 1;
+  }
+  return counts.map((row, state) => {
+    const total = row.reduce((sum, count) => sum + count, 0);
+    return total === 0 ? row.map((_, j) => (j === state ? 1 : 0)) : row.map((count) => count / total);
+  });
+}
+
+/** A trace of the chain: whether there is capacity, tick by tick. For tests, which may not hold real traces. */
+export function drawTrace(
+  table: RegimeTable,
+  tickSeconds: number,
+  { ticks, seed }: { readonly ticks: number; readonly seed: number },
+): boolean[] {
+  const step = transition(table, tickSeconds / 3_600);
+  const draw = seeded(seed);
+  let regime = pick(longRun(table), draw());
+  return Array.from({ length: ticks }, () => {
+    const up = regime < step.length / 2;
+    regime = pick(step[regime] ?? [], draw());
+    return up;
+  });
+}

@@ -1,0 +1,76 @@
+/** Progress as the bucket proves it: the agent's note counts only if the checkpoint that it names is complete. */
+import * as z from 'zod';
+import { layout } from '../shared/keys.ts';
+import type { ObjectStore } from '../shared/ports.ts';
+import type { AttemptRecord, Progress } from './run-records.ts';
+
+/** Written last into every checkpoint folder by the recipes and checked by the agent. */
+export const CHECKPOINT_MARKER = 'COMPLETE.json';
+
+const percent = z.number().min(0).max(100);
+
+const progressSchema = z.object({
+  step: z.number().int().min(0),
+  totalSteps: z.number().int().min(0),
+  trainingSeconds: z.number().min(0).optional(),
+  saveSeconds: z.number().min(0).optional(),
+  usage: z
+    .object({ cpuPercent: percent.optional(), gpuPercent: percent.optional() })
+    .optional()
+    .catch(undefined),
+  metrics: z.record(z.string(), z.number()).optional(),
+  checkpoint: z
+    .string()
+    .min(1)
+    .refine((folder) => !folder.includes('..') && !folder.startsWith('/')),
+  updatedAt: z.iso.datetime({ offset: true }),
+});
+
+/** The furthest that any attempt is proven to have come. */
+export const furthestProgress = (
+  attempts: readonly Pick<AttemptRecord, 'progressAfter'>[],
+): Progress | undefined =>
+  attempts
+    .flatMap(({ progressAfter }) => (progressAfter ? [progressAfter] : []))
+    .reduce<Progress | undefined>((best, each) => (best && best.step >= each.step ? best : each), undefined);
+
+/** undefined when nothing proves any work: no note, a note that cannot be read, or no complete checkpoint behind it. */
+export async function readProgress(
+  store: ObjectStore,
+  pipeline: string,
+  runId: string,
+): Promise<Progress | undefined> {
+  const note = await store.readText(layout.progress(pipeline, runId));
+  const parsed = progressSchema.safeParse(parseJson(note?.text));
+  if (!parsed.success) return undefined;
+  const path = `${layout.checkpoints(pipeline, runId)}${parsed.data.checkpoint}`;
+  if (!OUR_LAYOUT.test(parsed.data.checkpoint)) return (await isThere(store, path)) ? parsed.data : undefined;
+  const marker = await store.readText(`${path}/${CHECKPOINT_MARKER}`);
+  return marker && { ...parsed.data, ...weightOf(marker.text) };
+}
+
+const markerSchema = z.object({ files: z.record(z.string(), z.object({ bytes: z.number().min(0) })) });
+
+/** Whoever writes markers of their own may list no files. */
+function weightOf(marker: string): Pick<Progress, 'checkpointBytes'> {
+  const parsed = markerSchema.safeParse(parseJson(marker));
+  if (!parsed.success) return {};
+  return { checkpointBytes: Object.values(parsed.data.files).reduce((sum, { bytes }) => sum + bytes, 0) };
+}
+
+/** Folders that end with the marker; other frameworks' layouts have none, and the agent knows their own ends. */
+const OUR_LAYOUT = /^step-\d+$/;
+
+/** A file of that name (Lightning's .ckpt, Keras' .keras appear whole or not at all) or a folder that holds something. */
+async function isThere(store: ObjectStore, path: string): Promise<boolean> {
+  for await (const { key } of store.list(path)) if (key === path || key.startsWith(`${path}/`)) return true;
+  return false;
+}
+
+function parseJson(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

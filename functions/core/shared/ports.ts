@@ -1,0 +1,104 @@
+/** What the rules ask of the world. Adapters are in functions/aws, fakes in test/support/fakes; a contract suite checks both. */
+
+export interface ListedObject {
+  readonly key: string;
+  readonly size: number;
+  /** With the quotes stripped. */
+  readonly etag: string;
+  readonly lastModified: Date;
+}
+
+export interface StoredText {
+  readonly text: string;
+  readonly etag: string;
+}
+
+export interface StoredBytes {
+  readonly bytes: Uint8Array;
+  readonly etag: string;
+}
+
+/** Small objects of the control plane. The data path of packing has a port of its own. */
+export interface ObjectStore {
+  readonly bucket: string;
+  /** undefined when there is no such object */
+  readText(key: string): Promise<StoredText | undefined>;
+  writeText(key: string, text: string): Promise<void>;
+  /** Writes only if nothing is there yet; of several racers exactly one is told 'written'. */
+  createText(key: string, text: string): Promise<'written' | 'exists'>;
+  /** undefined when there is no such object */
+  readBytes(key: string): Promise<StoredBytes | undefined>;
+  /** As createText. */
+  createBytes(key: string, bytes: Uint8Array): Promise<'written' | 'exists'>;
+  /** Lexicographic order, all pages. */
+  list(prefix: string): AsyncIterable<ListedObject>;
+  /** Names of the folders directly under a prefix that ends with a slash, in order. */
+  listFolders(prefix: string): Promise<string[]>;
+}
+
+export interface Clock {
+  now(): Date;
+}
+
+/** Starts executions of the run state machine and knows how they ended. */
+export interface Executions {
+  /** Idempotent by name: 'running' when this very execution runs already, 'closed' when one of the name has ended. */
+  start(name: string, input: unknown): Promise<'started' | 'running' | 'closed'>;
+  /** undefined when there is no execution of the name. */
+  status(name: string): Promise<'running' | 'ended' | undefined>;
+  /** 'stale' when nobody waits for this token any more: answered before, timed out, or the execution is gone. */
+  succeed(taskToken: string, output: unknown): Promise<'delivered' | 'stale'>;
+}
+
+/** What the service tells others; see docs/events.md. */
+export type Notice =
+  | {
+      readonly type: 'DatasetSealed';
+      readonly generation: string;
+      readonly samples: number;
+      readonly shards: number;
+      readonly rejected: number;
+    }
+  | {
+      readonly type: 'AttemptStarted';
+      readonly attempt: number;
+      readonly jobName: string;
+      readonly instanceType: string;
+      readonly zoneId?: string | undefined;
+      readonly market: string;
+    }
+  | {
+      readonly type: 'AttemptInterrupted';
+      readonly attempt: number;
+      readonly jobName: string;
+      readonly reason: string;
+      readonly step?: number | undefined;
+    }
+  | {
+      readonly type: 'CheckpointStalled';
+      readonly attempt: number;
+      readonly jobName: string;
+      /** The last step that is safe. */
+      readonly step: number;
+      readonly ageSeconds: number;
+      readonly expectedSeconds: number;
+    }
+  | {
+      readonly type: 'RunFinished';
+      readonly modelUri?: string | undefined;
+      readonly costUsd: number;
+      readonly onDemandUsd: number;
+    }
+  | { readonly type: 'RunFailed'; readonly reason: string };
+
+export interface Notifier {
+  /** At least once; the same notice may come twice. */
+  notify(run: { readonly runId: string; readonly pipeline: string }, notice: Notice): Promise<void>;
+}
+
+/** The pipelines' own schedules. */
+export interface Schedules {
+  /** Creates or replaces; at each time a run of the pipeline is started. */
+  put(pipeline: string, expression: string): Promise<void>;
+  remove(pipeline: string): Promise<void>;
+}

@@ -1,0 +1,87 @@
+/** Several small generations of one pipeline, and what is in a dataset whoever holds it. */
+
+import { type Compacted, compact } from '../../../functions/core/packing/compaction/compact.ts';
+import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
+import {
+  type Manifest,
+  type MemberLine,
+  type SealedLine,
+  sealedLine,
+} from '../../../functions/core/packing/model/documents.ts';
+import { accountingGenerations, manifestsOf } from '../../../functions/core/packing/model/sealed-arrivals.ts';
+import { decompress, linesOf } from '../../../functions/core/packing/model/spool.ts';
+import { newestVersion, versionsIn } from '../../../functions/core/packing/model/versions.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
+import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
+import { PIPELINE, packAll, SMALL } from './whole-way.ts';
+
+export const incoming = layout.incoming(PIPELINE);
+export const runOf = (batch: number): string => `${PIPELINE}-${String(batch).padStart(6, '0')}`;
+
+export type Arrivals = Readonly<Record<string, string | Uint8Array>>;
+
+/** A generation of each drop; keys are under incoming/. */
+export async function packedInDrops(
+  drops: readonly Arrivals[],
+  packing: PackingSettings,
+  store = new MemoryBlobStore(),
+  first = 1,
+): Promise<MemoryBlobStore> {
+  for (const [index, drop] of drops.entries()) {
+    for (const [key, body] of Object.entries(drop)) store.seed(`${incoming}${key}`, body);
+    await packAll(store, packing, runOf(first + index));
+  }
+  return store;
+}
+
+export const compactAll = (store: BlobStore, packing: PackingSettings, after = 2): Promise<Compacted> =>
+  compact(store, { pipeline: PIPELINE, packing, after, everything: true }, { ...SMALL, readBytes: 1_000 });
+
+export async function current(store: BlobStore): Promise<Manifest[]> {
+  const newest = await newestVersion(versionsIn(store), PIPELINE);
+  return manifestsOf(store, PIPELINE, newest?.generations ?? []);
+}
+
+const listAt = (store: MemoryBlobStore, key: string): string[] => [...linesOf(decompress(store.body(key)))];
+
+export const linesIn = (store: MemoryBlobStore, { pipeline, generation, shards }: Manifest): MemberLine[] =>
+  shards.flatMap(({ memberList }) =>
+    listAt(store, `${layout.generation(pipeline, generation)}${memberList}`).map(
+      (line): MemberLine => JSON.parse(line),
+    ),
+  );
+
+/** `key etag` and the digest of each source in the dataset's newest version, sorted; copies are left out. */
+export async function contents(store: MemoryBlobStore): Promise<string[]> {
+  const manifests = await current(store);
+  const lines = manifests.flatMap((manifest) => linesIn(store, manifest));
+  return lines
+    .filter(({ key, repeat }) => key !== undefined && repeat === undefined)
+    .map(({ key, etag, sha256 }) => `${key} ${etag} ${sha256}`)
+    .sort();
+}
+
+/** What all that accounts for arrivals says of them: key, ETag and whether packed or why not; sorted. */
+export async function accounts(store: MemoryBlobStore): Promise<string[]> {
+  const manifests = await accountingGenerations(store, PIPELINE);
+  const lines = manifests.flatMap(({ pipeline, generation, arrivals }) =>
+    arrivals.parts.flatMap(({ list }) =>
+      listAt(store, `${layout.generation(pipeline, generation)}${list}`).map(
+        (line): SealedLine => sealedLine.parse(JSON.parse(line)),
+      ),
+    ),
+  );
+  return lines
+    .map(([key, etag, , fate]) => `${key} ${etag} ${typeof fate === 'number' ? 'packed' : fate}`)
+    .sort();
+}
+
+/** Problems of every generation of the newest version. */
+export async function problems(store: MemoryBlobStore): Promise<string[]> {
+  const found: string[] = [];
+  for (const manifest of await current(store))
+    found.push(...(await verifyGeneration(store, manifest)).problems);
+  return found;
+}

@@ -1,0 +1,62 @@
+/** A launch on EC2 that is right, to be varied by the tests. */
+import { buildFleet, type FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
+import type { TrainingJobInput } from '../../../functions/core/launch/sagemaker/training-job.ts';
+import type { Placement } from '../../../functions/core/runs/run-records.ts';
+import { declaration, launch, placement } from './launch.ts';
+
+export const vpc = {
+  securityGroupIds: ['sg-0a1b2c3d4e5f60718'],
+  subnets: [
+    { id: 'subnet-0a1b2c3d4e5f60718', zoneId: 'use1-az4' },
+    { id: 'subnet-1a1b2c3d4e5f60718', zoneId: 'use1-az6' },
+  ],
+};
+
+export const ec2 = {
+  image: 'ami-0123456789abcdef0',
+  instanceProfile: 'arn:aws:iam::123456789012:instance-profile/tidewheel-training',
+};
+
+export interface Choice {
+  readonly instanceType?: string;
+  readonly nodes?: number;
+  readonly market?: 'spot' | 'on-demand';
+  readonly compute?: Record<string, unknown>;
+  readonly training?: Record<string, unknown>;
+  readonly placed?: Partial<Placement>;
+  readonly over?: Partial<TrainingJobInput>;
+}
+
+export function fleetInput(choice: Choice = {}): TrainingJobInput {
+  const {
+    instanceType = 'p4d.24xlarge',
+    nodes = 2,
+    market = 'spot',
+    compute,
+    training,
+    placed,
+    over,
+  } = choice;
+  return launch({
+    declaration: declaration({
+      training: { ...training },
+      compute: { instanceTypes: [instanceType], nodes, launcher: 'ec2', vpc, ec2, ...compute },
+    }),
+    placement: placement({
+      pool: { instanceType, zoneId: 'use1-az6', market },
+      topology: { nodes, acceleratorsPerNode: 8 },
+      onDemandHourlyUsd: 20,
+      ...placed,
+    }),
+    ...over,
+  });
+}
+
+export function planOf(choice: Choice = {}): FleetPlan {
+  const plan = buildFleet(fleetInput(choice));
+  if (plan.kind !== 'fleet') throw new Error(JSON.stringify(plan.problems));
+  return plan;
+}
+
+export const scriptOf = (plan: FleetPlan): string =>
+  Buffer.from(plan.launchTemplate.LaunchTemplateData.UserData, 'base64').toString('utf8');

@@ -1,0 +1,28 @@
+/** A decision about 80 types in six zones of eight regions: its market alone is about as large as an item may be. */
+import type { PlacementDecision } from '../../../functions/core/runs/run-records.ts';
+import { AT } from './records.ts';
+
+export const decisionWith = (prices: number): PlacementDecision => ({
+  kind: 'giveUp',
+  reason: 'test',
+  considered: [],
+  question: {
+    closedAt: AT,
+    now: AT,
+    market: {
+      region: 'us-east-1',
+      scores: [],
+      spotPrices: Array.from({ length: prices }, (_, k) => ({
+        instanceType: `m${k % 90}.xlarge`,
+        zoneId: `use1-az${k % 6}`,
+        hourlyUsd: Math.sqrt(k + 1),
+        basis: 'asked',
+      })),
+      onDemandPrices: [],
+      zones: [],
+      notes: [],
+    },
+  },
+});
+
+export const LARGE_DECISION = decisionWith(80 * 6 * 8);

@@ -1,0 +1,40 @@
+/** A declaration, a placement and a launch that are right, to be varied by the tests. */
+import type { TrainingJobInput } from '../../../functions/core/launch/sagemaker/training-job.ts';
+import { type Pipeline, pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import type { Placement } from '../../../functions/core/runs/run-records.ts';
+
+type Raw = Record<string, unknown>;
+
+/** Through the real schema, so that a fixture cannot be something that no user could declare. */
+export const declaration = (over: { training?: Raw; compute?: Raw; name?: string } = {}): Pipeline =>
+  pipelineSchema.parse({
+    name: over.name ?? 'digits',
+    training: { strategy: 'ddp', frameworkVersion: '2.13', ...over.training },
+    compute: { instanceTypes: ['g5.xlarge'], nodes: 2, ...over.compute },
+  });
+
+export const placement = (over: Partial<Placement> = {}): Placement => ({
+  pool: { instanceType: 'g5.xlarge', market: 'spot' },
+  topology: { nodes: 2, acceleratorsPerNode: 1 },
+  onDemandHourlyUsd: 1.408,
+  maximumRunSeconds: 3_600,
+  maximumWaitSeconds: 7_200,
+  reason: 'cheapest',
+  considered: [],
+  decidedAt: '2026-11-21T04:00:00.000Z',
+  ...over,
+});
+
+export const launch = (over: Partial<TrainingJobInput> = {}): TrainingJobInput => ({
+  runId: 'digits-000001',
+  attempt: 1,
+  declaration: declaration(),
+  placement: placement(),
+  bucket: 'tw-data',
+  region: 'us-east-1',
+  roleArn: 'arn:aws:iam::123456789012:role/tidewheel-training',
+  agentPrefix: 'agent/0123abcd/',
+  generations: [{ shardsPrefix: 'digits/dataset/digits-000001/shards/' }],
+  checkpointSeconds: 30,
+  ...over,
+});

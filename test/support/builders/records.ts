@@ -1,0 +1,93 @@
+/** Records that are right, to be varied by tests. */
+import { type Pipeline, pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import type {
+  AttemptOutcome,
+  AttemptRecord,
+  Placement,
+  Progress,
+  RunRecord,
+} from '../../../functions/core/runs/run-records.ts';
+
+export const AT = '2026-11-20T00:00:00.000Z';
+
+export const secondsAfter = (seconds: number, at = AT): string =>
+  new Date(Date.parse(at) + seconds * 1_000).toISOString();
+
+type Raw = Readonly<Record<string, unknown>>;
+
+/** Through the real schema, so that a fixture cannot be something that no user could declare. */
+export const declarationOf = (name: string, over: Raw = {}): Pipeline =>
+  pipelineSchema.parse({
+    name,
+    training: { strategy: 'ddp' },
+    compute: { instanceTypes: ['g5.xlarge'], nodes: 2 },
+    ...over,
+  });
+
+export const runOf = (pipeline: string, batch: number, over: Partial<RunRecord> = {}): RunRecord => ({
+  runId: `${pipeline}-${String(batch).padStart(6, '0')}`,
+  pipeline,
+  batch,
+  status: 'settling',
+  trigger: 'arrival',
+  execution: 1,
+  createdAt: AT,
+  updatedAt: AT,
+  ...over,
+});
+
+export const placementOf = (over: Partial<Placement> = {}): Placement => ({
+  pool: { instanceType: 'g5.xlarge', zoneId: 'use1-az4', market: 'spot' },
+  topology: { nodes: 2, acceleratorsPerNode: 1 },
+  onDemandHourlyUsd: 1.5,
+  maximumRunSeconds: 3_600,
+  maximumWaitSeconds: 7_200,
+  reason: 'cheapest',
+  considered: [
+    {
+      pool: { instanceType: 'g5.xlarge', zoneId: 'use1-az4', market: 'spot' },
+      hourlyUsd: 0.6,
+      expectedCostUsd: 1.2,
+      expectedSeconds: 3_600,
+      verdict: 'chosen',
+    },
+  ],
+  decidedAt: AT,
+  ...over,
+});
+
+export const attemptOf = (
+  runId: string,
+  attempt: number,
+  over: Partial<AttemptRecord> = {},
+): AttemptRecord => ({
+  runId,
+  pipeline: runId.slice(0, runId.lastIndexOf('-')),
+  attempt,
+  jobName: `${runId}-a${attempt}-0a1b2c`,
+  placement: placementOf(),
+  status: 'starting',
+  createdAt: AT,
+  updatedAt: AT,
+  ...over,
+});
+
+export const outcomeOf = (
+  kind: AttemptOutcome['kind'],
+  over: Partial<AttemptOutcome> = {},
+): AttemptOutcome => ({
+  kind,
+  message: `${kind}, said the service`,
+  trainingSeconds: 0,
+  billableSeconds: 0,
+  interruptions: 0,
+  ...over,
+});
+
+export const progressOf = (step: number, over: Partial<Progress> = {}): Progress => ({
+  step,
+  totalSteps: 100,
+  checkpoint: `step-${step}`,
+  updatedAt: AT,
+  ...over,
+});

@@ -1,0 +1,102 @@
+/** Plan, pack and seal over the in-memory store, and what is then in the shards. */
+import { Readable } from 'node:stream';
+import tar from 'tar-stream';
+import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
+import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
+import {
+  itemSchema,
+  type MemberLine,
+  manifestSchema,
+} from '../../../functions/core/packing/model/documents.ts';
+import { decompress, linesOf } from '../../../functions/core/packing/model/spool.ts';
+import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
+import { type SealResult, sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
+import { type PackItemDeps, packItem } from '../../../functions/core/packing/shard/pack-item.ts';
+import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import type { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
+
+export const PIPELINE = 'digits';
+export const RUN = 'digits-000001';
+export const settings = (changes: Partial<PackingSettings> = {}): PackingSettings => ({
+  ...packingSchema.parse({}),
+  ...changes,
+});
+export const now = () => new Date('2026-11-21T00:00:00Z');
+/** Small enough that every path through the buffers is taken by small data. */
+export const SMALL = {
+  window: { parallel: 4, bytes: 4_096, pieceBytes: 1_000 },
+  upload: { partBytes: 2_000, parallelParts: 2, copiedBytes: { least: 500, most: 1_500 } },
+};
+
+export async function planAndPack(
+  store: BlobStore,
+  packing: PackingSettings,
+  runId = RUN,
+  limits: Pick<PackItemDeps, 'window' | 'upload'> = SMALL,
+): Promise<void> {
+  await planShards({ store, now }, { runId, pipeline: PIPELINE, packing });
+  const found = await store.get(layout.planItems(PIPELINE, runId));
+  if (found.kind !== 'found') throw new Error('no items');
+  const items = itemSchema.array().parse(JSON.parse(Buffer.concat(found.chunks).toString()));
+  for (const item of items)
+    await packItem(
+      { store, ...limits, images: openImageEngine },
+      { runId, pipeline: PIPELINE, packing, item },
+    );
+}
+
+export async function packAll(store: BlobStore, packing: PackingSettings, runId = RUN): Promise<SealResult> {
+  await planAndPack(store, packing, runId);
+  return sealDataset({ store }, { runId, pipeline: PIPELINE, packing });
+}
+
+export interface TarMember {
+  readonly name: string;
+  readonly body: Buffer;
+}
+
+/** Members of a tar by an independent reader. */
+export async function readTar(bytes: Uint8Array): Promise<TarMember[]> {
+  const members: TarMember[] = [];
+  const extract = tar.extract();
+  Readable.from([Buffer.from(bytes)]).pipe(extract);
+  for await (const entry of extract) {
+    const chunks: Buffer[] = [];
+    for await (const chunk of entry) chunks.push(chunk as Buffer);
+    members.push({ name: entry.header.name, body: Buffer.concat(chunks) });
+  }
+  return members;
+}
+
+/** Every member line of a sealed generation. */
+export function memberLines(store: MemoryBlobStore, runId = RUN): MemberLine[] {
+  if (!store.objects.has(layout.manifest(PIPELINE, runId))) return [];
+  const manifest = manifestSchema.parse(JSON.parse(store.body(layout.manifest(PIPELINE, runId)).toString()));
+  return manifest.shards.flatMap(({ memberList }) =>
+    [...linesOf(decompress(store.body(`${layout.generation(PIPELINE, runId)}${memberList}`)))].map(
+      (line): MemberLine => JSON.parse(line),
+    ),
+  );
+}
+
+/** Original key to bytes, as the shards and member lists tell it. */
+export async function unpack(store: MemoryBlobStore, runId = RUN): Promise<Map<string, Buffer>> {
+  const bodies = new Map<string, Buffer>();
+  const manifest = store.objects.has(layout.manifest(PIPELINE, runId))
+    ? manifestSchema.parse(JSON.parse(store.body(layout.manifest(PIPELINE, runId)).toString()))
+    : undefined;
+  for (const key of store.keys(layout.shards(PIPELINE, runId, manifest?.revision))) {
+    for (const member of await readTar(store.body(key))) {
+      if (bodies.has(member.name)) throw new Error(`two members are called ${member.name}`);
+      bodies.set(member.name, member.body);
+    }
+  }
+  const sources = new Map<string, Buffer>();
+  for (const line of memberLines(store, runId)) {
+    const body = bodies.get(line.name);
+    if (body === undefined) throw new Error(`${line.name} is listed but in no shard`);
+    if (line.key !== undefined) sources.set(line.key, body);
+  }
+  return sources;
+}

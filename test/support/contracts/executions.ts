@@ -1,0 +1,83 @@
+/** What every Executions does: run on the fake and on Step Functions. */
+import { describe, expect, it } from 'vitest';
+import type { Executions } from '../../../functions/core/shared/ports.ts';
+
+/** `ends` ends at once, `waits` runs until it is stopped, `token` waits for a task token. */
+export type ExecutionInput = { readonly mode: 'ends' | 'waits' | 'token' };
+
+export interface ExecutionsGround {
+  readonly executions: Executions;
+  /** What is answered for the token of an execution that was stopped; AWS says TaskTimedOut, so `stale`. */
+  readonly afterStop: 'stale' | 'delivered';
+  /** The token that an execution of mode `token` waits for. */
+  readonly tokenOf: (name: string) => Promise<string>;
+  /** Ends an execution from outside. */
+  readonly stop: (name: string) => Promise<void>;
+  /** Until the execution has the status. */
+  readonly until: (name: string, status: 'running' | 'ended') => Promise<void>;
+  /** What the token's holder answered, as the execution got it. */
+  readonly outputOf: (name: string) => Promise<unknown>;
+}
+
+export function executionsContract(name: string, open: () => Promise<ExecutionsGround>): void {
+  describe(`${name} as Executions`, () => {
+    it('knows nothing of a name that was never started', async () => {
+      const { executions } = await open();
+      expect(await executions.status('never-000001-x1')).toBeUndefined();
+    });
+
+    it('starts, and says that it runs', async () => {
+      const { executions } = await open();
+      expect(await executions.start('runs-000001-x1', { mode: 'waits' })).toBe('started');
+      expect(await executions.status('runs-000001-x1')).toBe('running');
+    });
+
+    it('takes a repeated start for the same execution while it runs', async () => {
+      const { executions } = await open();
+      await executions.start('again-000001-x1', { mode: 'waits' });
+      // Step Functions answers a repeated start as if it had started now, so both answers say: it runs.
+      expect(['started', 'running']).toContain(await executions.start('again-000001-x1', { mode: 'waits' }));
+    });
+
+    it('takes many starts at once for one execution', async () => {
+      const { executions, until } = await open();
+      const input = { mode: 'waits' };
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => executions.start('race-000001-x1', input)),
+      );
+      expect(answers).not.toContain('closed');
+      await until('race-000001-x1', 'running');
+    });
+
+    it('never starts a name twice: an ended one is closed', async () => {
+      const { executions, until } = await open();
+      await executions.start('ended-000001-x1', { mode: 'ends' });
+      await until('ended-000001-x1', 'ended');
+      expect(await executions.start('ended-000001-x1', { mode: 'ends' })).toBe('closed');
+      expect(await executions.status('ended-000001-x1')).toBe('ended');
+    });
+
+    it('delivers the answer to whoever waits for the token, once', async () => {
+      const { executions, tokenOf, outputOf } = await open();
+      await executions.start('token-000001-x1', { mode: 'token' });
+      const token = await tokenOf('token-000001-x1');
+      expect(await executions.succeed(token, { outcome: 'completed' })).toBe('delivered');
+      expect(await outputOf('token-000001-x1')).toEqual({ outcome: 'completed' });
+      expect(await executions.succeed(token, { outcome: 'completed' })).toBe('stale');
+    });
+
+    it('harms nothing with the token of an execution that was stopped', async () => {
+      const { executions, tokenOf, stop, afterStop } = await open();
+      await executions.start('gone-000001-x1', { mode: 'token' });
+      const token = await tokenOf('gone-000001-x1');
+      await stop('gone-000001-x1');
+      expect(await executions.succeed(token, {})).toBe(afterStop);
+      expect(await executions.status('gone-000001-x1')).toBe('ended');
+    });
+
+    it('calls a token stale that nobody ever gave', async () => {
+      const { executions } = await open();
+      expect(await executions.succeed('no-such-token', {})).toBe('stale');
+    });
+  });
+}

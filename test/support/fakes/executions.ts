@@ -1,0 +1,50 @@
+/** Step Functions' naming and task tokens, without the machine: a test says what an execution does. */
+import type { Executions } from '../../../functions/core/shared/ports.ts';
+
+export interface MemoryExecutions extends Executions {
+  readonly started: Map<string, unknown>;
+  /** The execution of this name ends; its tokens die with it. */
+  end(name: string): void;
+  /** Somebody of this execution waits for the token. */
+  wait(name: string, token: string): void;
+  /** What a waiting execution was told, by token. */
+  readonly answers: Map<string, unknown>;
+}
+
+export function memoryExecutions(
+  onStart: (name: string, input: unknown) => void = () => {},
+): MemoryExecutions {
+  const started = new Map<string, unknown>();
+  const ended = new Set<string>();
+  const waiting = new Map<string, string>();
+  const answers = new Map<string, unknown>();
+  return {
+    started,
+    answers,
+    end: (name) => {
+      ended.add(name);
+      for (const [token, owner] of waiting) if (owner === name) waiting.delete(token);
+    },
+    wait: (name, token) => {
+      waiting.set(token, name);
+    },
+    start: (name, input) => {
+      if (started.has(name)) {
+        const same = JSON.stringify(started.get(name)) === JSON.stringify(input);
+        return Promise.resolve(ended.has(name) || !same ? 'closed' : 'running');
+      }
+      started.set(name, input);
+      onStart(name, input);
+      return Promise.resolve('started');
+    },
+    status: (name) => {
+      if (!started.has(name)) return Promise.resolve(undefined);
+      return Promise.resolve(ended.has(name) ? 'ended' : 'running');
+    },
+    succeed: (token, output) => {
+      if (!waiting.delete(token)) return Promise.resolve('stale');
+      answers.set(token, output);
+      return Promise.resolve('delivered');
+    },
+  } satisfies MemoryExecutions;
+}

@@ -1,0 +1,34 @@
+/** A store whose calls fail by a seed: before they take effect, or after it, when only the answer is lost. */
+
+import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
+import { seededRandom } from '../../../functions/core/packing/model/order.ts';
+
+export class Killed extends Error {
+  override readonly name = 'Killed';
+}
+
+/** @param rate of calls that fail, 0 to 1 */
+export function faultyStore(store: BlobStore, seed: string, rate: number): BlobStore {
+  const next = seededRandom(seed);
+  const chance = (): number => next() / 0x1_0000_0000;
+  const fail = async <T>(call: () => Promise<T>): Promise<T> => {
+    if (chance() >= rate) return call();
+    const effect = chance() < 0.5;
+    if (effect) await call();
+    throw new Killed(effect ? 'the answer was lost' : 'the call was never made');
+  };
+  return {
+    bucket: store.bucket,
+    listPage: (prefix, options) => fail(() => store.listPage(prefix, options)),
+    get: (key, options) => fail(() => store.get(key, options)),
+    head: (key) => fail(() => store.head(key)),
+    put: (key, body, options) => fail(() => store.put(key, body, options)),
+    delete: (key, etag) => fail(() => store.delete(key, etag)),
+    deleteMany: (keys) => fail(() => store.deleteMany(keys)),
+    createUpload: (key) => fail(() => store.createUpload(key)),
+    uploadPart: (upload, part, body) => fail(() => store.uploadPart(upload, part, body)),
+    copyPart: (upload, part, source) => fail(() => store.copyPart(upload, part, source)),
+    completeUpload: (upload, parts) => fail(() => store.completeUpload(upload, parts)),
+    abortUpload: (upload) => fail(() => store.abortUpload(upload)),
+  };
+}

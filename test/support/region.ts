@@ -1,0 +1,53 @@
+/** A region of its own for a test: free ports, its own state, gone afterwards. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiClient } from '../../emulators/region/api-client.ts';
+import { type Region, startRegion } from '../../emulators/region/region.ts';
+import { marketScriptOf } from '../../emulators/spot-market/script-option.ts';
+import type { RunReport } from '../../functions/core/attempts/report.ts';
+
+export const PROJECT_FOLDER = join(import.meta.dirname, '../..');
+export const PYTHON = process.env['TIDEWHEEL_PYTHON'] ?? join(PROJECT_FOLDER, '.venv/bin/python');
+
+export interface TestRegion {
+  readonly region: Region;
+  readonly stateDirectory: string;
+  stop(): Promise<void>;
+}
+
+export async function startTestRegion(market = 'demo'): Promise<TestRegion> {
+  const stateDirectory = await mkdtemp(join(tmpdir(), 'tidewheel-e2e-'));
+  const region = await startRegion({
+    projectFolder: PROJECT_FOLDER,
+    stateDirectory,
+    pythonPath: PYTHON,
+    market: marketScriptOf(market),
+    graceSeconds: 30,
+    log: () => undefined,
+  });
+  const stop = async () => {
+    await region.close();
+    await rm(stateDirectory, { recursive: true, force: true });
+  };
+  return { region, stateDirectory, stop };
+}
+
+const POLL_MILLISECONDS = 500;
+const LIMIT_MILLISECONDS = 500_000;
+
+/** Asks the API until the run's report is there. */
+export async function finishedRun(api: ApiClient, runId: string): Promise<RunReport> {
+  const until = Date.now() + LIMIT_MILLISECONDS;
+  let last: unknown;
+  while (Date.now() < until) {
+    const { body } = await api.call('GET', `/runs/${runId}`);
+    last = body;
+    const seen = body as { run?: { status: string }; report?: RunReport };
+    if (seen.report !== undefined && ['succeeded', 'failed', 'empty'].includes(seen.run?.status ?? ''))
+      return seen.report;
+    await sleep(POLL_MILLISECONDS);
+  }
+  throw new Error(`${runId} has no report after ${LIMIT_MILLISECONDS / 1000} s: ${JSON.stringify(last)}`);
+}

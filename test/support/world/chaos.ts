@@ -1,0 +1,77 @@
+/** Ports that fail by chance: an error or the death of the process, before or after the call took effect. */
+import { TransientError } from '../../../functions/core/shared/errors.ts';
+import { forever, type Loop } from './loop.ts';
+import type { Random } from './random.ts';
+
+export interface Chaos {
+  /** Of a call to fail; 0 when the weather is calm. */
+  rate: number;
+}
+
+/** One run of one Lambda function: it can die, and then nothing of it goes on. */
+export interface Invocation {
+  dead: boolean;
+  readonly die: () => void;
+}
+
+export class AccessDenied extends Error {
+  override readonly name = 'AccessDeniedException';
+}
+
+interface Weather {
+  readonly loop: Loop;
+  readonly random: Random;
+  readonly chaos: Chaos;
+}
+
+type Fault = 'none' | 'throwBefore' | 'throwAfter' | 'dieBefore' | 'dieAfter' | 'denied';
+
+function faultOf({ random, chaos }: Weather): Fault {
+  if (!random.chance(chaos.rate)) return 'none';
+  const dice = random.next();
+  if (dice < 0.3) return 'throwBefore';
+  if (dice < 0.55) return 'throwAfter';
+  if (dice < 0.75) return 'dieBefore';
+  return dice < 0.98 ? 'dieAfter' : 'denied';
+}
+
+async function call(weather: Weather, invocation: Invocation, effect: () => unknown): Promise<unknown> {
+  if (invocation.dead) return forever();
+  await weather.loop.gate();
+  if (invocation.dead) return forever();
+  const fault = faultOf(weather);
+  if (fault === 'denied') throw new AccessDenied('not allowed');
+  if (fault === 'throwBefore') throw new TransientError('the call was lost');
+  if (fault === 'dieBefore') return dying(invocation);
+  const result = await effect();
+  if (fault === 'throwAfter') throw new TransientError('the answer was lost');
+  return fault === 'dieAfter' ? dying(invocation) : result;
+}
+
+async function dying(invocation: Invocation): Promise<never> {
+  invocation.dead = true;
+  invocation.die();
+  return forever();
+}
+
+/** The same port, in this weather, for this invocation. Listings fail at their beginning. */
+export function exposed<T extends object>(port: T, weather: Weather, invocation: Invocation): T {
+  return new Proxy(port, {
+    get: (target, name): unknown => {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      if (name === 'list') {
+        return (prefix: string) =>
+          listing(() => call(weather, invocation, () => Reflect.apply(member, target, [prefix])));
+      }
+      return (...given: unknown[]) => call(weather, invocation, () => Reflect.apply(member, target, given));
+    },
+  });
+}
+
+async function* listing(open: () => Promise<unknown>): AsyncIterable<unknown> {
+  const opened = await open();
+  if (typeof opened === 'object' && opened !== null && Symbol.asyncIterator in opened) {
+    yield* opened as AsyncIterable<unknown>;
+  }
+}

@@ -1,0 +1,128 @@
+/** What must be true at the end of every history, as a list of what is not. */
+
+import { deadlineAt, type RunReport } from '../../../functions/core/attempts/report.ts';
+import { attemptCost } from '../../../functions/core/runs/attempt-cost.ts';
+import { type AttemptRecord, FINISHED, type RunRecord } from '../../../functions/core/runs/run-records.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import type { History } from './history.ts';
+import { MARKER } from './lambdas.ts';
+import { arrivalsAt } from './packing-model.ts';
+import { PIPELINE, type World } from './world.ts';
+
+export async function violations({ world, over, promised }: History): Promise<string[]> {
+  const runs = await world.runs.listRuns(PIPELINE, 1_000);
+  const found = [...world.broken];
+  if (!over) found.push(`it is never over: ${await describeOpen(world, runs)}`);
+  found.push(...(await arrivalProblems(world, runs)), ...jobProblems(world, await allAttempts(world, runs)));
+  found.push(...(await world.fleets.remains()).map((name) => `something is left of the fleet ${name}`));
+  for (const run of runs) {
+    const attempts = await world.runs.listAttempts(run.runId);
+    found.push(...(await outcomeProblems(world, run)), ...reportProblems(world, run, attempts));
+    if (promised.includes(run.runId) && run.status === 'empty')
+      found.push(`${run.runId} was promised to train`);
+  }
+  return found;
+}
+
+async function describeOpen(world: World, runs: readonly RunRecord[]): Promise<string> {
+  const open = runs.filter(({ status }) => !FINISHED.includes(status));
+  const attempts = await world.runs.listOpenAttempts();
+  return [
+    ...open.map(({ runId, status, execution }) => `${runId} is ${status} in execution ${execution}`),
+    ...attempts.map(({ jobName, status }) => `${jobName} is ${status}`),
+    ...[...world.executions.values()].map(({ name, status, end }) => `${name} ${status} ${end ?? ''}`),
+  ].join('; ');
+}
+
+/** Every arrival that is there now is in one generation, unless a run that failed before its seal holds it. */
+async function arrivalProblems(world: World, runs: readonly RunRecord[]): Promise<string[]> {
+  const seen = new Map<string, string[]>();
+  for (const { runId } of runs) {
+    for (const arrival of (await arrivalsAt(world.store, layout.manifest(PIPELINE, runId))) ?? []) {
+      seen.set(arrival, [...(seen.get(arrival) ?? []), runId]);
+    }
+  }
+  const problems = [...seen]
+    .filter(([, generations]) => generations.length > 1)
+    .map(([arrival, generations]) => `${arrival} is in ${generations.join(' and ')}`);
+  const lastSeal = runs.find(({ runId }) => world.store.keys(layout.manifest(PIPELINE, runId)).length > 0);
+  const excused = runs.find(({ status, batch }) => status === 'failed' && batch > (lastSeal?.batch ?? 0));
+  const incoming = layout.incoming(PIPELINE);
+  for await (const { key, etag, lastModified } of world.store.list(incoming)) {
+    if (key === incoming + MARKER || seen.has(`${key} ${etag}`)) continue;
+    const failedAfter = excused?.closedAt !== undefined && lastModified < new Date(excused.closedAt);
+    if (!failedAfter) problems.push(`${key} of ${lastModified.toISOString()} is in no generation`);
+  }
+  return problems;
+}
+
+async function allAttempts(world: World, runs: readonly RunRecord[]): Promise<AttemptRecord[]> {
+  return (await Promise.all(runs.map(({ runId }) => world.runs.listAttempts(runId)))).flat();
+}
+
+function jobProblems(world: World, attempts: readonly AttemptRecord[]): string[] {
+  const known = new Set(attempts.map(({ jobName }) => jobName));
+  return [
+    ...[...world.training.jobs.keys(), ...world.fleets.jobs.keys()]
+      .filter((name) => !known.has(name))
+      .map((name) => `nobody knows ${name}`),
+    ...[...world.training.running(), ...world.fleets.running()].map(
+      (name) => `${name} still runs and costs money`,
+    ),
+    ...attempts
+      .filter(({ outcome }) => outcome === undefined)
+      .map(({ jobName }) => `${jobName} has no outcome`),
+    ...attempts
+      .filter(({ outcome }) => outcome?.kind === 'interrupted')
+      .filter(({ jobName }) => !wasTold(world, 'AttemptInterrupted', jobName))
+      .map(({ jobName }) => `nobody was told that ${jobName} was interrupted`),
+  ];
+}
+
+const wasTold = ({ notifier }: World, type: string, jobName: string): boolean =>
+  notifier.told.some(
+    ({ notice }) => notice.type === type && 'jobName' in notice && notice.jobName === jobName,
+  );
+
+const TYPE_OF = { succeeded: 'RunFinished', failed: 'RunFailed' } as const;
+
+async function outcomeProblems(world: World, run: RunRecord): Promise<string[]> {
+  const { runId, status } = run;
+  const told = new Set(
+    world.notifier.told
+      .filter(
+        (each) =>
+          each.runId === runId && (each.notice.type === 'RunFinished' || each.notice.type === 'RunFailed'),
+      )
+      .map(({ notice }) => notice.type),
+  );
+  const expected = status === 'succeeded' || status === 'failed' ? [TYPE_OF[status]] : [];
+  const problems: string[] = [];
+  if ([...told].join() !== expected.join())
+    problems.push(`${runId} is ${status}, others were told ${[...told].join()}`);
+  const ends = (await world.runs.listTimeline(runId)).filter(({ id }) => id === 'finished');
+  const title = { succeeded: 'RunFinished', failed: 'RunFailed', empty: 'NothingNew' }[status as 'empty'];
+  if (ends.length !== 1 || ends[0]?.kind !== title) {
+    problems.push(`${runId} is ${status}, its timeline says ${ends.map(({ kind }) => kind).join()}`);
+  }
+  return problems;
+}
+
+const EPSILON = 1e-9;
+
+function reportProblems(world: World, run: RunRecord, attempts: readonly AttemptRecord[]): string[] {
+  const { runId, status } = run;
+  const report = world.store.json(layout.report(PIPELINE, runId)) as RunReport | null;
+  if (report === null) return [`${runId} has no report`];
+  const cost = attempts.reduce((sum, attempt) => sum + attemptCost(attempt), 0);
+  const problems: string[] = [];
+  if (report.status !== status) problems.push(`${runId} is ${status}, its report says ${report.status}`);
+  if (Math.abs(report.costUsd - cost) > EPSILON) {
+    problems.push(`the report of ${runId} says ${report.costUsd} USD, its attempts ${cost}`);
+  }
+  if (status === 'succeeded' && report.modelUri === undefined) problems.push(`${runId} has no model`);
+  const deadline = deadlineAt(run)?.toISOString();
+  if (status !== 'empty' && report.deadline.at !== deadline)
+    problems.push(`${runId} reports another deadline`);
+  return problems;
+}

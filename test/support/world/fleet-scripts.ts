@@ -1,0 +1,70 @@
+/** What may become of a fleet on EC2, by chance. */
+import type { JobDocument } from '../../../functions/core/launch/ec2/job-document.ts';
+import type { FleetScript, ScriptedFleet } from '../fakes/fleets.ts';
+import { checkpoint, runOf, TOTAL_STEPS, type Trainee } from './job-scripts.ts';
+
+const START_SECONDS = 120;
+const SPOT_NOTICE_SECONDS = 120;
+
+export function fleetScriptOf(trainee: Trainee, document: JobDocument): FleetScript {
+  const { random, clock } = trainee;
+  const run = runOf(document);
+  const now = () => clock.now().toISOString();
+  const all = (fleet: ScriptedFleet, say: Parameters<ScriptedFleet['say']>[1]) => {
+    for (const id of fleet.instanceIds) fleet.say(id, say);
+  };
+  const end = (fleet: ScriptedFleet) => {
+    for (const id of fleet.instanceIds) fleet.terminate(id);
+  };
+  const start = { at: START_SECONDS, act: (fleet: ScriptedFleet) => all(fleet, { startedAt: now() }) };
+  const save = { at: 900, act: () => checkpoint(trainee, run, random.whole(5, 40)) };
+  const later = random.whole(1_000, 3_000);
+  const ends = (said: Parameters<ScriptedFleet['say']>[1]) => (fleet: ScriptedFleet) => {
+    all(fleet, { endedAt: now(), ...said });
+    end(fleet);
+  };
+  const modelUri = `s3://memory-bucket/${document.TrainingJobName}/model.tar.gz`;
+  const dice = random.next();
+  if (dice < 0.4) {
+    const finish = (fleet: ScriptedFleet) => {
+      checkpoint(trainee, run, TOTAL_STEPS);
+      ends({ exitCode: 0, modelUri })(fleet);
+    };
+    return [start, save, { at: later, act: finish, event: 'state' }];
+  }
+  // What was refilled finishes, and what could not be has long gone elsewhere by then.
+  const finishRefilled = (fleet: ScriptedFleet) => {
+    if (fleet.members().every((id) => fleet.instanceIds.includes(id))) return;
+    checkpoint(trainee, run, TOTAL_STEPS);
+    for (const id of fleet.members()) {
+      fleet.say(id, { endedAt: now(), exitCode: 0, modelUri });
+      fleet.terminate(id);
+    }
+  };
+  if (dice < 0.65)
+    return [start, save, ...reclaim(later, now), { at: later + 2_000, act: finishRefilled, event: 'state' }];
+  if (dice < 0.72)
+    return [{ at: 60, act: (fleet) => fleet.instanceIds.forEach((id) => fleet.terminate(id, NO_CAPACITY)) }];
+  // Hosts that hang: nobody hears of them.
+  if (dice < 0.8) return [];
+  if (dice < 0.86) return [start, save, { at: later, act: end, event: 'state' }];
+  if (dice < 0.92) return [start, save, { at: later, act: ends({ exitCode: 143, stoppedBy: 'timeLimit' }) }];
+  if (dice < 0.95) return [start, { at: later, act: ends({ exitCode: 1, failure: 'the script raised' }) }];
+  return [start, save];
+}
+
+const NO_CAPACITY = 'Server.InsufficientInstanceCapacity';
+
+/** The notice, and two minutes later the end of one host; the others go on until somebody tells them. */
+function reclaim(at: number, now: () => string): FleetScript {
+  const take = (fleet: ScriptedFleet) => {
+    const [taken] = fleet.instanceIds;
+    if (taken === undefined) return;
+    fleet.say(taken, { endedAt: now(), exitCode: 143, stoppedBy: 'spot' });
+    fleet.terminate(taken, 'Server.SpotInstanceTermination');
+  };
+  return [
+    { at, act: () => {}, event: 'warning' },
+    { at: at + SPOT_NOTICE_SECONDS, act: take, event: 'state' },
+  ];
+}

@@ -1,0 +1,85 @@
+/** All ports in memory, and what tests of the use-cases say again and again. */
+import type { ApiDeps } from '../../../functions/core/api/api.ts';
+import type { JobDocument } from '../../../functions/core/launch/ec2/job-document.ts';
+import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
+import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
+import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import type { Clock } from '../../../functions/core/shared/ports.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { memoryExecutions } from '../fakes/executions.ts';
+import { type FleetScript, scriptedFleets } from '../fakes/fleets.ts';
+import { memoryNotifier } from '../fakes/notifier.ts';
+import { memoryObjectStore } from '../fakes/object-store.ts';
+import { memoryRunStore } from '../fakes/run-store.ts';
+import { memorySchedules } from '../fakes/schedules.ts';
+import { type JobScript, scriptedTraining } from '../fakes/training.ts';
+
+export const DECLARATION = `
+name: digits
+settle: { quietSeconds: 60, maximumWaitSeconds: 600, marker: _SUCCESS }
+training: { strategy: ddp }
+compute: { instanceTypes: [g5.xlarge], nodes: 2 }
+`;
+
+/** A region in which nothing is told of Spot. */
+const silentMarket: Pick<MarketSource, 'region' | 'scores'> = {
+  region: 'us-east-1',
+  scores: () => Promise.resolve({ kind: 'unknown', failure: 'unavailable', message: 'no market here' }),
+};
+
+export type Ground = ReturnType<typeof ground>;
+
+/** @param job what becomes of every training job; nothing by default: it trains on */
+export function ground(
+  job: JobScript = [{ at: 0, status: 'InProgress', secondary: 'Training' }],
+  fleet: (document: JobDocument) => FleetScript = () => [],
+) {
+  const clock = fakeClock();
+  const store = memoryObjectStore(clock);
+  store.put(`${layout.source('digits')}train.py`, 'print()');
+  let refusal: CreateOutcome | undefined;
+  const training = scriptedTraining(
+    clock,
+    () => job,
+    () => refusal,
+  );
+  const fleets = scriptedFleets(clock, fleet, () => refusal);
+  return {
+    clock,
+    store,
+    training,
+    fleets,
+    launcher: makeLauncher({ training, fleets }),
+    runs: memoryRunStore(),
+    executions: memoryExecutions(),
+    notifier: memoryNotifier(),
+    schedules: memorySchedules(),
+    market: silentMarket,
+    /** The training service refuses every job from now on. */
+    refuse: (outcome: CreateOutcome) => {
+      refusal = outcome;
+    },
+    declare: (text = DECLARATION) => store.put(layout.pipeline('digits'), text),
+    drop: (name: string, text = name) => store.put(layout.incoming('digits') + name, text),
+    /** Time passes, and the training service with it. */
+    pass: (seconds: number) => {
+      clock.advance(seconds);
+      training.advance();
+      fleets.advance();
+    },
+  } satisfies ApiDeps & { readonly clock: Clock } & Record<string, unknown>;
+}
+
+/** An S3 event as EventBridge puts it into the queue. */
+export const created = (key: string, time: string | Date): string =>
+  JSON.stringify({
+    version: '0',
+    id: 'a1b2',
+    source: 'aws.s3',
+    'detail-type': 'Object Created',
+    time: typeof time === 'string' ? time : time.toISOString(),
+    detail: { version: '0', bucket: { name: 'memory-bucket' }, object: { key, size: 1, etag: 'e' } },
+  });
+
+export const message = (body: string, messageId = body.slice(-20)) => ({ messageId, body });

@@ -1,0 +1,134 @@
+/** One history: a user who drops data in any weather, then calm, then what must be true. */
+
+import { FINISHED } from '../../../functions/core/runs/run-records.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { MARKER } from './lambdas.ts';
+import { createWorld, declarationKey, PIPELINE, type World } from './world.ts';
+
+const onEc2 = (launcher: string) => `, launcher: ${launcher}, ec2: { image: ami-0123456789abcdef0 },
+  vpc: { securityGroupIds: [sg-01234567], subnets: [{ id: subnet-01234567, zoneId: use1-az1 }] }`;
+
+type Launcher = 'sagemaker' | 'ec2' | 'cheapest';
+
+const declarationFor = (launcher: Launcher) => `
+name: ${PIPELINE}
+settle: { quietSeconds: 60, maximumWaitSeconds: 900, marker: ${MARKER} }
+training: { strategy: ddp }
+compute: { instanceTypes: [g5.xlarge], nodes: 2${launcher === 'sagemaker' ? '' : onEc2(launcher)} }
+limits: { attempts: 12, maximumRunSeconds: 7200, deadlineHours: 14 }
+`;
+
+const TYPES = {
+  warning: 'EC2 Spot Instance Interruption Warning',
+  state: 'EC2 Instance State-change Notification',
+} as const;
+
+/** Of a call to fail. */
+const WEATHER = [0, 0.01, 0.03, 0.08];
+const CHAOS_SECONDS = 5 * 3_600;
+const LIMIT_SECONDS = 6 * 86_400;
+
+export interface History {
+  readonly world: World;
+  readonly over: boolean;
+  /** Runs that were promised to train although nothing may be new. */
+  readonly promised: readonly string[];
+}
+
+export async function live(seed: number, launcher: Launcher = 'sagemaker'): Promise<History> {
+  const declaration = declarationFor(launcher);
+  // Where either may be chosen, SageMaker is the cheaper one in every other history.
+  const ec2Usd = launcher === 'cheapest' && seed % 2 === 1 ? 1.75 : undefined;
+  const world = createWorld(seed, WEATHER[seed % WEATHER.length] ?? 0, ec2Usd);
+  const { loop, clock, random, chaos } = world;
+  const promised: string[] = [];
+  put(world, declarationKey, declaration);
+  const drops = random.whole(2, 9);
+  for (let drop = 0; drop < drops; drop += 1)
+    loop.after(random.whole(0, CHAOS_SECONDS), () => dropData(world));
+  if (random.chance(0.4)) spoilDeclaration(world, declaration);
+  if (random.chance(0.4)) loop.after(random.whole(0, CHAOS_SECONDS), () => void ask(world, promised));
+  for (let abort = random.whole(0, 3); abort > 0; abort -= 1) {
+    loop.after(random.whole(0, CHAOS_SECONDS), () => abortOne(world));
+  }
+  let calm = false;
+  loop.after(CHAOS_SECONDS + 1, () => {
+    chaos.rate = 0;
+    calm = true;
+  });
+  // A last turn of every reconciliation after the storm.
+  let calmTurns = false;
+  loop.after(CHAOS_SECONDS + 2 * 3_600, () => {
+    calmTurns = true;
+  });
+  world.keepReconciling();
+  let done = false;
+  const look = async () => {
+    const runs = await world.runs.listRuns(PIPELINE, 1_000);
+    const attempts = await world.runs.listOpenAttempts();
+    done = runs.every(({ status }) => FINISHED.includes(status)) && attempts.length === 0;
+    loop.after(600, () => void look());
+  };
+  loop.after(600, () => void look());
+  const over = await loop.run({
+    isOver: () => calm && calmTurns && done && world.isQuiet(),
+    limit: new Date(clock.now().getTime() + LIMIT_SECONDS * 1_000),
+    onTime: () => {
+      for (const jobName of world.training.advance()) {
+        world.send('OnTrainingEvent', { detail: { TrainingJobName: jobName } }, true);
+      }
+      for (const { instanceId, event } of world.fleets.advance()) {
+        world.send(
+          'OnSpotWarning',
+          { 'detail-type': TYPES[event], detail: { 'instance-id': instanceId } },
+          true,
+        );
+      }
+    },
+  });
+  return { world, over, promised };
+}
+
+/** S3 tells EventBridge of every write, sooner or later. */
+function put(world: World, key: string, text: string, lastModified?: Date): void {
+  world.store.put(key, text, lastModified);
+  const event = {
+    'detail-type': 'Object Created',
+    time: world.clock.now().toISOString(),
+    detail: { object: { key } },
+  };
+  world.send('OnArrival', event, world.random.chance(0.5));
+}
+
+function dropData(world: World): void {
+  const { random, clock, loop } = world;
+  for (let objects = random.whole(1, 4); objects > 0; objects -= 1) {
+    const key = `${layout.incoming(PIPELINE)}${random.whole(0, 12)}.png`;
+    loop.after(random.whole(0, 200), () => {
+      const began = new Date(clock.now().getTime() - random.whole(60, 3_000) * 1_000);
+      const text = `content ${random.whole(0, 1e9)} at ${clock.now().getTime()}`;
+      put(world, key, text, random.chance(0.25) ? began : undefined);
+    });
+  }
+  if (random.chance(0.3))
+    loop.after(random.whole(0, 250), () => put(world, layout.incoming(PIPELINE) + MARKER, ''));
+}
+
+function spoilDeclaration(world: World, declaration: string): void {
+  const at = world.random.whole(0, CHAOS_SECONDS - 2_000);
+  world.loop.after(at, () => put(world, declarationKey, 'name: [broken'));
+  world.loop.after(at + world.random.whole(60, 2_000), () => put(world, declarationKey, declaration));
+}
+
+async function ask(world: World, promised: string[]): Promise<void> {
+  const answer = await world.invoke('Api', { name: PIPELINE });
+  const response =
+    answer.kind === 'ok' ? (answer.value as { status: number; body: { runId?: string } }) : undefined;
+  if (response?.status === 202 && response.body.runId !== undefined) promised.push(response.body.runId);
+}
+
+/** By a person, a redeployment, or an emulator that was restarted; its function may go on for a while. */
+function abortOne(world: World): void {
+  const running = [...world.executions.values()].filter(({ status }) => status === 'running');
+  if (running.length > 0) world.random.pick(running).status = 'ended';
+}

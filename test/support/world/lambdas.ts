@@ -1,0 +1,101 @@
+/** The functions as the handlers make them, over the world's ports. Packing is the small model. */
+import { answer } from '../../../functions/core/api/api.ts';
+import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
+import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
+import { handOver, reconcile } from '../../../functions/core/attempts/reconcile.ts';
+import { reportRun } from '../../../functions/core/attempts/report-run.ts';
+import { takeSpotWarnings } from '../../../functions/core/attempts/spot-warnings.ts';
+import { takeTrainingEvents } from '../../../functions/core/attempts/training-events.ts';
+import { verdictOf } from '../../../functions/core/attempts/verdict.ts';
+import type { Observation } from '../../../functions/core/ingest/settle.ts';
+import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
+import { takeArrivals } from '../../../functions/core/ingest/take-arrivals.ts';
+import type { FleetService } from '../../../functions/core/launch/ec2/fleet-service.ts';
+import type { TrainingService } from '../../../functions/core/launch/job/training-service.ts';
+import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
+import { place } from '../../../functions/core/placement/decision/place.ts';
+import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
+import type { RunStore } from '../../../functions/core/runs/run-store.ts';
+import type {
+  Clock,
+  Executions,
+  Notifier,
+  ObjectStore,
+  Schedules,
+} from '../../../functions/core/shared/ports.ts';
+import type { Data } from './asl.ts';
+import { pack, plan, seal } from './packing-model.ts';
+
+export interface Ports {
+  readonly runs: RunStore;
+  readonly store: ObjectStore;
+  readonly training: TrainingService;
+  readonly fleets: FleetService;
+  readonly executions: Executions;
+  readonly notifier: Notifier;
+  readonly schedules: Schedules;
+  readonly market: MarketSource;
+  readonly clock: Clock;
+}
+
+/** Made anew for every call of a function, as the handlers make it: every call below it can fail. */
+const launching = (ports: Ports) => ({ ...ports, launcher: makeLauncher(ports) });
+
+export const MARKER = '_DONE';
+
+const text = (event: Data, name: string): string => String(event[name]);
+const messages = (event: Data) => event['messages'] as { messageId: string; body: string }[];
+
+export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Promise<unknown>>> = {
+  Settle: (ports, event) => {
+    const observation = (event['observation'] ?? undefined) as Observation | undefined;
+    return settleRun(ports, { runId: text(event, 'runId'), observation });
+  },
+  PlanShards: ({ store }, event) =>
+    event['compact'] === true
+      ? Promise.resolve({ status: 'nothingToCompact' })
+      : plan(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }, MARKER),
+  PackShards: ({ store }, event) => {
+    const { item } = event['item'] as { item: number };
+    return pack(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }, item);
+  },
+  SealDataset: ({ store }, event) =>
+    seal(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }),
+  Place: (ports, event) => place(ports, { runId: text(event, 'runId') }),
+  Launch: (ports, event) =>
+    launchAttempt(
+      {
+        ...launching(ports),
+        region: 'us-east-1',
+        trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
+        hostProfileArn: 'arn:aws:iam::123456789012:instance-profile/hosts',
+        publishAgent: async () => {
+          await ports.store.createText('agent/0a1b/tidewheel.pyz', 'agent');
+          return 'agent/0a1b/';
+        },
+      },
+      { runId: text(event, 'runId'), attempt: Number(event['attempt']), taskToken: text(event, 'taskToken') },
+    ),
+  Judge: (ports, event) =>
+    judgeRun(launching(ports), { runId: text(event, 'runId'), timedOut: event['timedOut'] === true }),
+  Report: async (ports, event) => {
+    const report = await reportRun(launching(ports), text(event, 'runId'), verdictOf(event));
+    return { status: report.status, failure: report.failure ?? '' };
+  },
+  Reconcile: async (ports, event) => {
+    const run = event['handOver'] as { runId: string; from: string } | undefined;
+    return run
+      ? handOver(launching(ports), run)
+      : reconcile(launching(ports), { sweep: event['sweep'] === true });
+  },
+  OnArrival: (ports, event) => takeArrivals(ports, messages(event)),
+  OnTrainingEvent: (ports, event) => takeTrainingEvents(launching(ports), messages(event)),
+  OnSpotWarning: (ports, event) => takeSpotWarnings(launching(ports), messages(event)),
+  Api: (ports, event) =>
+    answer(ports, {
+      route: 'POST /pipelines/{name}/runs',
+      parameters: { name: text(event, 'name') },
+      query: {},
+      body: '',
+    }),
+};

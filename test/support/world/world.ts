@@ -1,0 +1,307 @@
+/** Everything around the rules: bucket, memory, state machine, queues, a training service, a user, and the weather. */
+
+import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
+import { FINISHED } from '../../../functions/core/runs/run-records.ts';
+import type { RunStore } from '../../../functions/core/runs/run-store.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import type { Executions } from '../../../functions/core/shared/ports.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { type ScriptedFleets, scriptedFleets } from '../fakes/fleets.ts';
+import { memoryNotifier } from '../fakes/notifier.ts';
+import { memoryObjectStore } from '../fakes/object-store.ts';
+import { memoryRunStore } from '../fakes/run-store.ts';
+import { memorySchedules } from '../fakes/schedules.ts';
+import { scriptedTraining } from '../fakes/training.ts';
+import { asData, type Data, runMachine } from './asl.ts';
+import { type Chaos, exposed, type Invocation } from './chaos.ts';
+import { type Answer, type Execution, execute, type Machinery } from './execution.ts';
+import { fleetScriptOf } from './fleet-scripts.ts';
+import { refusalOf, scriptOf } from './job-scripts.ts';
+import { lambdas, type Ports } from './lambdas.ts';
+import { simulatedLoop } from './loop.ts';
+import { type Random, seeded } from './random.ts';
+
+const STOP_SECONDS = 30;
+const RECONCILE_SECONDS = 300;
+const SWEEP_EVERY = 12;
+const HISTORY_LIMIT = 3_000;
+
+export type World = ReturnType<typeof createWorld>;
+
+/** What EC2 asks for an hour on demand, SageMaker asking 1.40. */
+const EC2_USD = 1.1;
+
+export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
+  const random = seeded(seed);
+  const clock = fakeClock();
+  const loop = simulatedLoop(clock, random);
+  const chaos: Chaos = { rate };
+  const broken: string[] = [];
+  const store = memoryObjectStore(clock);
+  const notifier = memoryNotifier();
+  const trainee = { store, clock, random };
+  const training = scriptedTraining(
+    clock,
+    (request) => {
+      const runId = String(request.HyperParameters['tidewheel_run_id']).replaceAll('"', '');
+      const others = training.running().filter((name) => name.startsWith(runId));
+      if (others.length > 0) broken.push(`${request.TrainingJobName} runs beside ${others.join()}`);
+      const script = scriptOf(trainee, request);
+      for (const { at } of script) loop.after(at, () => {});
+      return script;
+    },
+    () => (chaos.rate > 0 ? refusalOf(trainee) : undefined),
+  );
+  const fleets: ScriptedFleets = scriptedFleets(
+    clock,
+    (document) => {
+      const run = document.TrainingJobName.replace(/-a\d+-[0-9a-f]+$/, '');
+      const others = fleets.running().filter((name) => name.startsWith(run));
+      if (others.length > 0) broken.push(`${document.TrainingJobName} runs beside ${others.join()}`);
+      const script = fleetScriptOf(trainee, document);
+      for (const { at } of script) loop.after(at, () => {});
+      return script;
+    },
+    () => (chaos.rate > 0 ? refusalOf(trainee) : undefined),
+  );
+  const executions = new Map<string, Execution>();
+  const tokens = new Map<
+    string,
+    { readonly execution: Execution; readonly answer: (value: unknown) => void }
+  >();
+  const ports: Ports = {
+    clock,
+    store,
+    notifier,
+    runs: watched(memoryRunStore(), { broken, random, chaos }),
+    schedules: memorySchedules(),
+    market: marketOf(ec2Usd),
+    training: {
+      ...training,
+      stop: (name) => {
+        loop.after(STOP_SECONDS, () => {});
+        return training.stop(name);
+      },
+    },
+    fleets: {
+      ...fleets,
+      stop: (name) => {
+        loop.after(STOP_SECONDS, () => {});
+        return fleets.stop(name);
+      },
+    },
+    executions: executionsPort(executions, tokens, (name, input) => begin(name, input)),
+  };
+  const invoke = (name: string, event: Data): Promise<Answer> => {
+    const run = lambdas[name];
+    if (run === undefined) throw new Error(`no function ${name}`);
+    return new Promise((resolve) => {
+      const cause = random.pick(['Runtime.ExitError', 'Sandbox.Timedout', 'Lambda.Unknown']);
+      const die = () => resolve({ kind: 'error', name: cause, cause: 'the process ended' });
+      const invocation: Invocation = { dead: false, die };
+      const own = exposePorts(ports, (port) => exposed(port, { loop, random, chaos }, invocation));
+      const input = asData(JSON.parse(JSON.stringify(event)));
+      // Packing takes its time: long enough for the next batch to become quiet.
+      const isSlow = name === 'PackShards' && random.chance(0.3);
+      const work = isSlow ? loop.sleep(random.whole(60, 150)) : Promise.resolve();
+      work
+        .then(() => run(own, input))
+        .then(
+          (value) => resolve({ kind: 'ok', value: JSON.parse(JSON.stringify(value ?? null)) as unknown }),
+          (error: unknown) => resolve(errorAnswer(error)),
+        );
+    });
+  };
+  const machinery: Machinery = {
+    loop,
+    random,
+    invoke,
+    machine: runMachine,
+    awaitToken: (execution, token) =>
+      new Promise((answer) => {
+        tokens.set(token, { execution, answer });
+      }),
+    readItems: (key) => {
+      const items = store.json(key);
+      return Array.isArray(items) ? (items as unknown[]) : [];
+    },
+    entered: historyLimit(),
+  };
+  const begin = (name: string, input: unknown) => {
+    const execution: Execution = { name, status: 'running' };
+    executions.set(name, execution);
+    void execute(machinery, execution, asData(JSON.parse(JSON.stringify(input))));
+  };
+  return {
+    random,
+    clock,
+    loop,
+    chaos,
+    broken,
+    store,
+    notifier,
+    training,
+    fleets,
+    executions,
+    runs: ports.runs,
+    invoke,
+    ...queues({ loop, random, chaos, invoke }),
+  };
+}
+
+function exposePorts(ports: Ports, expose: <T extends object>(port: T) => T): Ports {
+  return {
+    clock: ports.clock,
+    market: ports.market,
+    store: expose(ports.store),
+    notifier: expose(ports.notifier),
+    runs: expose(ports.runs),
+    schedules: expose(ports.schedules),
+    training: expose(ports.training),
+    fleets: expose(ports.fleets),
+    executions: expose(ports.executions),
+  };
+}
+
+function errorAnswer(error: unknown): Answer {
+  if (!(error instanceof Error)) throw error;
+  return { kind: 'error', name: error.name, cause: JSON.stringify({ errorMessage: error.message }) };
+}
+
+function historyLimit(): Machinery['entered'] {
+  const counts = new Map<Execution, number>();
+  return (execution, state) => {
+    const count = (counts.get(execution) ?? 0) + 1;
+    counts.set(execution, count);
+    if (count > HISTORY_LIMIT) throw new Error(`${execution.name} goes round for ever at ${state}`);
+  };
+}
+
+function executionsPort(
+  executions: Map<string, Execution>,
+  tokens: Map<string, { readonly execution: Execution; readonly answer: (value: unknown) => void }>,
+  begin: (name: string, input: unknown) => void,
+): Executions {
+  return {
+    start: (name, input) => {
+      const known = executions.get(name);
+      if (known !== undefined) return Promise.resolve(known.status === 'running' ? 'running' : 'closed');
+      begin(name, input);
+      return Promise.resolve('started');
+    },
+    status: (name) => Promise.resolve(executions.get(name)?.status),
+    succeed: (token, output) => {
+      const waiting = tokens.get(token);
+      tokens.delete(token);
+      if (waiting === undefined || waiting.execution.status === 'ended') return Promise.resolve('stale');
+      waiting.answer(output);
+      return Promise.resolve('delivered');
+    },
+  };
+}
+
+/** An outcome is final, and the lists of what is open may lag. */
+function watched(
+  runs: RunStore,
+  { broken, random, chaos }: { readonly broken: string[]; readonly random: Random; readonly chaos: Chaos },
+): RunStore {
+  const lagging = <T>(read: () => Promise<T[]>): (() => Promise<T[]>) => {
+    let before: T[] = [];
+    return async () => {
+      const stale = before;
+      before = await read();
+      return chaos.rate > 0 && random.chance(0.3) ? stale : before;
+    };
+  };
+  return {
+    ...runs,
+    listOpenRuns: lagging(() => runs.listOpenRuns()),
+    listOpenAttempts: lagging(() => runs.listOpenAttempts()),
+    updateRun: async (runId, change) => {
+      const before = await runs.getRun(runId);
+      const after = await runs.updateRun(runId, change);
+      if (before && FINISHED.includes(before.status) && before.status !== after.status) {
+        broken.push(`${runId} was ${before.status} and became ${after.status}`);
+      }
+      return after;
+    },
+  };
+}
+
+function marketOf(ec2HourlyUsd: number): MarketSource {
+  const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
+  return {
+    region: 'us-east-1',
+    scores: () => known([{ zoneId: 'use1-az1', score: 7 }]),
+    spotPrices: () =>
+      known([{ instanceType: 'g5.xlarge', zoneId: 'use1-az1', hourlyUsd: 0.4, basis: 'asked' as const }]),
+    zones: () => known([{ zoneId: 'use1-az1', zoneName: 'us-east-1a' }]),
+    onDemandPrices: () =>
+      known([
+        { instanceType: 'g5.xlarge', hourlyUsd: 1.4, basis: 'listed' as const, note: '', ec2HourlyUsd },
+      ]),
+  };
+}
+
+interface QueueDeps {
+  readonly loop: ReturnType<typeof simulatedLoop>;
+  readonly random: Random;
+  readonly chaos: Chaos;
+  readonly invoke: (name: string, event: Data) => Promise<Answer>;
+}
+
+const VISIBILITY_SECONDS = 60;
+const MAXIMUM_RECEIVES = 10;
+
+/** Events are lost, doubled, late and out of order; a message that is not taken comes again, up to a limit. */
+function queues({ loop, random, chaos, invoke }: QueueDeps) {
+  let inFlight = 0;
+  const receive = async (
+    name: string,
+    messages: readonly { messageId: string; body: string }[],
+    times: number,
+  ) => {
+    inFlight += 1;
+    const answer = await invoke(name, { messages });
+    inFlight -= 1;
+    const left =
+      answer.kind === 'error'
+        ? messages
+        : messages.filter(({ messageId }) => failedOf(answer.value).has(messageId));
+    if (left.length > 0 && times < MAXIMUM_RECEIVES) {
+      loop.after(VISIBILITY_SECONDS, () => void receive(name, left, times + 1));
+    }
+  };
+  return {
+    isQuiet: () => inFlight === 0,
+    /** @param lossy whether the event may be lost; S3's are kept for a day by EventBridge, SageMaker's are best effort */
+    send: (name: string, body: unknown, lossy: boolean) => {
+      const stormy = chaos.rate > 0;
+      const copies = stormy && lossy && random.chance(0.3) ? 0 : stormy && random.chance(0.3) ? 2 : 1;
+      for (let copy = 0; copy < copies; copy += 1) {
+        const message = { messageId: `m${random.whole(1, 1e9)}`, body: JSON.stringify(body) };
+        const delay = stormy ? random.whole(0, random.chance(0.2) ? 4_000 : 30) : 1;
+        loop.after(delay, () => void receive(name, [message], 1));
+      }
+    },
+    /** The schedule that reconciles; it never fails to fire, the function may. */
+    keepReconciling: () => {
+      let turn = 0;
+      const fire = () => {
+        turn += 1;
+        loop.after(RECONCILE_SECONDS, fire);
+        void invoke('Reconcile', { sweep: turn % SWEEP_EVERY === 0 });
+      };
+      loop.after(RECONCILE_SECONDS, fire);
+    },
+  };
+}
+
+function failedOf(taken: unknown): ReadonlySet<string> {
+  const failed = (taken as { failed?: readonly { messageId: string }[] }).failed ?? [];
+  return new Set(failed.map(({ messageId }) => messageId));
+}
+
+export const PIPELINE = 'tide';
+
+export const declarationKey = layout.pipeline(PIPELINE);

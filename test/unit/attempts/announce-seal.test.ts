@@ -1,0 +1,90 @@
+/** What a person reads of a seal: how much was packed, and what was not, with its reason. */
+import { describe, expect, it } from 'vitest';
+import { announceSeal, rejectedText } from '../../../functions/core/attempts/announce-seal.ts';
+import type { SealResult } from '../../../functions/core/packing/seal/seal-dataset.ts';
+import { runOf } from '../../support/builders/records.ts';
+import { fakeClock } from '../../support/fakes/clock.ts';
+import { memoryNotifier } from '../../support/fakes/notifier.ts';
+import { memoryRunStore } from '../../support/fakes/run-store.ts';
+
+const run = { runId: 'digits-000001', pipeline: 'digits' };
+const sealed = (changes: Partial<SealResult> = {}): SealResult => ({
+  status: 'sealed',
+  generation: run.runId,
+  shards: 1,
+  samples: 9,
+  bytes: 900,
+  rejected: 0,
+  rejections: { byReason: {}, examples: [] },
+  ...changes,
+});
+const HOUR = 3_600;
+const notes = { key: 'digits/incoming/notes.txt', reason: 'suffixNotAccepted' };
+
+async function announced(result: SealResult) {
+  const clock = fakeClock();
+  const runs = memoryRunStore();
+  await runs.createRun(runOf('digits', 1));
+  const notifier = memoryNotifier();
+  await announceSeal({ runs, notifier, clock }, run, result);
+  clock.advance(HOUR);
+  await announceSeal({ runs, notifier, clock }, run, result);
+  return { timeline: await runs.listTimeline(run.runId), record: await runs.getRun(run.runId), notifier };
+}
+
+describe('a seal', () => {
+  it('names on the timeline what was rejected, and why', async () => {
+    const rejections = { byReason: { suffixNotAccepted: 1 }, examples: [notes] };
+    const { timeline, record } = await announced(sealed({ rejected: 1, rejections }));
+    expect(timeline.map(({ text }) => text)).toEqual([
+      '9 samples in 1 shard, 1 rejected: notes.txt (suffixNotAccepted)',
+    ]);
+    expect(record).toMatchObject({ generation: run.runId, rejected: { count: 1, ...rejections } });
+  });
+
+  it('has the time of its first announcement, however late the second one comes', async () => {
+    const { record } = await announced(sealed());
+    expect(record?.sealedAt).toBe(fakeClock().now().toISOString());
+  });
+
+  it('says so too when nothing else was in the batch', async () => {
+    const rejections = { byReason: { suffixNotAccepted: 1 }, examples: [notes] };
+    const nothing = sealed({ status: 'nothingToTrain', shards: 0, samples: 0, rejected: 1, rejections });
+    const { timeline, record } = await announced(nothing);
+    expect(timeline[0]?.text).toBe('0 samples in 0 shards, 1 rejected: notes.txt (suffixNotAccepted)');
+    expect(record?.generation).toBeUndefined();
+    expect(record?.rejected?.count).toBe(1);
+  });
+
+  it('is silent about rejections where there are none', async () => {
+    const { timeline, record } = await announced(sealed());
+    expect(timeline.map(({ text }) => text)).toEqual(['9 samples in 1 shard']);
+    expect(record?.rejected).toBeUndefined();
+  });
+});
+
+describe('the text of rejections', () => {
+  it('shows a few and counts the rest by reason', () => {
+    const examples = ['a', 'b', 'c', 'd'].map((name) => ({
+      key: `digits/incoming/${name}`,
+      reason: 'tooLarge',
+    }));
+    const byReason = { tooLarge: 40, suffixNotAccepted: 2 };
+    expect(rejectedText('digits', { rejected: 42, rejections: { byReason, examples } })).toBe(
+      '42 rejected: a (tooLarge), b (tooLarge), c (tooLarge), and 39 more; in all 2 suffixNotAccepted, 40 tooLarge',
+    );
+  });
+
+  it('lets no key break the line, turn it round or fill it', () => {
+    const keys = ['two\nlines', 'right\u202eto-left', 'nul\0byte', 'x'.repeat(1_000)];
+    for (const key of keys) {
+      const examples = [{ key: `digits/incoming/${key}`, reason: 'tooLarge' }];
+      const text = rejectedText('digits', {
+        rejected: 1,
+        rejections: { byReason: { tooLarge: 1 }, examples },
+      });
+      expect(text).toMatch(/^[\p{L}\p{N}\p{P}\p{S} ]+$/u);
+      expect(text.length).toBeLessThan(140);
+    }
+  });
+});

@@ -1,0 +1,353 @@
+/** Launch, look, judge, report: each can be tried again after a death at any point, and none of it happens twice. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
+import { type LaunchDeps, launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
+import { observeAttempt } from '../../../functions/core/attempts/observe-attempt.ts';
+import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
+import { reportRun } from '../../../functions/core/attempts/report-run.ts';
+import { takeTrainingEvents } from '../../../functions/core/attempts/training-events.ts';
+import { encounterOf } from '../../../functions/core/placement/belief/attempt-observations.ts';
+import type { AttemptRecord } from '../../../functions/core/runs/run-records.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import {
+  AT,
+  declarationOf,
+  outcomeOf,
+  placementOf,
+  progressOf,
+  runOf,
+} from '../../support/builders/records.ts';
+import type { JobScript } from '../../support/fakes/training.ts';
+import { type Ground, ground, message } from '../../support/world/ground.ts';
+
+const RUN = 'digits-000001';
+let at: Ground;
+let deps: LaunchDeps;
+
+async function prepare(script?: JobScript): Promise<void> {
+  at = ground(script);
+  deps = {
+    ...at,
+    region: 'us-east-1',
+    trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
+    publishAgent: () => Promise.resolve('agent/0a1b/'),
+  };
+  const now = at.clock.now().toISOString();
+  await at.runs.ensurePipeline('digits', { firstBatch: 1, at: now });
+  await at.runs.createRun(runOf('digits', 1));
+  await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration: declarationOf('digits') });
+  await at.runs.putPlacement(RUN, 1, {
+    kind: 'launch',
+    placement: placementOf({ pool: { instanceType: 'g5.xlarge', market: 'spot' } }),
+  });
+  at.store.put(layout.manifest('digits', RUN), '{}');
+}
+
+const launch = (taskToken = 'token-1') => launchAttempt(deps, { runId: RUN, attempt: 1, taskToken });
+const attempt = async (): Promise<AttemptRecord> => {
+  const found = await at.runs.getAttempt(RUN, 1);
+  if (found === undefined) throw new Error('no attempt');
+  return found;
+};
+const toldTypes = () => at.notifier.told.map(({ notice }) => notice.type);
+
+beforeEach(() => prepare());
+
+describe('the interval between checkpoints', () => {
+  const told = async (saveSeconds?: number) => {
+    await prepare();
+    const progress = progressOf(9, { checkpoint: 'step-9', ...(saveSeconds && { saveSeconds }) });
+    at.store.put(layout.progress('digits', RUN), JSON.stringify(progress));
+    at.store.put(`${layout.checkpoints('digits', RUN)}step-9/COMPLETE.json`, '{}');
+    await launch();
+    const [request] = at.training.jobs.values();
+    return Number(request?.HyperParameters['tidewheel_checkpoint_seconds']);
+  };
+
+  it('follows from how long saves were measured to take', async () => {
+    const [unknown, short, long] = [await told(), await told(2.5), await told(40)];
+    expect([short / unknown, long / unknown].map((ratio) => ratio.toFixed(1))).toEqual(['0.5', '2.0']);
+  });
+});
+
+describe('a stall of the checkpoints of a running attempt', () => {
+  const look = () => reconcile(at, { sweep: false });
+
+  it('is told once, on the timeline and on the bus, and again after the next checkpoint', async () => {
+    await launch();
+    at.pass(3_000);
+    await look();
+    expect(toldTypes()).not.toContain('CheckpointStalled');
+    at.pass(3_000);
+    await look();
+    await look();
+    expect(toldTypes().filter((type) => type === 'CheckpointStalled')).toHaveLength(1);
+    const stalls = (await at.runs.listTimeline(RUN)).filter(({ kind }) => kind === 'CheckpointStalled');
+    expect(stalls.map(({ id, text }) => [id, text.includes('6000 s')])).toEqual([['stalled-1-0', true]]);
+
+    const updatedAt = at.clock.now().toISOString();
+    at.store.put(layout.progress('digits', RUN), JSON.stringify(progressOf(9, { updatedAt })));
+    at.store.put(`${layout.checkpoints('digits', RUN)}step-9/COMPLETE.json`, '{}');
+    at.pass(1_000);
+    await look();
+    expect(toldTypes().filter((type) => type === 'CheckpointStalled')).toHaveLength(1);
+    at.pass(3_000);
+    await look();
+    expect(at.notifier.told.at(-1)?.notice).toMatchObject({ type: 'CheckpointStalled', step: 9 });
+  });
+});
+
+describe('a launch', () => {
+  it('creates one job, however often it is tried, and the newest token is the one answered', async () => {
+    await launch('token-1');
+    await launch('token-2');
+    expect(at.training.jobs.size).toBe(1);
+    expect(await attempt()).toMatchObject({ taskToken: 'token-2', status: 'running' });
+    expect(await at.runs.getRun(RUN)).toMatchObject({ status: 'training', generations: [RUN] });
+  });
+
+  it('has the attempt with its token on record before the job exists', async () => {
+    let known: AttemptRecord | undefined;
+    deps = {
+      ...deps,
+      launcher: {
+        ...at.launcher,
+        start: async (request) => {
+          if (request.kind === 'sagemaker')
+            known = await at.runs.findAttemptByJob(request.request.TrainingJobName);
+          return at.launcher.start(request);
+        },
+      },
+    };
+    await launch();
+    expect(known).toMatchObject({ attempt: 1, taskToken: 'token-1', status: 'starting' });
+  });
+
+  it('tells others of a job that a crash had created in silence', async () => {
+    const notifier = { notify: () => Promise.reject(new Error('the process ended')) };
+    await expect(
+      launchAttempt({ ...deps, notifier }, { runId: RUN, attempt: 1, taskToken: 't' }),
+    ).rejects.toThrow();
+    expect(toldTypes()).toEqual([]);
+    await launch('token-2');
+    expect(toldTypes()).toEqual(['AttemptStarted']);
+  });
+
+  it('answers at once when the job has ended before it is tried again', async () => {
+    await prepare([{ at: 0, status: 'Completed', secondary: 'Completed' }]);
+    await launch('token-1');
+    at.pass(10);
+    at.executions.wait('x', 'token-2');
+    await launch('token-2');
+    expect(at.executions.answers.get('token-2')).toEqual({ attempt: 1, outcome: 'completed' });
+  });
+
+  it.each(['quota', 'capacity'] as const)('refused for %s is an attempt that cost nothing', async (kind) => {
+    at.refuse({ kind, message: 'the limit is 0' });
+    at.executions.wait('x', 'token-1');
+    await launch();
+    expect(await attempt()).toMatchObject({
+      status: 'interrupted',
+      outcome: { kind: 'capacity', message: 'the limit is 0', billableSeconds: 0 },
+    });
+    expect(at.executions.answers.get('token-1')).toEqual({ attempt: 1, outcome: 'capacity' });
+  });
+
+  it('refused is remembered once, however often its record changes later', async () => {
+    at.refuse({ kind: 'capacity', message: 'none is left' });
+    await launch();
+    const remember = async () => {
+      const met = encounterOf(await attempt());
+      if (met !== undefined) await at.runs.putEncounter(met);
+    };
+    await remember();
+    at.pass(600);
+    await launch('token-2');
+    await remember();
+    expect(await at.runs.listEncounters('g5', AT)).toHaveLength(1);
+  });
+
+  it('that is throttled may be tried again', async () => {
+    at.refuse({ kind: 'throttled', message: 'slow down' });
+    await expect(launch()).rejects.toMatchObject({ name: 'TransientError' });
+  });
+
+  it.each(['invalid', 'denied'] as const)('that is %s is refused for good', async (kind) => {
+    at.refuse({ kind, message: 'never' });
+    await expect(launch()).rejects.toMatchObject({ name: 'LaunchRefusedError' });
+  });
+
+  it('needs a placement that says launch', async () => {
+    await at.runs.putPlacement(RUN, 1, { kind: 'wait', seconds: 5, reason: '', considered: [] });
+    await expect(launch()).rejects.toThrow('has no placement');
+  });
+});
+
+describe('a look at a job', () => {
+  it('takes it back once its capacity is gone, and calls its end what it is', async () => {
+    await prepare([
+      { at: 0, status: 'InProgress', secondary: 'Training' },
+      { at: 600, status: 'InProgress', secondary: 'Interrupted' },
+    ]);
+    await launch();
+    const before = await attempt();
+    at.pass(700);
+    expect(await observeAttempt(deps, before)).toEqual({ kind: 'takenBack' });
+    at.pass(60);
+    // An old copy of the record, as an index gives it, does not know who stopped the job.
+    const seen = await observeAttempt(deps, before);
+    expect(seen).toMatchObject({
+      kind: 'ended',
+      attempt: { status: 'interrupted', outcome: { kind: 'interrupted' } },
+    });
+    expect(toldTypes()).toEqual(['AttemptStarted', 'AttemptInterrupted']);
+  });
+
+  it('keeps the outcome that was recorded first', async () => {
+    await launch();
+    const before = await attempt();
+    const outcome = outcomeOf('capacity');
+    await at.runs.updateAttempt(RUN, 1, {
+      outcome,
+      status: 'interrupted',
+      updatedAt: at.clock.now().toISOString(),
+    });
+    expect(await observeAttempt(deps, before)).toMatchObject({ attempt: { outcome: { kind: 'capacity' } } });
+  });
+
+  it('by an event that is none of ours changes nothing', async () => {
+    await launch();
+    const body = (TrainingJobName: unknown) => JSON.stringify({ detail: { TrainingJobName } });
+    const bodies = [body('other'), body(''), body(7), 'rubbish', '{}', body('x'.repeat(64))];
+    const { failed, notes } = await takeTrainingEvents(
+      deps,
+      bodies.map((each) => message(each)),
+    );
+    expect(failed).toEqual([]);
+    expect(notes.every((note) => note.startsWith('ignored'))).toBe(true);
+  });
+});
+
+describe('the judge', () => {
+  it('begins with a placement', async () => {
+    expect(await judgeRun(deps, { runId: RUN })).toMatchObject({ kind: 'place' });
+    expect(await at.runs.getRun(RUN)).toMatchObject({ status: 'placing' });
+  });
+
+  it('takes up an attempt that another execution left open', async () => {
+    await launch();
+    expect(await judgeRun(deps, { runId: RUN })).toEqual({
+      kind: 'relaunch',
+      attempt: 1,
+      timeoutSeconds: 7_200 + 1_800,
+    });
+  });
+
+  it('stops a job that outlived every limit, and goes on from what it saved', async () => {
+    await launch();
+    at.pass(10_000);
+    expect(await judgeRun(deps, { runId: RUN, timedOut: true })).toMatchObject({ kind: 'wait' });
+    at.pass(60);
+    at.store.put(`${layout.checkpoints('digits', RUN)}step-9/COMPLETE.json`, '{}');
+    at.store.put(layout.progress('digits', RUN), JSON.stringify(progressOf(9)));
+    expect(await judgeRun(deps, { runId: RUN, timedOut: true })).toMatchObject({ kind: 'place' });
+    expect(await attempt()).toMatchObject({
+      status: 'recalled',
+      outcome: { kind: 'recalled', message: expect.stringContaining('ran out of the time') },
+      progressAfter: { step: 9 },
+    });
+  });
+
+  it('says of a job that was stopped for the budget just that, wherever a person looks', async () => {
+    await prepare();
+    const declaration = declarationOf('digits', { limits: { budgetUsd: 1 } });
+    await at.runs.updateRun(RUN, { declaration, updatedAt: at.clock.now().toISOString() });
+    await launch();
+    at.pass(3_000);
+    await reconcile(at, { sweep: false });
+    at.pass(200);
+    await reconcile(at, { sweep: false });
+    const ended = await attempt();
+    expect(ended).toMatchObject({
+      status: 'recalled',
+      recall: { cause: 'budget' },
+      outcome: { kind: 'recalled' },
+    });
+    const told = (await at.runs.listTimeline(RUN)).map(({ kind, text }) => `${kind}: ${text}`).join('\n');
+    expect(told).toMatch(/AttemptRecalled: attempt 1 would pass the budget of \$1\.00/);
+    expect(told).toMatch(
+      /AttemptEnded: attempt 1: recalled \(recalled by Tidewheel: it would pass the budget/,
+    );
+    expect(`${told}\n${JSON.stringify(ended)}`).not.toMatch(/taken away|AttemptInterrupted/);
+    expect(toldTypes()).not.toContain('AttemptInterrupted');
+    expect(await judgeRun(deps, { runId: RUN })).toMatchObject({
+      kind: 'place',
+      reason: expect.stringContaining('budget of $1.00'),
+    });
+  });
+
+  it('believes no note whose checkpoint is not complete', async () => {
+    await prepare([{ at: 5, status: 'Failed', secondary: 'Failed', reason: 'InternalServerError' }]);
+    await launch();
+    at.pass(60);
+    at.store.put(layout.progress('digits', RUN), JSON.stringify(progressOf(9)));
+    await judgeRun(deps, { runId: RUN });
+    expect((await attempt()).progressAfter).toBeUndefined();
+  });
+});
+
+describe('a report', () => {
+  const done = { kind: 'done', reason: 'training completed' } as const;
+
+  it('repeats the first verdict, whatever the second is', async () => {
+    const first = await reportRun(deps, RUN, { kind: 'failed', reason: 'out of luck' });
+    at.clock.advance(100);
+    const second = await reportRun(deps, RUN, done);
+    expect(second).toEqual(first);
+    expect(await at.runs.getRun(RUN)).toMatchObject({ status: 'failed', failure: 'out of luck' });
+    expect(toldTypes()).toEqual(['RunFailed']);
+  });
+
+  it('is the same when its writer died before the run was closed', async () => {
+    const runs = { ...at.runs, updateRun: () => Promise.reject(new Error('the process ended')) };
+    await expect(reportRun({ ...deps, runs }, RUN, { kind: 'failed', reason: 'first' })).rejects.toThrow();
+    at.clock.advance(100);
+    await reportRun(deps, RUN, done);
+    expect(at.store.json(layout.report('digits', RUN))).toMatchObject({ status: 'failed', failure: 'first' });
+    expect(new Set(toldTypes())).toEqual(new Set(['RunFailed']));
+  });
+
+  it('waits for the job that still runs: stops it, then counts what it cost', async () => {
+    await launch();
+    at.pass(1_000);
+    await expect(reportRun(deps, RUN, { kind: 'failed', reason: 'x' })).rejects.toMatchObject({
+      name: 'TransientError',
+    });
+    expect(await at.runs.getRun(RUN)).toMatchObject({ status: 'training' });
+    at.pass(60);
+    const report = await reportRun(deps, RUN, { kind: 'failed', reason: 'x' });
+    expect(at.training.running()).toEqual([]);
+    // Stopped after 1,000 s and 30 s of grace, of which 40 % are billed, on 2 nodes at 1.50 USD.
+    expect(report.costUsd).toBeCloseTo((1_030 * 0.4 * 2 * 1.5) / 3_600, 9);
+  });
+
+  it('closes an attempt whose job was never created', async () => {
+    at.refuse({ kind: 'invalid', message: 'never' });
+    await expect(launch()).rejects.toThrow();
+    await reportRun(deps, RUN, { kind: 'failed', reason: 'refused' });
+    expect(await attempt()).toMatchObject({ status: 'failed', outcome: { billableSeconds: 0 } });
+    expect(await at.runs.listOpenAttempts()).toEqual([]);
+  });
+
+  it('of a run that failed before it settled opens the next batch', async () => {
+    await at.runs.createRun(runOf('digits', 2));
+    await reportRun(deps, 'digits-000002', { kind: 'failed', reason: 'not valid' });
+    expect(await at.runs.getPipeline('digits')).toMatchObject({ openBatch: 3 });
+  });
+
+  it('tells nobody of a run that found nothing new', async () => {
+    await reportRun(deps, RUN, { kind: 'empty', reason: 'nothing new arrived' });
+    expect(toldTypes()).toEqual([]);
+    expect(await at.runs.getRun(RUN)).toMatchObject({ status: 'empty' });
+  });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { checkpointStall, type StallQuestion } from '../../../functions/core/attempts/checkpoint-stall.ts';
+import { progressOf } from '../../support/builders/records.ts';
+
+const at = (seconds: number) => new Date(Date.UTC(2026, 10, 21) + seconds * 1_000);
+const saved = (seconds: number, step = 40) => progressOf(step, { updatedAt: at(seconds).toISOString() });
+const question = (over: Partial<StallQuestion>): StallQuestion => ({
+  trainingSince: at(0),
+  progress: saved(1_000),
+  intervalSeconds: 600,
+  now: at(1_000),
+  ...over,
+});
+
+describe('a stall of checkpoints', () => {
+  it('is three intervals without a new one in the bucket', () => {
+    expect(checkpointStall(question({ now: at(2_799) }))).toBeUndefined();
+    expect(checkpointStall(question({ now: at(2_800) }))).toEqual({
+      step: 40,
+      ageSeconds: 1_800,
+      expectedSeconds: 600,
+    });
+  });
+
+  it('is never less than a quarter of an hour, however short the interval', () => {
+    expect(checkpointStall(question({ intervalSeconds: 30, now: at(1_899) }))).toBeUndefined();
+    expect(checkpointStall(question({ intervalSeconds: 30, now: at(1_900) }))?.ageSeconds).toBe(900);
+  });
+
+  it('counts from the start of training where the last checkpoint is of an attempt before', () => {
+    const resumed = { trainingSince: at(100_000), now: at(101_000) };
+    expect(checkpointStall(question(resumed))).toBeUndefined();
+    expect(checkpointStall(question({ ...resumed, now: at(101_800) }))).toMatchObject({ ageSeconds: 1_800 });
+  });
+
+  it('gives a script that was never seen to save an hour for its first', () => {
+    expect(checkpointStall(question({ progress: undefined, now: at(3_599) }))).toBeUndefined();
+    expect(checkpointStall(question({ progress: undefined, now: at(3_600) }))).toMatchObject({ step: 0 });
+  });
+
+  it('is none while the job does not train', () => {
+    expect(checkpointStall(question({ trainingSince: undefined, now: at(1e6) }))).toBeUndefined();
+  });
+
+  it('takes a date that is none for no checkpoint', () => {
+    const progress = progressOf(40, { updatedAt: 'yesterday' });
+    expect(checkpointStall(question({ progress, now: at(1_800) }))).toMatchObject({ ageSeconds: 1_800 });
+  });
+});

@@ -1,0 +1,91 @@
+/** After an attempt: done, again elsewhere, or failed for good. */
+import { describe, expect, it } from 'vitest';
+import { advanced, judge } from '../../../functions/core/attempts/judge.ts';
+import type { AttemptOutcome, AttemptRecord } from '../../../functions/core/runs/run-records.ts';
+import { attemptOf, outcomeOf, progressOf } from '../../support/builders/records.ts';
+
+const RUN = 'digits-000001';
+
+const ended = (
+  kind: AttemptOutcome['kind'],
+  steps: readonly [number | undefined, number | undefined] = [undefined, undefined],
+  trainingSeconds = 600,
+): AttemptRecord =>
+  attemptOf(RUN, 1, {
+    outcome: outcomeOf(kind, { trainingSeconds }),
+    progressBefore: steps[0] === undefined ? undefined : progressOf(steps[0]),
+    progressAfter: steps[1] === undefined ? undefined : progressOf(steps[1]),
+  });
+
+describe('an attempt that ended', () => {
+  it.each([
+    ['completed', 'done'],
+    ['userError', 'failed'],
+    ['stopped', 'failed'],
+    ['interrupted', 'again'],
+    ['capacity', 'again'],
+    ['serviceError', 'again'],
+  ] as const)('as %s leaves the run %s', (kind, expected) => {
+    expect(judge([ended(kind)]).kind).toBe(expected);
+  });
+
+  it('at its time limit goes on only from new progress', () => {
+    expect(judge([ended('timeLimit', [10, 20])]).kind).toBe('again');
+    expect(judge([ended('timeLimit', [undefined, 20])]).kind).toBe('again');
+    expect(judge([ended('timeLimit', [20, 20])]).kind).toBe('failed');
+    expect(judge([ended('timeLimit')]).kind).toBe('failed');
+  });
+
+  it('with an error of the script says what the script said, and is not tried again', () => {
+    const attempt = attemptOf(RUN, 1, {
+      outcome: outcomeOf('userError', { message: 'AlgorithmError: ValueError: labels', trainingSeconds: 5 }),
+    });
+    const judgement = judge([attempt]);
+    expect(judgement.kind).toBe('failed');
+    expect(judgement.reason).toContain('ValueError: labels');
+  });
+
+  it('without an outcome, or without an attempt, is a failure that says so', () => {
+    expect(judge([attemptOf(RUN, 1)]).reason).toBe('the attempt left no outcome');
+    expect(judge([]).kind).toBe('failed');
+  });
+});
+
+describe('fruitless attempts', () => {
+  const fruitless = ended('interrupted', [10, 10]);
+
+  it('end the run when three in a row trained and saved nothing', () => {
+    expect(judge([fruitless, fruitless]).kind).toBe('again');
+    const judgement = judge([fruitless, fruitless, fruitless]);
+    expect(judgement.kind).toBe('failed');
+    expect(judgement.reason).toContain('TIDEWHEEL_CHECKPOINT_DIR');
+  });
+
+  it('are not those that never had capacity', () => {
+    const starved = ended('capacity', [10, 10], 0);
+    expect(judge([starved, starved, starved, starved, starved]).kind).toBe('again');
+    expect(judge([fruitless, starved, fruitless, starved, fruitless]).kind).toBe('failed');
+  });
+
+  it('are forgiven by one that saved new work', () => {
+    const fruitful = ended('interrupted', [10, 11]);
+    expect(judge([fruitless, fruitless, fruitful]).kind).toBe('again');
+    expect(judge([fruitless, fruitful, fruitless, fruitless]).kind).toBe('again');
+  });
+
+  it('count whatever took them away', () => {
+    expect(judge([ended('serviceError', [5, 5]), fruitless, ended('serviceError')]).kind).toBe('failed');
+  });
+});
+
+describe('progress', () => {
+  it('is a step that was not proven before', () => {
+    expect(advanced(undefined, undefined)).toBe(false);
+    expect(advanced(undefined, progressOf(0))).toBe(false);
+    expect(advanced(undefined, progressOf(1))).toBe(true);
+    expect(advanced(progressOf(5), progressOf(5))).toBe(false);
+    expect(advanced(progressOf(5), progressOf(4))).toBe(false);
+    expect(advanced(progressOf(5), undefined)).toBe(false);
+    expect(advanced(progressOf(5), progressOf(6))).toBe(true);
+  });
+});

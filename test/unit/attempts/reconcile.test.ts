@@ -1,0 +1,208 @@
+/** What events and executions let fall is taken up again. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { handOver, MAXIMUM_EXECUTIONS, reconcile } from '../../../functions/core/attempts/reconcile.ts';
+import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
+import { wakeRun } from '../../../functions/core/ingest/wake.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { attemptOf, outcomeOf, runOf } from '../../support/builders/records.ts';
+import { type Ground, ground } from '../../support/world/ground.ts';
+
+let at: Ground;
+const RUN = 'digits-000001';
+const running = () => [...at.executions.started.keys()];
+
+beforeEach(() => {
+  at = ground();
+  at.declare();
+});
+
+const started = async () => {
+  await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
+  at.clock.advance(60);
+};
+
+describe('a run', () => {
+  it('is left alone while its execution runs', async () => {
+    await started();
+    expect((await reconcile(at, { sweep: false })).resumed).toEqual([]);
+    expect(running()).toEqual([`${RUN}-x1`]);
+  });
+
+  it('goes on in its next execution when this one ended without an outcome', async () => {
+    await started();
+    at.executions.end(`${RUN}-x1`);
+    expect((await reconcile(at, { sweep: false })).resumed).toEqual([RUN]);
+    expect(running()).toEqual([`${RUN}-x1`, `${RUN}-x2`]);
+    expect(await at.runs.getRun(RUN)).toMatchObject({ execution: 2 });
+    expect(at.executions.started.get(`${RUN}-x2`)).toEqual({ runId: RUN, pipeline: 'digits' });
+  });
+
+  it('is started that lost its start, after a grace', async () => {
+    await at.runs.createRun(
+      runOf('digits', 1, {
+        createdAt: at.clock.now().toISOString(),
+        updatedAt: at.clock.now().toISOString(),
+      }),
+    );
+    at.clock.advance(10);
+    await reconcile(at, { sweep: false });
+    expect(running()).toEqual([]);
+    at.clock.advance(30);
+    await reconcile(at, { sweep: false });
+    expect(running()).toEqual([`${RUN}-x1`]);
+  });
+
+  it('is left alone when it has ended', async () => {
+    await started();
+    at.executions.end(`${RUN}-x1`);
+    await at.runs.updateRun(RUN, { status: 'failed', updatedAt: at.clock.now().toISOString() });
+    await reconcile(at, { sweep: false });
+    expect(running()).toEqual([`${RUN}-x1`]);
+  });
+
+  it('is only closed when its verdict was written before its execution died', async () => {
+    await started();
+    await at.runs.addTimeline(RUN, {
+      id: 'finished',
+      at: at.clock.now().toISOString(),
+      kind: 'RunFailed',
+      text: 'the training script failed',
+    });
+    at.executions.end(`${RUN}-x1`);
+    await reconcile(at, { sweep: false });
+    expect(running()).toEqual([`${RUN}-x1`]);
+    expect(await at.runs.getRun(RUN)).toMatchObject({
+      status: 'failed',
+      failure: 'the training script failed',
+    });
+    expect(at.store.json(layout.report('digits', RUN))).toMatchObject({ status: 'failed' });
+  });
+
+  it('is given up when its executions keep dying, and leaves room for the next', async () => {
+    await started();
+    for (let execution = 1; execution <= MAXIMUM_EXECUTIONS; execution += 1) {
+      at.executions.end(`${RUN}-x${execution}`);
+      at.clock.advance(300);
+      await reconcile(at, { sweep: false });
+    }
+    expect(running()).toHaveLength(MAXIMUM_EXECUTIONS);
+    expect((await at.runs.getRun(RUN))?.failure).toContain(`${MAXIMUM_EXECUTIONS} executions`);
+    expect(await at.runs.getPipeline('digits')).toMatchObject({ openBatch: 2 });
+  });
+
+  it('that cannot be mended keeps no other from it', async () => {
+    await started();
+    await at.runs.createRun(runOf('letters', 1));
+    at.executions.end(`${RUN}-x1`);
+    const executions = {
+      ...at.executions,
+      status: (name: string) =>
+        name.startsWith('digits') ? Promise.reject(new Error('throttled')) : at.executions.status(name),
+    };
+    const done = await reconcile({ ...at, executions }, { sweep: false });
+    expect(done.failures).toEqual([`${RUN}: throttled`]);
+    expect(done.resumed).toEqual(['letters-000001']);
+  });
+});
+
+describe('an execution that waits for an attempt', () => {
+  const TOKEN = 'token';
+
+  beforeEach(async () => {
+    await started();
+    await at.runs.updateRun(RUN, { status: 'training', updatedAt: at.clock.now().toISOString() });
+    at.executions.wait(`${RUN}-x1`, TOKEN);
+  });
+
+  it('is told the end that no event told', async () => {
+    const attempt = attemptOf(RUN, 1, { taskToken: TOKEN });
+    await at.runs.createAttempt(attempt);
+    const ended = {
+      TrainingJobName: attempt.jobName,
+      TrainingJobStatus: 'Completed',
+      SecondaryStatus: 'Completed',
+      CreationTime: at.clock.now(),
+      SecondaryStatusTransitions: [],
+    };
+    const launcher = { ...at.launcher, describe: () => Promise.resolve(ended) };
+    await reconcile({ ...at, launcher }, { sweep: false });
+    expect(at.executions.answers.get(TOKEN)).toEqual({ attempt: 1, outcome: 'completed' });
+  });
+
+  it('is told again when whoever recorded the end died before telling', async () => {
+    await at.runs.createAttempt(attemptOf(RUN, 1, { taskToken: TOKEN }));
+    await at.runs.updateAttempt(RUN, 1, {
+      status: 'interrupted',
+      outcome: outcomeOf('interrupted'),
+      updatedAt: at.clock.now().toISOString(),
+    });
+    at.clock.advance(60);
+    await reconcile(at, { sweep: false });
+    expect(at.executions.answers.get(TOKEN)).toEqual({ attempt: 1, outcome: 'interrupted' });
+    expect(at.notifier.told.map(({ notice }) => notice.type)).toContain('AttemptInterrupted');
+  });
+});
+
+describe('a sweep', () => {
+  const settle = async (runId: string) => {
+    at.drop('_SUCCESS', runId);
+    at.clock.advance(1);
+    await settleRun(at, { runId });
+    await at.runs.updateRun(runId, { status: 'succeeded', updatedAt: at.clock.now().toISOString() });
+  };
+
+  it('wakes for what came without an event', async () => {
+    await started();
+    await settle(RUN);
+    expect((await reconcile(at, { sweep: true })).woken).toEqual([]);
+    at.clock.advance(10);
+    at.drop('late.png');
+    expect((await reconcile(at, { sweep: false })).woken).toEqual([]);
+    expect((await reconcile(at, { sweep: true })).woken).toEqual(['digits-000002']);
+  });
+
+  it('wakes for a large upload that bears a date before the close', async () => {
+    await started();
+    await settle(RUN);
+    at.store.put(`${layout.incoming('digits')}large.bin`, 'x', new Date('2026-01-01'));
+    expect((await reconcile(at, { sweep: true })).woken).toEqual(['digits-000002']);
+  });
+
+  it('wakes a pipeline that nobody was told of, as after a table was lost', async () => {
+    at.drop('a.png');
+    at.store.put('pipelines/Not A Name.yaml', '');
+    expect((await reconcile(at, { sweep: true })).woken).toEqual([RUN]);
+  });
+
+  it('wakes nothing for an empty prefix', async () => {
+    await started();
+    await settle(RUN);
+    for (const key of at.store.keys(layout.incoming('digits'))) at.store.remove(key);
+    expect((await reconcile(at, { sweep: true })).woken).toEqual([]);
+  });
+
+  it('does not repeat a run that failed before it settled', async () => {
+    at.drop('a.png');
+    await started();
+    const run = await at.runs.getRun(RUN);
+    at.clock.advance(60);
+    if (run) await at.runs.closeBatch(run, { at: at.clock.now().toISOString() });
+    expect((await reconcile(at, { sweep: true })).woken).toEqual([]);
+  });
+});
+
+describe('a handed-over run', () => {
+  it('goes on once, however often the hand-over is asked for', async () => {
+    await started();
+    for (let turn = 0; turn < 3; turn += 1) await handOver(at, { runId: RUN, from: `${RUN}-x1` });
+    expect(running()).toEqual([`${RUN}-x1`, `${RUN}-x2`]);
+    expect(await at.runs.getRun(RUN)).toMatchObject({ execution: 2 });
+  });
+
+  it('is not handed over by a name that is not its execution', async () => {
+    await started();
+    await handOver(at, { runId: RUN, from: 'somebody-else' });
+    await handOver(at, { runId: 'nobody-000001', from: 'x' });
+    expect(running()).toEqual([`${RUN}-x1`]);
+  });
+});

@@ -1,0 +1,182 @@
+/** A look at a running attempt: which scores it goes by, and what it costs in questions. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { reviseAttempt } from '../../../functions/core/attempts/revise-attempt.ts';
+import { instanceFacts } from '../../../functions/core/catalog/catalog.ts';
+import type { TrainingJobDescription } from '../../../functions/core/launch/job/training-service.ts';
+import { type PlacementInput, storedPart } from '../../../functions/core/placement/decision/situation.ts';
+import { QUESTIONS_A_DAY, questionKey } from '../../../functions/core/placement/market/score-plan.ts';
+import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
+import type { Pool } from '../../../functions/core/runs/run-records.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { market, question, spot, vpc } from '../../support/builders/placement.ts';
+import {
+  AT,
+  attemptOf,
+  declarationOf,
+  placementOf,
+  progressOf,
+  runOf,
+  secondsAfter,
+} from '../../support/builders/records.ts';
+import { type Ground, ground } from '../../support/world/ground.ts';
+
+const RUN = 'digits-000001';
+const HOUR = 3_600;
+const TYPES = ['g6.xlarge'];
+const KEY = questionKey(TYPES, 2);
+const ON_DEMAND: Pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', market: 'on-demand' };
+const ZONES = ['use1-az1', 'use1-az2', 'use1-az4'];
+
+let at: Ground;
+let asked: string[];
+
+/** A market that says the same score of every zone. */
+const saying = (score: number): Pick<MarketSource, 'region' | 'scores'> => ({
+  region: 'us-east-1',
+  scores: (types, nodes) => {
+    asked.push(questionKey(types, nodes));
+    const value = ZONES.map((zoneId) => ({ zoneId, score }));
+    return Promise.resolve({ kind: 'known', value, notes: [] });
+  },
+});
+
+/** Placed when Spot was gone, two hours ago; a fifth is done. */
+async function prepare(
+  pool: Pool,
+  deadlineHours = 24,
+  change: Partial<PlacementInput> = {},
+  shape: object = { instanceTypes: TYPES, nodes: 2 },
+): Promise<void> {
+  const declaration = declarationOf('digits', { compute: { ...shape, vpc }, limits: { deadlineHours } });
+  const { compute } = declaration;
+  await at.runs.createRun(runOf('digits', 1, { declaration, closedAt: AT }));
+  const scores = ZONES.map((zoneId) => ({ zoneId, score: 1, nodes: 2 }));
+  const stored = question({ compute, market: market({ scores }), closedAt: AT, now: AT, ...change });
+  const placement = placementOf({ pool, considered: [] });
+  await at.runs.putPlacement(RUN, 1, { kind: 'launch', placement, question: storedPart(stored) });
+  await at.runs.createAttempt(attemptOf(RUN, 1, { placement }));
+  at.clock.advance(2 * HOUR);
+  const progress = progressOf(20, { trainingSeconds: 2 * HOUR, updatedAt: secondsAfter(2 * HOUR) });
+  at.store.put(layout.progress('digits', RUN), JSON.stringify(progress));
+  at.store.put(`${layout.checkpoints('digits', RUN)}step-20/COMPLETE.json`, '{}');
+}
+
+async function look(score: number): Promise<'recalled' | 'left'> {
+  const attempt = await at.runs.getAttempt(RUN, 1);
+  if (attempt === undefined) throw new Error('no attempt');
+  const began = new Date(AT);
+  const job: TrainingJobDescription = {
+    TrainingJobName: attempt.jobName,
+    TrainingJobStatus: 'InProgress',
+    SecondaryStatus: 'Training',
+    CreationTime: began,
+    TrainingStartTime: began,
+    SecondaryStatusTransitions: [{ Status: 'Training', StartTime: began }],
+  };
+  return reviseAttempt({ ...at, market: saying(score) }, attempt, job);
+}
+
+const sampled = (score: number) =>
+  Promise.all(
+    ZONES.map((zoneId) =>
+      at.runs.putSample({
+        family: 'g6',
+        zoneId,
+        at: secondsAfter(2 * HOUR - 600),
+        readAt: secondsAfter(2 * HOUR - 600),
+        scores: { [KEY]: score },
+        spotUsd: {},
+        onDemandUsd: {},
+      }),
+    ),
+  );
+
+beforeEach(() => {
+  at = ground();
+  asked = [];
+});
+
+describe('a look at a run on demand', () => {
+  it('asks for the scores of this moment and goes by them, not by a sample of minutes ago', async () => {
+    await prepare(ON_DEMAND);
+    await sampled(1);
+    expect(await look(9)).toBe('recalled');
+    expect(asked).toEqual([KEY]);
+    expect((await at.runs.getAttempt(RUN, 1))?.recall?.cause).toBe('spot');
+  });
+
+  it('stays where this moment says that Spot, which a sample saw, is gone again', async () => {
+    await prepare(ON_DEMAND);
+    await sampled(9);
+    expect(await look(1)).toBe('left');
+  });
+
+  it('asks the question that is on record for the day, and counts it', async () => {
+    await prepare(ON_DEMAND);
+    await look(1);
+    expect(await at.runs.listQuestions(AT)).toEqual([{ key: KEY, at: secondsAfter(2 * HOUR) }]);
+  });
+
+  it('asks of a type as well that EC2 has described and the catalog does not know', async () => {
+    const g6 = instanceFacts('g6.xlarge');
+    if (g6 === undefined) throw new Error('the catalog has it');
+    const hardware = [{ facts: { ...g6, type: 'g9.xlarge' }, readAt: AT }];
+    const needs = { accelerators: 2, kinds: ['L4'], maximumNodes: 2 };
+    await prepare(ON_DEMAND, 24, { hardware }, { instanceTypes: ['g6.xlarge', 'g9.xlarge'], needs });
+    await look(1);
+    expect(asked).toEqual(['2 x g6.xlarge g9.xlarge']);
+  });
+
+  it('goes by the samples where the questions of the day are used up', async () => {
+    await prepare(ON_DEMAND);
+    const before = secondsAfter(2 * HOUR - 700);
+    for (let k = 0; k < QUESTIONS_A_DAY; k += 1)
+      await at.runs.putQuestion({ key: `${k} x other`, at: before });
+    await sampled(9);
+    expect(await look(1)).toBe('recalled');
+    expect(asked).toEqual([]);
+  });
+
+  it('asks nothing when no score could move it: no slack is left for a loss', async () => {
+    await prepare(ON_DEMAND, 10.4);
+    expect(await look(9)).toBe('left');
+    expect(asked).toEqual([]);
+  });
+});
+
+describe('another region, whose score was high when the run was placed', () => {
+  const zoneId = 'usw2-az1';
+  const vpcThere = { securityGroupIds: ['sg-2'], subnets: [{ id: 'subnet-2', zoneId }] };
+  const west = {
+    market: market({
+      region: 'us-west-2',
+      scores: [{ zoneId, score: 9, nodes: 2 }],
+      spotPrices: [spot('g6.xlarge', zoneId, 0.2)],
+    }),
+    vpc: vpcThere,
+    transfer: { gigabytes: 0, usd: 0, seconds: 60 },
+  };
+  const samples = (score: number) =>
+    at.runs.putSample({
+      family: 'g6',
+      zoneId,
+      at: secondsAfter(2 * HOUR - 600),
+      scores: { [KEY]: score },
+      spotUsd: {},
+      onDemandUsd: {},
+    });
+
+  it('is moved to while newer looks agree, and not when they do not', async () => {
+    await prepare(ON_DEMAND, 24, { elsewhere: [west] });
+    await samples(1);
+    expect(await look(1)).toBe('left');
+    await samples(9);
+    expect(await look(1)).toBe('recalled');
+  });
+});
+
+it('asks nothing for a run on Spot', async () => {
+  await prepare({ ...ON_DEMAND, market: 'spot' });
+  expect(await look(9)).toBe('left');
+  expect(asked).toEqual([]);
+});

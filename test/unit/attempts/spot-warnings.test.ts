@@ -1,0 +1,202 @@
+/** An attempt on EC2 from its launch to its end, and what EC2's events about its hosts make of it. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
+import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
+import { observeAttempt } from '../../../functions/core/attempts/observe-attempt.ts';
+import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
+import { takeSpotWarnings } from '../../../functions/core/attempts/spot-warnings.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { declarationOf, placementOf, runOf } from '../../support/builders/records.ts';
+import { type Ground, ground, message } from '../../support/world/ground.ts';
+
+const RUN = 'digits-000001';
+const compute = {
+  instanceTypes: ['g5.xlarge'],
+  nodes: 2,
+  launcher: 'ec2',
+  ec2: { image: 'ami-0123456789abcdef0' },
+  vpc: { securityGroupIds: ['sg-01234567'], subnets: [{ id: 'subnet-01234567', zoneId: 'use1-az4' }] },
+};
+const WARNING = 'EC2 Spot Instance Interruption Warning';
+let at: Ground;
+
+const hosts = async () => [...(await at.launcher.jobsOf(ids)).keys()];
+const ids = ['i-000000000000', 'i-000000000001', 'i-000000010000'];
+const [FIRST = '', SECOND = ''] = ids;
+const event = (type: string, instanceId: string) =>
+  message(
+    JSON.stringify({ 'detail-type': type, detail: { 'instance-id': instanceId, state: 'terminated' } }),
+  );
+const attempt = async (number = 1) => {
+  const found = await at.runs.getAttempt(RUN, number);
+  if (found === undefined) throw new Error('no attempt');
+  return found;
+};
+
+async function launch(): Promise<void> {
+  const deps = {
+    ...at,
+    region: 'us-east-1',
+    trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
+    hostProfileArn: 'arn:aws:iam::123456789012:instance-profile/hosts',
+    publishAgent: () => Promise.resolve('agent/0a1b/'),
+  };
+  await launchAttempt(deps, { runId: RUN, attempt: 1, taskToken: 'token-1' });
+}
+
+beforeEach(async () => {
+  at = ground(undefined, () => [
+    { at: 60, act: (fleet) => fleet.instanceIds.forEach((id) => fleet.say(id, {})) },
+  ]);
+  const now = at.clock.now().toISOString();
+  await at.runs.ensurePipeline('digits', { firstBatch: 1, at: now });
+  await at.runs.createRun(runOf('digits', 1));
+  await at.runs.closeBatch(runOf('digits', 1), {
+    at: now,
+    declaration: declarationOf('digits', { compute }),
+  });
+  await at.runs.putPlacement(RUN, 1, { kind: 'launch', placement: placementOf() });
+  at.store.put(layout.manifest('digits', RUN), JSON.stringify({ shards: [{ name: '0.tar', bytes: 9 }] }));
+  at.executions.wait('x', 'token-1');
+  await launch();
+  at.pass(100);
+});
+
+describe('a launch on EC2', () => {
+  it('makes one fleet and no training job, however often it is tried', async () => {
+    await launch();
+    expect([at.fleets.jobs.size, at.training.jobs.size]).toEqual([1, 0]);
+    expect(await attempt()).toMatchObject({ launcher: 'ec2', status: 'running' });
+  });
+
+  it('leaves the interval and the reason of its input', async () => {
+    const [document] = at.fleets.jobs.values();
+    expect(document?.HyperParameters['tidewheel_checkpoint_seconds']).toBe('537');
+    const texts = (await at.runs.listTimeline(RUN)).map(({ text }) => text);
+    expect(texts.find((text) => text.includes('on EC2'))).toContain('hosts on EC2 download their shards');
+  });
+});
+
+const NO_MORE = { kind: 'capacity', message: 'no more' } as const;
+
+describe('a warning', () => {
+  it('keeps the hosts that are left and asks for the lost one again', async () => {
+    const { failed, notes } = await takeSpotWarnings(at, [event(WARNING, FIRST)]);
+    expect({ failed, notes }).toEqual({ failed: [], notes: [`${(await attempt()).jobName}: refilling`] });
+    expect(await at.launcher.describe((await attempt()).jobName)).toMatchObject({
+      TrainingJobStatus: 'InProgress',
+      SecondaryStatus: 'Restarting',
+    });
+    // The members are named when the lost one has gone: what it saves last is in the bucket then.
+    const [fleet] = at.fleets.jobs.keys();
+    at.fleets.end(fleet ?? '', FIRST);
+    await takeSpotWarnings(at, [event('EC2 Instance State-change Notification', FIRST)]);
+    const job = await at.launcher.describe((await attempt()).jobName);
+    expect(job).toMatchObject({ TrainingJobStatus: 'InProgress', SecondaryStatus: 'Training' });
+    expect(await attempt()).toMatchObject({ status: 'running' });
+    expect((await attempt()).outcome).toBeUndefined();
+    const entries = (await at.runs.listTimeline(RUN)).filter(({ kind }) => kind === 'HostsReplaced');
+    expect(entries.map(({ text }) => text)).toEqual([
+      `attempt 1: ${FIRST} lost; 1 of its hosts stay, 1 more in the same zone (round 2)`,
+    ]);
+  });
+
+  it('replaces a host once, however often it is said', async () => {
+    const warnings = [FIRST, FIRST].map((id) => event(WARNING, id));
+    await takeSpotWarnings(at, warnings);
+    await reconcile(at, { sweep: true });
+    await takeSpotWarnings(at, warnings);
+    expect(at.fleets.hostsOf((await attempt()).jobName)).toHaveLength(3);
+  });
+
+  it('has the whole gang save where there is no more, and its end goes on elsewhere', async () => {
+    at.refuse(NO_MORE);
+    const { failed } = await takeSpotWarnings(at, [event(WARNING, FIRST)]);
+    expect(failed).toEqual([]);
+    expect(await at.launcher.describe((await attempt()).jobName)).toMatchObject({
+      TrainingJobStatus: 'Stopping',
+    });
+    at.pass(40);
+    await takeSpotWarnings(at, [event('EC2 Instance State-change Notification', FIRST)]);
+    expect(await attempt()).toMatchObject({ status: 'interrupted', outcome: { kind: 'interrupted' } });
+    expect(at.executions.answers.get('token-1')).toEqual({ attempt: 1, outcome: 'interrupted' });
+    expect(await judgeRun(at, { runId: RUN })).toMatchObject({ kind: 'place' });
+    expect(await at.launcher.remains()).toEqual([]);
+  });
+
+  it('is answered once, however often and for however many hosts it comes', async () => {
+    at.refuse(NO_MORE);
+    const warnings = [FIRST, SECOND, FIRST].map((id) => event(WARNING, id));
+    await takeSpotWarnings(at, warnings);
+    await takeSpotWarnings(at, warnings);
+    const entries = (await at.runs.listTimeline(RUN)).filter(({ id }) => id.startsWith('taken-back'));
+    expect(entries.map(({ text }) => text)).toEqual([
+      `attempt 1 is told to save: EC2 takes back ${FIRST}, and capacity`,
+    ]);
+  });
+
+  it('comes back when the hosts could not be told, and they are told then', async () => {
+    at.refuse(NO_MORE);
+    const launcher = { ...at.launcher, stop: () => Promise.reject(new Error('the bucket is away')) };
+    const warning = event(WARNING, FIRST);
+    const { failed } = await takeSpotWarnings({ ...at, launcher }, [warning]);
+    expect(failed).toEqual([{ messageId: warning.messageId, reason: 'the bucket is away' }]);
+    await takeSpotWarnings(at, [warning]);
+    at.pass(40);
+    expect(await observeAttempt(at, await attempt())).toMatchObject({
+      kind: 'ended',
+      attempt: { status: 'interrupted' },
+    });
+  });
+
+  it('comes back whole when EC2 cannot be asked', async () => {
+    const launcher = { ...at.launcher, jobsOf: () => Promise.reject(new Error('slow down')) };
+    const { failed } = await takeSpotWarnings({ ...at, launcher }, [event(WARNING, FIRST)]);
+    expect(failed).toHaveLength(1);
+    expect((await attempt()).takenBackAt).toBeUndefined();
+  });
+});
+
+describe('a recommendation', () => {
+  it('asks for a checkpoint, is written down and stops nothing', async () => {
+    await takeSpotWarnings(at, [event('EC2 Instance Rebalance Recommendation', SECOND)]);
+    expect((await attempt()).takenBackAt).toBeUndefined();
+    expect((await at.runs.listTimeline(RUN)).map(({ kind }) => kind)).toContain('RebalanceRecommended');
+    expect(at.fleets.savesAskedOf((await attempt()).jobName)).toEqual([SECOND]);
+  });
+});
+
+describe('any other event', () => {
+  it.each([
+    'rubbish',
+    '{}',
+    '7',
+    JSON.stringify({ 'detail-type': WARNING, detail: { 'instance-id': 'i-zz' } }),
+  ])('such as %s changes nothing', async (body) => {
+    const { failed, notes } = await takeSpotWarnings(at, [message(body), event(WARNING, 'i-00000000ffff')]);
+    expect(failed).toEqual([]);
+    expect(notes.every((note) => note.startsWith('ignored'))).toBe(true);
+    expect((await attempt()).takenBackAt).toBeUndefined();
+  });
+});
+
+describe('a sweep', () => {
+  it('clears away what an end had left when its observer died', async () => {
+    at.refuse(NO_MORE);
+    const launcher = { ...at.launcher, release: () => Promise.reject(new Error('the process ended')) };
+    await takeSpotWarnings(at, [event(WARNING, FIRST)]);
+    at.pass(40);
+    await expect(observeAttempt({ ...at, launcher }, await attempt())).rejects.toThrow();
+    expect(await at.launcher.remains()).toHaveLength(1);
+    await reconcile(at, { sweep: false });
+    expect(await at.launcher.remains()).toHaveLength(1);
+    await reconcile(at, { sweep: true });
+    expect(await at.launcher.remains()).toEqual([]);
+  });
+
+  it('leaves a fleet alone that still trains', async () => {
+    await reconcile(at, { sweep: true });
+    expect(await hosts()).toHaveLength(2);
+    expect(at.fleets.running()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { whyStop } from '../../../functions/core/attempts/stop-rules.ts';
+import type { TrainingJobDescription } from '../../../functions/core/launch/job/training-service.ts';
+import { choosePlacement } from '../../../functions/core/placement/decision/choose.ts';
+import { CLOSED_AT, hoursLater, question } from '../../support/builders/placement.ts';
+import { AT, attemptOf, outcomeOf, placementOf, secondsAfter } from '../../support/builders/records.ts';
+
+const job = (change: Partial<TrainingJobDescription> = {}): TrainingJobDescription => ({
+  TrainingJobName: 'a',
+  TrainingJobStatus: 'InProgress',
+  SecondaryStatus: 'Training',
+  CreationTime: new Date(AT),
+  TrainingStartTime: new Date(secondsAfter(60)),
+  SecondaryStatusTransitions: [{ Status: 'Training', StartTime: new Date(secondsAfter(60)) }],
+  ...change,
+});
+const waiting = job({
+  SecondaryStatus: 'Starting',
+  TrainingStartTime: undefined,
+  SecondaryStatusTransitions: [{ Status: 'Starting', StartTime: new Date(AT) }],
+});
+/** Two nodes at 0.60 USD: 1.20 USD an hour. */
+const stop = (seconds: number, change: Partial<Parameters<typeof whyStop>[0]> = {}) =>
+  whyStop({
+    attempt: attemptOf('budget-000001', 2),
+    job: job(),
+    now: new Date(secondsAfter(60 + seconds)),
+    others: [],
+    ...change,
+  });
+const ask = (...question: Parameters<typeof stop>) => stop(...question)?.why;
+
+describe('an attempt under a budget', () => {
+  it('goes on while the next look and the save can still be paid', () => {
+    expect(ask(3_600 - 421, { budgetUsd: 1.2 })).toBeUndefined();
+    expect(ask(3_600 - 419, { budgetUsd: 1.2 })).toMatch(/budget of \$1\.20/);
+  });
+
+  it('counts what the attempts before it cost, and itself once', () => {
+    // 720 s at the On-Demand price of 1.50 are what 1,800 s on Spot at 0.60 cost.
+    const outcome = outcomeOf('interrupted', { billableSeconds: 720, trainingSeconds: 1_800 });
+    const others = [attemptOf('budget-000001', 1, { outcome }), attemptOf('budget-000001', 2)];
+    expect(ask(1_800 - 421, { budgetUsd: 1.2, others })).toBeUndefined();
+    expect(ask(1_800 - 419, { budgetUsd: 1.2, others })).toMatch(/budget/);
+  });
+
+  it('is stopped for the budget and for nothing else', () => {
+    expect(stop(3_600, { budgetUsd: 1.2 })?.cause).toBe('budget');
+  });
+
+  it('counts its helpers', () => {
+    const attempt = attemptOf('budget-000001', 2, { placement: placementOf({ helpersHourlyUsd: 1.2 }) });
+    expect(ask(1_800 - 419, { budgetUsd: 1.2, attempt })).toMatch(/budget/);
+  });
+
+  it('counts what moving its data to another region has cost', () => {
+    const placement = placementOf({ transfer: { gigabytes: 30, usd: 0.6, seconds: 130 } });
+    const attempt = attemptOf('budget-000001', 2, { placement });
+    expect(ask(1_800 - 421, { budgetUsd: 1.2, attempt })).toBeUndefined();
+    expect(ask(1_800 - 419, { budgetUsd: 1.2, attempt })).toMatch(/budget/);
+  });
+
+  it('is never stopped later than the budget lasts, looked at every five minutes', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0.3, max: 20, noNaN: true }),
+        fc.integer({ min: 0, max: 299 }),
+        (budgetUsd, offset) => {
+          let seconds = offset;
+          while (ask(seconds, { budgetUsd }) === undefined) seconds += 300;
+          expect(((seconds + 120) * 1.2) / 3_600).toBeLessThanOrEqual(
+            Math.max(budgetUsd, (420 * 1.2) / 3_600),
+          );
+        },
+      ),
+    );
+  });
+
+  it('without a budget, while waiting for capacity or when it is stopping already is left alone', () => {
+    expect(ask(1e6)).toBeUndefined();
+    expect(ask(60, { budgetUsd: 0.001, job: waiting })).toBeUndefined();
+    expect(ask(1e6, { budgetUsd: 0.001, job: job({ TrainingJobStatus: 'Stopping' }) })).toBeUndefined();
+  });
+});
+
+describe('a Spot job that waits', () => {
+  const until = (spotUntil: string) => attemptOf('wait-000001', 1, { placement: placementOf({ spotUntil }) });
+
+  it('is changed to On-Demand at the latest safe moment, however short it has waited', () => {
+    const attempt = until(secondsAfter(100));
+    expect(ask(39, { job: waiting, attempt })).toBeUndefined();
+    expect(ask(41, { job: waiting, attempt })).toMatch(/latest safe moment/);
+  });
+
+  it('is moved when it has waited ten minutes', () => {
+    const attempt = until(secondsAfter(9_999));
+    expect(ask(530, { job: waiting, attempt })).toBeUndefined();
+    expect(stop(541, { job: waiting, attempt })).toEqual({
+      cause: 'capacity',
+      why: 'found no capacity in use1-az4: taken back',
+    });
+  });
+
+  it('is left alone at that moment when it runs: to stop it would only lose time', () => {
+    expect(ask(9_999, { attempt: until(AT) })).toBeUndefined();
+  });
+
+  it('gives its place to On-Demand when the same policy decides again', () => {
+    const first = choosePlacement(question({ now: CLOSED_AT }));
+    if (first.kind !== 'launch') throw new Error('nothing was launched');
+    expect(first.placement.pool.market).toBe('spot');
+    const now = first.placement.spotUntil ?? '';
+    expect(Date.parse(now)).toBeLessThan(Date.parse(hoursLater(18)));
+    const minuteLater = new Date(Date.parse(now) + 60_000).toISOString();
+    const second = choosePlacement(question({ now: minuteLater }));
+    expect(second).toMatchObject({ kind: 'launch', placement: { pool: { market: 'on-demand' } } });
+  });
+});

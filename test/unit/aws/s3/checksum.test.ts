@@ -1,0 +1,57 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isIntact } from '../../../../functions/aws/s3/checksum.ts';
+import { crc64NvmeBase64 } from '../../../../functions/aws/s3/crc64-nvme.ts';
+
+/** Bit by bit, from the definition. */
+function slowCrc64(bytes: Uint8Array): string {
+  let crc = 0xffff_ffff_ffff_ffffn;
+  for (const byte of bytes) {
+    crc ^= BigInt(byte);
+    for (let bit = 0; bit < 8; bit += 1)
+      crc = (crc & 1n) === 0n ? crc >> 1n : (crc >> 1n) ^ 0x9a6c9329ac4bc9b5n;
+  }
+  return (crc ^ 0xffff_ffff_ffff_ffffn).toString(16).padStart(16, '0');
+}
+
+describe('CRC-64/NVME', () => {
+  it('has the published check value', () => {
+    expect(Buffer.from(crc64NvmeBase64([Buffer.from('123456789')]), 'base64').toString('hex')).toBe(
+      'ae8b14860a799888',
+    );
+  });
+
+  it('equals the definition for any chunks', () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 5 }), (chunks) => {
+        expect(Buffer.from(crc64NvmeBase64(chunks), 'base64').toString('hex')).toBe(
+          slowCrc64(Buffer.concat(chunks)),
+        );
+      }),
+    );
+  });
+
+  it('goes on beyond its window', () => {
+    const long = Buffer.alloc(200_003, 'tidewheel');
+    expect(crc64NvmeBase64([long])).toBe(crc64NvmeBase64([long.subarray(0, 65_537), long.subarray(65_537)]));
+  });
+});
+
+describe('a body', () => {
+  const body = Buffer.from('123456789');
+  it.each([
+    ['x-amz-checksum-crc32', 'y/Q5Jg=='],
+    ['x-amz-checksum-crc32c', '4waSgw=='],
+    ['x-amz-checksum-crc64nvme', 'rosUhgp5mIg='],
+    ['x-amz-checksum-sha1', '98O8HYCOBHMq32eZZczDTKeuNEE='],
+    ['x-amz-checksum-sha256', 'FeKw08M4keuw8e9gnsQZQgwg4yDOlMZfvIwzEkSOsiU='],
+  ])('is compared with %s', (header, value) => {
+    expect(isIntact({ [header]: value }, [body])).toBe(true);
+    expect(isIntact({ [header]: value }, [Buffer.from('12345678x')])).toBe(false);
+  });
+
+  it('passes when S3 offers nothing, or only the checksum of its parts', () => {
+    expect(isIntact({}, [body])).toBe(true);
+    expect(isIntact({ 'x-amz-checksum-crc32': 'AAAAAA==-3' }, [body])).toBe(true);
+  });
+});

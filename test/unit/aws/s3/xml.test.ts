@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { deleteXml, parseDeletion, parseListing, unescapeXml } from '../../../../functions/aws/s3/xml.ts';
+
+const listing = (inner: string) =>
+  `<?xml version="1.0"?><ListBucketResult xmlns="x"><EncodingType>url</EncodingType>${inner}</ListBucketResult>`;
+const entry = (key: string) =>
+  `<Contents><Key>${key}</Key><LastModified>t</LastModified><ETag>&quot;abc&quot;</ETag><Size>7</Size></Contents>`;
+
+describe('a listing', () => {
+  it('decodes keys with blanks as plus or percent', () => {
+    const { objects } = parseListing(listing(entry('a+b%20c%2Bd') + entry('%F0%9F%98%80')));
+    expect(objects.map(({ key }) => key)).toEqual(['a b c+d', '😀']);
+    expect(objects[0]).toMatchObject({ size: 7, etag: 'abc' });
+  });
+
+  it('names the next page only when it is cut', () => {
+    expect(parseListing(listing('<IsTruncated>false</IsTruncated>')).next).toBeUndefined();
+    const cut = listing(
+      '<IsTruncated>true</IsTruncated><NextContinuationToken>t&amp;k</NextContinuationToken>',
+    );
+    expect(parseListing(cut).next).toBe('t&k');
+  });
+
+  it('refuses a listing that breaks off or names no continuation', () => {
+    expect(() => parseListing(listing('<Contents><Key>a</Key>'))).toThrow(/middle of an entry/);
+    expect(() => parseListing(listing('<IsTruncated>true</IsTruncated>'))).toThrow(/no continuation/);
+  });
+
+  it('resolves numeric entities', () => {
+    expect(unescapeXml('&#x41;&#66;&lt;&unknown;')).toBe('AB<&unknown;');
+  });
+});
+
+describe('a deletion of many keys', () => {
+  it('writes every key so that a parser reads it back', () => {
+    expect(deleteXml(['a&<b>"', 'line\r\n\tend'])).toContain(
+      '<Object><Key>a&amp;&lt;b&gt;&quot;</Key></Object><Object><Key>line&#13;&#10;&#9;end</Key></Object><Quiet>true',
+    );
+  });
+
+  it('is told which keys are still there, and is not over when its answer breaks off', () => {
+    const error = (key: string) =>
+      `<Error><Key>${key}</Key><Code>AccessDenied</Code><Message>no &lt;way&gt;</Message></Error>`;
+    const answer = `<DeleteResult xmlns="x">${error('a&amp;b')}${error('c')}</DeleteResult>\n`;
+    const failed = { code: 'AccessDenied', message: 'no <way>' };
+    expect(parseDeletion(answer)).toEqual([
+      { key: 'a&b', ...failed },
+      { key: 'c', ...failed },
+    ]);
+    expect(parseDeletion('<?xml version="1.0"?><DeleteResult xmlns="x"/>')).toEqual([]);
+    expect(parseDeletion(answer.slice(0, 60))).toBeUndefined();
+  });
+});

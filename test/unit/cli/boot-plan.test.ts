@@ -1,0 +1,52 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readUserData } from '../../../emulators/ec2/boot-plan.ts';
+import { encodeUserData, userData } from '../../../functions/core/launch/ec2/user-data.ts';
+import { AGENT_PATH } from '../../../functions/core/launch/job/job-parts.ts';
+
+const host = {
+  region: 'us-east-1',
+  agentUri: 's3://data/agents/0123/',
+  jobUri: 's3://data/runs/job.json',
+  hostsUri: 's3://data/runs/hosts/',
+  python: '/opt/pytorch/bin/python3',
+  maximumSeconds: 3_600,
+};
+
+describe('the boot plan of a local instance', () => {
+  it('is what the user data exports and fetches', () => {
+    expect(readUserData(encodeUserData(userData(host)))).toEqual({
+      environment: {
+        AWS_DEFAULT_REGION: host.region,
+        TIDEWHEEL_JOB_URI: host.jobUri,
+        TIDEWHEEL_HOSTS_URI: host.hostsUri,
+      },
+      jobUri: host.jobUri,
+      agentUri: 's3://data/agents/0123/tidewheel.pyz',
+      agentPath: AGENT_PATH,
+    });
+  });
+
+  it('holds addresses as they were, whatever stands in them', () => {
+    const key = fc.string({ maxLength: 40 }).filter((text) => !/[\0\n\r]/.test(text));
+    fc.assert(
+      fc.property(key, key, (agent, job) => {
+        const uris = { agentUri: `s3://data/${agent}/`, jobUri: `s3://data/${job}` };
+        expect(readUserData(encodeUserData(userData({ ...host, ...uris })))).toMatchObject({
+          agentUri: `${uris.agentUri}tidewheel.pyz`,
+          jobUri: uris.jobUri,
+        });
+      }),
+    );
+  });
+
+  it('is none for a script of somebody else', () => {
+    for (const script of [
+      '',
+      '#!/bin/sh\nshutdown -h now\n',
+      "aws s3 cp --only-show-errors 's3://a/b' 'c'",
+    ]) {
+      expect(readUserData(encodeUserData(script))).toBeUndefined();
+    }
+  });
+});

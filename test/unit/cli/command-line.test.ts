@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { readCommandLine, UsageError, usable } from '../../../emulators/shared/command-line.ts';
+
+const words = {
+  options: {
+    deadline: { type: 'string' },
+    market: { type: 'string', default: 'spot' },
+    verbose: { type: 'boolean', default: false },
+  },
+  schema: z.object({
+    deadline: z.coerce.number({ error: 'give hours' }).positive('give hours above 0'),
+    market: z.enum(['spot', 'on-demand'], { error: 'give spot or on-demand' }),
+    verbose: z.boolean(),
+  }),
+  positionals: ['RUN_ID', 'ATTEMPT?'],
+} as const;
+
+const problemsOf = (...args: readonly string[]): readonly string[] => {
+  try {
+    readCommandLine(args, words);
+  } catch (error: unknown) {
+    if (error instanceof UsageError) return error.problems;
+    throw error;
+  }
+  return [];
+};
+
+it('a place that cannot be written is told by the word that named it', async () => {
+  const refused = usable('--state', '/file/x', () => Promise.reject(new Error('ENOTDIR: not a directory')));
+  await expect(refused).rejects.toEqual(
+    new UsageError([
+      '--state is "/file/x", which cannot be written (ENOTDIR: not a directory): name another place',
+    ]),
+  );
+  await expect(usable('--state', '/folder', () => Promise.resolve(1))).resolves.toBe(1);
+});
+
+describe('a command line', () => {
+  it('is read into what the schema makes of it, with defaults', () => {
+    expect(readCommandLine(['run-1', '--deadline', '2.5'], words)).toEqual({
+      values: { deadline: 2.5, market: 'spot', verbose: false },
+      positionals: ['run-1'],
+    });
+  });
+
+  it('has every mistake named at once', () => {
+    expect(problemsOf('--deadlin', '3', '--market=cheap', '--verbose=yes')).toEqual([
+      'there is no option --deadlin; did you mean --deadline?',
+      '--verbose takes no value, but "yes" was given',
+      '--deadline is missing: give hours',
+      '--market is "cheap": give spot or on-demand',
+    ]);
+  });
+
+  it('says which option lacks its value, once', () => {
+    expect(problemsOf('run-1', '--deadline')).toEqual(['--deadline needs a value']);
+  });
+
+  it('names the words that are missing and those that are too many', () => {
+    expect(problemsOf('--deadline', '1')).toEqual(['RUN_ID is missing']);
+    expect(problemsOf('run-1', '2', 'three', '--deadline', '1')).toEqual(['"three" is one word too many']);
+  });
+
+  it('guesses no option that is far from what was typed', () => {
+    expect(problemsOf('run-1', '--deadline', '1', '--colour')).toEqual(['there is no option --colour']);
+  });
+
+  it('knows no option by a name that every object has', () => {
+    expect(problemsOf('run-1', '--deadline', '1', '--constructor')).toEqual([
+      'there is no option --constructor',
+    ]);
+  });
+});

@@ -1,0 +1,62 @@
+/** What `npm run recipes` makes of what it measured. */
+import { describe, expect, it } from 'vitest';
+import { withTable } from '../../../cli/recipes/page.ts';
+import { lastJsonLine } from '../../../cli/recipes/program.ts';
+import { rowSchema, tableOf } from '../../../cli/recipes/table.ts';
+
+const row = rowSchema.parse({
+  name: 'ddp',
+  recipe: 'ddp',
+  strategy: 'ddp',
+  hosts: 2,
+  world_size: 2,
+  steps_before: 105,
+  steps_after: 27,
+  metric: 'accuracy',
+  undisturbed: 0.98947,
+  interrupted: 0.98947,
+  same: 'yes',
+  is_within: true,
+  seconds: 19.2,
+  cpu_seconds: 41.4,
+});
+
+describe('the table', () => {
+  it('has a line for each recipe, as wide as its widest cell', () => {
+    const lines = tableOf([row, { ...row, strategy: 'multi-worker-mirrored' }]).split('\n');
+    expect(lines).toHaveLength(4);
+    expect(new Set(lines.map((line) => line.length)).size).toBe(1);
+    expect(lines[2]).toContain('| 105 + 27 ');
+    expect(lines[2]).toContain('| accuracy 0.9895 / 0.9895 ');
+  });
+
+  it('cries out where the result is not what it must be', () => {
+    expect(tableOf([{ ...row, is_within: false, same: 'accuracy differs by 0.2' }])).toContain(
+      '| NO: accuracy differs by 0.2 |',
+    );
+  });
+});
+
+describe('the page', () => {
+  const page = 'before\n<!-- table: begin -->\nold\n<!-- table: end -->\nafter\n';
+
+  it('gets the table between its marks and keeps the rest', () => {
+    expect(withTable(page, 'new')).toBe('before\n<!-- table: begin -->\nnew\n<!-- table: end -->\nafter\n');
+  });
+
+  it('keeps tables of several names apart', () => {
+    const two = `${page}<!-- other: begin -->\n<!-- other: end -->\n`;
+    expect(withTable(two, 'new', 'other')).toBe(`${page}<!-- other: begin -->\nnew\n<!-- other: end -->\n`);
+  });
+
+  it.each(['no marks', '<!-- table: end -->\n<!-- table: begin -->'])('is refused as "%s"', (broken) => {
+    expect(() => withTable(broken, 'new')).toThrow(/lost its marks/);
+  });
+});
+
+describe('the last line of JSON', () => {
+  it('is found among what else a program says, also after it', () => {
+    expect(lastJsonLine('{"a":1}\nnoise\n{"b":2}\nbye')).toBe('{"b":2}');
+    expect(lastJsonLine('nothing here')).toBeUndefined();
+  });
+});

@@ -1,0 +1,77 @@
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/** Set-up is plain JavaScript, for it runs before TypeScript can; its types are said here. */
+const { closingLine, countJunit, countVitest } = (await import(path.resolve('cli/setup/tests.mjs'))) as {
+  closingLine: (counts: Counts) => string;
+  countJunit: (text: string | undefined, exitCode: number) => Counts;
+  countVitest: (text: string | undefined, exitCode: number) => Counts;
+};
+
+const vitestReport = (overrides: object) =>
+  JSON.stringify({
+    numPassedTests: 3,
+    numFailedTests: 0,
+    numPendingTests: 0,
+    numTodoTests: 0,
+    testResults: [],
+    ...overrides,
+  });
+
+describe('counting vitest’s report', () => {
+  it('takes passed, failed and skipped as they are', () => {
+    const file = { status: 'failed', assertionResults: [{ status: 'failed' }] };
+    const report = vitestReport({
+      numFailedTests: 1,
+      numPendingTests: 2,
+      numTodoTests: 1,
+      testResults: [file],
+    });
+    expect(countVitest(report, 1)).toEqual({ passed: 3, failed: 1, skipped: 3 });
+  });
+
+  it('counts a file that could not be loaded as a failure', () => {
+    const report = vitestReport({ testResults: [{ status: 'failed', assertionResults: [] }] });
+    expect(countVitest(report, 1)).toEqual({ passed: 3, failed: 1, skipped: 0 });
+  });
+
+  it('counts an error outside of every test as a failure', () => {
+    expect(countVitest(vitestReport({}), 1)).toEqual({ passed: 3, failed: 1, skipped: 0 });
+    expect(countVitest(vitestReport({}), 0)).toEqual({ passed: 3, failed: 0, skipped: 0 });
+  });
+
+  it('counts a runner that left no report as a failure', () => {
+    expect(countVitest(undefined, 0).failed).toBe(1);
+  });
+});
+
+describe('counting pytest’s report', () => {
+  const suite = (attributes: string) =>
+    `<?xml version="1.0"?><testsuites><testsuite ${attributes}><testcase/>`;
+
+  it('takes failures, errors and skipped from all tests', () => {
+    const text = suite('name="pytest" errors="1" failures="2" skipped="3" tests="10" time="1.5"');
+    expect(countJunit(text, 1)).toEqual({ passed: 4, failed: 3, skipped: 3 });
+  });
+
+  it('passes no run whose error was outside of every test', () => {
+    const text = suite('errors="0" failures="0" skipped="0" tests="4"');
+    expect(countJunit(text, 3)).toEqual({ passed: 4, failed: 1, skipped: 0 });
+    expect(countJunit(text, 0)).toEqual({ passed: 4, failed: 0, skipped: 0 });
+  });
+
+  it('counts a runner that left no report as a failure', () => {
+    expect(countJunit(undefined, 0).failed).toBe(1);
+  });
+});
+
+it('the closing line names what was skipped only if something was', () => {
+  expect(closingLine({ passed: 4, failed: 0, skipped: 0 })).toBe('4 passed, 0 failed');
+  expect(closingLine({ passed: 4, failed: 1, skipped: 2 })).toBe('4 passed, 1 failed, 2 skipped');
+});

@@ -1,0 +1,144 @@
+/** What `npm run verify-dataset` says, of generations packed into the in-memory store. */
+import * as fc from 'fast-check';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { verifyAndPrint } from '../../../cli/verify-report.ts';
+import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
+import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
+import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
+
+const incoming = layout.incoming(PIPELINE);
+
+function filled(classes: Readonly<Record<string, number>>): MemoryBlobStore {
+  const store = new MemoryBlobStore();
+  for (const [name, count] of Object.entries(classes))
+    for (let index = 0; index < count; index += 1)
+      store.seed(`${incoming}${name}/${index}.jpg`, Buffer.alloc(300 + index, name));
+  return store;
+}
+
+const manifestOf = (store: MemoryBlobStore): Manifest =>
+  manifestSchema.parse(JSON.parse(store.body(layout.manifest(PIPELINE, RUN)).toString()));
+
+afterEach(() => vi.restoreAllMocks());
+
+async function said(store: MemoryBlobStore): Promise<{ code: number; text: string }> {
+  let text = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+    text += String(chunk);
+    return true;
+  });
+  const code = await verifyAndPrint(store, { pipeline: PIPELINE });
+  vi.restoreAllMocks();
+  return { code, text };
+}
+
+describe('the report of a verified generation', () => {
+  it('tells each class before and after the balance, and that shards are equal for every worker', async () => {
+    const store = filled({ cat: 4, dog: 12 });
+    await packAll(
+      store,
+      settings({ balance: 'over', remainder: 'even', shardsMultipleOf: 4, shardMegabytes: 0.005 }),
+    );
+    const { code, text } = await said(store);
+    expect(code).toBe(0);
+    expect(text).toMatch(/digits-000001: whole; /);
+    expect(text).toMatch(/\d+ shards of (\d+) samples each, \d+ for each of 4 workers/);
+    expect(text).toMatch(/class "cat": 4 arrived, 12 dealt, 4 in shards and \d+ copies/);
+    expect(text).toMatch(/class "dog": 12 arrived, 12 dealt, 12 in shards/);
+  });
+
+  it('counts one problem as one', async () => {
+    const store = filled({ cat: 4 });
+    await packAll(store, settings());
+    store.objects.delete(`${layout.generation(PIPELINE, RUN)}wids.json`);
+    expect(await said(store)).toMatchObject({ code: 1, text: expect.stringMatching(/: 1 PROBLEM; /) });
+  });
+
+  it('tells what an under-sampled class gave up', async () => {
+    const store = filled({ cat: 4, dog: 12 });
+    await packAll(store, settings({ balance: 'under' }));
+    const { text } = await said(store);
+    expect(text).toMatch(/class "dog": 12 arrived, 4 dealt, 4 in shards/);
+    expect(text).toMatch(/8 rejected \(8 balancedOut\)/);
+  });
+
+  it('tells classes without a balance, and how counts differ', async () => {
+    const store = filled({ cat: 3, dog: 4 });
+    await packAll(store, settings({ shardMegabytes: 0.005, shuffle: false }));
+    const { text } = await said(store);
+    expect(text).toMatch(/class "cat": 3 in shards\n/);
+    expect(text).toMatch(/shards of \d to \d samples\n/);
+  });
+
+  it('says that shards do not divide among the workers, and why that may be', async () => {
+    const store = filled({ cat: 3 });
+    await packAll(store, settings({ shardsMultipleOf: 4 }));
+    expect((await said(store)).text).toMatch(/3 shards .* do not divide among 4 workers \(too few samples/);
+  });
+
+  it('names the class whose samples are not those that were sealed', async () => {
+    const store = filled({ cat: 4, dog: 12 });
+    await packAll(store, settings({ balance: 'over' }));
+    const manifest = manifestOf(store);
+    expect(manifest.balance?.classes['cat']).toEqual({ samples: 4, dealt: 12, sealed: 12 });
+    const classes = { ...manifest.balance?.classes, cat: { samples: 4, dealt: 12, sealed: 11 } };
+    const forged: Manifest = { ...manifest, balance: { mode: 'over', classes } };
+    expect((await verifyGeneration(store, forged)).problems).toEqual([
+      'the shards hold 12 samples of the class "cat", the manifest says 11',
+    ]);
+  });
+
+  it('counts a manifest that cannot be read as one problem, and goes on to the next generation', async () => {
+    const store = filled({ cat: 4 });
+    await packAll(store, settings());
+    store.seed(`${incoming}cat/late.jpg`, 'late');
+    await packAll(store, settings(), 'digits-000002');
+    store.seed(layout.manifest(PIPELINE, RUN), '{"version":1');
+    const { code, text } = await said(store);
+    expect(code).toBe(1);
+    expect(text).toContain(`${RUN}: 1 PROBLEM`);
+    expect(text).toContain(`✗ ${layout.manifest(PIPELINE, RUN)} is no manifest any more: restore it`);
+    expect(text).toMatch(/digits-000002: whole; 1 shard, 2 members/);
+  });
+
+  it('ends with 1 and names shard and key of what is wrong', async () => {
+    const store = filled({ cat: 4 });
+    await packAll(store, settings());
+    const [key = ''] = store.keys(layout.shards(PIPELINE, RUN));
+    const held = store.objects.get(key);
+    const body = Buffer.from(store.body(key));
+    body.write('X', 1_540);
+    store.objects.set(key, { body, etag: held?.etag ?? '' });
+    const { code, text } = await said(store);
+    expect(code).toBe(1);
+    expect(text).toMatch(/✗ shard-000000\.tar holds other bytes for "cat\/\d\.jpg" than were packed/);
+  });
+});
+
+describe('the number of shards', () => {
+  it.each(['even', 'drop', 'ragged'] as const)(
+    'is a multiple of the workers with equal counts where the remainder is %s',
+    async (remainder) => {
+      const choice = fc.record({
+        workers: fc.integer({ min: 2, max: 6 }),
+        count: fc.integer({ min: 12, max: 60 }),
+      });
+      await fc.assert(
+        fc.asyncProperty(choice, async ({ workers, count }) => {
+          const store = filled({ a: count });
+          await packAll(store, settings({ remainder, shardsMultipleOf: workers, shardMegabytes: 0.006 }));
+          const { shards, arrivals, repeated } = manifestOf(store);
+          expect(shards.length % workers).toBe(0);
+          const counts = shards.map(({ samples }) => samples);
+          const spread = Math.max(...counts) - Math.min(...counts);
+          expect(spread).toBeLessThanOrEqual(remainder === 'ragged' ? 1 : 0);
+          expect(arrivals.left).toBe(remainder === 'drop' ? count % shards.length : 0);
+          expect(counts.reduce((a, b) => a + b, 0)).toBe(count - arrivals.left + repeated);
+        }),
+        { numRuns: 15 },
+      );
+    },
+  );
+});

@@ -1,0 +1,113 @@
+/** What lies in the arrivals queue is read as data, whatever it is. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Arrival, newestWakes, readArrival } from '../../../functions/core/ingest/arrivals.ts';
+import { AT, secondsAfter } from '../../support/builders/records.ts';
+import { created } from '../../support/world/ground.ts';
+
+const keyed = (key: string) => readArrival(created(key, AT));
+
+describe('a message of the arrivals queue', () => {
+  it('wakes the pipeline that the key lies under, with the time of the event', () => {
+    expect(keyed('digits/incoming/7/0001.png')).toEqual({
+      kind: 'wake',
+      wake: { pipeline: 'digits', trigger: 'arrival', eventTime: new Date(AT) },
+    });
+  });
+
+  it.each([
+    'digits/incoming/a b+c%2F&=.png',
+    'digits/incoming/$(reboot).png',
+    'digits/incoming/../../etc/passwd',
+    'digits/incoming/\u202e\u0000\n.png',
+    `digits/incoming/${'x'.repeat(1_000)}`,
+  ])('takes the rest of the key as it is: %j', (key) => {
+    expect(keyed(key)).toMatchObject({ kind: 'wake', wake: { pipeline: 'digits' } });
+  });
+
+  it.each([
+    ['a declaration', 'pipelines/digits.yaml', { kind: 'declaration', pipeline: 'digits' }],
+    ['a declaration of a bad name', 'pipelines/Digits!.yaml', { kind: 'ignored' }],
+    ['a declaration in a folder', 'pipelines/a/b.yaml', { kind: 'ignored' }],
+    ['another file beside the declarations', 'pipelines/notes.txt', { kind: 'ignored' }],
+    ['the folder itself', 'digits/incoming/', { kind: 'ignored' }],
+    ['a key of no pipeline', 'digits/dataset/x', { kind: 'ignored' }],
+    ['a pipeline inside a folder', 'a/digits/incoming/x', { kind: 'ignored' }],
+    ['a reserved name', 'agent/incoming/x', { kind: 'ignored' }],
+    ['a name too long for an execution', `${'a'.repeat(60)}/incoming/x`, { kind: 'ignored' }],
+    ['a name that ends in a hyphen', 'a-/incoming/x', { kind: 'ignored' }],
+    ['an empty key', '', { kind: 'ignored' }],
+  ])('knows %s', (_, key, expected) => {
+    expect(keyed(key)).toMatchObject(expected);
+  });
+
+  it('wakes a pipeline by its schedule', () => {
+    expect(readArrival('{"schedule":{"pipeline":"digits"}}')).toEqual({
+      kind: 'wake',
+      wake: { pipeline: 'digits', trigger: 'schedule' },
+    });
+    expect(readArrival('{"schedule":{"pipeline":"../x"}}').kind).toBe('ignored');
+  });
+
+  it.each([
+    'not json',
+    '',
+    'null',
+    '[]',
+    '{}',
+    '{"Event":"s3:TestEvent"}',
+    created('digits/incoming/x', 'yesterday'),
+    JSON.stringify({
+      'detail-type': 'Object Deleted',
+      time: AT,
+      detail: { object: { key: 'digits/incoming/x' } },
+    }),
+    JSON.stringify({ 'detail-type': 'Object Created', time: AT, detail: { object: { key: 7 } } }),
+  ])('is ignored when it is %j', (body) => {
+    expect(readArrival(body).kind).toBe('ignored');
+  });
+
+  it('throws for no body at all', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (body) => {
+        expect(['wake', 'declaration', 'ignored']).toContain(readArrival(body).kind);
+      }),
+    );
+  });
+});
+
+describe('many messages of one pipeline', () => {
+  const wake = (pipeline: string, seconds: number): Arrival => ({
+    kind: 'wake',
+    wake: { pipeline, trigger: 'arrival', eventTime: new Date(secondsAfter(seconds)) },
+  });
+
+  it('are stood for by the newest', () => {
+    const arrivals = [wake('a', 5), wake('b', 1), wake('a', 9), wake('a', 7), wake('b', 0)];
+    expect([...newestWakes(arrivals)].sort((a, b) => a - b)).toEqual([1, 2]);
+  });
+
+  it('do not stand for a schedule, nor for a declaration', () => {
+    const scheduled: Arrival = { kind: 'wake', wake: { pipeline: 'a', trigger: 'schedule' } };
+    const declared: Arrival = { kind: 'declaration', pipeline: 'a' };
+    expect([...newestWakes([scheduled, wake('a', 1), declared])].sort((a, b) => a - b)).toEqual([0, 1]);
+  });
+
+  it('have one that stands for each pipeline and trigger, whatever the order', () => {
+    const arrival = fc.record({
+      pipeline: fc.constantFrom('a', 'b', 'c'),
+      at: fc.integer({ min: 0, max: 50 }),
+    });
+    fc.assert(
+      fc.property(fc.array(arrival), (all) => {
+        const standing = [...newestWakes(all.map(({ pipeline, at }) => wake(pipeline, at)))];
+        expect(standing.length).toBe(new Set(all.map(({ pipeline }) => pipeline)).size);
+        for (const index of standing) {
+          const chosen = all[index];
+          const times = all.filter(({ pipeline }) => pipeline === chosen?.pipeline).map(({ at }) => at);
+          expect(chosen?.at).toBe(Math.max(...times));
+        }
+      }),
+    );
+  });
+});

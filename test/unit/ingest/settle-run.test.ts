@@ -1,0 +1,131 @@
+/** The Settle state against bucket and table: what it waits for, what it closes, what it refuses. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { declarationOf, runOf } from '../../support/builders/records.ts';
+import { type Ground, ground } from '../../support/world/ground.ts';
+
+let at: Ground;
+const at0 = () => at.clock.now().toISOString();
+
+beforeEach(async () => {
+  at = ground();
+  at.declare();
+  await at.runs.ensurePipeline('digits', { firstBatch: 1, at: at0() });
+});
+
+const open = async (batch: number) => {
+  const run = runOf('digits', batch, { createdAt: at0(), updatedAt: at0() });
+  await at.runs.createRun(run);
+  return run;
+};
+
+describe('a run that settles', () => {
+  it('waits for quiet and then pins the declaration as it is', async () => {
+    await open(1);
+    at.drop('a.png');
+    const first = await settleRun(at, { runId: 'digits-000001' });
+    expect(first).toMatchObject({ kind: 'wait', seconds: 60, observation: { objects: 1 } });
+    at.clock.advance(60);
+    const observation = first.kind === 'wait' ? (first.observation ?? undefined) : undefined;
+    expect(await settleRun(at, { runId: 'digits-000001', observation })).toEqual({
+      kind: 'settled',
+      trainAnyway: false,
+    });
+    const run = await at.runs.getRun('digits-000001');
+    expect(run).toMatchObject({ status: 'packing', closedAt: at0(), declaration: { name: 'digits' } });
+    expect(await at.runs.getPipeline('digits')).toMatchObject({ openBatch: 2, closedAt: at0() });
+    expect((await at.runs.listTimeline('digits-000001')).map(({ text }) => text)).toEqual([
+      '1 objects, 5 bytes (quiet)',
+    ]);
+  });
+
+  it('answers the same again when it is asked again, and reads no other declaration', async () => {
+    await open(1);
+    at.drop('_SUCCESS');
+    await settleRun(at, { runId: 'digits-000001' });
+    const before = await at.runs.getRun('digits-000001');
+    at.declare('name: broken');
+    at.clock.advance(100);
+    expect(await settleRun(at, { runId: 'digits-000001' })).toMatchObject({ kind: 'settled' });
+    expect(await at.runs.getRun('digits-000001')).toEqual(before);
+  });
+
+  it('does not close by the marker that closed the batch before', async () => {
+    await open(1);
+    at.drop('_SUCCESS');
+    at.clock.advance(1);
+    await settleRun(at, { runId: 'digits-000001' });
+    await at.runs.updateRun('digits-000001', { status: 'succeeded', updatedAt: at0() });
+    at.clock.advance(10);
+    await open(2);
+    at.drop('late.png');
+    expect(await settleRun(at, { runId: 'digits-000002' })).toMatchObject({ kind: 'wait' });
+    at.clock.advance(5);
+    at.drop('_SUCCESS');
+    expect(await settleRun(at, { runId: 'digits-000002' })).toMatchObject({ kind: 'settled' });
+  });
+
+  it.each(['settling', 'packing'] as const)('waits while its predecessor is %s', async (status) => {
+    const before = await open(1);
+    await at.runs.closeBatch(before, { at: at0(), declaration: declarationOf('digits') });
+    await at.runs.updateRun('digits-000001', { status, updatedAt: at0() });
+    await open(2);
+    at.drop('_SUCCESS');
+    expect(await settleRun(at, { runId: 'digits-000002' })).toMatchObject({ kind: 'wait', seconds: 10 });
+    await at.runs.updateRun('digits-000001', { status: 'placing', updatedAt: at0() });
+    at.clock.advance(10);
+    at.drop('_SUCCESS', 'again');
+    expect(await settleRun(at, { runId: 'digits-000002' })).toMatchObject({ kind: 'settled' });
+  });
+
+  it('waits for one that packs although a run between them failed before it settled', async () => {
+    const packing = await open(1);
+    await at.runs.closeBatch(packing, { at: at0(), declaration: declarationOf('digits') });
+    const failed = await open(2);
+    await at.runs.closeBatch(failed, { at: at0() });
+    await at.runs.updateRun('digits-000002', { status: 'failed', updatedAt: at0() });
+    await open(3);
+    at.clock.advance(5);
+    at.drop('_SUCCESS');
+    expect(await settleRun(at, { runId: 'digits-000003' })).toMatchObject({ kind: 'wait' });
+  });
+
+  it.each([
+    ['api', false, true],
+    ['arrival', true, false],
+    ['schedule', false, false],
+    ['schedule', true, true],
+  ] as const)('by %s, trainWithoutNewData %s, trains anyway: %s', async (trigger, declared, expected) => {
+    at.declare(
+      `name: digits\ntraining: { strategy: ddp }\ncompute: { instanceTypes: [g5.xlarge] }\ntrainWithoutNewData: ${declared}\nsettle: { marker: _SUCCESS }`,
+    );
+    await at.runs.createRun(runOf('digits', 1, { trigger, createdAt: at0() }));
+    at.drop('_SUCCESS');
+    expect(await settleRun(at, { runId: 'digits-000001' })).toEqual({
+      kind: 'settled',
+      trainAnyway: expected,
+    });
+  });
+
+  it('fails for good with every problem of a declaration that is not valid', async () => {
+    await open(1);
+    at.declare('name: letters\ntraining: { strategy: ddp }');
+    await expect(settleRun(at, { runId: 'digits-000001' })).rejects.toMatchObject({
+      name: 'InvalidPipelineError',
+      message: expect.stringMatching(/compute.*name|name.*compute/s) as string,
+    });
+  });
+
+  it('fails for good when the declaration is gone, and says which key to put back', async () => {
+    await open(1);
+    at.store.remove(layout.pipeline('digits'));
+    await expect(settleRun(at, { runId: 'digits-000001' })).rejects.toThrow('pipelines/digits.yaml is gone');
+  });
+
+  it('is not made up when nobody knows the run', async () => {
+    await expect(settleRun(at, { runId: 'digits-000009' })).rejects.toMatchObject({
+      name: 'RunNotFoundError',
+    });
+  });
+});

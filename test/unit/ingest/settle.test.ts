@@ -1,0 +1,134 @@
+/** When a batch is complete, read from listings alone. */
+import { describe, expect, it } from 'vitest';
+import { decideSettled, type Observation, observe } from '../../../functions/core/ingest/settle.ts';
+import type { Pipeline } from '../../../functions/core/pipeline/pipeline.ts';
+import { AT, secondsAfter } from '../../support/builders/records.ts';
+import { fakeClock } from '../../support/fakes/clock.ts';
+import { memoryObjectStore } from '../../support/fakes/object-store.ts';
+
+const SETTLE: Pipeline['settle'] = { quietSeconds: 60, maximumWaitSeconds: 600 };
+const PREFIX = 'digits/incoming/';
+
+const seen = (over: Partial<Observation> = {}): Observation => ({
+  objects: 2,
+  bytes: 10,
+  fingerprint: 'abc',
+  marker: false,
+  unchangedSince: AT,
+  ...over,
+});
+
+const decideAt = (seconds: number, observation = seen(), settle = SETTLE) =>
+  decideSettled(observation, settle, { now: new Date(secondsAfter(seconds)), openedAt: new Date(AT) });
+
+describe('a batch', () => {
+  it('is settled when nothing changed for the settle window, and not a second before', () => {
+    expect(decideAt(59)).toEqual({ kind: 'wait', seconds: 1 });
+    expect(decideAt(60)).toEqual({ kind: 'settled', reason: 'quiet' });
+  });
+
+  it('is settled at once by its marker', () => {
+    expect(decideAt(1, seen({ marker: true }))).toEqual({ kind: 'settled', reason: 'marker' });
+  });
+
+  it('is settled after the maximum wait although objects keep coming', () => {
+    const busy = (seconds: number) => decideAt(seconds, seen({ unchangedSince: secondsAfter(seconds - 1) }));
+    expect(busy(590)).toEqual({ kind: 'wait', seconds: 10 });
+    expect(busy(600)).toEqual({ kind: 'settled', reason: 'maximumWait' });
+  });
+
+  it('waits just as long as the window still needs, between a second and a minute', () => {
+    expect(decideAt(20)).toEqual({ kind: 'wait', seconds: 40 });
+    expect(decideAt(59.9)).toEqual({ kind: 'wait', seconds: 1 });
+    expect(decideAt(10, seen(), { quietSeconds: 3_600, maximumWaitSeconds: 7_200 })).toEqual({
+      kind: 'wait',
+      seconds: 60,
+    });
+  });
+
+  it('does not wait for ever when the clock went back', () => {
+    const decision = decideAt(-100, seen({ unchangedSince: AT }));
+    expect(decision).toMatchObject({ kind: 'wait' });
+    expect(decision.kind === 'wait' && decision.seconds).toBeLessThanOrEqual(60);
+  });
+});
+
+describe('a look at the incoming prefix', () => {
+  const look = async (
+    fill: (put: (name: string, text?: string, lastModified?: Date) => void) => void,
+    options: { readonly previous?: Observation; readonly markerSince?: Date; readonly at?: number } = {},
+  ) => {
+    const clock = fakeClock(secondsAfter(options.at ?? 0));
+    const store = memoryObjectStore(clock);
+    fill((name, text = 'x', lastModified) => store.put(PREFIX + name, text, lastModified));
+    return observe(store.list(PREFIX), {
+      prefix: PREFIX,
+      marker: '_SUCCESS',
+      markerSince: options.markerSince,
+      now: clock.now(),
+      previous: options.previous,
+    });
+  };
+
+  it('counts objects and bytes, the marker not among them', async () => {
+    const observation = await look((put) => {
+      put('a', '123');
+      put('b', '4567');
+      put('_SUCCESS', '');
+    });
+    expect(observation).toMatchObject({ objects: 2, bytes: 7, marker: true });
+  });
+
+  it('keeps the time of the first look while nothing changes', async () => {
+    const first = await look((put) => put('a'));
+    const second = await look((put) => put('a'), { previous: first, at: 45 });
+    expect(second).toEqual(first);
+  });
+
+  it.each([
+    [
+      'an object more',
+      (put: (name: string, text?: string) => void) => ['a', 'b'].forEach((each) => put(each)),
+    ],
+    ['an object less', () => undefined],
+    ['other content under the same key', (put: (name: string, text?: string) => void) => put('a', 'y')],
+    [
+      'the marker',
+      (put: (name: string, text?: string) => void) => ['a', '_SUCCESS'].forEach((each) => put(each)),
+    ],
+  ])('begins to count anew for %s', async (_, fill) => {
+    const first = await look((put) => put('a'));
+    const second = await look(fill, { previous: first, at: 45 });
+    expect(second.unchangedSince).toBe(secondsAfter(45));
+  });
+
+  it('takes a large upload that appears with an old date for a change', async () => {
+    const first = await look((put) => put('a'));
+    const second = await look(
+      (put) => {
+        put('a');
+        put('large.bin', 'z', new Date(secondsAfter(-3_600)));
+      },
+      { previous: first, at: 45 },
+    );
+    expect(second.unchangedSince).toBe(secondsAfter(45));
+  });
+
+  it('does not take the marker of the batch before for its own', async () => {
+    const fill = (put: (name: string, text?: string, lastModified?: Date) => void) =>
+      put('_SUCCESS', '', new Date(AT));
+    expect((await look(fill, { markerSince: new Date(secondsAfter(10)) })).marker).toBe(false);
+    expect((await look(fill, { markerSince: new Date(secondsAfter(-10)) })).marker).toBe(true);
+  });
+
+  it('takes no object for the marker that only ends like it', async () => {
+    expect((await look((put) => put('deep/_SUCCESS'))).marker).toBe(false);
+  });
+
+  it('stays small, however much lies there', async () => {
+    const many = await look((put) => {
+      for (let each = 0; each < 5_000; each += 1) put(`${each}`);
+    });
+    expect(JSON.stringify(many).length).toBeLessThan(300);
+  });
+});

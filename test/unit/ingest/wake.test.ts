@@ -1,0 +1,201 @@
+/** From ten thousand events to one run; from a bucket alone back to where the work stood. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
+import { takeArrivals } from '../../../functions/core/ingest/take-arrivals.ts';
+import { registerPipeline, wakeRun } from '../../../functions/core/ingest/wake.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { created, DECLARATION, type Ground, ground, message } from '../../support/world/ground.ts';
+
+let at: Ground;
+beforeEach(() => {
+  at = ground();
+  at.declare();
+});
+
+const arrive = (name: string) => created(layout.incoming('digits') + name, at.clock.now());
+
+async function settle(runId: string): Promise<void> {
+  let settled = await settleRun(at, { runId });
+  while (settled.kind === 'wait') {
+    at.clock.advance(settled.seconds);
+    settled = await settleRun(at, { runId, observation: settled.observation ?? undefined });
+  }
+}
+
+describe('events of arrivals', () => {
+  it('make one run, however many, doubled and in whatever order', async () => {
+    const bodies = Array.from({ length: 10_000 }, (_, index) => {
+      at.clock.advance(0.001);
+      at.drop(`${index}.png`);
+      return arrive(`${index}.png`);
+    });
+    const shuffled = [...bodies, ...bodies.slice(0, 500)].sort((a, b) =>
+      a.slice(-30) < b.slice(-30) ? 1 : -1,
+    );
+    for (let start = 0; start < shuffled.length; start += 100) {
+      const batch = shuffled
+        .slice(start, start + 100)
+        .map((body, index) => message(body, `${start + index}`));
+      expect((await takeArrivals(at, batch)).failed).toEqual([]);
+    }
+    expect([...at.executions.started.keys()]).toEqual(['digits-000001-x1']);
+    await settle('digits-000001');
+    at.clock.advance(3);
+    // Late and doubled: what they tell of is in the closed batch.
+    await takeArrivals(at, [message(bodies[0] ?? ''), message(bodies.at(-1) ?? '')]);
+    expect([...at.executions.started.keys()]).toEqual(['digits-000001-x1']);
+  });
+
+  it('make the next run when they come after the close', async () => {
+    at.drop('a.png');
+    await takeArrivals(at, [message(arrive('a.png'))]);
+    await settle('digits-000001');
+    at.clock.advance(5);
+    await takeArrivals(at, [message(arrive('b.png'))]);
+    expect([...at.executions.started.keys()]).toEqual(['digits-000001-x1', 'digits-000002-x1']);
+    expect(await at.runs.getRun('digits-000002')).toMatchObject({ batch: 2, status: 'settling' });
+  });
+
+  it('start the run that a crash left without its execution', async () => {
+    const starting = { ...at.executions, start: () => Promise.reject(new Error('lost')) };
+    await expect(
+      wakeRun({ ...at, executions: starting }, { pipeline: 'digits', trigger: 'arrival' }),
+    ).rejects.toThrow();
+    expect((await at.runs.getRun('digits-000001'))?.status).toBe('settling');
+    await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
+    expect([...at.executions.started.keys()]).toEqual(['digits-000001-x1']);
+  });
+
+  it('are ignored while no pipeline is declared', async () => {
+    at.store.remove(layout.pipeline('digits'));
+    expect(await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' })).toMatchObject({ kind: 'ignored' });
+    expect(at.executions.started.size).toBe(0);
+    expect(await at.runs.listPipelines()).toEqual([]);
+  });
+
+  it('go back to the queue alone when they fail, and keep no other from it', async () => {
+    const failing = {
+      ...at,
+      runs: {
+        ...at.runs,
+        getPipeline: (name: string) =>
+          name === 'broken' ? Promise.reject(new Error('throttled')) : at.runs.getPipeline(name),
+      },
+    };
+    const taken = await takeArrivals(failing, [
+      message(created('broken/incoming/x', at.clock.now()), 'm1'),
+      message('rubbish', 'm2'),
+      message(arrive('a.png'), 'm3'),
+    ]);
+    expect(taken.failed).toEqual([{ messageId: 'm1', reason: 'throttled' }]);
+    expect([...at.executions.started.keys()]).toEqual(['digits-000001-x1']);
+  });
+});
+
+describe('a person who asks for a run', () => {
+  it('gets one that trains anyway, also when an arrival began it', async () => {
+    await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
+    await wakeRun(at, { pipeline: 'digits', trigger: 'api' });
+    at.clock.advance(700);
+    expect(await settleRun(at, { runId: 'digits-000001' })).toEqual({ kind: 'settled', trainAnyway: true });
+  });
+
+  it('gets the next run when this one was closed while they asked', async () => {
+    await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
+    const stale = (await at.runs.getPipeline('digits')) ?? undefined;
+    await settle('digits-000001');
+    let looks = 0;
+    const runs = {
+      ...at.runs,
+      getPipeline: (name: string) => {
+        looks += 1;
+        return looks === 1 ? Promise.resolve(stale) : at.runs.getPipeline(name);
+      },
+    };
+    const woken = await wakeRun({ ...at, runs }, { pipeline: 'digits', trigger: 'api' });
+    expect(woken).toEqual({ kind: 'started', runId: 'digits-000002' });
+  });
+});
+
+describe('a declaration that arrives', () => {
+  it('is put on record with its schedule, and wakes for data that came before it', async () => {
+    at.drop('early.png');
+    at.declare(`${DECLARATION}schedule: rate(1 day)`);
+    expect(await registerPipeline(at, 'digits')).toMatchObject({
+      kind: 'valid',
+      woken: { kind: 'started', runId: 'digits-000001' },
+    });
+    expect(at.schedules.expressions.get('digits')).toBe('rate(1 day)');
+  });
+
+  it('wakes nothing when nothing lies there', async () => {
+    expect(await registerPipeline(at, 'digits')).toEqual({ kind: 'valid' });
+  });
+
+  it('is kept with its problems when it is not valid, and takes away no schedule', async () => {
+    at.declare(`${DECLARATION}schedule: rate(1 day)`);
+    await registerPipeline(at, 'digits');
+    at.declare('name: letters');
+    expect(await registerPipeline(at, 'digits')).toMatchObject({ kind: 'invalid' });
+    const record = await at.runs.getPipeline('digits');
+    expect(record?.valid).toBe(false);
+    expect(record?.problems?.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(['name', 'training', 'compute']),
+    );
+    expect(at.schedules.expressions.has('digits')).toBe(true);
+  });
+
+  it('removes a schedule that it no longer has', async () => {
+    at.declare(`${DECLARATION}schedule: rate(1 day)`);
+    await registerPipeline(at, 'digits');
+    at.declare();
+    await registerPipeline(at, 'digits');
+    expect(at.schedules.expressions.has('digits')).toBe(false);
+  });
+
+  it('says that it is gone', async () => {
+    expect(await registerPipeline(at, 'nobody')).toEqual({ kind: 'gone' });
+  });
+
+  it('wakes again for data that a run with a bad declaration could not settle', async () => {
+    at.drop('a.png');
+    await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
+    const run = await at.runs.getRun('digits-000001');
+    if (run) await at.runs.closeBatch(run, { at: at.clock.now().toISOString() });
+    expect(await registerPipeline(at, 'digits')).toMatchObject({
+      kind: 'valid',
+      woken: { runId: 'digits-000002' },
+    });
+  });
+});
+
+describe('a table that was lost', () => {
+  it('is begun at 1 where nothing ran yet', async () => {
+    await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
+    expect(await at.runs.getPipeline('digits')).toMatchObject({ openBatch: 1 });
+  });
+
+  it('goes on behind the newest run that has its report', async () => {
+    at.store.put(layout.report('digits', 'digits-000009'), '{}');
+    at.store.put(layout.report('digits', 'digits-000010'), '{}');
+    expect(await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' })).toMatchObject({
+      runId: 'digits-000011',
+    });
+  });
+
+  it('takes up the newest run that has none, so that its plan and shards count', async () => {
+    at.store.put(layout.report('digits', 'digits-000009'), '{}');
+    at.store.put(layout.planItems('digits', 'digits-000010'), '[]');
+    expect(await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' })).toMatchObject({
+      runId: 'digits-000010',
+    });
+  });
+
+  it('is not led astray by folders that no run made', async () => {
+    at.store.put('digits/runs/notes/x.txt', '');
+    at.store.put('digits/runs/letters-9999999/x', '');
+    at.store.put(layout.report('digits', 'digits-000002'), '{}');
+    const woken = await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
+    expect(woken).toMatchObject({ runId: 'digits-000003' });
+  });
+});

@@ -1,0 +1,205 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  describeFleet,
+  type FleetInstance,
+  type FleetView,
+} from '../../../../functions/core/launch/ec2/fleet-state.ts';
+import type { HostReport } from '../../../../functions/core/launch/ec2/job-document.ts';
+import { isTerminal, outcomeOf, shouldTakeBack } from '../../../../functions/core/launch/job/outcome.ts';
+import type { AttemptOutcome } from '../../../../functions/core/runs/run-records.ts';
+
+const at = (seconds: number): Date => new Date(1_790_000_000_000 + seconds * 1_000);
+const instance = (instanceId: string, state: string, reasonCode?: string): FleetInstance => ({
+  instanceId,
+  state,
+  launchedAt: at(0),
+  reasonCode,
+});
+const report = (instanceId: string, over: Partial<HostReport> = {}): HostReport => ({
+  instanceId,
+  startedAt: at(60).toISOString(),
+  ...over,
+});
+const done = (instanceId: string, over: Partial<HostReport> = {}): HostReport =>
+  report(instanceId, { endedAt: at(660).toISOString(), exitCode: 0, ...over });
+
+const view = (over: Partial<FleetView>): FleetView => ({
+  jobName: 'digits-000001-a1-abcdef',
+  nodes: 2,
+  managedSpot: true,
+  priceRatio: 0.25,
+  maximumRunSeconds: 36_000,
+  refills: false,
+  instances: [],
+  reports: [],
+  now: at(1_000),
+  ...over,
+});
+
+const gone = [
+  instance('i-1', 'terminated', 'Client.InstanceInitiatedShutdown'),
+  instance('i-2', 'terminated', 'Client.InstanceInitiatedShutdown'),
+];
+
+function outcome(over: Partial<FleetView>): AttemptOutcome {
+  const job = describeFleet(view(over));
+  if (job === undefined) throw new Error('nothing was described');
+  return outcomeOf(job);
+}
+
+describe('describeFleet', () => {
+  it('knows nothing of a fleet that left no trace', () => {
+    expect(describeFleet(view({}))).toBeUndefined();
+  });
+
+  it('sees hosts start and train', () => {
+    const instances = [instance('i-1', 'running'), instance('i-2', 'pending')];
+    expect(describeFleet(view({ instances }))).toMatchObject({
+      TrainingJobStatus: 'InProgress',
+      SecondaryStatus: 'Starting',
+    });
+    const training = describeFleet(view({ instances, reports: [report('i-1')] }));
+    expect(training).toMatchObject({
+      TrainingJobStatus: 'InProgress',
+      SecondaryStatus: 'Training',
+      TrainingTimeInSeconds: 940,
+    });
+  });
+
+  it('completes when every host ended well, also after EC2 forgot them', () => {
+    const reports = [done('i-1', { modelUri: 's3://b/model.tar.gz' }), done('i-2')];
+    const expected = {
+      kind: 'completed',
+      trainingSeconds: 600,
+      billableSeconds: 150,
+      interruptions: 0,
+      modelUri: 's3://b/model.tar.gz',
+    };
+    expect(outcome({ instances: gone, reports })).toMatchObject(expected);
+    expect(outcome({ instances: [], reports })).toMatchObject(expected);
+  });
+
+  it('is not complete while one host is missing', () => {
+    expect(outcome({ instances: gone, reports: [done('i-1')] }).kind).toBe('serviceError');
+  });
+
+  it('tells a lost host from a script that failed because of it', () => {
+    const instances = [
+      instance('i-1', 'terminated', 'Server.SpotInstanceTermination'),
+      instance('i-2', 'terminated'),
+    ];
+    const reports = [report('i-1'), done('i-2', { exitCode: 1, failure: 'connection reset by peer' })];
+    expect(outcome({ instances, reports })).toMatchObject({ kind: 'interrupted', interruptions: 1 });
+  });
+
+  it('believes the notice that a host saw, too', () => {
+    expect(
+      outcome({
+        instances: gone,
+        reports: [done('i-1', { stoppedBy: 'spot', exitCode: 143 }), done('i-2', { exitCode: 1 })],
+      }).kind,
+    ).toBe('interrupted');
+  });
+
+  it('calls it want of capacity when nothing had started', () => {
+    expect(
+      outcome({ instances: [instance('i-1', 'terminated', 'Server.SpotInstanceTermination')] }).kind,
+    ).toBe('capacity');
+    expect(
+      outcome({ instances: [instance('i-1', 'terminated', 'Server.InsufficientInstanceCapacity')] }).kind,
+    ).toBe('capacity');
+  });
+
+  it('passes on what the script said', () => {
+    const reports = [
+      done('i-1', { exitCode: 1 }),
+      done('i-2', { exitCode: 42, failure: 'ValueError: no shards' }),
+    ];
+    expect(outcome({ instances: gone, reports })).toMatchObject({
+      kind: 'userError',
+      message: 'AlgorithmError: ValueError: no shards (exit code 42 on i-2)',
+    });
+  });
+
+  it('says when a host that was taken back could not save its last checkpoint', () => {
+    const saved = done('i-1', { exitCode: 143, stoppedBy: 'spot', unsavedFiles: 0 });
+    const lost = done('i-2', { exitCode: 143, stoppedBy: 'spot', unsavedFiles: 2 });
+    expect(outcome({ instances: gone, reports: [saved, lost] }).message).toMatch(
+      /took back i-1, i-2; the last checkpoint did not reach the bucket from i-2$/,
+    );
+    expect(outcome({ instances: gone, reports: [saved] }).message).not.toContain('did not reach');
+  });
+
+  it('takes silence for a fault that is not the script’s, and the cost for what it may have been', () => {
+    expect(outcome({ instances: gone, reports: [report('i-1'), report('i-2')] })).toMatchObject({
+      kind: 'serviceError',
+      trainingSeconds: 940,
+    });
+  });
+
+  it.each([
+    ['timeLimit', 'timeLimit'],
+    ['stop', 'stopped'],
+  ] as const)('takes hosts that ended for %s for %s', (stoppedBy, kind) => {
+    expect(
+      outcome({ instances: gone, reports: [done('i-1', { stoppedBy }), done('i-2', { stoppedBy })] }).kind,
+    ).toBe(kind);
+  });
+
+  it('is stopped when we asked for it, whatever the hosts managed to say', () => {
+    expect(outcome({ instances: gone, reports: [report('i-1')], stopAskedAt: at(500) }).kind).toBe('stopped');
+  });
+
+  it('lets hosts that were asked to stop take their time, and then be stopped again', () => {
+    const asked = (stopAskedAt: Date) =>
+      describeFleet(view({ instances: [instance('i-1', 'running')], reports: [report('i-1')], stopAskedAt }));
+    expect(asked(at(900))).toMatchObject({ TrainingJobStatus: 'Stopping' });
+    expect(asked(at(800))).toMatchObject({ TrainingJobStatus: 'InProgress', SecondaryStatus: 'Stopping' });
+  });
+
+  it('is taken back as soon as one host of the gang is lost', () => {
+    const instances = [
+      instance('i-1', 'shutting-down', 'Server.SpotInstanceTermination'),
+      instance('i-2', 'running'),
+    ];
+    const job = describeFleet(view({ instances, reports: [report('i-1'), report('i-2')] }));
+    expect(job && shouldTakeBack(job, at(1_000), { patienceSeconds: 600 })).toBe(true);
+  });
+
+  it('always comes to an outcome once no host is left', () => {
+    const code = fc.constantFrom(
+      undefined,
+      'Server.SpotInstanceTermination',
+      'Client.UserInitiatedShutdown',
+      'New',
+    );
+    const host = fc.record({
+      state: fc.constantFrom('terminated', 'shutting-down', 'stopped'),
+      code,
+      spoke: fc.option(
+        fc.record({
+          exitCode: fc.integer({ min: 0, max: 255 }),
+          stoppedBy: fc.constantFrom(undefined, 'spot', 'timeLimit', 'stop'),
+        }),
+        { nil: undefined },
+      ),
+    });
+    fc.assert(
+      fc.property(fc.array(host, { minLength: 1, maxLength: 5 }), (hosts) => {
+        const job = describeFleet(
+          view({
+            nodes: hosts.length,
+            instances: hosts.map(({ state, code: reason }, index) => instance(`i-${index}`, state, reason)),
+            reports: hosts.flatMap(({ spoke }, index) =>
+              spoke === undefined ? [] : [done(`i-${index}`, spoke as Partial<HostReport>)],
+            ),
+          }),
+        );
+        expect(job !== undefined && isTerminal(job)).toBe(true);
+        const wellDone = hosts.every(({ spoke }) => spoke?.exitCode === 0 && spoke.stoppedBy === undefined);
+        expect(job && outcomeOf(job).kind === 'completed').toBe(wellDone);
+      }),
+    );
+  });
+});

@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest';
+import { instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
+import { efaCards } from '../../../../functions/core/launch/ec2/efa.ts';
+import { buildFleet } from '../../../../functions/core/launch/ec2/fleet.ts';
+import { buildTrainingJob } from '../../../../functions/core/launch/sagemaker/training-job.ts';
+import { type Choice, fleetInput, planOf, scriptOf } from '../../../support/builders/fleet.ts';
+
+const interfacesOf = (choice: Choice) => planOf(choice).launchTemplate.LaunchTemplateData.NetworkInterfaces;
+
+function problems(choice: Choice): readonly string[] {
+  const result = buildFleet(fleetInput(choice));
+  return result.kind === 'problems' ? result.problems.map(({ path }) => path) : [];
+}
+
+describe('buildFleet', () => {
+  it('asks for the whole gang or nothing, of one type in one zone', () => {
+    const { fleet } = planOf({ nodes: 4 });
+    expect(fleet).toMatchObject({
+      Type: 'instant',
+      TargetCapacitySpecification: { TotalTargetCapacity: 4, DefaultTargetCapacityType: 'spot' },
+      SpotOptions: {
+        SingleInstanceType: true,
+        SingleAvailabilityZone: true,
+        MinTargetCapacity: 4,
+        AllocationStrategy: 'price-capacity-optimized',
+        InstanceInterruptionBehavior: 'terminate',
+      },
+    });
+    expect(fleet.LaunchTemplateConfigs).toEqual([
+      {
+        LaunchTemplateSpecification: { LaunchTemplateName: fleet.ClientToken, Version: '1' },
+        Overrides: [{ InstanceType: 'p4d.24xlarge' }],
+      },
+    ]);
+  });
+
+  it('holds the same for On-Demand', () => {
+    const { fleet } = planOf({ nodes: 4, market: 'on-demand' });
+    expect(fleet.SpotOptions).toBeUndefined();
+    expect(fleet.OnDemandOptions).toMatchObject({
+      SingleInstanceType: true,
+      SingleAvailabilityZone: true,
+      MinTargetCapacity: 4,
+    });
+  });
+
+  it('puts a gang close together and one host anywhere', () => {
+    const gang = planOf();
+    expect(gang.placementGroup).toMatchObject({ GroupName: gang.name, Strategy: 'cluster' });
+    expect(gang.launchTemplate.LaunchTemplateData.Placement).toEqual({ GroupName: gang.name });
+    const alone = planOf({ nodes: 1 });
+    expect(alone.placementGroup).toBeUndefined();
+    expect(alone.launchTemplate.LaunchTemplateData.Placement).toBeUndefined();
+  });
+
+  it('launches into the one subnet of the zone that was placed', () => {
+    const subnets = new Set(interfacesOf({}).map(({ SubnetId }) => SubnetId));
+    expect(subnets).toEqual(new Set(['subnet-1a1b2c3d4e5f60718']));
+  });
+
+  it('gives EFA to every network card of a gang, and addresses to the first alone', () => {
+    expect(interfacesOf({}).map((one) => [one.NetworkCardIndex, one.DeviceIndex, one.InterfaceType])).toEqual(
+      [
+        [0, 0, 'efa'],
+        [1, 1, 'efa-only'],
+        [2, 1, 'efa-only'],
+        [3, 1, 'efa-only'],
+      ],
+    );
+    expect(interfacesOf({ instanceType: 'p5.48xlarge' })).toHaveLength(32);
+  });
+
+  it.each([
+    ['a host alone', { nodes: 1 }],
+    ['a type without EFA', { instanceType: 'g5.xlarge' }],
+    ['a type that nobody knows', { instanceType: 'constructor.name' }],
+  ])('gives one plain interface to %s', (_, choice) => {
+    expect(interfacesOf(choice).map(({ InterfaceType }) => InterfaceType)).toEqual(['interface']);
+  });
+
+  it('lets nobody reach the role but the host itself', () => {
+    expect(planOf().launchTemplate.LaunchTemplateData.MetadataOptions).toEqual({
+      HttpTokens: 'required',
+      HttpEndpoint: 'enabled',
+      HttpPutResponseHopLimit: 1,
+    });
+  });
+
+  it('ends an instance that shuts itself down, and its encrypted disk with it', () => {
+    const data = planOf().launchTemplate.LaunchTemplateData;
+    expect(data.InstanceInitiatedShutdownBehavior).toBe('terminate');
+    expect(data.BlockDeviceMappings[0]?.Ebs).toMatchObject({
+      Encrypted: true,
+      DeleteOnTermination: true,
+      VolumeSize: 130,
+    });
+  });
+
+  it('tags everything with the job, so that it can be found and paid for', () => {
+    const { fleet, name } = planOf();
+    expect(fleet.TagSpecifications.map(({ ResourceType }) => ResourceType)).toEqual([
+      'fleet',
+      'instance',
+      'volume',
+      'network-interface',
+    ]);
+    for (const { Tags } of fleet.TagSpecifications)
+      expect(Tags).toContainEqual({ Key: 'tidewheel:job', Value: name });
+  });
+
+  it('is idempotent by the name of the attempt', () => {
+    expect(planOf()).toEqual(planOf());
+    expect(planOf({ over: { attempt: 2 } }).fleet.ClientToken).not.toBe(planOf().fleet.ClientToken);
+  });
+
+  it('gives the hosts the very job that SageMaker would be given', () => {
+    const input = fleetInput({ training: { hyperparameters: { epochs: 3 } } });
+    const compute = { ...input.declaration.compute, launcher: 'sagemaker' } as const;
+    const onSageMaker = { ...input, declaration: { ...input.declaration, compute } };
+    const [plan, job] = [buildFleet(input), buildTrainingJob(onSageMaker)];
+    if (plan.kind !== 'fleet' || job.kind !== 'request') throw new Error('no plan');
+    const document: unknown = JSON.parse(plan.objects.at(-1)?.text ?? '');
+    const {
+      TrainingJobName,
+      HyperParameters,
+      InputDataConfig,
+      CheckpointConfig,
+      OutputDataConfig,
+      Environment,
+    } = job.request;
+    expect(document).toMatchObject({
+      version: 1,
+      nodes: 2,
+      instanceType: 'ml.p4d.24xlarge',
+      TrainingJobName,
+      HyperParameters,
+      InputDataConfig,
+      CheckpointConfig,
+      OutputDataConfig,
+      Environment,
+    });
+  });
+
+  it('remembers what an hour costs over what it costs on demand', () => {
+    const pool = { instanceType: 'p4d.24xlarge', zoneId: 'use1-az6', market: 'spot' } as const;
+    const assessed = { pool, hourlyUsd: 5, expectedCostUsd: 1, expectedSeconds: 1, verdict: 'chosen' };
+    const [plan, unknown] = [planOf({ placed: { considered: [assessed] } }), planOf()];
+    expect(JSON.parse(plan.objects.at(-1)?.text ?? '')).toMatchObject({ priceRatio: 0.25 });
+    expect(JSON.parse(unknown.objects.at(-1)?.text ?? '')).toMatchObject({ priceRatio: 1 });
+  });
+
+  it('reports every problem at once', () => {
+    const { declaration } = fleetInput();
+    const helpers = [{ name: 'cpu', instanceType: 'c5.xlarge', nodes: 1 }];
+    // All of it is refused when it is declared; a run may have been closed before it was.
+    const compute = { ...declaration.compute, vpc: undefined, ec2: undefined, helpers };
+    const choice = { over: { generations: [], declaration: { ...declaration, compute } } };
+    expect(new Set(problems(choice))).toEqual(
+      new Set(['compute.ec2', 'compute.vpc', 'compute.helpers', 'generations']),
+    );
+  });
+
+  it('needs a zone, which on EC2 nobody chooses for us', () => {
+    const pool = { instanceType: 'p4d.24xlarge', market: 'spot' } as const;
+    expect(problems({ placed: { pool } })).toEqual(['compute.vpc.subnets']);
+    expect(problems({ placed: { pool: { ...pool, zoneId: 'use1-az1' } } })).toEqual(['compute.vpc.subnets']);
+  });
+
+  it('knows EFA as the catalog does', () => {
+    const known = [
+      'g5.xlarge',
+      'g5.8xlarge',
+      'g6e.48xlarge',
+      'p4d.24xlarge',
+      'p5.48xlarge',
+      'c5n.18xlarge',
+      'm5.xlarge',
+      'trn1.32xlarge',
+    ];
+    const differing = known.filter((type) => efaCards(type) > 0 !== instanceFacts(type)?.efa);
+    expect(differing).toEqual([]);
+  });
+});
+
+describe('the user data', () => {
+  it('arms the end of the host before anything else', () => {
+    const lines = scriptOf(planOf()).split('\n');
+    const armed = lines.findIndex((line) => line.startsWith('shutdown -h +90 '));
+    const fetched = lines.findIndex((line) => line.includes('aws s3 cp'));
+    expect(armed).toBeGreaterThan(0);
+    expect(armed).toBeLessThan(fetched);
+    expect(lines.findIndex((line) => line.startsWith("trap 'shutdown -h now"))).toBeLessThan(fetched);
+  });
+
+  it('fetches the agent, which is one file, and has it make the host', () => {
+    const script = scriptOf(planOf());
+    expect(script).toMatch(
+      /s3 cp --only-show-errors 's3:\/\/tw-data\/agent\/[0-9a-f]+\/tidewheel.pyz' '(.+)' &&/,
+    );
+    expect(script.trimEnd().split('\n').at(-1)).toMatch(
+      / '\/opt\/ml\/input\/data\/agent\/tidewheel.pyz' --host$/,
+    );
+  });
+
+  it('holds no hyperparameter and no path of the user: those travel in job.json', () => {
+    const training = { hyperparameters: { word: 'PWNED-$(id)' }, entryPoint: 'PWNED.py', source: 'PWNED/' };
+    expect(scriptOf(planOf({ training }))).not.toContain('PWNED');
+  });
+
+  it('stays far below what EC2 takes', () => {
+    const plan = planOf({ over: { agentPrefix: `agent/${'a'.repeat(900)}/` } });
+    expect(Buffer.byteLength(scriptOf(plan))).toBeLessThan(16_384);
+  });
+});

@@ -1,0 +1,225 @@
+/** An attempt in another region: what travels there and back, and what a death on the way leaves. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
+import { type LaunchDeps, launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
+import { makeReport } from '../../../functions/core/attempts/report.ts';
+import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
+import type { Region } from '../../../functions/core/launch/regions/region-bucket.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { declarationOf, placementOf, progressOf, runOf } from '../../support/builders/records.ts';
+import { type MemoryObjectStore, memoryObjectStore } from '../../support/fakes/object-store.ts';
+import { type JobScript, type ScriptedTraining, scriptedTraining } from '../../support/fakes/training.ts';
+import { type Ground, ground } from '../../support/world/ground.ts';
+
+const RUN = 'digits-000001';
+const AWAY = 'us-west-2';
+const subnet = { id: 'subnet-west', zoneId: 'usw2-az1' };
+const shard = `${layout.shards('digits', RUN)}shard-000000.tar`;
+const note = layout.progress('digits', RUN);
+const saved = `${layout.checkpoints('digits', RUN)}step-9/`;
+
+let at: Ground;
+let there: MemoryObjectStore;
+let west: ScriptedTraining;
+let deps: LaunchDeps;
+let copies: string[];
+/** After so many copies the process ends. */
+let dyingAfter: number;
+
+const regionOf = (name: string): Region => ({
+  name,
+  store: there,
+  copy: async ({ key }, from, to) => {
+    if (copies.length >= dyingAfter) throw new Error('the process ended');
+    copies.push(key);
+    await to.createBytes(key, (await from.readBytes(key))?.bytes ?? new Uint8Array());
+  },
+});
+
+async function prepare(script: JobScript): Promise<void> {
+  at = ground();
+  there = memoryObjectStore(at.clock, `memory-bucket-${AWAY}`);
+  west = scriptedTraining(
+    at.clock,
+    () => script,
+    () => undefined,
+  );
+  copies = [];
+  dyingAfter = Number.POSITIVE_INFINITY;
+  const launcher = makeLauncher({
+    training: at.training,
+    fleets: at.fleets,
+    elsewhere: {
+      training: () => west,
+      regionOf: async (jobName) => (await at.runs.findAttemptByJob(jobName))?.placement.pool.region,
+    },
+  });
+  const away = (name: string) => ({
+    region: regionOf(name),
+    publishAgent: () => Promise.resolve('agent/west/'),
+  });
+  deps = {
+    ...at,
+    launcher,
+    region: 'us-east-1',
+    trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
+    publishAgent: () => Promise.resolve('agent/home/'),
+    elsewhere: away,
+  };
+  const now = at.clock.now().toISOString();
+  const vpc = { securityGroupIds: ['sg-1'], subnets: [subnet] };
+  const declaration = declarationOf('digits', {
+    compute: { instanceTypes: ['g5.xlarge'], regions: [{ name: 'us-east-1' }, { name: AWAY, vpc }] },
+  });
+  await at.runs.ensurePipeline('digits', { firstBatch: 1, at: now });
+  await at.runs.createRun(runOf('digits', 1));
+  await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration });
+  await at.runs.putPlacement(RUN, 1, {
+    kind: 'launch',
+    placement: placementOf({
+      pool: { instanceType: 'g5.xlarge', market: 'spot', zoneId: 'usw2-az1', region: AWAY },
+      subnetId: subnet.id,
+      transfer: { gigabytes: 100, usd: 2, seconds: 400 },
+    }),
+  });
+  at.store.put(layout.manifest('digits', RUN), '{}');
+  at.store.put(shard, 'samples');
+}
+
+const launch = () => launchAttempt(deps, { runId: RUN, attempt: 1, taskToken: 'token-1' });
+const judgeAgain = () => judgeRun({ ...at, launcher: deps.launcher, regionOf }, { runId: RUN });
+const request = () => [...west.jobs.values()][0];
+
+function saveThere(step = 9): void {
+  there.put(`${saved}state.pt`, 'weights');
+  there.put(`${saved}COMPLETE.json`, '{"files":{"state.pt":{"bytes":7}}}');
+  there.put(note, JSON.stringify(progressOf(step)));
+}
+
+const stops: JobScript = [
+  { at: 0, status: 'InProgress', secondary: 'Training' },
+  { at: 100, status: 'Failed', secondary: 'Failed', reason: 'InternalServerError' },
+];
+
+beforeEach(() => prepare(stops));
+
+describe('a launch in another region', () => {
+  it('starts the job there, with shards, code and agent from the bucket of that region', async () => {
+    await launch();
+    expect(at.training.jobs.size).toBe(0);
+    const made = request();
+    const uris = made?.InputDataConfig.map(({ DataSource }) => DataSource.S3DataSource?.S3Uri ?? '') ?? [];
+    expect(uris.every((uri) => uri.startsWith(`s3://${there.bucket}/`))).toBe(true);
+    expect(made?.CheckpointConfig.S3Uri).toContain(`s3://${there.bucket}/`);
+    expect(made?.AlgorithmSpecification.TrainingImage).toContain(`.${AWAY}.`);
+    expect(made?.VpcConfig?.Subnets).toEqual([subnet.id]);
+    const [source] = there.keys(layout.packedSource('digits', '').slice(0, -1));
+    expect(there.keys()).toContain(shard);
+    expect(uris.some((uri) => uri.endsWith('/') && `s3://${there.bucket}/${source}`.startsWith(uri))).toBe(
+      true,
+    );
+    expect(there.keys(layout.source('digits'))).toEqual([]);
+  });
+
+  it('goes on with its copies where a death left them', async () => {
+    dyingAfter = 1;
+    await expect(launch()).rejects.toThrow('the process ended');
+    expect(west.jobs.size).toBe(0);
+    dyingAfter = Number.POSITIVE_INFINITY;
+    await launch();
+    expect(west.jobs.size).toBe(1);
+    expect(copies).toHaveLength(new Set(copies).size);
+  });
+
+  it('takes the newest checkpoint along, its marker after its files and its note last', async () => {
+    at.store.put(`${saved}state.pt`, 'weights');
+    at.store.put(`${saved}COMPLETE.json`, '{}');
+    at.store.put(note, JSON.stringify(progressOf(9)));
+    dyingAfter = 3;
+    await expect(launch()).rejects.toThrow();
+    expect(there.keys(layout.checkpoints('digits', RUN))).toEqual([`${saved}state.pt`]);
+    dyingAfter = Number.POSITIVE_INFINITY;
+    await launch();
+    expect(there.json(note)).toMatchObject({ step: 9 });
+  });
+
+  it('has the groups of nodes that placement added', async () => {
+    const helpers = [{ name: 'loaders', instanceType: 'c5.4xlarge', nodes: 2 }];
+    await at.runs.putPlacement(RUN, 1, {
+      kind: 'launch',
+      placement: placementOf({
+        pool: { instanceType: 'g5.xlarge', market: 'on-demand', region: AWAY },
+        topology: { nodes: 1, acceleratorsPerNode: 1, helpers },
+        helpersHourlyUsd: 1.6,
+      }),
+    });
+    await launch();
+    expect(request()?.ResourceConfig.InstanceGroups).toMatchObject([
+      { InstanceGroupName: 'train', InstanceType: 'ml.g5.xlarge', InstanceCount: 1 },
+      { InstanceGroupName: 'loaders', InstanceType: 'ml.c5.4xlarge', InstanceCount: 2 },
+    ]);
+    expect((await at.runs.getAttempt(RUN, 1))?.placement.helpersHourlyUsd).toBe(1.6);
+  });
+
+  it('is refused where nothing is set up for it', async () => {
+    const { elsewhere: _none, ...here } = deps;
+    await expect(launchAttempt(here, { runId: RUN, attempt: 1, taskToken: 't' })).rejects.toThrow(
+      'where nothing can be launched',
+    );
+  });
+});
+
+describe('what was saved in another region', () => {
+  beforeEach(launch);
+
+  it('comes home before the attempt is judged by it, and the next attempt goes on from there', async () => {
+    saveThere();
+    at.pass(200);
+    west.advance();
+    expect(await judgeAgain()).toMatchObject({ kind: 'place' });
+    expect((await at.runs.getAttempt(RUN, 1))?.progressAfter).toMatchObject({ step: 9, checkpointBytes: 7 });
+    await at.runs.putPlacement(RUN, 2, {
+      kind: 'launch',
+      placement: placementOf({ pool: { instanceType: 'g5.xlarge', market: 'on-demand' } }),
+    });
+    await launchAttempt(deps, { runId: RUN, attempt: 2, taskToken: 'token-2' });
+    expect(at.training.jobs.size).toBe(1);
+    expect(await at.runs.getAttempt(RUN, 2)).toMatchObject({ progressBefore: { step: 9 } });
+  });
+
+  it('comes home whole or does not count, whenever the process ends', async () => {
+    saveThere();
+    at.pass(200);
+    west.advance();
+    dyingAfter = copies.length + 1;
+    await expect(judgeAgain()).rejects.toThrow('the process ended');
+    expect((await at.runs.getAttempt(RUN, 1))?.progressAfter).toBeUndefined();
+    dyingAfter = Number.POSITIVE_INFINITY;
+    await judgeAgain();
+    expect((await at.runs.getAttempt(RUN, 1))?.progressAfter).toMatchObject({ step: 9 });
+  });
+
+  it('is not brought back over what was done at home since', async () => {
+    saveThere(9);
+    at.store.put(`${layout.checkpoints('digits', RUN)}step-20/COMPLETE.json`, '{}');
+    at.store.put(note, JSON.stringify(progressOf(20)));
+    at.pass(200);
+    west.advance();
+    await judgeAgain();
+    expect((await at.runs.getAttempt(RUN, 1))?.progressAfter).toMatchObject({ step: 20 });
+  });
+});
+
+it('counts the moving of data in what the run cost', async () => {
+  await launch();
+  at.pass(200);
+  west.advance();
+  await judgeAgain();
+  const [run, attempts] = await Promise.all([at.runs.getRun(RUN), at.runs.listAttempts(RUN)]);
+  if (run === undefined) throw new Error('no run');
+  const report = makeReport({ run, attempts, timeline: [], status: 'failed', finishedAt: run.updatedAt });
+  const hours =
+    attempts.map(({ outcome }) => outcome?.billableSeconds ?? 0).reduce((a, b) => a + b, 0) / 3_600;
+  const { onDemandHourlyUsd, topology } = attempts[0]?.placement ?? placementOf();
+  expect(report.costUsd).toBeCloseTo(2 + hours * onDemandHourlyUsd * topology.nodes, 6);
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { decompress, LineSpool } from '../../../../functions/core/packing/model/spool.ts';
+import { itemLists } from '../../../../functions/core/packing/plan/item-lists.ts';
+import { dealSamples } from '../../../../functions/core/packing/plan/sharding.ts';
+
+const SAMPLES = 400;
+/** Every fourth sample has two copies. */
+const COPIES = Uint32Array.from({ length: 200 }, (_, index) => Math.floor(index / 2) * 4);
+
+const sampleOf = (place: number): number => COPIES[place - SAMPLES] ?? place;
+const dealing = dealSamples(
+  {
+    count: SAMPLES + COPIES.length,
+    bytesOf: () => 20_000_000,
+    objectsOf: () => 1,
+    isDealt: (place) => sampleOf(place) % 7 !== 0,
+  },
+  { shardBytes: 100_000_000, seed: 'lists', shuffle: true, multipleOf: 2, remainder: 'even' },
+);
+
+function lists(windowCharacters?: number): string[] {
+  const arrivals = new LineSpool();
+  for (let ordinal = 0; ordinal < SAMPLES; ordinal += 1) {
+    arrivals.add(JSON.stringify([`a,"],${ordinal}`, 1, 'e', ordinal, 0]));
+    arrivals.add(JSON.stringify([`rejected,${ordinal},0`, 1, 'e', 'tooLarge']));
+  }
+  const dealt = { dealing, samples: SAMPLES, copies: COPIES };
+  const all = [...itemLists(arrivals, dealt, windowCharacters)];
+  expect(all.map(({ item }) => item)).toEqual(all.map((_, index) => index));
+  return all.map(({ bytes }) => decompress(bytes));
+}
+
+describe('the lists of the items', () => {
+  it('are the same however few of them are held at once', () => {
+    const whole = lists();
+    expect(whole.length).toBeGreaterThan(20);
+    for (const window of [1, 5_000, 20_000]) expect(lists(window)).toEqual(whole);
+  });
+
+  it('hold every sample and every copy that was dealt, and what makes the counts even', () => {
+    const held = lists()
+      .join('')
+      .trimEnd()
+      .split('\n')
+      .map((line): [number, number, number] => JSON.parse(line));
+    const dealt = Array.from(dealing.shardOf).filter((shard) => shard < dealing.shards).length;
+    expect(held).toHaveLength(dealt + dealing.repeats.size);
+    expect(new Set(held.map(([, , ordinal]) => ordinal)).size).toBe(
+      Array.from({ length: SAMPLES }, (_, ordinal) => ordinal).filter((ordinal) => ordinal % 7 !== 0).length,
+    );
+    expect(new Set(held.map(([shard, slot]) => `${shard}/${slot}`)).size).toBe(held.length);
+  });
+});

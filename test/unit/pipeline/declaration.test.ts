@@ -1,0 +1,287 @@
+/** A declaration is text from outside: all of its problems are named at once, none of them harms. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type Declaration,
+  pipelineJsonSchema,
+  readDeclaration,
+} from '../../../functions/core/pipeline/declaration.ts';
+
+const GOOD = `
+name: digits
+training: { strategy: ddp }
+compute: { instanceTypes: [g5.xlarge] }
+`;
+
+const problemsOf = (declaration: Declaration): Record<string, string> =>
+  declaration.valid
+    ? {}
+    : Object.fromEntries(declaration.problems.map(({ path, message }) => [path, message]));
+const pathsOf = (declaration: Declaration) => Object.keys(problemsOf(declaration));
+
+describe('a declaration that is right', () => {
+  it('is taken in YAML and in JSON alike, defaults filled in', () => {
+    const json = '{"name":"digits","training":{"strategy":"ddp"},"compute":{"instanceTypes":["g5.xlarge"]}}';
+    const fromYaml = readDeclaration('digits', GOOD);
+    expect(fromYaml).toEqual(readDeclaration('digits', json));
+    expect(fromYaml).toMatchObject({
+      valid: true,
+      pipeline: { settle: { quietSeconds: 60, maximumWaitSeconds: 3_600 }, limits: { attempts: 50 } },
+    });
+  });
+
+  it.each(['rate(1 day)', 'rate(15 minutes)', 'cron(0 3 * * ? *)', 'cron(0/15 9-17 ? * MON-FRI 2026)'])(
+    'may be scheduled: %s',
+    (schedule) => {
+      expect(readDeclaration('digits', `${GOOD}schedule: '${schedule}'`).valid).toBe(true);
+    },
+  );
+});
+
+describe('a declaration that is wrong', () => {
+  it('has all of its problems named at once, each with its path', () => {
+    const text = `
+name: digits
+settle: { quietSeconds: 0, quiet: 5 }
+training: { strategy: tpu, entryPoint: ../../etc/passwd.py, hyperparameters: { '1st': 1, ok: [1] } }
+compute: { instanceTypes: [g5.xlarge, ml_g5], nodes: many, vpc: { securityGroupIds: [], subnets: [] } }
+limits: { deadlineHours: -1 }
+colour: blue
+`;
+    expect(pathsOf(readDeclaration('digits', text)).sort()).toEqual(
+      [
+        '',
+        'compute.instanceTypes[1]',
+        'compute.nodes',
+        'compute.vpc.securityGroupIds',
+        'compute.vpc.subnets',
+        'limits.deadlineHours',
+        'settle',
+        'settle.quietSeconds',
+        'training.entryPoint',
+        'training.hyperparameters.1st',
+        'training.hyperparameters.ok',
+        'training.strategy',
+      ].sort(),
+    );
+  });
+
+  it('has no hyperparameter or channel dropped for a name that objects have themselves', () => {
+    const text = `
+name: digits
+training:
+  strategy: ddp
+  hyperparameters: { __proto__: 1, constructor: 2 }
+  channels: { __proto__: { s3: s3://other/data/ } }
+compute: { instanceTypes: [g5.xlarge], __proto__: 1 }
+`;
+    expect(pathsOf(readDeclaration('digits', text))).toEqual([
+      'training.hyperparameters.__proto__',
+      'training.channels.__proto__',
+      'compute',
+    ]);
+    const kept = readDeclaration('digits', GOOD.replace('ddp', 'ddp, hyperparameters: { constructor: 2 }'));
+    expect(kept.valid && Object.entries(kept.pipeline.training.hyperparameters)).toEqual([
+      ['constructor', 2],
+    ]);
+  });
+
+  it('is told the value that was given for each field, and what to give instead', () => {
+    const text = `
+name: Digits 2
+settle: { quietSeconds: 0, maximumWaitSeconds: soon, quiet: 5 }
+packing: { format: zip, accept: [png] }
+training: { strategy: dpp, frameworkVersion: latest, image: '', hyperparameters: { '1st': 1, ok: [1], tidewheel_spot: 1, token: "a\\nb" } }
+compute: { instanceTypes: [${Array.from({ length: 31 }, () => 'g5.xlarge').join(', ')}], nodes: 1.5 }
+limits: { attempts: 0.5, deadlineHours: }
+`;
+    expect(problemsOf(readDeclaration('Digits 2', text))).toEqual({
+      name: 'is "Digits 2", use 1 to 32 of a-z, 0-9 and inner hyphens',
+      'settle.quietSeconds': 'is 0, give at least 1',
+      'settle.maximumWaitSeconds': 'is "soon", give a number',
+      settle: 'has no field "quiet": take it out, or write one of quietSeconds, maximumWaitSeconds, marker',
+      'packing.format': 'is "zip", give one of webdataset, tfrecord, recordio, mds, lines, records',
+      'packing.accept[0]': 'is "png", write suffixes as .png',
+      'training.strategy':
+        'is "dpp", give one of single, ddp, ray, mpi, parameter-server, multi-worker-mirrored, data-service',
+      'training.frameworkVersion': 'is "latest", write a version such as 2.13',
+      'training.image': 'is "", name an image, of at most 255 characters and without spaces',
+      'training.hyperparameters.1st': 'is no name to give here: start with a letter',
+      'training.hyperparameters.tidewheel_spot':
+        'is no name to give here: sagemaker_ and tidewheel_ begin names of the service, choose another',
+      'training.hyperparameters.ok': 'is a list, give a text, or give a number, or give true or false',
+      'training.hyperparameters.token': 'a hyperparameter holds no newline',
+      'compute.instanceTypes': 'has 31 entries, give at most 30',
+      'compute.nodes': 'is 1.5, give a whole number',
+      'limits.attempts': 'is 0.5, give a whole number',
+      'limits.deadlineHours': 'is empty, give a number',
+    });
+    expect(problemsOf(readDeclaration('digits', 'name: digits'))).toEqual({
+      training: 'is missing, give its fields',
+      compute: 'is missing, give its fields',
+    });
+  });
+
+  it.each(['sagemaker', 'ec2'])('has data served by helpers and names none: %s', (launcher) => {
+    const served = GOOD.replace('ddp', 'data-service').replace('] }', `], launcher: ${launcher} }`);
+    expect(problemsOf(readDeclaration('digits', served))).toMatchObject({
+      'compute.helpers': expect.stringContaining('which SageMaker alone launches'),
+    });
+  });
+
+  it('is told what its fields ask of each other beside what is wrong in one of them', () => {
+    const text = `
+name: digits
+packing: { format: webdatset, label: namePattern, annotations: { file: labels.csv } }
+training: { strategy: data-service, entryPoint: train }
+compute: { nodes: many, market: spott, launcher: ec2, mayAddHelpers: {} }
+limits: { attempts: 0 }
+`;
+    expect(pathsOf(readDeclaration('digits', text)).sort()).toEqual(
+      [
+        'compute.ec2',
+        'compute.helpers',
+        'compute.instanceTypes',
+        'compute.market',
+        'compute.mayAddHelpers',
+        'compute.nodes',
+        'compute.vpc',
+        'limits.attempts',
+        'packing.format',
+        'packing.label',
+        'packing.labelPattern',
+        'training.entryPoint',
+      ].sort(),
+    );
+  });
+
+  it.each(['ec2', 'cheapest'])('needs to know of hosts on EC2 what its launcher asks: %s', (launcher) => {
+    const hosts = GOOD.replace('] }', `], launcher: ${launcher} }`);
+    expect(problemsOf(readDeclaration('digits', hosts))).toEqual({
+      'compute.ec2': `is needed with launcher: ${launcher}, name the image of its hosts`,
+      'compute.vpc': `is needed with launcher: ${launcher}, name subnets and securityGroupIds`,
+    });
+  });
+
+  it('has helpers that no launcher of it could launch', () => {
+    const compute =
+      'launcher: ec2, ec2: { image: ami-0123456789abcdef0 }, helpers: [{ name: cpus, instanceType: c5.xlarge, nodes: 1 }], vpc: { securityGroupIds: [sg-1], subnets: [{ id: subnet-1, zoneId: use1-az1 }] } }';
+    const declared = readDeclaration('digits', GOOD.replace('] }', `], ${compute}`));
+    expect(pathsOf(declared)).toEqual(['compute.helpers']);
+  });
+
+  it('names the key that nobody knows', () => {
+    expect(problemsOf(readDeclaration('digits', `${GOOD}colour: blue`))['']).toContain('"colour"');
+  });
+
+  it('is refused when it bears another name than its key, beside its other problems', () => {
+    const problems = problemsOf(readDeclaration('letters', `${GOOD}limits: { attempts: 0 }`));
+    expect(problems['name']).toContain('"digits"');
+    expect(problems['name']).toContain('"letters"');
+    expect(problems['limits.attempts']).toBeDefined();
+  });
+
+  it.each(['pipelines', 'agent', 'Digits', 'a_b', '-a', 'a-', 'x'.repeat(33), ''])(
+    'is refused for the name %j',
+    (name) => {
+      const text = GOOD.replace('digits', JSON.stringify(name));
+      expect(pathsOf(readDeclaration(name, text))).toEqual(['name']);
+    },
+  );
+
+  it.each(['rate(5 bananas)', 'rate(0 days)', 'cron(* *)', 'at(2026-01-01T00:00:00)', 'rate(1 day); drop'])(
+    'is refused for the schedule %s, before AWS would',
+    (schedule) => {
+      expect(pathsOf(readDeclaration('digits', `${GOOD}schedule: '${schedule}'`))).toEqual(['schedule']);
+    },
+  );
+
+  it.each([
+    ['', 'nothing'],
+    ['just words', 'a text'],
+    ['- a\n- b', 'a list'],
+    ['42', 'a number'],
+    ['null', 'null'],
+  ])('is refused when it is %j (%s)', (text) => {
+    expect(pathsOf(readDeclaration('digits', text))).toEqual(['']);
+  });
+
+  it('says where the YAML breaks', () => {
+    const problems = readDeclaration('digits', 'name: [digits\ntraining: {');
+    expect(problems).toMatchObject({ valid: false });
+    expect(JSON.stringify(problems)).toMatch(/is not YAML: .*line 2/);
+  });
+
+  it('is refused for a key that is there twice', () => {
+    expect(JSON.stringify(readDeclaration('digits', `${GOOD}name: letters`))).toContain('is not YAML');
+  });
+});
+
+describe('a hostile declaration', () => {
+  it('is not unfolded when it is a bomb of aliases', () => {
+    const levels = Array.from({ length: 12 }, (_, level) =>
+      level === 0
+        ? 'a0: &a0 [x, x]'
+        : `a${level}: &a${level} [${Array(9)
+            .fill(`*a${level - 1}`)
+            .join(', ')}]`,
+    );
+    const began = performance.now();
+    const declaration = readDeclaration('digits', levels.join('\n'));
+    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(problemsOf(declaration)['']).toContain('aliases');
+  });
+
+  it('is not read when it is longer than any declaration', () => {
+    const declaration = readDeclaration('digits', `${GOOD}# ${'x'.repeat(200_000)}`);
+    expect(problemsOf(declaration)['']).toContain('keep it under 100000');
+  });
+
+  it('changes no prototype', () => {
+    const text = `${GOOD}__proto__: { polluted: true }\nconstructor: { prototype: { polluted: true } }`;
+    expect(readDeclaration('digits', text).valid).toBe(false);
+    expect('polluted' in {}).toBe(false);
+  });
+
+  it('runs no tag', () => {
+    expect(readDeclaration('digits', 'name: !!js/function "function(){ throw 1 }"').valid).toBe(false);
+  });
+
+  it('is answered, whatever the text', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json(), fc.string({ unit: 'binary' })), (text) => {
+        const declaration = readDeclaration('digits', text);
+        expect(declaration.valid || declaration.problems.length > 0).toBe(true);
+      }),
+      { numRuns: 100 },
+    );
+  }, 30_000);
+});
+
+describe('the JSON Schema for editors', () => {
+  const schema = pipelineJsonSchema() as {
+    readonly properties: Record<string, { readonly properties?: Record<string, unknown> }>;
+    readonly required: readonly string[];
+    readonly additionalProperties: boolean;
+  };
+
+  it('asks only for what has no default', () => {
+    expect([...schema.required].sort()).toEqual(['compute', 'name', 'training']);
+  });
+
+  it('refuses unknown keys, as the service does', () => {
+    expect(schema.additionalProperties).toBe(false);
+  });
+
+  it('describes every part of a declaration, with its bounds', () => {
+    expect(Object.keys(schema.properties)).toEqual(
+      expect.arrayContaining(['name', 'settle', 'packing', 'training', 'compute', 'limits', 'schedule']),
+    );
+    expect(schema.properties['settle']?.properties?.['quietSeconds']).toMatchObject({
+      type: 'integer',
+      minimum: 1,
+      maximum: 86_400,
+      default: 60,
+    });
+  });
+});

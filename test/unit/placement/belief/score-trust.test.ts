@@ -1,0 +1,90 @@
+/** How scores are taken: by a stated prior at first, by what attempts met under them then. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  encounterOf,
+  sightingsOf,
+  sightingsOfOthers,
+} from '../../../../functions/core/placement/belief/attempt-observations.ts';
+import { trustOf } from '../../../../functions/core/placement/belief/beliefs.ts';
+import { type ScoredMeeting, scoreTrust } from '../../../../functions/core/placement/belief/score-trust.ts';
+import type { AttemptRecord, Pool } from '../../../../functions/core/runs/run-records.ts';
+import { attempt, hoursLater } from '../../../support/builders/placement.ts';
+import { memoryRunStore } from '../../../support/fakes/run-store.ts';
+
+const odds = (meetings: readonly ScoredMeeting[], score: number): number => {
+  const { up, down } = scoreTrust(meetings)(score);
+  return up / down;
+};
+const times = (count: number, meeting: ScoredMeeting): readonly ScoredMeeting[] =>
+  Array.from({ length: count }, () => meeting);
+
+describe('a placement score', () => {
+  it('says something before anything was met, and never all', () => {
+    expect(odds([], 8)).toBeCloseTo(3);
+    expect(odds([], 3)).toBeCloseTo(1 / 3);
+    expect(odds([], 10)).toBeLessThan(50);
+  });
+
+  it('says more the more often it was right, and less when it was wrong', () => {
+    const right = [...times(10, { score: 8, had: true }), ...times(10, { score: 3, had: false })];
+    expect(odds(right, 8)).toBeGreaterThan(8);
+    expect(odds(right, 3)).toBeLessThan(1 / 8);
+    expect(odds(times(10, { score: 8, had: false }), 8)).toBeLessThan(1.5);
+  });
+
+  it('never says less for being better, whatever was met', () => {
+    const meeting = fc.record({ score: fc.integer({ min: 1, max: 10 }), had: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(meeting, { maxLength: 60 }), (meetings) => {
+        const all = Array.from({ length: 10 }, (_, k) => odds(meetings, k + 1));
+        for (const [k, each] of all.entries()) expect(each).toBeGreaterThanOrEqual((all[k - 1] ?? 0) - 1e-9);
+      }),
+    );
+  });
+});
+
+/** @param waitedHours for the capacity that it had in the end */
+function asked(
+  number: number,
+  kind: 'capacity' | 'interrupted',
+  score: number,
+  waitedHours = 0,
+): AttemptRecord {
+  const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' };
+  const started = kind === 'interrupted' ? { startedAt: hoursLater(number + waitedHours) } : {};
+  const ended = { kind, ...started, endedAt: hoursLater(number + 0.5) };
+  const made = attempt(number, pool, ended, { createdAt: hoursLater(number) });
+  const considered = made.placement.considered.map((row) => ({ ...row, score }));
+  return { ...made, placement: { ...made.placement, considered } };
+}
+
+it('is learned from the attempts that were asked under one', () => {
+  const attempts = Array.from({ length: 8 }, (_, k) =>
+    k % 2 === 0 ? asked(k, 'capacity', 2) : asked(k, 'interrupted', 9),
+  );
+  const { up, down } = trustOf(sightingsOf(attempts))(8);
+  expect(up / down).toBeGreaterThan(odds([], 8));
+});
+
+it('is not contradicted by capacity that came minutes after it was asked for', () => {
+  const waited = Array.from({ length: 8 }, (_, k) => asked(k, 'interrupted', 2, 0.15));
+  expect(trustOf(sightingsOf(waited))(2)).toEqual(trustOf([])(2));
+  const prompt = Array.from({ length: 8 }, (_, k) => asked(k, 'interrupted', 2, 0.05));
+  expect(trustOf(sightingsOf(prompt))(2).up).toBeGreaterThan(trustOf([])(2).up);
+});
+
+it('is not learned from a limit of the account, neither by the run that met it nor by others', async () => {
+  const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' };
+  const made = attempt(1, pool, { kind: 'capacity', quota: true, endedAt: hoursLater(1) });
+  const considered = made.placement.considered.map((row) => ({ ...row, score: 9 }));
+  const refused = { ...made, placement: { ...made.placement, considered } };
+  const runs = memoryRunStore();
+  const met = encounterOf(refused);
+  if (met) await runs.putEncounter(met);
+  const question = { runId: 'other', instanceTypes: ['g5.xlarge'], now: new Date(hoursLater(2)) };
+  const toOthers = await sightingsOfOthers(runs, question);
+  expect(toOthers).toMatchObject([{ seen: 'refused', quota: true }]);
+  expect(sightingsOf([refused])).toEqual(toOthers);
+  expect(trustOf(toOthers)(9)).toEqual(trustOf([])(9));
+});

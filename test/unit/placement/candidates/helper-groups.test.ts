@@ -1,0 +1,66 @@
+/** Helper groups that a pipeline declares: what they cost, and beside what they run. */
+import { describe, expect, it } from 'vitest';
+import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
+import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
+import type { Placement } from '../../../../functions/core/runs/run-records.ts';
+import { market, onDemand, question } from '../../../support/builders/placement.ts';
+
+function place(change: Partial<PlacementInput>): Placement {
+  const decision = choosePlacement(question(change));
+  if (decision.kind !== 'launch') throw new Error(`${decision.kind}: ${decision.reason}`);
+  return decision.placement;
+}
+const base = question();
+
+it('leaves Spot out where helper groups run beside, unless the pipeline wants it tried', () => {
+  const helpers = [{ name: 'prepare', instanceType: 'c5.4xlarge', nodes: 1 }];
+  const priced = market({ onDemandPrices: [...market().onDemandPrices, onDemand('c5.4xlarge', 0.8)] });
+  const kept = place({ compute: { ...base.compute, helpers }, market: priced });
+  expect(kept.pool.market).toBe('on-demand');
+  expect(kept.considered.some(({ verdict }) => verdict.includes('spotWithHelpers'))).toBe(true);
+  const tried = { ...base.compute, helpers, spotWithHelpers: true };
+  expect(place({ compute: tried, market: priced }).pool.market).toBe('spot');
+});
+
+describe('helper groups', () => {
+  const compute = {
+    ...question().compute,
+    market: 'on-demand' as const,
+    helpers: [{ name: 'load', instanceType: 'c5.4xlarge', nodes: 3 }],
+  };
+  const asked = {
+    compute,
+    market: market({ onDemandPrices: [...market().onDemandPrices, onDemand('c5.4xlarge', 1)] }),
+  };
+  const free = { compute: { ...compute, helpers: undefined } };
+
+  it('are paid for in every row of the table and in the placement', () => {
+    const ofG5 = ({ considered }: Placement) =>
+      considered.find(({ pool }) => pool.instanceType === 'g5.xlarge');
+    const without = ofG5(place(free));
+    const placement = place(asked);
+    const hours = 6 + 300 / 3_600;
+    expect((ofG5(placement)?.expectedCostUsd ?? 0) - (without?.expectedCostUsd ?? 0)).toBeCloseTo(3 * hours);
+    expect(placement).toMatchObject({
+      helpersHourlyUsd: 3,
+      reason: expect.stringContaining('$3.00 an hour'),
+    });
+  });
+
+  it('are paid for from the budget', () => {
+    const limits = { ...question().limits, budgetUsd: 20 };
+    expect(place({ ...free, limits }).pool.market).toBe('on-demand');
+    expect(choosePlacement(question({ ...asked, limits }))).toMatchObject({
+      kind: 'giveUp',
+      reason: expect.stringContaining('budget'),
+    });
+  });
+});
+
+it('leaves every pool out whose helpers have no known price: they are not free', () => {
+  const helpers = [{ name: 'load', instanceType: 'c5.4xlarge', nodes: 3 }];
+  const decision = choosePlacement(question({ compute: { ...base.compute, helpers } }));
+  expect(decision).toMatchObject({ kind: 'giveUp' });
+  const rows = decision.kind === 'giveUp' ? decision.considered : [];
+  expect(rows.every(({ verdict }) => verdict.includes('no price of c5.4xlarge in us-east-1'))).toBe(true);
+});

@@ -1,0 +1,234 @@
+/** Regions in the choice: what moving costs, where nothing can be launched, and what a what-if makes of them. */
+import { describe, expect, it } from 'vitest';
+import { transferUsdPerGigabyte } from '../../../../functions/core/catalog/transfer.ts';
+import type { RegionView } from '../../../../functions/core/placement/candidates/pools.ts';
+import { transferOf } from '../../../../functions/core/placement/candidates/transfer.ts';
+import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
+import { fillIn } from '../../../../functions/core/placement/explain/market-for-what-if.ts';
+import { decideIf } from '../../../../functions/core/placement/explain/what-if.ts';
+import { questionKey } from '../../../../functions/core/placement/market/score-plan.ts';
+import type { MarketSample } from '../../../../functions/core/runs/market-history.ts';
+import type { PlacementDecision } from '../../../../functions/core/runs/run-records.ts';
+import {
+  attempt,
+  hoursLater,
+  market,
+  onDemand,
+  question,
+  spot,
+} from '../../../support/builders/placement.ts';
+
+const WEST = 'us-west-2';
+const zoneId = 'usw2-az1';
+const vpc = { securityGroupIds: ['sg-2'], subnets: [{ id: 'subnet-west', zoneId }] };
+
+/** Half the price of home, which is not always worth the way. */
+const west = (change: Partial<RegionView> = {}): RegionView => ({
+  market: market({
+    region: WEST,
+    scores: [{ zoneId, score: 6 }],
+    spotPrices: [spot('g5.xlarge', zoneId, 0.2)],
+    onDemandPrices: [onDemand('g5.xlarge', 1)],
+  }),
+  vpc,
+  transfer: { gigabytes: 10, usd: 0.2, seconds: 60 },
+  ...change,
+});
+const base = question();
+const compute = {
+  ...base.compute,
+  instanceTypes: ['g5.xlarge'],
+  regions: [{ name: 'us-east-1' }, { name: WEST, vpc }],
+};
+const asked = (view: RegionView) => question({ compute, elsewhere: [view] });
+const rows = (decision: PlacementDecision) =>
+  decision.kind === 'launch' ? decision.placement.considered : decision.considered;
+const poolOf = (decision: PlacementDecision) =>
+  decision.kind === 'launch' ? decision.placement.pool : decision.kind;
+const spotAt = (zone: string) => ({ instanceType: 'g5.xlarge', zoneId: zone, market: 'spot' }) as const;
+const inWest = (decision: PlacementDecision) => rows(decision).filter(({ pool }) => pool.region === WEST);
+
+describe('another region', () => {
+  it('is chosen where it is cheaper with the moving of the data in it, on its own subnet', () => {
+    const decision = choosePlacement(asked(west()));
+    expect(decision).toMatchObject({
+      kind: 'launch',
+      placement: {
+        pool: { region: WEST, zoneId, market: 'spot' },
+        subnetId: 'subnet-west',
+        transfer: { usd: 0.2 },
+        reason: expect.stringContaining('10.0 GB are copied to us-west-2'),
+      },
+    });
+  });
+
+  it('loses by what its data costs to move, and the table says how much that is', () => {
+    const far = west({ transfer: { gigabytes: 5_000, usd: 100, seconds: 20_000 } });
+    const decision = choosePlacement(asked(far));
+    expect(poolOf(decision)).not.toHaveProperty('region');
+    expect(inWest(decision)[0]?.verdict).toContain('$100.00 of it for moving 5000.0 GB');
+  });
+
+  it('is too late for a deadline that its copies do not fit into', () => {
+    const slow = west({ transfer: { gigabytes: 1, usd: 0, seconds: 18 * 3_600 } });
+    const decision = choosePlacement(asked(slow));
+    expect(poolOf(decision)).not.toHaveProperty('region');
+    expect(
+      inWest(decision)
+        .map(({ verdict }) => verdict)
+        .join(),
+    ).toMatch(/too slow to leave time|would probably be late/);
+  });
+
+  it('is weighed and never chosen where nothing can be launched, with the remedy', () => {
+    const decision = choosePlacement(asked(west({ closed: 'the bucket data-us-west-2 is not there' })));
+    expect(poolOf(decision)).not.toHaveProperty('region');
+    expect(inWest(decision)[0]).toMatchObject({
+      verdict: expect.stringContaining('data-us-west-2 is not there'),
+      expectedCostUsd: expect.any(Number),
+    });
+    expect(inWest(decision)[0]?.expectedCostUsd).toBeGreaterThan(0);
+    // Cheaper than all others, it takes no usable pool's place in a table of so many rows.
+    expect(rows(decision).map(({ pool }) => pool.region === WEST)).toEqual(
+      rows(decision).map((_, row, all) => row >= all.length - inWest(decision).length),
+    );
+  });
+
+  it('is all there is when the pipeline leaves the data region out', () => {
+    const pinned = { ...compute, regions: [{ name: WEST, vpc }] };
+    const decision = choosePlacement({
+      ...asked(west({ transfer: { gigabytes: 1, usd: 50, seconds: 9 } })),
+      compute: pinned,
+    });
+    expect(poolOf(decision)).toMatchObject({ region: WEST });
+    expect(rows(decision).find(({ pool }) => pool.region === undefined)?.verdict).toContain(
+      'compute.regions does not name us-east-1',
+    );
+  });
+});
+
+describe('what moves', () => {
+  const moving = (attempts: Parameters<typeof transferOf>[0]['attempts']) =>
+    transferOf({ home: 'us-east-1', region: WEST, datasetBytes: 100e9, checkpointBytes: 2e9, attempts });
+  const there = (number: number, region?: string) =>
+    attempt(number, { instanceType: 'g5.xlarge', market: 'spot', region }, { kind: 'interrupted' });
+
+  it('is all shards and the checkpoint at first, later only the checkpoint, and nothing twice', () => {
+    expect(moving([]).usd).toBeCloseTo(104 * 0.02, 9);
+    expect(moving([there(1, WEST), there(2)]).usd).toBeCloseTo(4 * 0.02, 9);
+    expect(moving([there(1, WEST)]).usd).toBeCloseTo(2 * 0.02, 9);
+    expect(moving([]).seconds).toBeGreaterThan(400);
+  });
+
+  it('has a price between all regions, the dearest where none is known', () => {
+    expect(transferUsdPerGigabyte('us-east-1', 'us-east-2')).toBe(0.01);
+    expect(transferUsdPerGigabyte('us-east-1', 'us-east-1')).toBe(0);
+    expect(transferUsdPerGigabyte('mars-1', 'us-east-1')).toBeGreaterThan(
+      transferUsdPerGigabyte('ap-northeast-1', 'us-east-1'),
+    );
+  });
+});
+
+it('is not counted where nothing can be launched when all that can be has refused lately', () => {
+  const refused = [spotAt('use1-az1'), { ...spotAt('use1-az1'), market: 'on-demand' as const }].map(
+    (pool, k) => attempt(k + 1, pool, { kind: 'capacity', endedAt: hoursLater(1) }),
+  );
+  const decision = choosePlacement(
+    question({
+      compute: {
+        ...compute,
+        vpc: { securityGroupIds: ['sg-1'], subnets: [{ id: 'subnet-1', zoneId: 'use1-az1' }] },
+      },
+      elsewhere: [west({ closed: 'there is no bucket' })],
+      attempts: refused,
+      now: hoursLater(1.001),
+    }),
+  );
+  expect(decision).toMatchObject({
+    kind: 'wait',
+    reason: expect.stringContaining('every pool that may be used has refused lately'),
+  });
+});
+
+describe('a what-if', () => {
+  const sample: MarketSample = {
+    family: 'g6e',
+    zoneId,
+    at: hoursLater(0.75),
+    scores: {},
+    spotUsd: { 'g6e.xlarge': 0.11 },
+    onDemandUsd: { 'g6e.xlarge': 0.9 },
+  };
+  const history = (samples: readonly MarketSample[]) => ({
+    listSamples: (family: string, zone: string) =>
+      Promise.resolve(samples.filter((each) => each.family === family && each.zoneId === zone)),
+  });
+  const ask = async (change: Parameters<typeof fillIn>[1], samples: readonly MarketSample[] = []) => {
+    const { input, notes } = await fillIn(base, change, {
+      history: history(samples),
+      home: 'us-east-1',
+      datasetBytes: 50e9,
+    });
+    return { decision: decideIf(input, change), notes };
+  };
+
+  it('takes a region, its zone and a type that were not weighed from the history of that time', async () => {
+    const change = {
+      regions: ['us-east-1', WEST],
+      zoneIds: [zoneId, 'use1-az1'],
+      instanceTypes: ['g6e.xlarge'],
+    };
+    const { decision, notes } = await ask(change, [
+      sample,
+      { ...sample, at: hoursLater(2), spotUsd: { 'g6e.xlarge': 9 } },
+    ]);
+    expect(poolOf(decision)).toMatchObject({ region: WEST, zoneId, instanceType: 'g6e.xlarge' });
+    expect(notes).toContain(`the Spot price of g6e.xlarge in ${zoneId} is the history's of ${sample.at}`);
+    expect(notes.join()).toContain('snapshot');
+    expect(inWest(decision)[0]?.transfer).toMatchObject({ gigabytes: 50 });
+  });
+
+  it('takes a score of the history with its age, and none that is older than a day', async () => {
+    const types = ['g6e.xlarge', 'g5.xlarge', 'g6.xlarge'];
+    const change = { regions: [WEST], zoneIds: [zoneId], instanceTypes: types };
+    const scored = (hours: number): MarketSample => ({
+      ...sample,
+      at: hoursLater(hours),
+      scores: { [questionKey(types, 2)]: 9 },
+    });
+    const scoresWith = async (samples: readonly MarketSample[]) => {
+      const { input } = await fillIn(base, change, { history: history(samples), home: 'us-east-1' });
+      return input.elsewhere?.[0]?.market.scores;
+    };
+    expect(await scoresWith([scored(0.5)])).toEqual([{ zoneId, score: 9, nodes: 2, ageSeconds: 1_800 }]);
+    expect(await scoresWith([scored(-23.5)])).toEqual([]);
+  });
+
+  it('says of what nobody knows that nobody knows it', async () => {
+    const { decision, notes } = await ask({ instanceTypes: ['g5.xlarge', 'x9.large'] });
+    expect(notes).toContain('no On-Demand price of x9.large in us-east-1 is known: it is left out');
+    expect(poolOf(decision)).toMatchObject({ instanceType: 'g5.xlarge' });
+  });
+
+  it('says of zones and regions that nobody has heard of that they have no row, and which there are', async () => {
+    const { notes } = await ask({
+      zoneIds: ['use1-az1', 'nowhere-az9'],
+      regions: ['us-east-1', 'mars-north-1'],
+    });
+    const named = await ask({ regions: ['constructor', '__proto__'], instanceTypes: ['constructor'] });
+    expect(named.notes).toContain(
+      'no zone of constructor is known: see that the region is written as AWS does',
+    );
+    expect(notes).toContain('no zone of mars-north-1 is known: see that the region is written as AWS does');
+    expect(notes.find((note) => note.startsWith('nowhere-az9'))).toMatch(
+      /^nowhere-az9 is no known zone of us-east-1 or mars-north-1: .*use1-az1.* are$/,
+    );
+    expect(notes.filter((note) => note.startsWith('use1-az1 is no'))).toEqual([]);
+  });
+
+  it('changes nothing that it was not asked to change', async () => {
+    const { decision, notes } = await ask({ deadlineHours: base.limits.deadlineHours });
+    expect(notes).toEqual([]);
+    expect(rows(decision)).toEqual(rows(choosePlacement(base)));
+  });
+});

@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { catalogTypes, instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
+import { forecastStep, workloadOf } from '../../../../functions/core/placement/candidates/throughput.ts';
+import {
+  type MeasuredPace,
+  measuredPaces,
+  paceModel,
+} from '../../../../functions/core/placement/candidates/throughput-estimate.ts';
+import { attempt, progress } from '../../../support/builders/placement.ts';
+
+const gang = (instanceType: string, nodes: number, acceleratorsPerNode = 1) => ({
+  instanceType,
+  nodes,
+  acceleratorsPerNode,
+});
+const onT4: MeasuredPace = {
+  instanceType: 'g4dn.xlarge',
+  nodes: 1,
+  stepSeconds: 1,
+  steps: 10_000,
+  acceleratorUse: 0.95,
+  cpuUse: 0.4,
+};
+
+describe('before anything is measured', () => {
+  const model = paceModel(gang('g4dn.xlarge', 1), []);
+
+  it('takes data sheets, and says that they are no measurement', () => {
+    const a100 = model.paceOf(gang('p4d.24xlarge', 1, 8));
+    expect(a100.basis).toBe('dataSheet');
+    expect(a100.factor).toBeLessThan(model.paceOf(gang('g5.xlarge', 1)).factor);
+    expect(model.paceOf(gang('g5.xlarge', 1)).factor).toBeLessThan(1);
+    expect(a100.uncertainty).toBeGreaterThan(0.25);
+  });
+
+  it('is least sure of another sort of device', () => {
+    const cpus = model.paceOf(gang('c5.18xlarge', 1, 0));
+    expect(cpus.factor).toBeGreaterThan(1);
+    expect(cpus.uncertainty).toBeGreaterThan(model.paceOf(gang('g5.xlarge', 1)).uncertainty);
+  });
+});
+
+describe('what an attempt measured', () => {
+  it('is taken for its own topology, whatever data sheets say', () => {
+    const onA10G: MeasuredPace = { ...onT4, instanceType: 'g5.xlarge', stepSeconds: 0.25 };
+    const pace = paceModel(gang('g4dn.xlarge', 1), [onT4, onA10G]).paceOf(gang('g5.xlarge', 1));
+    expect(pace.factor).toBeCloseTo(0.25, 1);
+    expect(pace).toMatchObject({ basis: 'measured' });
+    expect(pace.uncertainty).toBeLessThan(0.03);
+  });
+
+  it('is believed less where it rests on few steps', () => {
+    const few = paceModel(gang('g4dn.xlarge', 1), [{ ...onT4, steps: 4 }]).paceOf(gang('g5.xlarge', 1));
+    const many = paceModel(gang('g4dn.xlarge', 1), [onT4]).paceOf(gang('g5.xlarge', 1));
+    expect(few.uncertainty).toBeGreaterThan(many.uncertainty);
+    expect(many.basis).toBe('extrapolated');
+  });
+
+  it('shows that a host at its limit gains nothing from a faster accelerator of as many vCPUs', () => {
+    const hostBound = { ...onT4, acceleratorUse: 0.3, cpuUse: 0.99 };
+    const model = paceModel(gang('g4dn.xlarge', 1), [hostBound]);
+    expect(model.paceOf(gang('g5.xlarge', 1)).factor).toBeCloseTo(1, 1);
+    expect(model.paceOf(gang('g5.4xlarge', 1)).factor).toBeLessThan(0.4);
+  });
+
+  it('tells by the weight of a checkpoint how much a gradient costs on a thin line', () => {
+    const light = paceModel(gang('g5.xlarge', 1), [
+      { ...onT4, instanceType: 'g5.xlarge', checkpointBytes: 3e7 },
+    ]);
+    const heavy = paceModel(gang('g5.xlarge', 1), [
+      { ...onT4, instanceType: 'g5.xlarge', checkpointBytes: 6e9 },
+    ]);
+    expect(heavy.paceOf(gang('g5.xlarge', 4)).factor).toBeGreaterThan(1);
+    expect(light.paceOf(gang('g5.xlarge', 4)).factor).toBeLessThan(0.35);
+  });
+
+  it('is read from the attempts that saved new work, with the steps between', () => {
+    const pool = { instanceType: 'g5.xlarge', market: 'spot' as const };
+    const saved = attempt(
+      1,
+      pool,
+      { kind: 'interrupted' },
+      {
+        progressBefore: progress(10, 100),
+        progressAfter: {
+          ...progress(40, 400),
+          usage: { cpuPercent: 80, gpuPercent: 20 },
+          checkpointBytes: 300,
+        },
+      },
+    );
+    const vain = attempt(
+      2,
+      pool,
+      { kind: 'interrupted' },
+      { progressBefore: progress(40, 400), progressAfter: progress(40, 400) },
+    );
+    expect(measuredPaces([saved, vain])).toEqual([
+      {
+        instanceType: 'g5.xlarge',
+        nodes: 2,
+        stepSeconds: 10,
+        steps: 30,
+        acceleratorUse: 0.2,
+        cpuUse: 0.8,
+        checkpointBytes: 300,
+      },
+    ]);
+  });
+});
+
+describe('links between accelerators', () => {
+  const heavy = workloadOf({
+    instanceType: 'p4d.24xlarge',
+    nodes: 1,
+    stepSeconds: 0.2,
+    acceleratorUse: 0.9,
+    cpuUse: 0.3,
+    gradientBytes: 4e9,
+  });
+
+  it('cost less inside a node with NVLink than over PCIe or between nodes', () => {
+    const excess = (instanceType: string, nodes: number) => {
+      const choice = { instanceType, nodes };
+      return (
+        forecastStep(heavy, choice).stepSeconds -
+        forecastStep({ ...heavy, gradientBytes: 0 }, choice).stepSeconds
+      );
+    };
+    expect(excess('p4d.24xlarge', 1)).toBeLessThan(excess('g5.48xlarge', 1));
+    expect(excess('p4d.24xlarge', 1)).toBeLessThan(excess('p4d.24xlarge', 2));
+  });
+
+  it('leave an interval that is the wider the less is known', () => {
+    const own = forecastStep(heavy, { instanceType: 'p4d.24xlarge', nodes: 1 });
+    const other = forecastStep(heavy, { instanceType: 'p5.48xlarge', nodes: 1 });
+    const width = ({ lowSeconds, highSeconds }: typeof own) => highSeconds / lowSeconds;
+    expect(own.lowSeconds).toBeLessThan(own.stepSeconds);
+    expect(width(other)).toBeGreaterThan(width(own));
+  });
+});
+
+it('takes a type that the catalog does not know for one of the same pace, and says so', () => {
+  expect(paceModel(gang('g5.xlarge', 1), []).paceOf(gang('x9.large', 1))).toMatchObject({
+    factor: 1,
+    basis: 'unknown',
+  });
+});
+
+it('leaves out what was measured beside helpers of a type that the catalog does not know', () => {
+  const helped = { ...onT4, stepSeconds: 0.2, helpers: [{ instanceType: 'x9.large', nodes: 2 }] };
+  const [without, withThem] = [[onT4], [onT4, helped]].map((measured) =>
+    paceModel(gang('g4dn.xlarge', 1), measured).paceOf(gang('g5.xlarge', 1)),
+  );
+  expect(withThem).toEqual(without);
+  expect(paceModel(helped, [helped]).paceOf(gang('g5.xlarge', 1))).toMatchObject({ basis: 'unknown' });
+});
+
+it('has a pace for every type and gang, however little the hosts were seen to do', () => {
+  const use = fc.option(fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true })), {
+    nil: undefined,
+  });
+  const type = fc.constantFrom(...catalogTypes());
+  const nodes = fc.constantFrom(1, 2, 16);
+  const measured = fc.record({
+    instanceType: type,
+    nodes,
+    stepSeconds: fc.constantFrom(1e-6, 0.3, 4_000),
+    steps: fc.constantFrom(1, 1e6),
+    acceleratorUse: use,
+    cpuUse: use,
+    checkpointBytes: fc.option(fc.constantFrom(0, 1, 5e11), { nil: undefined }),
+  });
+  fc.assert(
+    fc.property(fc.array(measured, { minLength: 1, maxLength: 3 }), type, nodes, (all, other, count) => {
+      const [reference] = all;
+      const model = paceModel(reference, all);
+      const { factor, uncertainty } = model.paceOf(
+        gang(other, count, instanceFacts(other)?.acceleratorCount ?? 0),
+      );
+      expect(factor).toBeGreaterThan(0);
+      expect(factor).toBeLessThan(Number.POSITIVE_INFINITY);
+      expect(uncertainty).toBeLessThan(2);
+    }),
+    { numRuns: 300 },
+  );
+});

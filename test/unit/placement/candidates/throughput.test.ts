@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { adviseHelpers } from '../../../../functions/core/placement/candidates/helpers.ts';
+import {
+  forecastStep,
+  type Measured,
+  UnknownTypeError,
+  workloadOf,
+} from '../../../../functions/core/placement/candidates/throughput.ts';
+
+/** https://aws.amazon.com/blogs/machine-learning/improve-price-performance-of-your-model-training-using-amazon-sagemaker-heterogeneous-clusters/ */
+const p4d: Measured = {
+  instanceType: 'p4d.24xlarge',
+  nodes: 1,
+  stepSeconds: 0.192,
+  acceleratorUse: 0.38,
+  cpuUse: 0.93,
+};
+
+describe("AWS's heterogeneous benchmark", () => {
+  it('is predicted within 20 % from its homogeneous row alone', () => {
+    const helpers = { instanceType: 'c5.18xlarge', nodes: 2 };
+    const { stepSeconds } = forecastStep(workloadOf(p4d), {
+      instanceType: 'p4d.24xlarge',
+      nodes: 1,
+      helpers,
+    });
+    expect(Math.abs(stepSeconds - 0.086) / 0.086).toBeLessThan(0.2);
+  });
+
+  it('gets helpers advised, and keeps its measured step without them', () => {
+    const advice = adviseHelpers({
+      workload: workloadOf(p4d),
+      instanceType: 'p4d.24xlarge',
+      nodes: 1,
+      region: 'us-east-1',
+    });
+    expect(advice?.helpers?.instanceType).toMatch(/^c5\./);
+    expect(advice?.without.stepSeconds).toBeCloseTo(0.192, 9);
+    expect(advice?.costRatio).toBeLessThan(0.7);
+  });
+});
+
+describe('a g5.xlarge that blurs every image ten times', () => {
+  /** The publication names the types and the gain; how idle the accelerator was is our reading of "CPU-bound". */
+  const blurring = (acceleratorUse: number): Measured => ({
+    instanceType: 'g5.xlarge',
+    nodes: 1,
+    stepSeconds: 1,
+    acceleratorUse,
+    cpuUse: 0.99,
+  });
+
+  it.each([0.18, 0.2, 0.24])('with its accelerator %d busy gets one c5.4xlarge advised', (acceleratorUse) => {
+    const workload = workloadOf(blurring(acceleratorUse));
+    const advice = adviseHelpers({ workload, instanceType: 'g5.xlarge', nodes: 1, region: 'us-east-1' });
+    expect(advice?.helpers).toEqual({ instanceType: 'c5.4xlarge', nodes: 1 });
+    expect(advice?.costRatio).toBeLessThan(0.77);
+    expect(advice?.reason).toContain('c5.4xlarge');
+  });
+
+  it('gets none advised where the accelerator is the bottleneck', () => {
+    const busy: Measured = { ...blurring(0.97), cpuUse: 0.6 };
+    const advice = adviseHelpers({
+      workload: workloadOf(busy),
+      instanceType: 'g5.xlarge',
+      nodes: 1,
+      region: 'us-east-1',
+    });
+    expect(advice?.helpers).toBeUndefined();
+    expect(advice?.reason).toContain('accelerator is the bottleneck');
+  });
+
+  it('gets none advised where a little less waiting would cost more than it saves', () => {
+    const nearly: Measured = { ...blurring(0.93), cpuUse: 0.99 };
+    const advice = adviseHelpers({
+      workload: workloadOf(nearly),
+      instanceType: 'g5.xlarge',
+      nodes: 1,
+      region: 'us-east-1',
+    });
+    expect(advice?.helpers).toBeUndefined();
+    expect(advice?.reason).toContain('cost what they save');
+  });
+});
+
+describe('the network', () => {
+  it('sets the pace when gradients are heavy and the line is thin', () => {
+    const heavy = workloadOf({
+      ...p4d,
+      instanceType: 'g5.xlarge',
+      cpuUse: 0.3,
+      acceleratorUse: 0.95,
+      gradientBytes: 4e9,
+    });
+    const one = forecastStep(heavy, { instanceType: 'g5.xlarge', nodes: 1 });
+    const four = forecastStep(heavy, { instanceType: 'g5.xlarge', nodes: 4 });
+    expect(four.stepSeconds).toBeGreaterThan(one.stepSeconds);
+  });
+
+  it('is the bottleneck when helpers send more than the node can take', () => {
+    const workload = workloadOf({ ...p4d, instanceType: 'g5.xlarge', preparedBytesPerStep: 2e9 });
+    const helpers = { instanceType: 'c5.18xlarge', nodes: 2 };
+    expect(forecastStep(workload, { instanceType: 'g5.xlarge', nodes: 1, helpers }).bottleneck).toBe(
+      'network',
+    );
+  });
+});
+
+it('refuses a type that the catalog does not know, and says what to do', () => {
+  expect(() => workloadOf({ ...p4d, instanceType: 'x9.large' })).toThrow(UnknownTypeError);
+});

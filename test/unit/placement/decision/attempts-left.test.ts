@@ -1,0 +1,102 @@
+/** `limits.attempts`: the last of them are kept for On-Demand, and half of them for losses. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
+import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
+import type { Pool } from '../../../../functions/core/runs/run-records.ts';
+import { evenly } from '../../../support/builders/evenly.ts';
+import { attempt, hoursLater, question, ZONES } from '../../../support/builders/placement.ts';
+
+const inZone = (zoneId: string, market: Pool['market'] = 'spot'): Pool => ({
+  instanceType: 'g6.xlarge',
+  zoneId,
+  market,
+});
+
+/** So many attempts were lost, one an hour, and it is now an hour after the last. */
+const after = (lost: number, attempts: number, change: Partial<PlacementInput> = {}): PlacementInput =>
+  question({
+    limits: { ...question().limits, deadlineHours: 100, attempts },
+    attempts: Array.from({ length: lost }, (_, k) =>
+      attempt(k + 1, inZone(ZONES[k % ZONES.length] ?? ''), {
+        kind: 'interrupted',
+        startedAt: hoursLater(k + 0.2),
+        endedAt: hoursLater(k + 0.8),
+      }),
+    ),
+    now: hoursLater(lost + 1),
+    ...change,
+  });
+
+function marketOf(input: PlacementInput): string {
+  const decision = choosePlacement(input);
+  return decision.kind === 'launch' ? decision.placement.pool.market : decision.kind;
+}
+
+describe('of the attempts', () => {
+  it.each([
+    [1, 0, 'spot'],
+    [2, 0, 'spot'],
+    [2, 1, 'on-demand'],
+    [3, 1, 'spot'],
+    [3, 2, 'on-demand'],
+    [10, 7, 'spot'],
+    [10, 8, 'on-demand'],
+    [10, 9, 'on-demand'],
+    [10, 10, 'giveUp'],
+  ])('%d in all, %d used: the next one is %s', (attempts, used, expected) => {
+    expect(marketOf(after(used, attempts))).toBe(expected);
+  });
+
+  it('the table says why Spot is left out', () => {
+    const decision = choosePlacement(after(8, 10));
+    const rows = decision.kind === 'launch' ? decision.placement.considered : [];
+    const spot = rows.filter(({ pool }) => pool.market === 'spot');
+    expect(spot.length).toBeGreaterThan(0);
+    for (const { verdict } of spot)
+      expect(verdict).toMatch(/^the attempts that are left are kept for On-Demand/);
+  });
+
+  it('none is kept where there is no On-Demand, or a pipeline wants none', () => {
+    const { compute, market } = question();
+    expect(marketOf(after(9, 10, { compute: { ...compute, market: 'spot' } }))).toBe('spot');
+    expect(marketOf(after(9, 10, { market: { ...market, onDemandPrices: [] } }))).not.toBe('on-demand');
+  });
+
+  it('none is spent on Spot while On-Demand has no capacity and there is time, but beside a limit of the account', () => {
+    const oneZone = { securityGroupIds: ['sg-1'], subnets: [{ id: 'subnet-1', zoneId: ZONES[0] }] };
+    const refused = (quota?: true) => {
+      const refusals = Array.from({ length: 5 }, (_, k) =>
+        attempt(9 + k, inZone(ZONES[0], 'on-demand'), {
+          kind: 'capacity',
+          endedAt: hoursLater(9),
+          ...(quota ? { quota } : {}),
+        }),
+      );
+      const input = after(8, 14, { now: hoursLater(9.01) });
+      const compute = { ...input.compute, instanceTypes: ['g6.xlarge'], vpc: oneZone };
+      return marketOf({ ...input, compute, attempts: [...input.attempts, ...refusals] });
+    };
+    expect(refused()).toBe('wait');
+    expect(refused(true)).toBe('spot');
+  });
+});
+
+it('a run that may use On-Demand never spends its last attempt on Spot', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 2, max: 12 }),
+      fc.integer({ min: 1, max: 10 }),
+      evenly(8, 200),
+      (attempts, score, deadlineHours) => {
+        const view = question().market;
+        const input = after(attempts - 1, attempts, {
+          market: { ...view, scores: view.scores.map((each) => ({ ...each, score })) },
+        });
+        const limits = { ...input.limits, deadlineHours: attempts + deadlineHours };
+        expect(marketOf({ ...input, limits })).toBe('on-demand');
+      },
+    ),
+    { numRuns: 40 },
+  );
+});

@@ -1,0 +1,124 @@
+/** What refusals and limits of the account do to the choice, and for how long. */
+import { describe, expect, it } from 'vitest';
+import type { Sighting } from '../../../../functions/core/placement/belief/observation.ts';
+import { refusalsIn, restSeconds } from '../../../../functions/core/placement/decision/capacity-errors.ts';
+import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
+import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
+import type { Placement } from '../../../../functions/core/runs/run-records.ts';
+import {
+  attempt,
+  hoursLater,
+  market,
+  onDemand,
+  question,
+  spot,
+  ZONES,
+} from '../../../support/builders/placement.ts';
+
+const [HERE, THERE] = ZONES;
+
+const sighting = (hour: number, change: Partial<Sighting> = {}): Sighting => ({
+  atMilliseconds: Date.parse(hoursLater(hour)),
+  instanceType: 'g5.xlarge',
+  zoneId: HERE,
+  market: 'spot',
+  seen: 'refused',
+  ...change,
+});
+const limited = (hour: number, change: Partial<Sighting> = {}) => sighting(hour, { quota: true, ...change });
+
+function launched(change: Partial<PlacementInput>): Placement {
+  const decision = choosePlacement(question(change));
+  if (decision.kind !== 'launch') throw new Error(`${decision.kind}: ${decision.reason}`);
+  return decision.placement;
+}
+
+describe('a limit of the account', () => {
+  const restAt = (hour: number, sightings: readonly Sighting[], zoneId: string = THERE) => {
+    const pool = { instanceType: 'g5.xlarge', zoneId, market: 'spot' } as const;
+    return restSeconds(refusalsIn(sightings)({ pool }), { nowMilliseconds: Date.parse(hoursLater(hour)) });
+  };
+
+  it('holds in every zone until capacity of the type has been had in any of them', () => {
+    expect(restAt(1.1, [limited(1)])).toBeCloseTo(900 - 360);
+    expect(restAt(1.1, [limited(1), sighting(1.05, { seen: 'up' })])).toBe(0);
+    expect(restAt(1.3, [limited(1), sighting(1.1, { seen: 'up' }), limited(1.2)])).toBeCloseTo(900 - 360);
+  });
+
+  it('makes a dear pool look no cheaper, neither while it rests nor later', () => {
+    const dear = market({
+      scores: ZONES.map((zoneId) => ({ zoneId, score: 6 })),
+      spotPrices: ZONES.flatMap((zoneId) => [
+        spot('g5.xlarge', zoneId, 0.8),
+        spot('g6.xlarge', zoneId, 0.36),
+      ]),
+    });
+    const costOf = (sightings: readonly Sighting[]) =>
+      launched({ market: dear, now: hoursLater(5), sightings }).considered.find(
+        ({ pool }) => pool.instanceType === 'g5.xlarge' && pool.market === 'spot',
+      )?.expectedCostUsd ?? 0;
+    const before = costOf([]);
+    expect(costOf([limited(2)])).toBeCloseTo(before);
+    expect(costOf([limited(4.9)])).toBeGreaterThan(before * 0.99);
+  });
+
+  it('of the fast On-Demand type leaves the deadline to a slower one that can be had', () => {
+    const compute = { ...question().compute, nodes: 1, instanceTypes: ['g4dn.xlarge', 'p3.8xlarge'] };
+    const asked = {
+      compute,
+      market: market({
+        spotPrices: ZONES.map((zoneId) => spot('g4dn.xlarge', zoneId, 0.2)),
+        onDemandPrices: [onDemand('g4dn.xlarge', 0.7), onDemand('p3.8xlarge', 7)],
+      }),
+      expectedSeconds: 8 * 3_600,
+      expectedOn: { instanceType: 'g4dn.xlarge', nodes: 1 },
+      // The slower type ends in time if it starts within a few minutes.
+      now: hoursLater(15.7),
+    };
+    const limit = limited(15.6, { instanceType: 'p3.8xlarge', market: 'on-demand' });
+    expect(launched(asked).pool.market).toBe('spot');
+    expect(launched({ ...asked, sightings: [limit] }).pool).toMatchObject({
+      instanceType: 'g4dn.xlarge',
+      market: 'on-demand',
+    });
+    // Too late for the slower one, so Spot goes on with the work while the fast one rests.
+    const late = {
+      ...asked,
+      now: hoursLater(17),
+      sightings: [{ ...limit, atMilliseconds: Date.parse(hoursLater(16.9)) }],
+    };
+    expect(launched(late).pool.market).toBe('spot');
+  });
+});
+
+describe('a refusal', () => {
+  it('by a clock that is ahead of ours is a refusal of now', () => {
+    const compute = {
+      ...question().compute,
+      instanceTypes: ['g5.xlarge'],
+      vpc: { securityGroupIds: ['sg-1'], subnets: [{ id: 'subnet-1', zoneId: HERE }] },
+    };
+    const ended = new Date(Date.parse(hoursLater(1)) + 2_000).toISOString();
+    const refused = attempt(
+      1,
+      { instanceType: 'g5.xlarge', zoneId: HERE, market: 'spot' },
+      { kind: 'capacity', endedAt: ended },
+    );
+    const decision = choosePlacement(question({ compute, attempts: [refused], now: hoursLater(1) }));
+    expect(decision).toMatchObject({ kind: 'wait', seconds: 60 });
+  });
+
+  it('of days ago neither adds to the time of an On-Demand pool nor is called recent', () => {
+    const compute = { ...question().compute, market: 'on-demand' as const, instanceTypes: ['g6.xlarge'] };
+    const limits = { ...question().limits, deadlineHours: 100 };
+    const old = [0, 0.01, 0.02].map((hour) =>
+      sighting(hour, { instanceType: 'g6.xlarge', market: 'on-demand' }),
+    );
+    const { considered } = launched({ compute, limits, now: hoursLater(72), sightings: old });
+    expect(considered.find(({ pool }) => pool.zoneId === HERE)).toMatchObject({
+      expectedWaitSeconds: 0,
+      expectedSeconds: 6 * 3_600 + 300,
+    });
+    expect(considered.map(({ verdict }) => verdict).join()).not.toContain('refused lately');
+  });
+});

@@ -1,0 +1,202 @@
+/** Several Spot pools of different prices: which is started, asked first, waited for, or moved to. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
+import { revise } from '../../../../functions/core/placement/decision/revise.ts';
+import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
+import type { Pool } from '../../../../functions/core/runs/run-records.ts';
+import { evenly } from '../../../support/builders/evenly.ts';
+import {
+  attempt,
+  hoursLater,
+  market,
+  onDemand,
+  progress,
+  question,
+  spot,
+  ZONES,
+} from '../../../support/builders/placement.ts';
+
+const HOUR = 3_600;
+const [CHEAP, DEAR] = ZONES;
+const poolIn = (zoneId: string): Pool => ({ instanceType: 'g6.xlarge', zoneId, market: 'spot' });
+
+type Score = number | 'none';
+
+/** One type, cheap in one zone and dear in another, and what is said of each. */
+const asked = (
+  { cheap = 9, dear = 9 }: { readonly cheap?: Score; readonly dear?: number },
+  change: Partial<PlacementInput> = {},
+): PlacementInput =>
+  question({
+    compute: {
+      ...question().compute,
+      instanceTypes: ['g6.xlarge'],
+      vpc: {
+        securityGroupIds: ['sg-1'],
+        subnets: [CHEAP, DEAR].map((zoneId, k) => ({ id: `subnet-${k}`, zoneId })),
+      },
+    },
+    market: market({
+      scores: [...(cheap === 'none' ? [] : [{ zoneId: CHEAP, score: cheap }]), { zoneId: DEAR, score: dear }],
+      spotPrices: [spot('g6.xlarge', CHEAP, 0.3), spot('g6.xlarge', DEAR, 0.6)],
+      onDemandPrices: [onDemand('g6.xlarge', 1.125)],
+    }),
+    ...change,
+  });
+
+const trained = (zoneId: string, [from, to]: readonly [number, number], kind: 'interrupted' | 'recalled') =>
+  attempt(1, poolIn(zoneId), { kind, startedAt: hoursLater(from), endedAt: hoursLater(to) });
+
+/** So many attempts that were asked for under a high score and got it: scores have turned out right. */
+const scoresTrusted = Array.from({ length: 30 }, (_, k) => ({
+  atMilliseconds: Date.parse(hoursLater(0)) - (k + 1) * 9_000_000,
+  instanceType: 'g6.xlarge',
+  zoneId: ZONES[2],
+  market: 'spot' as const,
+  seen: k % 2 === 0 ? ('up' as const) : ('refused' as const),
+  score: k % 2 === 0 ? 9 : 1,
+}));
+
+/** The cheap zone has run for hours and went twelve minutes ago. */
+const justGone = { attempts: [trained(CHEAP, [1, 8], 'interrupted')], now: hoursLater(8.2) };
+
+describe('beside a dearer pool that is there', () => {
+  const decide = (input: PlacementInput) => choosePlacement({ ...input, sightings: scoresTrusted });
+
+  it('a cheaper one that has just gone is waited for while there is slack, ten minutes at a time', () => {
+    const decision = decide(asked({ cheap: 1 }, justGone));
+    expect(decision).toMatchObject({ kind: 'wait', seconds: 600 });
+    expect(decision.kind === 'wait' && decision.reason).toMatch(
+      /g6\.xlarge in use1-az1 is gone but expected back, and cheaper than g6\.xlarge in use1-az2: to wait for it saves \$\d+\.\d\d/,
+    );
+  });
+
+  it('nothing is waited for without slack, without a score, for a cent or where time has a price', () => {
+    const pool = (input: PlacementInput) => {
+      const decision = decide(input);
+      return decision.kind === 'launch' ? decision.placement.pool.zoneId : decision.kind;
+    };
+    const limits = { ...question().limits, deadlineHours: 15.5 };
+    expect(pool(asked({ cheap: 1 }, { ...justGone, limits }))).toBe(DEAR);
+    expect(pool(asked({ cheap: 'none' }, justGone))).toBe(DEAR);
+    const { market: view } = asked({ cheap: 1 });
+    const alike = { ...view, spotPrices: [spot('g6.xlarge', CHEAP, 0.595), spot('g6.xlarge', DEAR, 0.6)] };
+    expect(pool(asked({}, { ...justGone, market: alike }))).toBe(DEAR);
+    const hurried = { ...question().limits, valueOfTimeUsdPerHour: 5 };
+    expect(pool(asked({ cheap: 1 }, { ...justGone, limits: hurried }))).toBe(DEAR);
+  });
+
+  it('nothing is waited for while nobody knows how long the work is', () => {
+    const patient = { ...question().limits, deadlineHours: 100 };
+    const known = asked({ cheap: 1 }, { ...justGone, limits: patient });
+    expect(decide(known).kind).toBe('wait');
+    expect(decide({ ...known, expectedSeconds: undefined }).kind).toBe('launch');
+  });
+
+  it('a cheaper one is taken as soon as its score says that it is back', () => {
+    const decision = decide(asked({ cheap: 9 }, { ...justGone, now: hoursLater(9) }));
+    expect(decision.kind === 'launch' && decision.placement.pool).toEqual(poolIn(CHEAP));
+  });
+});
+
+interface Look {
+  readonly cheap?: Score;
+  readonly steps?: number;
+  readonly change?: Partial<PlacementInput>;
+}
+
+/** Two hours into an attempt in the dear zone, saved a moment ago. */
+const look = ({ cheap = 9, steps = 20, change = {} }: Look = {}) =>
+  revise({
+    attempt: { ...attempt(1, poolIn(DEAR), { kind: 'completed' }), outcome: undefined },
+    progress: { ...progress(steps, 2 * HOUR), updatedAt: hoursLater(2) },
+    trainingSince: new Date(hoursLater(0)),
+    now: new Date(hoursLater(2)),
+    question: asked({ cheap }, { sightings: scoresTrusted, ...change }),
+  });
+
+describe('an attempt that runs in a dearer pool', () => {
+  it('is moved to a cheaper one that is back, and `place` goes there', () => {
+    const moved = look();
+    expect(moved?.cause).toBe('spot');
+    expect(moved?.why).toMatch(/moved to cheaper Spot \(g6\.xlarge in use1-az1\), which saves about \$\d/);
+    const attempts = [
+      {
+        ...trained(DEAR, [0, 2], 'recalled'),
+        progressAfter: { ...progress(20, 2 * HOUR), updatedAt: hoursLater(2) },
+      },
+    ];
+    const next = choosePlacement(
+      asked(
+        {},
+        { attempts, progress: progress(20, 2 * HOUR), now: hoursLater(2.05), sightings: scoresTrusted },
+      ),
+    );
+    expect(next.kind === 'launch' && next.placement.pool).toEqual(poolIn(CHEAP));
+  });
+
+  it('is moved to one without a score as well if that is more likely there than not, and not if it was just lost', () => {
+    expect(look({ cheap: 'none' })?.cause).toBe('spot');
+    const attempts = [trained(CHEAP, [-3, 1.7], 'interrupted')];
+    expect(look({ cheap: 'none', change: { attempts } })).toBeUndefined();
+  });
+
+  it('is moved where the pipeline wants Spot only, too', () => {
+    const compute = { ...asked({}).compute, market: 'spot' as const };
+    expect(look({ change: { compute } })?.cause).toBe('spot');
+  });
+
+  it('stays while the cheaper one is gone, when nearly done, or when it costs nearly the same', () => {
+    expect(look({ cheap: 1 })).toBeUndefined();
+    expect(look({ steps: 98 })).toBeUndefined();
+    const view = asked({}).market;
+    const alike = { ...view, spotPrices: [spot('g6.xlarge', CHEAP, 0.59), spot('g6.xlarge', DEAR, 0.6)] };
+    expect(look({ change: { market: alike } })).toBeUndefined();
+  });
+
+  it('stays once half of the attempts are used: the others are kept for losses', () => {
+    const used = (attempts: number) => look({ change: { limits: { ...question().limits, attempts } } });
+    expect(used(4)?.cause).toBe('spot');
+    expect(used(3)).toBeUndefined();
+  });
+
+  it('stays where a loss could not be borne', () => {
+    const limits = { ...question().limits, deadlineHours: 10.4 };
+    expect(look({ change: { limits } })).toBeUndefined();
+  });
+});
+
+it('never has a run both moved and sent back: what it is moved to is what is placed', {
+  timeout: 60_000,
+}, () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.integer({ min: 1, max: 10 }), fc.constant('none' as const)),
+      fc.integer({ min: 5, max: 60 }),
+      evenly(0.1, 0.5),
+      fc.integer({ min: 20, max: 60 }),
+      (cheap, steps, price, deadlineHours) => {
+        const view = asked({ cheap }).market;
+        const priced = {
+          ...view,
+          spotPrices: [spot('g6.xlarge', CHEAP, price), spot('g6.xlarge', DEAR, 0.6)],
+        };
+        const change = {
+          market: priced,
+          limits: { ...question().limits, deadlineHours },
+          sightings: scoresTrusted,
+        };
+        const moved = look({ cheap, steps, change });
+        if (moved?.cause !== 'spot') return;
+        const saved = { ...progress(steps, 2 * HOUR), updatedAt: hoursLater(2) };
+        const attempts = [{ ...trained(DEAR, [0, 2], 'recalled'), progressAfter: saved }];
+        const next = choosePlacement(
+          asked({ cheap }, { ...change, attempts, progress: saved, now: hoursLater(2.01) }),
+        );
+        expect(next.kind === 'launch' && next.placement.pool).toEqual(poolIn(CHEAP));
+      },
+    ),
+    { numRuns: 60 },
+  );
+});

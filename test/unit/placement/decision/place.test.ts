@@ -1,0 +1,238 @@
+import { describe, expect, it } from 'vitest';
+import { instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
+import type { ListPrices } from '../../../../functions/core/catalog/price-list.ts';
+import { place } from '../../../../functions/core/placement/decision/place.ts';
+import { storedQuestion } from '../../../../functions/core/placement/decision/situation.ts';
+import { QUESTIONS_A_DAY, questionKey } from '../../../../functions/core/placement/market/score-plan.ts';
+import type { MarketSource, MarketView } from '../../../../functions/core/placement/model/market-source.ts';
+import { RunNotFoundError } from '../../../../functions/core/shared/errors.ts';
+import { attempt, CLOSED_AT, hoursLater, market, vpc } from '../../../support/builders/placement.ts';
+import { declarationOf, runOf } from '../../../support/builders/records.ts';
+import { memoryRunStore } from '../../../support/fakes/run-store.ts';
+
+const source = (view: MarketView): MarketSource => {
+  const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
+  return {
+    region: view.region,
+    scores: () =>
+      Promise.resolve({ kind: 'unknown', failure: 'configurationLimit', message: 'too many new questions' }),
+    spotPrices: () => known(view.spotPrices),
+    onDemandPrices: () => known(view.onDemandPrices),
+    zones: () => known(view.zones),
+  };
+};
+
+async function setUp(nowHours = 1) {
+  const runs = memoryRunStore();
+  const compute = { instanceTypes: ['g5.xlarge', 'g6.xlarge'], nodes: 2, vpc };
+  const run = runOf('digits', 1, { declaration: declarationOf('digits', { compute }), closedAt: CLOSED_AT });
+  await runs.createRun(run);
+  const clock = { now: () => new Date(hoursLater(nowHours)) };
+  return { deps: { runs, market: source(market()), clock }, runs, runId: run.runId };
+}
+const spotPool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' } as const;
+
+describe('place', () => {
+  it('stores the decision with its reasons and names the next attempt', async () => {
+    const { deps, runs, runId } = await setUp();
+    expect(await place(deps, { runId })).toMatchObject({ kind: 'launch', attempt: 1 });
+    const [stored] = await runs.listPlacements(runId);
+    expect(stored?.attempt).toBe(1);
+    if (stored?.decision.kind !== 'launch') throw new Error('no launch stored');
+    expect(stored.decision.placement.considered.length).toBeGreaterThan(0);
+    expect(stored.decision.placement.reason).toContain('configurationLimit');
+  });
+
+  it('decides the same when it runs twice', async () => {
+    const { deps, runs, runId } = await setUp();
+    const first = await place(deps, { runId });
+    const stored = await runs.listPlacements(runId);
+    expect(await place(deps, { runId })).toEqual(first);
+    expect(await runs.listPlacements(runId)).toEqual(stored);
+  });
+
+  it('takes an attempt that is still open up again and starts no second one', async () => {
+    const { deps, runs, runId } = await setUp();
+    const { outcome: _, ...open } = attempt(1, spotPool, { kind: 'completed' }, { runId, status: 'running' });
+    await runs.createAttempt(open);
+    expect(await place(deps, { runId })).toMatchObject({ kind: 'launch', attempt: 1 });
+    expect(await runs.listPlacements(runId)).toEqual([]);
+  });
+
+  it('leaves the decision as it is that an attempt was launched from while it asked the market', async () => {
+    const { deps, runs, runId } = await setUp();
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    const scores: MarketSource['scores'] = async () => {
+      await answered;
+      const value = [{ zoneId: 'use1-az4', score: 10 }];
+      return { kind: 'known', value, notes: [] };
+    };
+    const slow = place({ ...deps, market: { ...deps.market, scores } }, { runId });
+    await place(deps, { runId });
+    const stored = await runs.listPlacements(runId);
+    const { outcome: _, ...open } = attempt(1, spotPool, { kind: 'completed' }, { runId, status: 'running' });
+    await runs.createAttempt(open);
+    answer();
+    expect(await slow).toMatchObject({ kind: 'launch', attempt: 1 });
+    expect(await runs.listPlacements(runId)).toEqual(stored);
+  });
+
+  it('counts on from the attempts that ended', async () => {
+    const { deps, runs, runId } = await setUp(2);
+    const lost = attempt(
+      1,
+      spotPool,
+      { kind: 'interrupted', startedAt: hoursLater(1), endedAt: hoursLater(2) },
+      { runId },
+    );
+    await runs.createAttempt(lost);
+    expect(await place(deps, { runId })).toMatchObject({ kind: 'launch', attempt: 2 });
+  });
+
+  it('gives up with a reason after the deadline, and stores that too', async () => {
+    const { deps, runs, runId } = await setUp(25);
+    expect(await place(deps, { runId })).toMatchObject({
+      kind: 'giveUp',
+      reason: expect.stringContaining('deadline'),
+    });
+    expect((await runs.listPlacements(runId))[0]?.decision.kind).toBe('giveUp');
+  });
+
+  it('decides with what was read of EC2 of the hardware, says so, and keeps it with the question', async () => {
+    const { deps, runs, runId } = await setUp();
+    const [g5, g6] = [instanceFacts('g5.xlarge'), instanceFacts('g6.xlarge')];
+    if (!g5 || !g6) throw new Error('the catalog has both');
+    const at = hoursLater(0);
+    const facts = [
+      { facts: { ...g5, nvmeGb: 300 }, readAt: at },
+      { facts: { ...g6, type: 'g9.xlarge' }, readAt: at },
+    ];
+    await runs.putHardware({ region: 'us-east-1', at, asked: [], facts, refused: [] });
+    await place(deps, { runId });
+    const [stored] = await runs.listPlacements(runId);
+    expect(stored && storedQuestion(stored.decision)?.hardware).toEqual(facts.slice(0, 1));
+    if (stored?.decision.kind !== 'launch') throw new Error('no launch stored');
+    expect(stored.decision.placement.reason).toContain("hardware of g5.xlarge is EC2's of 2026-11-20");
+  });
+
+  it('weighs a type that is newer than the snapshot once its hardware was read', async () => {
+    const { deps, runs } = await setUp();
+    const g6 = instanceFacts('g6.xlarge');
+    if (!g6) throw new Error('the catalog has it');
+    const facts = { ...g6, type: 'g9.xlarge' };
+    const needs = { accelerators: 1, kinds: ['L4'] };
+    const compute = { instanceTypes: ['g9.xlarge'], needs };
+    const declaration = declarationOf('new', { training: { strategy: 'single', image: 'mine' }, compute });
+    const run = runOf('new', 1, { declaration, closedAt: CLOSED_AT });
+    await runs.createRun(run);
+    const reasonsOf = async (attempts: number) => {
+      await place(deps, { runId: run.runId });
+      const decision = (await runs.listPlacements(run.runId)).at(attempts)?.decision;
+      return decision?.kind === 'launch' ? [] : (decision?.considered ?? []).map(({ verdict }) => verdict);
+    };
+    expect(await reasonsOf(0)).toEqual([expect.stringContaining('the catalog does not know g9.xlarge')]);
+    const at = hoursLater(0);
+    await runs.putHardware({
+      region: 'us-east-1',
+      at,
+      asked: [],
+      facts: [{ facts, readAt: at }],
+      refused: [],
+    });
+    expect(await reasonsOf(0)).toEqual([expect.stringContaining('SageMaker does not train on g9.xlarge')]);
+  });
+
+  it('names the run that is not on record', async () => {
+    const { deps } = await setUp();
+    await expect(place(deps, { runId: 'digits-999999' })).rejects.toBeInstanceOf(RunNotFoundError);
+  });
+});
+
+describe('the scores that placements ask for', () => {
+  /** Forty pipelines whose gangs differ, placed one after the other. */
+  async function placeMany() {
+    const { deps, runs } = await setUp();
+    const asked: string[] = [];
+    const scores: MarketSource['scores'] = (types, nodes) => {
+      asked.push(questionKey(types, nodes));
+      return Promise.resolve({ kind: 'known', value: [{ zoneId: 'use1-az1', score: 9 }], notes: [] });
+    };
+    const placeOne = async (k: number): Promise<string> => {
+      const others = ['g6', 'g6e', 'g4dn', 'p3', 'c5', 'c6i', 'm5', 'r5'].map(
+        (family) => `${family}.8xlarge`,
+      );
+      const instanceTypes = ['g5.xlarge', ...others.filter((_, at) => at !== k % 8)];
+      const compute = { instanceTypes, nodes: 2 ** Math.floor(k / 8), vpc };
+      const name = `many-${k}`;
+      const run = runOf(name, 1, { declaration: declarationOf(name, { compute }), closedAt: CLOSED_AT });
+      await runs.createRun(run);
+      await place({ ...deps, market: { ...deps.market, scores } }, { runId: run.runId });
+      const decision = (await runs.listPlacements(run.runId))[0]?.decision;
+      return decision?.kind === 'launch' ? decision.placement.reason : (decision?.reason ?? '');
+    };
+    const reasons: string[] = [];
+    for (let k = 0; k < 40; k += 1) reasons.push(await placeOne(k));
+    return { asked, reasons, runs };
+  }
+
+  it('stay within the plan of the day, and the reason says what was not asked', async () => {
+    const { asked, reasons, runs } = await placeMany();
+    expect(new Set(asked).size).toBe(QUESTIONS_A_DAY);
+    expect(await runs.listQuestions(CLOSED_AT)).toHaveLength(QUESTIONS_A_DAY);
+    expect(
+      reasons.slice(QUESTIONS_A_DAY).filter((reason) => !reason.includes('new questions are used up')),
+    ).toEqual([]);
+    expect(reasons.slice(0, QUESTIONS_A_DAY).join()).not.toContain('used up');
+  });
+});
+
+describe('a pipeline that names regions', () => {
+  const west = { ...source(market({ region: 'us-west-2' })), region: 'us-west-2' };
+  const regionsOf = (closed?: string) => ({
+    market: () => west,
+    whyClosed: () => Promise.resolve(closed),
+    datasetBytes: () => Promise.resolve(50e9),
+  });
+  async function placed(closed?: string, training: object = {}, listed: readonly ListPrices[] = []) {
+    const runs = memoryRunStore();
+    for (const each of listed) await runs.putListPrices(each);
+    const compute = { instanceTypes: ['g5.xlarge'], regions: [{ name: 'us-east-1' }, { name: 'us-west-2' }] };
+    const declaration = declarationOf('digits', { compute, training: { strategy: 'ddp', ...training } });
+    const run = runOf('digits', 1, { declaration, closedAt: CLOSED_AT });
+    await runs.createRun(run);
+    const clock = { now: () => new Date(hoursLater(1)) };
+    const deps = { runs, market: source(market()), regions: regionsOf(closed), clock };
+    await place(deps, { runId: run.runId });
+    const [stored] = await runs.listPlacements(run.runId);
+    if (stored?.decision.kind !== 'launch') throw new Error('no launch stored');
+    return stored.decision;
+  }
+
+  it('has them weighed with what the dataset costs to move, and the question kept', async () => {
+    const { placement, question } = await placed();
+    const away = placement.considered.filter(({ pool }) => pool.region === 'us-west-2');
+    expect(away[0]?.transfer).toMatchObject({ gigabytes: 50, usd: 1 });
+    expect(storedQuestion({ question })?.elsewhere?.map((view) => view.market.region)).toEqual(['us-west-2']);
+  });
+
+  it('has moving counted at the price of the AWS Price List, where that was read', async () => {
+    const list = { at: hoursLater(0), asked: [], prices: [] };
+    const { placement } = await placed(undefined, {}, [
+      { ...list, region: 'us-east-1', transfer: [{ to: 'us-west-2', usdPerGigabyte: 0.03 }] },
+    ]);
+    const away = placement.considered.find(({ pool }) => pool.region === 'us-west-2');
+    expect(away?.transfer).toMatchObject({ usd: 1.5, priceNote: 'AWS Price List, read today' });
+  });
+
+  it('is told why nothing can be launched there, by a bucket that is missing or code that lies elsewhere', async () => {
+    const verdicts = async (...asked: Parameters<typeof placed>) =>
+      (await placed(...asked)).placement.considered
+        .filter(({ pool }) => pool.region === 'us-west-2')
+        .map(({ verdict }) => verdict)
+        .join();
+    expect(await verdicts('the bucket memory-us-west-2 is not there')).toContain('is not there');
+    expect(await verdicts(undefined, { source: 's3://code/mine/' })).toContain(
+      "put it under the pipeline's source/",
+    );
+  });
+});

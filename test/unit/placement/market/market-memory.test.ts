@@ -1,0 +1,201 @@
+/** What stands in when the market does not answer, and what a pool's record of weeks changes. */
+import { describe, expect, it } from 'vitest';
+import {
+  encounterOf,
+  sightingsFrom,
+} from '../../../../functions/core/placement/belief/attempt-observations.ts';
+import { beliefModel, outlookOf } from '../../../../functions/core/placement/belief/beliefs.ts';
+import { type Sighting } from '../../../../functions/core/placement/belief/observation.ts';
+import { recordFor, recordsOf } from '../../../../functions/core/placement/belief/pool-statistics.ts';
+import { fittedRegimes } from '../../../../functions/core/placement/belief/regimes.ts';
+import { place } from '../../../../functions/core/placement/decision/place.ts';
+import {
+  filledFrom,
+  refreshedBy,
+  samplesFor,
+} from '../../../../functions/core/placement/market/market-memory.ts';
+import { questionKey } from '../../../../functions/core/placement/market/score-plan.ts';
+import type { MarketSource } from '../../../../functions/core/placement/model/market-source.ts';
+import type { Encounter } from '../../../../functions/core/runs/market-history.ts';
+import {
+  attempt,
+  CLOSED_AT,
+  hoursLater,
+  market,
+  question,
+  vpc,
+} from '../../../support/builders/placement.ts';
+import { declarationOf, runOf } from '../../../support/builders/records.ts';
+import { fakeClock } from '../../../support/fakes/clock.ts';
+import { memoryRunStore } from '../../../support/fakes/run-store.ts';
+
+const TYPES = ['g5.xlarge', 'g6.xlarge'];
+const KEY = questionKey(TYPES, 2);
+const sample = (zoneId: string, at: string, score: number, spotUsd = 0.4) => ({
+  family: 'g5',
+  zoneId,
+  at,
+  scores: { [KEY]: score },
+  spotUsd: { 'g5.xlarge': spotUsd },
+  onDemandUsd: {},
+});
+
+async function remembering() {
+  const runs = memoryRunStore();
+  await runs.putSample(sample('use1-az1', hoursLater(0), 2));
+  await runs.putSample(sample('use1-az1', hoursLater(1), 9, 0.31));
+  await runs.putSample(sample('use1-az2', hoursLater(0.5), 3));
+  return runs;
+}
+const asked = (hours: number) => ({
+  compute: question().compute,
+  region: 'us-east-1',
+  now: new Date(hoursLater(hours)),
+});
+const silent = market({ scores: [], spotPrices: [] });
+
+describe('kept scores and prices', () => {
+  it('stand in, the newest of each zone with its age, where the market says nothing', async () => {
+    const samples = await samplesFor(await remembering(), asked(2));
+    const view = filledFrom(samples, silent, asked(2));
+    expect(view.scores).toEqual([
+      { zoneId: 'use1-az1', score: 9, nodes: 2, ageSeconds: 3_600 },
+      { zoneId: 'use1-az2', score: 3, nodes: 2, ageSeconds: 5_400 },
+    ]);
+    expect(view.spotPrices).toContainEqual(
+      expect.objectContaining({ instanceType: 'g5.xlarge', zoneId: 'use1-az1', hourlyUsd: 0.31 }),
+    );
+    expect(view.notes.join('; ')).toMatch(
+      /scores kept 60 min to 90 min ago stand in.*Spot prices of g5\.xlarge/,
+    );
+  });
+
+  it('never take the place of what the market says, and scores are forgotten after a day', async () => {
+    const samples = await samplesFor(await remembering(), asked(2));
+    const told = market({ scores: [{ zoneId: 'use1-az1', score: 5, nodes: 2 }] });
+    expect(filledFrom(samples, told, asked(2))).toEqual(told);
+    expect(filledFrom(samples, silent, asked(26)).scores).toEqual([]);
+  });
+
+  it('bring a stored view up to date, and what was not seen since grows old', async () => {
+    const samples = await samplesFor(await remembering(), asked(2));
+    const stored = market({
+      scores: ['use1-az1', 'use1-az2'].map((zoneId) => ({ zoneId, score: 5, nodes: 2 })),
+    });
+    const view = refreshedBy(samples, stored, { ...asked(2), readAt: hoursLater(0.75) });
+    expect(view.scores).toEqual([
+      { zoneId: 'use1-az2', score: 5, nodes: 2, ageSeconds: 4_500 },
+      { zoneId: 'use1-az1', score: 9, nodes: 2, ageSeconds: 3_600 },
+    ]);
+  });
+
+  it('are as old as the look that read them, not as the step of the schedule that they are kept under', async () => {
+    const runs = memoryRunStore();
+    await runs.putSample({ ...sample('use1-az1', hoursLater(1), 9), readAt: hoursLater(1.2) });
+    const samples = await samplesFor(runs, asked(1.25));
+    expect(filledFrom(samples, silent, asked(1.25)).scores).toEqual([
+      { zoneId: 'use1-az1', score: 9, nodes: 2, ageSeconds: 180 },
+    ]);
+    const stored = market({ scores: [{ zoneId: 'use1-az1', score: 5, nodes: 2 }] });
+    expect(refreshedBy(samples, stored, { ...asked(1.25), readAt: hoursLater(1.1) }).scores).toMatchObject([
+      { score: 9 },
+    ]);
+  });
+
+  it('decide a placement when the questions of the day are used up', async () => {
+    const runs = await remembering();
+    const declaration = declarationOf('digits', { compute: { instanceTypes: TYPES, nodes: 2, vpc } });
+    await runs.createRun(runOf('digits', 1, { declaration, closedAt: CLOSED_AT }));
+    const full = market();
+    const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
+    const source: MarketSource = {
+      region: 'us-east-1',
+      scores: () =>
+        Promise.resolve({
+          kind: 'unknown',
+          failure: 'configurationLimit',
+          message: 'MaxConfigLimitExceeded',
+        }),
+      spotPrices: () => known(full.spotPrices),
+      onDemandPrices: () => known(full.onDemandPrices),
+      zones: () => known(full.zones),
+    };
+    await place({ runs, market: source, clock: fakeClock(hoursLater(2)) }, { runId: 'digits-000001' });
+    const decision = (await runs.listPlacements('digits-000001'))[0]?.decision;
+    expect(decision).toMatchObject({ placement: { pool: { zoneId: 'use1-az1', market: 'spot' } } });
+    expect(decision?.kind === 'launch' && decision.placement.reason).toMatch(
+      /configurationLimit.*kept 60 min/s,
+    );
+  });
+});
+
+const model = beliefModel(fittedRegimes);
+const pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' as const };
+
+describe('an old score', () => {
+  const chance = (score: number, scoreAgeSeconds?: number) =>
+    outlookOf(model, pool, { sightings: [], score, scoreAgeSeconds, nowMilliseconds: 1e12 }).chanceUp;
+
+  it('says less the older it is', () => {
+    const high = [chance(9), chance(9, 3_600), chance(9, 24 * 3_600)];
+    expect(high).toEqual(high.toSorted((a, b) => b - a));
+    const low = [chance(1), chance(1, 3_600), chance(1, 24 * 3_600)];
+    expect(low).toEqual(low.toSorted((a, b) => a - b));
+  });
+});
+
+describe('the record of a pool', () => {
+  const now = Date.parse(hoursLater(0));
+  const at = (daysAgo: number): string => hoursLater(-24 * daysAgo);
+  /** Capacity that was asked for so many days ago and had for so many, or refused. */
+  const met = (daysAgo: number, end: Encounter['end'], days?: number): readonly Sighting[] =>
+    sightingsFrom([
+      {
+        runId: `run-${daysAgo}`,
+        attempt: 1,
+        ...pool,
+        nodes: 1,
+        askedAt: at(daysAgo),
+        startedAt: days === undefined ? undefined : at(daysAgo),
+        endedAt: at(daysAgo - (days ?? 0)),
+        end,
+      },
+    ]);
+  const outlook = (sightings: readonly Sighting[]) =>
+    outlookOf(model, pool, { sightings: [], records: recordsOf(sightings, now), nowMilliseconds: now });
+  const good = [20, 18, 16, 14].flatMap((day) => met(day, 'lost', 1.5));
+  const bad = [20.3, 18.3, 16.3, 14.3].flatMap((day) => met(day, 'refused'));
+
+  it('counts what was had, refused, held and lost, and leaves the last week to the belief of the moment', () => {
+    const records = recordsOf([...good, ...bad, ...met(3, 'refused')], now);
+    expect(recordFor(records, pool)).toEqual({ had: 4, refused: 4, heldSeconds: 4 * 1.5 * 86_400, lost: 4 });
+  });
+
+  it('keeps attempts apart that had the same pool at the same time, and one that began before the month', () => {
+    const beside = [
+      ...met(20, 'kept', 1),
+      ...met(19.8, 'lost', 0.1),
+      ...met(12, 'kept', 1),
+      ...met(30.5, 'kept', 1),
+    ];
+    expect(recordFor(recordsOf(beside, now), pool)).toEqual({
+      had: 4,
+      refused: 0,
+      heldSeconds: expect.closeTo(3.1 * 86_400, 3),
+      lost: 1,
+    });
+  });
+
+  it('makes a pool that refused often less likely, and one that lasted long more lasting', () => {
+    const [none, had, refused] = [outlook([]), outlook(good), outlook(bad)];
+    expect(had.chanceUp).toBeGreaterThan(none.chanceUp);
+    expect(refused.chanceUp).toBeLessThan(none.chanceUp);
+    expect(refused.waitSeconds).toBeGreaterThan(none.waitSeconds);
+    expect(had.upSeconds).toBeGreaterThan(none.upSeconds);
+  });
+
+  it('takes a recalled attempt for one that had its capacity to the end', () => {
+    const recalled = attempt(1, pool, { kind: 'recalled', startedAt: CLOSED_AT, endedAt: hoursLater(3) });
+    expect(encounterOf(recalled)?.end).toBe('kept');
+  });
+});

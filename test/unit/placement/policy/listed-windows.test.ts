@@ -1,0 +1,233 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cutWindows } from '../../../../bench/sim/default-windows.ts';
+import { readWindows } from '../../../../bench/sim/listed-windows.ts';
+import { sharesOf } from '../../../../bench/sim/shares.ts';
+import { settingOf } from '../../../../bench/sim/windows.ts';
+import { UsageError } from '../../../../emulators/shared/command-line.ts';
+
+let folder: string;
+const write = (file: string, content: unknown): string => {
+  const target = path.join(folder, file);
+  mkdirSync(path.dirname(target), { recursive: true });
+  writeFileSync(target, typeof content === 'string' ? content : JSON.stringify(content));
+  return target;
+};
+const trace = (seconds: unknown, data: unknown): unknown => ({ metadata: { gap_seconds: seconds }, data });
+const steady = (seconds: number): unknown =>
+  trace(
+    seconds,
+    Array.from({ length: 100 }, () => 1),
+  );
+
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'tidewheel-windows-'));
+  write('good/a.json', steady(600));
+  write('good/quick.json', steady(60));
+  write('good/seconds.json', steady(1));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const zone = { trace: 'a.json', startTick: 0, spotPrice: 0.9 };
+const good = {
+  id: 'w',
+  zones: [zone],
+  ticks: 60,
+  onDemandPrice: 3,
+  nodes: 1,
+  workHours: 5,
+  deadlineHours: 8,
+  restartHours: 0.1,
+};
+
+function problemsOf(act: () => unknown): readonly string[] {
+  try {
+    act();
+  } catch (error: unknown) {
+    if (error instanceof UsageError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+const listed = (windows: unknown): readonly string[] => {
+  const file = write('windows.json', windows);
+  return problemsOf(() => readWindows(path.join(folder, 'good'), file)).map((each) =>
+    each.replace(`--windows ${file}: `, ''),
+  );
+};
+
+describe('a file of windows', () => {
+  it('is taken as it stands when nothing is wrong in it', () => {
+    expect(listed([good])).toEqual([]);
+    expect(listed([{ ...good, nodes: undefined, restartHours: 0 }])).toEqual([]);
+  });
+
+  it.each([
+    [{ id: null }, 'window [0]: id is empty, '],
+    [{ zones: [] }, 'window "w" ([0]): zones has 0 entries, '],
+    [{ zones: [{ ...zone, trace: '' }] }, 'window "w" ([0]): zones[0].trace is 0 characters long, '],
+    [{ zones: [{ ...zone, startTick: -1 }] }, 'window "w" ([0]): zones[0].startTick is -1, '],
+    [{ zones: [{ ...zone, spotPrice: 0 }] }, 'window "w" ([0]): zones[0].spotPrice is 0, '],
+    [{ ticks: 1.5 }, 'window "w" ([0]): ticks is 1.5, '],
+    [{ onDemandPrice: '3' }, 'window "w" ([0]): onDemandPrice is "3", '],
+    [{ nodes: 0 }, 'window "w" ([0]): nodes is 0, '],
+    [{ workHours: undefined }, 'window "w" ([0]): workHours is missing, '],
+    [{ deadlineHours: 0 }, 'window "w" ([0]): deadlineHours is 0, '],
+    [{ restartHours: -0.1 }, 'window "w" ([0]): restartHours is -0.1, '],
+  ])('is refused for %j with the field, what it is and what to give', (change, told) => {
+    const problems = listed([{ ...good, ...change }]);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(/, give /);
+    expect(problems[0]?.slice(0, told.length)).toBe(told);
+  });
+
+  it('is refused for all of its windows at once', () => {
+    const problems = listed([
+      { ...good, ticks: 0, workHours: -1 },
+      {
+        ...good,
+        id: 'other',
+        zones: [
+          { ...zone, startTick: 41 },
+          { ...zone, trace: 'quick.json' },
+        ],
+      },
+      { ...good, id: 'third' },
+      { ...good, id: 'third' },
+    ]);
+    expect(problems.map((each) => each.split(/ is | has /)[0])).toEqual([
+      'window "w" ([0]): ticks',
+      'window "w" ([0]): workHours',
+      'id',
+      'window "other" ([1]): zones[0].startTick',
+      'window "other" ([1]): zones[1].trace',
+    ]);
+    expect(problems[3]).toContain('begin at 40 at the latest');
+  });
+
+  it.each([
+    [
+      { deadlineHours: 10_000 },
+      /: deadlineHours is 10000: with ticks of 600 s the plan would take \d+ GB, .* at most \d{3}/,
+    ],
+    [
+      { workHours: 1e7, deadlineHours: 1e7 + 1 },
+      /: workHours is 10000000: .* more memory than there is, and 4\.0 GB /,
+    ],
+    [
+      { restartHours: 1e300 },
+      /: restartHours is 1e\+300: with ticks of 600 s the plan .* at most \d+\.?\d*, or /,
+    ],
+    [
+      { zones: [{ ...zone, trace: 'seconds.json' }], workHours: 48, deadlineHours: 70 },
+      /: deadlineHours is 70: with ticks of 1 s the optimum would take 6e\+10 steps, and 5e\+10 is the limit/,
+    ],
+    [
+      { zones: [{ ...zone, trace: 'seconds.json' }], workHours: 60, deadlineHours: 66, restartHours: 1 },
+      /: restartHours is 1: with ticks of 1 s the optimum would take 19 GB, and 4\.0 GB is the limit: give at most 0\.2/,
+    ],
+  ])('is refused for %j, which would take all memory or hours, with the limit', (change, told) => {
+    const problems = listed([
+      { ...good, ...change },
+      { ...good, id: 'other', ticks: 0 },
+    ]);
+    expect(problems).toHaveLength(2);
+    expect(problems[1]).toMatch(told);
+  });
+
+  it('has windows of one plan handed out apart where the plan for all of them would be too large', () => {
+    const [wide, long] = [
+      { ...good, id: 'wide', deadlineHours: 380 },
+      { ...good, id: 'long', workHours: 2_990, deadlineHours: 3_000 },
+    ];
+    expect(listed([wide, long])).toEqual([]);
+    const task = { folder: path.join(folder, 'good'), threads: 1 };
+    expect(sharesOf([wide, { ...wide, id: 'again' }, long, good], task).map((share) => share.length)).toEqual(
+      [2, 2],
+    );
+  });
+
+  it('may have windows as long as other policies can bear where ours is not replayed', () => {
+    const file = write('long.json', [{ ...good, deadlineHours: 1_000 }]);
+    expect(readWindows(path.join(folder, 'good'), file, false)).toHaveLength(1);
+    expect(problemsOf(() => readWindows(path.join(folder, 'good'), file))).toHaveLength(1);
+  });
+
+  it('is refused when it is no list, no JSON or not there', () => {
+    expect(listed(good)).toEqual(['give a JSON array with one window or more']);
+    expect(listed([])).toEqual(['give a JSON array with one window or more']);
+    expect(listed('[')[0]).toMatch(/^it is no JSON/);
+    expect(problemsOf(() => readWindows(folder, path.join(folder, 'none.json')))[0]).toContain('ENOENT');
+  });
+
+  it('keeps parts of a second: 0.033 hours are 118.8 seconds', () => {
+    const window = { ...good, restartHours: 0.033, workHours: 0.07 };
+    const setting = settingOf(path.join(folder, 'good'), window);
+    expect([setting.restartSeconds, setting.workSeconds]).toEqual([118.8, 252]);
+  });
+});
+
+describe('a folder of traces', () => {
+  const cut = (name: string): readonly string[] =>
+    problemsOf(() =>
+      cutWindows(path.join(folder, name), {
+        workHours: 1,
+        deadlineHours: [2],
+        restartHours: [0],
+        onDemandPrice: 3,
+        spotPrice: 1,
+        nodes: 1,
+        everyHours: 1,
+        multiZone: false,
+      }),
+    ).map((each) => each.replace(`${path.join(folder, name)}/`, ''));
+
+  it('is not cut into windows that would take all memory', () => {
+    const long = trace(
+      60,
+      Array.from({ length: 30_000 }, () => 1),
+    );
+    write('long/a.json', long);
+    const given = {
+      workHours: 48,
+      onDemandPrice: 3,
+      spotPrice: 1,
+      nodes: 1,
+      everyHours: 24,
+      multiZone: false,
+    };
+    const problems = problemsOf(() =>
+      cutWindows(path.join(folder, 'long'), {
+        ...given,
+        deadlineHours: [60, 300],
+        restartHours: [0.05, 0.2],
+      }),
+    );
+    expect(problems.map((each) => each.split(' the ')[0])).toEqual([
+      '--deadline is 300: with ticks of 60 s',
+      '--deadline is 300: with ticks of 60 s',
+    ]);
+  });
+
+  it('is refused when it holds none', () => {
+    mkdirSync(path.join(folder, 'empty'));
+    expect(cut('empty')[0]).toMatch(/^there is no trace under .*: name the folder/);
+  });
+
+  it('is refused with what is wrong in each of its files', () => {
+    write('bad/a.json', '{');
+    write('bad/b.json', trace(0, [1, -1]));
+    write('bad/c.json', { metadata: {}, data: [] });
+    write('bad/d.json', steady(60));
+    expect(cut('bad').map((each) => each.split(', give')[0])).toEqual([
+      expect.stringMatching(/^a\.json is no trace: it is no JSON/),
+      'b.json is no trace: metadata.gap_seconds is 0',
+      'b.json is no trace: data[1] is -1',
+      'c.json is no trace: metadata.gap_seconds is missing',
+      'c.json is no trace: data has 0 entries',
+    ]);
+  });
+});

@@ -1,0 +1,179 @@
+/** Rules of the house that a reader could break without noticing: each is read from the files themselves. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import * as z from 'zod';
+
+const ROOT = path.join(import.meta.dirname, '../../..');
+const read = (...parts: string[]) => readFileSync(path.join(ROOT, ...parts), 'utf8');
+const sources = (folder: string): string[] =>
+  readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => path.join(folder, name));
+const code = (file: string) => read(file).replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+/** Files of a folder whose code matches. */
+const breakers = (folder: string, pattern: RegExp, allowed: (file: string) => boolean = () => false) =>
+  sources(folder).filter((file) => !allowed(file) && pattern.test(code(file)));
+
+const folders = readdirSync(path.join(ROOT, 'functions'), { withFileTypes: true })
+  .filter(
+    (entry) => entry.isDirectory() && existsSync(path.join(ROOT, 'functions', entry.name, 'handler.ts')),
+  )
+  .map(({ name }) => name);
+
+const state = z.looseObject({
+  Type: z.string(),
+  Comment: z.string().optional(),
+  Resource: z.string().optional(),
+  Parameters: z.looseObject({ FunctionName: z.string().optional() }).optional(),
+  TimeoutSeconds: z.number().optional(),
+  TimeoutSecondsPath: z.string().optional(),
+  Retry: z.array(z.looseObject({ ErrorEquals: z.array(z.string()) })).default([]),
+  get ItemProcessor() {
+    return z.looseObject({ States: z.record(z.string(), state) }).optional();
+  },
+});
+type State = z.infer<typeof state>;
+
+function statesOf(states: Readonly<Record<string, State>>): (readonly [string, State])[] {
+  return Object.entries(states).flatMap(([name, each]) => [
+    [name, each] as const,
+    ...(each.ItemProcessor ? statesOf(each.ItemProcessor.States) : []),
+  ]);
+}
+
+const machines = readdirSync(path.join(ROOT, 'statemachines')).filter((name) => name.endsWith('.asl.json'));
+const kebab = (name: string) => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
+/** States whose folder is not their own name. */
+const FOLDERS: Readonly<Record<string, string>> = {
+  PackShard: 'pack-shards',
+  HandOver: 'reconcile',
+  PlanAnew: 'plan-shards',
+  PlanCompaction: 'plan-shards',
+  CompactShard: 'pack-shards',
+  SealCompaction: 'seal-dataset',
+  NoteCompactionFailed: 'seal-dataset',
+};
+
+describe.each(machines)('%s', (machine) => {
+  const parsed = z
+    .looseObject({ States: z.record(z.string(), state) })
+    .parse(JSON.parse(read('statemachines', machine)));
+  const states = statesOf(parsed.States);
+  const tasks = states.filter(([, { Type }]) => Type === 'Task');
+
+  it('has tasks to look at', () => {
+    expect(tasks.length).toBeGreaterThan(5);
+  });
+
+  it('says of every state what it is for', () => {
+    expect(states.filter(([, { Comment }]) => (Comment ?? '').length < 10).map(([name]) => name)).toEqual([]);
+  });
+
+  it('bounds every task in time', () => {
+    const endless = tasks.filter(([, task]) => !task.TimeoutSeconds && !task.TimeoutSecondsPath);
+    expect(endless.map(([name]) => name)).toEqual([]);
+  });
+
+  it('tries every task again after a trouble that passes, and after the death of its process', () => {
+    const needed = ['TransientError', 'Runtime.ExitError', 'Lambda.Unknown', 'Sandbox.Timedout'];
+    const lacking = tasks.filter(([, { Retry }]) => {
+      const retried = new Set(Retry.flatMap(({ ErrorEquals }) => ErrorEquals));
+      return !needed.every((name) => retried.has(name));
+    });
+    expect(lacking.map(([name]) => name)).toEqual([]);
+  });
+
+  it('retries errors by name, never all of them', () => {
+    const blind = tasks.filter(([, { Retry }]) =>
+      Retry.some(({ ErrorEquals }) =>
+        ErrorEquals.some((name) => name === 'States.ALL' || name === 'States.TaskFailed'),
+      ),
+    );
+    expect(blind.map(([name]) => name)).toEqual([]);
+  });
+
+  it('has for every task a folder of its name, which its resource names too', () => {
+    for (const [name, task] of tasks) {
+      const folder = FOLDERS[name] ?? kebab(name);
+      const resource = task.Parameters?.FunctionName ?? task.Resource ?? '';
+      expect({ name, folder: folders.includes(folder) }).toEqual({ name, folder: true });
+      expect({ name, resource: kebab(/^\$\{(\w+)Arn\}$/.exec(resource)?.[1] ?? '') }).toEqual({
+        name,
+        resource: folder,
+      });
+    }
+  });
+});
+
+describe('a function', () => {
+  const declared = z
+    .record(z.string(), z.looseObject({ handler: z.string(), role: z.array(z.string()) }))
+    .parse(
+      parse(read('serverless/functions.yml'), {
+        // CloudFormation's short forms, kept as [tag, value].
+        customTags: ['GetAtt', 'Ref', 'Sub'].map((tag) => ({
+          tag: `!${tag}`,
+          resolve: (value: string) => [tag, value],
+        })),
+      }),
+    );
+
+  it('is in the template when it has a folder, and has a folder when it is there', () => {
+    expect(Object.keys(declared).sort()).toEqual([...folders].sort());
+  });
+
+  it('is deployed from its own folder', () => {
+    for (const [name, { handler }] of Object.entries(declared)) {
+      expect(handler).toBe(`functions/${name}/handler.handler`);
+    }
+  });
+
+  it('has a role that no other has', () => {
+    const roles = Object.values(declared).map(({ role }) => role.join(' '));
+    expect(new Set(roles).size).toBe(roles.length);
+    expect(roles.filter((role) => !role.startsWith('GetAtt '))).toEqual([]);
+  });
+
+  it('has a handler of at most 45 lines', () => {
+    const long = folders.filter((name) => read('functions', name, 'handler.ts').split('\n').length > 46);
+    expect(long).toEqual([]);
+  });
+});
+
+describe('the rules', () => {
+  it('know no AWS package, no process and no clock of their own', () => {
+    expect(
+      breakers('functions/core', /from '(@aws-sdk|@smithy|@aws-lambda-powertools|@middy|aws-sdk)/),
+    ).toEqual([]);
+    expect(breakers('functions/core', /from '(\.\.\/)+aws\//)).toEqual([]);
+    expect(
+      breakers('functions/core', /\bprocess\.|\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bsetTimeout\(/),
+    ).toEqual([]);
+  });
+});
+
+describe('SDK clients', () => {
+  it('are made only in functions/aws', () => {
+    const outside = (file: string) => file.startsWith('functions/aws/');
+    expect(breakers('functions', /new [A-Z]\w*Client\(/, outside)).toEqual([]);
+    expect(breakers('functions', /from '@aws-sdk\//, outside)).toEqual([]);
+  });
+});
+
+describe('the environment', () => {
+  it('is read only where it is checked, but for the endpoint', () => {
+    // Both ways to AWS, the SDK's clients and the fast data path, take the endpoint from the SDK's own variables.
+    const readers = new Set([
+      'functions/aws/shared/config.ts',
+      'functions/aws/shared/clients.ts',
+      'functions/aws/s3/open-store.ts',
+    ]);
+    expect(breakers('functions', /process\.env|\benv\[/, (file) => readers.has(file))).toEqual([]);
+  });
+
+  it('is logged nowhere', () => {
+    expect(breakers('functions', /(log|logger)\w*\.?\w*\([^)]*process\.env/)).toEqual([]);
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { readProgress } from '../../../functions/core/runs/progress.ts';
+import { layout } from '../../../functions/core/shared/keys.ts';
+import { fakeClock } from '../../support/fakes/clock.ts';
+import { memoryObjectStore } from '../../support/fakes/object-store.ts';
+
+const RUN = 'digits-000001';
+const folder = layout.checkpoints('digits', RUN);
+
+async function proved(checkpoint: string, ...objects: string[]): Promise<number | undefined> {
+  const store = memoryObjectStore(fakeClock());
+  const note = { step: 40, totalSteps: 100, checkpoint, updatedAt: '2026-11-21T00:00:00Z' };
+  await store.writeText(layout.progress('digits', RUN), JSON.stringify(note));
+  for (const name of objects) await store.writeText(folder + name, 'x');
+  return (await readProgress(store, 'digits', RUN))?.step;
+}
+
+describe('progress', () => {
+  it('counts when the checkpoint that the note names holds its marker', async () => {
+    expect(await proved('step-00000040', 'step-00000040/state.pt', 'step-00000040/COMPLETE.json')).toBe(40);
+  });
+
+  it('does not count while the marker is missing', async () => {
+    expect(await proved('step-00000040', 'step-00000040/state.pt')).toBeUndefined();
+  });
+
+  it("counts for other frameworks' folders and files when they are there", async () => {
+    expect(await proved('checkpoint-40', 'checkpoint-40/model.safetensors')).toBe(40);
+    expect(await proved('epoch=3.ckpt', 'epoch=3.ckpt')).toBe(40);
+    expect(await proved('checkpoint-40', 'checkpoint-400/model.safetensors')).toBeUndefined();
+    expect(await proved('epoch=3.ckpt')).toBeUndefined();
+  });
+
+  it('does not follow a name that leads out of the checkpoints', async () => {
+    expect(await proved('../../other', 'x')).toBeUndefined();
+    expect(await proved('/etc', 'x')).toBeUndefined();
+  });
+
+  it('does not count a note that is no progress', async () => {
+    const store = memoryObjectStore(fakeClock());
+    expect(await readProgress(store, 'digits', RUN)).toBeUndefined();
+    for (const text of ['', 'no json', '{}', '{"step":-1}']) {
+      await store.writeText(layout.progress('digits', RUN), text);
+      expect(await readProgress(store, 'digits', RUN)).toBeUndefined();
+    }
+  });
+});
