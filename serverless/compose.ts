@@ -3,9 +3,11 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod';
 import { readCommandLine, runCommand } from '../emulators/shared/command-line.ts';
+import { machine } from '../statemachines/run.ts';
 import { toYaml } from './cloudformation.ts';
 import { functionsDocument } from './functions.ts';
 import { rolesDocument } from './roles.ts';
+import { stateMachineDocument } from './state-machine.ts';
 
 const ROOT = path.join(import.meta.dirname, '..');
 const madeFrom = (source: string): string =>
@@ -15,6 +17,8 @@ const madeFrom = (source: string): string =>
 export const composed: Readonly<Record<string, string>> = {
   'serverless/functions.yml': toYaml(functionsDocument(), madeFrom('functions/*/function.ts')),
   'serverless/roles.yml': toYaml(rolesDocument, madeFrom('functions/*/function.ts and serverless/roles.ts')),
+  'serverless/state-machine.yml': toYaml(stateMachineDocument, madeFrom('serverless/state-machine.ts')),
+  'statemachines/run.asl.json': `${JSON.stringify(machine, null, 2)}\n`,
 };
 
 const USAGE = `npm run compose

@@ -1,0 +1,55 @@
+/** Contents of state-machine.yml: the state machine of runs, and its role. */
+import { machine } from '../statemachines/run.ts';
+import { arn, arnOf, lambdaId, pascalCase, ref, STACK, type Value } from './cloudformation.ts';
+import { describedFunctions } from './functions.ts';
+import * as allow from './permissions.ts';
+import { roleOf } from './roles.ts';
+
+const definition = JSON.stringify(machine);
+const placeholder = (name: string): string => `${pascalCase(name)}Arn`;
+const called = describedFunctions
+  .map(([name]) => name)
+  .filter((name) => definition.includes(`"\${${placeholder(name)}}"`));
+
+const role = roleOf({
+  service: 'states.amazonaws.com',
+  policy: 'run',
+  onlyThisAccount: true,
+  statements: [
+    allow.statement(
+      'lambda',
+      ['InvokeFunction'],
+      called.map((name) => arnOf(lambdaId(name))),
+    ),
+    allow.readObjects('*/runs/*/plan/*'),
+    allow.onObjects(['PutObject', 'GetObject'], '*/runs/*/map/*'),
+    // A distributed Map runs its items as child executions of this same machine.
+    allow.statement('states', ['StartExecution'], [arn('states', `stateMachine:${STACK}-run`)]),
+    allow.statement(
+      'states',
+      ['DescribeExecution', 'StopExecution'],
+      [arn('states', `execution:${STACK}-run:*`)],
+    ),
+  ],
+});
+
+export const stateMachineDocument: Value = {
+  Resources: {
+    RunStateMachine: {
+      Type: 'AWS::StepFunctions::StateMachine',
+      Properties: {
+        // Named, because the functions that it calls know its ARN too: a reference would be a circle.
+        StateMachineName: `${STACK}-run`,
+        StateMachineType: 'STANDARD',
+        RoleArn: arnOf('StateMachineRole'),
+        Definition: '${file(statemachines/run.asl.json)}',
+        DefinitionSubstitutions: {
+          Bucket: ref('DataBucket'),
+          ...Object.fromEntries(called.map((name) => [placeholder(name), arnOf(lambdaId(name))])),
+        },
+      },
+    },
+    StateMachineRole: role,
+  },
+  Outputs: { RunStateMachineArn: { Value: ref('RunStateMachine') } },
+};

@@ -1,0 +1,270 @@
+/**
+ * Words that make states of Amazon States Language. A state that leads to a name which its machine does not hold is a
+ * compile error. Timeouts follow from the functions; retries are named by the class of the error.
+ */
+import { pascalCase } from '../serverless/cloudformation.ts';
+import { type FunctionName, functions } from '../serverless/functions.ts';
+
+/** CloudFormation replaces names in braces (DefinitionSubstitutions). */
+const BUCKET = '${Bucket}';
+const arnOf = (name: FunctionName): string => `\${${pascalCase(name)}Arn}`;
+
+type Path = '$' | `$.${string}`;
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Retrier {
+  readonly ErrorEquals: readonly string[];
+  readonly IntervalSeconds: number;
+  readonly BackoffRate: number;
+  readonly MaxAttempts: number;
+  readonly MaxDelaySeconds: number;
+  readonly JitterStrategy: 'FULL';
+}
+
+interface Catcher<Next extends string> {
+  readonly ErrorEquals: readonly string[];
+  readonly ResultPath: Path;
+  readonly Next: Next;
+}
+
+interface Rule<Next extends string> {
+  readonly Variable: Path;
+  readonly StringEquals?: string;
+  readonly BooleanEquals?: boolean;
+  readonly Next: Next;
+}
+
+/** https://states-language.net/spec.html, of which this is the part in use. */
+interface State<Next extends string> {
+  readonly Comment: string;
+  readonly Type: 'Task' | 'Map' | 'Choice' | 'Wait' | 'Pass' | 'Succeed' | 'Fail';
+  readonly Resource?: string;
+  readonly TimeoutSeconds?: number;
+  readonly TimeoutSecondsPath?: Path;
+  readonly Parameters?: Fields;
+  readonly ItemReader?: Fields;
+  readonly ItemSelector?: Fields;
+  readonly MaxConcurrency?: number;
+  readonly ItemProcessor?: Fields;
+  readonly ResultWriter?: Fields;
+  readonly ResultPath?: Path;
+  readonly Choices?: readonly Rule<Next>[];
+  readonly Default?: Next;
+  readonly Seconds?: number;
+  readonly SecondsPath?: Path;
+  readonly Error?: string;
+  readonly Cause?: string;
+  readonly ErrorPath?: Path;
+  readonly CausePath?: Path;
+  readonly Retry?: readonly Retrier[];
+  readonly Catch?: readonly Catcher<Next>[];
+  readonly Next?: Next;
+  readonly End?: true;
+}
+
+interface States<Name extends string> {
+  readonly StartAt: Name;
+  readonly States: Readonly<Record<Name, State<Name>>>;
+}
+
+/** Every name that a state leads to must be one of the keys. */
+export const states = <Name extends string>(
+  startAt: NoInfer<Name>,
+  all: Readonly<Record<Name, State<NoInfer<Name>>>>,
+): States<Name> => ({ StartAt: startAt, States: all });
+
+export const machineOf = <Name extends string>(
+  comment: string,
+  startAt: NoInfer<Name>,
+  all: Readonly<Record<Name, State<NoInfer<Name>>>>,
+) => ({ Comment: comment, QueryLanguage: 'JSONPath', ...states(startAt, all) });
+
+// Errors, by class
+
+/** AWS or the network does not answer. Our functions throw TransientError for it. */
+export const UNAVAILABLE = [
+  'TransientError',
+  'Lambda.ServiceException',
+  'Lambda.AWSLambdaException',
+  'Lambda.SdkClientException',
+  'Lambda.TooManyRequestsException',
+];
+/** The function's process died or took too long. Every step may run twice. */
+const CRASHED = ['Sandbox.Timedout', 'States.Timeout', 'Runtime.ExitError', 'Lambda.Unknown'];
+
+interface Limits {
+  readonly attempts: number;
+  readonly delaySeconds: number;
+}
+
+/** Step Functions takes the first policy that names the error. */
+const policies = ({ attempts, delaySeconds }: Limits, errors: readonly string[]): readonly Retrier[] => [
+  {
+    ErrorEquals: errors,
+    IntervalSeconds: 2,
+    BackoffRate: 2,
+    MaxAttempts: attempts,
+    MaxDelaySeconds: delaySeconds,
+    JitterStrategy: 'FULL',
+  },
+];
+
+/** With no jitter the waits add up to 4 and 14 minutes. */
+const STANDARD: Limits = { attempts: 8, delaySeconds: 60 };
+export const PATIENT: Limits = { attempts: 12, delaySeconds: 120 };
+
+/** Where an error leads that is not retried, or no more. */
+export const on = <Next extends string>(
+  errors: readonly string[] | 'States.ALL' | 'States.Timeout',
+  next: Next,
+  resultPath: Path = '$.error',
+): Catcher<Next> => ({
+  ErrorEquals: typeof errors === 'string' ? [errors] : errors,
+  ResultPath: resultPath,
+  Next: next,
+});
+
+// States
+
+interface Transition<Next extends string> {
+  readonly resultPath?: Path;
+  readonly catch?: readonly Catcher<Next>[];
+  /** Absent: the last state. */
+  readonly next?: Next;
+}
+
+const transition = <Next extends string>({ resultPath, catch: catchers, next }: Transition<Next>) => ({
+  ...(resultPath && { ResultPath: resultPath }),
+  ...(catchers && { Catch: catchers }),
+  ...(next === undefined ? { End: true as const } : { Next: next }),
+});
+
+/** More than the function's own timeout, so that Lambda ends it and says so. */
+export const taskSeconds = (name: FunctionName): number => functions[name].timeoutSeconds + 10;
+
+interface Task<Next extends string> extends Transition<Next> {
+  /** Absent: the function gets all that the execution knows. */
+  readonly parameters?: Fields;
+  readonly retry?: Limits;
+}
+
+/** Calls the function of that folder. */
+export const task = <const Next extends string = never>(
+  name: FunctionName,
+  comment: string,
+  { parameters, retry = STANDARD, ...rest }: Task<Next>,
+): State<Next> => ({
+  Comment: comment,
+  Type: 'Task',
+  Resource: arnOf(name),
+  TimeoutSeconds: taskSeconds(name),
+  ...(parameters && { Parameters: parameters }),
+  Retry: policies(retry, [...UNAVAILABLE, ...CRASHED]),
+  ...transition(rest),
+});
+
+interface TaskWithToken<Next extends string> extends Transition<Next> {
+  readonly payload: Fields;
+  readonly timeoutSecondsPath: Path;
+}
+
+/** Calls the function with a task token, and waits until the token is answered. */
+export const taskWithToken = <const Next extends string = never>(
+  name: FunctionName,
+  comment: string,
+  { payload, timeoutSecondsPath, ...rest }: TaskWithToken<Next>,
+): State<Next> => ({
+  Comment: comment,
+  Type: 'Task',
+  Resource: 'arn:aws:states:::lambda:invoke.waitForTaskToken',
+  TimeoutSecondsPath: timeoutSecondsPath,
+  Parameters: { FunctionName: arnOf(name), Payload: { ...payload, 'taskToken.$': '$$.Task.Token' } },
+  // The timeout is that of the wait, not of the call.
+  Retry: policies(
+    STANDARD,
+    [...UNAVAILABLE, ...CRASHED].filter((error) => error !== 'States.Timeout'),
+  ),
+  ...transition(rest),
+});
+
+interface ForEach<Next extends string> extends Transition<Next> {
+  /** Key of a JSON array in the data bucket. */
+  readonly itemsKey: string;
+  /** Prefix in the data bucket for what Step Functions notes of the items. */
+  readonly resultsPrefix: string;
+  readonly select: Fields;
+  readonly processor: States<string>;
+}
+
+/** Runs the processor for each item, a hundred side by side, each in an execution of its own (a distributed Map). */
+export const forEach = <const Next extends string = never>(
+  comment: string,
+  { itemsKey, resultsPrefix, select, processor, ...rest }: ForEach<Next>,
+): State<Next> => ({
+  Comment: comment,
+  Type: 'Map',
+  ItemReader: {
+    Resource: 'arn:aws:states:::s3:getObject',
+    ReaderConfig: { InputType: 'JSON' },
+    Parameters: { Bucket: BUCKET, 'Key.$': itemsKey },
+  },
+  ItemSelector: select,
+  MaxConcurrency: 100,
+  ItemProcessor: { ProcessorConfig: { Mode: 'DISTRIBUTED', ExecutionType: 'STANDARD' }, ...processor },
+  ResultWriter: {
+    Resource: 'arn:aws:states:::s3:putObject',
+    Parameters: { Bucket: BUCKET, 'Prefix.$': resultsPrefix },
+  },
+  ...transition(rest),
+});
+
+export const when = <Next extends string>(
+  variable: Path,
+  value: string | boolean,
+  next: Next,
+): Rule<Next> => ({
+  Variable: variable,
+  ...(typeof value === 'string' ? { StringEquals: value } : { BooleanEquals: value }),
+  Next: next,
+});
+
+/** Takes the first rule that holds. */
+export const choice = <Next extends string>(
+  comment: string,
+  choices: readonly Rule<Next>[],
+  otherwise: Next,
+): State<Next> => ({ Comment: comment, Type: 'Choice', Choices: choices, Default: otherwise });
+
+/** @param seconds a number, or the path of one */
+export const wait = <Next extends string>(
+  comment: string,
+  seconds: number | Path,
+  next: Next,
+): State<Next> => ({
+  Comment: comment,
+  Type: 'Wait',
+  ...(typeof seconds === 'number' ? { Seconds: seconds } : { SecondsPath: seconds }),
+  Next: next,
+});
+
+interface Pass<Next extends string> extends Transition<Next> {
+  readonly parameters?: Fields;
+}
+
+/** Puts the parameters at the result path, or in the place of everything. */
+export const pass = <const Next extends string = never>(
+  comment: string,
+  { parameters, ...rest }: Pass<Next>,
+): State<Next> => ({
+  Comment: comment,
+  Type: 'Pass',
+  ...(parameters && { Parameters: parameters }),
+  ...transition(rest),
+});
+
+export const succeed = (comment: string): State<never> => ({ Comment: comment, Type: 'Succeed' });
+
+export const fail = (
+  comment: string,
+  reason: Pick<State<never>, 'Error' | 'Cause' | 'ErrorPath' | 'CausePath'>,
+): State<never> => ({ Comment: comment, Type: 'Fail', ...reason });
