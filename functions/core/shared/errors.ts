@@ -1,6 +1,6 @@
 /**
  * Every error that leaves a function. The class decides whether the state machine tries again:
- * `statemachines/run.asl.json` names TransientError in its Retry blocks and nothing else of ours.
+ * `statemachines/compose.ts` names TransientError in its retry policies and nothing else of ours.
  */
 
 abstract class TidewheelError extends Error {

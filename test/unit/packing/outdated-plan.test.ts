@@ -153,7 +153,7 @@ describe('a release that is deployed while a run packs', () => {
     });
     expect(left).toBeGreaterThan(0);
     expect(ended.end).toBe('Judge');
-    expect(ended.visited).toContain('PlanAnew');
+    expect(ended.visited).toContain('PlanShardsAgain');
     // As long as a worker of the old release may live, so that none is left that would still write its shards.
     expect(ended.waitedSeconds).toBeGreaterThan(900);
     await expectWhole(store, calm);
@@ -206,7 +206,7 @@ describe('a release that is deployed while a run packs', () => {
         return number > 12 ? store : faultyStore(store, `${seed} ${number}`, 0.02);
       });
       expect(ended.end).toBe('Judge');
-      anew.add(ended.visited.includes('PlanAnew'));
+      anew.add(ended.visited.includes('PlanShardsAgain'));
       await expectWhole(store, calm);
     }
     expect(anew.size).toBe(2);

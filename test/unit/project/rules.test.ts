@@ -47,13 +47,12 @@ const machines = readdirSync(path.join(ROOT, 'statemachines')).filter((name) => 
 const kebab = (name: string) => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
 /** States whose folder is not their own name. */
 const FOLDERS: Readonly<Record<string, string>> = {
-  PackShard: 'pack-shards',
-  HandOver: 'reconcile',
-  PlanAnew: 'plan-shards',
+  StartNextExecution: 'reconcile',
+  PlanShardsAgain: 'plan-shards',
   PlanCompaction: 'plan-shards',
-  CompactShard: 'pack-shards',
+  CompactShards: 'pack-shards',
   SealCompaction: 'seal-dataset',
-  NoteCompactionFailed: 'seal-dataset',
+  AbandonCompaction: 'seal-dataset',
 };
 
 describe.each(machines)('%s', (machine) => {
