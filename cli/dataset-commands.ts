@@ -16,7 +16,7 @@ import { pruneGenerations } from '../functions/core/packing/versions/prune-gener
 import { readDeclaration } from '../functions/core/pipeline/declaration.ts';
 import type { Pipeline } from '../functions/core/pipeline/pipeline.ts';
 import { likelyReaders } from '../functions/core/placement/candidates/likely-readers.ts';
-import { layout } from '../functions/core/shared/keys.ts';
+import { bucketKeys } from '../functions/core/shared/keys.ts';
 import { otherDatasets } from './open-dataset.ts';
 import { verifyAndPrint } from './verify-report.ts';
 
@@ -40,7 +40,7 @@ const counted = (count: number, what: string): string => `${count} ${what}${coun
 const declared = z.object({ dataset: z.object({ pin: z.string().optional() }).optional() });
 
 async function pinOf(store: BlobStore, pipeline: string): Promise<string | undefined> {
-  const text = await readText(store, layout.pipeline(pipeline));
+  const text = await readText(store, bucketKeys.pipeline(pipeline));
   return text === undefined ? undefined : declared.parse(parse(text)).dataset?.pin;
 }
 
@@ -56,7 +56,7 @@ async function list({ store, pipeline }: Asked): Promise<number> {
   const generations = await listGenerations(store, pipeline);
   if (generations.length === 0) {
     const others = await otherDatasets(store);
-    say(`nothing is sealed under s3://${store.bucket}/${layout.dataset(pipeline)} yet; ${others}`);
+    say(`nothing is sealed under s3://${store.bucket}/${bucketKeys.dataset(pipeline)} yet; ${others}`);
     return 0;
   }
   for (const manifest of generations) {
@@ -81,7 +81,7 @@ async function list({ store, pipeline }: Asked): Promise<number> {
 async function versions({ store, pipeline }: Asked): Promise<number> {
   const chain = versionsIn(store);
   const newest = await newestVersion(chain, pipeline);
-  if (newest === undefined) say(`s3://${store.bucket}/${layout.dataset(pipeline)} has no version yet`);
+  if (newest === undefined) say(`s3://${store.bucket}/${bucketKeys.dataset(pipeline)} has no version yet`);
   for (let number = 1; number <= (newest?.number ?? 0); number += 1) {
     const { change, generations } = await readVersion(chain, pipeline, number);
     const what = 'generation' in change ? change.generation : change.generations.join(', ');
@@ -103,7 +103,7 @@ async function pin({ store, pipeline, generation = '' }: Asked): Promise<number>
   const gone = generations.filter((name) => newest.givenUp.includes(name));
   if (gone.length > 0) return complain(`that version is not whole any more: ${gone.join(', ')} was pruned`);
   say(
-    `Write this into ${layout.pipeline(pipeline)}; runs that begin afterwards train on ${generations.join(', ')}:\n\ndataset:\n  pin: ${generation}`,
+    `Write this into ${bucketKeys.pipeline(pipeline)}; runs that begin afterwards train on ${generations.join(', ')}:\n\ndataset:\n  pin: ${generation}`,
   );
   return 0;
 }
@@ -112,7 +112,7 @@ const verify = ({ store, pipeline, generation }: Asked): Promise<number> =>
   verifyAndPrint(store, { pipeline, generation });
 
 async function declarationOf({ store, pipeline }: Asked): Promise<Pipeline | string> {
-  const key = layout.pipeline(pipeline);
+  const key = bucketKeys.pipeline(pipeline);
   const text = await readText(store, key);
   if (text === undefined) return `${key} is not in s3://${store.bucket}: put the declaration there first`;
   const declaration = readDeclaration(pipeline, text);

@@ -8,12 +8,12 @@ import { dynamoRunStore } from '../functions/aws/dynamodb/run-store.ts';
 import { dynamo } from '../functions/aws/shared/clients.ts';
 import { config } from '../functions/aws/shared/config.ts';
 import { factsWith } from '../functions/core/catalog/hardware.ts';
-import { sightingsOfOthers } from '../functions/core/placement/belief/attempt-observations.ts';
+import { observationsOfOthers } from '../functions/core/placement/belief/attempt-observations.ts';
 import { typesOf } from '../functions/core/placement/candidates/topologies.ts';
 import { choosePlacement } from '../functions/core/placement/decision/choose.ts';
 import { type PlacementInput, storedQuestion } from '../functions/core/placement/decision/situation.ts';
-import { showDecision } from '../functions/core/placement/explain/format-decision.ts';
-import { fillIn } from '../functions/core/placement/explain/market-for-what-if.ts';
+import { formatDecision } from '../functions/core/placement/explain/format-decision.ts';
+import { completeMarket } from '../functions/core/placement/explain/market-for-what-if.ts';
 import { decidedAt, questionOf, sameChoice } from '../functions/core/placement/explain/replay.ts';
 import { damageIn } from '../functions/core/placement/explain/stored-decision.ts';
 import { decideIf, type WhatIf } from '../functions/core/placement/explain/what-if.ts';
@@ -22,7 +22,7 @@ import type { RunStore, StoredPlacement } from '../functions/core/runs/run-store
 const USAGE = `npm run explain -- RUN_ID [--attempt N]
 
 Why each attempt went where it went. To ask what would have been decided otherwise, at that moment:
-  --deadline-hours H   --budget USD   --market spot|on-demand|spot-then-on-demand (on-demand: no Spot)
+  --deadline-hours H   --budget USD   --purchase-option spot|on-demand|spot-then-on-demand (on-demand: no Spot)
   --types a,b          --zones use1-az1,use1-az2          --regions us-east-1,us-west-2
   --launcher sagemaker|ec2|cheapest (cheapest: both are weighed)
   --data-gigabytes N   how much would move to a region that the pipeline did not name
@@ -45,7 +45,7 @@ const WORDS = {
     attempt: { type: 'string' },
     'deadline-hours': { type: 'string' },
     'data-gigabytes': { type: 'string' },
-    market: { type: 'string' },
+    'purchase-option': { type: 'string' },
     launcher: { type: 'string' },
     budget: { type: 'string' },
     types: { type: 'string' },
@@ -57,7 +57,7 @@ const WORDS = {
     'deadline-hours': amount,
     'data-gigabytes': amount,
     budget: amount,
-    market: z
+    'purchase-option': z
       .enum(['spot', 'on-demand', 'spot-then-on-demand'], 'write spot, on-demand or spot-then-on-demand')
       .optional(),
     launcher: z.enum(['sagemaker', 'ec2', 'cheapest'], 'write sagemaker, ec2 or cheapest').optional(),
@@ -72,7 +72,7 @@ type Values = z.output<typeof WORDS.schema>;
 const changeOf = (values: Values): WhatIf => ({
   deadlineHours: values['deadline-hours'],
   budgetUsd: values.budget,
-  market: values.market,
+  purchaseOption: values['purchase-option'],
   launcher: values.launcher,
   instanceTypes: values.types,
   zoneIds: values.zones,
@@ -118,21 +118,21 @@ async function explain(
   { attempt, decision }: StoredPlacement,
   values: Values,
 ): Promise<void> {
-  say(`\nattempt ${attempt}, as decided\n${showDecision(decision)}`);
+  say(`\nattempt ${attempt}, as decided\n${formatDecision(decision)}`);
   const [run, attempts] = await Promise.all([runs.getRun(runId), runs.listAttempts(runId)]);
   if (run?.declaration === undefined) return;
   const now = new Date(decidedAt(decision, run));
   const sightingsIn = (instanceTypes: readonly string[]) =>
-    sightingsOfOthers(runs, { runId, instanceTypes, now });
+    observationsOfOthers(runs, { runId, instanceTypes, now });
   const types = typesOf(run.declaration.compute, factsWith(storedQuestion(decision)?.hardware));
-  const question = questionOf({ run, attempts, attempt, decision, sightings: await sightingsIn(types) });
+  const question = questionOf({ run, attempts, attempt, decision, observations: await sightingsIn(types) });
   if (question === undefined) return;
   const again = sameChoice(choosePlacement(question), decision);
   say(`\nDecided again from what is stored: ${again ? 'the same' : OTHERWISE}.`);
   const change = changeOf(values);
   if (Object.values(change).some((each) => each !== undefined)) {
     const sightings = await sightingsIn([...types, ...(values.types ?? [])]);
-    await whatIf(runs, attempt, { question: { ...question, sightings }, change, values });
+    await whatIf(runs, attempt, { question: { ...question, observations: sightings }, change, values });
   }
 }
 
@@ -147,12 +147,12 @@ interface Asked {
 
 async function whatIf(runs: RunStore, attempt: number, { question, change, values }: Asked): Promise<void> {
   const gigabytes = values['data-gigabytes'];
-  const { input, notes } = await fillIn(question, change, {
+  const { input, notes } = await completeMarket(question, change, {
     history: runs,
     home: config.region(),
     datasetBytes: gigabytes === undefined ? undefined : gigabytes * 1e9,
   });
-  say(`\nattempt ${attempt}, what if\n${showDecision(decideIf(input, change))}`);
+  say(`\nattempt ${attempt}, what if\n${formatDecision(decideIf(input, change))}`);
   for (const note of notes) say(`- ${note}`);
 }
 

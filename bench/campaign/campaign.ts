@@ -18,7 +18,7 @@ import { zoneOf } from '../../emulators/spot-market/model/offers.ts';
 import { dynamoRunStore } from '../../functions/aws/dynamodb/run-store.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
 import { pipelineSchema } from '../../functions/core/pipeline/pipeline.ts';
-import { layout, runIdOf } from '../../functions/core/shared/keys.ts';
+import { bucketKeys, runIdOf } from '../../functions/core/shared/keys.ts';
 import type { Campaign, CampaignZone } from './campaign-case.ts';
 
 const projectFolder = join(import.meta.dirname, '../..');
@@ -66,7 +66,8 @@ export async function playCampaigns(
     for (const campaign of campaigns) await prepare(region, campaign);
     const started = performance.now();
     // Dropped while the clock stands: the traces and the campaigns begin together.
-    for (const { name } of campaigns) await put(region, `${layout.incoming(name)}sample.txt`, 'one sample\n');
+    for (const { name } of campaigns)
+      await put(region, `${bucketKeys.incoming(name)}sample.txt`, 'one sample\n');
     const startedMs = clock.now();
     clock.start();
     const api = apiClient(region);
@@ -133,7 +134,11 @@ async function prepare(region: Region, campaign: Campaign): Promise<void> {
     },
     limits: { deadlineHours, attempts: 50, maximumRunSeconds: 2 * deadlineHours * 3_600 },
   };
-  await put(region, `${layout.source(name)}train.py`, await readFile(join(import.meta.dirname, 'train.py')));
+  await put(
+    region,
+    `${bucketKeys.source(name)}train.py`,
+    await readFile(join(import.meta.dirname, 'train.py')),
+  );
   await recordFormerRun(region, campaign, declaration);
   const api = apiClient(region);
   const { status, body } = await api.call('PUT', `/pipelines/${name}`, stringify(declaration));
@@ -190,7 +195,7 @@ async function recordFormerRun(region: Region, campaign: Campaign, declaration: 
     jobName: `${runId}-1`,
     status: 'done',
     placement: {
-      pool: { instanceType, zoneId: zones[0]?.zoneId ?? '', market: 'on-demand' },
+      pool: { instanceType, zoneId: zones[0]?.zoneId ?? '', purchaseOption: 'on-demand' },
       topology: { nodes: 1, acceleratorsPerNode: 1 },
       onDemandHourlyUsd: 1,
       maximumRunSeconds: 2 * workSeconds,

@@ -7,7 +7,7 @@ import {
   NINE_OF_TEN,
   workloadOf,
 } from '../../functions/core/placement/candidates/throughput.ts';
-import { paceModel } from '../../functions/core/placement/candidates/throughput-estimate.ts';
+import { throughputModel } from '../../functions/core/placement/candidates/throughput-estimate.ts';
 
 /** Four vCPUs each, as the hosts of the measurement are alike; the one that trains has an accelerator. */
 const TRAINS = { instanceType: 'g5.xlarge', nodes: 1 } as const;
@@ -30,8 +30,8 @@ export interface Forecast {
 
 /** As placement extrapolates from an attempt without helpers. */
 export function forecastWith(helpers: number, measured: Measurement): Forecast {
-  const model = paceModel(TRAINS, [{ ...TRAINS, ...measured }]);
-  const { factor, uncertainty } = model.paceOf({
+  const model = throughputModel(TRAINS, [{ ...TRAINS, ...measured }]);
+  const { factor, uncertainty } = model.throughputOf({
     ...TRAINS,
     acceleratorsPerNode: 1,
     helpers: helpers === 0 ? undefined : [{ name: 'helpers', instanceType: HELPER_TYPE, nodes: helpers }],

@@ -4,7 +4,7 @@
  */
 import { crc32 } from 'node:zlib';
 import { seededRandom } from '../../functions/core/packing/model/order.ts';
-import { layout } from '../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { regularCorpus } from './listing.ts';
 import { type Fault, type MemoryS3, startMemoryS3 } from './memory-s3.ts';
 
@@ -46,7 +46,7 @@ export interface Survival {
 }
 
 const corpus = regularCorpus({
-  prefix: layout.incoming(PIPELINE),
+  prefix: bucketKeys.incoming(PIPELINE),
   count: 600,
   size: (index) => (index * 7_919) % 30_000,
   suffix: 'jpg',
@@ -61,7 +61,7 @@ const workerAt = ({ url }: MemoryS3): WorkerRun => ({
 });
 
 const sealedIn = (server: MemoryS3): Sealed => {
-  const prefix = layout.generation(PIPELINE, RUN);
+  const prefix = bucketKeys.generation(PIPELINE, RUN);
   const objects = [...server.objects.entries()].filter(([key]) => key.startsWith(prefix));
   return new Map(objects.map(([key, { body }]) => [key, crc32(body)]));
 };

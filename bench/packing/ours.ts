@@ -7,7 +7,7 @@ import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
 import { sealDataset } from '../../functions/core/packing/seal/seal-dataset.ts';
 import { packItem } from '../../functions/core/packing/shard/pack-item.ts';
 import { packingSchema } from '../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../functions/core/shared/keys.ts';
 
 const [bucket = 'bench', pipeline = 'bench', runId = 'bench-000001', upTo = 'seal', settings = '{}'] =
   process.argv.slice(2);
@@ -38,7 +38,7 @@ mark('plan');
 if (upTo !== 'plan') {
   const items = itemSchema
     .array()
-    .parse(JSON.parse((await readText(store, layout.planItems(pipeline, runId))) ?? '[]'));
+    .parse(JSON.parse((await readText(store, bucketKeys.planItems(pipeline, runId))) ?? '[]'));
   for (const item of items) await packItem({ store }, { runId, pipeline, packing, item });
   mark('pack');
   await sealDataset({ store }, { runId, pipeline, packing });

@@ -19,7 +19,7 @@ const input = (turn: number): PlacementInput => ({
   compute: {
     instanceTypes: types,
     nodes: 4,
-    market: 'spot-then-on-demand',
+    purchaseOption: 'spot-then-on-demand',
     volumeGigabytes: 30,
     vpc: {
       securityGroupIds: ['sg-1'],
@@ -52,11 +52,11 @@ const input = (turn: number): PlacementInput => ({
   now: at(1 + turn * 0.01),
   attempts: [],
   expectedSeconds: 48 * 3_600,
-  sightings: Array.from({ length: SIGHTINGS }, (_, k) => ({
+  observations: Array.from({ length: SIGHTINGS }, (_, k) => ({
     atMilliseconds: Date.parse(closedAt) - (SIGHTINGS - k) * 3_600_000,
     instanceType: types[k % TYPES] ?? '',
     zoneId: zones[k % ZONES],
-    market: 'spot' as const,
+    purchaseOption: 'spot' as const,
     seen: (['up', 'lost', 'refused'] as const)[k % 3] ?? 'up',
   })),
 });

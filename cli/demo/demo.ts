@@ -5,7 +5,7 @@ import { HeadObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/cli
 import { parse, stringify } from 'yaml';
 import type { DefaultVpc } from '../../emulators/region/subnets.ts';
 import { filesBelow } from '../../emulators/shared/files.ts';
-import { layout } from '../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { digitImages } from './digits.ts';
 
 export const DEMO_PIPELINE = 'digits';
@@ -45,12 +45,16 @@ export async function uploadSource({ s3, bucket, projectFolder }: DemoTarget): P
   const folder = join(projectFolder, 'training/recipes/ddp');
   for (const name of await filesBelow(folder)) {
     const Body = await readFile(join(folder, name));
-    await s3.send(new PutObjectCommand({ Bucket: bucket, Key: layout.source(DEMO_PIPELINE) + name, Body }));
+    await s3.send(
+      new PutObjectCommand({ Bucket: bucket, Key: bucketKeys.source(DEMO_PIPELINE) + name, Body }),
+    );
   }
 }
 
 export const declare = async ({ s3, bucket }: DemoTarget, text: string): Promise<void> => {
-  await s3.send(new PutObjectCommand({ Bucket: bucket, Key: layout.pipeline(DEMO_PIPELINE), Body: text }));
+  await s3.send(
+    new PutObjectCommand({ Bucket: bucket, Key: bucketKeys.pipeline(DEMO_PIPELINE), Body: text }),
+  );
 };
 
 /**
@@ -69,7 +73,7 @@ export async function dropDigits(
       await s3.send(
         new PutObjectCommand({
           Bucket: bucket,
-          Key: layout.incoming(DEMO_PIPELINE) + key,
+          Key: bucketKeys.incoming(DEMO_PIPELINE) + key,
           Body: bytes,
           ContentType: 'image/png',
         }),
@@ -83,7 +87,7 @@ export async function dropDigits(
   await s3.send(
     new PutObjectCommand({
       Bucket: bucket,
-      Key: `${layout.incoming(DEMO_PIPELINE)}notes.txt`,
+      Key: `${bucketKeys.incoming(DEMO_PIPELINE)}notes.txt`,
       Body: 'not an image\n',
     }),
   );
@@ -93,7 +97,7 @@ export async function dropDigits(
 export async function isDropped({ s3, bucket }: DemoTarget): Promise<boolean> {
   try {
     await s3.send(
-      new HeadObjectCommand({ Bucket: bucket, Key: `${layout.incoming(DEMO_PIPELINE)}notes.txt` }),
+      new HeadObjectCommand({ Bucket: bucket, Key: `${bucketKeys.incoming(DEMO_PIPELINE)}notes.txt` }),
     );
     return true;
   } catch (error: unknown) {

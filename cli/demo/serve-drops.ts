@@ -3,7 +3,7 @@ import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { watch } from 'chokidar';
-import { layout } from '../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { followRun } from '../show/follow.ts';
 import { DEMO_PIPELINE } from './demo.ts';
 import { newestRun } from './run-demo.ts';
@@ -42,7 +42,7 @@ async function watchFolder(session: Session) {
   const take = (path: string): void => {
     const [pipeline = '', ...rest] = relative(folder, path).split(sep);
     if (rest.length === 0) return;
-    const key = layout.incoming(pipeline) + rest.join('/');
+    const key = bucketKeys.incoming(pipeline) + rest.join('/');
     const lane = (count += 1) % LANES;
     lanes[lane] = (lanes[lane] ?? Promise.resolve())
       .then(() => drop(session, { path, key, taken }))

@@ -43,7 +43,7 @@ const chosenOf = (decision: PlacementDecision): Placement | undefined =>
 function assessmentLine(row: PoolAssessment, chosen: Placement | undefined): string {
   const { pool, score, hourlyUsd, expectedCostUsd, verdict } = row;
   const isChosen = chosen !== undefined && samePool(pool, chosen.pool);
-  const name = `${pool.instanceType} ${pool.zoneId ?? 'any zone'} ${pool.market}${pool.launcher === 'ec2' ? ' EC2' : ''}`;
+  const name = `${pool.instanceType} ${pool.zoneId ?? 'any zone'} ${pool.purchaseOption}${pool.launcher === 'ec2' ? ' EC2' : ''}`;
   const text = `  ${isChosen ? '▶' : ' '} ${name.padEnd(34)}${String(score ?? '-').padStart(4)}${usd(hourlyUsd).padStart(13)}${usd(expectedCostUsd).padStart(12)}   ${verdict}`;
   return isChosen ? pc.green(text) : text;
 }
@@ -57,7 +57,7 @@ export function reportLines(report: RunReport): string[] {
     pc.bold(`Report of ${report.runId}: ${report.status}${report.failure ? ` (${report.failure})` : ''}`),
     ...report.attempts.map(
       ({ attempt, pool, nodes, outcome, fromStep, toStep, trainingSeconds, costUsd }) =>
-        `    attempt ${attempt}: ${nodes} x ${pool.instanceType} ${pool.market} ${pool.zoneId ?? ''}  ${outcome}, step ${fromStep} → ${toStep}, ${Math.round(trainingSeconds)} s, ${usd(costUsd)}`,
+        `    attempt ${attempt}: ${nodes} x ${pool.instanceType} ${pool.purchaseOption} ${pool.zoneId ?? ''}  ${outcome}, step ${fromStep} → ${toStep}, ${Math.round(trainingSeconds)} s, ${usd(costUsd)}`,
     ),
     `    model      ${report.modelUri ?? '-'}`,
     `    metrics    ${metrics.join(', ') || '-'}`,

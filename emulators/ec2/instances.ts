@@ -18,7 +18,7 @@ export interface LocalInstance {
 }
 
 export interface Launch {
-  readonly market: 'spot' | 'on-demand';
+  readonly purchaseOption: 'spot' | 'on-demand';
   readonly subnetId: string;
   readonly userData: string;
 }
@@ -53,8 +53,8 @@ export async function launchOf(client: EC2Client, instance: LocalInstance): Prom
       new DescribeLaunchTemplateVersionsCommand(asked),
     );
     const { UserData: userData = '', NetworkInterfaces: [card] = [] } = version?.LaunchTemplateData ?? {};
-    const market = await marketOf(client, instance.instanceId);
-    return { market, subnetId: card?.SubnetId ?? '', userData };
+    const purchaseOption = await purchaseOptionOf(client, instance.instanceId);
+    return { purchaseOption, subnetId: card?.SubnetId ?? '', userData };
   } catch (error: unknown) {
     if (error instanceof Error && error.name.includes('NotFound')) return undefined;
     throw error;
@@ -62,7 +62,7 @@ export async function launchOf(client: EC2Client, instance: LocalInstance): Prom
 }
 
 /** The emulator tells it of fleets only, and tells instant fleets without their ids too. */
-async function marketOf(client: EC2Client, instanceId: string): Promise<'spot' | 'on-demand'> {
+async function purchaseOptionOf(client: EC2Client, instanceId: string): Promise<'spot' | 'on-demand'> {
   const { Fleets = [] } = await client.send(new DescribeFleetsCommand({}));
   const [part] = Fleets.flatMap(({ Instances = [] }) => Instances).filter(({ InstanceIds = [] }) =>
     InstanceIds.includes(instanceId),

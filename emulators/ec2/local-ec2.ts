@@ -156,8 +156,9 @@ class RunningEc2 implements LocalEc2 {
     const zone = await subnetZone(launch.subnetId);
     const zoneIds = zone === undefined ? undefined : [zone];
     const groups = [{ instanceType, count: 1 }];
-    const lease = market.acquire({ owner, groups, zoneIds, market: launch.market });
-    if (lease === undefined) throw new Error(`no ${launch.market} capacity of ${instanceType} in ${zone}`);
+    const lease = market.acquire({ owner, groups, zoneIds, purchaseOption: launch.purchaseOption });
+    if (lease === undefined)
+      throw new Error(`no ${launch.purchaseOption} capacity of ${instanceType} in ${zone}`);
     return { instance, plan, place: { instanceId, zoneId: lease.zoneId, accountId }, lease };
   }
 

@@ -13,7 +13,7 @@ export class UsageError extends Error {
   }
 }
 
-export interface Words<Schema extends z.ZodType> {
+export interface CommandSpec<Schema extends z.ZodType> {
   /** Which options there are and which take a value, as node:util has it. */
   readonly options: ParseArgsOptionsConfig;
   /** What they must be: its messages end the sentence `--name is "value": `. */
@@ -25,7 +25,7 @@ export interface Words<Schema extends z.ZodType> {
 /** @throws UsageError with every problem: options unknown or without their value, values that the schema refuses. */
 export function readCommandLine<Schema extends z.ZodType>(
   args: readonly string[],
-  { options, schema, positionals: names = [] }: Words<Schema>,
+  { options, schema, positionals: names = [] }: CommandSpec<Schema>,
 ): { readonly values: z.output<Schema>; readonly positionals: readonly string[] } {
   // Not strict: node would stop at the first thing that it does not like.
   const { values, positionals, tokens } = parseArgs({

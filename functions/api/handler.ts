@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { onion } from '../aws/lambda/lambda-handler.ts';
+import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { clock, executions, runs, schedules, store } from '../aws/lambda/services.ts';
 import { answer } from '../core/api/api.ts';
 
@@ -12,7 +12,7 @@ const input = z.object({
   isBase64Encoded: z.boolean().optional(),
 });
 
-export const handler = onion('api', input, async (event) => {
+export const handler = lambdaHandler('api', input, async (event) => {
   const { status, body } = await answer(
     { runs: runs(), store: store(), executions: executions(), schedules: schedules(), clock },
     {

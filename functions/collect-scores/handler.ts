@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { logger, onion } from '../aws/lambda/lambda-handler.ts';
+import { lambdaHandler, logger } from '../aws/lambda/lambda-handler.ts';
 import { clock, runs, store } from '../aws/lambda/services.ts';
 import { describeHardware } from '../aws/market/instance-types.ts';
 import { marketOf } from '../aws/market/markets.ts';
@@ -9,7 +9,7 @@ import { config } from '../aws/shared/config.ts';
 import { priceListRegion } from '../core/catalog/price-list.ts';
 import { collectScores } from '../core/placement/market/collect.ts';
 
-export const handler = onion('collect-scores', z.object({}), async () => {
+export const handler = lambdaHandler('collect-scores', z.object({}), async () => {
   const region = config.region();
   const pricing = clients.pricing(priceListRegion(region));
   const catalog = {

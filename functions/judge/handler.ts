@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { onion } from '../aws/lambda/lambda-handler.ts';
+import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { attemptServices, region } from '../aws/lambda/services.ts';
 import { judgeRun } from '../core/attempts/judge-run.ts';
 
 const input = z.object({ runId: z.string(), timedOut: z.boolean().optional() });
 
-export const handler = onion('judge', input, async ({ runId, timedOut }) => {
+export const handler = lambdaHandler('judge', input, async ({ runId, timedOut }) => {
   return judgeRun({ ...attemptServices(), regionOf: region }, { runId, timedOut });
 });

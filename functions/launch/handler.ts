@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { onion } from '../aws/lambda/lambda-handler.ts';
+import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { attemptServices, away, publishAgent } from '../aws/lambda/services.ts';
 import { config } from '../aws/shared/config.ts';
 import { launchAttempt } from '../core/attempts/launch-attempt.ts';
@@ -10,7 +10,7 @@ const input = z.object({
   taskToken: z.string().min(1).max(2_048),
 });
 
-export const handler = onion('launch', input, async (launch) => {
+export const handler = lambdaHandler('launch', input, async (launch) => {
   return launchAttempt(
     {
       ...attemptServices(),

@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { logger, onion } from '../aws/lambda/lambda-handler.ts';
+import { lambdaHandler, logger } from '../aws/lambda/lambda-handler.ts';
 import { attemptServices } from '../aws/lambda/services.ts';
 import { takeSpotWarnings } from '../core/attempts/spot-warnings.ts';
 
 const input = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
 
-export const handler = onion('on-spot-warning', input, async ({ Records }) => {
+export const handler = lambdaHandler('on-spot-warning', input, async ({ Records }) => {
   const { failed, notes } = await takeSpotWarnings(attemptServices(), Records);
   logger.info('spot warnings', { messages: Records.length, notes, failed });
   return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };

@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { logger, onion } from '../aws/lambda/lambda-handler.ts';
+import { lambdaHandler, logger } from '../aws/lambda/lambda-handler.ts';
 import { attemptServices } from '../aws/lambda/services.ts';
 import { takeTrainingEvents } from '../core/attempts/training-events.ts';
 
 const input = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
 
-export const handler = onion('on-training-event', input, async ({ Records }) => {
+export const handler = lambdaHandler('on-training-event', input, async ({ Records }) => {
   const { failed, notes } = await takeTrainingEvents(attemptServices(), Records);
   logger.info('training events', { messages: Records.length, notes, failed });
   return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { openImageEngine } from '../aws/images/image-engine.ts';
-import { onion } from '../aws/lambda/lambda-handler.ts';
+import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
 import { packCompaction } from '../core/packing/compaction/compact-shards.ts';
 import { compactionItemSchema } from '../core/packing/compaction/plan-compaction.ts';
@@ -13,7 +13,7 @@ const input = z.object({
   item: z.union([compactionItemSchema, itemSchema]),
 });
 
-export const handler = onion('pack-shards', input, ({ runId, pipeline, item }) =>
+export const handler = lambdaHandler('pack-shards', input, ({ runId, pipeline, item }) =>
   withPacking(runId, ({ store, packing }) =>
     'generation' in item
       ? packCompaction({ store }, { pipeline, packing, item })

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { onion } from '../aws/lambda/lambda-handler.ts';
+import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { clock, runs, store } from '../aws/lambda/services.ts';
 import { marketOf } from '../aws/market/markets.ts';
 import { whyClosed } from '../aws/s3/region-buckets.ts';
@@ -8,7 +8,7 @@ import { config } from '../aws/shared/config.ts';
 import { datasetBytes } from '../core/dataset/dataset.ts';
 import { place } from '../core/placement/decision/place.ts';
 
-export const handler = onion('place', z.object({ runId: z.string() }), ({ runId }) => {
+export const handler = lambdaHandler('place', z.object({ runId: z.string() }), ({ runId }) => {
   const regions = {
     market: marketOf,
     whyClosed: (region: string) =>

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { onion } from '../aws/lambda/lambda-handler.ts';
+import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
 import {
   compactionWanted,
@@ -19,7 +19,7 @@ const input = z.object({
   anew: z.boolean().optional(),
 });
 
-export const handler = onion('plan-shards', input, ({ runId, pipeline, compact, anew }) =>
+export const handler = lambdaHandler('plan-shards', input, ({ runId, pipeline, compact, anew }) =>
   withPacking(runId, async ({ store, packing, readers, settleMarker, dataset }) => {
     if (compact !== true)
       return planShards(

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { logger, onion } from '../aws/lambda/lambda-handler.ts';
+import { lambdaHandler, logger } from '../aws/lambda/lambda-handler.ts';
 import { attemptServices } from '../aws/lambda/services.ts';
 import { marketOf } from '../aws/market/markets.ts';
 import { config } from '../aws/shared/config.ts';
@@ -10,7 +10,7 @@ const input = z.object({
   handOver: z.object({ runId: z.string(), from: z.string() }).optional(),
 });
 
-export const handler = onion('reconcile', input, async ({ sweep, handOver: run }) => {
+export const handler = lambdaHandler('reconcile', input, async ({ sweep, handOver: run }) => {
   const deps = { ...attemptServices(), market: marketOf(config.region()) };
   if (run) {
     await handOver(deps, run);

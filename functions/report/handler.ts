@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { onion } from '../aws/lambda/lambda-handler.ts';
+import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { attemptServices } from '../aws/lambda/services.ts';
 import { reportRun } from '../core/attempts/report-run.ts';
 import { verdictOf } from '../core/attempts/verdict.ts';
@@ -12,7 +12,7 @@ const input = z.object({
   error: z.object({ Error: z.string(), Cause: z.string().optional() }).optional(),
 });
 
-export const handler = onion('report', input, async ({ runId, judgement, error }) => {
+export const handler = lambdaHandler('report', input, async ({ runId, judgement, error }) => {
   const report = await reportRun(attemptServices(), runId, verdictOf({ judgement, error }));
   return { status: report.status, failure: report.failure ?? '' };
 });

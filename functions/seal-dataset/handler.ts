@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { onion } from '../aws/lambda/lambda-handler.ts';
+import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { clock, notifier, runs } from '../aws/lambda/services.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
 import { announceCompaction } from '../core/attempts/announce-compaction.ts';
@@ -15,18 +15,22 @@ const input = z.object({
   troubled: z.object({ Error: z.string().default(''), Cause: z.string().default('') }).optional(),
 });
 
-export const handler = onion('seal-dataset', input, async ({ runId, pipeline, compacted, troubled }) => {
-  const deps = { runs: runs(), notifier: notifier(), clock };
-  const run = { runId, pipeline };
-  if (troubled !== undefined) return announceCompaction(deps, run, { status: 'failed', ...troubled });
-  if (compacted !== undefined) {
-    const joined = await withPacking(runId, ({ store, packing }) =>
-      sealCompaction(store, { pipeline, packing, generation: compacted }),
+export const handler = lambdaHandler(
+  'seal-dataset',
+  input,
+  async ({ runId, pipeline, compacted, troubled }) => {
+    const deps = { runs: runs(), notifier: notifier(), clock };
+    const run = { runId, pipeline };
+    if (troubled !== undefined) return announceCompaction(deps, run, { status: 'failed', ...troubled });
+    if (compacted !== undefined) {
+      const joined = await withPacking(runId, ({ store, packing }) =>
+        sealCompaction(store, { pipeline, packing, generation: compacted }),
+      );
+      return announceCompaction(deps, run, joined);
+    }
+    const sealed = await withPacking(runId, ({ store, packing }) =>
+      sealDataset({ store }, { runId, pipeline, packing }),
     );
-    return announceCompaction(deps, run, joined);
-  }
-  const sealed = await withPacking(runId, ({ store, packing }) =>
-    sealDataset({ store }, { runId, pipeline, packing }),
-  );
-  return announceSeal(deps, run, sealed);
-});
+    return announceSeal(deps, run, sealed);
+  },
+);

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { onion } from '../aws/lambda/lambda-handler.ts';
+import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { clock, runs, store } from '../aws/lambda/services.ts';
 import { settleRun } from '../core/ingest/settle-run.ts';
 
@@ -13,6 +13,6 @@ const observation = z.object({
 
 const input = z.object({ runId: z.string(), observation: observation.nullish() });
 
-export const handler = onion('settle', input, async ({ runId, observation }) => {
+export const handler = lambdaHandler('settle', input, async ({ runId, observation }) => {
   return settleRun({ runs: runs(), store: store(), clock }, { runId, observation: observation ?? undefined });
 });

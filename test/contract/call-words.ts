@@ -1,5 +1,5 @@
 /** The words in which calls.ts says what is called, on which resource. */
-import { layout } from '../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { ACCOUNT, REGION } from './intrinsics.ts';
 import type { Call } from './roles.ts';
 
@@ -35,8 +35,8 @@ export const jobAway = (action: string): Call => ({
   resource: `arn:aws:sagemaker:eu-west-1:${ACCOUNT}:training-job/digits-000001-a1-abcdef`,
 });
 export const savedAway = (action: string): Call[] => [
-  away(action, `${layout.checkpoints('digits', 'digits-000001')}step-10/state.pt`),
-  away(action, `${layout.models('digits', 'digits-000001')}job/output/model.tar.gz`),
+  away(action, `${bucketKeys.checkpoints('digits', 'digits-000001')}step-10/state.pt`),
+  away(action, `${bucketKeys.models('digits', 'digits-000001')}job/output/model.tar.gz`),
 ];
 
 export const items = (...names: ('Get' | 'Put' | 'Update')[]): Call[] =>

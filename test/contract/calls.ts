@@ -2,7 +2,7 @@
  * What each function calls on AWS, read from the domain function it serves and the adapters below it, and what it must
  * never be able to do. Both are tried on the role that the template gives it.
  */
-import { AGENT_FILE, compactedName, layout, SOURCE_FILE } from '../../functions/core/shared/keys.ts';
+import { AGENT_FILE, bucketKeys, compactedName, SOURCE_FILE } from '../../functions/core/shared/keys.ts';
 import {
   answer,
   away,
@@ -49,9 +49,9 @@ const schedules: Call[] = [
 
 /** Progress is a note and the marker of the checkpoint that it names; either may be missing. */
 const progress: Call[] = [
-  read(layout.progress('digits', RUN)),
-  read(`${layout.checkpoints('digits', RUN)}step-10/COMPLETE`),
-  list(`${layout.checkpoints('digits', RUN)}step-10`),
+  read(bucketKeys.progress('digits', RUN)),
+  read(`${bucketKeys.checkpoints('digits', RUN)}step-10/COMPLETE`),
+  list(`${bucketKeys.checkpoints('digits', RUN)}step-10`),
   learnsOfAbsence,
 ];
 /** Whatever is tagged as ours can be ended and removed, and nothing else. */
@@ -62,7 +62,7 @@ const onEc2 = (action: string, resource: string, context?: Call['context']): Cal
   resource: regional('ec2', resource),
   ...(context && { context }),
 });
-const attempt = layout.attempt('digits', RUN, 1);
+const attempt = bucketKeys.attempt('digits', RUN, 1);
 /** The same of an attempt on EC2: what the hosts wrote, what EC2 says, an end, and everything cleared away. */
 const followFleet: Call[] = [
   read(`${attempt}job.json`),
@@ -115,23 +115,23 @@ const observe: Call[] = [
 /** A declaration is looked up, the pipeline's record made if it is new, its schedule set, a run opened. */
 const wake: Call[] = [
   ...items('Get', 'Put', 'Update'),
-  read(layout.pipeline('digits')),
-  read(layout.report('digits', RUN)),
+  read(bucketKeys.pipeline('digits')),
+  read(bucketKeys.report('digits', RUN)),
   list('digits/runs/'),
-  list(layout.incoming('digits')),
+  list(bucketKeys.incoming('digits')),
   learnsOfAbsence,
   start,
   look,
 ];
 
-const generation = layout.generation('digits', RUN);
-const plan = layout.plan('digits', RUN);
+const generation = bucketKeys.generation('digits', RUN);
+const plan = bucketKeys.plan('digits', RUN);
 /** Small generations joined: planned, packed and sealed by the functions of packing. */
-const joinedPlan = layout.plan('digits', compactedName('digits', 1, '0123456789abcdef'));
+const joinedPlan = bucketKeys.plan('digits', compactedName('digits', 1, '0123456789abcdef'));
 const versions: Call[] = [
-  list(layout.datasetVersions('digits')),
-  list(layout.dataset('digits')),
-  read(layout.datasetVersion('digits', 1)),
+  list(bucketKeys.datasetVersions('digits')),
+  list(bucketKeys.dataset('digits')),
+  read(bucketKeys.datasetVersion('digits', 1)),
 ];
 
 export const CALLS: Readonly<Record<string, readonly Call[]>> = {
@@ -139,17 +139,17 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   settle: [
     log('settle'),
     ...items('Get', 'Put', 'Update'),
-    list(layout.incoming('digits')),
-    read(layout.pipeline('digits')),
+    list(bucketKeys.incoming('digits')),
+    read(bucketKeys.pipeline('digits')),
     learnsOfAbsence,
   ],
   'plan-shards': [
     log('plan-shards'),
     ...items('Get'),
-    list(layout.incoming('digits')),
-    read(`${layout.incoming('digits')}annotations.csv`),
+    list(bucketKeys.incoming('digits')),
+    read(`${bucketKeys.incoming('digits')}annotations.csv`),
     read(`${plan}plan.json`),
-    read(layout.manifest('digits', RUN)),
+    read(bucketKeys.manifest('digits', RUN)),
     ...['plan.json', 'items.json', 'abc/arrivals-000000.jsonl.gz'].map((name) => write(plan + name)),
     ...versions,
     ...['plan.json', 'items.json'].map((name) => write(joinedPlan + name)),
@@ -158,18 +158,18 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   'pack-shards': [
     log('pack-shards'),
     ...items('Get'),
-    read(`${layout.incoming('digits')}7/0001.png`),
+    read(`${bucketKeys.incoming('digits')}7/0001.png`),
     read(`${plan}abc/item-000000.jsonl.gz`),
     read(`${plan}abc/done-000000.json`),
     write(`${plan}abc/done-000000.json`),
     ...['PutObject', 'AbortMultipartUpload'].map((name) =>
-      object(`s3:${name}`, `${layout.shards('digits', RUN)}shard-000000.tar`),
+      object(`s3:${name}`, `${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
     ),
-    read(`${layout.shards('digits', RUN)}shard-000000.tar`),
+    read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
     write(`${generation}members/shard-000000-abc.jsonl.gz`),
     read(`${joinedPlan}plan.json`),
     write(`${joinedPlan}abc/done-000000.json`),
-    read(layout.manifest('digits', RUN)),
+    read(bucketKeys.manifest('digits', RUN)),
     read(`${generation}members/shard-000000-abc.jsonl.gz`),
     learnsOfAbsence,
   ],
@@ -178,21 +178,21 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ...items('Get'),
     read(`${plan}abc/done-000000.json`),
     read(`${generation}members/shard-000000-abc.jsonl.gz`),
-    read(`${layout.shards('digits', RUN)}shard-000000.tar`),
+    read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
     write(`${generation}arrivals/part-000000.jsonl.gz`),
-    write(layout.manifest('digits', RUN)),
-    read(layout.manifest('digits', RUN)),
+    write(bucketKeys.manifest('digits', RUN)),
+    read(bucketKeys.manifest('digits', RUN)),
     ...versions,
-    write(layout.datasetVersion('digits', 1)),
+    write(bucketKeys.datasetVersion('digits', 1)),
     read(`${joinedPlan}plan.json`),
     read(`${joinedPlan}abc/done-000000.json`),
     list(plan),
-    object('s3:DeleteObject', `${layout.incoming('digits')}7/0001.png`),
+    object('s3:DeleteObject', `${bucketKeys.incoming('digits')}7/0001.png`),
     learnsOfAbsence,
   ],
   place: [
     listsAway,
-    read(layout.manifest('digits', RUN)),
+    read(bucketKeys.manifest('digits', RUN)),
     log('place'),
     ...items('Get', 'Put'),
     query,
@@ -204,7 +204,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ...items('Get', 'Put'),
     query,
     index('list'),
-    read(layout.pipeline('digits')),
+    read(bucketKeys.pipeline('digits')),
     learnsOfAbsence,
     ...askMarket,
     ec2('DescribeInstanceTypes'),
@@ -214,27 +214,27 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     log('launch'),
     ...observe,
     ...progress,
-    list(layout.dataset('digits')),
-    list(layout.shards('digits', RUN)),
-    read(layout.manifest('digits', RUN)),
-    write(layout.trainManifest('digits', RUN)),
+    list(bucketKeys.dataset('digits')),
+    list(bucketKeys.shards('digits', RUN)),
+    read(bucketKeys.manifest('digits', RUN)),
+    write(bucketKeys.trainManifest('digits', RUN)),
     ...versions,
-    write(`${layout.reads('digits', RUN)}00000001.json`),
-    write(layout.agent('0123') + AGENT_FILE),
+    write(`${bucketKeys.reads('digits', RUN)}00000001.json`),
+    write(bucketKeys.agent('0123') + AGENT_FILE),
     job('CreateTrainingJob'),
     job('AddTags'),
     jobAway('CreateTrainingJob'),
     listsAway,
-    read(`${layout.source('digits')}train.py`),
-    away('s3:PutObject', `${layout.shards('digits', RUN)}shard-000000.tar`),
-    write(layout.packedSource('digits', '0a1b') + SOURCE_FILE),
-    read(layout.packedSource('digits', '0a1b') + SOURCE_FILE),
-    write(layout.pinnedSource('digits', RUN)),
-    read(layout.pinnedSource('digits', RUN)),
-    away('s3:PutObject', layout.packedSource('digits', '0a1b') + SOURCE_FILE),
-    away('s3:PutObject', layout.agent('0123') + AGENT_FILE),
-    away('s3:PutObject', layout.trainManifest('digits', RUN)),
-    away('s3:PutObject', layout.progress('digits', RUN)),
+    read(`${bucketKeys.source('digits')}train.py`),
+    away('s3:PutObject', `${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
+    write(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
+    read(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
+    write(bucketKeys.pinnedSource('digits', RUN)),
+    read(bucketKeys.pinnedSource('digits', RUN)),
+    away('s3:PutObject', bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
+    away('s3:PutObject', bucketKeys.agent('0123') + AGENT_FILE),
+    away('s3:PutObject', bucketKeys.trainManifest('digits', RUN)),
+    away('s3:PutObject', bucketKeys.progress('digits', RUN)),
     passRole('tw-trainingrole', 'sagemaker.amazonaws.com'),
     ...makeFleet,
     write(`${attempt}job.json`),
@@ -246,11 +246,11 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     jobAway('DescribeTrainingJob'),
     listsAway,
     ...savedAway('s3:GetObject'),
-    write(layout.progress('digits', RUN)),
-    write(`${layout.models('digits', RUN)}job/output/model.tar.gz`),
+    write(bucketKeys.progress('digits', RUN)),
+    write(`${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`),
   ],
   // A run that fails while its job runs stops it, and tells it.
-  report: [log('report'), ...observe, ...progress, write(layout.report('digits', RUN))],
+  report: [log('report'), ...observe, ...progress, write(bucketKeys.report('digits', RUN))],
   'on-training-event': [log('on-training-event'), ...consume('tw-trainingeventsqueue'), ...observe],
   'on-spot-warning': [
     log('on-spot-warning'),
@@ -266,31 +266,31 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ...wake,
     index('open'),
     index('list'),
-    write(layout.report('digits', RUN)),
-    read(layout.progress('digits', RUN)),
-    read(`${layout.checkpoints('digits', RUN)}step-1/COMPLETE.json`),
+    write(bucketKeys.report('digits', RUN)),
+    read(bucketKeys.progress('digits', RUN)),
+    read(`${bucketKeys.checkpoints('digits', RUN)}step-1/COMPLETE.json`),
     ...['DescribeLaunchTemplates', 'DescribePlacementGroups', 'GetSpotPlacementScores'].map(ec2),
   ],
-  api: [log('api'), ...wake, ...schedules, query, index('list'), write(layout.pipeline('digits'))],
+  api: [log('api'), ...wake, ...schedules, query, index('list'), write(bucketKeys.pipeline('digits'))],
 };
 
 /** What the containers do: SageMaker reads and writes with this role, and so does the user's script. */
 export const TRAINING_CALLS: readonly Call[] = [
   listsAway,
-  away('s3:GetObject', `${layout.shards('digits', RUN)}shard-000000.tar`),
+  away('s3:GetObject', `${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
   ...savedAway('s3:PutObject'),
-  list(layout.shards('digits', RUN)),
-  list(layout.packedSource('digits', '0a1b')),
-  list(layout.agent('0123')),
-  list(layout.checkpoints('digits', RUN)),
-  read(`${layout.shards('digits', RUN)}shard-000000.tar`),
-  read(layout.packedSource('digits', '0a1b') + SOURCE_FILE),
-  read(layout.agent('0123') + AGENT_FILE),
-  read(layout.trainManifest('digits', RUN)),
+  list(bucketKeys.shards('digits', RUN)),
+  list(bucketKeys.packedSource('digits', '0a1b')),
+  list(bucketKeys.agent('0123')),
+  list(bucketKeys.checkpoints('digits', RUN)),
+  read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
+  read(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
+  read(bucketKeys.agent('0123') + AGENT_FILE),
+  read(bucketKeys.trainManifest('digits', RUN)),
   ...['GetObject', 'PutObject', 'DeleteObject'].map((name) =>
-    object(`s3:${name}`, `${layout.checkpoints('digits', RUN)}step-10/state.pt`),
+    object(`s3:${name}`, `${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
   ),
-  write(`${layout.models('digits', RUN)}job/output/model.tar.gz`),
+  write(`${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`),
   {
     action: 'logs:PutLogEvents',
     resource: regional('logs', 'log-group:/aws/sagemaker/TrainingJobs:log-stream:x/algo-1'),
@@ -307,11 +307,11 @@ export const TRAINING_CALLS: readonly Call[] = [
 /** The same on a host of ours on EC2: the AWS CLI calls with this role, and so can the user's script. */
 export const HOST_CALLS: readonly Call[] = [
   ...['', 'source/', 'dataset/'].map((folder) => list(`digits/${folder}`)),
-  list(layout.agent('0123')),
-  read(`${layout.shards('digits', RUN)}shard-000000.tar`),
-  read(layout.packedSource('digits', '0a1b') + SOURCE_FILE),
-  read(layout.agent('0123') + AGENT_FILE),
-  read(layout.trainManifest('digits', RUN)),
+  list(bucketKeys.agent('0123')),
+  read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
+  read(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
+  read(bucketKeys.agent('0123') + AGENT_FILE),
+  read(bucketKeys.trainManifest('digits', RUN)),
   read(`${attempt}job.json`),
   read(`${attempt}asked/members-2.json`),
   list(`${attempt}asked/`),
@@ -323,9 +323,9 @@ export const HOST_CALLS: readonly Call[] = [
     read(attempt + name),
     write(attempt + name),
   ]),
-  read(`${layout.checkpoints('digits', RUN)}step-10/state.pt`),
-  write(`${layout.checkpoints('digits', RUN)}step-10/state.pt`),
-  write(`${layout.models('digits', RUN)}job/output/model.tar.gz`),
+  read(`${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
+  write(`${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
+  write(`${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`),
 ];
 
 /** What no role of ours may do. */
@@ -337,9 +337,9 @@ export const FORBIDDEN: readonly Call[] = [
   },
   { action: 's3:DeleteBucket', resource: BUCKET },
   { action: 's3:PutBucketPolicy', resource: BUCKET },
-  write(`${layout.incoming('digits')}7/0001.png`),
-  object('s3:DeleteObject', layout.manifest('digits', RUN)),
-  object('s3:DeleteObject', `${layout.shards('digits', RUN)}shard-000000.tar`),
+  write(`${bucketKeys.incoming('digits')}7/0001.png`),
+  object('s3:DeleteObject', bucketKeys.manifest('digits', RUN)),
+  object('s3:DeleteObject', `${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
   { action: 's3:GetObject', resource: 'arn:aws:s3:::somebody-elses-bucket/digits/dataset/x' },
   // A stranger's bucket with a name such as ours would have.
   ...savedAway('s3:PutObject').map((call) => ({
@@ -372,10 +372,10 @@ export const RESERVED: readonly (readonly [owner: string | readonly string[], Ca
   [LAUNCHERS, passRole('tw-hostrole', 'ec2.amazonaws.com')],
   ['launch', onEc2('CreateLaunchTemplate', 'launch-template/lt-1', made)],
   ['launch', write(`${attempt}job.json`)],
-  ['seal-dataset', write(layout.manifest('digits', RUN))],
-  ['seal-dataset', write(layout.datasetVersion('digits', 1))],
-  ['seal-dataset', object('s3:DeleteObject', `${layout.incoming('digits')}7/0001.png`)],
-  ['api', write(layout.pipeline('digits'))],
+  ['seal-dataset', write(bucketKeys.manifest('digits', RUN))],
+  ['seal-dataset', write(bucketKeys.datasetVersion('digits', 1))],
+  ['seal-dataset', object('s3:DeleteObject', `${bucketKeys.incoming('digits')}7/0001.png`)],
+  ['api', write(bucketKeys.pipeline('digits'))],
   ['collect-scores', ec2('DescribeInstanceTypes')],
   [['collect-scores', 'place', 'reconcile'], ec2('GetSpotPlacementScores')],
   ['collect-scores', { action: 'pricing:GetProducts', resource: '*' }],

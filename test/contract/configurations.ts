@@ -4,7 +4,7 @@ import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import type { Pool } from '../../functions/core/runs/run-records.ts';
 import { declaration, launch, placement } from '../support/builders/launch.ts';
 
-const MARKETS = ['spot', 'on-demand'] as const;
+const PURCHASE_OPTIONS = ['spot', 'on-demand'] as const;
 /** CPU on EBS, CPU with NVMe, one GPU, many GPUs, the largest, and a GPU type that needs EBS. */
 const TYPES = ['m5.xlarge', 'r5d.4xlarge', 'g5.xlarge', 'g6e.12xlarge', 'p5.48xlarge', 'p3.8xlarge'] as const;
 const NODES = [1, 2, 16] as const;
@@ -25,7 +25,7 @@ const shardsOf = (generation: string, count: number) => ({
 });
 
 interface Choice {
-  readonly market: Pool['market'];
+  readonly purchaseOption: Pool['purchaseOption'];
   readonly instanceType: string;
   readonly nodes: number;
   readonly zoneId?: string;
@@ -34,7 +34,15 @@ interface Choice {
   readonly over?: Partial<TrainingJobInput>;
 }
 
-function made({ market, instanceType, nodes, zoneId, compute, training, over }: Choice): TrainingJobInput {
+function made({
+  purchaseOption,
+  instanceType,
+  nodes,
+  zoneId,
+  compute,
+  training,
+  over,
+}: Choice): TrainingJobInput {
   const declared: Pipeline = declaration({
     training: { strategy: nodes === 1 ? 'single' : 'ddp', ...training },
     compute: { instanceTypes: [instanceType], nodes, ...compute },
@@ -42,22 +50,22 @@ function made({ market, instanceType, nodes, zoneId, compute, training, over }: 
   return launch({
     declaration: declared,
     placement: placement({
-      pool: { instanceType, market, ...(zoneId === undefined ? {} : { zoneId }) },
+      pool: { instanceType, purchaseOption, ...(zoneId === undefined ? {} : { zoneId }) },
       topology: { nodes, acceleratorsPerNode: 1 },
-      maximumWaitSeconds: market === 'spot' ? 7_200 : undefined,
+      maximumWaitSeconds: purchaseOption === 'spot' ? 7_200 : undefined,
     }),
     ...over,
   });
 }
 
-const base = { market: 'spot', instanceType: 'g5.xlarge', nodes: 2 } as const;
+const base = { purchaseOption: 'spot', instanceType: 'g5.xlarge', nodes: 2 } as const;
 
-/** Every market on every type with every number of nodes. */
-const grid: [string, TrainingJobInput][] = MARKETS.flatMap((market) =>
+/** Every purchase option on every type with every number of nodes. */
+const grid: [string, TrainingJobInput][] = PURCHASE_OPTIONS.flatMap((purchaseOption) =>
   TYPES.flatMap((instanceType) =>
     NODES.map((nodes): [string, TrainingJobInput] => [
-      `${nodes} x ${instanceType} ${market}`,
-      made({ market, instanceType, nodes, over: { region: 'eu-west-1' } }),
+      `${nodes} x ${instanceType} ${purchaseOption}`,
+      made({ purchaseOption, instanceType, nodes, over: { region: 'eu-west-1' } }),
     ]),
   ),
 );
@@ -76,13 +84,13 @@ const helpers = [
   { name: 'prepare', instanceType: 'c7i.4xlarge', nodes: 4 },
   { name: 'cache-1', instanceType: 'r5d.4xlarge', nodes: 1 },
 ];
-const grouped: [string, TrainingJobInput][] = MARKETS.flatMap((market) =>
+const grouped: [string, TrainingJobInput][] = PURCHASE_OPTIONS.flatMap((purchaseOption) =>
   (['g5.xlarge', 'p3.8xlarge'] as const).flatMap((instanceType) =>
     [1, 2].map((groups): [string, TrainingJobInput] => [
-      `${instanceType} ${market} with ${groups} helper groups`,
+      `${instanceType} ${purchaseOption} with ${groups} helper groups`,
       made({
         ...base,
-        market,
+        purchaseOption,
         instanceType,
         compute: { helpers: helpers.slice(0, groups), spotWithHelpers: true },
       }),

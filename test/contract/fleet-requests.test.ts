@@ -25,9 +25,9 @@ const IMAGES = [
 
 const CHOICES: [string, Choice][] = TYPES.flatMap((instanceType) =>
   [1, 2, 8].flatMap((nodes) =>
-    (['spot', 'on-demand'] as const).map((market): [string, Choice] => [
-      `${nodes} x ${instanceType} ${market}`,
-      { instanceType, nodes, market },
+    (['spot', 'on-demand'] as const).map((purchaseOption): [string, Choice] => [
+      `${nodes} x ${instanceType} ${purchaseOption}`,
+      { instanceType, nodes, purchaseOption },
     ]),
   ),
 );

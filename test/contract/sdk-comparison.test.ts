@@ -166,7 +166,7 @@ const sameAs = (compute: Record<string, unknown>) =>
     bucket: 'tw-train',
     roleArn: SDK_REQUEST.RoleArn,
     declaration: declaration({ training: { image: IMAGE, hyperparameters: { epochs: 3 } }, compute }),
-    placement: placement({ pool: { instanceType: 'g5.12xlarge', market: 'spot' } }),
+    placement: placement({ pool: { instanceType: 'g5.12xlarge', purchaseOption: 'spot' } }),
   });
 
 describe("Tidewheel's request for the SDK's estimator", () => {

@@ -69,7 +69,7 @@ describe.each(seeds)('the campaign of seed %i', (seed) => {
     const { report, startedMs = 0 } = played ?? {};
     const tickMs = campaign.tickSeconds * 1_000;
     const spot = (report?.attempts ?? []).filter(
-      ({ pool, trainingSeconds }) => pool.market === 'spot' && trainingSeconds > 0,
+      ({ pool, trainingSeconds }) => pool.purchaseOption === 'spot' && trainingSeconds > 0,
     );
     expect(spot.length).toBeGreaterThan(0);
     for (const { attempt, trainingSeconds, pool } of spot) {

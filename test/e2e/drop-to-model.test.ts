@@ -13,7 +13,7 @@ import { type ApiClient, apiClient } from '../../emulators/region/api-client.ts'
 import { environmentFor } from '../../emulators/region/clients.ts';
 import { defaultVpc } from '../../emulators/region/subnets.ts';
 import type { AttemptReport, RunReport } from '../../functions/core/attempts/report.ts';
-import { layout, SOURCE_FILE } from '../../functions/core/shared/keys.ts';
+import { bucketKeys, SOURCE_FILE } from '../../functions/core/shared/keys.ts';
 import { finishedRun, PROJECT_FOLDER, PYTHON, startTestRegion, type TestRegion } from '../support/region.ts';
 
 const run = promisify(execFile);
@@ -70,7 +70,7 @@ async function boto3(script: string): Promise<unknown> {
 describe('a drop of digits', () => {
   it('trains every attempt with one packed source, whose hash the report holds', async () => {
     const { clients, stack } = test.region;
-    const Key = layout.packedSource('digits', report.source ?? '') + SOURCE_FILE;
+    const Key = bucketKeys.packedSource('digits', report.source ?? '') + SOURCE_FILE;
     const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));
     const archive = (await Body?.transformToByteArray()) ?? new Uint8Array();
     expect(createHash('sha256').update(archive).digest('hex')).toBe(report.source);

@@ -10,7 +10,7 @@ import type { Launcher } from '../../../functions/core/launch/launcher.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import type { AttemptOutcome, AttemptRecord } from '../../../functions/core/runs/run-records.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { AT, attemptOf, outcomeOf, progressOf } from '../../../test/support/builders/records.ts';
 import { fakeClock } from '../../../test/support/fakes/clock.ts';
 import { memoryExecutions } from '../../../test/support/fakes/executions.ts';
@@ -81,8 +81,8 @@ async function launch({ runs, clock, done, market, setting }: World): Promise<Jo
 
 /** The zone of a Spot job; On-Demand is everywhere. */
 function spotZone({ zones }: World, { attempt }: Job): PricedZone | undefined {
-  const { market, zoneId } = attempt.placement.pool;
-  return market === 'spot' ? zones.find((each) => each.zoneId === zoneId) : undefined;
+  const { purchaseOption, zoneId } = attempt.placement.pool;
+  return purchaseOption === 'spot' ? zones.find((each) => each.zoneId === zoneId) : undefined;
 }
 
 /** What a tick without capacity does to a Spot job: a running one is lost, a waiting one is asked about. */
@@ -114,8 +114,8 @@ async function lookAt(world: World): Promise<void> {
     checkpoint: `step-${Math.floor(world.done)}`,
     updatedAt: now,
   };
-  store.put(layout.progress('camp', RUN), JSON.stringify(progress));
-  store.put(`${layout.checkpoints('camp', RUN)}${progress.checkpoint}/COMPLETE.json`, '{}');
+  store.put(bucketKeys.progress('camp', RUN), JSON.stringify(progress));
+  store.put(`${bucketKeys.checkpoints('camp', RUN)}${progress.checkpoint}/COMPLETE.json`, '{}');
   const seen = training(job, job.startedAt);
   const deps = {
     runs,
@@ -185,7 +185,7 @@ function letterOf(world: World, runs: boolean): string {
   return zone === undefined ? 'D' : String(world.zones.indexOf(zone));
 }
 
-const isSpot = ({ attempt }: Job): boolean => attempt.placement.pool.market === 'spot';
+const isSpot = ({ attempt }: Job): boolean => attempt.placement.pool.purchaseOption === 'spot';
 
 const training = ({ attempt, askedAt }: Job, startedAt: Date): TrainingJobDescription => ({
   TrainingJobName: attempt.jobName,

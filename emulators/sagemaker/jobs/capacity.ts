@@ -5,7 +5,7 @@ import type {
   CapacityMarket,
   CapacityRequest,
 } from '../../spot-market/model/capacity-source.ts';
-import { ec2Name, groupsOf, marketOf } from '../model/job-record.ts';
+import { ec2Name, groupsOf, purchaseOptionOf } from '../model/job-record.ts';
 
 export const NO_CAPACITY =
   'Unable to provision requested ML compute capacity. Please retry using a different ML instance type.';
@@ -15,7 +15,7 @@ const ACCELERATED = /^ml\.(p|g|trn)\d/;
 
 /** On-Demand jobs with accelerators wait in Pending, all others in Starting. */
 export const pendsWhenStarved = (request: CreateTrainingJobRequest): boolean =>
-  marketOf(request) === 'on-demand' &&
+  purchaseOptionOf(request) === 'on-demand' &&
   groupsOf(request).some((group) => ACCELERATED.test(group.instanceType));
 
 export const capacityRequest = (
@@ -29,7 +29,7 @@ export const capacityRequest = (
     count: group.count,
   })),
   zoneIds,
-  market: marketOf(request),
+  purchaseOption: purchaseOptionOf(request),
 });
 
 /** What a second of the job costs as a share of an On-Demand second, by instance. */
@@ -38,7 +38,7 @@ export function billingRate(
   zoneId: string,
   spotDiscount: (instanceType: string, zoneId: string) => number,
 ): number {
-  if (marketOf(request) === 'on-demand') return 1;
+  if (purchaseOptionOf(request) === 'on-demand') return 1;
   const groups = groupsOf(request);
   const total = groups.reduce((sum, group) => sum + group.count, 0);
   return groups.reduce(

@@ -8,7 +8,14 @@ import {
   TRY_AGAIN,
   validationException,
 } from '../model/errors.ts';
-import { ec2Name, groupsOf, hasEnded, type JobRecord, marketOf, withStatus } from '../model/job-record.ts';
+import {
+  ec2Name,
+  groupsOf,
+  hasEnded,
+  type JobRecord,
+  purchaseOptionOf,
+  withStatus,
+} from '../model/job-record.ts';
 import { type JobServices, TrainingJob } from './training-job.ts';
 
 export interface JobRegistry {
@@ -108,11 +115,11 @@ class DiskRegistry implements JobRegistry {
 
   /** Counts instances of all jobs that have not ended, with or without capacity, as SageMaker does. */
   #requireQuota(request: CreateTrainingJobRequest): void {
-    const market = marketOf(request);
+    const market = purchaseOptionOf(request);
     for (const { instanceType, count } of groupsOf(request)) {
       const limit = this.#services.settings.instanceQuota(ec2Name(instanceType), market);
       const used = this.records()
-        .filter((record) => !hasEnded(record) && marketOf(record.request) === market)
+        .filter((record) => !hasEnded(record) && purchaseOptionOf(record.request) === market)
         .flatMap((record) => groupsOf(record.request))
         .filter((group) => group.instanceType === instanceType)
         .reduce((sum, group) => sum + group.count, 0);

@@ -10,7 +10,7 @@ import { EndingSwitch, STOPPED_AS } from '../model/endings.ts';
 import { JobFailure, messageOf, TRY_AGAIN } from '../model/errors.ts';
 import {
   type JobRecord,
-  marketOf,
+  purchaseOptionOf,
   secondsUntil,
   withPhaseEnded,
   withPhaseStarted,
@@ -95,7 +95,7 @@ export class TrainingJob {
     try {
       await this.#state.change('InProgress', 'Starting', 'Starting the training job.');
       // MaxWait counts waiting and running together.
-      if (marketOf(request) === 'spot')
+      if (purchaseOptionOf(request) === 'spot')
         this.#endings.limit('maxWait', request.StoppingCondition?.MaxWaitTimeInSeconds);
       while (await this.#stay()) {
         await this.#state.change('InProgress', 'Starting', 'Launching requested ML instances.');
@@ -138,7 +138,7 @@ export class TrainingJob {
       void told.then(() => isWaiting && this.#presence.rest());
       if (pends)
         cancels.push(this.#endings.limit('maxPending', request.StoppingCondition?.MaxPendingTimeInSeconds));
-      else if (marketOf(request) === 'on-demand') {
+      else if (purchaseOptionOf(request) === 'on-demand') {
         cancels.push(this.#endings.limit('noCapacity', ON_DEMAND_PATIENCE_SECONDS));
       }
       return () => {

@@ -122,7 +122,7 @@ export function groupsOf(
   return [{ name: 'homogeneousCluster', instanceType: InstanceType ?? '', count: InstanceCount ?? 0 }];
 }
 
-export const marketOf = (request: CreateTrainingJobRequest): 'spot' | 'on-demand' =>
+export const purchaseOptionOf = (request: CreateTrainingJobRequest): 'spot' | 'on-demand' =>
   request.EnableManagedSpotTraining ? 'spot' : 'on-demand';
 
 /** EC2's name of a SageMaker instance type. */

@@ -38,7 +38,7 @@ export interface LocalSageMakerOptions {
   /** Folder under which file systems lie as `<fs-id>/<DirectoryPath>`; none: jobs with file systems are refused. */
   readonly fileSystemsDirectory?: string;
   /** Instances that may be in use at once by jobs not yet ended, for each instance type and market; default 1000. */
-  readonly instanceQuota?: (instanceType: string, market: 'spot' | 'on-demand') => number;
+  readonly instanceQuota?: (instanceType: string, purchaseOption: 'spot' | 'on-demand') => number;
   /** Keeps what the hosts had on disk after the job ended, for a look; default: removed. */
   readonly keepHostFolders?: boolean;
   /**

@@ -7,7 +7,7 @@ export interface CapacityRequest {
   readonly groups: readonly { readonly instanceType: string; readonly count: number }[];
   /** Zone ids allowed; undefined means any. */
   readonly zoneIds?: readonly string[] | undefined;
-  readonly market: 'spot' | 'on-demand';
+  readonly purchaseOption: 'spot' | 'on-demand';
 }
 
 export interface CapacityLease {

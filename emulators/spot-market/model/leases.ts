@@ -57,7 +57,7 @@ export function makeLeases(deps: LeaseDeps): Leases {
     const counts = countsOf(request);
     const offered = deps.zonesFor([...counts.keys()]);
     const zoneIds = offered.filter((zoneId) => request.zoneIds?.includes(zoneId) ?? true);
-    if (request.market === 'on-demand') return onDemandLease(zoneIds);
+    if (request.purchaseOption === 'on-demand') return onDemandLease(zoneIds);
     const zones = zoneIds.map((zoneId) => zoneOffer(zoneId, counts, ledger.free, deps.priceOf));
     const zoneId = chooseZone(zones);
     if (zoneId === undefined) return refuse(zones);

@@ -3,9 +3,9 @@ import type { ListPrices } from '../../core/catalog/price-list.ts';
 import {
   type AskedQuestion,
   ENCOUNTER_DAYS,
-  type Encounter,
   type MarketHistory,
   type MarketSample,
+  type PoolOutcome,
   QUESTION_DAYS,
   SAMPLE_DAYS,
 } from '../../core/runs/market-history.ts';
@@ -41,12 +41,12 @@ export function marketHistoryMethods(table: StoredTable): MarketHistory {
     listSamples: async (family, zoneId, at) =>
       (await since(`MARKET#${family}#${zoneId}`, at)).map((item) => withoutExpiry<MarketSample>(item)),
     putEncounter: async (met) => {
-      const pk = `MET#${familyOf(met.instanceType)}`;
+      const pk = `OUTCOME#${familyOf(met.instanceType)}`;
       const sk = `${met.endedAt}#${met.runId}#${met.attempt}`;
       await table.put({ pk, sk, ...met, expires: expires(met.endedAt, ENCOUNTER_DAYS) });
     },
     listEncounters: async (family, at) =>
-      (await since(`MET#${family}`, at)).map((item) => withoutExpiry<Encounter>(item)),
+      (await since(`OUTCOME#${family}`, at)).map((item) => withoutExpiry<PoolOutcome>(item)),
     putListPrices: async (prices) => {
       await table.put({ pk: LIST_PRICES, sk: prices.region, ...prices });
     },

@@ -9,7 +9,7 @@ import {
   type KnownJob,
 } from '../../core/launch/ec2/job-document.ts';
 import { jobSaltOf, parseJobName } from '../../core/launch/job/job-name.ts';
-import { layout, parseRunId } from '../../core/shared/keys.ts';
+import { bucketKeys, parseRunId } from '../../core/shared/keys.ts';
 import type { Clock, ObjectStore } from '../../core/shared/ports.ts';
 
 export interface FleetMemory {
@@ -46,7 +46,7 @@ export async function recall(store: ObjectStore, jobName: string): Promise<Fleet
 function folderOf(store: ObjectStore, jobName: string): string | undefined {
   const job = parseJobName(jobName, jobSaltOf(store.bucket));
   const run = job && parseRunId(job.runId);
-  return job && run && layout.attempt(run.pipeline, job.runId, job.attempt);
+  return job && run && bucketKeys.attempt(run.pipeline, job.runId, job.attempt);
 }
 
 /** A report that cannot be read counts as none: a host may die while it writes, and its next report replaces it. */

@@ -81,13 +81,13 @@ async function launchMissing(
   const { Tags, instanceType, managedSpot } = memory.document;
   const type = instanceTypeOf(instanceType.replace(/^ml\./, ''));
   if (type === undefined) return { kind: 'impossible', why: `EC2 has no instance type "${instanceType}"` };
-  const market = managedSpot ? 'spot' : 'on-demand';
+  const purchaseOption = managedSpot ? 'spot' : 'on-demand';
   const hosts = round.missing;
   const request = fleetRequest({
     name: jobName,
     tags: Tags,
     instanceType: type,
-    market,
+    purchaseOption,
     hosts,
     round: round.round,
   });

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { ConfigurationError } from '../../core/shared/errors.ts';
-import { AGENT_FILE, layout } from '../../core/shared/keys.ts';
+import { AGENT_FILE, bucketKeys } from '../../core/shared/keys.ts';
 import type { ObjectStore } from '../../core/shared/ports.ts';
 import { zipOf } from '../../core/shared/zip.ts';
 
@@ -17,7 +17,7 @@ const AGENT_FOLDER = join('training', 'agent');
 export function agentPublisher(store: ObjectStore, codeFolder: string): () => Promise<string> {
   return async () => {
     const archive = await packAgent(codeFolder);
-    const prefix = layout.agent(createHash('sha256').update(archive).digest('hex').slice(0, 16));
+    const prefix = bucketKeys.agent(createHash('sha256').update(archive).digest('hex').slice(0, 16));
     // Content-addressed, so whoever writes first wrote the same.
     await store.createBytes(prefix + AGENT_FILE, archive);
     return prefix;

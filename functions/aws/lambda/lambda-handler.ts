@@ -18,7 +18,7 @@ export const metrics = new Metrics({ namespace: 'Tidewheel', serviceName: 'tidew
  * @param input schema of the event; an event of another shape is an InvalidInputError that names every problem
  * @returns the wrapped handler, which is what the module exports
  */
-export function onion<Input, Output>(
+export function lambdaHandler<Input, Output>(
   name: string,
   input: z.ZodType<Input>,
   handle: (input: Input, context: Context) => Promise<Output>,

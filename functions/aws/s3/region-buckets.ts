@@ -9,7 +9,7 @@ import {
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
 import type { Copied, Region } from '../../core/launch/regions/region-bucket.ts';
-import { layout } from '../../core/shared/keys.ts';
+import { bucketKeys } from '../../core/shared/keys.ts';
 import { s3ObjectStore } from './object-store.ts';
 
 /** CopyObject takes 5 GB; beyond, parts of at most 5 GB are copied one by one. */
@@ -26,7 +26,7 @@ export interface RegionClients {
 export function makeRegion(name: string, { dataBucket, home, there }: RegionClients): Region {
   return {
     name,
-    store: s3ObjectStore(there, layout.regionBucket(dataBucket, name)),
+    store: s3ObjectStore(there, bucketKeys.regionBucket(dataBucket, name)),
     // The request goes to the bucket that is written; S3 fetches from the other, in whatever region it is.
     copy: (object, from, to) =>
       copyObject(to.bucket === dataBucket ? home : there, object, { from: from.bucket, to: to.bucket }),
@@ -71,7 +71,7 @@ export async function whyClosed(
   name: string,
   { dataBucket, there }: Pick<RegionClients, 'dataBucket' | 'there'>,
 ): Promise<string | undefined> {
-  const bucket = layout.regionBucket(dataBucket, name);
+  const bucket = bucketKeys.regionBucket(dataBucket, name);
   try {
     const { BucketRegion } = await there.send(new HeadBucketCommand({ Bucket: bucket }));
     if (BucketRegion === undefined || BucketRegion === name) return undefined;

@@ -5,7 +5,7 @@ import { readDeclaration } from '../pipeline/declaration.ts';
 import { pipelineName } from '../pipeline/pipeline.ts';
 import { readProgress } from '../runs/progress.ts';
 import type { Problem } from '../shared/errors.ts';
-import { layout } from '../shared/keys.ts';
+import { bucketKeys } from '../shared/keys.ts';
 import type { Schedules } from '../shared/ports.ts';
 
 export interface ApiDeps extends WakeDeps {
@@ -52,7 +52,10 @@ export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiRes
 
 async function getPipeline({ runs, store }: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
   const name = parameters['name'] ?? '';
-  const [record, stored] = await Promise.all([runs.getPipeline(name), store.readText(layout.pipeline(name))]);
+  const [record, stored] = await Promise.all([
+    runs.getPipeline(name),
+    store.readText(bucketKeys.pipeline(name)),
+  ]);
   if (stored === undefined) return problem(404, `there is no pipeline "${name}"`);
   return ok({ ...record, name, declaration: stored.text });
 }
@@ -63,7 +66,7 @@ async function putPipeline(deps: ApiDeps, { parameters, body }: ApiRequest): Pro
   const declaration = readDeclaration(name, body);
   if (!declaration.valid)
     return problem(400, `the declaration of "${name}" is not valid`, declaration.problems);
-  await deps.store.writeText(layout.pipeline(name), body);
+  await deps.store.writeText(bucketKeys.pipeline(name), body);
   const registered = await registerPipeline(deps, name);
   return { status: 200, body: { name, ...registered } };
 }
@@ -78,7 +81,7 @@ async function listRuns({ runs }: ApiDeps, { parameters, query }: ApiRequest): P
 
 async function startRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
   const name = parameters['name'] ?? '';
-  const stored = await deps.store.readText(layout.pipeline(name));
+  const stored = await deps.store.readText(bucketKeys.pipeline(name));
   if (stored === undefined)
     return problem(404, `there is no pipeline "${name}": PUT /pipelines/${name} first`);
   const declaration = checkStored(name, stored.text);
@@ -102,7 +105,7 @@ async function getRun({ runs, store }: ApiDeps, { parameters }: ApiRequest): Pro
     runs.listPlacements(runId),
     runs.listTimeline(runId),
     readProgress(store, run.pipeline, runId),
-    store.readText(layout.report(run.pipeline, runId)),
+    store.readText(bucketKeys.report(run.pipeline, runId)),
   ]);
   // A task token lets its holder answer for the training job: it never leaves the service.
   const shown = attempts.map(({ taskToken: _taskToken, ...attempt }) => attempt);

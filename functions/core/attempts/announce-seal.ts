@@ -3,7 +3,7 @@
 import { quoted } from '../packing/model/quoted.ts';
 import type { SealResult } from '../packing/seal/seal-dataset.ts';
 import type { RunStore } from '../runs/run-store.ts';
-import { layout } from '../shared/keys.ts';
+import { bucketKeys } from '../shared/keys.ts';
 import type { Clock, Notifier } from '../shared/ports.ts';
 
 export interface AnnounceDeps {
@@ -62,7 +62,7 @@ export function rejectedText(
 
 /** Keys are written by anybody: what could change a line of text is escaped, what is long is cut. */
 function shownKey(pipeline: string, key: string): string {
-  const incoming = layout.incoming(pipeline);
+  const incoming = bucketKeys.incoming(pipeline);
   const short = key.startsWith(incoming) ? key.slice(incoming.length) : key;
   const cut = short.slice(0, LONGEST_KEY_SHOWN).toWellFormed();
   const text = short.length <= LONGEST_KEY_SHOWN ? short : `${cut}...`;

@@ -58,7 +58,7 @@ async function announce(deps: CreationDeps, { attempt, inputReason }: Creation):
     id: `started-${attempt.attempt}`,
     at: deps.clock.now().toISOString(),
     kind: 'AttemptStarted',
-    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.market}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); shards: ${inputReason}${logOf(deps, attempt)}`,
+    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.purchaseOption}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); shards: ${inputReason}${logOf(deps, attempt)}`,
   });
   await deps.notifier.notify(
     { runId, pipeline },

@@ -13,7 +13,7 @@ import type { Pipeline } from '../pipeline/pipeline.ts';
 import { readProgress } from '../runs/progress.ts';
 import type { AttemptRecord, Placement, RunRecord } from '../runs/run-records.ts';
 import { LaunchRefusedError, RunNotFoundError } from '../shared/errors.ts';
-import { layout } from '../shared/keys.ts';
+import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { type CreationDeps, settleCreation } from './creation-outcome.ts';
 import { observeAttempt } from './observe-attempt.ts';
@@ -136,7 +136,7 @@ async function pack(deps: LaunchDeps, { run, dataset, source, away }: Journeying
     { pipeline, runId, home: deps.store, region: away.region, until: () => deps.clock.now().getTime() > end },
     [
       ...dataset.shards.map(({ shardsPrefix }) => shardsPrefix),
-      ...(source === undefined ? [] : [layout.packedSource(pipeline, source)]),
+      ...(source === undefined ? [] : [bucketKeys.packedSource(pipeline, source)]),
     ],
   );
 }

@@ -6,7 +6,7 @@ import type { Launcher } from '../launch/launcher.ts';
 import { pipelineName } from '../pipeline/pipeline.ts';
 import { executionName, type PipelineRecord, wakes } from '../runs/batches.ts';
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
-import { layout, PIPELINES_PREFIX } from '../shared/keys.ts';
+import { bucketKeys, PIPELINES_PREFIX } from '../shared/keys.ts';
 import { observeAttempt } from './observe-attempt.ts';
 import { refillAttempt } from './refill-attempt.ts';
 import { decidedVerdict, reportRun } from './report-run.ts';
@@ -161,7 +161,7 @@ async function pipelinesToSweep({ runs, store }: ReconcileDeps): Promise<Swept[]
   const names = new Set(known.map(({ name }) => name));
   for await (const { key } of store.list(PIPELINES_PREFIX)) {
     const name = pipelineName.safeParse(key.slice(PIPELINES_PREFIX.length).replace(/\.yaml$/, ''));
-    if (name.success && key === layout.pipeline(name.data) && !names.has(name.data))
+    if (name.success && key === bucketKeys.pipeline(name.data) && !names.has(name.data))
       known.push({ name: name.data });
   }
   return known;
@@ -172,7 +172,7 @@ async function pipelinesToSweep({ runs, store }: ReconcileDeps): Promise<Swept[]
  * multipart upload from its start, so it can appear with a time before the close.
  */
 async function holdsUnseen({ store, clock }: ReconcileDeps, pipeline: Swept): Promise<boolean> {
-  const prefix = layout.incoming(pipeline.name);
+  const prefix = bucketKeys.incoming(pipeline.name);
   const { closedAt, seen } = pipeline;
   if (closedAt !== undefined && seen === undefined) {
     // The run that closed it failed before it looked; only what came since is worth another.

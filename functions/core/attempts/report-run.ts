@@ -3,7 +3,7 @@
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { TimelineEntry } from '../runs/run-store.ts';
 import { RunNotFoundError, TransientError } from '../shared/errors.ts';
-import { layout } from '../shared/keys.ts';
+import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { endOpenAttempt } from './end-attempt.ts';
 import type { ObserveDeps } from './observe-attempt.ts';
@@ -45,7 +45,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdic
     failure: status === 'failed' ? reason : undefined,
     finishedAt,
   });
-  await deps.store.writeText(layout.report(run.pipeline, runId), `${JSON.stringify(report, null, 2)}\n`);
+  await deps.store.writeText(bucketKeys.report(run.pipeline, runId), `${JSON.stringify(report, null, 2)}\n`);
   // A run that failed before its batch was closed must not keep the next arrivals.
   if (run.closedAt === undefined) await deps.runs.closeBatch(run, { at: finishedAt });
   await notify(deps, run, report);

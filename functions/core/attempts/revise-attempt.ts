@@ -2,7 +2,7 @@
 
 import { factsWith } from '../catalog/hardware.ts';
 import type { TrainingJobDescription } from '../launch/job/training-service.ts';
-import { sightingsOfOthers } from '../placement/belief/attempt-observations.ts';
+import { observationsOfOthers } from '../placement/belief/attempt-observations.ts';
 import { typesOf } from '../placement/candidates/topologies.ts';
 import { mayMoveToSpot, type RunningCampaign, revise } from '../placement/decision/revise.ts';
 import { type PlacementInput, storedQuestion } from '../placement/decision/situation.ts';
@@ -50,7 +50,7 @@ interface Looked {
  * whenever a move is safe at all. A run on Spot loses little by minutes: it asks only to be sure of a move.
  */
 async function whyRecall({ campaign, withScoresOfNow }: Looked): Promise<StopReason> {
-  if (campaign.attempt.placement.pool.market === 'on-demand')
+  if (campaign.attempt.placement.pool.purchaseOption === 'on-demand')
     return mayMoveToSpot(campaign) ? revise(await withScoresOfNow()) : undefined;
   const why = revise(campaign);
   return why?.cause === 'spot' ? revise(await withScoresOfNow()) : why;
@@ -66,7 +66,8 @@ async function campaignNow(
   // What trains in another region saves there.
   if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return undefined;
   const run = await deps.runs.getRun(attempt.runId);
-  if (run?.declaration === undefined || run.declaration.compute.market === 'on-demand') return undefined;
+  if (run?.declaration === undefined || run.declaration.compute.purchaseOption === 'on-demand')
+    return undefined;
   const progress = await progressOf(deps.store, attempt);
   if (progress === undefined) return undefined;
   const now = deps.clock.now();
@@ -88,7 +89,7 @@ const isOver = ({ outcome, takenBackAt }: AttemptRecord): boolean =>
 /** Work goes as fast on demand as an earlier attempt has shown; a Spot job that may be too slow must show its own pace. */
 async function progressOf(store: ObjectStore, attempt: AttemptRecord): Promise<Progress | undefined> {
   const own = await newProgress(store, attempt);
-  return attempt.placement.pool.market === 'on-demand' ? (own ?? attempt.progressBefore) : own;
+  return attempt.placement.pool.purchaseOption === 'on-demand' ? (own ?? attempt.progressBefore) : own;
 }
 
 /** Without a checkpoint of its own nothing has been measured of an attempt. */
@@ -122,9 +123,9 @@ async function questionNow(
   const hardware = factsWith(storedQuestion(decision)?.hardware);
   const [attempts, sightings] = await Promise.all([
     runs.listAttempts(runId),
-    sightingsOfOthers(runs, { runId, instanceTypes: typesOf(compute, hardware), now }),
+    observationsOfOthers(runs, { runId, instanceTypes: typesOf(compute, hardware), now }),
   ]);
-  const question = questionOf({ run, attempts, attempt: attempt.attempt, decision, sightings });
+  const question = questionOf({ run, attempts, attempt: attempt.attempt, decision, observations: sightings });
   if (question === undefined) return undefined;
   const { market, elsewhere = [], now: readAt } = question;
   /** With what was kept of the region since the decision; a score of which nothing newer is known grows old. */

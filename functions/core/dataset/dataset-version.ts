@@ -11,7 +11,7 @@ import {
 } from '../packing/model/versions.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import { LaunchRefusedError, TransientError } from '../shared/errors.ts';
-import { layout, parseRunId } from '../shared/keys.ts';
+import { bucketKeys, parseRunId } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 
 /** As often as somebody may prune while one launch looks. */
@@ -22,7 +22,7 @@ export async function heldGenerations(store: ObjectStore, run: RunRecord): Promi
   const versions = versionsBeside(store);
   for (let look = 0; look < LOOKS; look += 1) {
     const chosen = await generationsFor(store, versions, run);
-    const note = `${layout.reads(run.pipeline, run.runId)}${String(chosen.number).padStart(8, '0')}.json`;
+    const note = `${bucketKeys.reads(run.pipeline, run.runId)}${String(chosen.number).padStart(8, '0')}.json`;
     await store.writeText(note, JSON.stringify({ generations: chosen.generations }));
     const newest = await newestVersion(versions, run.pipeline);
     if (!chosen.generations.some((generation) => newest?.givenUp.includes(generation)))
@@ -93,12 +93,14 @@ export async function sealedGenerations(
   pipeline: string,
   upToBatch: number,
 ): Promise<string[]> {
-  const folders = await store.listFolders(layout.dataset(pipeline));
+  const folders = await store.listFolders(bucketKeys.dataset(pipeline));
   const candidates = folders.filter(
     (folder) => (parseRunId(folder)?.batch ?? Number.POSITIVE_INFINITY) <= upToBatch,
   );
   const sealed = await Promise.all(
-    candidates.map(async (folder) => (await store.readText(layout.manifest(pipeline, folder))) !== undefined),
+    candidates.map(
+      async (folder) => (await store.readText(bucketKeys.manifest(pipeline, folder))) !== undefined,
+    ),
   );
   return candidates.filter((_, index) => sealed[index]).sort();
 }

@@ -1,7 +1,7 @@
 /** Which generations a run trains on: all that are sealed up to its own, the same for every attempt. */
 import * as z from 'zod';
 import type { RunRecord } from '../runs/run-records.ts';
-import { layout } from '../shared/keys.ts';
+import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { heldGenerations } from './dataset-version.ts';
 
@@ -30,8 +30,8 @@ export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dat
   const several = generations.length > 1;
   const shards = await Promise.all(
     generations.map(async (generation): Promise<GenerationShards> => {
-      const manifest = await readManifest(store, layout.manifest(run.pipeline, generation));
-      const shardsPrefix = layout.shards(run.pipeline, generation, manifest?.revision);
+      const manifest = await readManifest(store, bucketKeys.manifest(run.pipeline, generation));
+      const shardsPrefix = bucketKeys.shards(run.pipeline, generation, manifest?.revision);
       const found = manifest?.shards ?? (several ? await listedShards(store, shardsPrefix) : undefined);
       return {
         shardsPrefix,

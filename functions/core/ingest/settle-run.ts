@@ -4,7 +4,7 @@ import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { InvalidPipelineError, RunNotFoundError } from '../shared/errors.ts';
-import { layout, runIdOf } from '../shared/keys.ts';
+import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { decideSettled, type Observation, observe } from './settle.ts';
 
@@ -43,7 +43,7 @@ export async function settleRun(
     return { kind: 'wait', seconds: PREDECESSOR_PAUSE_SECONDS, observation: input.observation ?? null };
   }
   const { settle } = declaration;
-  const prefix = layout.incoming(run.pipeline);
+  const prefix = bucketKeys.incoming(run.pipeline);
   const now = deps.clock.now();
   const lastClose = (await deps.runs.getPipeline(run.pipeline))?.closedAt;
   const observation = await observe(deps.store.list(prefix), {
@@ -78,7 +78,7 @@ function settled(run: RunRecord, declaration: Pipeline): Settled {
 }
 
 async function declarationOf(store: ObjectStore, pipeline: string): Promise<Pipeline> {
-  const key = layout.pipeline(pipeline);
+  const key = bucketKeys.pipeline(pipeline);
   const stored = await store.readText(key);
   if (stored === undefined) {
     throw new InvalidPipelineError(pipeline, [

@@ -5,7 +5,7 @@ import { executionName, openRun, type PipelineRecord, wakes } from '../runs/batc
 import type { RunRecord } from '../runs/run-records.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import type { Problem } from '../shared/errors.ts';
-import { layout, parseRunId, runIdOf } from '../shared/keys.ts';
+import { bucketKeys, parseRunId, runIdOf } from '../shared/keys.ts';
 import type { Clock, Executions, ObjectStore, Schedules } from '../shared/ports.ts';
 
 export interface WakeDeps {
@@ -30,7 +30,7 @@ export type Woken =
 export async function wakeRun(deps: WakeDeps, wake: Wake): Promise<Woken> {
   const pipeline = await pipelineOnRecord(deps, wake.pipeline);
   if (pipeline === undefined) {
-    return { kind: 'ignored', reason: `no pipeline is declared at ${layout.pipeline(wake.pipeline)}` };
+    return { kind: 'ignored', reason: `no pipeline is declared at ${bucketKeys.pipeline(wake.pipeline)}` };
   }
   if (wake.eventTime && !wakes(pipeline, wake.eventTime)) {
     return {
@@ -69,7 +69,7 @@ export const startExecution = (executions: Executions, { runId, pipeline, execut
 async function pipelineOnRecord(deps: WakeDeps, name: string): Promise<PipelineRecord | undefined> {
   const known = await deps.runs.getPipeline(name);
   if (known !== undefined) return known;
-  if ((await deps.store.readText(layout.pipeline(name))) === undefined) return undefined;
+  if ((await deps.store.readText(bucketKeys.pipeline(name))) === undefined) return undefined;
   return ensurePipeline(deps, name);
 }
 
@@ -87,7 +87,7 @@ async function ensurePipeline(
   const batches = folders.map(parseRunId).filter((run) => run?.pipeline === name);
   const newest = Math.max(0, ...batches.map((run) => run?.batch ?? 0));
   const isReported =
-    newest > 0 && (await deps.store.readText(layout.report(name, runIdOf(name, newest)))) !== undefined;
+    newest > 0 && (await deps.store.readText(bucketKeys.report(name, runIdOf(name, newest)))) !== undefined;
   const firstBatch = isReported ? newest + 1 : Math.max(1, newest);
   return deps.runs.ensurePipeline(name, { firstBatch, at: deps.clock.now().toISOString() });
 }
@@ -102,7 +102,7 @@ export async function registerPipeline(
   deps: WakeDeps & { readonly schedules: Schedules },
   name: string,
 ): Promise<Registered> {
-  const stored = await deps.store.readText(layout.pipeline(name));
+  const stored = await deps.store.readText(bucketKeys.pipeline(name));
   if (stored === undefined) return { kind: 'gone' };
   const declaration = readDeclaration(name, stored.text);
   const record = await ensurePipeline(deps, name);
@@ -116,7 +116,7 @@ export async function registerPipeline(
   if (schedule === undefined) await deps.schedules.remove(name);
   else await deps.schedules.put(name, schedule);
   // Data that came before the declaration, or that a run with a bad one could not settle.
-  if (record.seen === undefined && (await holdsAnything(deps.store, layout.incoming(name)))) {
+  if (record.seen === undefined && (await holdsAnything(deps.store, bucketKeys.incoming(name)))) {
     return { kind: 'valid', woken: await wakeRun(deps, { pipeline: name, trigger: 'arrival' }) };
   }
   return { kind: 'valid' };

@@ -73,7 +73,7 @@ const computeFields = z.strictObject({
     .boolean()
     .optional()
     .describe('Try managed Spot with helper groups. AWS does not say whether it takes both together.'),
-  market: z
+  purchaseOption: z
     .enum(['spot', 'on-demand', 'spot-then-on-demand'])
     .default('spot-then-on-demand')
     .describe('spot-then-on-demand changes to On-Demand when the deadline needs it.'),

@@ -23,12 +23,12 @@ export interface MarketSample {
 }
 
 /** What one attempt met in its pool, whichever pipeline it was of. */
-export interface Encounter {
+export interface PoolOutcome {
   readonly runId: string;
   readonly attempt: number;
   readonly instanceType: string;
   readonly zoneId?: string | undefined;
-  readonly market: 'spot' | 'on-demand';
+  readonly purchaseOption: 'spot' | 'on-demand';
   /** Absent in the data's own region. */
   readonly region?: string | undefined;
   /** Absent on SageMaker. */
@@ -58,9 +58,9 @@ export interface MarketHistory {
   putSample(sample: MarketSample): Promise<void>;
   /** Oldest first. */
   listSamples(family: string, zoneId: string, since: string): Promise<MarketSample[]>;
-  putEncounter(encounter: Encounter): Promise<void>;
+  putEncounter(encounter: PoolOutcome): Promise<void>;
   /** Of a family in all zones and markets that ended since then, oldest first. */
-  listEncounters(family: string, since: string): Promise<Encounter[]>;
+  listEncounters(family: string, since: string): Promise<PoolOutcome[]>;
   putListPrices(prices: ListPrices): Promise<void>;
   /** The last that were read for the region. */
   getListPrices(region: string): Promise<ListPrices | undefined>;

@@ -1,6 +1,6 @@
 /** Progress as the bucket proves it: the agent's note counts only if the checkpoint that it names is complete. */
 import * as z from 'zod';
-import { layout } from '../shared/keys.ts';
+import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { AttemptRecord, Progress } from './run-records.ts';
 
@@ -40,10 +40,10 @@ export async function readProgress(
   pipeline: string,
   runId: string,
 ): Promise<Progress | undefined> {
-  const note = await store.readText(layout.progress(pipeline, runId));
+  const note = await store.readText(bucketKeys.progress(pipeline, runId));
   const parsed = progressSchema.safeParse(parseJson(note?.text));
   if (!parsed.success) return undefined;
-  const path = `${layout.checkpoints(pipeline, runId)}${parsed.data.checkpoint}`;
+  const path = `${bucketKeys.checkpoints(pipeline, runId)}${parsed.data.checkpoint}`;
   if (!OUR_LAYOUT.test(parsed.data.checkpoint)) return (await isThere(store, path)) ? parsed.data : undefined;
   const marker = await store.readText(`${path}/${CHECKPOINT_MARKER}`);
   return marker && { ...parsed.data, ...weightOf(marker.text) };

@@ -7,7 +7,7 @@ export interface Pool {
   readonly instanceType: string;
   /** Zone id such as use1-az4, or undefined where SageMaker chooses (no VPC named). */
   readonly zoneId?: string | undefined;
-  readonly market: 'spot' | 'on-demand';
+  readonly purchaseOption: 'spot' | 'on-demand';
   /** Absent in the data bucket's own region. */
   readonly region?: string | undefined;
   /** Absent on SageMaker, and in what was placed before launchers were weighed. */
@@ -17,7 +17,7 @@ export interface Pool {
 export const samePool = (a: Pool, b: Pool): boolean =>
   a.instanceType === b.instanceType &&
   a.zoneId === b.zoneId &&
-  a.market === b.market &&
+  a.purchaseOption === b.purchaseOption &&
   a.region === b.region &&
   a.launcher === b.launcher;
 

@@ -2,7 +2,7 @@
 
 export const PIPELINES_PREFIX = 'pipelines/';
 
-export const layout = {
+export const bucketKeys = {
   pipeline: (name: string) => `${PIPELINES_PREFIX}${name}.yaml`,
   incoming: (pipeline: string) => `${pipeline}/incoming/`,
   source: (pipeline: string) => `${pipeline}/source/`,

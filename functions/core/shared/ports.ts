@@ -65,7 +65,7 @@ export type Notice =
       readonly jobName: string;
       readonly instanceType: string;
       readonly zoneId?: string | undefined;
-      readonly market: string;
+      readonly purchaseOption: string;
     }
   | {
       readonly type: 'AttemptInterrupted';

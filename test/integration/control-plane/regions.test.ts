@@ -6,13 +6,13 @@ import { makeRegion, whyClosed } from '../../../functions/aws/s3/region-buckets.
 import { bringBack, type Journey, takeAlong } from '../../../functions/core/launch/regions/mirror.ts';
 import type { Region } from '../../../functions/core/launch/regions/region-bucket.ts';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 import { progressOf } from '../../support/builders/records.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 
 const RUN = 'digits-000001';
-const shard = `${layout.shards('digits', RUN)}ä shard+0.tar`;
+const shard = `${bucketKeys.shards('digits', RUN)}ä shard+0.tar`;
 
 let emulator: TestEmulator | undefined;
 let home: ObjectStore;
@@ -52,13 +52,13 @@ describe('another region', () => {
 
   it('gets shards of any name, and gives back what was saved there', async () => {
     await home.writeText(shard, 'samples');
-    await takeAlong(journey(), [layout.shards('digits', RUN)]);
+    await takeAlong(journey(), [bucketKeys.shards('digits', RUN)]);
     expect((await region.store.readText(shard))?.text).toBe('samples');
 
-    const folder = `${layout.checkpoints('digits', RUN)}step-9/`;
+    const folder = `${bucketKeys.checkpoints('digits', RUN)}step-9/`;
     await region.store.writeText(`${folder}state.pt`, 'weights');
     await region.store.writeText(`${folder}COMPLETE.json`, '{"files":{"state.pt":{"bytes":7}}}');
-    await region.store.writeText(layout.progress('digits', RUN), JSON.stringify(progressOf(9)));
+    await region.store.writeText(bucketKeys.progress('digits', RUN), JSON.stringify(progressOf(9)));
     await bringBack(journey());
     expect(await readProgress(home, 'digits', RUN)).toMatchObject({ step: 9, checkpointBytes: 7 });
     expect((await home.readText(`${folder}state.pt`))?.text).toBe('weights');

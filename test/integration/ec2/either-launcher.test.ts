@@ -20,7 +20,7 @@ import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import { memoryExecutions } from '../../support/fakes/executions.ts';
@@ -112,7 +112,7 @@ async function makeDeps() {
     compute: {
       instanceTypes: ['c5.xlarge'],
       launcher: 'cheapest',
-      market: 'spot',
+      purchaseOption: 'spot',
       ec2: { image: 'ami-0123456789abcdef0' },
       vpc: { securityGroupIds: ['sg-01234567'], subnets: [{ id: SUBNET, zoneId: 'use1-az1' }] },
     },
@@ -121,10 +121,10 @@ async function makeDeps() {
   await runs.ensurePipeline('digits', { firstBatch: 1, at });
   await runs.createRun(runOf('digits', 1, { createdAt: at, updatedAt: at }));
   await runs.closeBatch(runOf('digits', 1), { at, declaration });
-  await store.writeText(`${layout.shards('digits', RUN)}0.tar`, 'a shard');
-  await store.writeText(`${layout.source('digits')}train.py`, SCRIPT);
+  await store.writeText(`${bucketKeys.shards('digits', RUN)}0.tar`, 'a shard');
+  await store.writeText(`${bucketKeys.source('digits')}train.py`, SCRIPT);
   await store.writeText(
-    layout.manifest('digits', RUN),
+    bucketKeys.manifest('digits', RUN),
     JSON.stringify({ shards: [{ name: '0.tar', bytes: 7 }] }),
   );
   return { ...deps, ec2 };
@@ -171,7 +171,7 @@ it('a run that SageMaker has lost goes on from its checkpoint on EC2', async () 
   const second = await start(deps, 2);
   expect(await deps.runs.getAttempt(RUN, 2)).toMatchObject({
     launcher: 'ec2',
-    placement: { pool: { launcher: 'ec2', market: 'spot' }, onDemandHourlyUsd: 0.25 },
+    placement: { pool: { launcher: 'ec2', purchaseOption: 'spot' }, onDemandHourlyUsd: 0.25 },
   });
   const [secondId = ''] = second.ids;
   const { exitCode } = await (await machines.hostOf(secondId)).exited;

@@ -17,7 +17,7 @@ import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import type { ExecutionsGround } from '../../support/contracts/executions.ts';
 import { clientConfiguration, projectPython, TEST_KEY } from '../../support/emulator.ts';
@@ -106,10 +106,10 @@ export async function makeGround(url: string, options: GroundOptions) {
   await runs.ensurePipeline('digits', { firstBatch: 1, at });
   await runs.createRun(runOf('digits', 1, { createdAt: at, updatedAt: at }));
   await runs.closeBatch(runOf('digits', 1), { at, declaration });
-  await store.writeText(`${layout.shards('digits', RUN)}0.tar`, 'a shard');
-  await store.writeText(`${layout.source('digits')}train.py`, script);
+  await store.writeText(`${bucketKeys.shards('digits', RUN)}0.tar`, 'a shard');
+  await store.writeText(`${bucketKeys.source('digits')}train.py`, script);
   await store.writeText(
-    layout.manifest('digits', RUN),
+    bucketKeys.manifest('digits', RUN),
     JSON.stringify({ shards: [{ name: '0.tar', bytes: 7 }] }),
   );
   return { url, ec2, events, logs, waiting, deps, close };

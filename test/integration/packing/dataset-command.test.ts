@@ -10,7 +10,7 @@ import { runCommand } from '../../../emulators/shared/command-line.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
 import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { runOf as recordOf } from '../../support/builders/records.ts';
 import { packAll, settings } from '../../support/builders/whole-way.ts';
 import {
@@ -60,13 +60,16 @@ async function dataset(...words: readonly string[]): Promise<Ended> {
 async function drop(batch: number, over = true): Promise<void> {
   const { store } = opened;
   for (let index = 0; index < 4; index += 1)
-    await store.put(`${layout.incoming(PIPELINE)}${batch}/ü ${index}+.jpg`, Buffer.from(`${batch} ${index}`));
+    await store.put(
+      `${bucketKeys.incoming(PIPELINE)}${batch}/ü ${index}+.jpg`,
+      Buffer.from(`${batch} ${index}`),
+    );
   await packAll(store, settings(), runOf(batch));
-  if (over) await store.put(layout.report(PIPELINE, runOf(batch)), Buffer.from('{}'));
+  if (over) await store.put(bucketKeys.report(PIPELINE, runOf(batch)), Buffer.from('{}'));
 }
 
 const declare = (more = '') =>
-  opened.store.put(layout.pipeline(PIPELINE), Buffer.from(`${DECLARATION}${more}`));
+  opened.store.put(bucketKeys.pipeline(PIPELINE), Buffer.from(`${DECLARATION}${more}`));
 
 beforeAll(async () => {
   emulator = await startTestEmulator();

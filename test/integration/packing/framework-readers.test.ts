@@ -13,7 +13,7 @@ import * as z from 'zod';
 import { environmentPython } from '../../../cli/recipes/environments.ts';
 import type { MemberLine } from '../../../functions/core/packing/model/documents.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { memberLines, PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
 import { HOSTILE_KEYS } from '../../support/contracts/blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
@@ -48,13 +48,13 @@ async function written(changes: Partial<PackingSettings>): Promise<Written> {
   const store = new MemoryBlobStore();
   for (const [index, key] of KEYS.entries())
     store.seed(
-      `${layout.incoming(PIPELINE)}${key}`,
+      `${bucketKeys.incoming(PIPELINE)}${key}`,
       index % 50 === 7 ? MAGICS : Buffer.alloc((index * 3_571) % 60_000, key),
     );
   await packAll(store, settings({ shardMegabytes: 1, ...changes }));
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-frameworks-'));
   folders.push(folder);
-  const generation = layout.generation(PIPELINE, RUN);
+  const generation = bucketKeys.generation(PIPELINE, RUN);
   for (const key of store.keys(generation)) {
     const file = path.join(folder, key.slice(generation.length));
     await mkdir(path.dirname(file), { recursive: true });
@@ -101,7 +101,7 @@ function expected(
   const images = new Map<string, string>();
   const labels = new Map<string, string>();
   const sources = lines.filter(({ key }) => key !== undefined);
-  const shards = store.keys(layout.shards(PIPELINE, RUN)).map((key) => path.basename(key));
+  const shards = store.keys(bucketKeys.shards(PIPELINE, RUN)).map((key) => path.basename(key));
   let shard = -1;
   let place = 0;
   let before = Number.POSITIVE_INFINITY;
@@ -113,7 +113,7 @@ function expected(
     before = offset;
     const id = byPlace ? `${shards[shard]}#${place}` : stemOf(name);
     images.set(id, sha256(store.body(key)));
-    labels.set(id, key.slice(layout.incoming(PIPELINE).length).split('/')[0] ?? '');
+    labels.set(id, key.slice(bucketKeys.incoming(PIPELINE).length).split('/')[0] ?? '');
     place += 1;
   }
   return { images, labels };

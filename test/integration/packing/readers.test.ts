@@ -16,7 +16,7 @@ import {
   manifestSchema,
 } from '../../../functions/core/packing/model/documents.ts';
 import { decompress, linesOf } from '../../../functions/core/packing/model/spool.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { HOSTILE_KEYS } from '../../support/contracts/blob-store.ts';
 import {
   clientConfiguration,
@@ -122,13 +122,13 @@ describe.each(Object.keys(CASES) as Case[])('readers of %s that are not ours', (
     for (const [index, name] of keys.entries()) {
       const body = Buffer.alloc((index * 3_571) % 60_000, name);
       sources.set(name, sha256(body));
-      await opened.store.put(`${layout.incoming(pipeline)}${name}`, body);
+      await opened.store.put(`${bucketKeys.incoming(pipeline)}${name}`, body);
     }
     const worker = { endpoint: emulator.url, bucket: BUCKET, pipeline, runId };
     const end = await runWorker({ ...worker, settings: { ...settings, shardMegabytes: 1 } });
     if (end.code !== 0) throw new Error(end.errors);
     manifest = manifestSchema.parse(
-      JSON.parse(Buffer.from(await download(layout.manifest(pipeline, runId))).toString()),
+      JSON.parse(Buffer.from(await download(bucketKeys.manifest(pipeline, runId))).toString()),
     );
     folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-readers-'));
     await mkdir(path.join(folder, 'shards'));
@@ -136,12 +136,12 @@ describe.each(Object.keys(CASES) as Case[])('readers of %s that are not ours', (
     for (const shard of manifest.shards) {
       await writeFile(
         path.join(folder, 'shards', shard.name),
-        await download(`${layout.shards(pipeline, runId)}${shard.name}`),
+        await download(`${bucketKeys.shards(pipeline, runId)}${shard.name}`),
       );
-      const list = await download(`${layout.generation(pipeline, runId)}${shard.memberList}`);
+      const list = await download(`${bucketKeys.generation(pipeline, runId)}${shard.memberList}`);
       for (const line of linesOf(decompress(list))) lines.push(JSON.parse(line));
     }
-    const index = await opened.store.get(`${layout.generation(pipeline, runId)}index.json`);
+    const index = await opened.store.get(`${bucketKeys.generation(pipeline, runId)}index.json`);
     if (index.kind === 'found') await writeFile(path.join(folder, 'index.json'), joinChunks(index.chunks));
   }, 600_000);
 
@@ -154,7 +154,7 @@ describe.each(Object.keys(CASES) as Case[])('readers of %s that are not ours', (
       const listed = new Map(lines.map(({ name, sha256 }) => [name, sha256]));
       expect(seen['tarfile']).toEqual(listed);
       expect(seen['webdataset']).toEqual(listed);
-      const from = layout.incoming(pipeline).length;
+      const from = bucketKeys.incoming(pipeline).length;
       const packed = new Map(
         lines.flatMap(({ key, sha256 }) => (key === undefined ? [] : [[key.slice(from), sha256]])),
       );

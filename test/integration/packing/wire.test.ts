@@ -10,7 +10,7 @@ import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.t
 import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { describesBlobStore } from '../../support/contracts/blob-store.ts';
 import { clientConfiguration, startTestEmulator } from '../../support/emulator.ts';
 import { type RunningServer, startMoto } from './tools.ts';
@@ -66,7 +66,7 @@ describe.each(SERVERS)('the data path on %s', (name, start) => {
     await sealDataset({ store }, { ...run, packing });
     const manifest = await readSealed(store, 'lines', run.runId);
     expect(manifest && (await verifyGeneration(store, manifest)).problems).toEqual([]);
-    const shard = await readText(store, `${layout.shards('lines', run.runId)}shard-000000.txt`);
+    const shard = await readText(store, `${bucketKeys.shards('lines', run.runId)}shard-000000.txt`);
     expect(shard === `${first}\nsmall\n${second}`).toBe(true);
   });
 });

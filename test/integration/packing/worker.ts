@@ -6,7 +6,7 @@ import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts'
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
 import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { TEST_KEY } from '../../support/emulator.ts';
 
 const [endpoint = '', bucket = '', pipeline = '', runId = '', settings = '{}'] = process.argv.slice(2);
@@ -24,6 +24,6 @@ const upload = { partBytes: 5 * 1024 * 1024, parallelParts: 2 };
 await planShards({ store, now: () => new Date() }, { runId, pipeline, packing });
 const items = itemSchema
   .array()
-  .parse(JSON.parse((await readText(store, layout.planItems(pipeline, runId))) ?? ''));
+  .parse(JSON.parse((await readText(store, bucketKeys.planItems(pipeline, runId))) ?? ''));
 for (const item of items) await packItem({ store, upload }, { runId, pipeline, packing, item });
 process.stdout.write(JSON.stringify(await sealDataset({ store }, { runId, pipeline, packing })));

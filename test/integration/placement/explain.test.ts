@@ -86,7 +86,7 @@ describe('explain', () => {
       '--regions=us-east-1,us-west-2',
       '--zones=usw2-az1',
       '--types=g6e.xlarge',
-      '--market=spot',
+      '--purchase-option=spot',
       '--data-gigabytes=20',
     );
     expect(text).toMatch(/2 x g6e\.xlarge, spot, in us-west-2 usw2-az1/);

@@ -108,7 +108,7 @@ test('the zone comes from the subnets of the request', async () => {
     owner: name,
     groups: [{ instanceType: 'c5.xlarge', count: 1 }],
     zoneIds: ['use1-az2', 'use1-az3'],
-    market: 'on-demand',
+    purchaseOption: 'on-demand',
   });
 });
 

@@ -13,11 +13,11 @@ import { decompress, linesOf } from '../../../functions/core/packing/model/spool
 import { newestVersion, versionsIn } from '../../../functions/core/packing/model/versions.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
 import { PIPELINE, packAll, SMALL } from './whole-way.ts';
 
-export const incoming = layout.incoming(PIPELINE);
+export const incoming = bucketKeys.incoming(PIPELINE);
 export const runOf = (batch: number): string => `${PIPELINE}-${String(batch).padStart(6, '0')}`;
 
 export type Arrivals = Readonly<Record<string, string | Uint8Array>>;
@@ -48,7 +48,7 @@ const listAt = (store: MemoryBlobStore, key: string): string[] => [...linesOf(de
 
 export const linesIn = (store: MemoryBlobStore, { pipeline, generation, shards }: Manifest): MemberLine[] =>
   shards.flatMap(({ memberList }) =>
-    listAt(store, `${layout.generation(pipeline, generation)}${memberList}`).map(
+    listAt(store, `${bucketKeys.generation(pipeline, generation)}${memberList}`).map(
       (line): MemberLine => JSON.parse(line),
     ),
   );
@@ -68,7 +68,7 @@ export async function accounts(store: MemoryBlobStore): Promise<string[]> {
   const manifests = await accountingGenerations(store, PIPELINE);
   const lines = manifests.flatMap(({ pipeline, generation, arrivals }) =>
     arrivals.parts.flatMap(({ list }) =>
-      listAt(store, `${layout.generation(pipeline, generation)}${list}`).map(
+      listAt(store, `${bucketKeys.generation(pipeline, generation)}${list}`).map(
         (line): SealedLine => sealedLine.parse(JSON.parse(line)),
       ),
     ),

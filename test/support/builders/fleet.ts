@@ -20,7 +20,7 @@ export const ec2 = {
 export interface Choice {
   readonly instanceType?: string;
   readonly nodes?: number;
-  readonly market?: 'spot' | 'on-demand';
+  readonly purchaseOption?: 'spot' | 'on-demand';
   readonly compute?: Record<string, unknown>;
   readonly training?: Record<string, unknown>;
   readonly placed?: Partial<Placement>;
@@ -31,7 +31,7 @@ export function fleetInput(choice: Choice = {}): TrainingJobInput {
   const {
     instanceType = 'p4d.24xlarge',
     nodes = 2,
-    market = 'spot',
+    purchaseOption = 'spot',
     compute,
     training,
     placed,
@@ -43,7 +43,7 @@ export function fleetInput(choice: Choice = {}): TrainingJobInput {
       compute: { instanceTypes: [instanceType], nodes, launcher: 'ec2', vpc, ec2, ...compute },
     }),
     placement: placement({
-      pool: { instanceType, zoneId: 'use1-az6', market },
+      pool: { instanceType, zoneId: 'use1-az6', purchaseOption },
       topology: { nodes, acceleratorsPerNode: 8 },
       onDemandHourlyUsd: 20,
       ...placed,

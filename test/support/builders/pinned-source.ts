@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { pinSource } from '../../../functions/core/launch/source/pin-source.ts';
 import { TransientError } from '../../../functions/core/shared/errors.ts';
-import { layout, SOURCE_FILE } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys, SOURCE_FILE } from '../../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 
 class Death extends Error {
@@ -46,7 +46,7 @@ export function pinnedSourceContract(name: string, open: () => Promise<ObjectSto
     const pipeline = `source-${pipelines}`;
     const put = async (more: Readonly<Record<string, string>>): Promise<void> => {
       for (const [file, text] of Object.entries(more))
-        await store.writeText(layout.source(pipeline) + file, text);
+        await store.writeText(bucketKeys.source(pipeline) + file, text);
     };
     await put(files);
     const pin = (run = 1, by: ObjectStore = store): Promise<string> =>
@@ -59,7 +59,7 @@ export function pinnedSourceContract(name: string, open: () => Promise<ObjectSto
     const archives = () => keysOf(store, `${pipeline}/sources/`);
     /** That the archive is whole and the one that its name says. */
     const isWhole = async (digest: string): Promise<boolean> => {
-      const stored = await store.readBytes(layout.packedSource(pipeline, digest) + SOURCE_FILE);
+      const stored = await store.readBytes(bucketKeys.packedSource(pipeline, digest) + SOURCE_FILE);
       return stored !== undefined && createHash('sha256').update(stored.bytes).digest('hex') === digest;
     };
     return { store, pipeline, put, pin, archives, isWhole };
@@ -70,7 +70,7 @@ export function pinnedSourceContract(name: string, open: () => Promise<ObjectSto
       const { pin, archives, isWhole, pipeline } = await lay();
       const digest = await pin();
       expect([await pin(), await pin(2)]).toEqual([digest, digest]);
-      expect(await archives()).toEqual([layout.packedSource(pipeline, digest) + SOURCE_FILE]);
+      expect(await archives()).toEqual([bucketKeys.packedSource(pipeline, digest) + SOURCE_FILE]);
       expect(await isWhole(digest)).toBe(true);
     });
 
@@ -117,7 +117,7 @@ export function pinnedSourceContract(name: string, open: () => Promise<ObjectSto
       const { pin, archives, store, pipeline } = await lay({ 'other.py': '', 'x/y\u0007': '' });
       await expect(pin()).rejects.toThrow(/holds control characters.*train\.py is not under/s);
       expect(await archives()).toEqual([]);
-      expect(await keysOf(store, layout.runs(pipeline))).toEqual([]);
+      expect(await keysOf(store, bucketKeys.runs(pipeline))).toEqual([]);
     });
   });
 }

@@ -56,7 +56,7 @@ export const question = (change: Partial<PlacementInput> = {}): PlacementInput =
   compute: {
     instanceTypes: ['g5.xlarge', 'g6.xlarge'],
     nodes: 2,
-    market: 'spot-then-on-demand',
+    purchaseOption: 'spot-then-on-demand',
     volumeGigabytes: 30,
     vpc,
   },

@@ -13,7 +13,7 @@ import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts'
 import { type SealResult, sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { type PackItemDeps, packItem } from '../../../functions/core/packing/shard/pack-item.ts';
 import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
 
 export const PIPELINE = 'digits';
@@ -36,7 +36,7 @@ export async function planAndPack(
   limits: Pick<PackItemDeps, 'window' | 'upload'> = SMALL,
 ): Promise<void> {
   await planShards({ store, now }, { runId, pipeline: PIPELINE, packing });
-  const found = await store.get(layout.planItems(PIPELINE, runId));
+  const found = await store.get(bucketKeys.planItems(PIPELINE, runId));
   if (found.kind !== 'found') throw new Error('no items');
   const items = itemSchema.array().parse(JSON.parse(Buffer.concat(found.chunks).toString()));
   for (const item of items)
@@ -71,10 +71,12 @@ export async function readTar(bytes: Uint8Array): Promise<TarMember[]> {
 
 /** Every member line of a sealed generation. */
 export function memberLines(store: MemoryBlobStore, runId = RUN): MemberLine[] {
-  if (!store.objects.has(layout.manifest(PIPELINE, runId))) return [];
-  const manifest = manifestSchema.parse(JSON.parse(store.body(layout.manifest(PIPELINE, runId)).toString()));
+  if (!store.objects.has(bucketKeys.manifest(PIPELINE, runId))) return [];
+  const manifest = manifestSchema.parse(
+    JSON.parse(store.body(bucketKeys.manifest(PIPELINE, runId)).toString()),
+  );
   return manifest.shards.flatMap(({ memberList }) =>
-    [...linesOf(decompress(store.body(`${layout.generation(PIPELINE, runId)}${memberList}`)))].map(
+    [...linesOf(decompress(store.body(`${bucketKeys.generation(PIPELINE, runId)}${memberList}`)))].map(
       (line): MemberLine => JSON.parse(line),
     ),
   );
@@ -83,10 +85,10 @@ export function memberLines(store: MemoryBlobStore, runId = RUN): MemberLine[] {
 /** Original key to bytes, as the shards and member lists tell it. */
 export async function unpack(store: MemoryBlobStore, runId = RUN): Promise<Map<string, Buffer>> {
   const bodies = new Map<string, Buffer>();
-  const manifest = store.objects.has(layout.manifest(PIPELINE, runId))
-    ? manifestSchema.parse(JSON.parse(store.body(layout.manifest(PIPELINE, runId)).toString()))
+  const manifest = store.objects.has(bucketKeys.manifest(PIPELINE, runId))
+    ? manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, runId)).toString()))
     : undefined;
-  for (const key of store.keys(layout.shards(PIPELINE, runId, manifest?.revision))) {
+  for (const key of store.keys(bucketKeys.shards(PIPELINE, runId, manifest?.revision))) {
     for (const member of await readTar(store.body(key))) {
       if (bodies.has(member.name)) throw new Error(`two members are called ${member.name}`);
       bodies.set(member.name, member.body);

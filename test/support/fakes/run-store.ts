@@ -5,9 +5,9 @@ import type { ListPrices } from '../../../functions/core/catalog/price-list.ts';
 import type { PipelineRecord } from '../../../functions/core/runs/batches.ts';
 import type {
   AskedQuestion,
-  Encounter,
   MarketHistory,
   MarketSample,
+  PoolOutcome,
 } from '../../../functions/core/runs/market-history.ts';
 import {
   type AttemptRecord,
@@ -31,7 +31,7 @@ interface Tables {
   readonly placements: Map<string, Map<number, PlacementDecision>>;
   readonly timeline: Map<string, Map<string, TimelineEntry>>;
   readonly samples: Map<string, MarketSample>;
-  readonly encounters: Map<string, Encounter>;
+  readonly encounters: Map<string, PoolOutcome>;
   readonly questions: Map<string, AskedQuestion>;
   readonly listPrices: Map<string, ListPrices>;
   readonly hardware: Map<'ec2', Hardware>;

@@ -3,7 +3,7 @@
 import { deadlineAt, type RunReport } from '../../../functions/core/attempts/report.ts';
 import { attemptCost } from '../../../functions/core/runs/attempt-cost.ts';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../../../functions/core/runs/run-records.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { History } from './history.ts';
 import { MARKER } from './lambdas.ts';
 import { arrivalsAt } from './packing-model.ts';
@@ -38,16 +38,18 @@ async function describeOpen(world: World, runs: readonly RunRecord[]): Promise<s
 async function arrivalProblems(world: World, runs: readonly RunRecord[]): Promise<string[]> {
   const seen = new Map<string, string[]>();
   for (const { runId } of runs) {
-    for (const arrival of (await arrivalsAt(world.store, layout.manifest(PIPELINE, runId))) ?? []) {
+    for (const arrival of (await arrivalsAt(world.store, bucketKeys.manifest(PIPELINE, runId))) ?? []) {
       seen.set(arrival, [...(seen.get(arrival) ?? []), runId]);
     }
   }
   const problems = [...seen]
     .filter(([, generations]) => generations.length > 1)
     .map(([arrival, generations]) => `${arrival} is in ${generations.join(' and ')}`);
-  const lastSeal = runs.find(({ runId }) => world.store.keys(layout.manifest(PIPELINE, runId)).length > 0);
+  const lastSeal = runs.find(
+    ({ runId }) => world.store.keys(bucketKeys.manifest(PIPELINE, runId)).length > 0,
+  );
   const excused = runs.find(({ status, batch }) => status === 'failed' && batch > (lastSeal?.batch ?? 0));
-  const incoming = layout.incoming(PIPELINE);
+  const incoming = bucketKeys.incoming(PIPELINE);
   for await (const { key, etag, lastModified } of world.store.list(incoming)) {
     if (key === incoming + MARKER || seen.has(`${key} ${etag}`)) continue;
     const failedAfter = excused?.closedAt !== undefined && lastModified < new Date(excused.closedAt);
@@ -112,7 +114,7 @@ const EPSILON = 1e-9;
 
 function reportProblems(world: World, run: RunRecord, attempts: readonly AttemptRecord[]): string[] {
   const { runId, status } = run;
-  const report = world.store.json(layout.report(PIPELINE, runId)) as RunReport | null;
+  const report = world.store.json(bucketKeys.report(PIPELINE, runId)) as RunReport | null;
   if (report === null) return [`${runId} has no report`];
   const cost = attempts.reduce((sum, attempt) => sum + attemptCost(attempt), 0);
   const problems: string[] = [];

@@ -4,7 +4,7 @@ import type { JobDocument } from '../../../functions/core/launch/ec2/job-documen
 import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
 import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { Clock } from '../../../functions/core/shared/ports.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { memoryExecutions } from '../fakes/executions.ts';
@@ -37,7 +37,7 @@ export function ground(
 ) {
   const clock = fakeClock();
   const store = memoryObjectStore(clock);
-  store.put(`${layout.source('digits')}train.py`, 'print()');
+  store.put(`${bucketKeys.source('digits')}train.py`, 'print()');
   let refusal: CreateOutcome | undefined;
   const training = scriptedTraining(
     clock,
@@ -60,8 +60,8 @@ export function ground(
     refuse: (outcome: CreateOutcome) => {
       refusal = outcome;
     },
-    declare: (text = DECLARATION) => store.put(layout.pipeline('digits'), text),
-    drop: (name: string, text = name) => store.put(layout.incoming('digits') + name, text),
+    declare: (text = DECLARATION) => store.put(bucketKeys.pipeline('digits'), text),
+    drop: (name: string, text = name) => store.put(bucketKeys.incoming('digits') + name, text),
     /** Time passes, and the training service with it. */
     pass: (seconds: number) => {
       clock.advance(seconds);

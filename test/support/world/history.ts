@@ -1,7 +1,7 @@
 /** One history: a user who drops data in any weather, then calm, then what must be true. */
 
 import { FINISHED } from '../../../functions/core/runs/run-records.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { MARKER } from './lambdas.ts';
 import { createWorld, declarationKey, PIPELINE, type World } from './world.ts';
 
@@ -103,7 +103,7 @@ function put(world: World, key: string, text: string, lastModified?: Date): void
 function dropData(world: World): void {
   const { random, clock, loop } = world;
   for (let objects = random.whole(1, 4); objects > 0; objects -= 1) {
-    const key = `${layout.incoming(PIPELINE)}${random.whole(0, 12)}.png`;
+    const key = `${bucketKeys.incoming(PIPELINE)}${random.whole(0, 12)}.png`;
     loop.after(random.whole(0, 200), () => {
       const began = new Date(clock.now().getTime() - random.whole(60, 3_000) * 1_000);
       const text = `content ${random.whole(0, 1e9)} at ${clock.now().getTime()}`;
@@ -111,7 +111,7 @@ function dropData(world: World): void {
     });
   }
   if (random.chance(0.3))
-    loop.after(random.whole(0, 250), () => put(world, layout.incoming(PIPELINE) + MARKER, ''));
+    loop.after(random.whole(0, 250), () => put(world, bucketKeys.incoming(PIPELINE) + MARKER, ''));
 }
 
 function spoilDeclaration(world: World, declaration: string): void {

@@ -3,7 +3,7 @@
 import type { CreateTrainingJobRequest } from '../../../functions/core/launch/job/request.ts';
 import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
 import { CHECKPOINT_MARKER } from '../../../functions/core/runs/progress.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { FakeClock } from '../fakes/clock.ts';
 import type { MemoryObjectStore } from '../fakes/object-store.ts';
 import type { JobScript, ScriptedStatus } from '../fakes/training.ts';
@@ -89,14 +89,14 @@ export function checkpoint(
   { pipeline, runId }: { pipeline: string; runId: string },
   steps: number,
 ): void {
-  const note = store.json(layout.progress(pipeline, runId));
+  const note = store.json(bucketKeys.progress(pipeline, runId));
   const before = typeof note === 'object' && note !== null && 'step' in note ? Number(note.step) : 0;
   const step = Math.min(TOTAL_STEPS, before + steps);
   const folder = `step-${step}`;
-  store.put(`${layout.checkpoints(pipeline, runId)}${folder}/${CHECKPOINT_MARKER}`, '{}');
+  store.put(`${bucketKeys.checkpoints(pipeline, runId)}${folder}/${CHECKPOINT_MARKER}`, '{}');
   const updatedAt = clock.now().toISOString();
   store.put(
-    layout.progress(pipeline, runId),
+    bucketKeys.progress(pipeline, runId),
     JSON.stringify({ step, totalSteps: TOTAL_STEPS, checkpoint: folder, updatedAt }),
   );
 }

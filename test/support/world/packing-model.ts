@@ -4,7 +4,7 @@
  */
 import { sealedGenerations } from '../../../functions/core/dataset/dataset-version.ts';
 import { takeIn, versionsBeside } from '../../../functions/core/packing/model/versions.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 
 export interface PackedRun {
@@ -15,9 +15,9 @@ export interface PackedRun {
 /** `key etag` of each arrival. */
 export type Arrivals = readonly string[];
 
-const planKey = ({ pipeline, runId }: PackedRun) => `${layout.plan(pipeline, runId)}plan.json`;
+const planKey = ({ pipeline, runId }: PackedRun) => `${bucketKeys.plan(pipeline, runId)}plan.json`;
 const doneKey = ({ pipeline, runId }: PackedRun, item: number) =>
-  `${layout.plan(pipeline, runId)}done-${item}`;
+  `${bucketKeys.plan(pipeline, runId)}done-${item}`;
 const ITEM_OBJECTS = 3;
 
 export async function arrivalsAt(store: ObjectStore, key: string): Promise<Arrivals | undefined> {
@@ -34,7 +34,7 @@ export async function plan(store: ObjectStore, run: PackedRun, marker: string) {
     planned = (await arrivalsAt(store, planKey(run))) ?? [];
   }
   const items = Array.from({ length: Math.ceil(planned.length / ITEM_OBJECTS) }, (_, item) => ({ item }));
-  await store.writeText(layout.planItems(run.pipeline, run.runId), JSON.stringify(items));
+  await store.writeText(bucketKeys.planItems(run.pipeline, run.runId), JSON.stringify(items));
   return { status: planned.length === 0 ? 'nothingNew' : 'planned', items: items.length };
 }
 
@@ -42,10 +42,10 @@ async function unsealed(store: ObjectStore, run: PackedRun, marker: string): Pro
   const generations = await sealedGenerations(store, run.pipeline, Number.POSITIVE_INFINITY);
   const sealed = new Set<string>();
   for (const generation of generations) {
-    const manifest = await arrivalsAt(store, layout.manifest(run.pipeline, generation));
+    const manifest = await arrivalsAt(store, bucketKeys.manifest(run.pipeline, generation));
     for (const arrival of manifest ?? []) sealed.add(arrival);
   }
-  const prefix = layout.incoming(run.pipeline);
+  const prefix = bucketKeys.incoming(run.pipeline);
   const found: string[] = [];
   for await (const { key, etag } of store.list(prefix)) {
     if (key !== prefix + marker && !sealed.has(`${key} ${etag}`)) found.push(`${key} ${etag}`);
@@ -55,14 +55,14 @@ async function unsealed(store: ObjectStore, run: PackedRun, marker: string): Pro
 
 export async function pack(store: ObjectStore, run: PackedRun, item: number) {
   if ((await store.readText(doneKey(run, item))) === undefined) {
-    await store.writeText(`${layout.shards(run.pipeline, run.runId)}${item}.tar`, 'shard');
+    await store.writeText(`${bucketKeys.shards(run.pipeline, run.runId)}${item}.tar`, 'shard');
     await store.writeText(doneKey(run, item), 'done');
   }
   return { item };
 }
 
 export async function seal(store: ObjectStore, run: PackedRun) {
-  const key = layout.manifest(run.pipeline, run.runId);
+  const key = bucketKeys.manifest(run.pipeline, run.runId);
   if ((await store.readText(key)) === undefined) {
     const planned = (await arrivalsAt(store, planKey(run))) ?? [];
     for (let item = 0; item * ITEM_OBJECTS < planned.length; item += 1) {

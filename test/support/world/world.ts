@@ -3,7 +3,7 @@
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import { FINISHED } from '../../../functions/core/runs/run-records.ts';
 import type { RunStore } from '../../../functions/core/runs/run-store.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { Executions } from '../../../functions/core/shared/ports.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { type ScriptedFleets, scriptedFleets } from '../fakes/fleets.ts';
@@ -304,4 +304,4 @@ function failedOf(taken: unknown): ReadonlySet<string> {
 
 export const PIPELINE = 'tide';
 
-export const declarationKey = layout.pipeline(PIPELINE);
+export const declarationKey = bucketKeys.pipeline(PIPELINE);

@@ -1,7 +1,7 @@
 /** Every route of the API and every way it refuses. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ApiRequest, answer } from '../../../functions/core/api/api.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { attemptOf, outcomeOf, placementOf, runOf } from '../../support/builders/records.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
 
@@ -25,7 +25,7 @@ describe('PUT /pipelines/{name}', () => {
       status: 200,
       body: { name: 'digits', kind: 'valid', woken: { runId: 'digits-000001' } },
     });
-    expect((await at.store.readText(layout.pipeline('digits')))?.text).toBe(DECLARATION);
+    expect((await at.store.readText(bucketKeys.pipeline('digits')))?.text).toBe(DECLARATION);
   });
 
   it('refuses a declaration with all of its problems, and stores nothing', async () => {
@@ -119,7 +119,7 @@ describe('GET /runs/{runId}', () => {
   });
 
   it('shows the run, its attempts, placements, timeline and report', async () => {
-    at.store.put(layout.report('digits', 'digits-000001'), '{"version":1}');
+    at.store.put(bucketKeys.report('digits', 'digits-000001'), '{"version":1}');
     const response = await show();
     expect(response).toMatchObject({
       status: 200,
@@ -138,7 +138,7 @@ describe('GET /runs/{runId}', () => {
   });
 
   it('leaves out a report that cannot be read', async () => {
-    at.store.put(layout.report('digits', 'digits-000001'), '{"version"');
+    at.store.put(bucketKeys.report('digits', 'digits-000001'), '{"version"');
     expect(await show()).toMatchObject({ status: 200, body: { report: undefined } });
   });
 

@@ -6,9 +6,9 @@ import { observeAttempt } from '../../../functions/core/attempts/observe-attempt
 import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { reportRun } from '../../../functions/core/attempts/report-run.ts';
 import { takeTrainingEvents } from '../../../functions/core/attempts/training-events.ts';
-import { encounterOf } from '../../../functions/core/placement/belief/attempt-observations.ts';
+import { poolOutcomeOf } from '../../../functions/core/placement/belief/attempt-observations.ts';
 import type { AttemptRecord } from '../../../functions/core/runs/run-records.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import {
   AT,
   declarationOf,
@@ -38,9 +38,9 @@ async function prepare(script?: JobScript): Promise<void> {
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration: declarationOf('digits') });
   await at.runs.putPlacement(RUN, 1, {
     kind: 'launch',
-    placement: placementOf({ pool: { instanceType: 'g5.xlarge', market: 'spot' } }),
+    placement: placementOf({ pool: { instanceType: 'g5.xlarge', purchaseOption: 'spot' } }),
   });
-  at.store.put(layout.manifest('digits', RUN), '{}');
+  at.store.put(bucketKeys.manifest('digits', RUN), '{}');
 }
 
 const launch = (taskToken = 'token-1') => launchAttempt(deps, { runId: RUN, attempt: 1, taskToken });
@@ -57,8 +57,8 @@ describe('the interval between checkpoints', () => {
   const told = async (saveSeconds?: number) => {
     await prepare();
     const progress = progressOf(9, { checkpoint: 'step-9', ...(saveSeconds && { saveSeconds }) });
-    at.store.put(layout.progress('digits', RUN), JSON.stringify(progress));
-    at.store.put(`${layout.checkpoints('digits', RUN)}step-9/COMPLETE.json`, '{}');
+    at.store.put(bucketKeys.progress('digits', RUN), JSON.stringify(progress));
+    at.store.put(`${bucketKeys.checkpoints('digits', RUN)}step-9/COMPLETE.json`, '{}');
     await launch();
     const [request] = at.training.jobs.values();
     return Number(request?.HyperParameters['tidewheel_checkpoint_seconds']);
@@ -86,8 +86,8 @@ describe('a stall of the checkpoints of a running attempt', () => {
     expect(stalls.map(({ id, text }) => [id, text.includes('6000 s')])).toEqual([['stalled-1-0', true]]);
 
     const updatedAt = at.clock.now().toISOString();
-    at.store.put(layout.progress('digits', RUN), JSON.stringify(progressOf(9, { updatedAt })));
-    at.store.put(`${layout.checkpoints('digits', RUN)}step-9/COMPLETE.json`, '{}');
+    at.store.put(bucketKeys.progress('digits', RUN), JSON.stringify(progressOf(9, { updatedAt })));
+    at.store.put(`${bucketKeys.checkpoints('digits', RUN)}step-9/COMPLETE.json`, '{}');
     at.pass(1_000);
     await look();
     expect(toldTypes().filter((type) => type === 'CheckpointStalled')).toHaveLength(1);
@@ -157,7 +157,7 @@ describe('a launch', () => {
     at.refuse({ kind: 'capacity', message: 'none is left' });
     await launch();
     const remember = async () => {
-      const met = encounterOf(await attempt());
+      const met = poolOutcomeOf(await attempt());
       if (met !== undefined) await at.runs.putEncounter(met);
     };
     await remember();
@@ -248,8 +248,8 @@ describe('the judge', () => {
     at.pass(10_000);
     expect(await judgeRun(deps, { runId: RUN, timedOut: true })).toMatchObject({ kind: 'wait' });
     at.pass(60);
-    at.store.put(`${layout.checkpoints('digits', RUN)}step-9/COMPLETE.json`, '{}');
-    at.store.put(layout.progress('digits', RUN), JSON.stringify(progressOf(9)));
+    at.store.put(`${bucketKeys.checkpoints('digits', RUN)}step-9/COMPLETE.json`, '{}');
+    at.store.put(bucketKeys.progress('digits', RUN), JSON.stringify(progressOf(9)));
     expect(await judgeRun(deps, { runId: RUN, timedOut: true })).toMatchObject({ kind: 'place' });
     expect(await attempt()).toMatchObject({
       status: 'recalled',
@@ -290,7 +290,7 @@ describe('the judge', () => {
     await prepare([{ at: 5, status: 'Failed', secondary: 'Failed', reason: 'InternalServerError' }]);
     await launch();
     at.pass(60);
-    at.store.put(layout.progress('digits', RUN), JSON.stringify(progressOf(9)));
+    at.store.put(bucketKeys.progress('digits', RUN), JSON.stringify(progressOf(9)));
     await judgeRun(deps, { runId: RUN });
     expect((await attempt()).progressAfter).toBeUndefined();
   });
@@ -313,7 +313,10 @@ describe('a report', () => {
     await expect(reportRun({ ...deps, runs }, RUN, { kind: 'failed', reason: 'first' })).rejects.toThrow();
     at.clock.advance(100);
     await reportRun(deps, RUN, done);
-    expect(at.store.json(layout.report('digits', RUN))).toMatchObject({ status: 'failed', failure: 'first' });
+    expect(at.store.json(bucketKeys.report('digits', RUN))).toMatchObject({
+      status: 'failed',
+      failure: 'first',
+    });
     expect(new Set(toldTypes())).toEqual(new Set(['RunFailed']));
   });
 

@@ -25,7 +25,7 @@ import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource, MarketView } from '../../../functions/core/placement/model/market-source.ts';
 import type { Pool } from '../../../functions/core/runs/run-records.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { market, ZONES } from '../../support/builders/placement.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { ground } from '../../support/world/ground.ts';
@@ -126,12 +126,12 @@ async function setUp({ compute = {}, view = dearEc2(), ...refusals }: Setting) {
   await at.runs.ensurePipeline('digits', { firstBatch: 1, at: now });
   await at.runs.createRun(runOf('digits', 1, { createdAt: now, updatedAt: now }));
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration });
-  at.store.put(layout.manifest('digits', RUN), '{}');
-  at.store.put(`${layout.source('digits')}train.py`, 'pass');
+  at.store.put(bucketKeys.manifest('digits', RUN), '{}');
+  at.store.put(`${bucketKeys.source('digits')}train.py`, 'pass');
   return deps;
 }
 
-const nameOf = ({ launcher, instanceType, zoneId, market: kind }: Pool): string =>
+const nameOf = ({ launcher, instanceType, zoneId, purchaseOption: kind }: Pool): string =>
   `${launcher ?? 'sagemaker'} ${instanceType} ${zoneId ?? ''} ${kind}`;
 
 /** As the state machine does it, until a job was taken or `most` were refused. */
@@ -168,7 +168,7 @@ describe('a run whose account may not train on SageMaker', () => {
     });
     const { refused, taken, seconds } = await campaign(deps);
     const limits = refused.filter(({ launcher }) => launcher === undefined);
-    const kinds = limits.map(({ instanceType, market: kind }) => `${instanceType} ${kind}`);
+    const kinds = limits.map(({ instanceType, purchaseOption: kind }) => `${instanceType} ${kind}`);
     expect(kinds.length).toBeGreaterThan(0);
     expect(new Set(kinds).size).toBe(kinds.length);
     expect(refused.filter(({ launcher }) => launcher === 'ec2').map(({ zoneId }) => zoneId)).toContain(
@@ -201,7 +201,7 @@ describe('a run of SageMaker alone whose account may not use Spot', () => {
       expect.stringMatching(/^sagemaker g5\.xlarge use1-az\d spot$/),
       expect.stringMatching(/^sagemaker g6\.xlarge use1-az\d on-demand$/),
     ]);
-    expect(taken?.market).toBe('on-demand');
+    expect(taken?.purchaseOption).toBe('on-demand');
     expect(seconds).toBeLessThan(60);
   });
 
@@ -211,7 +211,7 @@ describe('a run of SageMaker alone whose account may not use Spot', () => {
       view: market(),
     });
     const { asked, taken } = await campaign(deps);
-    expect(taken).toMatchObject({ instanceType: 'g5.xlarge', market: 'spot' });
+    expect(taken).toMatchObject({ instanceType: 'g5.xlarge', purchaseOption: 'spot' });
     expect(asked).toHaveLength(2);
   });
 });
@@ -239,12 +239,12 @@ describe('a run on EC2 that finds zones without capacity', () => {
     const deps = await setUp({
       quota: () => true,
       dry: [...ZONES],
-      compute: { ...HOSTS, launcher: 'ec2', market: 'on-demand' },
+      compute: { ...HOSTS, launcher: 'ec2', purchaseOption: 'on-demand' },
       view: market(),
     });
     const { asked } = await campaign(deps, 8);
     expect(new Set(asked.map(nameOf)).size).toBe(6);
     answer({ quota: () => true });
-    expect((await campaign(deps)).taken).toMatchObject({ launcher: 'ec2', market: 'on-demand' });
+    expect((await campaign(deps)).taken).toMatchObject({ launcher: 'ec2', purchaseOption: 'on-demand' });
   });
 });

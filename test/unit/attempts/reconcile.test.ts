@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { handOver, MAXIMUM_EXECUTIONS, reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { wakeRun } from '../../../functions/core/ingest/wake.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { attemptOf, outcomeOf, runOf } from '../../support/builders/records.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
 
@@ -75,7 +75,7 @@ describe('a run', () => {
       status: 'failed',
       failure: 'the training script failed',
     });
-    expect(at.store.json(layout.report('digits', RUN))).toMatchObject({ status: 'failed' });
+    expect(at.store.json(bucketKeys.report('digits', RUN))).toMatchObject({ status: 'failed' });
   });
 
   it('is given up when its executions keep dying, and leaves room for the next', async () => {
@@ -164,7 +164,7 @@ describe('a sweep', () => {
   it('wakes for a large upload that bears a date before the close', async () => {
     await started();
     await settle(RUN);
-    at.store.put(`${layout.incoming('digits')}large.bin`, 'x', new Date('2026-01-01'));
+    at.store.put(`${bucketKeys.incoming('digits')}large.bin`, 'x', new Date('2026-01-01'));
     expect((await reconcile(at, { sweep: true })).woken).toEqual(['digits-000002']);
   });
 
@@ -177,7 +177,7 @@ describe('a sweep', () => {
   it('wakes nothing for an empty prefix', async () => {
     await started();
     await settle(RUN);
-    for (const key of at.store.keys(layout.incoming('digits'))) at.store.remove(key);
+    for (const key of at.store.keys(bucketKeys.incoming('digits'))) at.store.remove(key);
     expect((await reconcile(at, { sweep: true })).woken).toEqual([]);
   });
 

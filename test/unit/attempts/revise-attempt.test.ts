@@ -7,7 +7,7 @@ import { type PlacementInput, storedPart } from '../../../functions/core/placeme
 import { QUESTIONS_A_DAY, questionKey } from '../../../functions/core/placement/market/score-plan.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import type { Pool } from '../../../functions/core/runs/run-records.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { market, question, spot, vpc } from '../../support/builders/placement.ts';
 import {
   AT,
@@ -24,7 +24,7 @@ const RUN = 'digits-000001';
 const HOUR = 3_600;
 const TYPES = ['g6.xlarge'];
 const KEY = questionKey(TYPES, 2);
-const ON_DEMAND: Pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', market: 'on-demand' };
+const ON_DEMAND: Pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', purchaseOption: 'on-demand' };
 const ZONES = ['use1-az1', 'use1-az2', 'use1-az4'];
 
 let at: Ground;
@@ -57,8 +57,8 @@ async function prepare(
   await at.runs.createAttempt(attemptOf(RUN, 1, { placement }));
   at.clock.advance(2 * HOUR);
   const progress = progressOf(20, { trainingSeconds: 2 * HOUR, updatedAt: secondsAfter(2 * HOUR) });
-  at.store.put(layout.progress('digits', RUN), JSON.stringify(progress));
-  at.store.put(`${layout.checkpoints('digits', RUN)}step-20/COMPLETE.json`, '{}');
+  at.store.put(bucketKeys.progress('digits', RUN), JSON.stringify(progress));
+  at.store.put(`${bucketKeys.checkpoints('digits', RUN)}step-20/COMPLETE.json`, '{}');
 }
 
 async function look(score: number): Promise<'recalled' | 'left'> {
@@ -176,7 +176,7 @@ describe('another region, whose score was high when the run was placed', () => {
 });
 
 it('asks nothing for a run on Spot', async () => {
-  await prepare({ ...ON_DEMAND, market: 'spot' });
+  await prepare({ ...ON_DEMAND, purchaseOption: 'spot' });
   expect(await look(9)).toBe('left');
   expect(asked).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.t
 import { observeAttempt } from '../../../functions/core/attempts/observe-attempt.ts';
 import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { takeSpotWarnings } from '../../../functions/core/attempts/spot-warnings.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { declarationOf, placementOf, runOf } from '../../support/builders/records.ts';
 import { type Ground, ground, message } from '../../support/world/ground.ts';
 
@@ -56,7 +56,7 @@ beforeEach(async () => {
     declaration: declarationOf('digits', { compute }),
   });
   await at.runs.putPlacement(RUN, 1, { kind: 'launch', placement: placementOf() });
-  at.store.put(layout.manifest('digits', RUN), JSON.stringify({ shards: [{ name: '0.tar', bytes: 9 }] }));
+  at.store.put(bucketKeys.manifest('digits', RUN), JSON.stringify({ shards: [{ name: '0.tar', bytes: 9 }] }));
   at.executions.wait('x', 'token-1');
   await launch();
   at.pass(100);

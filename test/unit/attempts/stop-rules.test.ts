@@ -109,11 +109,11 @@ describe('a Spot job that waits', () => {
   it('gives its place to On-Demand when the same policy decides again', () => {
     const first = choosePlacement(question({ now: CLOSED_AT }));
     if (first.kind !== 'launch') throw new Error('nothing was launched');
-    expect(first.placement.pool.market).toBe('spot');
+    expect(first.placement.pool.purchaseOption).toBe('spot');
     const now = first.placement.spotUntil ?? '';
     expect(Date.parse(now)).toBeLessThan(Date.parse(hoursLater(18)));
     const minuteLater = new Date(Date.parse(now) + 60_000).toISOString();
     const second = choosePlacement(question({ now: minuteLater }));
-    expect(second).toMatchObject({ kind: 'launch', placement: { pool: { market: 'on-demand' } } });
+    expect(second).toMatchObject({ kind: 'launch', placement: { pool: { purchaseOption: 'on-demand' } } });
   });
 });

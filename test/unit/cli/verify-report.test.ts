@@ -4,11 +4,11 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { verifyAndPrint } from '../../../cli/verify-report.ts';
 import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
-const incoming = layout.incoming(PIPELINE);
+const incoming = bucketKeys.incoming(PIPELINE);
 
 function filled(classes: Readonly<Record<string, number>>): MemoryBlobStore {
   const store = new MemoryBlobStore();
@@ -19,7 +19,7 @@ function filled(classes: Readonly<Record<string, number>>): MemoryBlobStore {
 }
 
 const manifestOf = (store: MemoryBlobStore): Manifest =>
-  manifestSchema.parse(JSON.parse(store.body(layout.manifest(PIPELINE, RUN)).toString()));
+  manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString()));
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -52,7 +52,7 @@ describe('the report of a verified generation', () => {
   it('counts one problem as one', async () => {
     const store = filled({ cat: 4 });
     await packAll(store, settings());
-    store.objects.delete(`${layout.generation(PIPELINE, RUN)}wids.json`);
+    store.objects.delete(`${bucketKeys.generation(PIPELINE, RUN)}wids.json`);
     expect(await said(store)).toMatchObject({ code: 1, text: expect.stringMatching(/: 1 PROBLEM; /) });
   });
 
@@ -95,18 +95,18 @@ describe('the report of a verified generation', () => {
     await packAll(store, settings());
     store.seed(`${incoming}cat/late.jpg`, 'late');
     await packAll(store, settings(), 'digits-000002');
-    store.seed(layout.manifest(PIPELINE, RUN), '{"version":1');
+    store.seed(bucketKeys.manifest(PIPELINE, RUN), '{"version":1');
     const { code, text } = await said(store);
     expect(code).toBe(1);
     expect(text).toContain(`${RUN}: 1 PROBLEM`);
-    expect(text).toContain(`✗ ${layout.manifest(PIPELINE, RUN)} is no manifest any more: restore it`);
+    expect(text).toContain(`✗ ${bucketKeys.manifest(PIPELINE, RUN)} is no manifest any more: restore it`);
     expect(text).toMatch(/digits-000002: whole; 1 shard, 2 members/);
   });
 
   it('ends with 1 and names shard and key of what is wrong', async () => {
     const store = filled({ cat: 4 });
     await packAll(store, settings());
-    const [key = ''] = store.keys(layout.shards(PIPELINE, RUN));
+    const [key = ''] = store.keys(bucketKeys.shards(PIPELINE, RUN));
     const held = store.objects.get(key);
     const body = Buffer.from(store.body(key));
     body.write('X', 1_540);

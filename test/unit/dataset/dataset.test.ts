@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
 import { pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { runOf } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { type MemoryObjectStore, memoryObjectStore } from '../../support/fakes/object-store.ts';
@@ -16,7 +16,7 @@ beforeEach(() => {
 
 const seal = (generation: string, bytes: readonly number[]) =>
   store.put(
-    layout.manifest('digits', generation),
+    bucketKeys.manifest('digits', generation),
     JSON.stringify({
       version: 1,
       shards: bytes.map((each, index) => ({ name: `${index}.tar`, bytes: each })),
@@ -40,13 +40,13 @@ describe('a dataset', () => {
       generations: [FIRST],
       shards: [
         {
-          shardsPrefix: layout.shards('digits', FIRST),
+          shardsPrefix: bucketKeys.shards('digits', FIRST),
           shards: ['0.tar', '1.tar'],
           totals: { shards: 2, bytes: 1_500 },
         },
       ],
     });
-    expect(listed).not.toContain(layout.shards('digits', FIRST));
+    expect(listed).not.toContain(bucketKeys.shards('digits', FIRST));
   });
 
   it('names each shard of several generations', async () => {
@@ -70,18 +70,18 @@ describe('a dataset', () => {
   it.each(['{}', 'no json', '["key etag"]', '{"shards":[{"name":"x"}]}'])(
     'looks into the bucket when the manifest is %s',
     async (text) => {
-      store.put(layout.manifest('digits', FIRST), text);
+      store.put(bucketKeys.manifest('digits', FIRST), text);
       seal(SECOND, [7]);
-      store.put(`${layout.shards('digits', FIRST)}a.tar`, 'twelve bytes');
+      store.put(`${bucketKeys.shards('digits', FIRST)}a.tar`, 'twelve bytes');
       const { shards } = await datasetOf(store, runOf('digits', 2));
       expect(shards[0]).toMatchObject({ shards: ['a.tar'], totals: { shards: 1, bytes: 12 } });
     },
   );
 
   it('is of unknown size when nobody says it and no names are needed', async () => {
-    store.put(layout.manifest('digits', FIRST), '{}');
+    store.put(bucketKeys.manifest('digits', FIRST), '{}');
     expect((await datasetOf(store, runOf('digits', 1))).shards).toEqual([
-      { shardsPrefix: layout.shards('digits', FIRST) },
+      { shardsPrefix: bucketKeys.shards('digits', FIRST) },
     ]);
   });
 

@@ -1,7 +1,7 @@
 /** The Settle state against bucket and table: what it waits for, what it closes, what it refuses. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
 
@@ -119,7 +119,7 @@ describe('a run that settles', () => {
 
   it('fails for good when the declaration is gone, and says which key to put back', async () => {
     await open(1);
-    at.store.remove(layout.pipeline('digits'));
+    at.store.remove(bucketKeys.pipeline('digits'));
     await expect(settleRun(at, { runId: 'digits-000001' })).rejects.toThrow('pipelines/digits.yaml is gone');
   });
 

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { takeArrivals } from '../../../functions/core/ingest/take-arrivals.ts';
 import { registerPipeline, wakeRun } from '../../../functions/core/ingest/wake.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { created, DECLARATION, type Ground, ground, message } from '../../support/world/ground.ts';
 
 let at: Ground;
@@ -12,7 +12,7 @@ beforeEach(() => {
   at.declare();
 });
 
-const arrive = (name: string) => created(layout.incoming('digits') + name, at.clock.now());
+const arrive = (name: string) => created(bucketKeys.incoming('digits') + name, at.clock.now());
 
 async function settle(runId: string): Promise<void> {
   let settled = await settleRun(at, { runId });
@@ -67,7 +67,7 @@ describe('events of arrivals', () => {
   });
 
   it('are ignored while no pipeline is declared', async () => {
-    at.store.remove(layout.pipeline('digits'));
+    at.store.remove(bucketKeys.pipeline('digits'));
     expect(await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' })).toMatchObject({ kind: 'ignored' });
     expect(at.executions.started.size).toBe(0);
     expect(await at.runs.listPipelines()).toEqual([]);
@@ -176,16 +176,16 @@ describe('a table that was lost', () => {
   });
 
   it('goes on behind the newest run that has its report', async () => {
-    at.store.put(layout.report('digits', 'digits-000009'), '{}');
-    at.store.put(layout.report('digits', 'digits-000010'), '{}');
+    at.store.put(bucketKeys.report('digits', 'digits-000009'), '{}');
+    at.store.put(bucketKeys.report('digits', 'digits-000010'), '{}');
     expect(await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' })).toMatchObject({
       runId: 'digits-000011',
     });
   });
 
   it('takes up the newest run that has none, so that its plan and shards count', async () => {
-    at.store.put(layout.report('digits', 'digits-000009'), '{}');
-    at.store.put(layout.planItems('digits', 'digits-000010'), '[]');
+    at.store.put(bucketKeys.report('digits', 'digits-000009'), '{}');
+    at.store.put(bucketKeys.planItems('digits', 'digits-000010'), '[]');
     expect(await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' })).toMatchObject({
       runId: 'digits-000010',
     });
@@ -194,7 +194,7 @@ describe('a table that was lost', () => {
   it('is not led astray by folders that no run made', async () => {
     at.store.put('digits/runs/notes/x.txt', '');
     at.store.put('digits/runs/letters-9999999/x', '');
-    at.store.put(layout.report('digits', 'digits-000002'), '{}');
+    at.store.put(bucketKeys.report('digits', 'digits-000002'), '{}');
     const woken = await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
     expect(woken).toMatchObject({ runId: 'digits-000003' });
   });

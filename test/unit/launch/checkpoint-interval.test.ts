@@ -61,7 +61,7 @@ describe('the mean time between interruptions', () => {
   it('counts nothing that On-Demand went through, and is not expected there', () => {
     const calm = {
       ...after(9_000, 'serviceError'),
-      placement: placementOf({ pool: { ...chosen, market: 'on-demand' } }),
+      placement: placementOf({ pool: { ...chosen, purchaseOption: 'on-demand' } }),
     };
     expect(meanSecondsBetweenInterruptions(expecting(3_000), [calm])).toBe(3_000);
     expect(meanSecondsBetweenInterruptions(calm.placement, [])).toBeUndefined();

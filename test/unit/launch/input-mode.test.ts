@@ -9,7 +9,7 @@ interface Case {
   readonly shards: number;
   readonly instanceType?: string;
   readonly nodes?: number;
-  readonly market?: 'spot' | 'on-demand';
+  readonly purchaseOption?: 'spot' | 'on-demand';
   readonly training?: Record<string, unknown>;
   readonly generations?: number;
 }
@@ -19,12 +19,15 @@ const question = ({
   shards,
   instanceType = 'g5.xlarge',
   nodes = 2,
-  market = 'spot',
+  purchaseOption = 'spot',
   training = {},
   generations = 1,
 }: Case) => ({
   declaration: declaration({ training }),
-  placement: placement({ pool: { instanceType, market }, topology: { nodes, acceleratorsPerNode: 1 } }),
+  placement: placement({
+    pool: { instanceType, purchaseOption },
+    topology: { nodes, acceleratorsPerNode: 1 },
+  }),
   generations: Array.from({ length: generations }, (_, index) => ({
     shardsPrefix: `digits/dataset/${index}/shards/`,
     shards: ['0.tar'],
@@ -60,7 +63,7 @@ describe('chooseInput', () => {
   });
 
   it('bears a longer download when nothing will make it repeat it', () => {
-    expect(choice({ bytes: 100e9, shards: 400, market: 'on-demand' }).mode).toBe('File');
+    expect(choice({ bytes: 100e9, shards: 400, purchaseOption: 'on-demand' }).mode).toBe('File');
   });
 
   it('downloads shards that are too small to be streamed', () => {
@@ -85,12 +88,12 @@ describe('chooseInput', () => {
 
   it('looks at the volume of a type without disks of its own', () => {
     // 30 GB of EBS, 24 of them usable.
-    expect(choice({ bytes: 23e9, shards: 90, instanceType: 'm5.xlarge', market: 'on-demand' }).mode).toBe(
-      'File',
-    );
-    expect(choice({ bytes: 25e9, shards: 90, instanceType: 'm5.xlarge', market: 'on-demand' }).mode).toBe(
-      'FastFile',
-    );
+    expect(
+      choice({ bytes: 23e9, shards: 90, instanceType: 'm5.xlarge', purchaseOption: 'on-demand' }).mode,
+    ).toBe('File');
+    expect(
+      choice({ bytes: 25e9, shards: 90, instanceType: 'm5.xlarge', purchaseOption: 'on-demand' }).mode,
+    ).toBe('FastFile');
   });
 
   it('obeys what is declared', () => {
@@ -125,7 +128,7 @@ describe('chooseInput', () => {
       bytes: fc.double({ min: 0, max: 1e14, noNaN: true }),
       shards: fc.integer({ min: 0, max: 1_000_000 }),
       instanceType: fc.constantFrom('g5.xlarge', 'p5.48xlarge', 'm5.xlarge', 'nobody.knows'),
-      market: fc.constantFrom('spot' as const, 'on-demand' as const),
+      purchaseOption: fc.constantFrom('spot' as const, 'on-demand' as const),
     });
     fc.assert(
       fc.property(size, (of) => {

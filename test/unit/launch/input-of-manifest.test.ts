@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { declarationOf, placementOf, runOf } from '../../support/builders/records.ts';
 import { packAll, settings } from '../../support/builders/whole-way.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
@@ -13,10 +13,10 @@ const RUN = 'digits-000001';
 async function packedManifest(): Promise<Manifest> {
   const blobs = new MemoryBlobStore();
   for (let index = 0; index < 12; index += 1) {
-    blobs.seed(`${layout.incoming('digits')}${index % 3}/${index}.png`, Buffer.alloc(900, index));
+    blobs.seed(`${bucketKeys.incoming('digits')}${index % 3}/${index}.png`, Buffer.alloc(900, index));
   }
   await packAll(blobs, settings({ shardsMultipleOf: 4 }), RUN);
-  return manifestSchema.parse(JSON.parse(blobs.body(layout.manifest('digits', RUN)).toString()));
+  return manifestSchema.parse(JSON.parse(blobs.body(bucketKeys.manifest('digits', RUN)).toString()));
 }
 
 /** The manifest of a dataset whose shards are so many times as large. */
@@ -32,9 +32,9 @@ async function launched(manifest: Manifest) {
   await at.runs.ensurePipeline('digits', { firstBatch: 1, at: now });
   await at.runs.createRun(runOf('digits', 1));
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration: declarationOf('digits') });
-  const pool = { instanceType: 'g5.xlarge', market: 'spot' } as const;
+  const pool = { instanceType: 'g5.xlarge', purchaseOption: 'spot' } as const;
   await at.runs.putPlacement(RUN, 1, { kind: 'launch', placement: placementOf({ pool }) });
-  at.store.put(layout.manifest('digits', RUN), JSON.stringify(manifest));
+  at.store.put(bucketKeys.manifest('digits', RUN), JSON.stringify(manifest));
   const deps = {
     ...at,
     region: 'us-east-1',

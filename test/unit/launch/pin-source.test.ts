@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { pinSource } from '../../../functions/core/launch/source/pin-source.ts';
 import { TransientError } from '../../../functions/core/shared/errors.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { pinnedSourceContract } from '../../support/builders/pinned-source.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';
@@ -11,7 +11,7 @@ const clock = fakeClock();
 pinnedSourceContract('the fake', () => Promise.resolve(memoryObjectStore(clock)));
 
 const RUN = { pipeline: 'digits', runId: 'digits-000001', source: 'source/', entryPoint: 'train.py' };
-const script = `${layout.source('digits')}train.py`;
+const script = `${bucketKeys.source('digits')}train.py`;
 
 function lay() {
   const store = memoryObjectStore(clock);
@@ -33,11 +33,11 @@ it('packs a deleted archive again from the same files, and refuses others', asyn
 
 it.each([
   ['changes', (store: ReturnType<typeof lay>) => store.put(script, 'print(2)')],
-  ['grows', (store: ReturnType<typeof lay>) => store.put(`${layout.source('digits')}more.py`, '')],
+  ['grows', (store: ReturnType<typeof lay>) => store.put(`${bucketKeys.source('digits')}more.py`, '')],
   ['shrinks', (store: ReturnType<typeof lay>) => store.remove(script)],
 ])('is read again later where the folder %s meanwhile', async (_, change) => {
   const store = lay();
-  store.put(`${layout.source('digits')}a.py`, '');
+  store.put(`${bucketKeys.source('digits')}a.py`, '');
   const changing = {
     ...store,
     readBytes: async (key: string) => {
@@ -61,6 +61,6 @@ it('leaves out what tools leave behind, and the marks of folders', async () => {
   const store = lay();
   const digest = await pinSource(store, RUN);
   for (const name of ['', 'a/', '.git/config', '__pycache__/train.pyc', 'a/.mypy_cache/x'])
-    store.put(layout.source('digits') + name, 'left behind');
+    store.put(bucketKeys.source('digits') + name, 'left behind');
   expect(await pinSource(store, { ...RUN, runId: 'digits-000002' })).toBe(digest);
 });

@@ -33,7 +33,7 @@ describe('an attempt on EC2', () => {
   });
 
   it('keeps the figures of a type whose price nobody knows', () => {
-    const unknown = placementOf({ pool: { instanceType: 'h9.xlarge', market: 'spot' } });
+    const unknown = placementOf({ pool: { instanceType: 'h9.xlarge', purchaseOption: 'spot' } });
     expect(priced(unknown, { launcher: 'ec2' }, 'us-east-1').onDemandHourlyUsd).toBe(1.5);
   });
 });

@@ -5,7 +5,7 @@ import { type LaunchDeps, launchAttempt } from '../../../functions/core/attempts
 import { makeReport } from '../../../functions/core/attempts/report.ts';
 import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
 import type { Region } from '../../../functions/core/launch/regions/region-bucket.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { declarationOf, placementOf, progressOf, runOf } from '../../support/builders/records.ts';
 import { type MemoryObjectStore, memoryObjectStore } from '../../support/fakes/object-store.ts';
 import { type JobScript, type ScriptedTraining, scriptedTraining } from '../../support/fakes/training.ts';
@@ -14,9 +14,9 @@ import { type Ground, ground } from '../../support/world/ground.ts';
 const RUN = 'digits-000001';
 const AWAY = 'us-west-2';
 const subnet = { id: 'subnet-west', zoneId: 'usw2-az1' };
-const shard = `${layout.shards('digits', RUN)}shard-000000.tar`;
-const note = layout.progress('digits', RUN);
-const saved = `${layout.checkpoints('digits', RUN)}step-9/`;
+const shard = `${bucketKeys.shards('digits', RUN)}shard-000000.tar`;
+const note = bucketKeys.progress('digits', RUN);
+const saved = `${bucketKeys.checkpoints('digits', RUN)}step-9/`;
 
 let at: Ground;
 let there: MemoryObjectStore;
@@ -77,12 +77,12 @@ async function prepare(script: JobScript): Promise<void> {
   await at.runs.putPlacement(RUN, 1, {
     kind: 'launch',
     placement: placementOf({
-      pool: { instanceType: 'g5.xlarge', market: 'spot', zoneId: 'usw2-az1', region: AWAY },
+      pool: { instanceType: 'g5.xlarge', purchaseOption: 'spot', zoneId: 'usw2-az1', region: AWAY },
       subnetId: subnet.id,
       transfer: { gigabytes: 100, usd: 2, seconds: 400 },
     }),
   });
-  at.store.put(layout.manifest('digits', RUN), '{}');
+  at.store.put(bucketKeys.manifest('digits', RUN), '{}');
   at.store.put(shard, 'samples');
 }
 
@@ -113,12 +113,12 @@ describe('a launch in another region', () => {
     expect(made?.CheckpointConfig.S3Uri).toContain(`s3://${there.bucket}/`);
     expect(made?.AlgorithmSpecification.TrainingImage).toContain(`.${AWAY}.`);
     expect(made?.VpcConfig?.Subnets).toEqual([subnet.id]);
-    const [source] = there.keys(layout.packedSource('digits', '').slice(0, -1));
+    const [source] = there.keys(bucketKeys.packedSource('digits', '').slice(0, -1));
     expect(there.keys()).toContain(shard);
     expect(uris.some((uri) => uri.endsWith('/') && `s3://${there.bucket}/${source}`.startsWith(uri))).toBe(
       true,
     );
-    expect(there.keys(layout.source('digits'))).toEqual([]);
+    expect(there.keys(bucketKeys.source('digits'))).toEqual([]);
   });
 
   it('goes on with its copies where a death left them', async () => {
@@ -137,7 +137,7 @@ describe('a launch in another region', () => {
     at.store.put(note, JSON.stringify(progressOf(9)));
     dyingAfter = 3;
     await expect(launch()).rejects.toThrow();
-    expect(there.keys(layout.checkpoints('digits', RUN))).toEqual([`${saved}state.pt`]);
+    expect(there.keys(bucketKeys.checkpoints('digits', RUN))).toEqual([`${saved}state.pt`]);
     dyingAfter = Number.POSITIVE_INFINITY;
     await launch();
     expect(there.json(note)).toMatchObject({ step: 9 });
@@ -148,7 +148,7 @@ describe('a launch in another region', () => {
     await at.runs.putPlacement(RUN, 1, {
       kind: 'launch',
       placement: placementOf({
-        pool: { instanceType: 'g5.xlarge', market: 'on-demand', region: AWAY },
+        pool: { instanceType: 'g5.xlarge', purchaseOption: 'on-demand', region: AWAY },
         topology: { nodes: 1, acceleratorsPerNode: 1, helpers },
         helpersHourlyUsd: 1.6,
       }),
@@ -180,7 +180,7 @@ describe('what was saved in another region', () => {
     expect((await at.runs.getAttempt(RUN, 1))?.progressAfter).toMatchObject({ step: 9, checkpointBytes: 7 });
     await at.runs.putPlacement(RUN, 2, {
       kind: 'launch',
-      placement: placementOf({ pool: { instanceType: 'g5.xlarge', market: 'on-demand' } }),
+      placement: placementOf({ pool: { instanceType: 'g5.xlarge', purchaseOption: 'on-demand' } }),
     });
     await launchAttempt(deps, { runId: RUN, attempt: 2, taskToken: 'token-2' });
     expect(at.training.jobs.size).toBe(1);
@@ -201,7 +201,7 @@ describe('what was saved in another region', () => {
 
   it('is not brought back over what was done at home since', async () => {
     saveThere(9);
-    at.store.put(`${layout.checkpoints('digits', RUN)}step-20/COMPLETE.json`, '{}');
+    at.store.put(`${bucketKeys.checkpoints('digits', RUN)}step-20/COMPLETE.json`, '{}');
     at.store.put(note, JSON.stringify(progressOf(20)));
     at.pass(200);
     west.advance();

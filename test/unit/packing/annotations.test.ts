@@ -6,7 +6,7 @@ import { manifestSchema } from '../../../functions/core/packing/model/documents.
 import { decompress, linesOf } from '../../../functions/core/packing/model/spool.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import {
   memberLines,
   PIPELINE,
@@ -18,7 +18,7 @@ import {
 } from '../../support/builders/whole-way.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
-const incoming = layout.incoming(PIPELINE);
+const incoming = bucketKeys.incoming(PIPELINE);
 const annotations = { file: 'labels.csv', key: 'key', label: 'label' };
 const packing = settings({ label: 'annotations', annotations });
 
@@ -121,11 +121,11 @@ describe('rows of annotations', () => {
 });
 
 const manifestOf = (store: MemoryBlobStore, runId = RUN) =>
-  manifestSchema.parse(JSON.parse(store.body(layout.manifest(PIPELINE, runId)).toString()));
+  manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, runId)).toString()));
 
 async function labelsIn(store: MemoryBlobStore, runId = RUN): Promise<Map<string, string>> {
   const labels = new Map<string, string>();
-  for (const shard of store.keys(layout.shards(PIPELINE, runId)))
+  for (const shard of store.keys(bucketKeys.shards(PIPELINE, runId)))
     for (const { name, body } of await readTar(store.body(shard)))
       if (name.endsWith('.cls')) labels.set(name.slice(0, -4), body.toString());
   return labels;
@@ -163,7 +163,7 @@ describe('labels from annotations', () => {
       byProblem: { doubledOtherLabel: 1, doubledSameLabel: 1, unknownKey: 1, brokenRow: 1 },
     });
     const list = manifest.annotations?.problems?.list ?? '';
-    const text = decompress(store.body(`${layout.generation(PIPELINE, RUN)}${list}`));
+    const text = decompress(store.body(`${bucketKeys.generation(PIPELINE, RUN)}${list}`));
     expect([...linesOf(text)].map((line): unknown => JSON.parse(line))).toEqual([
       [3, '2.jpg', 'doubledOtherLabel'],
       [5, '4.jpg', 'doubledSameLabel'],
@@ -171,7 +171,7 @@ describe('labels from annotations', () => {
       [7, '6.jpg', 'brokenRow'],
     ]);
     expect((await verifyGeneration(store, manifest)).problems).toEqual([]);
-    store.objects.delete(`${layout.generation(PIPELINE, RUN)}${list}`);
+    store.objects.delete(`${bucketKeys.generation(PIPELINE, RUN)}${list}`);
     expect((await verifyGeneration(store, manifest)).problems).not.toEqual([]);
   });
 

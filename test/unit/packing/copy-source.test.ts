@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { readSealed } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { memberLines, PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
 import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
-const incoming = layout.incoming(PIPELINE);
+const incoming = bucketKeys.incoming(PIPELINE);
 const text = (length: number, end = '\n'): string =>
   `${'abcdefghij\n'.repeat(1_000).slice(0, length - end.length)}${end}`;
 const csv = settings({ format: 'lines', lines: { kind: 'csv', header: 'perShard' }, shuffle: false });
@@ -33,7 +33,7 @@ async function packed(
   const manifest = await readSealed(store, PIPELINE, RUN);
   const problems =
     manifest === undefined ? ['nothing sealed'] : (await verifyGeneration(store, manifest)).problems;
-  const shards = store.keys(layout.shards(PIPELINE, RUN)).map((key) => store.body(key).toString());
+  const shards = store.keys(bucketKeys.shards(PIPELINE, RUN)).map((key) => store.body(key).toString());
   return { store, shards, problems };
 }
 
@@ -67,7 +67,7 @@ describe('a large source of lines', () => {
     const sources = { 'a.txt': text(4_000, ''), 'b.txt': 'small', 'c.txt': text(9_999) };
     const [copied, read] = [await packed(sources, plain), await packed(sources, plain, false)];
     expect(read.store.copiedBytes).toBe(0);
-    const generation = layout.generation(PIPELINE, RUN);
+    const generation = bucketKeys.generation(PIPELINE, RUN);
     expect(read.store.keys(generation)).toEqual(copied.store.keys(generation));
     for (const key of copied.store.keys(`${generation}shards/`))
       expect(read.store.body(key)).toEqual(copied.store.body(key));
@@ -100,7 +100,7 @@ describe('a large source of lines', () => {
 
   it('has any flipped byte noticed', async () => {
     const { store } = await packed({ 'a.txt': text(4_000), 'b.txt': text(2_000) }, plain);
-    const [shard = ''] = store.keys(layout.shards(PIPELINE, RUN));
+    const [shard = ''] = store.keys(bucketKeys.shards(PIPELINE, RUN));
     const body = store.body(shard);
     body.writeUInt8(body.readUInt8(3_000) ^ 1, 3_000);
     store.objects.set(shard, { body, etag: store.objects.get(shard)?.etag ?? '' });
@@ -123,7 +123,9 @@ describe('a large source of lines', () => {
           if (!(error instanceof Killed)) throw error;
         }
       }
-      expect(store.keys(layout.shards(PIPELINE, RUN)).map((key) => store.body(key).toString())).toEqual(calm);
+      expect(store.keys(bucketKeys.shards(PIPELINE, RUN)).map((key) => store.body(key).toString())).toEqual(
+        calm,
+      );
     }
     const changing = new MemoryBlobStore();
     for (const [key, body] of Object.entries(sources)) changing.seed(`${incoming}${key}`, body);

@@ -5,12 +5,12 @@ import { seededRandom } from '../../../functions/core/packing/model/order.ts';
 import { readSealed } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { PIPELINE, packAll, RUN, settings, unpack } from '../../support/builders/whole-way.ts';
 import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
-const incoming = layout.incoming(PIPELINE);
+const incoming = bucketKeys.incoming(PIPELINE);
 /** A few in CI; set TIDEWHEEL_SEEDS to try hundreds. */
 const SEEDS = Number(process.env['TIDEWHEEL_SEEDS'] ?? 25);
 
@@ -26,7 +26,7 @@ function filled(count = 24): MemoryBlobStore {
 
 const sealedBytes = (store: MemoryBlobStore): Map<string, string> =>
   new Map(
-    store.keys(layout.generation(PIPELINE, RUN)).map((key) => [key, store.body(key).toString('base64')]),
+    store.keys(bucketKeys.generation(PIPELINE, RUN)).map((key) => [key, store.body(key).toString('base64')]),
   );
 
 /** Starts over after every failure, as the state machine does; returns how often it had to. */

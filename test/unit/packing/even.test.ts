@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import {
   memberLines,
   PIPELINE,
@@ -16,13 +16,13 @@ import {
 } from '../../support/builders/whole-way.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
-const incoming = layout.incoming(PIPELINE);
+const incoming = bucketKeys.incoming(PIPELINE);
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
 const even = (changes: Partial<PackingSettings> = {}) =>
   settings({ accept: ['.png'], remainder: 'even', shardsMultipleOf: 4, ...changes });
 
 const manifestOf = (store: MemoryBlobStore): Manifest =>
-  manifestSchema.parse(JSON.parse(store.body(layout.manifest(PIPELINE, RUN)).toString()));
+  manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString()));
 
 function filled(fakes: readonly boolean[], bytes = 10): MemoryBlobStore {
   const store = new MemoryBlobStore();
@@ -87,7 +87,7 @@ describe('even counts', () => {
   it('are proved before the seal and by verify', async () => {
     const store = filled(Array.from({ length: 10 }, () => false));
     await planAndPack(store, even());
-    const [record] = store.keys(layout.plan(PIPELINE, RUN)).filter((key) => key.includes('/done-'));
+    const [record] = store.keys(bucketKeys.plan(PIPELINE, RUN)).filter((key) => key.includes('/done-'));
     const forged = store
       .body(record ?? '')
       .toString()

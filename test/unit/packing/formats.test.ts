@@ -10,16 +10,16 @@ import {
   int64Entry,
   varint,
 } from '../../../functions/core/packing/formats/tfrecord.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { type Decoded, example, type Feature, recordio, tfrecords } from '../../support/builders/decoders.ts';
 import { memberLines, PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
-const incoming = layout.incoming(PIPELINE);
+const incoming = bucketKeys.incoming(PIPELINE);
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 const shardsOf = (store: MemoryBlobStore): Buffer[] =>
-  store.keys(layout.shards(PIPELINE, RUN)).map((key) => store.body(key));
+  store.keys(bucketKeys.shards(PIPELINE, RUN)).map((key) => store.body(key));
 
 function images(count = 30): MemoryBlobStore {
   const store = new MemoryBlobStore();
@@ -122,11 +122,11 @@ describe('mds', () => {
   it('has offsets that frame every sample, and an index that names the shards', async () => {
     const store = images();
     await packAll(store, settings({ format: 'mds', shardMegabytes: 0.005, labelType: 'integer' }));
-    const index = JSON.parse(store.body(`${layout.generation(PIPELINE, RUN)}index.json`).toString());
+    const index = JSON.parse(store.body(`${bucketKeys.generation(PIPELINE, RUN)}index.json`).toString());
     expect(index.version).toBe(2);
     const seen = new Map<string, string>();
     for (const shard of index.shards) {
-      const file = store.body(`${layout.generation(PIPELINE, RUN)}${shard.raw_data.basename}`);
+      const file = store.body(`${bucketKeys.generation(PIPELINE, RUN)}${shard.raw_data.basename}`);
       expect(file.length).toBe(shard.raw_data.bytes);
       expect(shard.column_names).toEqual(['__key__', 'image', 'label']);
       expect(file.readUInt32LE(0)).toBe(shard.samples);

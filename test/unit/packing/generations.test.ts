@@ -9,7 +9,7 @@ import {
   type PruneRequest,
   pruneGenerations,
 } from '../../../functions/core/packing/versions/prune-generations.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 import { compactAll } from '../../support/builders/compaction.ts';
 import { declarationOf, runOf as recordOf } from '../../support/builders/records.ts';
@@ -17,7 +17,7 @@ import { PIPELINE, packAll, settings } from '../../support/builders/whole-way.ts
 import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
-const incoming = layout.incoming(PIPELINE);
+const incoming = bucketKeys.incoming(PIPELINE);
 const runOf = (batch: number): string => `${PIPELINE}-${String(batch).padStart(6, '0')}`;
 
 async function seal(store: MemoryBlobStore, batch: number): Promise<void> {
@@ -31,7 +31,7 @@ async function three(): Promise<MemoryBlobStore> {
   const store = new MemoryBlobStore();
   for (const batch of [1, 2, 3]) {
     await seal(store, batch);
-    store.seed(layout.report(PIPELINE, runOf(batch)), '{}');
+    store.seed(bucketKeys.report(PIPELINE, runOf(batch)), '{}');
   }
   return store;
 }
@@ -99,7 +99,7 @@ function slow(store: MemoryBlobStore, pause: () => Promise<void>): BlobStore {
 describe('pruning', () => {
   it('names a damaged version of the dataset and what to do about it', async () => {
     const store = await three();
-    const key = layout.datasetVersion(PIPELINE, 3);
+    const key = bucketKeys.datasetVersion(PIPELINE, 3);
     for (const text of ['', '{"version":1}']) {
       store.seed(key, text);
       await expect(pruneGenerations(store, ask())).rejects.toThrow(
@@ -112,8 +112,8 @@ describe('pruning', () => {
     const store = await three();
     const result = await pruneGenerations(store, ask());
     expect(result).toMatchObject({ kind: 'pruned', generations: [runOf(1), runOf(2)] });
-    expect(store.keys(layout.shards(PIPELINE, runOf(1)))).toEqual([]);
-    expect(store.objects.has(layout.manifest(PIPELINE, runOf(2)))).toBe(false);
+    expect(store.keys(bucketKeys.shards(PIPELINE, runOf(1)))).toEqual([]);
+    expect(store.objects.has(bucketKeys.manifest(PIPELINE, runOf(2)))).toBe(false);
     expect(await newestOf(store)).toEqual([runOf(3)]);
     const kept = await readSealed(store, PIPELINE, runOf(3));
     expect(kept && (await verifyGeneration(store, kept)).problems).toEqual([]);
@@ -122,7 +122,7 @@ describe('pruning', () => {
 
   it('names every object that could not be deleted and why, and deletes it the next time', async () => {
     const store = await three();
-    const stubborn = store.keys(layout.shards(PIPELINE, runOf(1)));
+    const stubborn = store.keys(bucketKeys.shards(PIPELINE, runOf(1)));
     const refusing = Object.assign(
       slow(store, () => Promise.resolve()),
       {
@@ -137,10 +137,10 @@ describe('pruning', () => {
     await expect(pruneGenerations(refusing, ask())).rejects.toThrow(
       `1 objects are still there, mend what is said of each and prune again:\n  ${stubborn[0]}: AccessDenied`,
     );
-    expect(store.keys(layout.shards(PIPELINE, runOf(1)))).toEqual(stubborn);
-    expect(store.keys(layout.shards(PIPELINE, runOf(2)))).toEqual([]);
+    expect(store.keys(bucketKeys.shards(PIPELINE, runOf(1)))).toEqual(stubborn);
+    expect(store.keys(bucketKeys.shards(PIPELINE, runOf(2)))).toEqual([]);
     await pruneGenerations(store, ask());
-    expect(store.keys(layout.shards(PIPELINE, runOf(1)))).toEqual([]);
+    expect(store.keys(bucketKeys.shards(PIPELINE, runOf(1)))).toEqual([]);
   });
 
   it('says beforehand what it would delete, and deletes nothing', async () => {
@@ -160,7 +160,7 @@ describe('pruning', () => {
       reasons: [expect.stringContaining(`holds ${runOf(1)}, ${runOf(2)}, ${runOf(3)}`) as string],
     });
     for (const batch of [2, 3]) {
-      store.objects.delete(layout.report(PIPELINE, runOf(batch)));
+      store.objects.delete(bucketKeys.report(PIPELINE, runOf(batch)));
       await datasetOf(controlView(store), recordOf(PIPELINE, batch));
     }
     const refused = await pruneGenerations(store, ask({ pin: pinnedTo(runOf(2)) }));
@@ -183,7 +183,7 @@ describe('pruning', () => {
 
   it('does not mind a run that will take the newest version, nor a pin that holds nothing of it', async () => {
     const store = await three();
-    store.objects.delete(layout.report(PIPELINE, runOf(3)));
+    store.objects.delete(bucketKeys.report(PIPELINE, runOf(3)));
     expect(await pruneGenerations(store, ask())).toMatchObject({ kind: 'pruned' });
     const { generations } = await datasetOf(controlView(store), recordOf(PIPELINE, 3));
     expect(generations).toEqual([runOf(3)]);
@@ -194,7 +194,7 @@ describe('pruning', () => {
 
   it('minds a run of an older batch that has not begun to read', async () => {
     const store = await three();
-    store.objects.delete(layout.report(PIPELINE, runOf(2)));
+    store.objects.delete(bucketKeys.report(PIPELINE, runOf(2)));
     expect(await pruneGenerations(store, ask())).toMatchObject({
       kind: 'refused',
       reasons: [expect.stringContaining(`${runOf(2)} is going to read`) as string],
@@ -203,11 +203,13 @@ describe('pruning', () => {
 
   it('puts everything back when a pin comes while it looks', async () => {
     const store = await three();
-    const before = store.keys().filter((key) => !key.startsWith(layout.datasetVersions(PIPELINE)));
+    const before = store.keys().filter((key) => !key.startsWith(bucketKeys.datasetVersions(PIPELINE)));
     let looks = 0;
     const pin = () => Promise.resolve((looks += 1) > 1 ? runOf(2) : undefined);
     expect(await pruneGenerations(store, ask({ pin }))).toMatchObject({ kind: 'refused' });
-    expect(store.keys().filter((key) => !key.startsWith(layout.datasetVersions(PIPELINE)))).toEqual(before);
+    expect(store.keys().filter((key) => !key.startsWith(bucketKeys.datasetVersions(PIPELINE)))).toEqual(
+      before,
+    );
     expect(await newestOf(store)).toEqual([runOf(1), runOf(2), runOf(3)]);
   });
 
@@ -232,7 +234,7 @@ describe('pruning', () => {
       generations: undefined,
     });
     expect((await datasetOf(controlView(store), pinned)).generations).toEqual([runOf(1), runOf(2)]);
-    store.objects.delete(layout.report(PIPELINE, runOf(3)));
+    store.objects.delete(bucketKeys.report(PIPELINE, runOf(3)));
     expect(await pruneGenerations(store, ask({ what: 'replaced' }))).toMatchObject({
       kind: 'refused',
       reasons: [expect.stringContaining(`${runOf(3)} reads ${runOf(1)}, ${runOf(2)}`) as string],
@@ -243,8 +245,8 @@ describe('pruning', () => {
     const outcomes = new Set<string>();
     for (let seed = 0; seed < 60; seed += 1) {
       const store = await three();
-      store.objects.delete(layout.report(PIPELINE, runOf(2)));
-      store.objects.delete(layout.report(PIPELINE, runOf(3)));
+      store.objects.delete(bucketKeys.report(PIPELINE, runOf(2)));
+      store.objects.delete(bucketKeys.report(PIPELINE, runOf(3)));
       const next = seededRandom(`race ${seed}`);
       const pause = async (most = 40): Promise<void> => {
         for (let turn = next() % most; turn > 0; turn -= 1) await Promise.resolve();
@@ -254,7 +256,7 @@ describe('pruning', () => {
         pruneGenerations(slow(store, pause), ask({ over: [runOf(2)] })),
       ]);
       for (const generation of read.generations)
-        expect(store.keys(layout.shards(PIPELINE, generation)).length).toBeGreaterThan(0);
+        expect(store.keys(bucketKeys.shards(PIPELINE, generation)).length).toBeGreaterThan(0);
       outcomes.add(`${pruned.kind} ${read.generations.length}`);
     }
     expect(outcomes).toContain('pruned 1');

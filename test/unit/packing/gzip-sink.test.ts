@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../functions/core/packing/model/order.ts';
 import { GzipSink } from '../../../functions/core/packing/shard/gzip-sink.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { memberLines, PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
@@ -42,12 +42,12 @@ describe('a gzipped shard', () => {
   }, 30_000);
 
   it('holds every member where the list says, in the plain bytes', async () => {
-    const incoming = layout.incoming(PIPELINE);
+    const incoming = bucketKeys.incoming(PIPELINE);
     const store = new MemoryBlobStore();
     for (let index = 0; index < 40; index += 1)
       store.seed(`${incoming}${index % 3}/${index}.jpg`, Buffer.alloc(index * 301, `${index}.`));
     await packAll(store, settings({ format: 'tfrecord', tfrecord: { compression: 'gzip' } }));
-    const [shard, ...others] = store.keys(layout.shards(PIPELINE, RUN));
+    const [shard, ...others] = store.keys(bucketKeys.shards(PIPELINE, RUN));
     expect([shard?.endsWith('.tfrecord.gz'), others]).toEqual([true, []]);
     const plain = gunzipSync(store.body(shard ?? ''));
     const lines = memberLines(store).filter(({ key }) => key !== undefined);

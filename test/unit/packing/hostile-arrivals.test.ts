@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { compact } from '../../../functions/core/packing/compaction/compact.ts';
 import { recordOf } from '../../../functions/core/packing/formats/recordio.ts';
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { recordio } from '../../support/builders/decoders.ts';
 import { memberLines, now, PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
-const incoming = layout.incoming(PIPELINE);
+const incoming = bucketKeys.incoming(PIPELINE);
 
 function dropped(all: Readonly<Record<string, string | Buffer>>): MemoryBlobStore {
   const store = new MemoryBlobStore();
@@ -17,7 +17,7 @@ function dropped(all: Readonly<Record<string, string | Buffer>>): MemoryBlobStor
 }
 
 const shards = (store: MemoryBlobStore): Buffer =>
-  Buffer.concat(store.keys(layout.shards(PIPELINE, RUN)).map((key) => store.body(key)));
+  Buffer.concat(store.keys(bucketKeys.shards(PIPELINE, RUN)).map((key) => store.body(key)));
 
 const csv = settings({ format: 'lines', lines: { kind: 'csv', header: 'perShard' }, shuffle: false });
 

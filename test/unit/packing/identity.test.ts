@@ -15,7 +15,7 @@ import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.t
 import type { PackItemDeps } from '../../../functions/core/packing/shard/pack-item.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { type Decoded, example, mdsSamples, recordio, tfrecords } from '../../support/builders/decoders.ts';
 import {
   memberLines,
@@ -33,7 +33,7 @@ const seed = process.env['TIDEWHEEL_SEED'];
 const choices = { numRuns: RUNS, ...(seed !== undefined && { seed: Number(seed) }) };
 const LIMIT_MILLISECONDS = 20_000 + RUNS * 1_000;
 
-const incoming = layout.incoming(PIPELINE);
+const incoming = bucketKeys.incoming(PIPELINE);
 /** S3's limit of a whole key. */
 const MOST_KEY_BYTES = 1_024 - incoming.length;
 
@@ -150,10 +150,10 @@ async function pack(
   const manifest = await readSealed(store, PIPELINE, RUN);
   expect(manifest === undefined ? [] : (await verifyGeneration(store, manifest)).problems).toEqual([]);
   const shards = new Map<string, Buffer>();
-  for (const key of store.keys(layout.shards(PIPELINE, RUN))) {
+  for (const key of store.keys(bucketKeys.shards(PIPELINE, RUN))) {
     const bytes = store.body(key);
     shards.set(
-      key.slice(layout.shards(PIPELINE, RUN).length),
+      key.slice(bucketKeys.shards(PIPELINE, RUN).length),
       key.endsWith('.gz') ? gunzipSync(bytes) : bytes,
     );
   }
@@ -249,7 +249,9 @@ const fromSlices: Bodies = ({ shards, store, manifest }) => {
   for (const { name: shard, memberList } of manifest?.shards ?? []) {
     const bytes = shards.get(shard) ?? Buffer.alloc(0);
     let end = 0;
-    for (const text of linesOf(decompress(store.body(`${layout.generation(PIPELINE, RUN)}${memberList}`)))) {
+    for (const text of linesOf(
+      decompress(store.body(`${bucketKeys.generation(PIPELINE, RUN)}${memberList}`)),
+    )) {
       const { name, offset, size }: MemberLine = JSON.parse(text);
       expect(offset).toBe(end);
       end = offset + size;

@@ -11,7 +11,7 @@ import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts'
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { runOf } from '../../support/builders/records.ts';
 import { now, PIPELINE, packAll, RUN, SMALL, settings, unpack } from '../../support/builders/whole-way.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
@@ -30,7 +30,7 @@ const SEEDS = Number(process.env['TIDEWHEEL_SEEDS'] ?? 10);
 function filled(): MemoryBlobStore {
   const store = new MemoryBlobStore();
   for (let index = 0; index < 30; index += 1)
-    store.seed(`${layout.incoming(PIPELINE)}${index % 3}/${index}.jpg`, Buffer.alloc(index * 97, index));
+    store.seed(`${bucketKeys.incoming(PIPELINE)}${index % 3}/${index}.jpg`, Buffer.alloc(index * 97, index));
   return store;
 }
 
@@ -125,7 +125,7 @@ describe('a release that is deployed while a run packs', () => {
     const { lists, ...plan } = planSchema.parse(JSON.parse(store.body(at.planCommit).toString()));
     expect(lists).toBe('zstd');
     store.seed(at.planCommit, JSON.stringify(plan));
-    const planned = store.keys(layout.plan(PIPELINE, RUN)).filter((key) => key.endsWith('.zst'));
+    const planned = store.keys(bucketKeys.plan(PIPELINE, RUN)).filter((key) => key.endsWith('.zst'));
     expect(planned.length).toBeGreaterThan(1);
     for (const key of planned) {
       store.seed(key.replace(/zst$/, 'gz'), compress(decompress(store.body(key))));

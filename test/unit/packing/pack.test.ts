@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import {
   memberLines,
   now,
@@ -17,7 +17,7 @@ import {
 import { HOSTILE_KEYS } from '../../support/contracts/blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
-const incoming = layout.incoming(PIPELINE);
+const incoming = bucketKeys.incoming(PIPELINE);
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
 
 function filled(count: number): MemoryBlobStore {
@@ -33,7 +33,7 @@ describe('packing into WebDataset shards', () => {
     const store = filled(50);
     const result = await packAll(store, settings());
     expect(result).toMatchObject({ status: 'sealed', generation: RUN, shards: 1, samples: 50, rejected: 0 });
-    const [shard] = store.keys(layout.shards(PIPELINE, RUN));
+    const [shard] = store.keys(bucketKeys.shards(PIPELINE, RUN));
     const members = await readTar(store.body(shard ?? ''));
     expect(members).toHaveLength(100);
     const label = members.find(({ name }) => name === '7/17.cls');
@@ -45,7 +45,7 @@ describe('packing into WebDataset shards', () => {
     const [a, b] = [filled(40), filled(40)];
     await packAll(a, settings());
     await packAll(b, settings());
-    for (const key of a.keys(layout.generation(PIPELINE, RUN))) expect(b.body(key)).toEqual(a.body(key));
+    for (const key of a.keys(bucketKeys.generation(PIPELINE, RUN))) expect(b.body(key)).toEqual(a.body(key));
   });
 
   it('rejects what is no image and what has another suffix, and goes on', async () => {
@@ -54,7 +54,7 @@ describe('packing into WebDataset shards', () => {
     store.seed(`${incoming}3/notes.txt`, 'text');
     const result = await packAll(store, settings({ accept: ['.png'] }));
     expect(result).toMatchObject({ status: 'sealed', samples: 5, rejected: 2 });
-    const manifest: unknown = JSON.parse(store.body(layout.manifest(PIPELINE, RUN)).toString());
+    const manifest: unknown = JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString());
     expect(manifest).toMatchObject({
       rejections: { byReason: { notTheImageItsNameSays: 1, suffixNotAccepted: 1 } },
     });
@@ -104,7 +104,7 @@ describe('packing into WebDataset shards', () => {
         store.seed(`${incoming}${index}.${suffix}`, 'x'.repeat(30_000));
     }
     await packAll(store, settings({ shardMegabytes: 1 }));
-    const shards = store.keys(layout.shards(PIPELINE, RUN));
+    const shards = store.keys(bucketKeys.shards(PIPELINE, RUN));
     expect(shards.length).toBeGreaterThan(4);
     for (const shard of shards) {
       const names = (await readTar(store.body(shard))).map(({ name }) => name);
@@ -119,7 +119,7 @@ describe('packing into WebDataset shards', () => {
     const store = new MemoryBlobStore();
     for (const key of HOSTILE_KEYS) store.seed(`${incoming}a folder/${key}`, key);
     await packAll(store, settings());
-    const index = store.body(`${layout.generation(PIPELINE, RUN)}index/shard-000000.idx`).toString();
+    const index = store.body(`${bucketKeys.generation(PIPELINE, RUN)}index/shard-000000.idx`).toString();
     const [head = '', ...rows] = index.trimEnd().split('\n');
     expect(head).toBe(`v1.2 ${rows.length}`);
     const found = rows.flatMap((row) => row.match(/[^ ]+ \d+ \d+ [^ ]+( |$)/g) ?? []);
@@ -141,7 +141,7 @@ describe('packing into WebDataset shards', () => {
     await expect(
       sealDataset({ store }, { runId: RUN, pipeline: PIPELINE, packing: settings() }),
     ).rejects.toThrow(/not packed/);
-    expect(store.objects.has(layout.manifest(PIPELINE, RUN))).toBe(false);
+    expect(store.objects.has(bucketKeys.manifest(PIPELINE, RUN))).toBe(false);
   });
 
   it('deletes the packed sources after the seal, never a newer version', async () => {
@@ -158,7 +158,7 @@ describe('packing into WebDataset shards', () => {
     store.seed(`${incoming}a.txt`, 'x');
     const result = await packAll(store, settings({ accept: ['.png'] }));
     expect(result).toMatchObject({ status: 'nothingToTrain', shards: 0, rejected: 1 });
-    expect(store.objects.has(layout.manifest(PIPELINE, RUN))).toBe(false);
+    expect(store.objects.has(bucketKeys.manifest(PIPELINE, RUN))).toBe(false);
     const packing = settings({ accept: ['.png'] });
     const again = await planShards({ store, now }, { runId: 'digits-000002', pipeline: PIPELINE, packing });
     expect(again.status).toBe('nothingNew');

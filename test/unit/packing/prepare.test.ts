@@ -9,7 +9,7 @@ import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts'
 import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { compactAll, current, packedInDrops, problems } from '../../support/builders/compaction.ts';
 import {
   memberLines,
@@ -23,7 +23,7 @@ import {
 import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
-const incoming = layout.incoming(PIPELINE);
+const incoming = bucketKeys.incoming(PIPELINE);
 const FORMATS = ['webdataset', 'tfrecord', 'mds', 'recordio'] as const;
 const SEEDS = Number(process.env['TIDEWHEEL_SEEDS'] ?? 3);
 
@@ -33,7 +33,7 @@ const packing = (changes: Partial<PackingSettings> = {}): PackingSettings =>
   settings({ prepare: preparing(), shardMegabytes: 0.01, ...changes });
 
 const manifestOf = (store: MemoryBlobStore): Manifest =>
-  manifestSchema.parse(JSON.parse(store.body(layout.manifest(PIPELINE, RUN)).toString()));
+  manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString()));
 
 /** 40 images, 30 to 2,500 bytes; every tenth is cut off, none at all, or far too large. */
 const pictures: Buffer[] = [];
@@ -218,7 +218,7 @@ describe('preparing images', () => {
             if (!(error instanceof Killed)) throw error;
           }
         }
-        for (const key of calm.keys(layout.generation(PIPELINE, RUN)))
+        for (const key of calm.keys(bucketKeys.generation(PIPELINE, RUN)))
           expect(store.body(key).equals(calm.body(key))).toBe(true);
       }
     },

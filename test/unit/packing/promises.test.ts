@@ -7,7 +7,7 @@ import { dealSamples } from '../../../functions/core/packing/plan/sharding.ts';
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
 import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import {
   memberLines,
   now,
@@ -20,7 +20,7 @@ import {
 } from '../../support/builders/whole-way.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
-const incoming = layout.incoming(PIPELINE);
+const incoming = bucketKeys.incoming(PIPELINE);
 
 function dropped(all: Readonly<Record<string, string | Buffer>>): MemoryBlobStore {
   const store = new MemoryBlobStore();
@@ -35,7 +35,7 @@ async function labelsOf(
 ): Promise<Record<string, string>> {
   await packAll(store, settings(changes));
   const bodies = new Map<string, string>();
-  for (const shard of store.keys(layout.shards(PIPELINE, RUN)))
+  for (const shard of store.keys(bucketKeys.shards(PIPELINE, RUN)))
     for (const { name, body } of await readTar(store.body(shard))) bodies.set(name, body.toString());
   const images = memberLines(store).filter(({ key }) => key?.endsWith('.jpg') === true);
   return Object.fromEntries(
@@ -117,7 +117,7 @@ describe('shards', () => {
     const store = dropped({ ...small, 'large.bin': Buffer.alloc(1_200_000, 1) });
     await packAll(store, settings({ shardMegabytes: 1, remainder: 'even', shardsMultipleOf: 2 }));
     const { shards } = manifestSchema.parse(
-      JSON.parse(store.body(layout.manifest(PIPELINE, RUN)).toString()),
+      JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString()),
     );
     expect(shards.map(({ samples }) => samples)).toEqual([10, 10, 1]);
     expect((await unpack(store)).size).toBe(21);
@@ -141,11 +141,11 @@ describe('shards', () => {
     const store = dropped(Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}.jpg`, 'x'])));
     await packAll(store, settings({ shardMegabytes: 0.004 }));
     const { wids_version, shardlist } = JSON.parse(
-      store.body(`${layout.generation(PIPELINE, RUN)}wids.json`).toString(),
+      store.body(`${bucketKeys.generation(PIPELINE, RUN)}wids.json`).toString(),
     );
     expect(wids_version).toBe(1);
     for (const { url, filesize } of shardlist)
-      expect(store.body(`${layout.generation(PIPELINE, RUN)}${url}`)).toHaveLength(filesize);
+      expect(store.body(`${bucketKeys.generation(PIPELINE, RUN)}${url}`)).toHaveLength(filesize);
     const samples = shardlist.map(({ nsamples }: { nsamples: number }) => nsamples);
     expect(samples.reduce((a: number, b: number) => a + b, 0)).toBe(9);
   });
@@ -161,7 +161,7 @@ describe('the steps of a run', () => {
     const handed: unknown[] = [await planShards({ store, now }, input)];
     const items = itemSchema
       .array()
-      .parse(JSON.parse(store.body(layout.planItems(PIPELINE, RUN)).toString()));
+      .parse(JSON.parse(store.body(bucketKeys.planItems(PIPELINE, RUN)).toString()));
     for (const item of items) handed.push(item, await packItem({ store }, { ...input, item }));
     handed.push(await sealDataset({ store }, input));
     expect(handed.length).toBeGreaterThan(3);

@@ -4,11 +4,11 @@ import { seededRandom } from '../../../functions/core/packing/model/order.ts';
 import { listGenerations } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
-const incoming = layout.incoming(PIPELINE);
+const incoming = bucketKeys.incoming(PIPELINE);
 const FORMATS: readonly (readonly [string, Partial<PackingSettings>])[] = [
   ['webdataset', { format: 'webdataset' }],
   ['tfrecord', { format: 'tfrecord' }],
@@ -29,7 +29,7 @@ async function packed(changes: Partial<PackingSettings> = {}): Promise<MemoryBlo
 const verify = (store: MemoryBlobStore) =>
   verifyGeneration(
     store,
-    manifestSchema.parse(JSON.parse(store.body(layout.manifest(PIPELINE, RUN)).toString())),
+    manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString())),
   );
 
 /** Puts other bytes under the same ETag, as damage on a disk would. */
@@ -49,7 +49,7 @@ describe('verifying a generation', () => {
 
   it.each(FORMATS)('notices any flipped byte in %s', async (_name, changes) => {
     const store = await packed(changes);
-    const shards = store.keys(layout.shards(PIPELINE, RUN));
+    const shards = store.keys(bucketKeys.shards(PIPELINE, RUN));
     const next = seededRandom('flips');
     for (let flip = 0; flip < 40; flip += 1) {
       const key = shards[next() % shards.length] ?? '';
@@ -66,7 +66,7 @@ describe('verifying a generation', () => {
 
   it('says of a shard that is gone only that, and of one that was written anew where it differs', async () => {
     const store = await packed();
-    const [key = ''] = store.keys(layout.shards(PIPELINE, RUN));
+    const [key = ''] = store.keys(bucketKeys.shards(PIPELINE, RUN));
     const body = store.body(key);
     store.objects.delete(key);
     expect((await verify(store)).problems).toEqual(['shard-000000.tar is missing']);
@@ -89,7 +89,7 @@ describe('verifying a generation', () => {
     ['mds', 'index.json'],
   ] as const)('notices that %s lacks %s, and one that tells other bytes', async (format, name) => {
     const store = await packed({ format });
-    const key = `${layout.generation(PIPELINE, RUN)}${name}`;
+    const key = `${bucketKeys.generation(PIPELINE, RUN)}${name}`;
     const body = store.body(key).toString();
     for (const other of [
       body.replace(/\d(?=\D*$)/, (digit) => (digit === '0' ? '1' : '0')),
@@ -105,7 +105,7 @@ describe('verifying a generation', () => {
 
   it('notices what lies among the shards and would be trained on', async () => {
     const store = await packed();
-    store.seed(`${layout.shards(PIPELINE, RUN)}shard-000000.tar.bak`, 'x');
+    store.seed(`${bucketKeys.shards(PIPELINE, RUN)}shard-000000.tar.bak`, 'x');
     expect((await verify(store)).problems).toEqual([
       '"shard-000000.tar.bak" lies among the shards and is none: delete it',
     ]);
@@ -117,11 +117,11 @@ describe('verifying a generation', () => {
       ['arrivals/', 'is not the list that was sealed'],
     ] as const) {
       const store = await packed();
-      const [key = ''] = store.keys(`${layout.generation(PIPELINE, RUN)}${folder}`);
+      const [key = ''] = store.keys(`${bucketKeys.generation(PIPELINE, RUN)}${folder}`);
       store.seed(key, 'x');
       const { problems, bytes } = await verify(store);
-      expect(problems).toEqual([`${key.slice(layout.generation(PIPELINE, RUN).length)} ${problem}`]);
-      const shards = store.keys(layout.shards(PIPELINE, RUN));
+      expect(problems).toEqual([`${key.slice(bucketKeys.generation(PIPELINE, RUN).length)} ${problem}`]);
+      const shards = store.keys(bucketKeys.shards(PIPELINE, RUN));
       expect(bytes).toBe(shards.reduce((sum, shard) => sum + store.body(shard).length, 0));
       damage(store, shards[0] ?? '', (body) => void body.writeUInt8(body.readUInt8(700) ^ 1, 700));
       expect((await verify(store)).problems.join()).toMatch(/shard-000000\.tar has CRC-32/);
@@ -130,7 +130,7 @@ describe('verifying a generation', () => {
 
   it('tells keys in one line and one direction', async () => {
     const store = await packed();
-    store.seed(`${layout.shards(PIPELINE, RUN)}\u202egnp.exe\u009b2J\n`, 'x');
+    store.seed(`${bucketKeys.shards(PIPELINE, RUN)}\u202egnp.exe\u009b2J\n`, 'x');
     expect((await verify(store)).problems.join()).toBe(
       '"\\u{202e}gnp.exe\\u{9b}2J\\n" lies among the shards and is none: delete it',
     );
@@ -139,7 +139,7 @@ describe('verifying a generation', () => {
   it('misses a manifest that was deleted, for a version of the dataset names it', async () => {
     const store = await packed();
     await packAll(store, settings(), 'digits-000002');
-    const manifest = layout.manifest(PIPELINE, RUN);
+    const manifest = bucketKeys.manifest(PIPELINE, RUN);
     store.objects.delete(manifest);
     expect(await listGenerations(store, PIPELINE)).toMatchObject([
       { name: 'ManifestDamagedError', generation: RUN },
@@ -153,9 +153,9 @@ describe('verifying a generation', () => {
   it('names a manifest that cannot be read, which no later run can plan around', async () => {
     const store = await packed();
     for (const text of ['{"version":1', '{"version":1}']) {
-      store.seed(layout.manifest(PIPELINE, RUN), text);
+      store.seed(bucketKeys.manifest(PIPELINE, RUN), text);
       await expect(packAll(store, settings(), 'digits-000002')).rejects.toThrow(
-        `${layout.manifest(PIPELINE, RUN)} is no manifest any more: restore it`,
+        `${bucketKeys.manifest(PIPELINE, RUN)} is no manifest any more: restore it`,
       );
     }
   });
@@ -167,11 +167,11 @@ describe('verifying a generation', () => {
       ['arrivals/', /missing/],
     ] as const) {
       const store = await packed();
-      store.objects.delete(store.keys(`${layout.generation(PIPELINE, RUN)}${folder}`)[0] ?? '');
+      store.objects.delete(store.keys(`${bucketKeys.generation(PIPELINE, RUN)}${folder}`)[0] ?? '');
       expect((await verify(store)).problems.join()).toMatch(problem);
     }
     const store = await packed();
-    store.seed(store.keys(layout.shards(PIPELINE, RUN))[0] ?? '', 'other');
+    store.seed(store.keys(bucketKeys.shards(PIPELINE, RUN))[0] ?? '', 'other');
     expect((await verify(store)).problems.join()).toMatch(/not the object that was sealed/);
   });
 });

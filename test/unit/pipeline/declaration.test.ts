@@ -134,7 +134,7 @@ limits: { attempts: 0.5, deadlineHours: }
 name: digits
 packing: { format: webdatset, label: namePattern, annotations: { file: labels.csv } }
 training: { strategy: data-service, entryPoint: train }
-compute: { nodes: many, market: spott, launcher: ec2, mayAddHelpers: {} }
+compute: { nodes: many, purchaseOption: spott, launcher: ec2, mayAddHelpers: {} }
 limits: { attempts: 0 }
 `;
     expect(pathsOf(readDeclaration('digits', text)).sort()).toEqual(
@@ -142,7 +142,7 @@ limits: { attempts: 0 }
         'compute.ec2',
         'compute.helpers',
         'compute.instanceTypes',
-        'compute.market',
+        'compute.purchaseOption',
         'compute.mayAddHelpers',
         'compute.nodes',
         'compute.vpc',

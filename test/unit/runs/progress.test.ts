@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
-import { layout } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';
 
 const RUN = 'digits-000001';
-const folder = layout.checkpoints('digits', RUN);
+const folder = bucketKeys.checkpoints('digits', RUN);
 
 async function proved(checkpoint: string, ...objects: string[]): Promise<number | undefined> {
   const store = memoryObjectStore(fakeClock());
   const note = { step: 40, totalSteps: 100, checkpoint, updatedAt: '2026-11-21T00:00:00Z' };
-  await store.writeText(layout.progress('digits', RUN), JSON.stringify(note));
+  await store.writeText(bucketKeys.progress('digits', RUN), JSON.stringify(note));
   for (const name of objects) await store.writeText(folder + name, 'x');
   return (await readProgress(store, 'digits', RUN))?.step;
 }
@@ -40,7 +40,7 @@ describe('progress', () => {
     const store = memoryObjectStore(fakeClock());
     expect(await readProgress(store, 'digits', RUN)).toBeUndefined();
     for (const text of ['', 'no json', '{}', '{"step":-1}']) {
-      await store.writeText(layout.progress('digits', RUN), text);
+      await store.writeText(bucketKeys.progress('digits', RUN), text);
       expect(await readProgress(store, 'digits', RUN)).toBeUndefined();
     }
   });

@@ -17,7 +17,7 @@ export interface FleetChoice {
   readonly tags: readonly Tag[];
   /** As EC2 names it, without `ml.`. */
   readonly instanceType: string;
-  readonly market: 'spot' | 'on-demand';
+  readonly purchaseOption: 'spot' | 'on-demand';
   readonly hosts: number;
   readonly round: number;
 }
@@ -32,7 +32,14 @@ export const jobTags = (name: string, tags: readonly Tag[]): Tag[] => [
  * MinTargetCapacity with one type and one zone is what makes it all or nothing: fewer hosts are none. The zone is the
  * subnet's of the launch template, so hosts that are asked for again come beside those that stayed.
  */
-export function fleetRequest({ name, tags, instanceType, market, hosts, round }: FleetChoice): FleetRequest {
+export function fleetRequest({
+  name,
+  tags,
+  instanceType,
+  purchaseOption,
+  hosts,
+  round,
+}: FleetChoice): FleetRequest {
   const gang = { SingleInstanceType: true, SingleAvailabilityZone: true, MinTargetCapacity: hosts };
   const all = [...jobTags(name, tags), { Key: ROUND_TAG, Value: String(round) }];
   return {
@@ -44,8 +51,8 @@ export function fleetRequest({ name, tags, instanceType, market, hosts, round }:
         Overrides: [{ InstanceType: instanceType }],
       },
     ],
-    TargetCapacitySpecification: { TotalTargetCapacity: hosts, DefaultTargetCapacityType: market },
-    ...(market === 'spot'
+    TargetCapacitySpecification: { TotalTargetCapacity: hosts, DefaultTargetCapacityType: purchaseOption },
+    ...(purchaseOption === 'spot'
       ? {
           SpotOptions: {
             ...gang,

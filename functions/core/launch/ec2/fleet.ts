@@ -6,7 +6,7 @@
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { type Placement, samePool } from '../../runs/run-records.ts';
 import type { Problem } from '../../shared/errors.ts';
-import { layout, s3Uri } from '../../shared/keys.ts';
+import { bucketKeys, s3Uri } from '../../shared/keys.ts';
 import type { PreparedObject } from '../job/channels.ts';
 import { type JobParts, jobParts, type TrainingJobInput } from '../job/job-parts.ts';
 import { networkInterfaces } from './efa.ts';
@@ -68,7 +68,7 @@ export function buildFleet(input: TrainingJobInput): FleetResult {
       name,
       tags: parts.Tags,
       instanceType: placement.pool.instanceType,
-      market: placement.pool.market,
+      purchaseOption: placement.pool.purchaseOption,
       hosts: placement.topology.nodes,
       round: 1,
     }),
@@ -139,7 +139,7 @@ function gangProblems({ helpers }: Pipeline['compute'], { topology }: Placement)
 }
 
 const attemptFolder = ({ declaration, runId, attempt }: TrainingJobInput): string =>
-  layout.attempt(declaration.name, runId, attempt);
+  bucketKeys.attempt(declaration.name, runId, attempt);
 
 function scriptOf(input: TrainingJobInput, python: string): string {
   const folder = attemptFolder(input);
@@ -163,7 +163,7 @@ function jobDocument(input: TrainingJobInput, parts: JobParts): PreparedObject {
     nodes: placement.topology.nodes,
     instanceType: `ml.${placement.pool.instanceType}`,
     region,
-    managedSpot: placement.pool.market === 'spot',
+    managedSpot: placement.pool.purchaseOption === 'spot',
     maximumRunSeconds: placement.maximumRunSeconds,
     priceRatio: Number.isFinite(ratio) && ratio > 0 ? ratio : 1,
     refills: placement.topology.nodes > 1 && REFILLED.has(declaration.training.strategy),

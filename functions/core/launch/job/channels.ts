@@ -1,6 +1,6 @@
 /** The input channels of a training job: the shards, the user's code, the agent. */
 import type { GenerationShards } from '../../dataset/dataset.ts';
-import { layout, s3Uri } from '../../shared/keys.ts';
+import { bucketKeys, s3Uri } from '../../shared/keys.ts';
 import type { ChannelRequest, InputMode } from './request.ts';
 
 export interface ChannelsInput {
@@ -112,7 +112,7 @@ function shardsSource(input: ChannelsInput): Listed {
   if (only !== undefined && others.length === 0) {
     return { type: 'S3Prefix', uri: s3Uri(input.bucket, only.shardsPrefix), objects: [] };
   }
-  return manifestOf(input, layout.trainManifest(input.pipeline, input.runId), shardKeys(input));
+  return manifestOf(input, bucketKeys.trainManifest(input.pipeline, input.runId), shardKeys(input));
 }
 
 type Listed = Pick<Source, 'type' | 'uri'> & { readonly objects: readonly PreparedObject[] };
@@ -125,7 +125,7 @@ function pipeSources(input: ChannelsInput): readonly Listed[] {
   const readers = readersOf(input);
   const keys = shardKeys(input);
   return Array.from({ length: readers }, (_, process) => {
-    const key = `${layout.trainManifest(input.pipeline, input.runId)}-${process}`;
+    const key = `${bucketKeys.trainManifest(input.pipeline, input.runId)}-${process}`;
     return manifestOf(
       input,
       key,
@@ -137,11 +137,11 @@ function pipeSources(input: ChannelsInput): readonly Listed[] {
 /** Relative to the dataset's folder. */
 const shardKeys = ({ generations, pipeline }: ChannelsInput): readonly string[] =>
   generations.flatMap(({ shardsPrefix, shards }) =>
-    (shards ?? []).map((shard) => `${shardsPrefix}${shard}`.slice(layout.dataset(pipeline).length)),
+    (shards ?? []).map((shard) => `${shardsPrefix}${shard}`.slice(bucketKeys.dataset(pipeline).length)),
   );
 
 function manifestOf(input: ChannelsInput, key: string, shards: readonly string[]): Listed {
-  const prefix = s3Uri(input.bucket, layout.dataset(input.pipeline));
+  const prefix = s3Uri(input.bucket, bucketKeys.dataset(input.pipeline));
   const text = JSON.stringify([{ prefix }, ...shards]);
   return { type: 'ManifestFile', uri: s3Uri(input.bucket, key), objects: [{ key, text }] };
 }
@@ -153,7 +153,7 @@ export function generationProblems(
   const { generations, pipeline, inputMode } = input;
   if (generations.length === 0) return ['there is no data to train on: drop files under incoming/ first'];
   const foreign = generations.filter(
-    ({ shardsPrefix }) => !shardsPrefix.startsWith(layout.dataset(pipeline)),
+    ({ shardsPrefix }) => !shardsPrefix.startsWith(bucketKeys.dataset(pipeline)),
   );
   const problems = foreign.map(
     ({ shardsPrefix }) => `"${shardsPrefix}" is no part of the dataset of "${pipeline}"`,

@@ -43,8 +43,8 @@ export function meanSecondsBetweenInterruptions(
   earlier: readonly AttemptRecord[],
 ): number | undefined {
   const { pool, considered } = placement;
-  if (pool.market === 'on-demand') return undefined;
-  const spot = earlier.filter((attempt) => attempt.placement.pool.market === 'spot');
+  if (pool.purchaseOption === 'on-demand') return undefined;
+  const spot = earlier.filter((attempt) => attempt.placement.pool.purchaseOption === 'spot');
   const seconds = spot.reduce((sum, { outcome }) => sum + (outcome?.trainingSeconds ?? 0), 0);
   const interruptions = spot.reduce(
     (sum, { outcome }) =>

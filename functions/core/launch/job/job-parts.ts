@@ -8,7 +8,7 @@ import type { GenerationShards } from '../../dataset/dataset.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Placement } from '../../runs/run-records.ts';
 import type { Problem } from '../../shared/errors.ts';
-import { AGENT_FILE, layout, s3Uri } from '../../shared/keys.ts';
+import { AGENT_FILE, bucketKeys, s3Uri } from '../../shared/keys.ts';
 import { channelsOf, generationProblems, type PreparedObject } from './channels.ts';
 import { furtherChannelProblems, furtherChannels } from './further-channels.ts';
 import { encodeHyperparameters } from './hyperparameters.ts';
@@ -88,9 +88,9 @@ export function jobParts(
   return {
     parts: {
       TrainingJobName: jobNameOf(input.runId, input.attempt, jobSaltOf(input.dataBucket ?? bucket)),
-      OutputDataConfig: { S3OutputPath: s3Uri(bucket, layout.models(declaration.name, input.runId)) },
+      OutputDataConfig: { S3OutputPath: s3Uri(bucket, bucketKeys.models(declaration.name, input.runId)) },
       CheckpointConfig: {
-        S3Uri: s3Uri(bucket, layout.checkpoints(declaration.name, input.runId)),
+        S3Uri: s3Uri(bucket, bucketKeys.checkpoints(declaration.name, input.runId)),
         LocalPath: CHECKPOINT_PATH,
       },
       Tags: tagsOf(input),
@@ -121,7 +121,7 @@ function processesOf({ declaration: { training }, placement }: TrainingJobInput)
 function environmentOf({ declaration, placement }: TrainingJobInput): Record<string, string> {
   const { packageIndex } = declaration.training;
   return {
-    TIDEWHEEL_SPOT: placement.pool.market === 'spot' ? '1' : '0',
+    TIDEWHEEL_SPOT: placement.pool.purchaseOption === 'spot' ? '1' : '0',
     ...(packageIndex && { TIDEWHEEL_INDEX_URL: packageIndex.url }),
     ...(packageIndex?.secret !== undefined && { TIDEWHEEL_INDEX_SECRET: packageIndex.secret }),
   };
@@ -175,10 +175,10 @@ const reservedNameProblems = ({ training }: Pipeline): Problem[] =>
 
 /** Packed; else `s3://bucket/prefix/` as it stands, anything else under the pipeline's own folder. */
 function sourceUriOf({ bucket, sourceDigest, declaration: { name, training } }: TrainingJobInput): string {
-  if (sourceDigest !== undefined) return s3Uri(bucket, layout.packedSource(name, sourceDigest));
+  if (sourceDigest !== undefined) return s3Uri(bucket, bucketKeys.packedSource(name, sourceDigest));
   return training.source.startsWith('s3://')
     ? training.source
-    : s3Uri(bucket, layout.sourceAt(name, training.source));
+    : s3Uri(bucket, bucketKeys.sourceAt(name, training.source));
 }
 
 function sourceProblems({ training: { source } }: Pipeline): Problem[] {

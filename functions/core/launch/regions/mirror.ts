@@ -6,7 +6,7 @@
 
 import { CHECKPOINT_MARKER, readProgress } from '../../runs/progress.ts';
 import { TransientError } from '../../shared/errors.ts';
-import { layout } from '../../shared/keys.ts';
+import { bucketKeys } from '../../shared/keys.ts';
 import type { ListedObject, ObjectStore } from '../../shared/ports.ts';
 import type { Region } from './region-bucket.ts';
 
@@ -32,7 +32,7 @@ export async function takeAlong(journey: Journey, prefixes: readonly string[]): 
 export async function bringBack(journey: Journey): Promise<void> {
   const { home, region, pipeline, runId } = journey;
   await bringCheckpoint(journey, region.store, home);
-  await bring(journey, { from: region.store, to: home, prefix: layout.models(pipeline, runId) });
+  await bring(journey, { from: region.store, to: home, prefix: bucketKeys.models(pipeline, runId) });
 }
 
 /** An address in the region's bucket, of what `bringBack` has copied home. */
@@ -48,10 +48,10 @@ async function bringCheckpoint(journey: Journey, from: ObjectStore, to: ObjectSt
   if (newest === undefined) return;
   const known = await readProgress(to, pipeline, runId);
   if (known !== undefined && known.step >= newest.step) return;
-  const prefix = `${layout.checkpoints(pipeline, runId)}${newest.checkpoint}`;
+  const prefix = `${bucketKeys.checkpoints(pipeline, runId)}${newest.checkpoint}`;
   await bring(journey, { from, to, prefix, last: CHECKPOINT_MARKER });
-  const note = await from.readText(layout.progress(pipeline, runId));
-  if (note !== undefined) await to.writeText(layout.progress(pipeline, runId), note.text);
+  const note = await from.readText(bucketKeys.progress(pipeline, runId));
+  if (note !== undefined) await to.writeText(bucketKeys.progress(pipeline, runId), note.text);
 }
 
 interface Way {

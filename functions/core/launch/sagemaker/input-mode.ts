@@ -92,7 +92,7 @@ function wholeOrProblem(
 function automatic({ placement }: InputQuestion, facts: Facts): InputChoice {
   const { bytesPerHost, usableBytes, downloadSeconds } = facts;
   const average = facts.bytes / Math.max(1, facts.shards);
-  const { market } = placement.pool;
+  const { purchaseOption } = placement.pool;
   const wait = `about ${Math.round(downloadSeconds)} s to download ${size(bytesPerHost)}`;
   if (bytesPerHost > usableBytes) {
     return {
@@ -100,14 +100,14 @@ function automatic({ placement }: InputQuestion, facts: Facts): InputChoice {
       reason: `${size(bytesPerHost)} do not fit the ${size(usableBytes)} that a host has for them`,
     };
   }
-  if (downloadSeconds <= BEARABLE_SECONDS[market]) return { mode: 'File', reason: wait };
+  if (downloadSeconds <= BEARABLE_SECONDS[purchaseOption]) return { mode: 'File', reason: wait };
   if (average < STREAMABLE_BYTES) {
     return {
       mode: 'File',
       reason: `${wait}, but ${facts.shards} shards of ${size(average)} are too small to be streamed`,
     };
   }
-  const again = market === 'spot' ? ' at every start, also after an interruption' : '';
+  const again = purchaseOption === 'spot' ? ' at every start, also after an interruption' : '';
   return {
     mode: 'FastFile',
     reason: `${wait}${again}; ${facts.shards} shards of ${size(average)} stream well`,

@@ -79,7 +79,7 @@ const algorithm = (image: string): CreateTrainingJobRequest['AlgorithmSpecificat
 
 /** SageMaker refuses a wait limit without managed Spot, and managed Spot without a wait limit. */
 function stopping({ pool, maximumRunSeconds, maximumWaitSeconds }: Placement) {
-  const spot = pool.market === 'spot';
+  const spot = pool.purchaseOption === 'spot';
   return {
     EnableManagedSpotTraining: spot,
     StoppingCondition: {
@@ -119,8 +119,8 @@ function launcherProblems({ declaration: { compute }, placement }: TrainingJobIn
 /** Neither a document nor a report says whether SageMaker takes managed Spot together with instance groups. */
 function helperProblems({ declaration: { compute }, placement }: TrainingJobInput): Problem[] {
   const { helpers, spotWithHelpers } = compute;
-  if (helpers === undefined || placement.pool.market !== 'spot' || spotWithHelpers) return [];
+  if (helpers === undefined || placement.pool.purchaseOption !== 'spot' || spotWithHelpers) return [];
   const message =
-    'AWS does not say whether managed Spot works with helper groups: set compute.market to on-demand, or try it with compute.spotWithHelpers: true';
+    'AWS does not say whether managed Spot works with helper groups: set compute.purchaseOption to on-demand, or try it with compute.spotWithHelpers: true';
   return [{ path: 'compute.helpers', message }];
 }

@@ -7,7 +7,7 @@
 import * as z from 'zod';
 import type { RunRecord } from '../../runs/run-records.ts';
 import { LaunchRefusedError, RunNotFoundError, TransientError } from '../../shared/errors.ts';
-import { layout, SOURCE_FILE, s3Uri } from '../../shared/keys.ts';
+import { bucketKeys, SOURCE_FILE, s3Uri } from '../../shared/keys.ts';
 import type { ListedObject, ObjectStore } from '../../shared/ports.ts';
 import type { ZipFile } from '../../shared/zip.ts';
 import { belongsToSource, type PackedSource, packedSourceProblems, packSource } from './packed-source.ts';
@@ -41,15 +41,18 @@ export async function pinSource(store: ObjectStore, run: SourceOfRun): Promise<s
   const packed = await packedFrom(store, run);
   if (noted !== undefined && noted !== packed.digest) {
     throw new LaunchRefusedError(
-      `the source of ${run.runId} (${noted}) was deleted from ${layout.packedSource(run.pipeline, noted)}, and ${run.source} holds another now: put the former files back, or start a new run`,
+      `the source of ${run.runId} (${noted}) was deleted from ${bucketKeys.packedSource(run.pipeline, noted)}, and ${run.source} holds another now: put the former files back, or start a new run`,
     );
   }
   // Looked for before, so that the next run with the same code sends nothing; created, for another may be as far.
   if (!(await isThere(store, run.pipeline, packed.digest)))
-    await store.createBytes(layout.packedSource(run.pipeline, packed.digest) + SOURCE_FILE, packed.archive);
+    await store.createBytes(
+      bucketKeys.packedSource(run.pipeline, packed.digest) + SOURCE_FILE,
+      packed.archive,
+    );
   if (noted !== undefined) return noted;
   const note = JSON.stringify({ digest: packed.digest });
-  await store.createText(layout.pinnedSource(run.pipeline, run.runId), note);
+  await store.createText(bucketKeys.pinnedSource(run.pipeline, run.runId), note);
   // Another may have been first, with a folder that was changed in between.
   return (await noteOf(store, run)) ?? packed.digest;
 }
@@ -58,19 +61,19 @@ async function noteOf(
   store: ObjectStore,
   { pipeline, runId }: Pick<SourceOfRun, 'pipeline' | 'runId'>,
 ): Promise<string | undefined> {
-  const stored = await store.readText(layout.pinnedSource(pipeline, runId));
+  const stored = await store.readText(bucketKeys.pinnedSource(pipeline, runId));
   return stored === undefined ? undefined : noteSchema.parse(JSON.parse(stored.text)).digest;
 }
 
 async function isThere(store: ObjectStore, pipeline: string, digest: string): Promise<boolean> {
-  for await (const _ of store.list(layout.packedSource(pipeline, digest))) return true;
+  for await (const _ of store.list(bucketKeys.packedSource(pipeline, digest))) return true;
   return false;
 }
 
 const TOGETHER = 16;
 
 async function packedFrom(store: ObjectStore, run: SourceOfRun): Promise<PackedSource> {
-  const prefix = layout.sourceAt(run.pipeline, run.source);
+  const prefix = bucketKeys.sourceAt(run.pipeline, run.source);
   const before = await listing(store, prefix);
   const entries = before.map(({ key, size }) => ({ name: key.slice(prefix.length), size }));
   const problems = packedSourceProblems(entries, {

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import * as z from 'zod';
 import { datasetSchema } from '../../pipeline/dataset.ts';
 import type { PackingSettings, Pipeline } from '../../pipeline/pipeline.ts';
-import { compactedName, layout } from '../../shared/keys.ts';
+import { bucketKeys, compactedName } from '../../shared/keys.ts';
 import { type BlobStore, readText } from '../model/blob-store.ts';
 import type { LikelyReaders } from '../model/division.ts';
 import type { Manifest } from '../model/documents.ts';
@@ -108,7 +108,7 @@ async function withoutShards(
   pipeline: string,
   newest: DatasetVersion,
 ): Promise<readonly string[]> {
-  const folders = await versionsIn(store).folders(layout.dataset(pipeline));
+  const folders = await versionsIn(store).folders(bucketKeys.dataset(pipeline));
   const known = new Set([...Object.keys(newest.added), ...newest.replaced]);
   return folders.filter((name) => Number.isFinite(batchOf(name)) && !known.has(name));
 }

@@ -1,5 +1,5 @@
 /** What earlier generations have dealt with, streamed in the listing's order beside the listing itself. */
-import { layout, parseGeneration } from '../../shared/keys.ts';
+import { bucketKeys, parseGeneration } from '../../shared/keys.ts';
 import { type BlobStore, joinChunks, readText } from './blob-store.ts';
 import { type Manifest, manifestSchema, type SealedLine, sealedLine } from './documents.ts';
 import { compareKeys } from './order.ts';
@@ -80,11 +80,11 @@ async function generationsIn(store: BlobStore, pipeline: string): Promise<Genera
   const versions = versionsIn(store);
   const newest = await newestVersion(versions, pipeline);
   const { generations = [], replaced = [] } = newest ?? {};
-  const folders = (await versions.folders(layout.dataset(pipeline))).filter(isMade(newest));
+  const folders = (await versions.folders(bucketKeys.dataset(pipeline))).filter(isMade(newest));
   const read = async (name: string): Promise<Manifest | undefined> => {
     const sealed = await readSealed(store, pipeline, name);
     if (sealed === undefined && generations.includes(name))
-      throw new ManifestDamagedError(layout.manifest(pipeline, name), name);
+      throw new ManifestDamagedError(bucketKeys.manifest(pipeline, name), name);
     return sealed;
   };
   return { names: [...new Set([...folders, ...generations])].sort(), replaced, read };
@@ -138,7 +138,7 @@ class GenerationCursor {
   constructor(store: BlobStore, manifest: Manifest) {
     this.#store = store;
     this.#annotations = manifest.annotations?.version;
-    this.#folder = layout.generation(manifest.pipeline, manifest.generation);
+    this.#folder = bucketKeys.generation(manifest.pipeline, manifest.generation);
     this.#parts = manifest.arrivals.parts;
   }
 

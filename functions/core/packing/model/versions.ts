@@ -4,7 +4,7 @@
  * lists never changes. A generation that a crash kept out of the chain is taken in by the next that writes to it.
  */
 import * as z from 'zod';
-import { layout, parseGeneration } from '../../shared/keys.ts';
+import { bucketKeys, parseGeneration } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { type BlobStore, listPages, readText } from './blob-store.ts';
 
@@ -87,7 +87,7 @@ export async function readVersion(
   pipeline: string,
   number: number,
 ): Promise<DatasetVersion> {
-  const key = layout.datasetVersion(pipeline, number);
+  const key = bucketKeys.datasetVersion(pipeline, number);
   const text = await store.read(key);
   if (text === undefined) throw new Error(`the dataset's version ${key} is gone; restore it`);
   try {
@@ -105,7 +105,7 @@ export async function newestVersion(
   store: VersionStore,
   pipeline: string,
 ): Promise<DatasetVersion | undefined> {
-  const prefix = layout.datasetVersions(pipeline);
+  const prefix = bucketKeys.datasetVersions(pipeline);
   const numbers = (await store.keys(prefix)).map((key) => Number(key.slice(prefix.length, -'.json'.length)));
   const newest = numbers.filter((number) => Number.isSafeInteger(number)).at(-1);
   return newest === undefined ? undefined : readVersion(store, pipeline, newest);
@@ -175,7 +175,7 @@ export async function changeDataset(
     if (change === undefined) return newest;
     const next = nextVersion(newest, change);
     const text = `${JSON.stringify(next, undefined, 1)}\n`;
-    const created = await store.create(layout.datasetVersion(pipeline, next.number), text);
+    const created = await store.create(bucketKeys.datasetVersion(pipeline, next.number), text);
     if (created === 'written' && lost === undefined) return next;
   }
 }
@@ -186,12 +186,12 @@ async function lostGeneration(
   pipeline: string,
   newest: DatasetVersion | undefined,
 ): Promise<string | undefined> {
-  const folders = await store.folders(layout.dataset(pipeline));
+  const folders = await store.folders(bucketKeys.dataset(pipeline));
   const unknown = folders.filter(
     (name) => parseGeneration(name)?.isCompacted === false && newest?.added[name] === undefined,
   );
   for (const name of unknown.sort(byBatch))
-    if ((await store.read(layout.manifest(pipeline, name))) !== undefined) return name;
+    if ((await store.read(bucketKeys.manifest(pipeline, name))) !== undefined) return name;
   return undefined;
 }
 

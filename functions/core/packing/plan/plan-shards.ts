@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { TransientError } from '../../shared/errors.ts';
-import { layout } from '../../shared/keys.ts';
+import { bucketKeys } from '../../shared/keys.ts';
 import { formatOf } from '../formats/formats.ts';
 import { Annotations } from '../labels/annotations.ts';
 import { SampleLabels } from '../labels/sample-labels.ts';
@@ -210,7 +210,7 @@ interface Drafted {
 }
 
 async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
-  const incoming = layout.incoming(input.pipeline);
+  const incoming = bucketKeys.incoming(input.pipeline);
   const annotations = await Annotations.open(deps.store, input.packing, incoming);
   const labels = annotations && new SampleLabels(annotations);
   const draft = new DraftPlan({ incoming, format: formatOf(input.packing), settings: input.packing, labels });

@@ -1,5 +1,5 @@
 /** Removes sources that a sealed generation holds. Rejected ones stay: their owner may still want them. */
-import { layout } from '../../shared/keys.ts';
+import { bucketKeys } from '../../shared/keys.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { type Manifest, sealedLine } from '../model/documents.ts';
 import { decompress, linesOf } from '../model/spool.ts';
@@ -11,7 +11,7 @@ const PARALLEL_DELETES = 32;
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-deletes.html). Running it again is harmless.
  */
 export async function deletePacked(store: BlobStore, manifest: Manifest): Promise<number> {
-  const folder = layout.generation(manifest.pipeline, manifest.generation);
+  const folder = bucketKeys.generation(manifest.pipeline, manifest.generation);
   let deleted = 0;
   for (const part of manifest.arrivals.parts) {
     const found = await store.get(`${folder}${part.list}`);

@@ -1,7 +1,7 @@
 /** PackShards: the shards of one Map item. What is finished already is skipped. */
 
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import { layout } from '../../shared/keys.ts';
+import { bucketKeys } from '../../shared/keys.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { outdatedEngine, readPlan } from '../model/committed-plan.ts';
@@ -87,7 +87,7 @@ async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Pro
   const { revision, facts } = one.plan;
   const name = at.shardName(one.shard, format.suffix(input.packing));
   const key = `${at.shards(revision)}${name}`;
-  const incoming = layout.incoming(input.pipeline);
+  const incoming = bucketKeys.incoming(input.pipeline);
   const { packing } = input;
   const { samples, shard, even, engine } = one;
   const preparations = preparationsOf(packing, incoming, one);

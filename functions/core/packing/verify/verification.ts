@@ -1,6 +1,6 @@
 /** What the proof of a generation counts while it goes through its objects. */
 import { hash } from 'node:crypto';
-import { layout } from '../../shared/keys.ts';
+import { bucketKeys } from '../../shared/keys.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import type { Manifest } from '../model/documents.ts';
 import { quoted } from '../model/quoted.ts';
@@ -31,7 +31,7 @@ export class Verification {
   constructor(store: BlobStore, manifest: Manifest) {
     this.store = store;
     this.manifest = manifest;
-    this.folder = layout.generation(manifest.pipeline, manifest.generation);
+    this.folder = bucketKeys.generation(manifest.pipeline, manifest.generation);
   }
 
   /** A packed arrival, compared with what the shards hold. */

@@ -5,7 +5,7 @@
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel
  */
 import * as z from 'zod';
-import { layout, parseGeneration, parseRunId } from '../../shared/keys.ts';
+import { bucketKeys, parseGeneration, parseRunId } from '../../shared/keys.ts';
 import { firstOf } from '../../shared/validation.ts';
 import { type BlobStore, type KeyFailure, listPages, readText } from '../model/blob-store.ts';
 import type { Manifest } from '../model/documents.ts';
@@ -105,7 +105,7 @@ const noteSchema = z.object({ generations: z.array(z.string()) });
 /** What a run noted that it reads; undefined when it has not begun. */
 async function readingOf(store: BlobStore, pipeline: string, runId: string): Promise<string[] | undefined> {
   let reading: string[] | undefined;
-  for await (const page of listPages(store, layout.reads(pipeline, runId)))
+  for await (const page of listPages(store, bucketKeys.reads(pipeline, runId)))
     for (const { key } of page.objects) {
       const note = noteSchema.parse(JSON.parse((await readText(store, key)) ?? '{"generations":[]}'));
       reading = [...(reading ?? []), ...note.generations];
@@ -116,13 +116,13 @@ async function readingOf(store: BlobStore, pipeline: string, runId: string): Pro
 /** Runs that have not written their report. */
 async function unfinishedRuns(store: BlobStore, pipeline: string): Promise<string[]> {
   const unfinished: string[] = [];
-  const runs = layout.runs(pipeline);
+  const runs = bucketKeys.runs(pipeline);
   for await (const page of listPages(store, runs, { delimiter: '/' })) {
     const names = page.prefixes.map((folder) => folder.slice(runs.length, -1));
     const named = names.filter((name) => parseRunId(name) !== undefined);
     for (let first = 0; first < named.length; first += HEADS_AT_ONCE) {
       const some = named.slice(first, first + HEADS_AT_ONCE);
-      const reports = await Promise.all(some.map((runId) => store.head(layout.report(pipeline, runId))));
+      const reports = await Promise.all(some.map((runId) => store.head(bucketKeys.report(pipeline, runId))));
       unfinished.push(...some.filter((_, index) => reports[index] === undefined));
     }
   }
@@ -182,7 +182,7 @@ async function supersededCompactions(
   { added, replaced, givenUp }: DatasetVersion,
 ): Promise<string[]> {
   const superseded: string[] = [];
-  for (const name of await versionsIn(store).folders(layout.dataset(pipeline))) {
+  for (const name of await versionsIn(store).folders(bucketKeys.dataset(pipeline))) {
     if (parseGeneration(name)?.isCompacted !== true || added[name] !== undefined) continue;
     const of = (await readSealed(store, pipeline, name))?.compacted?.of ?? [];
     if (of.some((input) => replaced.includes(input) || givenUp.includes(input))) superseded.push(name);

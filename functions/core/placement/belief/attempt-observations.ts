@@ -1,23 +1,23 @@
 /** From attempts to what they met, and from there to what a placement of another run makes of it. */
 import { familyOf } from '../../catalog/catalog.ts';
-import type { Encounter } from '../../runs/market-history.ts';
+import type { PoolOutcome } from '../../runs/market-history.ts';
 import { type AttemptRecord, type Placement, samePool } from '../../runs/run-records.ts';
 import type { RunStore } from '../../runs/run-store.ts';
-import type { Sighting } from './observation.ts';
+import type { Observation } from './observation.ts';
 
 /** undefined while the attempt goes on: nothing has been met yet that would not change. */
-export function encounterOf(attempt: AttemptRecord): Encounter | undefined {
+export function poolOutcomeOf(attempt: AttemptRecord): PoolOutcome | undefined {
   const { outcome, placement } = attempt;
   if (outcome === undefined) return undefined;
   const score = scoreOf(placement);
-  const { instanceType, zoneId, market, region } = placement.pool;
+  const { instanceType, zoneId, purchaseOption, region } = placement.pool;
   const launcher = placement.pool.launcher ?? attempt.launcher;
   return {
     runId: attempt.runId,
     attempt: attempt.attempt,
     instanceType,
     zoneId,
-    market,
+    purchaseOption,
     ...(region === undefined ? {} : { region }),
     ...(launcher === undefined ? {} : { launcher }),
     ...(outcome.quota === undefined ? {} : { quota: outcome.quota }),
@@ -30,7 +30,7 @@ export function encounterOf(attempt: AttemptRecord): Encounter | undefined {
   };
 }
 
-function endOf(kind: NonNullable<AttemptRecord['outcome']>['kind']): Encounter['end'] {
+function endOf(kind: NonNullable<AttemptRecord['outcome']>['kind']): PoolOutcome['end'] {
   switch (kind) {
     case 'capacity':
       return 'refused';
@@ -51,10 +51,10 @@ const scoreOf = ({ considered, pool }: Placement): number | undefined =>
   considered.find((each) => samePool(each.pool, pool))?.score;
 
 /** What a run's own attempts tell of their pools: the same that other runs make of them. */
-export const sightingsOf = (attempts: readonly AttemptRecord[]): readonly Sighting[] =>
-  sightingsFrom(
+export const observationsOf = (attempts: readonly AttemptRecord[]): readonly Observation[] =>
+  observationsFrom(
     attempts.flatMap((attempt) => {
-      const met = encounterOf(attempt);
+      const met = poolOutcomeOf(attempt);
       return met === undefined ? [] : [met];
     }),
   );
@@ -65,15 +65,26 @@ const PROMPT_SECONDS = 300;
 const secondsFrom = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1_000;
 
 /** What encounters say of capacity, in the words that beliefs are made from: up from the start to the end, down when refused or lost. */
-export const sightingsFrom = (encounters: readonly Encounter[]): readonly Sighting[] =>
+export const observationsFrom = (encounters: readonly PoolOutcome[]): readonly Observation[] =>
   encounters.flatMap((met) => {
-    const { instanceType, zoneId, market, region, launcher, quota, score, askedAt, startedAt, endedAt, end } =
-      met;
-    const at = (time: string, seen: Sighting['seen']): Sighting => ({
+    const {
+      instanceType,
+      zoneId,
+      purchaseOption,
+      region,
+      launcher,
+      quota,
+      score,
+      askedAt,
+      startedAt,
+      endedAt,
+      end,
+    } = met;
+    const at = (time: string, seen: Observation['seen']): Observation => ({
       atMilliseconds: Date.parse(time),
       instanceType,
       zoneId,
-      market,
+      purchaseOption,
       region,
       ...(launcher === undefined ? {} : { launcher }),
       ...(quota !== undefined && seen === 'refused' ? { quota } : {}),
@@ -98,12 +109,12 @@ export const sightingsFrom = (encounters: readonly Encounter[]): readonly Sighti
 const MEMORY_MILLISECONDS = 30 * 86_400_000;
 
 /** What all runs but this one met lately in the families of these types. */
-export async function sightingsOfOthers(
+export async function observationsOfOthers(
   runs: Pick<RunStore, 'listEncounters'>,
   question: { readonly runId: string; readonly instanceTypes: readonly string[]; readonly now: Date },
-): Promise<readonly Sighting[]> {
+): Promise<readonly Observation[]> {
   const since = new Date(question.now.getTime() - MEMORY_MILLISECONDS).toISOString();
   const families = new Set(question.instanceTypes.map(familyOf));
   const met = await Promise.all([...families].map((family) => runs.listEncounters(family, since)));
-  return sightingsFrom(met.flat().filter(({ runId }) => runId !== question.runId));
+  return observationsFrom(met.flat().filter(({ runId }) => runId !== question.runId));
 }

@@ -5,7 +5,7 @@
 
 import type { Pool } from '../../runs/run-records.ts';
 import { beginWalk, type Chain, keptPowers, type Lesson, type OwnShare } from './belief-walk.ts';
-import type { Sighting } from './observation.ts';
+import type { Observation } from './observation.ts';
 import {
   longRunShare,
   meanUpSeconds,
@@ -36,10 +36,10 @@ export interface Outlook {
 }
 
 /** What sightings say of scores. */
-export const trustOf = (sightings: readonly Sighting[]): ScoreTrust =>
+export const trustOf = (sightings: readonly Observation[]): ScoreTrust =>
   scoreTrust(
-    sightings.flatMap(({ score, market, seen }) =>
-      score === undefined || market !== 'spot' ? [] : [{ score, had: seen === 'up' }],
+    sightings.flatMap(({ score, purchaseOption, seen }) =>
+      score === undefined || purchaseOption !== 'spot' ? [] : [{ score, had: seen === 'up' }],
     ),
   );
 
@@ -50,15 +50,15 @@ const SAME_ZONE = 0.5;
 const OTHER_LAUNCHER = 0.7;
 const SAME_TYPE = 0.3;
 
-const ofLauncher = (sighting: Sighting, pool: Pool): number =>
+const ofLauncher = (sighting: Observation, pool: Pool): number =>
   sighting.launcher === pool.launcher ? 1 : OTHER_LAUNCHER;
 
 const familyOf = (type: string): string => type.slice(0, type.indexOf('.'));
 
 /** How much news of another pool says of this one, 0 nothing to 1 everything. */
-function kinship(sighting: Sighting, pool: Pool): number {
+function kinship(sighting: Observation, pool: Pool): number {
   // A limit of the account says nothing of capacity; `refusalsOf` leaves such pools alone.
-  if (sighting.market !== pool.market || sighting.quota === true) return 0;
+  if (sighting.purchaseOption !== pool.purchaseOption || sighting.quota === true) return 0;
   if (sighting.zoneId === undefined && pool.zoneId === undefined && sighting.region !== pool.region) return 0;
   const sameType = sighting.instanceType === pool.instanceType;
   if (sameType && sighting.zoneId === pool.zoneId) return ofLauncher(sighting, pool);
@@ -79,10 +79,10 @@ const MEMORY_MILLISECONDS = 7 * 86_400_000;
 const MAXIMUM_SIGHTINGS = 40;
 
 /** The sightings that still say something, oldest first. */
-export const recentSightings = (
-  sightings: readonly Sighting[],
+export const recentObservations = (
+  sightings: readonly Observation[],
   nowMilliseconds: number,
-): readonly Sighting[] =>
+): readonly Observation[] =>
   sightings
     .filter(({ atMilliseconds: at }) => at <= nowMilliseconds && nowMilliseconds - at <= MEMORY_MILLISECONDS)
     .toSorted((a, b) => a.atMilliseconds - b.atMilliseconds);
@@ -131,7 +131,7 @@ const weigh = (hours: readonly number[], shares: Belief): number =>
 
 export interface Seen {
   /** As recentSightings gives them. */
-  readonly sightings: readonly Sighting[];
+  readonly observations: readonly Observation[];
   readonly score?: number | undefined;
   readonly trust?: ScoreTrust | undefined;
   /** How old the score is; absent: of this moment. */
@@ -148,7 +148,7 @@ interface News extends Lesson {
 
 const UNTRIED = scoreTrust([]);
 
-function newsOf(sighting: Sighting, pool: Pool): News | undefined {
+function newsOf(sighting: Observation, pool: Pool): News | undefined {
   const weight = kinship(sighting, pool);
   if (weight <= 0) return undefined;
   const against = 1 - weight;
@@ -163,8 +163,8 @@ export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
   const scoredAt = seen.nowMilliseconds - (seen.scoreAgeSeconds ?? 0) * 1_000;
   const related: News[] = [];
   // From the newest back: of a month of sightings the last few are all that is taken.
-  for (let k = seen.sightings.length - 1; k >= 0 && related.length < MAXIMUM_SIGHTINGS; k -= 1) {
-    const sighting = seen.sightings[k];
+  for (let k = seen.observations.length - 1; k >= 0 && related.length < MAXIMUM_SIGHTINGS; k -= 1) {
+    const sighting = seen.observations[k];
     const news = sighting && newsOf(sighting, pool);
     if (news) related.push(news);
   }

@@ -1,11 +1,11 @@
 import type { Pool } from '../../runs/run-records.ts';
 
 /** Something seen of capacity at a time. */
-export interface Sighting {
+export interface Observation {
   readonly atMilliseconds: number;
   readonly instanceType: string;
   readonly zoneId?: string | undefined;
-  readonly market: Pool['market'];
+  readonly purchaseOption: Pool['purchaseOption'];
   /** As in Pool. */
   readonly region?: string | undefined;
   readonly launcher?: 'ec2' | undefined;

@@ -1,6 +1,6 @@
 /** What a month of attempts says of a pool in the long run, beyond what their newest sightings say of the moment. */
 import type { Pool } from '../../runs/run-records.ts';
-import type { Sighting } from './observation.ts';
+import type { Observation } from './observation.ts';
 
 export interface PoolRecord {
   /** How often capacity was had, and how often it was refused. */
@@ -13,10 +13,10 @@ export interface PoolRecord {
 
 export type PoolRecords = ReadonlyMap<string, PoolRecord>;
 
-type Named = Pick<Pool, 'instanceType' | 'zoneId' | 'market' | 'region' | 'launcher'>;
+type Named = Pick<Pool, 'instanceType' | 'zoneId' | 'purchaseOption' | 'region' | 'launcher'>;
 
-const keyOf = ({ instanceType, zoneId, market, region, launcher }: Named): string =>
-  `${instanceType} ${zoneId ?? ''} ${market} ${region ?? ''} ${launcher ?? ''}`;
+const keyOf = ({ instanceType, zoneId, purchaseOption, region, launcher }: Named): string =>
+  `${instanceType} ${zoneId ?? ''} ${purchaseOption} ${region ?? ''} ${launcher ?? ''}`;
 
 const NOTHING: PoolRecord = { had: 0, refused: 0, heldSeconds: 0, lost: 0 };
 
@@ -25,7 +25,7 @@ const COUNTED_FROM_MILLISECONDS = 7 * 86_400_000;
 const COUNTED_TO_MILLISECONDS = 30 * 86_400_000;
 
 /** @param sightings in any order; an attempt is counted once, by the sighting of its end */
-export function recordsOf(sightings: readonly Sighting[], nowMilliseconds: number): PoolRecords {
+export function recordsOf(sightings: readonly Observation[], nowMilliseconds: number): PoolRecords {
   const records = new Map<string, PoolRecord>();
   for (const { seen, atMilliseconds: at, heldSinceMilliseconds: since, quota, ...pool } of sightings) {
     const age = nowMilliseconds - at;

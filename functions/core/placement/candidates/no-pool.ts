@@ -19,10 +19,10 @@ export function whyNotWeighed(
   pool: Pool,
   { topology, compute, price, helpers, quotes, region }: Facts,
 ): string | undefined {
-  const { instanceType, zoneId, market } = pool;
+  const { instanceType, zoneId, purchaseOption } = pool;
   if (!price) return `no price of ${instanceType} is known, so its cost cannot be weighed`;
   if (typeof helpers === 'string') return helpers;
-  if (market === 'spot' && (compute.helpers ?? topology.helpers) && !compute.spotWithHelpers)
+  if (purchaseOption === 'spot' && (compute.helpers ?? topology.helpers) && !compute.spotWithHelpers)
     return 'AWS does not say whether Spot takes helper groups: set compute.spotWithHelpers: true to try';
   return notOffered(pool, quotes) ? `${instanceType} is not offered in ${zoneId ?? region}` : undefined;
 }

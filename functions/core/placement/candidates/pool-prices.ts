@@ -29,7 +29,8 @@ export function pricesOf(
 ): PoolPrices {
   if (pool.launcher === 'ec2') return onEc2({ pool, topology }, price, market, quotes);
   const { hourlyUsd } = price;
-  if (pool.market === 'on-demand') return { hourlyUsd, onDemandHourlyUsd: hourlyUsd, priceNote: price.note };
+  if (pool.purchaseOption === 'on-demand')
+    return { hourlyUsd, onDemandHourlyUsd: hourlyUsd, priceNote: price.note };
   const share = spotShare(pool, price, quotes);
   return {
     ...scoreOf(pool, topology.nodes, market),
@@ -49,7 +50,7 @@ function onEc2(
   market: MarketView,
   quotes: Quotes,
 ): PoolPrices {
-  if (pool.market === 'on-demand') {
+  if (pool.purchaseOption === 'on-demand') {
     const priceNote = `EC2 On-Demand${ec2Note === undefined ? '' : `, ${ec2Note}`}`;
     return { hourlyUsd: ec2HourlyUsd, onDemandHourlyUsd: ec2HourlyUsd, priceNote };
   }

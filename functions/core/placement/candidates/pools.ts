@@ -9,13 +9,13 @@ import { whyNotWeighed } from './no-pool.ts';
 import { whyNotOnEc2 } from './on-ec2.ts';
 import { helpersIn, type PoolPrices, pricesOf, quotesOf } from './pool-prices.ts';
 import type { Workload } from './throughput.ts';
-import { type Pace, REFERENCE_PACE } from './throughput-estimate.ts';
+import { REFERENCE_THROUGHPUT, type RelativeThroughput } from './throughput-estimate.ts';
 import { type GangTopology, topologiesOf } from './topologies.ts';
 
 export interface Candidate extends PoolPrices {
   readonly pool: Pool;
   readonly topology: Topology;
-  readonly pace: Pace;
+  readonly throughput: RelativeThroughput;
   readonly subnetId?: string | undefined;
   /** Of all helper groups together, which are always on demand. */
   readonly helpersHourlyUsd: number;
@@ -48,7 +48,7 @@ export interface PoolsQuestion {
   readonly savedOn?: GangTopology | undefined;
   /** Where a view does not name the prices of helpers, as in decisions of old. */
   readonly helpersHourlyUsd?: number | undefined;
-  readonly paceOf?: ((topology: GangTopology) => Pace) | undefined;
+  readonly throughputOf?: ((topology: GangTopology) => RelativeThroughput) | undefined;
   /** As measured; without it no helpers are added. */
   readonly workload?: Workload | undefined;
   /** Default: the snapshot's. */
@@ -73,8 +73,8 @@ function placesOf({ vpc }: Pick<Pipeline['compute'], 'vpc'>): readonly Place[] {
   return [...byZone.values()];
 }
 
-const marketsOf = (compute: Pipeline['compute']): readonly Pool['market'][] =>
-  compute.market === 'spot-then-on-demand' ? ['spot', 'on-demand'] : [compute.market];
+const purchaseOptionsOf = (compute: Pipeline['compute']): readonly Pool['purchaseOption'][] =>
+  compute.purchaseOption === 'spot-then-on-demand' ? ['spot', 'on-demand'] : [compute.purchaseOption];
 
 interface Pools {
   readonly candidates: readonly Candidate[];
@@ -114,7 +114,7 @@ function poolsIn(view: View, question: PoolsQuestion): Pools {
 }
 
 function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): Pools {
-  const { compute, training, savedOn, paceOf, hardware } = question;
+  const { compute, training, savedOn, throughputOf, hardware } = question;
   const { market } = view;
   const { region } = market;
   const named = {
@@ -123,7 +123,11 @@ function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): P
   };
   const { topologies, ruledOut } = topologiesOf({ compute, training, region, launcher, savedOn, hardware });
   const pruned: Pruned[] = ruledOut.map(({ topology, reason }) => ({
-    pool: { instanceType: topology.instanceType, market: marketsOf(compute)[0] ?? 'spot', ...named },
+    pool: {
+      instanceType: topology.instanceType,
+      purchaseOption: purchaseOptionsOf(compute)[0] ?? 'spot',
+      ...named,
+    },
     topology: shapeOf(topology),
     reason,
   }));
@@ -133,7 +137,7 @@ function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): P
   const quotes = quotesOf(market);
   for (const topology of topologies.flatMap((each) => [each, ...helpedBy(each, market, question)])) {
     const price = prices.get(topology.instanceType);
-    const pace = paceOf?.(topology) ?? REFERENCE_PACE;
+    const throughput = throughputOf?.(topology) ?? REFERENCE_THROUGHPUT;
     const never = whyNotOnEc2({ launcher, compute, training, topology, region: view.region, price });
     const shape = shapeOf(topology);
     for (const { pool, subnetId } of poolsOfTopology(topology, { view, compute, named })) {
@@ -142,7 +146,7 @@ function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): P
         pruned.push({ pool, topology: shape, reason: reason ?? 'no price is known' });
       } else {
         const { transfer, closed } = view;
-        const found = { pool, topology: shape, pace, subnetId, transfer, closed };
+        const found = { pool, topology: shape, throughput, subnetId, transfer, closed };
         const helpersHourlyUsd = helpers + addedUsd(topology, prices);
         candidates.push({ ...found, helpersHourlyUsd, ...pricesOf(found, price, market, quotes) });
       }
@@ -161,8 +165,8 @@ const poolsOfTopology = (
   },
 ): readonly { readonly pool: Pool; readonly subnetId: string | undefined }[] =>
   placesOf(given.view).flatMap(({ zoneId, subnetId }) =>
-    marketsOf(given.compute).map((market) => ({
-      pool: { instanceType, zoneId, market, ...given.named },
+    purchaseOptionsOf(given.compute).map((purchaseOption) => ({
+      pool: { instanceType, zoneId, purchaseOption, ...given.named },
       subnetId,
     })),
   );
@@ -204,15 +208,15 @@ const addedUsd = ({ helpers = [] }: GangTopology, prices: ReadonlyMap<string, On
 
 /** What an hour of the work costs here, the work being stated for the reference. */
 export const unitUsd = (
-  { topology, pace, helpersHourlyUsd }: Pick<Candidate, 'topology' | 'pace' | 'helpersHourlyUsd'>,
+  { topology, throughput, helpersHourlyUsd }: Pick<Candidate, 'topology' | 'throughput' | 'helpersHourlyUsd'>,
   hourlyUsd: number,
-): number => (hourlyUsd * topology.nodes + helpersHourlyUsd) * pace.factor;
+): number => (hourlyUsd * topology.nodes + helpersHourlyUsd) * throughput.factor;
 
 /** What no region could mend is told once, not for each. */
 function onceEach(pruned: readonly Pruned[]): readonly Pruned[] {
   const told = new Set<string>();
-  return pruned.filter(({ pool: { instanceType, zoneId, market, launcher }, topology, reason }) => {
-    const key = [instanceType, zoneId, market, launcher, topology.nodes, reason].join();
+  return pruned.filter(({ pool: { instanceType, zoneId, purchaseOption, launcher }, topology, reason }) => {
+    const key = [instanceType, zoneId, purchaseOption, launcher, topology.nodes, reason].join();
     return !told.has(key) && told.add(key);
   });
 }
@@ -221,7 +225,9 @@ function onceEach(pruned: readonly Pruned[]): readonly Pruned[] {
 function mostPromising(candidates: readonly Candidate[], pruned: readonly Pruned[]): Pools {
   if (candidates.length <= MAXIMUM_POOLS) return { candidates, pruned };
   const unit = (each: Candidate): number => unitUsd(each, each.onDemandHourlyUsd);
-  const fast = candidates.toSorted((a, b) => a.pace.factor - b.pace.factor).slice(0, MAXIMUM_POOLS / 10);
+  const fast = candidates
+    .toSorted((a, b) => a.throughput.factor - b.throughput.factor)
+    .slice(0, MAXIMUM_POOLS / 10);
   const cheap = candidates.toSorted((a, b) => unit(a) - unit(b)).slice(0, MAXIMUM_POOLS - fast.length);
   const kept = new Set([...fast, ...cheap]);
   const beyond = candidates

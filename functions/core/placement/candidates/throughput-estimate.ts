@@ -7,14 +7,14 @@ import type { AttemptRecord, Progress, Topology } from '../../runs/run-records.t
 import { forecastStep, type HelperGroup, type Measured, type Workload, workloadOf } from './throughput.ts';
 import type { GangTopology } from './topologies.ts';
 
-export interface Shape {
+export interface TrainedTopology {
   readonly instanceType: string;
   readonly nodes: number;
   readonly helpers?: readonly HelperGroup[] | undefined;
 }
 
 /** One attempt's pace. */
-export interface MeasuredPace extends Shape {
+export interface MeasuredThroughput extends TrainedTopology {
   readonly stepSeconds: number;
   /** It is the mean of so many. */
   readonly steps: number;
@@ -26,41 +26,41 @@ export interface MeasuredPace extends Shape {
 }
 
 /** Seconds on this topology for a second on the reference. */
-export interface Pace {
+export interface RelativeThroughput {
   readonly factor: number;
   /** Standard deviation of its logarithm; 0 for the reference itself. */
   readonly uncertainty: number;
   readonly basis: 'reference' | 'measured' | 'extrapolated' | 'dataSheet' | 'unknown';
 }
 
-export const REFERENCE_PACE: Pace = { factor: 1, uncertainty: 0, basis: 'reference' };
+export const REFERENCE_THROUGHPUT: RelativeThroughput = { factor: 1, uncertainty: 0, basis: 'reference' };
 
 const percent = (value: number | undefined): number | undefined =>
   value === undefined ? undefined : value / 100;
 
 /** What each attempt that saved new work says of its topology, oldest first. */
-export const measuredPaces = (attempts: readonly AttemptRecord[]): readonly MeasuredPace[] =>
+export const measuredThroughputs = (attempts: readonly AttemptRecord[]): readonly MeasuredThroughput[] =>
   attempts.flatMap(({ placement, progressBefore, progressAfter: after }) => {
     if (after === undefined) return [];
     const steps = after.step - (progressBefore?.step ?? 0);
     const seconds = (after.trainingSeconds ?? 0) - (progressBefore?.trainingSeconds ?? 0);
-    const shape = { instanceType: placement.pool.instanceType, ...shapeOf(placement.topology) };
+    const shape = { instanceType: placement.pool.instanceType, ...trainedTopologyOf(placement.topology) };
     return steps <= 0 || seconds <= 0
       ? []
       : [{ ...shape, stepSeconds: seconds / steps, steps, ...useOf(after) }];
   });
 
-const shapeOf = ({ nodes, helpers }: Topology): Omit<Shape, 'instanceType'> =>
+const trainedTopologyOf = ({ nodes, helpers }: Topology): Omit<TrainedTopology, 'instanceType'> =>
   helpers === undefined ? { nodes } : { nodes, helpers };
 
-const useOf = ({ usage, checkpointBytes }: Progress): Partial<MeasuredPace> => ({
+const useOf = ({ usage, checkpointBytes }: Progress): Partial<MeasuredThroughput> => ({
   acceleratorUse: percent(usage?.gpuPercent),
   cpuUse: percent(usage?.cpuPercent),
   checkpointBytes,
 });
 
-export interface PaceModel {
-  paceOf(topology: GangTopology): Pace;
+export interface ThroughputModel {
+  throughputOf(topology: GangTopology): RelativeThroughput;
   /** What a step asks of accelerators and hosts, where an attempt has measured how busy both were. */
   readonly workload?: Workload | undefined;
 }
@@ -83,17 +83,17 @@ const OF_A_MEAN = 0.02;
  * @param reference what the work is stated for; its own measurements set the scale
  * @param helpers of the pipeline, beside every topology alike
  */
-export function paceModel(
-  reference: Shape | undefined,
-  measured: readonly MeasuredPace[],
+export function throughputModel(
+  reference: TrainedTopology | undefined,
+  measured: readonly MeasuredThroughput[],
   helpers: readonly HelperGroup[] = [],
   hardware: FactsOf = instanceFacts,
-): PaceModel {
+): ThroughputModel {
   // Helpers count as well: those that placement once added may be of types that nothing is known of any more.
-  const isKnown = (shape: Shape): boolean =>
+  const isKnown = (shape: TrainedTopology): boolean =>
     [shape, ...(shape.helpers ?? [])].every(({ instanceType }) => hardware(instanceType) !== undefined);
   if (reference === undefined || !isKnown(reference))
-    return { paceOf: () => ({ ...REFERENCE_PACE, basis: 'unknown' }) };
+    return { throughputOf: () => ({ ...REFERENCE_THROUGHPUT, basis: 'unknown' }) };
   const known = measured.filter(isKnown);
   const helping: Helping = { hardware, helpers: helpers.filter(isKnown) };
   const sources = (known.length > 0 ? pooled(known) : [priorOf(reference)]).map((each) =>
@@ -105,9 +105,9 @@ export function paceModel(
   );
   return {
     ...(seen === undefined ? {} : { workload: seen.workload }),
-    paceOf(topology) {
-      if (sameShape(topology, reference)) return REFERENCE_PACE;
-      if (hardware(topology.instanceType) === undefined) return { ...REFERENCE_PACE, basis: 'unknown' };
+    throughputOf(topology) {
+      if (sameTopology(topology, reference)) return REFERENCE_THROUGHPUT;
+      if (hardware(topology.instanceType) === undefined) return { ...REFERENCE_THROUGHPUT, basis: 'unknown' };
       const there = combine(sources, topology, helping);
       return {
         factor: there.stepSeconds / own.stepSeconds,
@@ -115,7 +115,7 @@ export function paceModel(
         basis:
           known.length === 0
             ? 'dataSheet'
-            : known.some((each) => sameShape(each, topology))
+            : known.some((each) => sameTopology(each, topology))
               ? 'measured'
               : 'extrapolated',
       };
@@ -123,22 +123,22 @@ export function paceModel(
   };
 }
 
-export const sameShape = (a: Shape, b: Shape): boolean =>
+export const sameTopology = (a: TrainedTopology, b: TrainedTopology): boolean =>
   a.instanceType === b.instanceType && a.nodes === b.nodes && groupsOf(a) === groupsOf(b);
 
-const groupsOf = ({ helpers = [] }: Shape): string =>
+const groupsOf = ({ helpers = [] }: TrainedTopology): string =>
   helpers.map(({ instanceType, nodes }) => `${nodes} x ${instanceType}`).join();
 
 /** Of no attempt: what is unsure about it is the way from here to other topologies. */
-const priorOf = (reference: Shape): MeasuredPace => ({
+const priorOf = (reference: TrainedTopology): MeasuredThroughput => ({
   ...reference,
   stepSeconds: PRIOR_STEP_SECONDS,
   steps: Number.MAX_SAFE_INTEGER,
 });
 
 /** One measurement a topology: the mean over all its steps, with what was last seen of its use. */
-function pooled(measured: readonly MeasuredPace[]): readonly MeasuredPace[] {
-  const byShape = new Map<string, MeasuredPace>();
+function pooled(measured: readonly MeasuredThroughput[]): readonly MeasuredThroughput[] {
+  const byShape = new Map<string, MeasuredThroughput>();
   for (const each of measured) {
     const key = `${each.instanceType} ${each.nodes} ${groupsOf(each)}`;
     const before = byShape.get(key);
@@ -157,7 +157,7 @@ function pooled(measured: readonly MeasuredPace[]): readonly MeasuredPace[] {
 }
 
 interface Source {
-  readonly measured: MeasuredPace;
+  readonly measured: MeasuredThroughput;
   readonly workload: Workload;
   /** What its own topology is forecast to take, so that the rest of the model's error cancels out. */
   readonly scale: number;
@@ -170,7 +170,7 @@ interface Helping {
   readonly hardware: FactsOf;
 }
 
-function sourceOf(measured: MeasuredPace, { helpers, hardware }: Helping): Source {
+function sourceOf(measured: MeasuredThroughput, { helpers, hardware }: Helping): Source {
   const uses: Pick<Measured, 'acceleratorUse' | 'cpuUse'> = {
     acceleratorUse: Math.max(LEAST_USE, measured.acceleratorUse ?? PRIOR_USE.acceleratorUse),
     cpuUse: Math.max(LEAST_USE, measured.cpuUse ?? PRIOR_USE.cpuUse),
@@ -205,13 +205,13 @@ function sourceOf(measured: MeasuredPace, { helpers, hardware }: Helping): Sourc
 /** Every measurement's forecast, weighed by how sure it is. */
 function combine(
   sources: readonly Source[],
-  topology: Shape,
+  topology: TrainedTopology,
   { helpers, hardware }: Helping,
 ): { readonly stepSeconds: number; readonly uncertainty: number } {
   let weights = 0;
   let sum = 0;
   for (const { measured, workload, scale, uncertainty } of sources) {
-    const own = sameShape(measured, topology);
+    const own = sameTopology(measured, topology);
     const forecast = forecastStep(workload, { ...topology, helpers: topology.helpers ?? helpers }, hardware);
     const spread = own
       ? Math.max(OF_A_MEAN, OF_ONE_STEP / Math.sqrt(measured.steps))

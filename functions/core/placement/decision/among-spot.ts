@@ -4,9 +4,9 @@
  */
 import { nameOfPool } from '../../runs/run-records.ts';
 import type { Assessed } from './assessment.ts';
-import { restSeconds } from './capacity-errors.ts';
+import { cooldownSeconds } from './capacity-errors.ts';
 import { cheaperPool, LEAST_CHANCE, LOOK_SECONDS } from './cheaper-pool.ts';
-import { isSpot, pick } from './cheapest-pool.ts';
+import { cheapestPool, isSpot } from './cheapest-pool.ts';
 import { whyNot } from './feasibility.ts';
 import { costUsd, gangUsd, workOf } from './gang-cost.ts';
 import type { Situation } from './situation.ts';
@@ -45,9 +45,9 @@ function probablyThere(
   situation: Situation,
 ): Assessed | undefined {
   const likely = allowed.filter(
-    (each) => each.outlook.chanceUp >= LEAST_CHANCE && restSeconds(each, situation) <= 0,
+    (each) => each.outlook.chanceUp >= LEAST_CHANCE && cooldownSeconds(each, situation) <= 0,
   );
-  const onDemand = assessed.filter((each) => !isSpot(each) && restSeconds(each, situation) <= 0);
-  const best = pick([...likely, ...onDemand], situation);
+  const onDemand = assessed.filter((each) => !isSpot(each) && cooldownSeconds(each, situation) <= 0);
+  const best = cheapestPool([...likely, ...onDemand], situation);
   return best !== undefined && isSpot(best) ? best : undefined;
 }

@@ -8,11 +8,11 @@ import type { Situation } from './situation.ts';
 
 const model = beliefModel(fittedRegimes);
 
-export function weigh(situation: Situation): readonly Assessed[] {
+export function assessPools(situation: Situation): readonly Assessed[] {
   const { candidates, work, secondsLeft, slackSeconds } = situation;
   return assess(candidates, {
     model,
-    sightings: situation.sightings,
+    observations: situation.observations,
     records: situation.records,
     work,
     fallbacks: situation.fallbacks,

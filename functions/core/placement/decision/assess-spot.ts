@@ -4,7 +4,7 @@ import type { Outlook } from '../belief/beliefs.ts';
 import type { Candidate } from '../candidates/pools.ts';
 import { PATIENCE_SECONDS } from '../model/timings.ts';
 import type { Assessed, AssessInput } from './assessment.ts';
-import { isLimited, type Refusals } from './capacity-errors.ts';
+import { type CapacityErrors, isLimited } from './capacity-errors.ts';
 import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
 import { planSpot, type SpotPlan } from './spot-plan.ts';
 import { restartSecondsOn, type WorkEstimate } from './work.ts';
@@ -36,7 +36,7 @@ export function fallbackOf(
     // That the work may take longer is no expected cost, but the slack for it must stay unused.
     secondsLeft: secondsLeft - (workSeconds - expected),
     work: { ...work, workSeconds: expected, restartSeconds },
-    spotUsd: spotUnitUsd / fallback.pace.factor,
+    spotUsd: spotUnitUsd / fallback.throughput.factor,
     onDemandUsd: hourlyUsd,
     timeUsd,
   });
@@ -61,7 +61,7 @@ export function assessSpot(
     /** Of this pool, over the cheapest (premium.ts). */
     readonly premiumUsd: number;
     readonly fallbacks: readonly Fallback[];
-    readonly refused: Refusals;
+    readonly refused: CapacityErrors;
   },
 ): Assessed {
   const { work, timeUsd = 0 } = input;
@@ -84,7 +84,7 @@ export function assessSpot(
     outlook,
     expectedCostUsd: transferUsd + doubtUsd + (best?.ask ?? unplannedUsd),
     ...(best?.had !== undefined && { hadUsd: transferUsd + best.had }),
-    doubtUsd,
+    askCostUsd: doubtUsd,
     ...(seesItBack(candidate, refused, input) && { afterOnDemandUsd }),
     expectedSeconds,
     workSeconds: spells.workSeconds,
@@ -146,7 +146,7 @@ function unplanned(
 }
 
 /** A job on demand comes back only to a pool that may be used and whose score tells when it is there. */
-const seesItBack = ({ closed, score }: Candidate, refused: Refusals, moment: AssessInput): boolean =>
+const seesItBack = ({ closed, score }: Candidate, refused: CapacityErrors, moment: AssessInput): boolean =>
   closed === undefined && score !== undefined && !isLimited(refused, moment);
 
 /**

@@ -5,17 +5,17 @@ import type { ScoreTrust } from '../belief/score-trust.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { assessSpot, billedSeconds, type Fallback, fallbackOf } from './assess-spot.ts';
 import type { Assessed, AssessInput } from './assessment.ts';
-import { isLimited, type Refusals, refusalsIn, restSeconds } from './capacity-errors.ts';
+import { type CapacityErrors, capacityErrorsIn, cooldownSeconds, isLimited } from './capacity-errors.ts';
 import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
-import { spread } from './loss-cooldown.ts';
+import { outsideLossCooldown } from './loss-cooldown.ts';
 import { premiums, type SpotPool } from './premium.ts';
 import { restartSecondsOn } from './work.ts';
 
 export function assess(candidates: readonly Candidate[], input: AssessInput): readonly Assessed[] {
-  const refusals = refusalsIn(input.sightings);
-  const trust = trustOf(input.sightings);
+  const refusals = capacityErrorsIn(input.observations);
+  const trust = trustOf(input.observations);
   const spot: readonly SpotPool[] = candidates
-    .filter(({ pool }) => pool.market === 'spot')
+    .filter(({ pool }) => pool.purchaseOption === 'spot')
     .map((candidate) => ({ candidate, outlook: outlookIn(candidate, trust, input) }));
   // What nobody can launch in, or a limit of the account forbids, is no Spot that a plan could come back to.
   const usable = spot.filter(
@@ -39,7 +39,7 @@ export function assess(candidates: readonly Candidate[], input: AssessInput): re
       }),
     ]),
   );
-  const back = wayBack(spread([...onSpot.values()], input.nowMilliseconds), fallbacks);
+  const back = wayBack(outsideLossCooldown([...onSpot.values()], input.nowMilliseconds), fallbacks);
   const together = new Map(
     besideEachOther([...onSpot.values()], ({ candidate }) => open.has(candidate)).map((each) => [
       each.candidate,
@@ -53,7 +53,8 @@ export function assess(candidates: readonly Candidate[], input: AssessInput): re
 
 /** Of a pool that may not be used: nobody moves on from it, so its price counts for all that is billed. */
 const premiumToTheEnd = ({ candidate }: SpotPool, cheapestUnitUsd: number, billed: number): number => {
-  const moreAnHour = (unitUsd(candidate, candidate.hourlyUsd) - cheapestUnitUsd) / candidate.pace.factor;
+  const moreAnHour =
+    (unitUsd(candidate, candidate.hourlyUsd) - cheapestUnitUsd) / candidate.throughput.factor;
   return moreAnHour > 0 ? costUsd(moreAnHour, billed) : 0;
 };
 
@@ -71,13 +72,13 @@ function besideEachOther(
 ): readonly Assessed[] {
   const [best, second] = pools.filter(isOpen).toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd);
   const costOf = (each: Assessed): number => {
-    const { candidate, outlook, hadUsd, doubtUsd = 0, expectedCostUsd } = each;
+    const { candidate, outlook, hadUsd, askCostUsd = 0, expectedCostUsd } = each;
     const other = each === best ? second : best;
     const isAlone = hadUsd === undefined || other === undefined || candidate.score === undefined;
     if (isAlone || outlook.chanceUp < LEAST_ASKED) return expectedCostUsd;
     // A refusal never counts less than being given the capacity; otherwise a better score would raise the cost.
     const vainUsd = Math.max(hadUsd, other.expectedCostUsd);
-    const askedUsd = outlook.chanceUp * hadUsd + (1 - outlook.chanceUp) * vainUsd + doubtUsd;
+    const askedUsd = outlook.chanceUp * hadUsd + (1 - outlook.chanceUp) * vainUsd + askCostUsd;
     return Math.min(expectedCostUsd, askedUsd);
   };
   return pools.map((each) => ({ ...each, expectedCostUsd: costOf(each) }));
@@ -88,8 +89,8 @@ function outlookIn(
   trust: ScoreTrust,
   input: AssessInput,
 ): Outlook {
-  const { model, sightings, records, nowMilliseconds } = input;
-  return outlookOf(model, pool, { sightings, score, scoreAgeSeconds, trust, records, nowMilliseconds });
+  const { model, observations, records, nowMilliseconds } = input;
+  return outlookOf(model, pool, { observations, score, scoreAgeSeconds, trust, records, nowMilliseconds });
 }
 
 /** Of a job that is on demand now. */
@@ -121,11 +122,11 @@ function wayBack(onSpot: readonly Assessed[], fallbacks: readonly Fallback[]): W
 function assessOnDemand(
   candidate: Candidate,
   input: AssessInput,
-  { back, refused }: { readonly back: WayBack; readonly refused: Refusals },
+  { back, refused }: { readonly back: WayBack; readonly refused: CapacityErrors },
 ): Assessed {
   const workSeconds = workOf(candidate, input.work);
   const billed = workSeconds + restartSecondsOn(candidate.pool, input.work);
-  const waitSeconds = Math.max(0, restSeconds(refused, input));
+  const waitSeconds = Math.max(0, cooldownSeconds(refused, input));
   const expectedSeconds = waitSeconds + billed + (candidate.transfer?.seconds ?? 0);
   const aloneUsd =
     costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) +

@@ -1,6 +1,6 @@
 /** What a pool is expected to cost, and what that follows from. */
 import type { BeliefModel, Outlook } from '../belief/beliefs.ts';
-import type { Sighting } from '../belief/observation.ts';
+import type { Observation } from '../belief/observation.ts';
 import type { PoolRecords } from '../belief/pool-statistics.ts';
 import type { Candidate } from '../candidates/pools.ts';
 import type { WorkEstimate } from './work.ts';
@@ -12,7 +12,7 @@ export interface Assessed {
   /** Of a Spot pool that is planned with: the same once its capacity has been given. */
   readonly hadUsd?: number | undefined;
   /** The part of the cost that nobody bills: what the minutes of asking in vain are taken to be worth. */
-  readonly doubtUsd?: number | undefined;
+  readonly askCostUsd?: number | undefined;
   readonly expectedSeconds: number;
   /** Of the work left here, restarts left out: as expected, and so long that it takes more only once in ten times. */
   readonly workSeconds: number;
@@ -25,10 +25,10 @@ export interface Assessed {
    */
   readonly afterOnDemandUsd?: readonly number[] | undefined;
   /** The last refusals in a row that this very pool gave us, and when. */
-  readonly refusals: number;
+  readonly capacityErrors: number;
   /** The last was for a limit of the account, which waiting for capacity does not lift. */
   readonly quota: boolean;
-  readonly lastRefusalMilliseconds?: number | undefined;
+  readonly lastCapacityErrorMilliseconds?: number | undefined;
   /** When capacity of this very pool was last taken from us. */
   readonly lastLossMilliseconds?: number | undefined;
   /** When capacity of any type was last taken from us in its zone, and none has been seen there since. */
@@ -37,7 +37,7 @@ export interface Assessed {
 
 export interface AssessInput {
   readonly model: BeliefModel;
-  readonly sightings: readonly Sighting[];
+  readonly observations: readonly Observation[];
   /** What the weeks before them say of each pool. */
   readonly records?: PoolRecords | undefined;
   /** Stated for the reference topology; each candidate has its own pace. */

@@ -10,12 +10,12 @@ import { reliabilityOf } from '../belief/score-trust.ts';
 import { unitUsd } from '../candidates/pools.ts';
 import { PATIENCE_SECONDS } from '../model/timings.ts';
 import { SPOT } from '../policy/actions.ts';
-import { market, sightOf } from '../policy/belief-observation.ts';
+import { market, marketBeliefOf } from '../policy/belief-observation.ts';
 import { zoneChoice } from '../policy/zone-choice.ts';
 import type { Assessed } from './assessment.ts';
-import { isLimited, restSeconds } from './capacity-errors.ts';
+import { cooldownSeconds, isLimited } from './capacity-errors.ts';
 import { costUsd } from './gang-cost.ts';
-import { isShaken, wasLostWithin } from './loss-cooldown.ts';
+import { isInLossCooldown, wasLostWithin } from './loss-cooldown.ts';
 import type { Situation } from './situation.ts';
 import type { WorkEstimate } from './work.ts';
 
@@ -85,14 +85,14 @@ export function cheaperPool(
   );
   if (cheaper.length === 0 || !isWorthPlanning(work)) return undefined;
   const compared = [atHand, ...mostPromising(cheaper, { usdOf, mayAsk, atHandUsd: usdOf(atHand) })];
-  const reliability = reliabilityOf(trustOf(situation.sightings));
+  const reliability = reliabilityOf(trustOf(situation.observations));
   const found = choose({
     restartSeconds: Math.ceil(work.restartSeconds / RESTART_STEP_SECONDS) * RESTART_STEP_SECONDS,
     spotUsd: compared.map(usdOf),
     waitingUsd: timeUsd,
-    sightOf(zone) {
+    marketBeliefOf(zone) {
       const each = compared[zone] ?? atHand;
-      const sight = sightOf(each.outlook.belief);
+      const sight = marketBeliefOf(each.outlook.belief);
       return mayAsk(each) ? sight : { ...sight, chance: 0 };
     },
     workLeft: work.workSeconds,
@@ -107,7 +107,7 @@ export function cheaperPool(
   const pool = found && compared[found.zone];
   if (found === undefined || pool === undefined) return undefined;
   const stillUsd = costUsd(usdOf(atHand), LOOK_SECONDS) * STANDING_STILL;
-  const vainUsd = pool.doubtUsd ?? 0;
+  const vainUsd = pool.askCostUsd ?? 0;
   const savedUsd = found.savedUsd - vainUsd - (found.action === SPOT ? 0 : stillUsd);
   return savedUsd > 0 ? { kind: found.action === SPOT ? 'ask' : 'wait', pool, savedUsd } : undefined;
 }
@@ -120,10 +120,10 @@ const isScored = ({ candidate }: Assessed): boolean => candidate.score !== undef
 /** More likely there than not, and not just lost. Where no score tells of a flicker, that takes as long as attempts are spread for. */
 const isWorthAsking = (each: Assessed, situation: Situation): boolean =>
   each.outlook.chanceUp >= LEAST_CHANCE &&
-  restSeconds(each, situation) <= 0 &&
+  cooldownSeconds(each, situation) <= 0 &&
   !(isScored(each)
     ? wasLostWithin(each, SCORE_LAG_SECONDS, situation.nowMilliseconds)
-    : isShaken(each, situation.nowMilliseconds));
+    : isInLossCooldown(each, situation.nowMilliseconds));
 
 /** Those that no other beats in price and chance at once, by what they could save. */
 function mostPromising(

@@ -1,34 +1,36 @@
 /** The pool that is expected to cost least, of those that may be used. */
 
 import type { Assessed } from './assessment.ts';
-import { isLimited, restSeconds } from './capacity-errors.ts';
+import { cooldownSeconds, isLimited } from './capacity-errors.ts';
 import { isOpen, isOutOfSpotAttempts, spotIsSafe, whyNot } from './feasibility.ts';
-import { spread } from './loss-cooldown.ts';
+import { outsideLossCooldown } from './loss-cooldown.ts';
 import type { Situation } from './situation.ts';
 
-export function pick(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
+export function cheapestPool(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
   const allowed = assessed.filter((each) => whyNot(each, situation) === undefined);
-  const spot = allowed.filter((each) => each.candidate.pool.market === 'spot');
-  const onDemand = allowed.filter((each) => each.candidate.pool.market === 'on-demand');
-  const best = [...spread(spot, situation.nowMilliseconds), ...onDemand].toSorted(byCostThenTime)[0];
+  const spot = allowed.filter((each) => each.candidate.pool.purchaseOption === 'spot');
+  const onDemand = allowed.filter((each) => each.candidate.pool.purchaseOption === 'on-demand');
+  const best = [...outsideLossCooldown(spot, situation.nowMilliseconds), ...onDemand].toSorted(
+    byCostThenTime,
+  )[0];
   return best ?? fastestOnDemand(assessed);
 }
 
 /** The Spot pool that a run would be moved to now: allowed, not at rest, and expected to cost least. */
 export function spotToAsk(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
-  const best = pick(
-    assessed.filter((each) => isSpot(each) && restSeconds(each, situation) <= 0),
+  const best = cheapestPool(
+    assessed.filter((each) => isSpot(each) && cooldownSeconds(each, situation) <= 0),
     situation,
   );
   return best !== undefined && isSpot(best) ? best : undefined;
 }
 
-export const isSpot = ({ candidate }: Assessed): boolean => candidate.pool.market === 'spot';
+export const isSpot = ({ candidate }: Assessed): boolean => candidate.pool.purchaseOption === 'spot';
 
 /** Where nothing ends in time for sure, what may be the least late. */
 export const fastestOnDemand = (assessed: readonly Assessed[]): Assessed | undefined =>
   assessed
-    .filter((each) => isOpen(each) && each.candidate.pool.market === 'on-demand')
+    .filter((each) => isOpen(each) && each.candidate.pool.purchaseOption === 'on-demand')
     .toSorted((a, b) => a.safeWorkSeconds - b.safeWorkSeconds || byCostThenTime(a, b))[0];
 
 /**
@@ -40,15 +42,17 @@ export function meanwhile(
   assessed: readonly Assessed[],
   situation: Situation,
 ): Assessed | undefined {
-  if (situation.input.compute.market !== 'spot-then-on-demand') return undefined;
-  const refused = assessed.filter((each) => isOpen(each) && each.candidate.pool.market === 'on-demand');
+  if (situation.input.compute.purchaseOption !== 'spot-then-on-demand') return undefined;
+  const refused = assessed.filter(
+    (each) => isOpen(each) && each.candidate.pool.purchaseOption === 'on-demand',
+  );
   // Attempts are scarce and time is not yet: what has no capacity is waited for, but not a limit of the account.
   const mayWait = spotIsSafe(situation) && !refused.every((each) => isLimited(each, situation));
   if (isOutOfSpotAttempts(situation) && mayWait) return undefined;
-  const soonest = Math.min(...refused.map((each) => restSeconds(each, situation)));
+  const soonest = Math.min(...refused.map((each) => cooldownSeconds(each, situation)));
   if (soonest <= situation.work.restartSeconds) return undefined;
-  const spot = rested.filter((each) => isOpen(each) && each.candidate.pool.market === 'spot');
-  return spread(spot, situation.nowMilliseconds).toSorted(
+  const spot = rested.filter((each) => isOpen(each) && each.candidate.pool.purchaseOption === 'spot');
+  return outsideLossCooldown(spot, situation.nowMilliseconds).toSorted(
     (a, b) => a.expectedSeconds - b.expectedSeconds || byCostThenTime(a, b),
   )[0];
 }
@@ -62,4 +66,4 @@ const byCostThenTime = (a: Assessed, b: Assessed): number =>
 const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 const poolName = ({ candidate: { pool, topology } }: Assessed): string =>
-  `${pool.instanceType} ${pool.region ?? ''} ${pool.zoneId ?? ''} ${pool.market} ${topology.nodes}`;
+  `${pool.instanceType} ${pool.region ?? ''} ${pool.zoneId ?? ''} ${pool.purchaseOption} ${topology.nodes}`;

@@ -5,21 +5,21 @@
 import type { Placement, PlacementDecision, PoolAssessment } from '../../runs/run-records.ts';
 import type { Candidate } from '../candidates/pools.ts';
 import { amongSpot } from './among-spot.ts';
-import { weigh } from './assess-pools.ts';
+import { assessPools } from './assess-pools.ts';
 import type { Assessed } from './assessment.ts';
-import { restSeconds } from './capacity-errors.ts';
-import { meanwhile, pick } from './cheapest-pool.ts';
+import { cooldownSeconds } from './capacity-errors.ts';
+import { cheapestPool, meanwhile } from './cheapest-pool.ts';
 import { describeAction, rowsOf } from './decision-table.ts';
 import { spotIsSafe, spotUntil } from './feasibility.ts';
 import { gangUsd } from './gang-cost.ts';
-import { hopelessReason } from './give-up.ts';
+import { giveUpReason } from './give-up.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
 import { ON_DEMAND_RESTS, waitFor, whyWait } from './wait.ts';
 
 export function choosePlacement(input: PlacementInput): PlacementDecision {
   const situation = situationOf(input);
   const { pruned } = situation;
-  const assessed = weigh(situation);
+  const assessed = assessPools(situation);
   const table = (chosen?: Assessed): readonly PoolAssessment[] =>
     rowsOf({
       assessed: assessed.map((each) => (each.candidate === chosen?.candidate ? chosen : each)),
@@ -27,10 +27,10 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
       situation,
       chosen,
     });
-  const hopeless = hopelessReason(situation, assessed);
+  const hopeless = giveUpReason(situation, assessed);
   if (hopeless !== undefined) return { kind: 'giveUp', reason: hopeless, considered: table() };
-  const rested = assessed.filter((each) => restSeconds(each, situation) <= 0);
-  const picked = pick(rested, situation) ?? meanwhile(rested, assessed, situation);
+  const rested = assessed.filter((each) => cooldownSeconds(each, situation) <= 0);
+  const picked = cheapestPool(rested, situation) ?? meanwhile(rested, assessed, situation);
   const wait = picked === undefined ? ON_DEMAND_RESTS : whyWait(picked, assessed, situation);
   if (picked === undefined || wait !== undefined)
     return waitFor(assessed, situation, { ...(wait ?? ON_DEMAND_RESTS), considered: table() });
@@ -58,7 +58,7 @@ function launch(
   const { candidate } = chosen;
   const { input } = situation;
   const maximumRunSeconds = longestRun(candidate, situation);
-  const spot = candidate.pool.market === 'spot';
+  const spot = candidate.pool.purchaseOption === 'spot';
   const placement: Placement = {
     pool: candidate.pool,
     topology: candidate.topology,
@@ -71,7 +71,7 @@ function launch(
     // SageMaker counts waiting and running together and refuses less than the running time.
     ...(spot ? { maximumWaitSeconds: Math.max(maximumRunSeconds, Math.ceil(situation.secondsLeft)) } : {}),
     // Past that moment it is asked only because On-Demand is refused: then no moment is too late to wait for it.
-    ...(spot && input.compute.market === 'spot-then-on-demand' && spotIsSafe(situation)
+    ...(spot && input.compute.purchaseOption === 'spot-then-on-demand' && spotIsSafe(situation)
       ? { spotUntil: spotUntil(situation) }
       : {}),
     reason: describeAction(chosen, situation),

@@ -7,9 +7,9 @@ import type { Pruned } from '../candidates/pools.ts';
 import { NINE_OF_TEN } from '../candidates/throughput.ts';
 import { hours, usd } from '../model/amounts.ts';
 import type { Assessed } from './assessment.ts';
-import { restSeconds } from './capacity-errors.ts';
+import { cooldownSeconds } from './capacity-errors.ts';
 import { isOpen, whyNot } from './feasibility.ts';
-import { isShaken } from './loss-cooldown.ts';
+import { isInLossCooldown } from './loss-cooldown.ts';
 import type { Situation } from './situation.ts';
 
 /** A decision is stored with its table, and DynamoDB holds 400 KB: the best rows tell the story. */
@@ -49,7 +49,7 @@ export function rowsOf(table: Table): readonly PoolAssessment[] {
 function rowOf(each: Assessed, table: Table): PoolAssessment {
   const { candidate, outlook, expectedSeconds, workSeconds } = each;
   const finite = Number.isFinite(outlook.upSeconds);
-  const { uncertainty } = candidate.pace;
+  const { uncertainty } = candidate.throughput;
   const reach = Math.exp(NINE_OF_TEN * uncertainty);
   const rest = expectedSeconds - workSeconds;
   return {
@@ -75,15 +75,15 @@ function rowOf(each: Assessed, table: Table): PoolAssessment {
 }
 
 /** How its speed is known, where that is not by measurement. */
-function noteOnPace({ candidate: { pace } }: Assessed): readonly string[] {
-  switch (pace.basis) {
+function noteOnPace({ candidate: { throughput } }: Assessed): readonly string[] {
+  switch (throughput.basis) {
     case 'reference':
     case 'measured':
       return [];
     case 'extrapolated':
-      return [`pace x ${pace.factor.toFixed(2)} extrapolated from what was measured`];
+      return [`pace x ${throughput.factor.toFixed(2)} extrapolated from what was measured`];
     case 'dataSheet':
-      return [`pace x ${pace.factor.toFixed(2)} by data sheets, nothing measured yet`];
+      return [`pace x ${throughput.factor.toFixed(2)} by data sheets, nothing measured yet`];
     case 'unknown':
       return ['pace unknown, taken for the same'];
   }
@@ -96,7 +96,7 @@ function verdictOf(each: Assessed, { chosen, situation }: Table): string {
   if (each === chosen) return 'chosen';
   const forbidden = whyNot(each, situation);
   if (forbidden !== undefined) return forbidden;
-  const rests = restSeconds(each, situation) > 0;
+  const rests = cooldownSeconds(each, situation) > 0;
   if (chosen === undefined) return rests ? 'refused lately' : 'not used';
   if (rests && each.expectedCostUsd <= chosen.expectedCostUsd)
     return 'refused lately, left alone for a while';
@@ -105,7 +105,7 @@ function verdictOf(each: Assessed, { chosen, situation }: Table): string {
 
 function besideChosen(each: Assessed, chosen: Assessed, { nowMilliseconds }: Situation): string {
   const dearer = each.expectedCostUsd - chosen.expectedCostUsd;
-  if (dearer < 0 && isShaken(each, nowMilliseconds))
+  if (dearer < 0 && isInLossCooldown(each, nowMilliseconds))
     return 'capacity was just lost there, left alone for a while';
   if (dearer < 0 || each.outlook.chanceUp < chosen.outlook.chanceUp / 2)
     return `believed to be without capacity (chance to have it now ${Math.round(each.outlook.chanceUp * 100)} %)`;
@@ -156,14 +156,15 @@ function aboutMarket(
   situation: Situation,
 ): readonly string[] {
   const { work, slackSeconds, marginSeconds, input } = situation;
-  if (candidate.pool.market === 'spot')
+  if (candidate.pool.purchaseOption === 'spot')
     return [
       `Spot is there now with a chance of ${Math.round(outlook.chanceUp * 100)} % and expected to last ${hours(outlook.upSeconds)}`,
-      ...(input.compute.market === 'spot-then-on-demand' && slackSeconds < work.restartSeconds + marginSeconds
+      ...(input.compute.purchaseOption === 'spot-then-on-demand' &&
+      slackSeconds < work.restartSeconds + marginSeconds
         ? ['On-Demand, which is needed now, has refused: Spot may get on with the work meanwhile']
         : []),
     ];
-  if (input.compute.market === 'on-demand') return ['the pipeline asks for On-Demand'];
+  if (input.compute.purchaseOption === 'on-demand') return ['the pipeline asks for On-Demand'];
   return [
     slackSeconds < work.restartSeconds + marginSeconds
       ? 'the latest safe moment for On-Demand has come'
@@ -206,7 +207,7 @@ function helpersThatWouldPay(
 
 /** Between what the work takes nine times out of ten. */
 function interval({ workSeconds, candidate }: Assessed): string {
-  const { uncertainty } = candidate.pace;
+  const { uncertainty } = candidate.throughput;
   if (uncertainty === 0) return '';
   const reach = Math.exp(NINE_OF_TEN * uncertainty);
   return `, between ${hours(workSeconds / reach)} and ${hours(workSeconds * reach)}`;

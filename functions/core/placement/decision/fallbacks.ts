@@ -1,8 +1,8 @@
 /** The On-Demand pools that a Spot attempt may fall back on, and for how long their start can still be put off. */
 
-import type { Sighting } from '../belief/observation.ts';
+import type { Observation } from '../belief/observation.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
-import { refusalsIn } from './capacity-errors.ts';
+import { capacityErrorsIn } from './capacity-errors.ts';
 import { restartOf, safeWorkOf } from './gang-cost.ts';
 import type { WorkEstimate } from './work.ts';
 
@@ -29,14 +29,14 @@ const MAXIMUM_FALLBACKS = 3;
  */
 export function fallbacksOf(
   candidates: readonly Candidate[],
-  sightings: readonly Sighting[],
+  sightings: readonly Observation[],
   { work, secondsLeft, marginSeconds }: TimeLeft,
 ): Fallbacks {
   const slackOf = (each: Candidate): number => secondsLeft - safeWorkOf(each, work) - restartOf(each, work);
   const unit = (each: Candidate): number => unitUsd(each, each.hourlyUsd);
   const open = candidates.filter(({ closed }) => closed === undefined);
   const onDemand = reliable(
-    open.filter(({ pool }) => pool.market === 'on-demand'),
+    open.filter(({ pool }) => pool.purchaseOption === 'on-demand'),
     sightings,
     slackOf,
   );
@@ -62,10 +62,10 @@ export function fallbacksOf(
  */
 function reliable(
   onDemand: readonly Candidate[],
-  sightings: readonly Sighting[],
+  sightings: readonly Observation[],
   slackOf: (candidate: Candidate) => number,
 ): readonly Candidate[] {
-  const refused = refusalsIn(sightings);
+  const refused = capacityErrorsIn(sightings);
   const sure = onDemand.filter((each) => !refused(each).quota && slackOf(each) >= 0);
   return sure.length > 0 ? sure : onDemand;
 }

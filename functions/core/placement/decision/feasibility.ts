@@ -25,7 +25,7 @@ export function isOutOfSpotAttempts({ input: { attempts, limits }, candidates }:
   const kept = Math.min(ATTEMPTS_FOR_ON_DEMAND, Math.floor(limits.attempts / 2));
   return (
     limits.attempts - attempts.length <= kept &&
-    candidates.some(({ pool, closed }) => pool.market === 'on-demand' && closed === undefined)
+    candidates.some(({ pool, closed }) => pool.purchaseOption === 'on-demand' && closed === undefined)
   );
 }
 
@@ -42,11 +42,11 @@ export function whyNot(each: Assessed, situation: Situation): string | undefined
   const { closed, pool } = candidate;
   if (closed !== undefined) return closed;
   const { input, work, secondsLeft, marginSeconds, slackSeconds } = situation;
-  if (pool.market === 'on-demand')
+  if (pool.purchaseOption === 'on-demand')
     return endsInTime(each, situation)
       ? undefined
       : `would probably be late: it may take ${hours(safeWorkSeconds)}, ${hours(secondsLeft)} are left`;
-  if (input.compute.market !== 'spot-then-on-demand') return undefined;
+  if (input.compute.purchaseOption !== 'spot-then-on-demand') return undefined;
   if (isOutOfSpotAttempts(situation)) return 'the attempts that are left are kept for On-Demand';
   if (!spotIsSafe(situation))
     return `no slack is left for Spot: ${hours(slackSeconds)} until the latest safe start`;

@@ -1,7 +1,11 @@
 /** What the pipeline's last successful runs say of the next one: how long it trains, and on what. */
 import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
 import type { RunStore } from '../../runs/run-store.ts';
-import { type MeasuredPace, measuredPaces, type Shape } from '../candidates/throughput-estimate.ts';
+import {
+  type MeasuredThroughput,
+  measuredThroughputs,
+  type TrainedTopology,
+} from '../candidates/throughput-estimate.ts';
 
 /** So many that succeeded count: the longest of them, because a deadline is to be kept. */
 const FORMER_RUNS = 5;
@@ -12,9 +16,9 @@ export interface FormerRun {
   /** Training seconds of a whole run. */
   readonly seconds: number;
   /** What they were trained on. */
-  readonly on: Shape;
+  readonly on: TrainedTopology;
   /** Every topology that it ran on. */
-  readonly paces: readonly MeasuredPace[];
+  readonly throughputs: readonly MeasuredThroughput[];
   /** Of its newest checkpoint. */
   readonly checkpointBytes?: number | undefined;
 }
@@ -57,7 +61,7 @@ function tookOf(attempts: readonly AttemptRecord[]): FormerRun | undefined {
   return {
     seconds,
     on: { instanceType: pool.instanceType, nodes: topology.nodes },
-    paces: measuredPaces(attempts),
+    throughputs: measuredThroughputs(attempts),
     checkpointBytes: proven?.checkpointBytes,
   };
 }

@@ -7,12 +7,12 @@ export const costUsd = (unit: number, seconds: number): number => (unit * second
 /** Of a normal distribution, below which it lies nine times out of ten. */
 const ONCE_IN_TEN = 1.282;
 
-export const workOf = ({ pace }: Candidate, { workSeconds }: WorkEstimate): number =>
-  workSeconds * pace.factor;
+export const workOf = ({ throughput }: Candidate, { workSeconds }: WorkEstimate): number =>
+  workSeconds * throughput.factor;
 
 /** A topology that nobody has measured is trusted with a deadline only at the slow end of what it may be. */
 export const safeWorkOf = (candidate: Candidate, work: WorkEstimate): number =>
-  workOf(candidate, work) * Math.exp(ONCE_IN_TEN * candidate.pace.uncertainty);
+  workOf(candidate, work) * Math.exp(ONCE_IN_TEN * candidate.throughput.uncertainty);
 
 /** Until the first new progress here, shards and checkpoints being brought there first. */
 export const restartOf = ({ pool, transfer }: Candidate, work: WorkEstimate): number =>
@@ -20,4 +20,4 @@ export const restartOf = ({ pool, transfer }: Candidate, work: WorkEstimate): nu
 
 /** An hour of the whole gang, helpers included. */
 export const gangUsd = (candidate: Candidate, hourlyUsd: number): number =>
-  unitUsd(candidate, hourlyUsd) / candidate.pace.factor;
+  unitUsd(candidate, hourlyUsd) / candidate.throughput.factor;

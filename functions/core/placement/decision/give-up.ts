@@ -11,7 +11,7 @@ import type { Situation } from './situation.ts';
 /** An estimate must be off by more than this before a run is given up for its deadline. */
 const ESTIMATE_TOLERANCE = 1.25;
 
-export function hopelessReason(situation: Situation, assessed: readonly Assessed[]): string | undefined {
+export function giveUpReason(situation: Situation, assessed: readonly Assessed[]): string | undefined {
   const { input, work, secondsLeft } = situation;
   const { limits } = input;
   if (input.attempts.length >= limits.attempts) {
@@ -34,8 +34,8 @@ export function hopelessReason(situation: Situation, assessed: readonly Assessed
 const LEAST_ATTEMPT_SECONDS = NEXT_LOOK_SECONDS + SAVE_SECONDS;
 
 /** A budget is of money: what time and doubt are worth is in the comparison of pools only. */
-const unbilledUsd = ({ expectedSeconds, doubtUsd = 0 }: Assessed, timeUsd: number): number =>
-  (timeUsd * expectedSeconds) / 3_600 + doubtUsd;
+const unbilledUsd = ({ expectedSeconds, askCostUsd = 0 }: Assessed, timeUsd: number): number =>
+  (timeUsd * expectedSeconds) / 3_600 + askCostUsd;
 
 function overBudget(situation: Situation, assessed: readonly Assessed[]): string | undefined {
   const { input, work, spentUsd, timeUsd } = situation;

@@ -1,7 +1,7 @@
 /** Attempts are spread over pools and zones: where capacity was just taken it may only flicker back. */
 import type { Candidate } from '../candidates/pools.ts';
 
-const JUST_LOST_SECONDS = 30 * 60;
+const LOSS_COOLDOWN_SECONDS = 30 * 60;
 
 interface Losses {
   readonly candidate: Pick<Candidate, 'pool'>;
@@ -13,7 +13,7 @@ const wasWithin = (lostAt: number | undefined, seconds: number, nowMilliseconds:
   lostAt !== undefined && nowMilliseconds - lostAt < seconds * 1_000;
 
 const wasJust = (lostAt: number | undefined, nowMilliseconds: number): boolean =>
-  wasWithin(lostAt, JUST_LOST_SECONDS, nowMilliseconds);
+  wasWithin(lostAt, LOSS_COOLDOWN_SECONDS, nowMilliseconds);
 
 /** Whether this pool or its zone has lost capacity so short a while ago. */
 export const wasLostWithin = (
@@ -25,15 +25,18 @@ export const wasLostWithin = (
   wasWithin(lastZoneLossMilliseconds, seconds, nowMilliseconds);
 
 /** Whether this pool or its zone has lost capacity a short while ago. */
-export const isShaken = (losses: Losses, nowMilliseconds: number): boolean =>
-  wasLostWithin(losses, JUST_LOST_SECONDS, nowMilliseconds);
+export const isInLossCooldown = (losses: Losses, nowMilliseconds: number): boolean =>
+  wasLostWithin(losses, LOSS_COOLDOWN_SECONDS, nowMilliseconds);
 
 /**
  * Of these Spot pools those that have not just lost a job, while there are such. What was taken from one type is probably
  * gone for its neighbours: they are left alone too, where their own type is offered elsewhere, so that this costs no more
  * than zones differ in price. Follows from what was met alone: a better score or a lower price shuts no pool out.
  */
-export function spread<Pool extends Losses>(spot: readonly Pool[], nowMilliseconds: number): readonly Pool[] {
+export function outsideLossCooldown<Pool extends Losses>(
+  spot: readonly Pool[],
+  nowMilliseconds: number,
+): readonly Pool[] {
   const calm = spot.filter((each) => !wasJust(each.lastZoneLossMilliseconds, nowMilliseconds));
   const calmTypes = new Set(calm.map(({ candidate }) => candidate.pool.instanceType));
   const others = spot.filter(

@@ -8,7 +8,7 @@ import type { AttemptRecord, PlacementDecision, RunRecord } from '../../runs/run
 import type { RunStore } from '../../runs/run-store.ts';
 import { RunNotFoundError } from '../../shared/errors.ts';
 import type { Clock } from '../../shared/ports.ts';
-import { encounterOf, sightingsOfOthers } from '../belief/attempt-observations.ts';
+import { observationsOfOthers, poolOutcomeOf } from '../belief/attempt-observations.ts';
 import { helperTypesOf } from '../candidates/helpers.ts';
 import { pricedFrom } from '../candidates/priced-from-list.ts';
 import { type RegionDeps, readElsewhere } from '../candidates/regions.ts';
@@ -64,7 +64,7 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
   const last = attempts.at(-1);
   if (last && last.outcome === undefined) return launchOf(last);
   const now = deps.clock.now();
-  const met = last && encounterOf(last);
+  const met = last && poolOutcomeOf(last);
   if (met) await deps.runs.putEncounter(met);
   const input = await questionFor(deps, { run, declaration, attempts, now });
   const attempt = (last?.attempt ?? 0) + 1;
@@ -102,7 +102,7 @@ async function questionFor(
   const progress = furthestProgress(attempts);
   const [market, sightings, former] = await Promise.all([
     readView(deps.market),
-    sightingsOfOthers(deps.runs, { runId: run.runId, instanceTypes: types, now }),
+    observationsOfOthers(deps.runs, { runId: run.runId, instanceTypes: types, now }),
     formerRunOf(deps.runs, run),
   ]);
   const checkpointBytes = progress?.checkpointBytes ?? former?.checkpointBytes;
@@ -129,10 +129,10 @@ async function questionFor(
     now: now.toISOString(),
     attempts,
     progress,
-    sightings,
+    observations: sightings,
     expectedSeconds: former?.seconds,
     expectedOn: former?.on,
-    formerPaces: former?.paces,
+    formerThroughputs: former?.throughputs,
   };
 }
 
@@ -154,7 +154,7 @@ async function viewOf(
   const planned = withinPlan(source, { runs, clock, home: deps.market.region });
   const view = await readMarket(planned, {
     gangs,
-    spot: compute.market !== 'on-demand',
+    spot: compute.purchaseOption !== 'on-demand',
     alsoPriced: helperTypesOf(compute),
   });
   const zoneIds = view.zones.map(({ zoneId }) => zoneId);
@@ -191,7 +191,7 @@ async function remembered(
   view: MarketView,
   question: MemoryQuestion & { readonly gangs: ReturnType<typeof gangsOf> },
 ): Promise<readonly MarketSample[]> {
-  if (question.compute.market === 'on-demand') return [];
+  if (question.compute.purchaseOption === 'on-demand') return [];
   const priced = view.spotPrices.some(({ basis }) => basis === 'asked');
   const scored = question.gangs.every(({ nodes }) => view.scores.some((each) => each.nodes === nodes));
   return scored && priced ? [] : samplesFor(runs, question);

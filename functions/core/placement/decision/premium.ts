@@ -46,7 +46,7 @@ export function premiums(
     const { candidate } = pool;
     const billed = billedSeconds(pool);
     const moreUsd = (than: number, seconds: number): number =>
-      costUsd((unit - than) / candidate.pace.factor, seconds);
+      costUsd((unit - than) / candidate.throughput.factor, seconds);
     // All of it is done here, at worst.
     let usd = moreUsd(byPrice[0]?.unit ?? unit, billed);
     for (const other of found)

@@ -15,9 +15,9 @@ import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { hours } from '../model/amounts.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/timings.ts';
 import { ON_DEMAND } from '../policy/actions.ts';
-import { weigh } from './assess-pools.ts';
+import { assessPools } from './assess-pools.ts';
 import { fallbackOf } from './assess-spot.ts';
-import { refusalsIn, restSeconds } from './capacity-errors.ts';
+import { capacityErrorsIn, cooldownSeconds } from './capacity-errors.ts';
 import { cheaperPool, LEAST_CHANCE } from './cheaper-pool.ts';
 import { isSpot, spotToAsk } from './cheapest-pool.ts';
 import { whyNot } from './feasibility.ts';
@@ -42,7 +42,7 @@ const MOST_UNSAVED_SECONDS = 3_600;
 export function revise(campaign: RunningCampaign): StopReason {
   const standing = standingOf(campaign);
   if (standing === undefined) return undefined;
-  return campaign.attempt.placement.pool.market === 'spot'
+  return campaign.attempt.placement.pool.purchaseOption === 'spot'
     ? (tooSlow(standing) ?? cheaperElsewhere(campaign, standing))
     : cheaperOnSpot(campaign, standing);
 }
@@ -62,7 +62,7 @@ interface Standing {
 
 function standingOf(campaign: RunningCampaign): Standing | undefined {
   const { attempt, question } = campaign;
-  if (question.compute.market === 'on-demand') return undefined;
+  if (question.compute.purchaseOption === 'on-demand') return undefined;
   const situation = situationOf(asIfEnded(campaign));
   const here = situation.candidates.find(
     ({ pool, topology }) =>
@@ -70,7 +70,7 @@ function standingOf(campaign: RunningCampaign): Standing | undefined {
   );
   if (here === undefined || situation.work.basis !== 'measured') return undefined;
   const unsaved = unsavedSeconds(campaign, restartSecondsOn(here.pool, situation.work));
-  return { situation: withWorkDone(situation, unsaved / here.pace.factor), here };
+  return { situation: withWorkDone(situation, unsaved / here.throughput.factor), here };
 }
 
 /** The question that `place` would be put if the job had just been stopped and had saved. */
@@ -113,20 +113,20 @@ function unsavedSeconds({ progress, trainingSince, now }: RunningCampaign, resta
  */
 function tooSlow({ situation, here }: Standing): StopReason {
   const { work, marginSeconds, secondsLeft } = situation;
-  if (situation.input.compute.market === 'spot') return undefined;
+  if (situation.input.compute.purchaseOption === 'spot') return undefined;
   const left = safeWorkOf(here, work);
   const slack = situation.slackSeconds - SAVE_SECONDS;
   // Too late for On-Demand, or nearly done: going on is the best there is.
   if (slack < 0 || left <= work.restartSeconds + SAVE_SECONDS) return undefined;
   if (slack > Math.min(NEXT_LOOK_SECONDS, marginSeconds)) return undefined;
   // A pool that rests for longer than the save takes would not be asked after it, so that the stop would only lose what runs.
-  const refused = refusalsIn(situation.sightings);
+  const refused = capacityErrorsIn(situation.observations);
   const canChange = situation.candidates.some(
     (each) =>
-      each.pool.market === 'on-demand' &&
+      each.pool.purchaseOption === 'on-demand' &&
       each.closed === undefined &&
       safeWorkOf(each, work) + restartOf(each, work) + SAVE_SECONDS <= secondsLeft &&
-      restSeconds(refused(each), situation) <= SAVE_SECONDS,
+      cooldownSeconds(refused(each), situation) <= SAVE_SECONDS,
   );
   if (!canChange) return undefined;
   const why = `is slower than it was believed: ${hours(left)} of work are left, and a loss of Spot could not be borne any more: stopped after a save, for On-Demand`;
@@ -148,7 +148,7 @@ function canMove({ question }: RunningCampaign, { situation }: Standing): boolea
 function cheaperOnSpot(campaign: RunningCampaign, standing: Standing): StopReason {
   if (!canMove(campaign, standing)) return undefined;
   const { situation, here } = standing;
-  const there = spotToAsk(weigh(situation), situation);
+  const there = spotToAsk(assessPools(situation), situation);
   if (there === undefined || there.outlook.chanceUp < LEAST_CHANCE) return undefined;
   const { candidate, outlook } = there;
   const { plan, hourlyUsd } = fallbackOf(here, unitUsd(candidate, candidate.hourlyUsd), situation);
@@ -160,7 +160,8 @@ function cheaperOnSpot(campaign: RunningCampaign, standing: Standing): StopReaso
   return { cause: 'spot', why };
 }
 
-const isOnSpot = ({ pool, closed }: Candidate): boolean => pool.market === 'spot' && closed === undefined;
+const isOnSpot = ({ pool, closed }: Candidate): boolean =>
+  pool.purchaseOption === 'spot' && closed === undefined;
 
 /** As the simulator's policy moves between zones: another Spot pool is back that is so much cheaper that it pays for the start. */
 function cheaperElsewhere(campaign: RunningCampaign, standing: Standing): StopReason {
@@ -170,7 +171,7 @@ function cheaperElsewhere(campaign: RunningCampaign, standing: Standing): StopRe
   const hereUsd = unitUsd(here, here.hourlyUsd);
   if (!situation.candidates.some((each) => isOnSpot(each) && unitUsd(each, each.hourlyUsd) < hereUsd))
     return undefined;
-  const spot = weigh(situation).filter(isSpot);
+  const spot = assessPools(situation).filter(isSpot);
   const atHand = spot.find(({ candidate }) => candidate === here);
   if (atHand === undefined) return undefined;
   const allowed = spot.filter((each) => whyNot(each, situation) === undefined);

@@ -3,18 +3,18 @@ import { factsWith, type ReadFacts } from '../../catalog/hardware.ts';
 import { launchersOf } from '../../catalog/launchers.ts';
 import { deadlineHoursOf, type Pipeline } from '../../pipeline/pipeline.ts';
 import type { AttemptRecord, Progress } from '../../runs/run-records.ts';
-import { sightingsOf } from '../belief/attempt-observations.ts';
-import { recentSightings } from '../belief/beliefs.ts';
-import { type Sighting } from '../belief/observation.ts';
+import { observationsOf } from '../belief/attempt-observations.ts';
+import { recentObservations } from '../belief/beliefs.ts';
+import { type Observation } from '../belief/observation.ts';
 import { type PoolRecords, recordsOf } from '../belief/pool-statistics.ts';
 import { type Candidate, type Pruned, poolsOf, type RegionView } from '../candidates/pools.ts';
 import type { Workload } from '../candidates/throughput.ts';
 import {
-  type MeasuredPace,
-  measuredPaces,
-  type PaceModel,
-  paceModel,
-  type Shape,
+  type MeasuredThroughput,
+  measuredThroughputs,
+  type ThroughputModel,
+  type TrainedTopology,
+  throughputModel,
 } from '../candidates/throughput-estimate.ts';
 import { type GangTopology, topologiesOf } from '../candidates/topologies.ts';
 import type { MarketView } from '../model/market-source.ts';
@@ -40,12 +40,12 @@ export interface PlacementInput {
   /** Training seconds of the whole run, as declared or as former runs took. */
   readonly expectedSeconds?: number | undefined;
   /** What those seconds were trained on, and the paces that former runs had. */
-  readonly expectedOn?: Shape | undefined;
-  readonly formerPaces?: readonly MeasuredPace[] | undefined;
+  readonly expectedOn?: TrainedTopology | undefined;
+  readonly formerThroughputs?: readonly MeasuredThroughput[] | undefined;
   /** Of all helper groups together; what is taken where the market does not name their prices. */
   readonly helpersHourlyUsd?: number | undefined;
   /** What other runs met in these pools. */
-  readonly sightings?: readonly Sighting[] | undefined;
+  readonly observations?: readonly Observation[] | undefined;
   /** What was read of EC2 of the types in question, where it is not what the snapshot says. */
   readonly hardware?: readonly ReadFacts[] | undefined;
   /** Of an attempt that is asked about while it runs: since when it has been training, which no outcome says yet. */
@@ -66,7 +66,7 @@ export const storedPart = (input: PlacementInput): StoredQuestion => ({
   now: input.now,
   expectedSeconds: input.expectedSeconds,
   expectedOn: input.expectedOn,
-  formerPaces: input.formerPaces,
+  formerThroughputs: input.formerThroughputs,
   helpersHourlyUsd: input.helpersHourlyUsd,
   ...(input.hardware === undefined ? {} : { hardware: input.hardware }),
 });
@@ -85,12 +85,12 @@ export interface Situation {
   readonly secondsLeft: number;
   /** Stated for `reference`. */
   readonly work: WorkEstimate;
-  readonly reference: Shape | undefined;
+  readonly reference: TrainedTopology | undefined;
   /** What a step asks of accelerators and hosts, where that was measured. */
   readonly workload: Workload | undefined;
   readonly candidates: readonly Candidate[];
   readonly pruned: readonly Pruned[];
-  readonly sightings: readonly Sighting[];
+  readonly observations: readonly Observation[];
   readonly records: PoolRecords;
   /** On-Demand pools that a Spot attempt may fall back on, from the cheapest to the fastest. */
   readonly fallbacks: readonly Candidate[];
@@ -114,26 +114,26 @@ export function situationOf(input: PlacementInput): Situation {
   const deadlineHours = deadlineHoursOf(input.limits);
   const campaignSeconds =
     deadlineHours === undefined ? input.limits.maximumRunSeconds : deadlineHours * 3_600;
-  const paces = measuredPaces(input.attempts);
+  const paces = measuredThroughputs(input.attempts);
   const reference = referenceOf(input, paces);
   const work = estimateWork({
     attempts: input.attempts,
     launchers: launchersOf(input.compute),
     progress: input.progress,
-    paces,
+    throughputs: paces,
     expectedSeconds: input.expectedSeconds,
     maximumRunSeconds: input.limits.maximumRunSeconds,
     campaignSeconds,
   });
-  const model = paceModel(
+  const model = throughputModel(
     reference,
-    paces.length > 0 ? paces : (input.formerPaces ?? []),
+    paces.length > 0 ? paces : (input.formerThroughputs ?? []),
     input.compute.helpers,
     factsWith(input.hardware),
   );
   const { candidates, pruned } = poolsFor(input, model);
-  const seen = [...(input.sightings ?? []), ...ownSightings(input.attempts, nowMilliseconds)];
-  const sightings = recentSightings(seen, nowMilliseconds);
+  const seen = [...(input.observations ?? []), ...ownObservations(input.attempts, nowMilliseconds)];
+  const sightings = recentObservations(seen, nowMilliseconds);
   const marginSeconds = Math.min(MARGIN_SECONDS, campaignSeconds / 20) + (work.provisioningSeconds ?? 0);
   const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
   const base = { work, secondsLeft, marginSeconds };
@@ -146,7 +146,7 @@ export function situationOf(input: PlacementInput): Situation {
     workload: model.workload,
     candidates,
     pruned,
-    sightings,
+    observations: sightings,
     records: recordsOf(seen, nowMilliseconds),
     spentUsd: spentUsd(input.attempts),
     ...fallbacksOf(candidates, sightings, base),
@@ -154,20 +154,23 @@ export function situationOf(input: PlacementInput): Situation {
 }
 
 /** AWS stamps when an attempt ended, by a clock that may be ahead of ours: what has ended is never yet to come. */
-const ownSightings = (attempts: readonly AttemptRecord[], nowMilliseconds: number): readonly Sighting[] =>
-  sightingsOf(attempts).map((each) => ({
+const ownObservations = (
+  attempts: readonly AttemptRecord[],
+  nowMilliseconds: number,
+): readonly Observation[] =>
+  observationsOf(attempts).map((each) => ({
     ...each,
     atMilliseconds: Math.min(each.atMilliseconds, nowMilliseconds),
   }));
 
 /** The same moment with so many seconds of the reference's work more proven. */
 export function withWorkDone(situation: Situation, seconds: number): Situation {
-  const { candidates, sightings, input, marginSeconds, nowMilliseconds } = situation;
+  const { candidates, observations, input, marginSeconds, nowMilliseconds } = situation;
   const workSeconds = Math.max(0, situation.work.workSeconds - seconds);
   const work = { ...situation.work, workSeconds };
   const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
   const base = { work, secondsLeft, marginSeconds };
-  return { ...situation, ...base, ...fallbacksOf(candidates, sightings, base) };
+  return { ...situation, ...base, ...fallbacksOf(candidates, observations, base) };
 }
 
 /** Without any end in sight a plan looks so many times the work ahead. */
@@ -206,7 +209,10 @@ function secondsLeftOf(
 }
 
 /** What the work is stated for: the topology that was measured last, else the one former runs used, else the first named. */
-function referenceOf(input: PlacementInput, paces: readonly MeasuredPace[]): Shape | undefined {
+function referenceOf(
+  input: PlacementInput,
+  paces: readonly MeasuredThroughput[],
+): TrainedTopology | undefined {
   return (
     paces.at(-1) ??
     input.expectedOn ??
@@ -231,11 +237,11 @@ const savedOn = ({ attempts }: PlacementInput): GangTopology | undefined => {
   return saved && { instanceType: saved.pool.instanceType, ...saved.topology };
 };
 
-const poolsFor = (input: PlacementInput, model: PaceModel): ReturnType<typeof poolsOf> =>
+const poolsFor = (input: PlacementInput, model: ThroughputModel): ReturnType<typeof poolsOf> =>
   poolsOf({
     ...input,
     savedOn: savedOn(input),
-    paceOf: (topology) => model.paceOf(topology),
+    throughputOf: (topology) => model.throughputOf(topology),
     workload: model.workload,
     hardware: factsWith(input.hardware),
   });

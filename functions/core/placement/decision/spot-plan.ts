@@ -2,8 +2,8 @@
 
 import { type Belief, type Matrix, multiply } from '../belief/regimes.ts';
 import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
-import { market, sightOf } from '../policy/belief-observation.ts';
-import { type Offer, offers, type Sight, type Standing } from '../policy/decide.ts';
+import { market, marketBeliefOf } from '../policy/belief-observation.ts';
+import { type MarketBelief, type Offer, offers, type Standing } from '../policy/decide.ts';
 import { makePlan, type Plan } from '../policy/value-function.ts';
 import type { WorkEstimate } from './work.ts';
 
@@ -84,7 +84,7 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
     surelyUsd,
     leastUsd,
     expectedUsd(belief, runs = IDLE) {
-      const sight = sightOf(belief);
+      const sight = marketBeliefOf(belief);
       const { chance } = sight;
       const within = (ticks: number): CourseUsd => {
         const standing = { ticksLeft: ticks, slack: ticks * tickSeconds - workSeconds, runs, debt: 0 };
@@ -117,7 +117,7 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
 }
 
 /** Spot had, asked for in vain, and On-Demand; infinite where it is not safe. */
-function worthsOf(plan: Plan, standing: Standing, sight: Sight) {
+function worthsOf(plan: Plan, standing: Standing, sight: MarketBelief) {
   const { chance } = sight;
   const at = (known: number): readonly Offer[] =>
     Math.abs(chance - known) < 1 ? offers(plan, standing, { ...sight, chance: known }) : [];

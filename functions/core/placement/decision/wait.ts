@@ -2,8 +2,8 @@
 import type { PlacementDecision, PoolAssessment } from '../../runs/run-records.ts';
 import { hours } from '../model/amounts.ts';
 import type { Assessed } from './assessment.ts';
-import { isLimited, restSeconds } from './capacity-errors.ts';
-import { isSpot, pick } from './cheapest-pool.ts';
+import { cooldownSeconds, isLimited } from './capacity-errors.ts';
+import { cheapestPool, isSpot } from './cheapest-pool.ts';
 import { endsInTime, isOpen, secondsUntilUnsafe, whyNot } from './feasibility.ts';
 import { restartOf } from './gang-cost.ts';
 import type { Situation } from './situation.ts';
@@ -38,16 +38,16 @@ function worthARest(
   if (!endsInTime(chosen, situation))
     return assessed.some(
       (each) =>
-        each.candidate.pool.market === 'on-demand' &&
+        each.candidate.pool.purchaseOption === 'on-demand' &&
         whyNot(each, situation) === undefined &&
-        each.safeWorkSeconds + restartOf(each.candidate, situation.work) + restSeconds(each, situation) <=
+        each.safeWorkSeconds + restartOf(each.candidate, situation.work) + cooldownSeconds(each, situation) <=
           situation.secondsLeft,
     )
       ? 'the On-Demand pool that would end in time has refused lately'
       : undefined;
   // Nobody knows when a limit of the account is lifted: that is not waited for while something else can be had.
   const lifted = assessed.filter((each) => !isLimited(each, situation));
-  const best = pick(lifted, situation);
+  const best = cheapestPool(lifted, situation);
   return best !== undefined && isSpot(best)
     ? 'Spot has refused lately and is expected to cost less than On-Demand now'
     : undefined;
@@ -59,7 +59,7 @@ export function waitFor(
   { why, atMostSeconds, considered }: Wait & { readonly considered: readonly PoolAssessment[] },
 ): PlacementDecision {
   const open = assessed.filter(isOpen);
-  const rests = open.map((each) => restSeconds(each, situation)).filter((rest) => rest > 0);
+  const rests = open.map((each) => cooldownSeconds(each, situation)).filter((rest) => rest > 0);
   // No wait may outlast the latest safe moment of an On-Demand start that is still open.
   const safe = secondsUntilUnsafe(situation);
   const limit = safe > 0 && rests.length < open.length ? safe : situation.secondsLeft;

@@ -9,7 +9,7 @@ import {
   type Progress,
   samePool,
 } from '../../runs/run-records.ts';
-import { type MeasuredPace, sameShape } from '../candidates/throughput-estimate.ts';
+import { type MeasuredThroughput, sameTopology } from '../candidates/throughput-estimate.ts';
 
 /**
  * Provisioning, image and checkpoint load, until they have been measured: SageMaker fetches a container of many GB, a
@@ -42,7 +42,7 @@ export interface WorkInput {
   readonly launchers?: readonly LauncherName[] | undefined;
   readonly progress?: Progress | undefined;
   /** Of the attempts, oldest first: with several topologies among them the last one's pace counts. */
-  readonly paces?: readonly MeasuredPace[] | undefined;
+  readonly throughputs?: readonly MeasuredThroughput[] | undefined;
   /** Training seconds of the whole run, as declared or as former runs of the pipeline took. */
   readonly expectedSeconds?: number | undefined;
   readonly maximumRunSeconds: number;
@@ -59,7 +59,7 @@ const LONGEST_WORK_SECONDS = 365 * 86_400;
 export function estimateWork(input: WorkInput): WorkEstimate {
   const restart = restartCosts(input);
   const { progress, expectedSeconds } = input;
-  const measured = progress && remainingFrom(progress, paceOfLast(input.paces ?? []));
+  const measured = progress && remainingFrom(progress, paceOfLast(input.throughputs ?? []));
   if (measured !== undefined)
     return { workSeconds: Math.min(measured, LONGEST_WORK_SECONDS), basis: 'measured', ...restart };
   const share =
@@ -72,9 +72,9 @@ export function estimateWork(input: WorkInput): WorkEstimate {
 }
 
 /** Seconds a step on the topology measured last; undefined where all ran on the same, whose overall mean is as good. */
-function paceOfLast(paces: readonly MeasuredPace[]): number | undefined {
+function paceOfLast(paces: readonly MeasuredThroughput[]): number | undefined {
   const last = paces.at(-1);
-  const own = paces.filter((each) => last !== undefined && sameShape(each, last));
+  const own = paces.filter((each) => last !== undefined && sameTopology(each, last));
   if (own.length === paces.length) return undefined;
   const steps = own.reduce((sum, each) => sum + each.steps, 0);
   return own.reduce((sum, each) => sum + each.steps * each.stepSeconds, 0) / steps;

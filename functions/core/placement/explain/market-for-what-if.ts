@@ -22,12 +22,12 @@ import { questionKey } from '../market/score-plan.ts';
 import type { MarketView, OnDemandPrice, PlacementScore, SpotPrice } from '../model/market-source.ts';
 import { changedCompute, type WhatIf } from './what-if.ts';
 
-export interface FilledIn {
+export interface CompletedMarket {
   readonly input: PlacementInput;
   readonly notes: readonly string[];
 }
 
-export interface FillInDeps {
+export interface CompletionDeps {
   readonly history: Pick<MarketHistory, 'listSamples'>;
   /** The data's own region, for decisions that do not say it. */
   readonly home: string;
@@ -35,7 +35,11 @@ export interface FillInDeps {
   readonly datasetBytes?: number | undefined;
 }
 
-export async function fillIn(input: PlacementInput, change: WhatIf, deps: FillInDeps): Promise<FilledIn> {
+export async function completeMarket(
+  input: PlacementInput,
+  change: WhatIf,
+  deps: CompletionDeps,
+): Promise<CompletedMarket> {
   const notes: string[] = [];
   const compute = changedCompute(input, change);
   const home = /^[a-z]{2}-/.test(input.market.region) ? input.market.region : deps.home;
@@ -84,7 +88,7 @@ const zonesIn = (region: string, zones: MarketView['zones']): readonly string[] 
 interface Unknown {
   readonly home: string;
   readonly input: PlacementInput;
-  readonly deps: FillInDeps;
+  readonly deps: CompletionDeps;
   readonly notes: string[];
 }
 
@@ -119,7 +123,7 @@ async function completed(
   market: MarketView,
   vpc: PlacementInput['compute']['vpc'],
   wanted: Wanted,
-  { history }: FillInDeps,
+  { history }: CompletionDeps,
 ): Promise<MarketView> {
   const { compute, change, now, hardware, notes } = wanted;
   const types = [
@@ -173,7 +177,7 @@ const DAYS_BACK = 7;
 
 /** Newest first, none from after the decision. */
 async function samplesBefore(
-  history: FillInDeps['history'],
+  history: CompletionDeps['history'],
   {
     types,
     zoneIds,

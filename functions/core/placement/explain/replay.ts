@@ -7,7 +7,7 @@ import {
   type RunRecord,
   samePool,
 } from '../../runs/run-records.ts';
-import type { Sighting } from '../belief/observation.ts';
+import type { Observation } from '../belief/observation.ts';
 import { ASSUMED_SPOT_SHARE } from '../candidates/pool-prices.ts';
 import { type PlacementInput, type StoredQuestion, storedQuestion } from '../decision/situation.ts';
 import type { MarketView, OnDemandPrice } from '../model/market-source.ts';
@@ -20,7 +20,7 @@ export interface DecisionToReplay {
   readonly attempt: number;
   readonly decision: PlacementDecision;
   /** What other runs had met by then; what they met later is left out by its time. */
-  readonly sightings?: readonly Sighting[] | undefined;
+  readonly observations?: readonly Observation[] | undefined;
 }
 
 const ANY_ZONE = 'any';
@@ -32,7 +32,7 @@ export const decidedAt = (decision: PlacementDecision, run: Pick<RunRecord, 'upd
 
 /** undefined: the run has no declaration, so nothing was ever decided. */
 export function questionOf(replay: DecisionToReplay): PlacementInput | undefined {
-  const { run, attempts, attempt, decision, sightings } = replay;
+  const { run, attempts, attempt, decision, observations } = replay;
   if (!run.declaration) return undefined;
   const { compute, limits, training } = run.declaration;
   const stored = storedQuestion(decision);
@@ -45,7 +45,7 @@ export function questionOf(replay: DecisionToReplay): PlacementInput | undefined
     ...(stored === undefined ? {} : { training }),
     attempts: before,
     progress: furthestProgress(before),
-    sightings,
+    observations,
   };
 }
 
@@ -66,7 +66,7 @@ function rebuilt(run: RunRecord, decision: PlacementDecision): StoredQuestion {
 
 /** The prices of the table are SageMaker's, Spot's share included, so the share is what they say it is. */
 function marketOf(rows: readonly PoolAssessment[]): MarketView {
-  const spot = rows.filter(({ pool }) => pool.market === 'spot');
+  const spot = rows.filter(({ pool }) => pool.purchaseOption === 'spot');
   const zoneOf = ({ pool }: PoolAssessment): string => pool.zoneId ?? ANY_ZONE;
   return {
     region: 'as stored',
@@ -91,7 +91,7 @@ function marketOf(rows: readonly PoolAssessment[]): MarketView {
 /** A Spot-only pipeline's table holds no On-Demand row; its price is then guessed back, and says so. */
 function onDemandOf(instanceType: string, rows: readonly PoolAssessment[]): OnDemandPrice {
   const own = rows.filter(({ pool }) => pool.instanceType === instanceType);
-  const listed = own.find(({ pool }) => pool.market === 'on-demand');
+  const listed = own.find(({ pool }) => pool.purchaseOption === 'on-demand');
   const dearest = Math.max(...own.map(({ hourlyUsd }) => hourlyUsd));
   const hourlyUsd = listed?.hourlyUsd ?? dearest / ASSUMED_SPOT_SHARE;
   const note = listed ? 'as stored' : 'On-Demand price not stored, guessed from Spot';

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { check } from '../../shared/validation.ts';
 
-const pool = z.object({ instanceType: z.string(), market: z.enum(['spot', 'on-demand']) });
+const pool = z.object({ instanceType: z.string(), purchaseOption: z.enum(['spot', 'on-demand']) });
 const considered = z.array(
   z.object({
     pool,

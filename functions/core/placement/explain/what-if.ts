@@ -7,7 +7,7 @@ import { type PlacementInput, storedPart } from '../decision/situation.ts';
 
 export interface WhatIf {
   readonly deadlineHours?: number | undefined;
-  readonly market?: Pipeline['compute']['market'] | undefined;
+  readonly purchaseOption?: Pipeline['compute']['purchaseOption'] | undefined;
   readonly launcher?: Pipeline['compute']['launcher'];
   readonly instanceTypes?: readonly string[] | undefined;
   readonly zoneIds?: readonly string[] | undefined;
@@ -26,12 +26,12 @@ type Vpc = Pipeline['compute']['vpc'];
 /** The pipeline's compute with what is asked put in; zones need the market and come later. */
 export const changedCompute = (
   { compute }: PlacementInput,
-  { instanceTypes, regions, market, launcher }: WhatIf,
+  { instanceTypes, regions, purchaseOption, launcher }: WhatIf,
 ): Pipeline['compute'] => ({
   ...compute,
   ...(instanceTypes === undefined ? {} : { instanceTypes: [...instanceTypes] }),
   ...(regions === undefined ? {} : { regions: regions.map((name) => ({ name })) }),
-  market: market ?? compute.market,
+  purchaseOption: purchaseOption ?? compute.purchaseOption,
   ...(launcher === undefined ? {} : { launcher }),
 });
 

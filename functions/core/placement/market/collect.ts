@@ -4,9 +4,9 @@ import { readDeclaration } from '../../pipeline/declaration.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { MarketSample } from '../../runs/market-history.ts';
 import type { RunStore } from '../../runs/run-store.ts';
-import { layout } from '../../shared/keys.ts';
+import { bucketKeys } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
-import { encounterOf } from '../belief/attempt-observations.ts';
+import { poolOutcomeOf } from '../belief/attempt-observations.ts';
 import { typesOf } from '../candidates/topologies.ts';
 import type { MarketSource } from '../model/market-source.ts';
 import { type Asked, askScores, taken } from './ask-scores.ts';
@@ -22,7 +22,7 @@ export interface CollectDeps extends RefreshDeps {
 
 export interface Collected {
   readonly samples: number;
-  readonly encounters: number;
+  readonly poolOutcomes: number;
   readonly questions: number;
   /** What could not be learned this time, each with its reason. */
   readonly notes: readonly string[];
@@ -50,7 +50,7 @@ export async function collectScores(deps: CollectDeps): Promise<Collected> {
   await refreshPrices(deps, { computes, hardware, notes });
   return {
     samples,
-    encounters: await rememberEncounters(deps, names),
+    poolOutcomes: await rememberEncounters(deps, names),
     questions: questions.length,
     notes,
   };
@@ -63,7 +63,7 @@ async function declaredComputes(
 ): Promise<readonly Pipeline['compute'][]> {
   const read = await Promise.all(
     names.map(async (name) => {
-      const stored = await store.readText(layout.pipeline(name));
+      const stored = await store.readText(bucketKeys.pipeline(name));
       const declaration = stored && readDeclaration(name, stored.text);
       return declaration?.valid === true ? [declaration.pipeline.compute] : [];
     }),
@@ -132,7 +132,7 @@ async function rememberEncounters({ runs, clock }: CollectDeps, names: readonly 
     for (const { runId, updatedAt } of await runs.listRuns(name, RUNS_LOOKED_AT)) {
       if (updatedAt < since) continue;
       for (const attempt of await runs.listAttempts(runId)) {
-        const met = encounterOf(attempt);
+        const met = poolOutcomeOf(attempt);
         if (met === undefined || met.endedAt < since) continue;
         await runs.putEncounter(met);
         count += 1;

@@ -85,7 +85,7 @@ export function filledFrom(
   view: MarketView,
   question: MemoryQuestion,
 ): MarketView {
-  if (question.compute.market === 'on-demand' || samples.length === 0) return view;
+  if (question.compute.purchaseOption === 'on-demand' || samples.length === 0) return view;
   const notes: string[] = [];
   const told = new Set(view.scores.map(({ nodes }) => nodes));
   const scores = keptScores(samples, question).filter(({ nodes }) => !told.has(nodes));

@@ -45,7 +45,7 @@ export function scoreNeeds(
   { home, hardware }: Site,
 ): readonly ScoreNeed[] {
   const byKey = new Map<string, { readonly need: ScoreNeed; readonly wanted: number }>();
-  for (const compute of computes.filter(({ market }) => market !== 'on-demand'))
+  for (const compute of computes.filter(({ purchaseOption }) => purchaseOption !== 'on-demand'))
     for (const gang of gangsOf(compute, hardware))
       for (const region of regionsOf(compute, home)) {
         const need = needOf(gang, region, home);

@@ -1,16 +1,16 @@
 /** What is believed of a pool, in the words of the policy's plans: the chain that the simulator plays, in ticks of ten minutes. */
 
 import { type Belief, chanceUp, fittedRegimes, observe } from '../belief/regimes.ts';
-import type { Sight } from './decide.ts';
+import type { MarketBelief } from './decide.ts';
 import drawn from './lattice-600.json' with { type: 'json' };
 import { marketModel } from './market-model.ts';
 
 export const market = marketModel(fittedRegimes, 600, drawn);
 
 /** One pool's belief is asked of every plan that is made. */
-const sights = new WeakMap<Belief, Sight>();
+const sights = new WeakMap<Belief, MarketBelief>();
 
-export function sightOf(belief: Belief): Sight {
+export function marketBeliefOf(belief: Belief): MarketBelief {
   const known = sights.get(belief);
   if (known !== undefined) return known;
   const sight = {

@@ -133,7 +133,7 @@ function zoneQuestion(
     restartSeconds: job.restartSeconds,
     spotUsd: job.spotUsd,
     waitingUsd: job.waitingUsd,
-    sightOf(zone) {
+    marketBeliefOf(zone) {
       const ahead = model.weights(beliefs[zone] ?? model.start);
       return { chance: moment.available[zone] === true ? 1 : 0, ifThere: ahead, ifNot: ahead };
     },

@@ -18,7 +18,7 @@ export interface Standing {
 }
 
 /** What is known of Spot in this tick. */
-export interface Sight {
+export interface MarketBelief {
   /** That it can be had: 1 or 0 for who sees it. */
   readonly chance: number;
   /** Of the market's state in the next tick, if it can be had now and if not. */
@@ -61,7 +61,7 @@ export function slackAt(
  * Every safe action with its expected cost, the best first; On-Demand is always among them. SPOT means to ask for it:
  * where there is none the tick is waited.
  */
-export function offers(plan: Plan, standing: Standing, sight: Sight): readonly Offer[] {
+export function offers(plan: Plan, standing: Standing, sight: MarketBelief): readonly Offer[] {
   if (standing.ticksLeft < 1) return [{ action: ON_DEMAND, expectedUsd: 0 }];
   const there = sight.chance > CERTAIN ? worths(plan, standing, sight.ifThere, sight.spotUsd) : undefined;
   const not = sight.chance < 1 - CERTAIN ? worths(plan, standing, sight.ifNot) : undefined;

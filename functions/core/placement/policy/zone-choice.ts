@@ -4,7 +4,7 @@
  * The same backward pass plans it, starts and all; prices count by their ratio only.
  */
 import { IDLE, ON_DEMAND, SPOT } from './actions.ts';
-import { type Offer, offers, type Sight, type Standing } from './decide.ts';
+import { type MarketBelief, type Offer, offers, type Standing } from './decide.ts';
 import type { MarketModel } from './market-model.ts';
 import { makeTable, type Plan, planFrom } from './value-function.ts';
 
@@ -30,7 +30,7 @@ export interface ZoneQuestion {
   /** What an hour costs in which nothing runs, where time has a value; the prices then hold it as well. */
   readonly waitingUsd?: number | undefined;
   /** What is known of a zone's capacity now: its chance is 1 or 0 for who sees it. */
-  readonly sightOf: (zone: number) => Pick<Sight, 'chance' | 'ifThere' | 'ifNot'>;
+  readonly marketBeliefOf: (zone: number) => Pick<MarketBelief, 'chance' | 'ifThere' | 'ifNot'>;
   readonly workLeft: number;
   readonly slack: number;
   /** The zone that has capacity and would be used, and whether it is in use already. */
@@ -137,7 +137,7 @@ function compare(
     action === SPOT
       ? { action, expectedUsd }
       : { action, expectedUsd: seesBack * expectedUsd + (1 - seesBack) * Math.max(unseenUsd, expectedUsd) };
-  const found = offers(plan, standing, { ...question.sightOf(zone), spotUsd: ratio })
+  const found = offers(plan, standing, { ...question.marketBeliefOf(zone), spotUsd: ratio })
     .map(seen)
     .toSorted((a, b) => a.expectedUsd - b.expectedUsd);
   const staying = found.find(({ action }) => action === ON_DEMAND);

@@ -93,7 +93,7 @@ test('capacity is asked for by EC2 names, Spot seconds cost the mean of their in
       { instanceType: 'c5.xlarge', count: 3 },
     ],
     zoneIds: ['use1-az1'],
-    market: 'spot',
+    purchaseOption: 'spot',
   });
   const discount = (type: string): number => (type === 'g5.xlarge' ? 0.2 : 0.6);
   expect(billingRate(request, 'use1-az1', discount)).toBeCloseTo(0.5);

@@ -35,7 +35,7 @@ const gang = (owner: string, count: number, zoneIds?: readonly string[]) => ({
   owner,
   groups: [{ instanceType: 'c5.xlarge', count }],
   zoneIds,
-  market: 'spot' as const,
+  purchaseOption: 'spot' as const,
 });
 
 const seconds = (count: number): void => {
@@ -62,13 +62,13 @@ describe('acquire', () => {
       { instanceType: 'g5.xlarge', count: 2 },
       { instanceType: 'c5.xlarge', count: 3 },
     ];
-    expect(leases.acquire({ owner: 'a', groups, market: 'spot' })).toBeUndefined();
-    expect(leases.acquire({ owner: 'a', groups: groups.slice(0, 1), market: 'spot' })).toBeDefined();
+    expect(leases.acquire({ owner: 'a', groups, purchaseOption: 'spot' })).toBeUndefined();
+    expect(leases.acquire({ owner: 'a', groups: groups.slice(0, 1), purchaseOption: 'spot' })).toBeDefined();
   });
 
   it('always gives On-Demand, and never takes it back', () => {
     const leases = leasesOf(byTrace({ 'use1-az1': [0, 0, 0] }));
-    const lease = leases.acquire({ ...gang('a', 500, ['use1-az2']), market: 'on-demand' });
+    const lease = leases.acquire({ ...gang('a', 500, ['use1-az2']), purchaseOption: 'on-demand' });
     const listener = vi.fn<() => void>();
     lease?.onReclaim(listener);
     seconds(10);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../../functions/core/packing/model/order.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import {
   type Arrivals,
   accounts,
@@ -54,7 +54,7 @@ const compacting = (store: MemoryBlobStore, seed: string, settingsOf: PackingSet
 const datasetBytes = (store: MemoryBlobStore): Map<string, string> =>
   new Map(
     store
-      .keys(layout.dataset(PIPELINE))
+      .keys(bucketKeys.dataset(PIPELINE))
       .filter((key) => !key.includes('/plan/'))
       .map((key) => [key, store.body(key).toString('base64')]),
   );

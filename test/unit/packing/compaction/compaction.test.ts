@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { compact } from '../../../../functions/core/packing/compaction/compact.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import {
   type Arrivals,
   accounts,
@@ -75,7 +75,7 @@ describe.each(FORMATS)('compacting %s', (_name, changes, drop) => {
 
   it('leaves the old generations as they are, for whoever reads them', async () => {
     const store = await packedInDrops(DROPS.map(drop), packing);
-    const old = DROPS.flatMap((batch) => store.keys(layout.generation(PIPELINE, runOf(batch))));
+    const old = DROPS.flatMap((batch) => store.keys(bucketKeys.generation(PIPELINE, runOf(batch))));
     const bodies = old.map((key) => store.body(key).toString('base64'));
     await compactAll(store, packing);
     expect(old.map((key) => store.body(key).toString('base64'))).toEqual(bodies);
@@ -115,7 +115,7 @@ describe('a compacted generation', () => {
     expect(await problems(store)).toEqual([]);
     const [manifest] = await current(store);
     if (manifest === undefined) throw new Error('nothing was compacted');
-    for (const shard of store.keys(layout.shards(PIPELINE, manifest.generation))) {
+    for (const shard of store.keys(bucketKeys.shards(PIPELINE, manifest.generation))) {
       const names = (await readTar(store.body(shard))).map(({ name }) => name);
       expect(new Set(names).size).toBe(names.length);
       const stems = names.map((name) => name.slice(0, name.indexOf('.', name.lastIndexOf('/') + 1)));
@@ -179,7 +179,7 @@ describe('a compacted generation', () => {
 
   it('is not made of a shard that is not the sealed one', async () => {
     const store = await packedInDrops(DROPS.map(images), packing);
-    const [shard = ''] = store.keys(layout.shards(PIPELINE, runOf(2)));
+    const [shard = ''] = store.keys(bucketKeys.shards(PIPELINE, runOf(2)));
     const held = store.objects.get(shard);
     const body = Buffer.from(store.body(shard));
     body.writeUInt8(body.readUInt8(700) ^ 1, 700);

@@ -4,7 +4,7 @@ import { type Manifest, manifestSchema } from '../../../../functions/core/packin
 import { balance, copiesOf, MOST_COPIES } from '../../../../functions/core/packing/plan/balance.ts';
 import { verifyGeneration } from '../../../../functions/core/packing/verify/verify.ts';
 import { packingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
-import { layout } from '../../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import {
   memberLines,
   PIPELINE,
@@ -15,9 +15,9 @@ import {
 } from '../../../support/builders/whole-way.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
-const incoming = layout.incoming(PIPELINE);
+const incoming = bucketKeys.incoming(PIPELINE);
 const manifestOf = (store: MemoryBlobStore): Manifest =>
-  manifestSchema.parse(JSON.parse(store.body(layout.manifest(PIPELINE, RUN)).toString()));
+  manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString()));
 const classes = fc.array(fc.constantFrom('a', 'b', 'c', undefined), { maxLength: 200 });
 
 function countsOf(
@@ -143,7 +143,7 @@ describe('a balanced generation', () => {
   it('is the same in every bucket', async () => {
     const [a, b] = [filled(), filled()];
     for (const store of [a, b]) await packAll(store, settings({ balance: 'over', shardMegabytes: 0.02 }));
-    for (const key of a.keys(layout.generation(PIPELINE, RUN))) expect(b.body(key)).toEqual(a.body(key));
+    for (const key of a.keys(bucketKeys.generation(PIPELINE, RUN))) expect(b.body(key)).toEqual(a.body(key));
   });
 
   it('refuses settings that have no classes or leave samples for later', () => {

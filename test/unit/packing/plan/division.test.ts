@@ -8,7 +8,7 @@ import { planShards } from '../../../../functions/core/packing/plan/plan-shards.
 import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
 import { pipelineSchema } from '../../../../functions/core/pipeline/pipeline.ts';
 import { likelyReaders } from '../../../../functions/core/placement/candidates/likely-readers.ts';
-import { layout } from '../../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { now, PIPELINE, planAndPack, RUN, settings } from '../../../support/builders/whole-way.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
@@ -122,7 +122,7 @@ describe('a plan for likely readers', () => {
   const ground = (): MemoryBlobStore => {
     const store = new MemoryBlobStore();
     for (let index = 0; index < 9; index += 1)
-      store.seed(`${layout.incoming(PIPELINE)}a/${index}.bin`, Buffer.alloc(500_000, index));
+      store.seed(`${bucketKeys.incoming(PIPELINE)}a/${index}.bin`, Buffer.alloc(500_000, index));
     return store;
   };
 
@@ -136,7 +136,7 @@ describe('a plan for likely readers', () => {
     expect((await readPlan(b, input))?.digest).toBe(plan?.digest);
     await planAndPack(a, settings(), RUN, {});
     await sealDataset({ store: a }, input);
-    const manifest = manifestSchema.parse(JSON.parse(a.body(layout.manifest(PIPELINE, RUN)).toString()));
+    const manifest = manifestSchema.parse(JSON.parse(a.body(bucketKeys.manifest(PIPELINE, RUN)).toString()));
     expect(manifest.workers).toBe(2);
     expect(manifest.shards.map(({ samples }) => samples).toSorted((a, b) => a - b)).toEqual([2, 2, 2, 3]);
   });

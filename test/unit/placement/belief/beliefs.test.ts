@@ -1,20 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { beginWalk } from '../../../../functions/core/placement/belief/belief-walk.ts';
 import { beliefModel, outlookOf } from '../../../../functions/core/placement/belief/beliefs.ts';
-import { type Sighting } from '../../../../functions/core/placement/belief/observation.ts';
+import { type Observation } from '../../../../functions/core/placement/belief/observation.ts';
 import { fittedRegimes } from '../../../../functions/core/placement/belief/regimes.ts';
 
 const model = beliefModel(fittedRegimes);
 const NOW = 1e12;
 const pool = (instanceType: string, zoneId = 'use1-az1') =>
-  ({ instanceType, zoneId, market: 'spot' }) as const;
-const seen = (secondsAgo: number, what: Sighting['seen'], instanceType: string): Sighting => ({
+  ({ instanceType, zoneId, purchaseOption: 'spot' }) as const;
+const seen = (secondsAgo: number, what: Observation['seen'], instanceType: string): Observation => ({
   ...pool(instanceType),
   atMilliseconds: NOW - secondsAgo * 1_000,
   seen: what,
 });
-const chance = (sightings: readonly Sighting[], score?: number, zoneId?: string): number =>
-  outlookOf(model, pool('c6i.xlarge', zoneId), { sightings, score, nowMilliseconds: NOW }).chanceUp;
+const chance = (sightings: readonly Observation[], score?: number, zoneId?: string): number =>
+  outlookOf(model, pool('c6i.xlarge', zoneId), { observations: sightings, score, nowMilliseconds: NOW })
+    .chanceUp;
 
 describe('the belief in a pool', () => {
   const wellAMomentAgo = seen(15, 'up', 'c6i.xlarge');

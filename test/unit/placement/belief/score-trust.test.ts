@@ -2,9 +2,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  encounterOf,
-  sightingsOf,
-  sightingsOfOthers,
+  observationsOf,
+  observationsOfOthers,
+  poolOutcomeOf,
 } from '../../../../functions/core/placement/belief/attempt-observations.ts';
 import { trustOf } from '../../../../functions/core/placement/belief/beliefs.ts';
 import { type ScoredMeeting, scoreTrust } from '../../../../functions/core/placement/belief/score-trust.ts';
@@ -51,7 +51,7 @@ function asked(
   score: number,
   waitedHours = 0,
 ): AttemptRecord {
-  const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' };
+  const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' };
   const started = kind === 'interrupted' ? { startedAt: hoursLater(number + waitedHours) } : {};
   const ended = { kind, ...started, endedAt: hoursLater(number + 0.5) };
   const made = attempt(number, pool, ended, { createdAt: hoursLater(number) });
@@ -63,28 +63,28 @@ it('is learned from the attempts that were asked under one', () => {
   const attempts = Array.from({ length: 8 }, (_, k) =>
     k % 2 === 0 ? asked(k, 'capacity', 2) : asked(k, 'interrupted', 9),
   );
-  const { up, down } = trustOf(sightingsOf(attempts))(8);
+  const { up, down } = trustOf(observationsOf(attempts))(8);
   expect(up / down).toBeGreaterThan(odds([], 8));
 });
 
 it('is not contradicted by capacity that came minutes after it was asked for', () => {
   const waited = Array.from({ length: 8 }, (_, k) => asked(k, 'interrupted', 2, 0.15));
-  expect(trustOf(sightingsOf(waited))(2)).toEqual(trustOf([])(2));
+  expect(trustOf(observationsOf(waited))(2)).toEqual(trustOf([])(2));
   const prompt = Array.from({ length: 8 }, (_, k) => asked(k, 'interrupted', 2, 0.05));
-  expect(trustOf(sightingsOf(prompt))(2).up).toBeGreaterThan(trustOf([])(2).up);
+  expect(trustOf(observationsOf(prompt))(2).up).toBeGreaterThan(trustOf([])(2).up);
 });
 
 it('is not learned from a limit of the account, neither by the run that met it nor by others', async () => {
-  const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' };
+  const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' };
   const made = attempt(1, pool, { kind: 'capacity', quota: true, endedAt: hoursLater(1) });
   const considered = made.placement.considered.map((row) => ({ ...row, score: 9 }));
   const refused = { ...made, placement: { ...made.placement, considered } };
   const runs = memoryRunStore();
-  const met = encounterOf(refused);
+  const met = poolOutcomeOf(refused);
   if (met) await runs.putEncounter(met);
   const question = { runId: 'other', instanceTypes: ['g5.xlarge'], now: new Date(hoursLater(2)) };
-  const toOthers = await sightingsOfOthers(runs, question);
+  const toOthers = await observationsOfOthers(runs, question);
   expect(toOthers).toMatchObject([{ seen: 'refused', quota: true }]);
-  expect(sightingsOf([refused])).toEqual(toOthers);
+  expect(observationsOf([refused])).toEqual(toOthers);
   expect(trustOf(toOthers)(9)).toEqual(trustOf([])(9));
 });

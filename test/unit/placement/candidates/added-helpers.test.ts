@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { trainingPrice } from '../../../../functions/core/catalog/catalog.ts';
 import { type Pipeline, pipelineSchema } from '../../../../functions/core/pipeline/pipeline.ts';
-import { measuredPaces } from '../../../../functions/core/placement/candidates/throughput-estimate.ts';
+import { measuredThroughputs } from '../../../../functions/core/placement/candidates/throughput-estimate.ts';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
 import type { Placement } from '../../../../functions/core/runs/run-records.ts';
@@ -26,7 +26,7 @@ const compute = {
   instanceTypes: ['g5.xlarge'],
   nodes: 1,
   vpc: undefined,
-  market: 'on-demand' as const,
+  purchaseOption: 'on-demand' as const,
   mayAddHelpers: { name: 'loaders', maximumNodes: 4 },
 };
 
@@ -37,7 +37,7 @@ function after(
 ): PlacementInput {
   const first = attempt(
     1,
-    { instanceType: 'g5.xlarge', market: 'on-demand' },
+    { instanceType: 'g5.xlarge', purchaseOption: 'on-demand' },
     { kind: 'timeLimit', endedAt: hoursLater(0.5) },
   );
   const saved = { ...progress(20, 3_600), usage };
@@ -99,9 +99,11 @@ describe('a group of CPU nodes', () => {
   });
 
   it('keeps Spot out, unless the pipeline wants it tried', () => {
-    const both = { ...compute, market: 'spot-then-on-demand' as const };
+    const both = { ...compute, purchaseOption: 'spot-then-on-demand' as const };
     const rows = launched(after(hostBound, { compute: both })).considered;
-    const helpedOnSpot = rows.find(({ pool, topology }) => pool.market === 'spot' && topology?.helpers);
+    const helpedOnSpot = rows.find(
+      ({ pool, topology }) => pool.purchaseOption === 'spot' && topology?.helpers,
+    );
     expect(helpedOnSpot?.verdict).toContain('spotWithHelpers');
   });
 
@@ -121,7 +123,10 @@ describe('a group of CPU nodes', () => {
       progressAfter: progress(60, 4_600),
     };
     expect(
-      measuredPaces([first, second]).map(({ helpers, stepSeconds }) => [helpers?.length ?? 0, stepSeconds]),
+      measuredThroughputs([first, second]).map(({ helpers, stepSeconds }) => [
+        helpers?.length ?? 0,
+        stepSeconds,
+      ]),
     ).toEqual([
       [0, 180],
       [1, 25],

@@ -16,16 +16,16 @@ it('leaves Spot out where helper groups run beside, unless the pipeline wants it
   const helpers = [{ name: 'prepare', instanceType: 'c5.4xlarge', nodes: 1 }];
   const priced = market({ onDemandPrices: [...market().onDemandPrices, onDemand('c5.4xlarge', 0.8)] });
   const kept = place({ compute: { ...base.compute, helpers }, market: priced });
-  expect(kept.pool.market).toBe('on-demand');
+  expect(kept.pool.purchaseOption).toBe('on-demand');
   expect(kept.considered.some(({ verdict }) => verdict.includes('spotWithHelpers'))).toBe(true);
   const tried = { ...base.compute, helpers, spotWithHelpers: true };
-  expect(place({ compute: tried, market: priced }).pool.market).toBe('spot');
+  expect(place({ compute: tried, market: priced }).pool.purchaseOption).toBe('spot');
 });
 
 describe('helper groups', () => {
   const compute = {
     ...question().compute,
-    market: 'on-demand' as const,
+    purchaseOption: 'on-demand' as const,
     helpers: [{ name: 'load', instanceType: 'c5.4xlarge', nodes: 3 }],
   };
   const asked = {
@@ -49,7 +49,7 @@ describe('helper groups', () => {
 
   it('are paid for from the budget', () => {
     const limits = { ...question().limits, budgetUsd: 20 };
-    expect(place({ ...free, limits }).pool.market).toBe('on-demand');
+    expect(place({ ...free, limits }).pool.purchaseOption).toBe('on-demand');
     expect(choosePlacement(question({ ...asked, limits }))).toMatchObject({
       kind: 'giveUp',
       reason: expect.stringContaining('budget'),

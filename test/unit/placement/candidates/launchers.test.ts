@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { buildAttempt } from '../../../../functions/core/launch/launcher.ts';
 import { pipelineSchema } from '../../../../functions/core/pipeline/pipeline.ts';
 import {
-  encounterOf,
-  sightingsFrom,
+  observationsFrom,
+  poolOutcomeOf,
 } from '../../../../functions/core/placement/belief/attempt-observations.ts';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import { type PlacementInput, storedPart } from '../../../../functions/core/placement/decision/situation.ts';
 import { estimateWork, restartSecondsOn } from '../../../../functions/core/placement/decision/work.ts';
-import { showDecision } from '../../../../functions/core/placement/explain/format-decision.ts';
+import { formatDecision } from '../../../../functions/core/placement/explain/format-decision.ts';
 import { questionOf, sameChoice } from '../../../../functions/core/placement/explain/replay.ts';
 import { decideIf } from '../../../../functions/core/placement/explain/what-if.ts';
 import type { AttemptRecord, Placement, Pool } from '../../../../functions/core/runs/run-records.ts';
@@ -65,7 +65,11 @@ const ec2At = (factor: number): PlacementInput['market'] => {
 describe('the cheapest launcher', () => {
   it('is EC2 where its own prices are lower, and every pool is weighed on both', () => {
     const placement = placed(cheapest());
-    expect(placement.pool).toMatchObject({ launcher: 'ec2', market: 'spot', instanceType: 'g6.xlarge' });
+    expect(placement.pool).toMatchObject({
+      launcher: 'ec2',
+      purchaseOption: 'spot',
+      instanceType: 'g6.xlarge',
+    });
     expect(placement.subnetId).toBeDefined();
     expect(rowsOn(placement, undefined)).toHaveLength(rowsOn(placement, 'ec2').length);
     expect(verdictsOn(placement, undefined)).toMatch(/expected to cost \$\d+\.\d+ more/);
@@ -76,7 +80,7 @@ describe('the cheapest launcher', () => {
   });
 
   it('is SageMaker where its price is lower', () => {
-    const compute = { market: 'on-demand' } as const;
+    const compute = { purchaseOption: 'on-demand' } as const;
     expect(placed(cheapest(compute, { market: ec2At(1.5) })).pool.launcher).toBeUndefined();
     expect(placed(cheapest(compute, { market: ec2At(1) })).pool.launcher).toBe('ec2');
   });
@@ -107,7 +111,7 @@ describe('the cheapest launcher', () => {
   });
 
   it('says in the table and in the headline which one it is', () => {
-    const shown = showDecision(choosePlacement(cheapest()));
+    const shown = formatDecision(choosePlacement(cheapest()));
     expect(shown).toMatch(/2 x g6\.xlarge, spot, in use1-az\d, on EC2/);
     expect(shown).toMatch(/2 x g6\.xlarge use1-az1 spot EC2 /);
   });
@@ -199,7 +203,7 @@ describe('a launcher that was tried', () => {
   const on = (launcher: 'ec2' | undefined, zoneId: string, change: Partial<Pool> = {}): Pool => ({
     instanceType: 'g6.xlarge',
     zoneId,
-    market: 'spot',
+    purchaseOption: 'spot',
     ...(launcher && { launcher }),
     ...change,
   });
@@ -216,7 +220,7 @@ describe('a launcher that was tried', () => {
       endedAt: hoursLater(1),
     });
     const placement = placed(cheapest({}, { attempts: [refused, other], now: hoursLater(1.001) }));
-    expect(placement.pool).toMatchObject({ market: 'spot' });
+    expect(placement.pool).toMatchObject({ purchaseOption: 'spot' });
     expect(placement.pool.launcher).toBeUndefined();
     expect(placement.considered.find(({ pool }) => pool.launcher === 'ec2')?.verdict).toMatch(
       /refused lately, left alone/,
@@ -224,11 +228,11 @@ describe('a launcher that was tried', () => {
   });
 
   it('is remembered by other runs, its limits as limits', () => {
-    const met = encounterOf(
+    const met = poolOutcomeOf(
       attempt(1, on('ec2', 'use1-az1'), { kind: 'capacity', quota: true, endedAt: hoursLater(1) }),
     );
     expect(met).toMatchObject({ launcher: 'ec2', quota: true, end: 'refused' });
-    expect(sightingsFrom(met ? [met] : [])).toMatchObject([
+    expect(observationsFrom(met ? [met] : [])).toMatchObject([
       { launcher: 'ec2', quota: true, seen: 'refused' },
     ]);
   });
@@ -256,7 +260,7 @@ describe('a launcher that was tried', () => {
 });
 
 it('no pool costs less than nothing for its short start when nearly all is done', () => {
-  const pool: Pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', market: 'spot' };
+  const pool: Pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' };
   const saved = progress(100, 1_000);
   const ran = attempt(1, pool, { kind: 'interrupted', trainingSeconds: 1_000 }, { progressAfter: saved });
   const scored = market({ scores: ZONES.map((zoneId) => ({ zoneId, score: 10 })) });
@@ -284,7 +288,7 @@ describe('the launch', () => {
     const placement = { ...input.placement, pool, subnetId: 'subnet-1' };
     return buildAttempt({ ...input, declaration, placement, hostProfileArn: profile });
   };
-  const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az4', market: 'spot' };
+  const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az4', purchaseOption: 'spot' };
 
   it('follows the placement, and either kind saves and reads where the other does', () => {
     const [there, here] = [request(pool), request({ ...pool, launcher: 'ec2' })];

@@ -4,7 +4,7 @@ import { transferUsdPerGigabyte } from '../../../../functions/core/catalog/trans
 import type { RegionView } from '../../../../functions/core/placement/candidates/pools.ts';
 import { transferOf } from '../../../../functions/core/placement/candidates/transfer.ts';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
-import { fillIn } from '../../../../functions/core/placement/explain/market-for-what-if.ts';
+import { completeMarket } from '../../../../functions/core/placement/explain/market-for-what-if.ts';
 import { decideIf } from '../../../../functions/core/placement/explain/what-if.ts';
 import { questionKey } from '../../../../functions/core/placement/market/score-plan.ts';
 import type { MarketSample } from '../../../../functions/core/runs/market-history.ts';
@@ -45,7 +45,8 @@ const rows = (decision: PlacementDecision) =>
   decision.kind === 'launch' ? decision.placement.considered : decision.considered;
 const poolOf = (decision: PlacementDecision) =>
   decision.kind === 'launch' ? decision.placement.pool : decision.kind;
-const spotAt = (zone: string) => ({ instanceType: 'g5.xlarge', zoneId: zone, market: 'spot' }) as const;
+const spotAt = (zone: string) =>
+  ({ instanceType: 'g5.xlarge', zoneId: zone, purchaseOption: 'spot' }) as const;
 const inWest = (decision: PlacementDecision) => rows(decision).filter(({ pool }) => pool.region === WEST);
 
 describe('another region', () => {
@@ -54,7 +55,7 @@ describe('another region', () => {
     expect(decision).toMatchObject({
       kind: 'launch',
       placement: {
-        pool: { region: WEST, zoneId, market: 'spot' },
+        pool: { region: WEST, zoneId, purchaseOption: 'spot' },
         subnetId: 'subnet-west',
         transfer: { usd: 0.2 },
         reason: expect.stringContaining('10.0 GB are copied to us-west-2'),
@@ -111,7 +112,7 @@ describe('what moves', () => {
   const moving = (attempts: Parameters<typeof transferOf>[0]['attempts']) =>
     transferOf({ home: 'us-east-1', region: WEST, datasetBytes: 100e9, checkpointBytes: 2e9, attempts });
   const there = (number: number, region?: string) =>
-    attempt(number, { instanceType: 'g5.xlarge', market: 'spot', region }, { kind: 'interrupted' });
+    attempt(number, { instanceType: 'g5.xlarge', purchaseOption: 'spot', region }, { kind: 'interrupted' });
 
   it('is all shards and the checkpoint at first, later only the checkpoint, and nothing twice', () => {
     expect(moving([]).usd).toBeCloseTo(104 * 0.02, 9);
@@ -130,7 +131,7 @@ describe('what moves', () => {
 });
 
 it('is not counted where nothing can be launched when all that can be has refused lately', () => {
-  const refused = [spotAt('use1-az1'), { ...spotAt('use1-az1'), market: 'on-demand' as const }].map(
+  const refused = [spotAt('use1-az1'), { ...spotAt('use1-az1'), purchaseOption: 'on-demand' as const }].map(
     (pool, k) => attempt(k + 1, pool, { kind: 'capacity', endedAt: hoursLater(1) }),
   );
   const decision = choosePlacement(
@@ -163,8 +164,8 @@ describe('a what-if', () => {
     listSamples: (family: string, zone: string) =>
       Promise.resolve(samples.filter((each) => each.family === family && each.zoneId === zone)),
   });
-  const ask = async (change: Parameters<typeof fillIn>[1], samples: readonly MarketSample[] = []) => {
-    const { input, notes } = await fillIn(base, change, {
+  const ask = async (change: Parameters<typeof completeMarket>[1], samples: readonly MarketSample[] = []) => {
+    const { input, notes } = await completeMarket(base, change, {
       history: history(samples),
       home: 'us-east-1',
       datasetBytes: 50e9,
@@ -197,7 +198,7 @@ describe('a what-if', () => {
       scores: { [questionKey(types, 2)]: 9 },
     });
     const scoresWith = async (samples: readonly MarketSample[]) => {
-      const { input } = await fillIn(base, change, { history: history(samples), home: 'us-east-1' });
+      const { input } = await completeMarket(base, change, { history: history(samples), home: 'us-east-1' });
       return input.elsewhere?.[0]?.market.scores;
     };
     expect(await scoresWith([scored(0.5)])).toEqual([{ zoneId, score: 9, nodes: 2, ageSeconds: 1_800 }]);

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { catalogTypes, instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
 import { forecastStep, workloadOf } from '../../../../functions/core/placement/candidates/throughput.ts';
 import {
-  type MeasuredPace,
-  measuredPaces,
-  paceModel,
+  type MeasuredThroughput,
+  measuredThroughputs,
+  throughputModel,
 } from '../../../../functions/core/placement/candidates/throughput-estimate.ts';
 import { attempt, progress } from '../../../support/builders/placement.ts';
 
@@ -14,7 +14,7 @@ const gang = (instanceType: string, nodes: number, acceleratorsPerNode = 1) => (
   nodes,
   acceleratorsPerNode,
 });
-const onT4: MeasuredPace = {
+const onT4: MeasuredThroughput = {
   instanceType: 'g4dn.xlarge',
   nodes: 1,
   stepSeconds: 1,
@@ -24,59 +24,61 @@ const onT4: MeasuredPace = {
 };
 
 describe('before anything is measured', () => {
-  const model = paceModel(gang('g4dn.xlarge', 1), []);
+  const model = throughputModel(gang('g4dn.xlarge', 1), []);
 
   it('takes data sheets, and says that they are no measurement', () => {
-    const a100 = model.paceOf(gang('p4d.24xlarge', 1, 8));
+    const a100 = model.throughputOf(gang('p4d.24xlarge', 1, 8));
     expect(a100.basis).toBe('dataSheet');
-    expect(a100.factor).toBeLessThan(model.paceOf(gang('g5.xlarge', 1)).factor);
-    expect(model.paceOf(gang('g5.xlarge', 1)).factor).toBeLessThan(1);
+    expect(a100.factor).toBeLessThan(model.throughputOf(gang('g5.xlarge', 1)).factor);
+    expect(model.throughputOf(gang('g5.xlarge', 1)).factor).toBeLessThan(1);
     expect(a100.uncertainty).toBeGreaterThan(0.25);
   });
 
   it('is least sure of another sort of device', () => {
-    const cpus = model.paceOf(gang('c5.18xlarge', 1, 0));
+    const cpus = model.throughputOf(gang('c5.18xlarge', 1, 0));
     expect(cpus.factor).toBeGreaterThan(1);
-    expect(cpus.uncertainty).toBeGreaterThan(model.paceOf(gang('g5.xlarge', 1)).uncertainty);
+    expect(cpus.uncertainty).toBeGreaterThan(model.throughputOf(gang('g5.xlarge', 1)).uncertainty);
   });
 });
 
 describe('what an attempt measured', () => {
   it('is taken for its own topology, whatever data sheets say', () => {
-    const onA10G: MeasuredPace = { ...onT4, instanceType: 'g5.xlarge', stepSeconds: 0.25 };
-    const pace = paceModel(gang('g4dn.xlarge', 1), [onT4, onA10G]).paceOf(gang('g5.xlarge', 1));
+    const onA10G: MeasuredThroughput = { ...onT4, instanceType: 'g5.xlarge', stepSeconds: 0.25 };
+    const pace = throughputModel(gang('g4dn.xlarge', 1), [onT4, onA10G]).throughputOf(gang('g5.xlarge', 1));
     expect(pace.factor).toBeCloseTo(0.25, 1);
     expect(pace).toMatchObject({ basis: 'measured' });
     expect(pace.uncertainty).toBeLessThan(0.03);
   });
 
   it('is believed less where it rests on few steps', () => {
-    const few = paceModel(gang('g4dn.xlarge', 1), [{ ...onT4, steps: 4 }]).paceOf(gang('g5.xlarge', 1));
-    const many = paceModel(gang('g4dn.xlarge', 1), [onT4]).paceOf(gang('g5.xlarge', 1));
+    const few = throughputModel(gang('g4dn.xlarge', 1), [{ ...onT4, steps: 4 }]).throughputOf(
+      gang('g5.xlarge', 1),
+    );
+    const many = throughputModel(gang('g4dn.xlarge', 1), [onT4]).throughputOf(gang('g5.xlarge', 1));
     expect(few.uncertainty).toBeGreaterThan(many.uncertainty);
     expect(many.basis).toBe('extrapolated');
   });
 
   it('shows that a host at its limit gains nothing from a faster accelerator of as many vCPUs', () => {
     const hostBound = { ...onT4, acceleratorUse: 0.3, cpuUse: 0.99 };
-    const model = paceModel(gang('g4dn.xlarge', 1), [hostBound]);
-    expect(model.paceOf(gang('g5.xlarge', 1)).factor).toBeCloseTo(1, 1);
-    expect(model.paceOf(gang('g5.4xlarge', 1)).factor).toBeLessThan(0.4);
+    const model = throughputModel(gang('g4dn.xlarge', 1), [hostBound]);
+    expect(model.throughputOf(gang('g5.xlarge', 1)).factor).toBeCloseTo(1, 1);
+    expect(model.throughputOf(gang('g5.4xlarge', 1)).factor).toBeLessThan(0.4);
   });
 
   it('tells by the weight of a checkpoint how much a gradient costs on a thin line', () => {
-    const light = paceModel(gang('g5.xlarge', 1), [
+    const light = throughputModel(gang('g5.xlarge', 1), [
       { ...onT4, instanceType: 'g5.xlarge', checkpointBytes: 3e7 },
     ]);
-    const heavy = paceModel(gang('g5.xlarge', 1), [
+    const heavy = throughputModel(gang('g5.xlarge', 1), [
       { ...onT4, instanceType: 'g5.xlarge', checkpointBytes: 6e9 },
     ]);
-    expect(heavy.paceOf(gang('g5.xlarge', 4)).factor).toBeGreaterThan(1);
-    expect(light.paceOf(gang('g5.xlarge', 4)).factor).toBeLessThan(0.35);
+    expect(heavy.throughputOf(gang('g5.xlarge', 4)).factor).toBeGreaterThan(1);
+    expect(light.throughputOf(gang('g5.xlarge', 4)).factor).toBeLessThan(0.35);
   });
 
   it('is read from the attempts that saved new work, with the steps between', () => {
-    const pool = { instanceType: 'g5.xlarge', market: 'spot' as const };
+    const pool = { instanceType: 'g5.xlarge', purchaseOption: 'spot' as const };
     const saved = attempt(
       1,
       pool,
@@ -96,7 +98,7 @@ describe('what an attempt measured', () => {
       { kind: 'interrupted' },
       { progressBefore: progress(40, 400), progressAfter: progress(40, 400) },
     );
-    expect(measuredPaces([saved, vain])).toEqual([
+    expect(measuredThroughputs([saved, vain])).toEqual([
       {
         instanceType: 'g5.xlarge',
         nodes: 2,
@@ -142,7 +144,7 @@ describe('links between accelerators', () => {
 });
 
 it('takes a type that the catalog does not know for one of the same pace, and says so', () => {
-  expect(paceModel(gang('g5.xlarge', 1), []).paceOf(gang('x9.large', 1))).toMatchObject({
+  expect(throughputModel(gang('g5.xlarge', 1), []).throughputOf(gang('x9.large', 1))).toMatchObject({
     factor: 1,
     basis: 'unknown',
   });
@@ -151,10 +153,12 @@ it('takes a type that the catalog does not know for one of the same pace, and sa
 it('leaves out what was measured beside helpers of a type that the catalog does not know', () => {
   const helped = { ...onT4, stepSeconds: 0.2, helpers: [{ instanceType: 'x9.large', nodes: 2 }] };
   const [without, withThem] = [[onT4], [onT4, helped]].map((measured) =>
-    paceModel(gang('g4dn.xlarge', 1), measured).paceOf(gang('g5.xlarge', 1)),
+    throughputModel(gang('g4dn.xlarge', 1), measured).throughputOf(gang('g5.xlarge', 1)),
   );
   expect(withThem).toEqual(without);
-  expect(paceModel(helped, [helped]).paceOf(gang('g5.xlarge', 1))).toMatchObject({ basis: 'unknown' });
+  expect(throughputModel(helped, [helped]).throughputOf(gang('g5.xlarge', 1))).toMatchObject({
+    basis: 'unknown',
+  });
 });
 
 it('has a pace for every type and gang, however little the hosts were seen to do', () => {
@@ -175,8 +179,8 @@ it('has a pace for every type and gang, however little the hosts were seen to do
   fc.assert(
     fc.property(fc.array(measured, { minLength: 1, maxLength: 3 }), type, nodes, (all, other, count) => {
       const [reference] = all;
-      const model = paceModel(reference, all);
-      const { factor, uncertainty } = model.paceOf(
+      const model = throughputModel(reference, all);
+      const { factor, uncertainty } = model.throughputOf(
         gang(other, count, instanceFacts(other)?.acceleratorCount ?? 0),
       );
       expect(factor).toBeGreaterThan(0);

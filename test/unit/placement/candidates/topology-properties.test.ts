@@ -96,7 +96,7 @@ function inputOf(draw: Draw): PlacementInput {
   const type = draw.accelerators === 1 ? 'g5.xlarge' : 'g5.12xlarge';
   const tried = attempt(
     1,
-    { instanceType: type, market: 'spot' },
+    { instanceType: type, purchaseOption: 'spot' },
     { kind: 'interrupted', endedAt: hoursLater(0.05) },
   );
   const before =
@@ -181,9 +181,9 @@ it('takes Spot only while some On-Demand alternative still ends in time after a 
   forAll((draw) => {
     const input = inputOf(draw);
     const placement = launched(choosePlacement(input));
-    if (placement?.pool.market !== 'spot') return;
+    if (placement?.pool.purchaseOption !== 'spot') return;
     const later = draw.nowHours + RESTART_SECONDS / 3_600;
-    const compute = { ...input.compute, market: 'on-demand' as const };
+    const compute = { ...input.compute, purchaseOption: 'on-demand' as const };
     const then = launched(choosePlacement({ ...input, compute, now: hoursLater(later) }));
     const row = then?.considered[0];
     expect(row?.expectedSeconds).toBeLessThanOrEqual((24 - later) * 3_600);
@@ -194,7 +194,7 @@ it('takes an On-Demand pool that ends in time wherever there is one', { timeout:
   forAll((draw) => {
     const input = inputOf(draw);
     const placement = launched(
-      choosePlacement({ ...input, compute: { ...input.compute, market: 'on-demand' } }),
+      choosePlacement({ ...input, compute: { ...input.compute, purchaseOption: 'on-demand' } }),
     );
     const left = (24 - draw.nowHours) * 3_600;
     const rows =

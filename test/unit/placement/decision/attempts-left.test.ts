@@ -7,10 +7,10 @@ import type { Pool } from '../../../../functions/core/runs/run-records.ts';
 import { evenly } from '../../../support/builders/evenly.ts';
 import { attempt, hoursLater, question, ZONES } from '../../../support/builders/placement.ts';
 
-const inZone = (zoneId: string, market: Pool['market'] = 'spot'): Pool => ({
+const inZone = (zoneId: string, market: Pool['purchaseOption'] = 'spot'): Pool => ({
   instanceType: 'g6.xlarge',
   zoneId,
-  market,
+  purchaseOption: market,
 });
 
 /** So many attempts were lost, one an hour, and it is now an hour after the last. */
@@ -30,7 +30,7 @@ const after = (lost: number, attempts: number, change: Partial<PlacementInput> =
 
 function marketOf(input: PlacementInput): string {
   const decision = choosePlacement(input);
-  return decision.kind === 'launch' ? decision.placement.pool.market : decision.kind;
+  return decision.kind === 'launch' ? decision.placement.pool.purchaseOption : decision.kind;
 }
 
 describe('of the attempts', () => {
@@ -51,7 +51,7 @@ describe('of the attempts', () => {
   it('the table says why Spot is left out', () => {
     const decision = choosePlacement(after(8, 10));
     const rows = decision.kind === 'launch' ? decision.placement.considered : [];
-    const spot = rows.filter(({ pool }) => pool.market === 'spot');
+    const spot = rows.filter(({ pool }) => pool.purchaseOption === 'spot');
     expect(spot.length).toBeGreaterThan(0);
     for (const { verdict } of spot)
       expect(verdict).toMatch(/^the attempts that are left are kept for On-Demand/);
@@ -59,7 +59,7 @@ describe('of the attempts', () => {
 
   it('none is kept where there is no On-Demand, or a pipeline wants none', () => {
     const { compute, market } = question();
-    expect(marketOf(after(9, 10, { compute: { ...compute, market: 'spot' } }))).toBe('spot');
+    expect(marketOf(after(9, 10, { compute: { ...compute, purchaseOption: 'spot' } }))).toBe('spot');
     expect(marketOf(after(9, 10, { market: { ...market, onDemandPrices: [] } }))).not.toBe('on-demand');
   });
 

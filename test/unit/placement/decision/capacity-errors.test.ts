@@ -1,7 +1,10 @@
 /** What refusals and limits of the account do to the choice, and for how long. */
 import { describe, expect, it } from 'vitest';
-import type { Sighting } from '../../../../functions/core/placement/belief/observation.ts';
-import { refusalsIn, restSeconds } from '../../../../functions/core/placement/decision/capacity-errors.ts';
+import type { Observation } from '../../../../functions/core/placement/belief/observation.ts';
+import {
+  capacityErrorsIn,
+  cooldownSeconds,
+} from '../../../../functions/core/placement/decision/capacity-errors.ts';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import type { PlacementInput } from '../../../../functions/core/placement/decision/situation.ts';
 import type { Placement } from '../../../../functions/core/runs/run-records.ts';
@@ -17,15 +20,16 @@ import {
 
 const [HERE, THERE] = ZONES;
 
-const sighting = (hour: number, change: Partial<Sighting> = {}): Sighting => ({
+const sighting = (hour: number, change: Partial<Observation> = {}): Observation => ({
   atMilliseconds: Date.parse(hoursLater(hour)),
   instanceType: 'g5.xlarge',
   zoneId: HERE,
-  market: 'spot',
+  purchaseOption: 'spot',
   seen: 'refused',
   ...change,
 });
-const limited = (hour: number, change: Partial<Sighting> = {}) => sighting(hour, { quota: true, ...change });
+const limited = (hour: number, change: Partial<Observation> = {}) =>
+  sighting(hour, { quota: true, ...change });
 
 function launched(change: Partial<PlacementInput>): Placement {
   const decision = choosePlacement(question(change));
@@ -34,9 +38,11 @@ function launched(change: Partial<PlacementInput>): Placement {
 }
 
 describe('a limit of the account', () => {
-  const restAt = (hour: number, sightings: readonly Sighting[], zoneId: string = THERE) => {
-    const pool = { instanceType: 'g5.xlarge', zoneId, market: 'spot' } as const;
-    return restSeconds(refusalsIn(sightings)({ pool }), { nowMilliseconds: Date.parse(hoursLater(hour)) });
+  const restAt = (hour: number, sightings: readonly Observation[], zoneId: string = THERE) => {
+    const pool = { instanceType: 'g5.xlarge', zoneId, purchaseOption: 'spot' } as const;
+    return cooldownSeconds(capacityErrorsIn(sightings)({ pool }), {
+      nowMilliseconds: Date.parse(hoursLater(hour)),
+    });
   };
 
   it('holds in every zone until capacity of the type has been had in any of them', () => {
@@ -53,9 +59,9 @@ describe('a limit of the account', () => {
         spot('g6.xlarge', zoneId, 0.36),
       ]),
     });
-    const costOf = (sightings: readonly Sighting[]) =>
-      launched({ market: dear, now: hoursLater(5), sightings }).considered.find(
-        ({ pool }) => pool.instanceType === 'g5.xlarge' && pool.market === 'spot',
+    const costOf = (sightings: readonly Observation[]) =>
+      launched({ market: dear, now: hoursLater(5), observations: sightings }).considered.find(
+        ({ pool }) => pool.instanceType === 'g5.xlarge' && pool.purchaseOption === 'spot',
       )?.expectedCostUsd ?? 0;
     const before = costOf([]);
     expect(costOf([limited(2)])).toBeCloseTo(before);
@@ -75,11 +81,11 @@ describe('a limit of the account', () => {
       // The slower type ends in time if it starts within a few minutes.
       now: hoursLater(15.7),
     };
-    const limit = limited(15.6, { instanceType: 'p3.8xlarge', market: 'on-demand' });
-    expect(launched(asked).pool.market).toBe('spot');
-    expect(launched({ ...asked, sightings: [limit] }).pool).toMatchObject({
+    const limit = limited(15.6, { instanceType: 'p3.8xlarge', purchaseOption: 'on-demand' });
+    expect(launched(asked).pool.purchaseOption).toBe('spot');
+    expect(launched({ ...asked, observations: [limit] }).pool).toMatchObject({
       instanceType: 'g4dn.xlarge',
-      market: 'on-demand',
+      purchaseOption: 'on-demand',
     });
     // Too late for the slower one, so Spot goes on with the work while the fast one rests.
     const late = {
@@ -87,7 +93,7 @@ describe('a limit of the account', () => {
       now: hoursLater(17),
       sightings: [{ ...limit, atMilliseconds: Date.parse(hoursLater(16.9)) }],
     };
-    expect(launched(late).pool.market).toBe('spot');
+    expect(launched(late).pool.purchaseOption).toBe('spot');
   });
 });
 
@@ -101,7 +107,7 @@ describe('a refusal', () => {
     const ended = new Date(Date.parse(hoursLater(1)) + 2_000).toISOString();
     const refused = attempt(
       1,
-      { instanceType: 'g5.xlarge', zoneId: HERE, market: 'spot' },
+      { instanceType: 'g5.xlarge', zoneId: HERE, purchaseOption: 'spot' },
       { kind: 'capacity', endedAt: ended },
     );
     const decision = choosePlacement(question({ compute, attempts: [refused], now: hoursLater(1) }));
@@ -109,12 +115,16 @@ describe('a refusal', () => {
   });
 
   it('of days ago neither adds to the time of an On-Demand pool nor is called recent', () => {
-    const compute = { ...question().compute, market: 'on-demand' as const, instanceTypes: ['g6.xlarge'] };
+    const compute = {
+      ...question().compute,
+      purchaseOption: 'on-demand' as const,
+      instanceTypes: ['g6.xlarge'],
+    };
     const limits = { ...question().limits, deadlineHours: 100 };
     const old = [0, 0.01, 0.02].map((hour) =>
-      sighting(hour, { instanceType: 'g6.xlarge', market: 'on-demand' }),
+      sighting(hour, { instanceType: 'g6.xlarge', purchaseOption: 'on-demand' }),
     );
-    const { considered } = launched({ compute, limits, now: hoursLater(72), sightings: old });
+    const { considered } = launched({ compute, limits, now: hoursLater(72), observations: old });
     expect(considered.find(({ pool }) => pool.zoneId === HERE)).toMatchObject({
       expectedWaitSeconds: 0,
       expectedSeconds: 6 * 3_600 + 300,

@@ -19,7 +19,7 @@ import {
 
 const HOUR = 3_600;
 const [CHEAP, DEAR] = ZONES;
-const poolIn = (zoneId: string): Pool => ({ instanceType: 'g6.xlarge', zoneId, market: 'spot' });
+const poolIn = (zoneId: string): Pool => ({ instanceType: 'g6.xlarge', zoneId, purchaseOption: 'spot' });
 
 type Score = number | 'none';
 
@@ -53,7 +53,7 @@ const scoresTrusted = Array.from({ length: 30 }, (_, k) => ({
   atMilliseconds: Date.parse(hoursLater(0)) - (k + 1) * 9_000_000,
   instanceType: 'g6.xlarge',
   zoneId: ZONES[2],
-  market: 'spot' as const,
+  purchaseOption: 'spot' as const,
   seen: k % 2 === 0 ? ('up' as const) : ('refused' as const),
   score: k % 2 === 0 ? 9 : 1,
 }));
@@ -62,7 +62,7 @@ const scoresTrusted = Array.from({ length: 30 }, (_, k) => ({
 const justGone = { attempts: [trained(CHEAP, [1, 8], 'interrupted')], now: hoursLater(8.2) };
 
 describe('beside a dearer pool that is there', () => {
-  const decide = (input: PlacementInput) => choosePlacement({ ...input, sightings: scoresTrusted });
+  const decide = (input: PlacementInput) => choosePlacement({ ...input, observations: scoresTrusted });
 
   it('a cheaper one that has just gone is waited for while there is slack, ten minutes at a time', () => {
     const decision = decide(asked({ cheap: 1 }, justGone));
@@ -113,7 +113,7 @@ const look = ({ cheap = 9, steps = 20, change = {} }: Look = {}) =>
     progress: { ...progress(steps, 2 * HOUR), updatedAt: hoursLater(2) },
     trainingSince: new Date(hoursLater(0)),
     now: new Date(hoursLater(2)),
-    question: asked({ cheap }, { sightings: scoresTrusted, ...change }),
+    question: asked({ cheap }, { observations: scoresTrusted, ...change }),
   });
 
 describe('an attempt that runs in a dearer pool', () => {
@@ -130,7 +130,7 @@ describe('an attempt that runs in a dearer pool', () => {
     const next = choosePlacement(
       asked(
         {},
-        { attempts, progress: progress(20, 2 * HOUR), now: hoursLater(2.05), sightings: scoresTrusted },
+        { attempts, progress: progress(20, 2 * HOUR), now: hoursLater(2.05), observations: scoresTrusted },
       ),
     );
     expect(next.kind === 'launch' && next.placement.pool).toEqual(poolIn(CHEAP));
@@ -143,7 +143,7 @@ describe('an attempt that runs in a dearer pool', () => {
   });
 
   it('is moved where the pipeline wants Spot only, too', () => {
-    const compute = { ...asked({}).compute, market: 'spot' as const };
+    const compute = { ...asked({}).compute, purchaseOption: 'spot' as const };
     expect(look({ change: { compute } })?.cause).toBe('spot');
   });
 

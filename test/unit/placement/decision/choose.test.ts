@@ -29,7 +29,7 @@ describe('with slack', () => {
     expect(place({ market: cheap }).pool).toEqual({
       instanceType: 'g5.xlarge',
       zoneId: 'use1-az2',
-      market: 'spot',
+      purchaseOption: 'spot',
     });
   });
 
@@ -77,7 +77,7 @@ describe('with slack', () => {
         spot('g6.xlarge', zoneId, zoneId === 'use1-az1' ? 0.35 : 0.36),
       ]),
     });
-    const lostG5: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' };
+    const lostG5: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' };
     const lost = attempt(1, lostG5, {
       kind: 'interrupted',
       startedAt: hoursLater(0.5),
@@ -90,7 +90,7 @@ describe('with slack', () => {
         zoneId: 'use1-az1',
       });
       const next = place({ market: cheapThere, attempts: [lost], now: hoursLater(1.01) }).pool;
-      expect(next).toMatchObject({ instanceType: 'g6.xlarge', market: 'spot' });
+      expect(next).toMatchObject({ instanceType: 'g6.xlarge', purchaseOption: 'spot' });
       expect(next.zoneId).not.toBe('use1-az1');
     });
 
@@ -101,9 +101,9 @@ describe('with slack', () => {
           spot('g6.xlarge', 'use1-az1', 0.3),
         ],
       });
-      const compute = { ...base.compute, market: 'spot' as const };
+      const compute = { ...base.compute, purchaseOption: 'spot' as const };
       const next = place({ market: only, attempts: [lost], compute, now: hoursLater(1.01) }).pool;
-      expect(next).toEqual({ instanceType: 'g6.xlarge', zoneId: 'use1-az1', market: 'spot' });
+      expect(next).toEqual({ instanceType: 'g6.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' });
     });
 
     it('goes back as soon as capacity of another type has been seen there', () => {
@@ -126,7 +126,7 @@ describe('with slack', () => {
     const losses = ZONES.map((zoneId, k) =>
       attempt(
         k + 1,
-        { instanceType: 'g5.xlarge', zoneId, market: 'spot' },
+        { instanceType: 'g5.xlarge', zoneId, purchaseOption: 'spot' },
         {
           kind: 'interrupted',
           startedAt: hoursLater(0.2),
@@ -136,8 +136,8 @@ describe('with slack', () => {
     );
     const compute = { ...base.compute, instanceTypes: ['g5.xlarge'] };
     const short = { compute, expectedSeconds: 40, market: gone, attempts: losses, now: hoursLater(0.95) };
-    expect(place(short).pool.market).toBe('on-demand');
-    expect(place({ ...short, expectedSeconds: 20 * 3_600 * 0.9 }).pool.market).toBe('spot');
+    expect(place(short).pool.purchaseOption).toBe('on-demand');
+    expect(place({ ...short, expectedSeconds: 20 * 3_600 * 0.9 }).pool.purchaseOption).toBe('spot');
   });
 
   it('does not ask a pool that is probably gone for the last cent', () => {
@@ -155,19 +155,19 @@ describe('with slack', () => {
   it('lets the whole rest of the time be waited for Spot and no wait be named on demand', () => {
     const onSpot = place();
     expect(onSpot.maximumWaitSeconds).toBeGreaterThanOrEqual(onSpot.maximumRunSeconds);
-    const dear = place({ compute: { ...base.compute, market: 'on-demand' } });
-    expect(dear.pool.market).toBe('on-demand');
+    const dear = place({ compute: { ...base.compute, purchaseOption: 'on-demand' } });
+    expect(dear.pool.purchaseOption).toBe('on-demand');
     expect(dear.maximumWaitSeconds).toBeUndefined();
   });
 
   it('waits when every pool has just refused, and says for how long', () => {
     const pools: Pool[] = (base.compute.instanceTypes ?? []).flatMap((instanceType) =>
-      ZONES.map((zoneId) => ({ instanceType, zoneId, market: 'spot' as const })),
+      ZONES.map((zoneId) => ({ instanceType, zoneId, purchaseOption: 'spot' as const })),
     );
     const attempts = pools.map((pool, k) =>
       attempt(k + 1, pool, { kind: 'capacity', endedAt: hoursLater(1) }),
     );
-    const compute = { ...base.compute, market: 'spot' as const };
+    const compute = { ...base.compute, purchaseOption: 'spot' as const };
     const decision = choosePlacement(question({ compute, attempts, now: hoursLater(1) }));
     expect(decision).toMatchObject({ kind: 'wait', seconds: 60 });
     expect(decision.kind === 'wait' && decision.considered).toHaveLength(6);
@@ -181,40 +181,40 @@ describe('without slack', () => {
     const restart = 300;
     const margin = 900;
     const latest = 24 - (six + 2 * restart + margin) / 3_600;
-    expect(place({ now: hoursLater(latest - 0.01), market: unscored }).pool.market).toBe('spot');
-    expect(place({ now: hoursLater(latest + 0.01), market: unscored }).pool.market).toBe('on-demand');
+    expect(place({ now: hoursLater(latest - 0.01), market: unscored }).pool.purchaseOption).toBe('spot');
+    expect(place({ now: hoursLater(latest + 0.01), market: unscored }).pool.purchaseOption).toBe('on-demand');
   });
 
   it('changes sooner where scores would tell that Spot is back, and says what that saves', () => {
     const gone = market({ scores: ZONES.map((zoneId) => ({ zoneId, score: 1 })) });
     const early = place({ now: hoursLater(16.5), market: gone });
-    expect(early.pool.market).toBe('on-demand');
+    expect(early.pool.purchaseOption).toBe('on-demand');
     expect(early.reason).toMatch(/back to Spot when scores say that it is there, which saves \$\d/);
-    expect(place({ now: hoursLater(16.5), market: market({ scores: [] }) }).pool.market).toBe('spot');
+    expect(place({ now: hoursLater(16.5), market: market({ scores: [] }) }).pool.purchaseOption).toBe('spot');
   });
 
   it('keeps alternatives when On-Demand itself is refused', () => {
     const first = place({ now: hoursLater(18) });
     const refused = attempt(1, first.pool, { kind: 'capacity', endedAt: hoursLater(18) });
     const next = place({ now: hoursLater(18), attempts: [refused] });
-    expect(next.pool.market).toBe('on-demand');
+    expect(next.pool.purchaseOption).toBe('on-demand');
     expect(next.pool).not.toEqual(first.pool);
   });
 
   it('goes on with Spot where the pipeline allows nothing else, and says what that means', () => {
-    const chosen = place({ now: hoursLater(19), compute: { ...base.compute, market: 'spot' } });
-    expect(chosen.pool.market).toBe('spot');
+    const chosen = place({ now: hoursLater(19), compute: { ...base.compute, purchaseOption: 'spot' } });
+    expect(chosen.pool.purchaseOption).toBe('spot');
     expect(chosen.reason).toContain('can no longer be promised');
   });
 
   it('measures the work that is left by the checkpoint', () => {
     const done = attempt(
       1,
-      { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' },
+      { instanceType: 'g5.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' },
       { kind: 'interrupted', startedAt: hoursLater(1), endedAt: hoursLater(17), trainingSeconds: 57_600 },
     );
     const nearlyDone = place({ now: hoursLater(20), attempts: [done], progress: progress(95, 57_000) });
-    expect(nearlyDone.pool.market).toBe('spot');
+    expect(nearlyDone.pool.purchaseOption).toBe('spot');
     const halfDone = choosePlacement(
       question({ now: hoursLater(20), attempts: [done], progress: progress(10, 57_000) }),
     );
@@ -224,7 +224,7 @@ describe('without slack', () => {
 
 describe('limits', () => {
   it('gives up after the last attempt', () => {
-    const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' };
+    const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' };
     const attempts = [1, 2].map((n) => attempt(n, pool, { kind: 'interrupted', endedAt: hoursLater(1) }));
     const decision = choosePlacement(question({ attempts, limits: { ...base.limits, attempts: 2 } }));
     expect(decision).toMatchObject({ kind: 'giveUp', reason: expect.stringContaining('2 attempts') });
@@ -249,7 +249,9 @@ describe('limits', () => {
         kind: 'giveUp',
         reason: expect.stringContaining('the budget of $11.00 does not last'),
       });
-    expect(place({ now: hoursLater(10), limits, market: market({ scores: [] }) }).pool.market).toBe('spot');
+    expect(place({ now: hoursLater(10), limits, market: market({ scores: [] }) }).pool.purchaseOption).toBe(
+      'spot',
+    );
   });
 
   it('lets SageMaker itself end an attempt that would pass the budget', () => {
@@ -284,7 +286,7 @@ it('gives every pool a row with a verdict, and puts what the market did not say 
 
 describe('after the only Spot pool was lost', () => {
   const compute = { ...question().compute, vpc: undefined };
-  const pool = { instanceType: 'g5.xlarge', market: 'spot' } as const;
+  const pool = { instanceType: 'g5.xlarge', purchaseOption: 'spot' } as const;
   const alone = (hour: number, kind: 'interrupted' | 'capacity') =>
     choosePlacement(
       question({
@@ -306,14 +308,14 @@ describe('after the only Spot pool was lost', () => {
   it('On-Demand is taken when no slack is left', () => {
     expect(alone(17.9, 'capacity')).toMatchObject({
       kind: 'launch',
-      placement: { pool: { market: 'on-demand' } },
+      placement: { pool: { purchaseOption: 'on-demand' } },
     });
   });
 });
 
 describe('when On-Demand is needed and every pool of it refuses', () => {
   const pools = ['g5.xlarge', 'g6.xlarge'].flatMap((instanceType) =>
-    ZONES.map((zoneId) => ({ instanceType, zoneId, market: 'on-demand' }) as const),
+    ZONES.map((zoneId) => ({ instanceType, zoneId, purchaseOption: 'on-demand' }) as const),
   );
   const refused = (times: number, change: { readonly quota?: true } = {}) =>
     choosePlacement(
@@ -339,7 +341,7 @@ describe('when On-Demand is needed and every pool of it refuses', () => {
       expect(decision).toMatchObject({
         kind: 'launch',
         placement: {
-          pool: { market: 'spot' },
+          pool: { purchaseOption: 'spot' },
           reason: expect.stringContaining('On-Demand, which is needed now, has refused'),
         },
       });

@@ -45,7 +45,7 @@ const asked = (cheapScore: number | undefined, change: Partial<PlacementInput> =
 function costOf(zoneId: string, input: PlacementInput): number {
   const decision = choosePlacement(input);
   const rows = decision.kind === 'launch' ? decision.placement.considered : decision.considered;
-  const row = rows.find(({ pool }) => pool.zoneId === zoneId && pool.market === 'spot');
+  const row = rows.find(({ pool }) => pool.zoneId === zoneId && pool.purchaseOption === 'spot');
   if (row === undefined) throw new Error(`no row for ${zoneId}`);
   return row.expectedCostUsd;
 }
@@ -55,7 +55,7 @@ const ALL_THERE_USD = (0.6 - 0.3) * HOURS;
 
 const lost = attempt(
   1,
-  { instanceType: 'g6.xlarge', zoneId: CHEAP, market: 'spot' },
+  { instanceType: 'g6.xlarge', zoneId: CHEAP, purchaseOption: 'spot' },
   { kind: 'interrupted', startedAt: hoursLater(0.1), endedAt: hoursLater(1) },
 );
 
@@ -84,7 +84,7 @@ describe('a pool whose score says that it is there', () => {
     const lostIn = (zoneId: string, [from, to]: readonly [number, number], number: number) =>
       attempt(
         number,
-        { instanceType: 'g6.xlarge', zoneId, market: 'spot' },
+        { instanceType: 'g6.xlarge', zoneId, purchaseOption: 'spot' },
         { kind: 'interrupted', startedAt: hoursLater(from), endedAt: hoursLater(to) },
       );
     const zoneId = 'use1-az4';

@@ -48,7 +48,11 @@ function inputOf({ scores, shares, prices, nowHours, workHours, losses }: Draw):
     .map(({ pool, hoursAgo, refused }, k) =>
       attempt(
         k + 1,
-        { instanceType: TYPES[pool % 2] ?? TYPES[0], zoneId: ZONES[Math.floor(pool / 2)], market: 'spot' },
+        {
+          instanceType: TYPES[pool % 2] ?? TYPES[0],
+          zoneId: ZONES[Math.floor(pool / 2)],
+          purchaseOption: 'spot',
+        },
         refused
           ? { kind: 'capacity', endedAt: hoursLater(nowHours - hoursAgo) }
           : {
@@ -81,7 +85,7 @@ it('starts On-Demand while it still ends in time, whatever was met before', { ti
     fc.property(draws, (draw) => {
       const decision = choosePlacement(inputOf(draw));
       const slackSeconds = (24 - draw.nowHours - draw.workHours) * 3_600 - RESTART_SECONDS;
-      if (decision.kind !== 'launch' || decision.placement.pool.market !== 'spot') return;
+      if (decision.kind !== 'launch' || decision.placement.pool.purchaseOption !== 'spot') return;
       // A Spot attempt that brings nothing and costs a whole restart must leave On-Demand its time.
       expect(slackSeconds).toBeGreaterThanOrEqual(RESTART_SECONDS);
     }),
@@ -102,15 +106,15 @@ it('breaks no constraint of the pipeline', { timeout: 60_000 }, () => {
   fc.assert(
     fc.property(draws, fc.constantFrom('spot', 'on-demand', 'spot-then-on-demand' as const), (draw, kind) => {
       const input = inputOf(draw);
-      const decision = choosePlacement({ ...input, compute: { ...input.compute, market: kind } });
+      const decision = choosePlacement({ ...input, compute: { ...input.compute, purchaseOption: kind } });
       if (decision.kind !== 'launch') return;
       const { pool, subnetId, maximumRunSeconds, maximumWaitSeconds, considered } = decision.placement;
       for (const row of considered) expect(row.expectedCostUsd).toBeGreaterThanOrEqual(0);
       expect(TYPES).toContain(pool.instanceType);
       expect(input.compute.vpc?.subnets.find(({ id }) => id === subnetId)?.zoneId).toBe(pool.zoneId);
-      expect(kind === 'spot-then-on-demand' || pool.market === kind).toBe(true);
+      expect(kind === 'spot-then-on-demand' || pool.purchaseOption === kind).toBe(true);
       expect(maximumRunSeconds).toBeLessThanOrEqual(input.limits.maximumRunSeconds);
-      expect(pool.market === 'spot').toBe(maximumWaitSeconds !== undefined);
+      expect(pool.purchaseOption === 'spot').toBe(maximumWaitSeconds !== undefined);
       expect(maximumWaitSeconds ?? maximumRunSeconds).toBeGreaterThanOrEqual(maximumRunSeconds);
     }),
     { numRuns: 150 },

@@ -17,7 +17,7 @@ function lostOnce(provisioningSeconds: number, change: Partial<PlacementInput> =
   const saved = progress(50, HOUR - BILLED_START_SECONDS);
   const lost = attempt(
     1,
-    { instanceType: 'g6.xlarge', zoneId: ZONES[0], market: 'spot' },
+    { instanceType: 'g6.xlarge', zoneId: ZONES[0], purchaseOption: 'spot' },
     { kind: 'interrupted', startedAt, endedAt, trainingSeconds: HOUR },
     { createdAt: hoursLater(1), progressAfter: saved },
   );
@@ -44,7 +44,7 @@ describe('of a start', () => {
     const now = hoursLater(3 + (until(0) - 120) / HOUR);
     const marketOf = (provisioning: number) => {
       const decision = choosePlacement(lostOnce(provisioning, { now }));
-      return decision.kind === 'launch' ? decision.placement.pool.market : decision.kind;
+      return decision.kind === 'launch' ? decision.placement.pool.purchaseOption : decision.kind;
     };
     expect(marketOf(0)).toBe('spot');
     expect(marketOf(240)).toBe('on-demand');

@@ -6,10 +6,10 @@ import type { Pool } from '../../../../functions/core/runs/run-records.ts';
 import { attempt, hoursLater, market, progress, question } from '../../../support/builders/placement.ts';
 
 const HOUR = 3_600;
-const ON_DEMAND: Pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', market: 'on-demand' };
+const ON_DEMAND: Pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', purchaseOption: 'on-demand' };
 /** No other type that may be faster. */
 const ONE_TYPE = { ...question().compute, instanceTypes: ['g6.xlarge'] };
-const SPOT: Pool = { ...ON_DEMAND, market: 'spot' };
+const SPOT: Pool = { ...ON_DEMAND, purchaseOption: 'spot' };
 const scores = (score: number) =>
   market({ scores: ['use1-az1', 'use1-az2', 'use1-az4'].map((zoneId) => ({ zoneId, score })) });
 
@@ -73,7 +73,7 @@ describe('an On-Demand attempt that runs', () => {
   });
 
   it('stays where the pipeline wants no Spot', () => {
-    const compute = { ...ONE_TYPE, market: 'on-demand' as const };
+    const compute = { ...ONE_TYPE, purchaseOption: 'on-demand' as const };
     expect(look({ ask: { compute } })).toBeUndefined();
   });
 });
@@ -85,7 +85,7 @@ const onDemandRefused = (minutesAgo: number, zones = ['use1-az1', 'use1-az2', 'u
       atMilliseconds: Date.parse(hoursLater(2)) - (minutesAgo + before) * 60_000,
       instanceType: 'g6.xlarge',
       zoneId,
-      market: 'on-demand' as const,
+      purchaseOption: 'on-demand' as const,
       seen: 'refused' as const,
     })),
   );
@@ -110,7 +110,7 @@ describe('a Spot attempt that runs', () => {
   it('is not stopped for On-Demand that rests: every pool that would end in time has refused lately', () => {
     const limits = { ...question().limits, deadlineHours: 10 + 1 / 6 };
     const given = (sightings: ReturnType<typeof onDemandRefused>) =>
-      look({ pool: SPOT, ask: { limits, sightings } })?.cause;
+      look({ pool: SPOT, ask: { limits, observations: sightings } })?.cause;
     // A rest of a quarter of an hour.
     expect(given(onDemandRefused(5))).toBeUndefined();
     expect(given(onDemandRefused(5, ['use1-az1', 'use1-az2']))).toBe('deadline');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { deadlineAt } from '../../../../functions/core/attempts/report.ts';
 import { deadlineHoursOf, limitsSchema } from '../../../../functions/core/pipeline/pipeline.ts';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
-import { showDecision } from '../../../../functions/core/placement/explain/format-decision.ts';
+import { formatDecision } from '../../../../functions/core/placement/explain/format-decision.ts';
 import { attemptTimeoutSeconds } from '../../../../functions/core/placement/model/attempt-timeout.ts';
 import {
   attempt,
@@ -43,14 +43,14 @@ describe('limits', () => {
 
 describe('patience', () => {
   it('waits for Spot while there is some left, and takes On-Demand when it is used up', () => {
-    expect(decide({ patienceHours: 8 }, 1).pool.market).toBe('spot');
+    expect(decide({ patienceHours: 8 }, 1).pool.purchaseOption).toBe('spot');
     const late = decide({ patienceHours: 8 }, 8.1);
-    expect(late.pool.market).toBe('on-demand');
+    expect(late.pool.purchaseOption).toBe('on-demand');
     expect(late.reason).toMatch(/no deadline, 8 h of patience/);
   });
 
   it('is used up by waiting only: hours that trained do not count', () => {
-    const pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', market: 'spot' as const };
+    const pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' as const };
     const trained = attempt(1, pool, {
       kind: 'interrupted',
       trainingSeconds: 7 * 3_600,
@@ -61,24 +61,24 @@ describe('patience', () => {
       attempts: [{ ...trained, progressAfter: progress(50, 7 * 3_600) }],
       market: market({ scores: [] }),
     };
-    expect(decide({ patienceHours: 2 }, 8.2, 6, more).pool.market).toBe('spot');
-    expect(decide({ patienceHours: 2 }, 9.2, 6, more).pool.market).toBe('on-demand');
+    expect(decide({ patienceHours: 2 }, 8.2, 6, more).pool.purchaseOption).toBe('spot');
+    expect(decide({ patienceHours: 2 }, 9.2, 6, more).pool.purchaseOption).toBe('on-demand');
   });
 
   it('is not used up by packing', () => {
     const unscored = { market: market({ scores: [] }) };
-    expect(decide({ patienceHours: 2 }, 9, 6, unscored).pool.market).toBe('on-demand');
+    expect(decide({ patienceHours: 2 }, 9, 6, unscored).pool.purchaseOption).toBe('on-demand');
     const packed = { ...unscored, sealedAt: hoursLater(8) };
-    expect(decide({ patienceHours: 2 }, 9, 6, packed).pool.market).toBe('spot');
-    expect(decide({ patienceHours: 2 }, 10.5, 6, packed).pool.market).toBe('on-demand');
+    expect(decide({ patienceHours: 2 }, 9, 6, packed).pool.purchaseOption).toBe('spot');
+    expect(decide({ patienceHours: 2 }, 10.5, 6, packed).pool.purchaseOption).toBe('on-demand');
   });
 
   it('never gives a run up for its age', () => {
-    expect(decide({ patienceHours: 1 }, 500).pool.market).toBe('on-demand');
+    expect(decide({ patienceHours: 1 }, 500).pool.purchaseOption).toBe('on-demand');
   });
 
   it('gives no run up either whose fast topology can no longer be had', () => {
-    const fast = { instanceType: 'p3.8xlarge', zoneId: 'use1-az1', market: 'on-demand' as const };
+    const fast = { instanceType: 'p3.8xlarge', zoneId: 'use1-az1', purchaseOption: 'on-demand' as const };
     const saved = { ...progress(20, 7_200), usage: { cpuPercent: 20, gpuPercent: 95 } };
     const trained = attempt(1, fast, {
       kind: 'interrupted',
@@ -101,12 +101,12 @@ it.each([{ patienceHours: 1 }, { valueOfTimeUsdPerHour: 0.01 }])(
   'a script that names steps without end is placed within what dates and timers can hold, with %j',
   (given) => {
     const endless = { ...progress(50, 5_000), totalSteps: Number.MAX_SAFE_INTEGER };
-    const pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', market: 'spot' as const };
+    const pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' as const };
     const trained = attempt(1, pool, { kind: 'interrupted', endedAt: hoursLater(2), trainingSeconds: 5_300 });
     const attempts = [{ ...trained, progressAfter: endless }];
     const input = question({ limits: limits(given), now: hoursLater(3), attempts, progress: endless });
     const decision = choosePlacement(input);
-    expect(showDecision(decision)).toContain('chosen');
+    expect(formatDecision(decision)).toContain('chosen');
     if (decision.kind !== 'launch') throw new Error(decision.reason);
     expect(attemptTimeoutSeconds(decision.placement)).toBeLessThan(99_999_999);
   },
@@ -114,15 +114,15 @@ it.each([{ patienceHours: 1 }, { valueOfTimeUsdPerHour: 0.01 }])(
 
 describe('a value of time', () => {
   it('buys On-Demand where Spot is believed gone, the sooner the more an hour is worth', () => {
-    expect(decide({ valueOfTimeUsdPerHour: 0.01 }, 1, 2).pool.market).toBe('spot');
+    expect(decide({ valueOfTimeUsdPerHour: 0.01 }, 1, 2).pool.purchaseOption).toBe('spot');
     const hasty = decide({ valueOfTimeUsdPerHour: 50 }, 1, 2);
-    expect(hasty.pool.market).toBe('on-demand');
+    expect(hasty.pool.purchaseOption).toBe('on-demand');
     expect(hasty.reason).toMatch(/an hour sooner is worth \$50\.00.*there is no deadline/);
   });
 
   it('is in no budget: that is of money', () => {
     // 6 h of work on two nodes at 1.25 USD are 15 USD and a start; the time is worth 300.
-    expect(decide({ valueOfTimeUsdPerHour: 50, budgetUsd: 18 }, 1, 2).pool.market).toBe('on-demand');
+    expect(decide({ valueOfTimeUsdPerHour: 50, budgetUsd: 18 }, 1, 2).pool.purchaseOption).toBe('on-demand');
   });
 });
 
@@ -135,7 +135,7 @@ describe('a deadline that cannot be promised', () => {
 
   it('is said to be so when former runs took longer than there is time', () => {
     const late = decide({ deadlineHours: 5 }, 0);
-    expect(late.pool.market).toBe('on-demand');
+    expect(late.pool.purchaseOption).toBe('on-demand');
     expect(late.reason).toMatch(/the deadline can no longer be promised/);
   });
 });
@@ -144,14 +144,14 @@ describe('On-Demand that is refused', () => {
   it('is looked for in another pool at once, and a margin for it was kept', () => {
     // At the latest safe moment Spot is passed over with a quarter of an hour in hand, of which a refusal takes a part.
     const first = decide({ deadlineHours: 24 }, 17.7);
-    expect(first.pool.market).toBe('on-demand');
+    expect(first.pool.purchaseOption).toBe('on-demand');
     const refused = attempt(1, first.pool, {
       kind: 'capacity',
       message: 'InsufficientInstanceCapacity',
       endedAt: hoursLater(17.74),
     });
     const second = decide({ deadlineHours: 24 }, 17.75, 6, { attempts: [refused] });
-    expect(second.pool.market).toBe('on-demand');
+    expect(second.pool.purchaseOption).toBe('on-demand');
     expect(second.pool).not.toEqual(first.pool);
     expect(second.reason).not.toMatch(/no longer be promised/);
   });

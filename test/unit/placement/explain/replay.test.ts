@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { pipelineSchema } from '../../../../functions/core/pipeline/pipeline.ts';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import { storedPart } from '../../../../functions/core/placement/decision/situation.ts';
-import { showDecision } from '../../../../functions/core/placement/explain/format-decision.ts';
+import { formatDecision } from '../../../../functions/core/placement/explain/format-decision.ts';
 import { questionOf } from '../../../../functions/core/placement/explain/replay.ts';
 import { damageIn } from '../../../../functions/core/placement/explain/stored-decision.ts';
 import { decideIf } from '../../../../functions/core/placement/explain/what-if.ts';
@@ -20,7 +20,7 @@ import {
 const base = question();
 const first = attempt(
   1,
-  { instanceType: 'g6.xlarge', zoneId: 'use1-az1', market: 'spot' },
+  { instanceType: 'g6.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' },
   { kind: 'interrupted', startedAt: hoursLater(1), endedAt: hoursLater(3), trainingSeconds: 7_200 },
   { progressAfter: progress(40, 6_900) },
 );
@@ -82,8 +82,10 @@ describe('a stored decision', () => {
 
   it('answers what no Spot, another deadline or fewer zones would have led to', () => {
     if (!replayed) throw new Error('no question');
-    expect(poolOf(decideIf(replayed, { market: 'on-demand' }))).toMatchObject({ market: 'on-demand' });
-    expect(poolOf(decideIf(replayed, { deadlineHours: 6 }))).toMatchObject({ market: 'on-demand' });
+    expect(poolOf(decideIf(replayed, { purchaseOption: 'on-demand' }))).toMatchObject({
+      purchaseOption: 'on-demand',
+    });
+    expect(poolOf(decideIf(replayed, { deadlineHours: 6 }))).toMatchObject({ purchaseOption: 'on-demand' });
     expect(poolOf(decideIf(replayed, { zoneIds: ['use1-az2'] }))).toMatchObject({ zoneId: 'use1-az2' });
     expect(poolOf(decideIf(replayed, { instanceTypes: ['g5.xlarge'] }))).toMatchObject({
       instanceType: 'g5.xlarge',
@@ -93,7 +95,7 @@ describe('a stored decision', () => {
 
   it('says of a what-if that gives up when each pool would have been done', () => {
     if (!replayed) throw new Error('no question');
-    const text = showDecision(decideIf(replayed, { budgetUsd: 0.01 }));
+    const text = formatDecision(decideIf(replayed, { budgetUsd: 0.01 }));
     expect(text).toContain('the budget of $0.01 does not last');
     expect(text.split('\n').find((line) => line.includes('use1-az1 spot'))).toMatch(
       / 2026-11-2\d \d\d:\d\d /,
@@ -123,16 +125,16 @@ describe('a stored decision', () => {
       const expectedCostUsd = costs[k];
       return expectedCostUsd === undefined ? [] : [{ ...row, expectedCostUsd }];
     });
-    const text = showDecision({ kind: 'wait', seconds: 60, reason: 'all refused', considered });
+    const text = formatDecision({ kind: 'wait', seconds: 60, reason: 'all refused', considered });
     expect(text).toMatch(/ \$0\.0019 /);
     expect(text).toMatch(/ \$0\.0015 /);
   });
 
   it('is shown with a line for each pool', () => {
-    const text = showDecision(decided);
+    const text = formatDecision(decided);
     expect(text.split('\n').filter((line) => line.includes('.xlarge use1-az'))).toHaveLength(12);
     expect(text).toContain('chosen');
-    expect(showDecision({ kind: 'wait', seconds: 60, reason: 'all refused', considered: [] })).toContain(
+    expect(formatDecision({ kind: 'wait', seconds: 60, reason: 'all refused', considered: [] })).toContain(
       'wait 60 s',
     );
   });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import {
-  encounterOf,
-  sightingsOfOthers,
+  observationsOfOthers,
+  poolOutcomeOf,
 } from '../../../../functions/core/placement/belief/attempt-observations.ts';
 import { formerRunOf } from '../../../../functions/core/placement/decision/former-runs.ts';
 import { collectScores } from '../../../../functions/core/placement/market/collect.ts';
@@ -13,7 +13,7 @@ import {
   scoreNeeds,
 } from '../../../../functions/core/placement/market/score-plan.ts';
 import type { MarketSource } from '../../../../functions/core/placement/model/market-source.ts';
-import { layout } from '../../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { market, ZONES } from '../../../support/builders/placement.ts';
 import {
   AT,
@@ -67,7 +67,7 @@ beforeEach(async () => {
   const texts = new Map<string, string>();
   declare = (name, compute) => {
     const declaration = { name, training: { strategy: 'ddp' }, compute };
-    texts.set(layout.pipeline(name), JSON.stringify(declaration));
+    texts.set(bucketKeys.pipeline(name), JSON.stringify(declaration));
   };
   for (const [name, instanceTypes] of [
     ['one', TYPES],
@@ -224,7 +224,7 @@ describe('the plan of questions', () => {
   });
 
   it('asks nothing for a pipeline that never uses Spot', () => {
-    const compute = { instanceTypes: TYPES, market: 'on-demand' };
+    const compute = { instanceTypes: TYPES, purchaseOption: 'on-demand' };
     expect(scoreNeeds([declarationOf('p', { compute }).compute], { home: 'us-east-1' })).toEqual([]);
   });
 });
@@ -234,7 +234,7 @@ describe('what other runs met', () => {
     outcome: outcomeOf('capacity', { endedAt: secondsAfter(600) }),
   });
   const met = (attempt = refused) => {
-    const encounter = encounterOf(attempt);
+    const encounter = poolOutcomeOf(attempt);
     if (encounter === undefined) throw new Error('the attempt has an outcome');
     return encounter;
   };
@@ -243,14 +243,14 @@ describe('what other runs met', () => {
     const { runs } = deps;
     await runs.putEncounter(met());
     const see = (runId: string, seconds: number) =>
-      sightingsOfOthers(runs, { runId, instanceTypes: TYPES, now: new Date(secondsAfter(seconds)) });
+      observationsOfOthers(runs, { runId, instanceTypes: TYPES, now: new Date(secondsAfter(seconds)) });
     expect(await see('mine-000001', 3_600)).toMatchObject([{ seen: 'refused', instanceType: 'g5.xlarge' }]);
     expect(await see('other-000001', 3_600)).toEqual([]);
     expect(await see('mine-000001', 31 * 86_400)).toEqual([]);
   });
 
   it('says nothing before the attempt has ended', () => {
-    expect(encounterOf(attemptOf('other-000001', 1))).toBeUndefined();
+    expect(poolOutcomeOf(attemptOf('other-000001', 1))).toBeUndefined();
   });
 
   it('tells how long the next run takes: the longest of the last ones with as many nodes', async () => {

@@ -1,11 +1,11 @@
 /** What stands in when the market does not answer, and what a pool's record of weeks changes. */
 import { describe, expect, it } from 'vitest';
 import {
-  encounterOf,
-  sightingsFrom,
+  observationsFrom,
+  poolOutcomeOf,
 } from '../../../../functions/core/placement/belief/attempt-observations.ts';
 import { beliefModel, outlookOf } from '../../../../functions/core/placement/belief/beliefs.ts';
-import { type Sighting } from '../../../../functions/core/placement/belief/observation.ts';
+import { type Observation } from '../../../../functions/core/placement/belief/observation.ts';
 import { recordFor, recordsOf } from '../../../../functions/core/placement/belief/pool-statistics.ts';
 import { fittedRegimes } from '../../../../functions/core/placement/belief/regimes.ts';
 import { place } from '../../../../functions/core/placement/decision/place.ts';
@@ -16,7 +16,7 @@ import {
 } from '../../../../functions/core/placement/market/market-memory.ts';
 import { questionKey } from '../../../../functions/core/placement/market/score-plan.ts';
 import type { MarketSource } from '../../../../functions/core/placement/model/market-source.ts';
-import type { Encounter } from '../../../../functions/core/runs/market-history.ts';
+import type { PoolOutcome } from '../../../../functions/core/runs/market-history.ts';
 import {
   attempt,
   CLOSED_AT,
@@ -122,7 +122,7 @@ describe('kept scores and prices', () => {
     };
     await place({ runs, market: source, clock: fakeClock(hoursLater(2)) }, { runId: 'digits-000001' });
     const decision = (await runs.listPlacements('digits-000001'))[0]?.decision;
-    expect(decision).toMatchObject({ placement: { pool: { zoneId: 'use1-az1', market: 'spot' } } });
+    expect(decision).toMatchObject({ placement: { pool: { zoneId: 'use1-az1', purchaseOption: 'spot' } } });
     expect(decision?.kind === 'launch' && decision.placement.reason).toMatch(
       /configurationLimit.*kept 60 min/s,
     );
@@ -130,11 +130,11 @@ describe('kept scores and prices', () => {
 });
 
 const model = beliefModel(fittedRegimes);
-const pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', market: 'spot' as const };
+const pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' as const };
 
 describe('an old score', () => {
   const chance = (score: number, scoreAgeSeconds?: number) =>
-    outlookOf(model, pool, { sightings: [], score, scoreAgeSeconds, nowMilliseconds: 1e12 }).chanceUp;
+    outlookOf(model, pool, { observations: [], score, scoreAgeSeconds, nowMilliseconds: 1e12 }).chanceUp;
 
   it('says less the older it is', () => {
     const high = [chance(9), chance(9, 3_600), chance(9, 24 * 3_600)];
@@ -148,8 +148,8 @@ describe('the record of a pool', () => {
   const now = Date.parse(hoursLater(0));
   const at = (daysAgo: number): string => hoursLater(-24 * daysAgo);
   /** Capacity that was asked for so many days ago and had for so many, or refused. */
-  const met = (daysAgo: number, end: Encounter['end'], days?: number): readonly Sighting[] =>
-    sightingsFrom([
+  const met = (daysAgo: number, end: PoolOutcome['end'], days?: number): readonly Observation[] =>
+    observationsFrom([
       {
         runId: `run-${daysAgo}`,
         attempt: 1,
@@ -161,8 +161,8 @@ describe('the record of a pool', () => {
         end,
       },
     ]);
-  const outlook = (sightings: readonly Sighting[]) =>
-    outlookOf(model, pool, { sightings: [], records: recordsOf(sightings, now), nowMilliseconds: now });
+  const outlook = (sightings: readonly Observation[]) =>
+    outlookOf(model, pool, { observations: [], records: recordsOf(sightings, now), nowMilliseconds: now });
   const good = [20, 18, 16, 14].flatMap((day) => met(day, 'lost', 1.5));
   const bad = [20.3, 18.3, 16.3, 14.3].flatMap((day) => met(day, 'refused'));
 
@@ -196,6 +196,6 @@ describe('the record of a pool', () => {
 
   it('takes a recalled attempt for one that had its capacity to the end', () => {
     const recalled = attempt(1, pool, { kind: 'recalled', startedAt: CLOSED_AT, endedAt: hoursLater(3) });
-    expect(encounterOf(recalled)?.end).toBe('kept');
+    expect(poolOutcomeOf(recalled)?.end).toBe('kept');
   });
 });

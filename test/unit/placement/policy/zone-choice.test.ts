@@ -20,7 +20,7 @@ function after(up: number, down: number): Belief {
 }
 
 /** Zone 0 is at hand and has been for a day; zone 1 is cheaper, as good, and went ten minutes ago. */
-interface Asked extends Omit<ZoneQuestion, 'sightOf'> {
+interface Asked extends Omit<ZoneQuestion, 'marketBeliefOf'> {
   readonly available: readonly boolean[];
   readonly beliefs: readonly Belief[];
 }
@@ -42,7 +42,7 @@ const question = (change: Partial<Asked> = {}): Asked => ({
 function choose(asked: Asked): { readonly action: number; readonly zone: number } {
   const cheaper = ask({
     ...asked,
-    sightOf(zone) {
+    marketBeliefOf(zone) {
       const ahead = model.weights(asked.beliefs[zone] ?? model.start);
       return { chance: asked.available[zone] === true ? 1 : 0, ifThere: ahead, ifNot: ahead };
     },
@@ -149,7 +149,7 @@ describe('the choice of a zone', () => {
       const ifThere = model.weights(observe(belief, 1, 0));
       const ifNot = model.weights(after(144, 1));
       const sightOf = () => ({ chance, ifThere, ifNot });
-      return ask({ ...question({ inUse: true }), sightOf })?.savedUsd ?? 0;
+      return ask({ ...question({ inUse: true }), marketBeliefOf: sightOf })?.savedUsd ?? 0;
     });
     expect(saved[0]).toBeGreaterThan(0);
     expect(saved).toEqual(saved.toSorted((a, b) => b - a));
