@@ -21,6 +21,6 @@ def agent_file() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="tidewheel-agent-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     file = folder / "tidewheel.pyz"
-    command = [str(node), str(ROOT / "local" / "pack-agent.ts"), str(file)]
+    command = [str(node), str(ROOT / "cli" / "pack-agent.ts"), str(file)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return file
