@@ -8,19 +8,17 @@ const training = path.join(places.root, 'training');
 const emulator = path.join(places.root, 'emulators', 'aws');
 const clock = path.join(places.root, 'emulators', 'clock', 'python');
 const ec2 = path.join(places.root, 'emulators', 'ec2');
-const setup = path.join(places.root, 'cli', 'setup');
 
 const CHECKS = [
   { name: 'biome', command: ['biome', 'check', '--error-on-warnings'] },
   { name: 'oxlint', command: ['oxlint', '--type-aware', '--quiet'] },
   { name: 'tsc', command: ['tsc', '-p', '.'] },
-  { name: 'ruff', command: ['ruff', 'check', 'training', 'emulators', 'cli', 'test'] },
-  { name: 'ruff format', command: ['ruff', 'format', '--check', 'training', 'emulators', 'cli', 'test'] },
+  { name: 'ruff', command: ['ruff', 'check', 'training', 'emulators', 'test'] },
+  { name: 'ruff format', command: ['ruff', 'format', '--check', 'training', 'emulators', 'test'] },
   { name: 'mypy training', command: [python, 'check_types.py'], cwd: training },
   { name: 'mypy emulators/aws', command: [python, '-m', 'mypy', '--strict', '.'], cwd: emulator },
   { name: 'mypy emulators/clock', command: [python, '-m', 'mypy', '--strict', '.'], cwd: clock },
   { name: 'mypy emulators/ec2', command: [python, '-m', 'mypy', '--strict', '.'], cwd: ec2 },
-  { name: 'mypy cli/setup', command: [python, '-m', 'mypy', '--strict', '.'], cwd: setup },
 ];
 
 /** As many at once as two cores carry. */
@@ -46,8 +44,8 @@ export async function runChecks(out = process.stdout) {
 export async function formatAll() {
   const commands = [
     ['biome', 'check', '--write'],
-    ['ruff', 'check', '--fix', '--exit-zero', 'training', 'emulators', 'cli', 'test'],
-    ['ruff', 'format', 'training', 'emulators', 'cli', 'test'],
+    ['ruff', 'check', '--fix', '--exit-zero', 'training', 'emulators', 'test'],
+    ['ruff', 'format', 'training', 'emulators', 'test'],
   ];
   let worst = 0;
   for (const command of commands) {

@@ -1,7 +1,9 @@
-/** One set-up at a time in this clone. The lock names its holder, so that one left by a killed set-up is recognised. */
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+/**
+ * One set-up at a time in this clone. The lock is a symbolic link to the name of its holder: the system makes it whole
+ * or not at all, and the name tells whether the holder still lives.
+ */
+import { mkdirSync, readFileSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 300;
 
@@ -9,89 +11,58 @@ const POLL_MS = 300;
  * @template T
  * @param {string} file
  * @param {() => Promise<T>} work
- * @param {(holder: number) => void} onWait called once when another set-up is at work
+ * @param {(holder: string) => void} onWait called once, with the holder's process number, if another set-up works
  * @returns {Promise<T>}
  */
 export async function withLock(file, work, onWait) {
   mkdirSync(dirname(file), { recursive: true });
-  let told = false;
-  while (!acquire(file)) {
-    const holder = read(file);
-    if (holder && !isAlive(holder)) {
-      remove(file, holder);
-      continue;
+  const own = nameOf(process.pid);
+  let hasWaited = false;
+  while (!makeLink(own, file)) {
+    const holder = holderOf(file);
+    const pid = holder && holder.split(' ')[0];
+    if (holder && nameOf(pid) !== holder) takeAway(file, holder);
+    else {
+      if (holder && !hasWaited) onWait(pid);
+      hasWaited = true;
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
-    if (holder && !told) onWait(holder.pid);
-    told = true;
-    await sleep(POLL_MS);
   }
-  const mine = read(file);
   try {
     return await work();
   } finally {
-    if (mine && read(file)?.text === mine.text) rmSync(file, { force: true });
+    if (holderOf(file) === own) unlinkSync(file);
   }
 }
 
-/** A link is made whole or not at all: nobody reads a half-written lock. */
-function acquire(file) {
-  const own = `${file}.${process.pid}`;
-  writeFileSync(own, JSON.stringify({ pid: process.pid, started: startOf(process.pid) }));
+/** A living process's number and start time, since numbers are used again. Without /proc the number must do. */
+function nameOf(pid) {
+  const isAlive = tryTo(() => process.kill(Number(pid), 0), 'ESRCH', 'EPERM');
+  const stat = tryTo(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), 'ENOENT', 'ESRCH');
+  if (!stat) return isAlive ? `${pid} ` : undefined;
+  const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  // A killed process whose parent does not collect it stays as a zombie.
+  return state === 'Z' ? undefined : `${pid} ${fields[18]}`;
+}
+
+const holderOf = (file) => tryTo(() => readlinkSync(file), 'ENOENT');
+
+const makeLink = (name, file) => tryTo(() => symlinkSync(name, file) === undefined, 'EEXIST');
+
+/** Another process may have done the same and hold the lock already: its link goes back. */
+function takeAway(file, dead) {
+  const aside = `${file}.${process.pid}`;
+  tryTo(() => renameSync(file, aside), 'ENOENT');
+  const taken = holderOf(aside);
+  tryTo(() => unlinkSync(aside), 'ENOENT');
+  if (taken && taken !== dead) makeLink(taken, file);
+}
+
+function tryTo(action, ...expected) {
   try {
-    linkSync(own, file);
-    return true;
+    return action();
   } catch (error) {
-    if (error.code === 'EEXIST') return false;
+    if (expected.includes(error.code)) return undefined;
     throw error;
-  } finally {
-    rmSync(own, { force: true });
-  }
-}
-
-/** Takes a dead holder's lock away; one that has changed hands meanwhile is put back. */
-function remove(file, holder) {
-  const aside = `${file}.stale-${process.pid}`;
-  try {
-    renameSync(file, aside);
-  } catch {
-    return;
-  }
-  if (read(aside)?.text !== holder.text) {
-    try {
-      linkSync(aside, file);
-    } catch {
-      // Somebody has a new one already.
-    }
-  }
-  rmSync(aside, { force: true });
-}
-
-function read(file) {
-  try {
-    const text = readFileSync(file, 'utf8');
-    const { pid, started } = JSON.parse(text);
-    return { pid: Number(pid), started: String(started), text };
-  } catch {
-    return undefined;
-  }
-}
-
-/** A process number is used again some day; together with its start time it is not. */
-function isAlive({ pid, started }) {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return error.code === 'EPERM';
-  }
-  return startOf(pid) === started;
-}
-
-/** Start time in clock ticks since boot, where the system tells it; else nothing, and the number must do. */
-function startOf(pid) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
-  } catch {
-    return '';
   }
 }

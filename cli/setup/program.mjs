@@ -3,28 +3,26 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { places } from './places.mjs';
 
-export const projectEnvironment = (extra = {}) => ({
+const projectEnvironment = () => ({
   ...process.env,
-  PATH: [path.join(places.nodeModules, '.bin'), path.dirname(places.venvPython), process.env.PATH ?? ''].join(
+  PATH: [path.join(places.nodeModules, '.bin'), path.dirname(places.venvPython), process.env.PATH || ''].join(
     path.delimiter,
   ),
-  ...extra,
 });
 
 let endedBy;
 
-/** The signal by which a program in the foreground was ended, if one was: what was to come after it is not wanted any more. */
+/** The signal that ended a program in the foreground, if one did. What should follow the program is not wanted then. */
 export const endingSignal = () => endedBy;
 
-/**
- * Runs it with our terminal, passes signals on, and resolves with its exit code once it has ended.
- * The child's IPC channel closes when we die, even by SIGKILL: 'disconnect' tells it.
- */
-export function runInForeground([program, ...args], { cwd = places.root, env = {}, ipc = false } = {}) {
+/** Runs it with our terminal, passes signals on, and resolves with its exit code once it has ended. */
+export function runInForeground(
+  [program, ...args],
+  { cwd = places.root, env = projectEnvironment(), stdio = 'inherit' } = {},
+) {
   return new Promise((resolve, reject) => {
-    const stdio = ipc ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit';
-    const child = spawn(program, args, { cwd, env: projectEnvironment(env), stdio });
-    // From the terminal Ctrl-C reaches the child by itself: we only must not go before it.
+    const child = spawn(program, args, { cwd, env, stdio });
+    // The terminal sends Ctrl-C to the child too. We only must not end before it.
     const note = (signal) => {
       endedBy = signal;
     };
@@ -44,10 +42,10 @@ export function runInForeground([program, ...args], { cwd = places.root, env = {
 }
 
 /** Runs it quietly and resolves with its exit code, output and duration. */
-export function runQuietly([program, ...args], { cwd = places.root } = {}) {
+export function runQuietly([program, ...args], { cwd = places.root, env = projectEnvironment() } = {}) {
   const started = Date.now();
   return new Promise((resolve) => {
-    const child = spawn(program, args, { cwd, env: projectEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     const take = (chunk) => (output += chunk);
     child.stdout.on('data', take);

@@ -1,7 +1,6 @@
 /** Runs every kind of test and counts what really ran, from the runners' own result files. */
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { textOf } from './command.mjs';
 import { places } from './places.mjs';
 import { endingSignal, runInForeground } from './program.mjs';
 
@@ -56,6 +55,8 @@ async function runPytest() {
   });
   return countJunit(textOf(file), code);
 }
+
+const textOf = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : undefined);
 
 function freshFile(name) {
   const file = path.join(places.results, name);

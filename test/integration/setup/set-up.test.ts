@@ -1,24 +1,23 @@
-/** The parts of set-up, with real files and processes; the whole of it is what every fresh clone does. */
+/** The parts of set-up, with real files and processes. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { projectPython } from '../../support/emulator.ts';
 
 const at = (name: string) => path.resolve('cli/setup', name);
 const { withLock } = (await import(at('lock.mjs'))) as {
-  withLock: <T>(file: string, work: () => Promise<T>, onWait: (holder: number) => void) => Promise<T>;
+  withLock: <T>(file: string, work: () => Promise<T>, onWait: (holder: string) => void) => Promise<T>;
 };
-const { checkMachine } = (await import(at('requirements.mjs'))) as {
-  checkMachine: (options: { searchPath: string; nodeVersion?: string }) => {
+const { checkMachine } = (await import(at('machine.mjs'))) as {
+  checkMachine: (options: { PATH: string; node?: string; needsPython?: boolean }) => {
     python: { version: number[] };
     uv: boolean;
   };
 };
-const { nodePackagesAreCurrent } = (await import(at('node-packages.mjs'))) as {
+const { nodePackagesAreCurrent } = (await import(at('install.mjs'))) as {
   nodePackagesAreCurrent: (places: { packageLock: string; nodeModules: string }) => boolean;
 };
 
@@ -50,7 +49,7 @@ describe('the lock', () => {
   it('is waited for while its holder lives, and taken when it was killed', async () => {
     const file = path.join(folder, 'lock');
     const first = await holder(file);
-    const told: number[] = [];
+    const told: string[] = [];
     const order: string[] = [];
     const second = withLock(
       file,
@@ -61,13 +60,13 @@ describe('the lock', () => {
     order.push('first is killed');
     first.kill('SIGKILL');
     await second;
-    expect(told).toEqual([first.pid]);
+    expect(told).toEqual([String(first.pid)]);
     expect(order).toEqual(['first is killed', 'second']);
   });
 
   it('is not believed when another process has the number of its holder', async () => {
     const file = path.join(folder, 'lock');
-    await writeFile(file, JSON.stringify({ pid: process.pid, started: 'long ago' }));
+    await symlink(`${process.pid} 1`, file);
     expect(
       await withLock(
         file,
@@ -118,7 +117,7 @@ describe('what the machine must have', () => {
     program('python3', `echo '${JSON.stringify({ path: '/some/python3', version, venv })}'`);
 
   it('is said all at once when it lacks', () => {
-    expect(() => checkMachine({ searchPath: folder, nodeVersion: '18.19.0' })).toThrow(
+    expect(() => checkMachine({ PATH: folder, node: '18.19.0' })).toThrow(
       /Node 20 or newer is needed, this is 18\.19\.0[\s\S]*npm is missing[\s\S]*Python 3\.10 or newer is needed, none/,
     );
   });
@@ -126,11 +125,11 @@ describe('what the machine must have', () => {
   it('is a Python that is new enough and can make environments', async () => {
     await program('npm', 'echo 11');
     await python([3, 9, 2], true);
-    expect(() => checkMachine({ searchPath: folder })).toThrow(/found only 3\.9\.2 at \/some\/python3/);
+    expect(() => checkMachine({ PATH: folder })).toThrow(/found only 3\.9\.2 at \/some\/python3/);
     await python([3, 12, 1], false);
-    expect(() => checkMachine({ searchPath: folder })).toThrow(/apt-get install python3-venv/);
+    expect(() => checkMachine({ PATH: folder })).toThrow(/apt-get install python3-venv/);
     await python([3, 12, 1], true);
-    expect(checkMachine({ searchPath: folder })).toMatchObject({
+    expect(checkMachine({ PATH: folder })).toMatchObject({
       python: { version: [3, 12, 1] },
       uv: false,
     });
@@ -140,7 +139,21 @@ describe('what the machine must have', () => {
     await program('npm', 'echo 11');
     await program('uv', 'echo uv 0.1');
     await python([3, 10, 0], false);
-    expect(checkMachine({ searchPath: folder })).toMatchObject({ uv: true });
+    expect(checkMachine({ PATH: folder })).toMatchObject({ uv: true });
+  });
+
+  it('is enough with pip instead of venv', async () => {
+    await program('npm', 'echo 11');
+    await program(
+      'python3',
+      `echo '{"path": "/some/python3", "version": [3, 10, 0], "venv": false, "pip": true}'`,
+    );
+    expect(checkMachine({ PATH: folder })).toMatchObject({ python: { version: [3, 10, 0] }, uv: false });
+  });
+
+  it('needs no Python for npm packages alone', async () => {
+    await program('npm', 'echo 11');
+    expect(checkMachine({ PATH: folder, needsPython: false })).toEqual({ uv: false });
   });
 });
 
@@ -180,39 +193,6 @@ describe('the npm packages', () => {
   });
 });
 
-describe('a Python environment that was cut short', () => {
-  const run = promisify(execFile);
-
-  /** A package as an installer leaves it: its files, and the record of them. */
-  async function writePackage(name: string, recordedSize: number): Promise<string> {
-    const { stdout } = await run(path.join(folder, 'venv/bin/python'), [
-      '-c',
-      'import site; print(site.getsitepackages()[0])',
-    ]);
-    const packages = stdout.trim();
-    const info = path.join(packages, `${name}-1.0.dist-info`);
-    await mkdir(info);
-    await mkdir(path.join(packages, name));
-    await writeFile(path.join(packages, name, '__init__.py'), 'x = 1\n');
-    await writeFile(path.join(info, 'METADATA'), `Metadata-Version: 2.1\nName: ${name}\nVersion: 1.0\n`);
-    await writeFile(
-      path.join(info, 'RECORD'),
-      `${name}/__init__.py,,${recordedSize}\n${name}-1.0.dist-info/METADATA,,\n`,
-    );
-    return info;
-  }
-
-  it('loses the records of what is not all there, and keeps the others', async () => {
-    await run(projectPython(), ['-m', 'venv', '--without-pip', path.join(folder, 'venv')]);
-    const whole = await writePackage('whole', 6);
-    const broken = await writePackage('broken', 600);
-    const { stdout } = await run(path.join(folder, 'venv/bin/python'), [at('remove_broken.py')]);
-    expect(stdout).toBe('incomplete: broken-1.0.dist-info\n');
-    await expect(readFile(path.join(whole, 'RECORD'), 'utf8')).resolves.toContain('whole');
-    await expect(readFile(path.join(broken, 'RECORD'), 'utf8')).rejects.toThrow('ENOENT');
-  });
-});
-
 describe('the command', () => {
   const bootstrap = (...args: string[]) =>
     promisify(execFile)(process.execPath, [path.resolve('cli/bootstrap.mjs'), ...args]);
@@ -223,6 +203,10 @@ describe('the command', () => {
     await expect(bootstrap('test', 'untit')).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringContaining('unknown: untit; the parts are unit, contract'),
+    });
+    await expect(bootstrap('run')).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('run needs a script'),
     });
   });
 });
