@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 const project = (name: string, timeoutMs: number, fileParallelism = true) => ({
   test: {
     name,
-    include: [`test/${name}/**/*.test.ts`],
+    include: [`test/${name}/**/*.test.ts`, `emulators/tests/${name}/**/*.test.ts`],
     testTimeout: timeoutMs,
     hookTimeout: Math.max(timeoutMs, 10_000),
     fileParallelism,

@@ -1,6 +1,7 @@
 /** The words of `npm run dataset`, and what is wrong with them. */
+
+import { readCommandLine, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { readCommandLine, UsageError } from '../emulators/shared/command-line.ts';
 import { type Asked, COMMANDS, isCommand } from './dataset-commands.ts';
 import { withBucket } from './open-dataset.ts';
 

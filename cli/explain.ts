@@ -2,8 +2,9 @@
  * `npm run explain -- RUN_ID`: why each attempt went where it went, decided again on this machine from what is stored,
  * and what would have been decided otherwise. Reads the table that TIDEWHEEL_TABLE names; writes nothing.
  */
+
+import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { readCommandLine, runCommand, UsageError } from '../emulators/shared/command-line.ts';
 import { dynamoRunStore } from '../functions/aws/dynamodb/run-store.ts';
 import { dynamo } from '../functions/aws/shared/clients.ts';
 import { config } from '../functions/aws/shared/config.ts';

@@ -1,11 +1,11 @@
 /** `npm start`: the region, the demo, and then whatever is dropped. Ends on Ctrl-C, or with `--once` after the first report. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { apiClient } from '@tidewheel/emulators/region/api-client.ts';
+import { startRegion } from '@tidewheel/emulators/region/region.ts';
+import { readCommandLine, runCommand, usable } from '@tidewheel/emulators/shared/command-line.ts';
+import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
 import * as z from 'zod';
-import { apiClient } from '../emulators/region/api-client.ts';
-import { startRegion } from '../emulators/region/region.ts';
-import { readCommandLine, runCommand, usable } from '../emulators/shared/command-line.ts';
-import { marketScriptOf } from '../emulators/spot-market/script-option.ts';
 import { LAUNCHERS } from './demo/demo.ts';
 import { runDemo } from './demo/run-demo.ts';
 import { serveDrops } from './demo/serve-drops.ts';

@@ -1,6 +1,7 @@
 /** Checks a sealed dataset from the bucket alone: `npm run verify-dataset -- s3://bucket/pipeline[/generation]`. */
+
+import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { readCommandLine, runCommand, UsageError } from '../emulators/shared/command-line.ts';
 import { withBucket } from './open-dataset.ts';
 import { verifyAndPrint } from './verify-report.ts';
 

@@ -1,8 +1,8 @@
 /** `npm run schema`: the pipelines' JSON Schema for editors. A test says when it is out of date. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { readCommandLine, runCommand } from '../emulators/shared/command-line.ts';
 import { pipelineJsonSchema } from '../functions/core/pipeline/declaration.ts';
 
 export const SCHEMA_FILE = join(import.meta.dirname, '../docs/pipeline.schema.json');

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod';
-import { readCommandLine, runCommand } from '../emulators/shared/command-line.ts';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import { machine } from '../statemachines/run.ts';
 import { toYaml } from './cloudformation.ts';
 import { functionsDocument } from './functions.ts';

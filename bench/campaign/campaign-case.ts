@@ -1,6 +1,6 @@
 /** A campaign to be played: a job, a deadline and its pools, and what the simulator makes of the same. */
 
-import { REGION } from '../../emulators/region/clients.ts';
+import { REGION } from '@tidewheel/emulators/region/clients.ts';
 import { ec2OnDemandUsd, ec2SpotUsd, trainingPrice } from '../../functions/core/catalog/catalog.ts';
 import { tidewheel } from '../sim/tidewheel.ts';
 import { type Outcome, type Setting, simulate } from '../sim/world.ts';

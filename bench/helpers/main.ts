@@ -5,11 +5,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { environmentPython } from '../../cli/recipes/environments.ts';
 import { writeTable } from '../../cli/recipes/page.ts';
 import { lastJsonLine, runProgram } from '../../cli/recipes/program.ts';
-import { readCommandLine, runCommand } from '../../emulators/shared/command-line.ts';
 import { type Cell, type Run, runSchema, tableOf } from './table.ts';
 
 const HELP = `npm run measure:helpers [-- OPTIONS]

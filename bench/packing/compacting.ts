@@ -4,8 +4,8 @@
  */
 
 import path from 'node:path';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { readCommandLine, runCommand } from '../../emulators/shared/command-line.ts';
 import { bundle } from './bundle.ts';
 import type { Tool } from './competitors.ts';
 import { BenchServer, measureOn } from './measuring.ts';

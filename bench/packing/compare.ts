@@ -5,8 +5,8 @@
  * smaller set of the same form, before anything is timed.
  */
 import os from 'node:os';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { readCommandLine, runCommand } from '../../emulators/shared/command-line.ts';
 import { competitors, type Tool } from './competitors.ts';
 import { BenchServer, type Measured, measure, type Seen } from './measuring.ts';
 import { pythonTools } from './python-tools.ts';

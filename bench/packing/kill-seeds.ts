@@ -6,8 +6,8 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { readCommandLine, runCommand } from '../../emulators/shared/command-line.ts';
 import { bundle } from './bundle.ts';
 import { differences, type StartWorker, survive, undisturbed } from './kill-campaign.ts';
 

@@ -1,6 +1,7 @@
 /** npm run bench:placement: campaigns decided by `place` and `revise` themselves, beside the simulator's policy. */
+
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { readCommandLine, runCommand } from '../../emulators/shared/command-line.ts';
 import {
   type Decided,
   decidedCampaigns,

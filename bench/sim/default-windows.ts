@@ -1,7 +1,7 @@
 /** Windows over every trace of a folder, for when no file of windows is given. */
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { UsageError } from '../../emulators/shared/command-line.ts';
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import { firstOf } from '../../functions/core/shared/validation.ts';
 import { type TooLarge, tooLarge } from './limits.ts';
 import { readTrace, traceProblems } from './traces.ts';

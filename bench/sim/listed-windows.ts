@@ -1,7 +1,7 @@
 /** The windows that a person lists in a file: all that is wrong in it is told at once, before anything is replayed. */
 
-import { UsageError } from '../../emulators/shared/command-line.ts';
-import { checkFields, readJson } from '../../emulators/shared/json-file.ts';
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
+import { checkFields, readJson } from '@tidewheel/emulators/shared/json-file.ts';
 import { firstOf } from '../../functions/core/shared/validation.ts';
 import { tooLarge } from './limits.ts';
 import { readTrace, traceProblems } from './traces.ts';

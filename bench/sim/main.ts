@@ -5,8 +5,8 @@
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
+import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { readCommandLine, runCommand, UsageError } from '../../emulators/shared/command-line.ts';
 import { cutWindows } from './default-windows.ts';
 import { readWindows } from './listed-windows.ts';
 import { chosenPolicies, POLICY_NAMES } from './policies.ts';

@@ -1,6 +1,6 @@
 /** The capacity traces of a folder, each read once. */
 import { join } from 'node:path';
-import { readTraceFile } from '../../emulators/spot-market/scripts/trace-file.ts';
+import { readTraceFile } from '@tidewheel/emulators/spot-market/scripts/trace-file.ts';
 
 export interface Trace {
   readonly tickSeconds: number;

@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HeadObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import type { DefaultVpc } from '@tidewheel/emulators/region/subnets.ts';
+import { filesBelow } from '@tidewheel/emulators/shared/files.ts';
 import { parse, stringify } from 'yaml';
-import type { DefaultVpc } from '../../emulators/region/subnets.ts';
-import { filesBelow } from '../../emulators/shared/files.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { digitImages } from './digits.ts';
 

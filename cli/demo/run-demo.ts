@@ -1,7 +1,7 @@
 /** The demo's run: dropped data, or (when it is all packed already) a run that trains on it again; an unfinished one first. */
 import { InvokeCommand } from '@aws-sdk/client-lambda';
+import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import * as z from 'zod';
-import { defaultVpc } from '../../emulators/region/subnets.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
 import { followRun } from '../show/follow.ts';
 import { DEMO_PIPELINE, DIGITS, demoDeclaration, dropDigits, isDropped, uploadSource } from './demo.ts';

@@ -1,6 +1,6 @@
 /** What one `npm start` works with. */
-import type { ApiClient } from '../../emulators/region/api-client.ts';
-import type { Region } from '../../emulators/region/region.ts';
+import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
+import type { Region } from '@tidewheel/emulators/region/region.ts';
 import type { Screen } from '../show/screen.ts';
 import type { LauncherName } from './demo.ts';
 

@@ -6,8 +6,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { readCommandLine, runCommand, UsageError } from '../../emulators/shared/command-line.ts';
 import {
   accountsOf,
   type ImageRow,

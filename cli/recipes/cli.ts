@@ -5,8 +5,8 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
+import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { readCommandLine, runCommand, UsageError } from '../../emulators/shared/command-line.ts';
 import { ENVIRONMENTS, environmentPython } from './environments.ts';
 import { writeTable } from './page.ts';
 import { lastJsonLine, runProgram } from './program.ts';

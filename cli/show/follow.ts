@@ -1,8 +1,8 @@
 /** Follows one run through the API until its report is there, and prints what is new: steps, placement, progress. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
 import pc from 'picocolors';
 import * as z from 'zod';
-import type { ApiClient } from '../../emulators/region/api-client.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
 import type { PlacementDecision, Progress } from '../../functions/core/runs/run-records.ts';
 import type { Screen } from './screen.ts';

@@ -1,7 +1,8 @@
 /** What a person needs to reach the region with tools of their own. */
+
+import { environmentFor } from '@tidewheel/emulators/region/clients.ts';
+import type { Region } from '@tidewheel/emulators/region/region.ts';
 import pc from 'picocolors';
-import { environmentFor } from '../../emulators/region/clients.ts';
-import type { Region } from '../../emulators/region/region.ts';
 
 export function whereToLook({ endpoints, credentials, stack }: Region, stateDirectory: string): string[] {
   const settings = { ...environmentFor(endpoints, credentials), TIDEWHEEL_TABLE: stack.table };

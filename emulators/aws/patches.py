@@ -1,6 +1,6 @@
 """What MiniStack 1.5.33 does otherwise than AWS, mended from outside while it runs.
 
-test/integration/emulator/patches.test.ts starts MiniStack without these mends too: when it no
+emulators/tests/integration/aws/patches.test.ts starts MiniStack without these mends too: when it no
 longer shows a fault, that test fails and the mend can go.
 """
 

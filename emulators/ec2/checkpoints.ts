@@ -2,7 +2,7 @@
 import { json } from 'node:stream/consumers';
 import type { S3Client } from '@aws-sdk/client-s3';
 import * as z from 'zod';
-import { CHECKPOINT_MARKER } from '../../functions/core/runs/progress.ts';
+import { CHECKPOINT_MARKER } from '../../functions/core/shared/keys.ts';
 import { listObjects, openObject, parseS3Uri } from '../sagemaker/hosts/objects.ts';
 
 const jobDocument = z.object({ CheckpointConfig: z.object({ S3Uri: z.string() }) });

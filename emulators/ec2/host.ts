@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { shellQuote } from '../../functions/core/launch/ec2/shell-quote.ts';
+import { shellQuote } from '../../functions/core/shared/shell-quote.ts';
 import { type AccessKey, keyVariables } from '../access/access-key.ts';
 import { type HostExit, startHost } from '../sagemaker/hosts/host-process.ts';
 import { downloadObject, parseS3Uri } from '../sagemaker/hosts/objects.ts';

@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { CreateBucketCommand, HeadObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { keyVariables, makeAccessKey } from '../../emulators/access/access-key.ts';
-import { startEmulator } from '../../emulators/aws/ministack.ts';
-import { startLocalSageMaker } from '../../emulators/sagemaker/server.ts';
-import { startLocalMarket } from '../../emulators/spot-market/market.ts';
+import { keyVariables, makeAccessKey } from '@tidewheel/emulators/access/access-key.ts';
+import { startEmulator } from '@tidewheel/emulators/aws/ministack.ts';
+import { startLocalSageMaker } from '@tidewheel/emulators/sagemaker/server.ts';
+import { startLocalMarket } from '@tidewheel/emulators/spot-market/market.ts';
 import { projectPython } from './environments.ts';
 
 export const BUCKET = 'client-data';

@@ -3,8 +3,8 @@
  * its logs and see it end: once well, once failed. Their environments are installed at the first run.
  */
 import path from 'node:path';
+import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { readCommandLine, runCommand, UsageError } from '../../emulators/shared/command-line.ts';
 import { CLIENTS, type Client, judge } from './clients.ts';
 import { type EnvironmentName, environmentOf } from './environments.ts';
 import { BUCKET, type Ground, layGround } from './ground.ts';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import type { ServiceModel } from '../../emulators/sagemaker/api/service-model.ts';
+import type { ServiceModel } from '@tidewheel/emulators/sagemaker/api/service-model.ts';
 
 const PYTHON = join(import.meta.dirname, '../../.venv/bin/python');
 

@@ -1,6 +1,6 @@
 import { _InstanceType } from '@aws-sdk/client-ec2';
+import { requestViolations } from '@tidewheel/emulators/sagemaker/api/service-model.ts';
 import { describe, expect, it } from 'vitest';
-import { requestViolations } from '../../emulators/sagemaker/api/service-model.ts';
 import { efaCards } from '../../functions/core/launch/ec2/efa.ts';
 import { type Choice, planOf } from '../support/builders/fleet.ts';
 import { loadModel } from './botocore.ts';

@@ -1,6 +1,6 @@
 import { TrainingInstanceType } from '@aws-sdk/client-sagemaker';
+import { requestViolations } from '@tidewheel/emulators/sagemaker/api/service-model.ts';
 import { describe, expect, it } from 'vitest';
-import { requestViolations } from '../../emulators/sagemaker/api/service-model.ts';
 import { TRAINING_TYPES } from '../../functions/core/catalog/training-types.ts';
 import type { CreateTrainingJobRequest } from '../../functions/core/launch/job/request.ts';
 import { requestProblems } from '../../functions/core/launch/sagemaker/request-problems.ts';

@@ -1,15 +1,15 @@
 /** The local SageMaker's requests and answers beside AWS's own model of SageMaker. */
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { OPERATION_NAMES } from '../../emulators/sagemaker/api/operations.ts';
+import { OPERATION_NAMES } from '@tidewheel/emulators/sagemaker/api/operations.ts';
 import {
   inputShape,
   JSON_BODY,
   type ServiceModel,
   violations,
-} from '../../emulators/sagemaker/api/service-model.ts';
-import { describeJob, summariseJob } from '../../emulators/sagemaker/jobs/describe.ts';
-import { newRecord } from '../unit/emulators/sagemaker/requests.ts';
+} from '@tidewheel/emulators/sagemaker/api/service-model.ts';
+import { describeJob, summariseJob } from '@tidewheel/emulators/sagemaker/jobs/describe.ts';
+import { newRecord } from '@tidewheel/emulators/tests/unit/sagemaker/requests.ts';
+import { describe, expect, it } from 'vitest';
 import { botocore, loadModel } from './botocore.ts';
 
 const sagemaker = loadModel('sagemaker/2017-07-24');

@@ -6,9 +6,9 @@ import {
   GetSpotPlacementScoresCommand,
 } from '@aws-sdk/client-ec2';
 import { GetProductsCommand, PricingClient } from '@aws-sdk/client-pricing';
+import { requestViolations, type ServiceModel } from '@tidewheel/emulators/sagemaker/api/service-model.ts';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, expect, it } from 'vitest';
-import { requestViolations, type ServiceModel } from '../../emulators/sagemaker/api/service-model.ts';
 import { ec2Market } from '../../functions/aws/market/ec2-market.ts';
 import { describeHardware } from '../../functions/aws/market/instance-types.ts';
 import { ec2ListPrices, listPrices, transferPrices } from '../../functions/aws/market/price-list.ts';

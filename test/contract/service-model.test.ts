@@ -1,11 +1,11 @@
-import { describe, expect, it } from 'vitest';
-import trimmedModel from '../../emulators/sagemaker/api/service-model.json' with { type: 'json' };
+import trimmedModel from '@tidewheel/emulators/sagemaker/api/service-model.json' with { type: 'json' };
 import {
   requestViolations,
   type ServiceModel,
   type Violation,
   wholeMatch,
-} from '../../emulators/sagemaker/api/service-model.ts';
+} from '@tidewheel/emulators/sagemaker/api/service-model.ts';
+import { describe, expect, it } from 'vitest';
 import { buildTrainingJob } from '../../functions/core/launch/sagemaker/training-job.ts';
 import { launch } from '../support/builders/launch.ts';
 import { loadModel } from './botocore.ts';

@@ -3,11 +3,11 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
-import { beforeAll, describe, expect, it } from 'vitest';
 import {
   interruptionWarning,
   rebalanceRecommendation,
-} from '../../emulators/spot-market/model/instance-events.ts';
+} from '@tidewheel/emulators/spot-market/model/instance-events.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { resolve } from './intrinsics.ts';
 import { ofType, type Packaged, packaged, type Resource } from './packaged.ts';
 

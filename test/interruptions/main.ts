@@ -5,8 +5,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { readCommandLine, runCommand } from '../../emulators/shared/command-line.ts';
 import { startTestEmulator } from '../support/emulator.ts';
 import { layGround } from '../support/local-sagemaker.ts';
 import { type Struck, type Survived, survive, undisturbed } from './campaign.ts';

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { AccessKey } from '../../emulators/access/access-key.ts';
-import { type EmulatorOptions, startEmulator } from '../../emulators/aws/ministack.ts';
+import type { AccessKey } from '@tidewheel/emulators/access/access-key.ts';
+import { type EmulatorOptions, startEmulator } from '@tidewheel/emulators/aws/ministack.ts';
 
 export interface TestEmulator {
   readonly url: string;

@@ -19,12 +19,12 @@ import {
   type DescribeTrainingJobResponse,
   SageMakerClient,
 } from '@aws-sdk/client-sagemaker';
-import { type LocalSageMakerOptions, startLocalSageMaker } from '../../emulators/sagemaker/server.ts';
+import { type LocalSageMakerOptions, startLocalSageMaker } from '@tidewheel/emulators/sagemaker/server.ts';
 import type {
   CapacityLease,
   CapacityMarket,
   CapacityRequest,
-} from '../../emulators/spot-market/model/capacity-source.ts';
+} from '@tidewheel/emulators/spot-market/model/capacity-source.ts';
 import { clientConfiguration, projectPython, TEST_KEY } from './emulator.ts';
 
 type ReclaimListener = (notice: { readonly graceSeconds: number }) => void;

@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApiClient } from '../../emulators/region/api-client.ts';
-import { type Region, startRegion } from '../../emulators/region/region.ts';
-import { marketScriptOf } from '../../emulators/spot-market/script-option.ts';
+import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
+import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
+import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
 
 export const PROJECT_FOLDER = join(import.meta.dirname, '../..');

@@ -1,7 +1,7 @@
 /** A request as an AWS client signs it, where a test needs the plain answer or a whole client would be too much. */
 import { Sha256 } from '@aws-crypto/sha256-js';
 import { SignatureV4 } from '@smithy/signature-v4';
-import type { AccessKey } from '../../emulators/access/access-key.ts';
+import type { AccessKey } from '@tidewheel/emulators/access/access-key.ts';
 import { TEST_KEY } from './emulator.ts';
 
 export interface SignedRequest {

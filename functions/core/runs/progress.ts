@@ -1,11 +1,8 @@
 /** Progress as the bucket proves it: the agent's note counts only if the checkpoint that it names is complete. */
 import * as z from 'zod';
-import { bucketKeys } from '../shared/keys.ts';
+import { bucketKeys, CHECKPOINT_MARKER } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import type { AttemptRecord, Progress } from './run-records.ts';
-
-/** Written last into every checkpoint folder by the recipes and checked by the agent. */
-export const CHECKPOINT_MARKER = 'COMPLETE.json';
 
 const percent = z.number().min(0).max(100);
 

@@ -103,3 +103,9 @@ export function parseGeneration(name: string): GenerationName | undefined {
 export function pipelineOfArrival(key: string): string | undefined {
   return /^([a-z0-9][a-z0-9-]*)\/incoming\/./s.exec(key)?.[1];
 }
+
+/** Written last into every checkpoint folder by the recipes and checked by the agent. */
+export const CHECKPOINT_MARKER = 'COMPLETE.json';
+
+/** The tag on everything that an attempt has on EC2; its value is the job's name. */
+export const JOB_TAG = 'tidewheel:job';

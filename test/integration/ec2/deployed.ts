@@ -4,12 +4,12 @@ import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
 import { EventBridgeClient, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
+import { createFunction } from '@tidewheel/emulators/tests/integration/aws/lambda.ts';
 import { build } from 'esbuild';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { clientConfiguration } from '../../support/emulator.ts';
 import { signedFetch } from '../../support/signed-fetch.ts';
-import { createFunction } from '../emulator/lambda.ts';
 
 const PROJECT = path.join(import.meta.dirname, '../../..');
 const resources = z.object({

@@ -6,7 +6,7 @@ import { CloudWatchLogsClient, CreateLogGroupCommand } from '@aws-sdk/client-clo
 import { DescribeInstancesCommand, EC2Client } from '@aws-sdk/client-ec2';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { CreateActivityCommand, GetActivityTaskCommand, SFNClient } from '@aws-sdk/client-sfn';
-import { type LocalEc2, startLocalEc2 } from '../../../emulators/ec2/local-ec2.ts';
+import { type LocalEc2, startLocalEc2 } from '@tidewheel/emulators/ec2/local-ec2.ts';
 import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
 import { eventBridgeNotifier } from '../../../functions/aws/events/notifier.ts';
 import { agentPublisher } from '../../../functions/aws/lambda/agent.ts';

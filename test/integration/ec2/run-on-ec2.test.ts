@@ -6,11 +6,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
-import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
   interruptionWarning,
   sendInstanceEvents,
-} from '../../../emulators/spot-market/model/instance-events.ts';
+} from '@tidewheel/emulators/spot-market/model/instance-events.ts';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { reportRun } from '../../../functions/core/attempts/report-run.ts';
 import { startTestEmulator, type TestEmulator } from '../../support/emulator.ts';

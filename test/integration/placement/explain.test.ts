@@ -2,8 +2,8 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { keyVariables } from '@tidewheel/emulators/access/access-key.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keyVariables } from '../../../emulators/access/access-key.ts';
 import { pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource, MarketView } from '../../../functions/core/placement/model/market-source.ts';

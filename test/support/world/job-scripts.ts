@@ -2,8 +2,7 @@
 
 import type { CreateTrainingJobRequest } from '../../../functions/core/launch/job/request.ts';
 import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
-import { CHECKPOINT_MARKER } from '../../../functions/core/runs/progress.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys, CHECKPOINT_MARKER } from '../../../functions/core/shared/keys.ts';
 import type { FakeClock } from '../fakes/clock.ts';
 import type { MemoryObjectStore } from '../fakes/object-store.ts';
 import type { JobScript, ScriptedStatus } from '../fakes/training.ts';

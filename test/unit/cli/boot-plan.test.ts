@@ -1,6 +1,6 @@
+import { readUserData } from '@tidewheel/emulators/ec2/boot-plan.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readUserData } from '../../../emulators/ec2/boot-plan.ts';
 import { encodeUserData, userData } from '../../../functions/core/launch/ec2/user-data.ts';
 import { AGENT_PATH } from '../../../functions/core/launch/job/job-parts.ts';
 

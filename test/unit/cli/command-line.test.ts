@@ -1,6 +1,6 @@
+import { readCommandLine, UsageError, usable } from '@tidewheel/emulators/shared/command-line.ts';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { readCommandLine, UsageError, usable } from '../../../emulators/shared/command-line.ts';
 
 const words = {
   options: {
@@ -39,7 +39,7 @@ it('a place that cannot be written is told by the word that named it', async () 
 describe('a command line', () => {
   it('is read into what the schema makes of it, with defaults', () => {
     expect(readCommandLine(['run-1', '--deadline', '2.5'], words)).toEqual({
-      values: { deadline: 2.5, purchaseOption: 'spot', verbose: false },
+      values: { deadline: 2.5, market: 'spot', verbose: false },
       positionals: ['run-1'],
     });
   });

@@ -1,7 +1,7 @@
 /** The request for a fleet: of the whole gang at the launch, of the missing hosts when some were lost. */
+import { JOB_TAG } from '../../shared/keys.ts';
 import type { FleetRequest, Tag, TagSpecification } from './request.ts';
 
-export const JOB_TAG = 'tidewheel:job';
 /** The round of the attempt that an instance was launched for. */
 export const ROUND_TAG = 'tidewheel:round';
 

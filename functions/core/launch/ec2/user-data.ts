@@ -5,8 +5,8 @@
  */
 import { posix } from 'node:path';
 import { AGENT_FILE } from '../../shared/keys.ts';
+import { shellQuote } from '../../shared/shell-quote.ts';
 import { AGENT_PATH } from '../job/job-parts.ts';
-import { shellQuote } from './shell-quote.ts';
 
 export interface UserDataInput {
   readonly region: string;

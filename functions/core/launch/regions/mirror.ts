@@ -4,9 +4,9 @@
  * ended. The data bucket stays the truth. Safe to repeat: what is there already is not copied again.
  */
 
-import { CHECKPOINT_MARKER, readProgress } from '../../runs/progress.ts';
+import { readProgress } from '../../runs/progress.ts';
 import { TransientError } from '../../shared/errors.ts';
-import { bucketKeys } from '../../shared/keys.ts';
+import { bucketKeys, CHECKPOINT_MARKER } from '../../shared/keys.ts';
 import type { ListedObject, ObjectStore } from '../../shared/ports.ts';
 import type { Region } from './region-bucket.ts';
 

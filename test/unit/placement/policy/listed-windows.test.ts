@@ -1,12 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cutWindows } from '../../../../bench/sim/default-windows.ts';
 import { readWindows } from '../../../../bench/sim/listed-windows.ts';
 import { sharesOf } from '../../../../bench/sim/shares.ts';
 import { settingOf } from '../../../../bench/sim/windows.ts';
-import { UsageError } from '../../../../emulators/shared/command-line.ts';
 
 let folder: string;
 const write = (file: string, content: unknown): string => {

@@ -1,0 +1,266 @@
+/** Every mend, and beside it the fault of the unmended MiniStack: when that is gone, so can the mend be. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  CreateBucketCommand,
+  CreateMultipartUploadCommand,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCopyCommand,
+} from '@aws-sdk/client-s3';
+import {
+  CreateStateMachineCommand,
+  DescribeExecutionCommand,
+  SFNClient,
+  StartExecutionCommand,
+} from '@aws-sdk/client-sfn';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  clientConfiguration,
+  projectPython,
+  startTestEmulator,
+  type TestEmulator,
+} from '../../../../test/support/emulator.ts';
+import { createFunction, invoke } from './lambda.ts';
+
+const FAILS_BY_CLASS = `
+class PoolGoneBad extends Error { name = 'PoolGoneBad'; }
+export const handler = async () => { throw new PoolGoneBad('no capacity'); };`;
+
+let mended: TestEmulator;
+let plain: { url: string; child: ChildProcess; folder: string };
+
+beforeAll(async () => {
+  mended = await startTestEmulator({ environment: { AWS_ENDPOINT_URL_SAGEMAKER: 'http://127.0.0.1:9' } });
+  plain = await startPlain();
+});
+
+afterAll(async () => {
+  await mended.stop();
+  plain.child.kill('SIGKILL');
+  await rm(plain.folder, { recursive: true, force: true });
+});
+
+describe('the class of a Lambda error', () => {
+  it('reaches errorType with the trace', async () => {
+    await createFunction(mended.url, 'fails', FAILS_BY_CLASS);
+    const answer = await invoke(mended.url, 'fails');
+    expect(answer).toMatchObject({ errorType: 'PoolGoneBad', errorMessage: 'no capacity' });
+    expect(answer['trace']).toContain('PoolGoneBad: no capacity');
+  });
+
+  it('is caught by its name in a state machine', async () => {
+    const arn = await createFunction(mended.url, 'fails-in-a-state', FAILS_BY_CLASS);
+    expect(await runCatching(mended.url, arn)).toEqual({ caught: 'by class' });
+  });
+
+  it('names the type of a thrown value that is no error', async () => {
+    await createFunction(
+      mended.url,
+      'throws-text',
+      `export const handler = async () => { throw 'only text'; };`,
+    );
+    expect(await invoke(mended.url, 'throws-text')).toMatchObject({
+      errorType: 'string',
+      errorMessage: 'only text',
+    });
+  });
+
+  it('is Runtime.ExitError when the process ends', async () => {
+    await createFunction(mended.url, 'exits', 'export const handler = async () => process.exit(3);');
+    expect(await invoke(mended.url, 'exits')).toMatchObject({ errorType: 'Runtime.ExitError' });
+  });
+
+  it('is lost by the unmended MiniStack', async () => {
+    await createFunction(plain.url, 'fails', FAILS_BY_CLASS);
+    expect(await invoke(plain.url, 'fails')).toMatchObject({ errorType: 'Runtime.HandlerError' });
+  });
+});
+
+describe('a Lambda function', () => {
+  it('sees the endpoints passed in, runs on this Node, and no credentials of the user', async () => {
+    await createFunction(
+      mended.url,
+      'sees',
+      `export const handler = async () => ({ node: process.version, sagemaker: process.env.AWS_ENDPOINT_URL_SAGEMAKER,
+         emulator: process.env.AWS_ENDPOINT_URL, profile: process.env.AWS_PROFILE ?? null, files: process.env.AWS_CONFIG_FILE });`,
+    );
+    expect(await invoke(mended.url, 'sees')).toEqual({
+      node: process.version,
+      sagemaker: 'http://127.0.0.1:9',
+      emulator: mended.url,
+      profile: null,
+      files: '/dev/null',
+    });
+  });
+
+  it('is throttled when more than eight run at once', async () => {
+    await createFunction(
+      mended.url,
+      'slow',
+      'export const handler = () => new Promise((r) => setTimeout(r, 2000, { ok: true }));',
+    );
+    const answers = await Promise.all(Array.from({ length: 12 }, () => invoke(mended.url, 'slow')));
+    const ran = answers.filter((answer) => answer['ok'] === true);
+    const throttled = answers.filter((answer) => answer['Reason'] === 'ConcurrentInvocationLimitExceeded');
+    expect({ ran: ran.length, throttled: throttled.length }).toEqual({ ran: 8, throttled: 4 });
+  });
+});
+
+describe.runIf(process.platform === 'linux')('the address it listens on', () => {
+  it('is 127.0.0.1 alone', async () => {
+    expect(await connects('127.0.0.1', mended.url)).toBe(true);
+    expect(await connects('127.0.0.2', mended.url)).toBe(false);
+  });
+});
+
+describe('a task that waits for its token', () => {
+  const resource = 'arn:aws:states:::lambda:invoke.waitForTaskToken';
+
+  it('fails by the class of its function, which can no longer answer', async () => {
+    const arn = await createFunction(mended.url, 'fails-before-it-answers', FAILS_BY_CLASS);
+    expect(await runCatching(mended.url, arn, resource)).toEqual({ caught: 'by class' });
+  });
+
+  it('waits in vain in the unmended MiniStack', async () => {
+    const arn = await createFunction(plain.url, 'fails-before-it-answers', FAILS_BY_CLASS);
+    expect(await runCatching(plain.url, arn, resource)).toEqual({ caught: 'by States.ALL' });
+  });
+});
+
+describe('an object to be encrypted by KMS with no key named', () => {
+  it("is taken, with the account's own key", async () => {
+    expect(await putEncrypted(mended.url)).toMatchObject({ ServerSideEncryption: 'aws:kms' });
+  });
+
+  it('is refused by the unmended MiniStack', async () => {
+    await expect(putEncrypted(plain.url)).rejects.toMatchObject({ name: 'InvalidArgument' });
+  });
+});
+
+describe('a part that is copied', () => {
+  it('is answered with its CRC-32, as the upload was created with one', async () => {
+    expect(await copyPart(mended.url)).toMatchObject({
+      ETag: expect.any(String) as string,
+      ChecksumCRC32: 'y/Q5Jg==',
+    });
+  });
+
+  it('is answered without it by the unmended MiniStack', async () => {
+    expect(await copyPart(plain.url)).not.toHaveProperty('ChecksumCRC32');
+  });
+});
+
+async function copyPart(url: string) {
+  const s3 = new S3Client({ ...clientConfiguration(url), forcePathStyle: true });
+  const [Bucket, Key] = ['copied', 'whole'];
+  await s3.send(new CreateBucketCommand({ Bucket }));
+  await s3.send(new PutObjectCommand({ Bucket, Key: 'source', Body: '123456789' }));
+  const create = { Bucket, Key, ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' } as const;
+  const { UploadId } = await s3.send(new CreateMultipartUploadCommand(create));
+  const part = { Bucket, Key, UploadId, PartNumber: 1, CopySource: `${Bucket}/source` };
+  const { CopyPartResult } = await s3.send(new UploadPartCopyCommand(part));
+  return CopyPartResult;
+}
+
+async function putEncrypted(url: string) {
+  const s3 = new S3Client({ ...clientConfiguration(url), forcePathStyle: true });
+  await s3.send(new CreateBucketCommand({ Bucket: 'encrypted' }));
+  const object = { Bucket: 'encrypted', Key: 'key', Body: 'body', ServerSideEncryption: 'aws:kms' } as const;
+  return s3.send(new PutObjectCommand(object));
+}
+
+async function runCatching(
+  url: string,
+  functionArn: string,
+  resource = 'arn:aws:states:::lambda:invoke',
+): Promise<unknown> {
+  const sfn = new SFNClient(clientConfiguration(url));
+  const { stateMachineArn } = await sfn.send(
+    new CreateStateMachineCommand({
+      name: resource.endsWith('Token') ? 'catches-waiting' : 'catches',
+      roleArn: 'arn:aws:iam::000000000000:role/none',
+      definition: JSON.stringify({
+        StartAt: 'Try',
+        States: {
+          Try: {
+            Type: 'Task',
+            Resource: resource,
+            TimeoutSeconds: 5,
+            Parameters: {
+              FunctionName: functionArn,
+              Payload: resource.endsWith('Token') ? { 'token.$': '$$.Task.Token' } : {},
+            },
+            Catch: [
+              { ErrorEquals: ['PoolGoneBad'], Next: 'ByClass' },
+              { ErrorEquals: ['States.ALL'], Next: 'ByNothing' },
+            ],
+            End: true,
+          },
+          ByClass: { Type: 'Pass', Result: { caught: 'by class' }, End: true },
+          ByNothing: { Type: 'Pass', Result: { caught: 'by States.ALL' }, End: true },
+        },
+      }),
+    }),
+  );
+  const { executionArn } = await sfn.send(new StartExecutionCommand({ stateMachineArn, input: '{}' }));
+  for (;;) {
+    const { status, output } = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+    if (status !== 'RUNNING') return JSON.parse(output ?? 'null');
+    await sleep(50);
+  }
+}
+
+/** MiniStack as it comes, on a free port. */
+async function startPlain(): Promise<{ url: string; child: ChildProcess; folder: string }> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-plain-'));
+  const port = await freePort();
+  const child = spawn(projectPython(), ['-m', 'ministack'], {
+    env: {
+      PATH: process.env['PATH'],
+      TMPDIR: folder,
+      BIND_HOST: '127.0.0.1',
+      GATEWAY_PORT: String(port),
+      IOT_MTLS_ENABLED: '0',
+      SFTP_ENABLED: '0',
+    },
+    stdio: 'ignore',
+  });
+  const url = `http://127.0.0.1:${port}`;
+  for (let tries = 0; tries < 200 && child.exitCode === null; tries += 1) {
+    if (
+      await fetch(`${url}/_ministack/ready`).then(
+        (response) => response.ok,
+        () => false,
+      )
+    )
+      break;
+    await sleep(50);
+  }
+  return { url, child, folder };
+}
+
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function connects(host: string, url: string): Promise<boolean> {
+  const socket = net.connect({ host, port: Number(new URL(url).port) });
+  const connected = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  return connected;
+}

@@ -1,0 +1,305 @@
+import { request as httpRequest } from 'node:http';
+import { CloudWatchClient, GetMetricStatisticsCommand, ListMetricsCommand } from '@aws-sdk/client-cloudwatch';
+import { EventBridgeClient, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
+import {
+  AddTagsCommand,
+  CreateTrainingJobCommand,
+  DeleteTrainingJobCommand,
+  DescribeTrainingJobCommand,
+  ListTagsCommand,
+  ListTrainingJobsCommand,
+  paginateListTrainingJobs,
+  ResourceInUse,
+  ResourceLimitExceeded,
+  StopTrainingJobCommand,
+  UpdateTrainingJobCommand,
+} from '@aws-sdk/client-sagemaker';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  clientConfiguration,
+  startTestEmulator,
+  type TestEmulator,
+} from '../../../../test/support/emulator.ts';
+import { channelOf, type Ground, jobRequest, layGround } from '../../../../test/support/local-sagemaker.ts';
+import { signedFetch } from '../../../../test/support/signed-fetch.ts';
+
+let emulator: TestEmulator;
+let ground: Ground;
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  ground = await layGround(emulator.url, {
+    instanceQuota: (type, market) => (type === 'p5.48xlarge' && market === 'spot' ? 1 : 100),
+  });
+});
+
+afterAll(async () => {
+  await ground?.close();
+  await emulator?.stop();
+});
+
+test('a name is taken until its job is deleted, and a job is deleted only after its end', async () => {
+  const name = await ground.create({
+    script: 'import time; time.sleep(600)',
+    TrainingJobName: 'unique-name',
+  });
+  const again = new CreateTrainingJobCommand(jobRequest(ground.bucket, name));
+  await expect(ground.sageMaker.send(again)).rejects.toBeInstanceOf(ResourceInUse);
+  const remove = new DeleteTrainingJobCommand({ TrainingJobName: name });
+  await expect(ground.sageMaker.send(remove)).rejects.toBeInstanceOf(ResourceInUse);
+  await ground.sageMaker.send(new StopTrainingJobCommand({ TrainingJobName: name }));
+  await ground.ended(name);
+  await ground.sageMaker.send(remove);
+  await expect(ground.describe(name)).rejects.toThrow('Requested resource not found.');
+  await ground.create({ script: 'pass', TrainingJobName: 'unique-name' });
+  expect((await ground.ended(name)).TrainingJobStatus).toBe('Completed');
+});
+
+test('of ten that create one name at once exactly one succeeds', async () => {
+  await ground.put('code/raced/main.py', 'pass');
+  const command = new CreateTrainingJobCommand(jobRequest(ground.bucket, 'raced'));
+  const results = await Promise.allSettled(Array.from({ length: 10 }, () => ground.sageMaker.send(command)));
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  await ground.ended('raced');
+});
+
+test('what SageMaker refuses is refused with its error names', async () => {
+  const name = 'refused';
+  await ground.put(`code/${name}/main.py`, 'pass');
+  const refusal = async (more: Parameters<typeof jobRequest>[2]): Promise<Error> => {
+    const answer = await ground.sageMaker
+      .send(new CreateTrainingJobCommand(jobRequest(ground.bucket, name, more)))
+      .catch((error: unknown) => error);
+    if (!(answer instanceof Error)) throw new Error('it was not refused');
+    return answer;
+  };
+  expect(await refusal({ RoleArn: 'me', StoppingCondition: { MaxRuntimeInSeconds: 0 } })).toMatchObject({
+    name: 'ValidationException',
+    message: expect.stringMatching(/^3 validation errors detected: /) as string,
+  });
+  expect(
+    await refusal({ InputDataConfig: [channelOf('none', `s3://${ground.bucket}/nothing/`)] }),
+  ).toMatchObject({
+    name: 'ValidationException',
+    message: expect.stringContaining('No S3 objects found under S3 URL') as string,
+  });
+  expect(
+    await refusal({ InputDataConfig: [channelOf('none', 's3://no-such-bucket-at-all/x')] }),
+  ).toMatchObject({
+    message: expect.stringContaining('No S3 objects found under S3 URL') as string,
+  });
+  expect(await refusal({ VpcConfig: { SecurityGroupIds: ['sg-1'], Subnets: ['other-1'] } })).toMatchObject({
+    name: 'ValidationException',
+    message: 'The subnets [other-1] do not exist',
+  });
+  const tooMany = await refusal({
+    EnableManagedSpotTraining: true,
+    StoppingCondition: { MaxRuntimeInSeconds: 1, MaxWaitTimeInSeconds: 1 },
+    ResourceConfig: { InstanceType: 'ml.p5.48xlarge', InstanceCount: 2, VolumeSizeInGB: 1 },
+  });
+  expect(tooMany).toBeInstanceOf(ResourceLimitExceeded);
+  expect(tooMany.message).toContain("'ml.p5.48xlarge for spot training job usage' is 1 Instances");
+  await expect(ground.describe(name)).rejects.toThrow('Requested resource not found.');
+});
+
+test('the zone comes from the subnets of the request', async () => {
+  const name = await ground.create({
+    script: 'pass',
+    VpcConfig: { SecurityGroupIds: ['sg-1'], Subnets: ['subnet-2', 'subnet-3'] },
+  });
+  await ground.ended(name);
+  expect(ground.market.requests.find(({ owner }) => owner === name)).toEqual({
+    owner: name,
+    groups: [{ instanceType: 'c5.xlarge', count: 1 }],
+    zoneIds: ['use1-az2', 'use1-az3'],
+    purchaseOption: 'on-demand',
+  });
+});
+
+test('jobs are listed over pages, filtered and sorted', async () => {
+  const names = ['listed-a', 'listed-b', 'listed-c', 'listed-d', 'listed-e'];
+  for (const name of names) await ground.create({ script: 'pass', TrainingJobName: name });
+  for (const name of names) await ground.ended(name);
+  const input = {
+    NameContains: 'listed-',
+    SortBy: 'Name',
+    SortOrder: 'Descending',
+    StatusEquals: 'Completed',
+  } as const;
+  const pages: (string | undefined)[][] = [];
+  for await (const page of paginateListTrainingJobs({ client: ground.sageMaker, pageSize: 2 }, input)) {
+    pages.push(page.TrainingJobSummaries?.map(({ TrainingJobName }) => TrainingJobName) ?? []);
+  }
+  expect(pages).toEqual([['listed-e', 'listed-d'], ['listed-c', 'listed-b'], ['listed-a']]);
+  const { TrainingJobSummaries: none } = await ground.sageMaker.send(
+    new ListTrainingJobsCommand({ CreationTimeAfter: new Date(Date.now() + 60_000) }),
+  );
+  expect(none).toEqual([]);
+});
+
+test('tags, updates and what was sent come back', async () => {
+  const name = await ground.create({
+    script: 'import time; time.sleep(600)',
+    Tags: [{ Key: 'project', Value: 'p' }],
+    HyperParameters: { epochs: '3' },
+  });
+  const { TrainingJobArn } = await ground.describe(name);
+  await ground.sageMaker.send(
+    new AddTagsCommand({ ResourceArn: TrainingJobArn, Tags: [{ Key: 'owner', Value: 'o' }] }),
+  );
+  const { Tags } = await ground.sageMaker.send(new ListTagsCommand({ ResourceArn: TrainingJobArn }));
+  expect(Tags).toEqual([
+    { Key: 'project', Value: 'p' },
+    { Key: 'owner', Value: 'o' },
+  ]);
+  await ground.sageMaker.send(
+    new UpdateTrainingJobCommand({ TrainingJobName: name, ResourceConfig: { KeepAlivePeriodInSeconds: 60 } }),
+  );
+  const job = await ground.describe(name);
+  expect(job.ResourceConfig).toMatchObject({ InstanceType: 'ml.c5.xlarge', KeepAlivePeriodInSeconds: 60 });
+  expect(job).toMatchObject({ HyperParameters: { epochs: '3' }, EnableManagedSpotTraining: false });
+  expect(job.LastModifiedTime).toBeInstanceOf(Date);
+  await ground.sageMaker.send(new StopTrainingJobCommand({ TrainingJobName: name }));
+  await ground.ended(name);
+});
+
+test('every change of status is an event on the default bus, as SageMaker sends it', async () => {
+  const events = new EventBridgeClient(clientConfiguration(emulator.url));
+  const { QueueUrl } = await askQueue('CreateQueue', { QueueName: 'training-events' });
+  const pattern = { source: ['aws.sagemaker'], 'detail-type': ['SageMaker Training Job State Change'] };
+  await events.send(new PutRuleCommand({ Name: 'training', EventPattern: JSON.stringify(pattern) }));
+  const Arn = 'arn:aws:sqs:us-east-1:000000000000:training-events';
+  await events.send(new PutTargetsCommand({ Rule: 'training', Targets: [{ Id: 'queue', Arn }] }));
+  const name = await ground.create({ script: 'pass', Tags: [{ Key: 'project', Value: 'p' }] });
+  const job = await ground.ended(name);
+  const seen: TrainingEvent[] = [];
+  await untilTrue(async () => {
+    const { Messages } = await askQueue('ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 });
+    seen.push(...(Messages ?? []).map(({ Body }) => JSON.parse(Body) as TrainingEvent));
+    return seen.some(({ detail }) => detail['TrainingJobStatus'] === 'Completed');
+  });
+  expect(seen.map(({ detail }) => detail['SecondaryStatus'])).toEqual([
+    'Starting',
+    'Downloading',
+    'Training',
+    'Uploading',
+    'Completed',
+  ]);
+  expect(seen.at(-1)).toMatchObject({
+    source: 'aws.sagemaker',
+    resources: [job.TrainingJobArn],
+    detail: {
+      TrainingJobName: name,
+      TrainingJobArn: job.TrainingJobArn,
+      CreationTime: job.CreationTime?.getTime(),
+      TrainingEndTime: job.TrainingEndTime?.getTime(),
+      FailureReason: null,
+      Tags: { project: 'p' },
+    },
+  });
+});
+
+interface TrainingEvent {
+  readonly source: string;
+  readonly resources: readonly string[];
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+interface QueueAnswer {
+  readonly QueueUrl?: string;
+  readonly Messages?: readonly { readonly Body: string }[];
+}
+
+/** SQS in its JSON protocol: two calls are not worth a client. */
+async function askQueue(operation: string, body: object): Promise<QueueAnswer> {
+  const answer = await signedFetch(emulator.url, {
+    service: 'sqs',
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': `AmazonSQS.${operation}`,
+    },
+    body: JSON.stringify(body),
+  });
+  return (await answer.json()) as QueueAnswer;
+}
+
+async function untilTrue(holds: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(`it never became true\n${ground.lines.join('\n')}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+test('metrics of jobs and hosts are in CloudWatch', async () => {
+  const metrics = new CloudWatchClient(clientConfiguration(emulator.url));
+  const name = await ground.create({
+    script: `
+import time
+print('accuracy=0.75', flush=True)
+end = time.monotonic() + 5
+while time.monotonic() < end:
+    sum(range(10000))
+`,
+    AlgorithmSpecification: {
+      TrainingImage: 'image',
+      TrainingInputMode: 'File',
+      MetricDefinitions: [{ Name: 'accuracy', Regex: 'accuracy=([0-9.]+)' }],
+    },
+  });
+  await ground.ended(name);
+  const Namespace = '/aws/sagemaker/TrainingJobs';
+  const { Metrics } = await metrics.send(new ListMetricsCommand({ Namespace }));
+  const known = Metrics?.map(
+    ({ MetricName, Dimensions }) =>
+      `${MetricName ?? ''} ${Dimensions?.[0]?.Name ?? ''}=${Dimensions?.[0]?.Value ?? ''}`,
+  );
+  expect(known).toEqual(
+    expect.arrayContaining([
+      `accuracy TrainingJobName=${name}`,
+      `CPUUtilization Host=${name}/algo-1`,
+      `MemoryUtilization Host=${name}/algo-1`,
+    ]),
+  );
+  const { Datapoints } = await metrics.send(
+    new GetMetricStatisticsCommand({
+      Namespace,
+      MetricName: 'CPUUtilization',
+      Dimensions: [{ Name: 'Host', Value: `${name}/algo-1` }],
+      StartTime: new Date(Date.now() - 600_000),
+      EndTime: new Date(Date.now() + 60_000),
+      Period: 60,
+      Statistics: ['Maximum'],
+    }),
+  );
+  expect(Math.max(...(Datapoints ?? []).map(({ Maximum }) => Maximum ?? 0))).toBeGreaterThan(10);
+});
+
+test('strangers, browsers and unknown operations are turned away', async () => {
+  const ask = (headers: Record<string, string>, body = '{}'): Promise<{ status: number; text: string }> =>
+    new Promise((resolve, reject) => {
+      const asked = httpRequest(ground.url, { method: 'POST', headers }, (response) => {
+        let text = '';
+        response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      });
+      asked.on('error', reject);
+      asked.end(body);
+    });
+  const signed = { authorization: 'AWS4-HMAC-SHA256 x', 'x-amz-target': 'SageMaker.ListTrainingJobs' };
+  expect((await ask(signed)).status).toBe(200);
+  expect((await ask({ ...signed, host: 'evil.example' })).status).toBe(403);
+  expect((await ask({ ...signed, origin: 'https://evil.example' })).status).toBe(403);
+  expect((await ask({ 'x-amz-target': 'SageMaker.ListTrainingJobs' })).status).toBe(403);
+  expect((await ask(signed, '{')).text).toContain('SerializationException');
+  expect((await ask({ ...signed, 'x-amz-target': 'SageMaker.CreateEndpoint' })).text).toContain(
+    'UnknownOperationException',
+  );
+  expect((await ask({ ...signed, 'x-amz-target': 'SageMaker.toString' })).text).toContain(
+    'UnknownOperationException',
+  );
+  await expect(
+    ground.sageMaker.send(new DescribeTrainingJobCommand({ TrainingJobName: 'no-such-job' })),
+  ).rejects.toMatchObject({ name: 'ValidationException' });
+});

@@ -1,0 +1,324 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
+import { channelOf, type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
+
+let emulator: TestEmulator;
+let ground: Ground;
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  ground = await layGround(emulator.url);
+});
+
+afterAll(async () => {
+  await ground?.close();
+  await emulator?.stop();
+});
+
+/** Each host writes what it finds into the merged output. */
+const SHOW = `
+import json, os, pathlib, sys
+base = pathlib.Path(os.environ['SAGEMAKER_BASE_DIR'])
+config = json.loads((base / 'input/config/resourceconfig.json').read_text())
+files = {str(p.relative_to(base / 'input/data')): p.read_text() for p in (base / 'input/data').rglob('*') if p.is_file() and 'code' not in p.parts}
+inputs = json.loads((base / 'input/config/inputdataconfig.json').read_text())
+hyper = json.loads((base / 'input/config/hyperparameters.json').read_text())
+seen = {'config': config, 'files': files, 'inputs': inputs, 'hyper': hyper, 'environment': dict(os.environ), 'arguments': sys.argv[1:], 'directory': os.getcwd()}
+(base / 'output/data' / (config['current_host'] + '.json')).write_text(json.dumps(seen))
+`;
+
+interface Seen {
+  readonly config: {
+    readonly current_host: string;
+    readonly current_group_name: string;
+    readonly current_instance_type: string;
+    readonly hosts: readonly string[];
+    readonly instance_groups: readonly {
+      instance_group_name: string;
+      instance_type: string;
+      hosts: string[];
+    }[];
+    readonly network_interface_name: string;
+  };
+  readonly files: Readonly<Record<string, string>>;
+  readonly inputs: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly hyper: Readonly<Record<string, string>>;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly arguments: readonly string[];
+  readonly directory: string;
+}
+
+/** In the order of the hosts' addresses. */
+async function seenBy(name: string): Promise<Seen[]> {
+  const job = await ground.ended(name);
+  expect(job.FailureReason).toBeUndefined();
+  const prefix = `models/${name}/output/output/`;
+  const keys = await ground.keys(prefix);
+  return Promise.all(keys.map(async (key) => JSON.parse((await ground.get(key)).toString()) as Seen));
+}
+
+const plainOutput = () => ({
+  OutputDataConfig: { S3OutputPath: `s3://${ground.bucket}/models/`, CompressionType: 'NONE' as const },
+});
+
+test('sharded channels give each host its share, replicated ones everything', async () => {
+  for (const letter of ['a', 'b', 'c', 'd', 'e']) await ground.put(`data/deep/${letter}.txt`, letter);
+  const name = await ground.create({
+    script: SHOW,
+    ...plainOutput(),
+    ResourceConfig: { InstanceType: 'ml.c5.xlarge', InstanceCount: 2, VolumeSizeInGB: 1 },
+    InputDataConfig: [
+      channelOf('shards', `s3://${ground.bucket}/data/`, { S3DataDistributionType: 'ShardedByS3Key' }),
+      channelOf('all', `s3://${ground.bucket}/data/deep`),
+    ],
+  });
+  const [first, second, ...others] = await seenBy(name);
+  expect(others).toEqual([]);
+  const shards = [first, second].map((seen) =>
+    Object.keys(seen?.files ?? {})
+      .filter((path) => path.startsWith('shards/'))
+      .toSorted(),
+  );
+  expect(new Set(shards.map((shard) => shard.length))).toEqual(new Set([2, 3]));
+  expect(shards.flat().toSorted()).toEqual(
+    ['a', 'b', 'c', 'd', 'e'].map((letter) => `shards/deep/${letter}.txt`),
+  );
+  for (const seen of [first, second]) {
+    expect(Object.keys(seen?.files ?? {}).filter((path) => path.startsWith('all/'))).toHaveLength(5);
+    expect(seen?.files['all/c.txt']).toBe('c');
+  }
+  expect(first?.inputs['shards']).toEqual({
+    TrainingInputMode: 'File',
+    S3DistributionType: 'ShardedByS3Key',
+    RecordWrapperType: 'None',
+  });
+});
+
+test('instance groups get their own channels and a configuration of their own', async () => {
+  await ground.put('grouped/x', 'x');
+  const name = await ground.create({
+    script: SHOW,
+    ...plainOutput(),
+    ResourceConfig: {
+      VolumeSizeInGB: 1,
+      InstanceGroups: [
+        { InstanceGroupName: 'gpu', InstanceType: 'ml.g5.xlarge', InstanceCount: 1 },
+        { InstanceGroupName: 'cpu', InstanceType: 'ml.c5.xlarge', InstanceCount: 2 },
+      ],
+    },
+    InputDataConfig: [channelOf('train', `s3://${ground.bucket}/grouped/`, { InstanceGroupNames: ['gpu'] })],
+  });
+  const seen = await seenBy(name);
+  expect(seen).toHaveLength(3);
+  expect(seen.map(({ config }) => [config.current_group_name, config.current_instance_type])).toEqual([
+    ['gpu', 'ml.g5.xlarge'],
+    ['cpu', 'ml.c5.xlarge'],
+    ['cpu', 'ml.c5.xlarge'],
+  ]);
+  const hosts = seen.map(({ config }) => config.current_host);
+  for (const { config } of seen) {
+    expect(config.hosts).toEqual(hosts.toSorted());
+    expect(config.instance_groups).toEqual([
+      { instance_group_name: 'gpu', instance_type: 'ml.g5.xlarge', hosts: hosts.slice(0, 1) },
+      { instance_group_name: 'cpu', instance_type: 'ml.c5.xlarge', hosts: hosts.slice(1) },
+    ]);
+  }
+  expect(seen.map(({ files }) => Object.keys(files))).toEqual([['train/x'], [], []]);
+});
+
+test('the program sees only its own environment and its arguments as they were sent', async () => {
+  process.env['A_SECRET_OF_THE_SERVER'] = 'leak';
+  const name = await ground.create({
+    script: SHOW,
+    ...plainOutput(),
+    HyperParameters: { evil: '"; touch /tmp/evil; echo "' },
+    Environment: { MINE: 'a\nb' },
+    AlgorithmSpecification: {
+      TrainingImage: 'image',
+      TrainingInputMode: 'File',
+      ContainerEntrypoint: ['python', '/opt/ml/input/data/code/main.py'],
+      ContainerArguments: ['$(touch /tmp/evil)', '--data=/opt/ml/input/data', '/srv/opt/ml', '; exit 3'],
+    },
+  });
+  delete process.env['A_SECRET_OF_THE_SERVER'];
+  const [seen] = await seenBy(name);
+  const base = `${ground.stateDirectory}/jobs/${name}/hosts/algo-1/opt/ml`;
+  expect(seen?.arguments).toEqual([
+    '$(touch /tmp/evil)',
+    `--data=${base}/input/data`,
+    '/srv/opt/ml',
+    '; exit 3',
+  ]);
+  expect(seen?.hyper).toEqual({ evil: '"; touch /tmp/evil; echo "' });
+  expect(seen?.directory).toBe(`${ground.stateDirectory}/jobs/${name}/hosts/algo-1`);
+  const { LC_CTYPE: _python, ...environment } = seen?.environment ?? {};
+  expect(new Set(Object.keys(environment))).toEqual(
+    new Set([
+      'AWS_ACCESS_KEY_ID',
+      'AWS_DEFAULT_REGION',
+      'AWS_EC2_METADATA_DISABLED',
+      'AWS_ENDPOINT_URL',
+      'AWS_REGION',
+      'AWS_SECRET_ACCESS_KEY',
+      'GLOO_SOCKET_IFNAME',
+      'HOME',
+      'LANG',
+      'MINE',
+      'NCCL_SOCKET_IFNAME',
+      'PATH',
+      'SAGEMAKER_BASE_DIR',
+      'TIDEWHEEL_CPUS',
+      'TIDEWHEEL_MASTER_PORT',
+      'TMPDIR',
+      'TRAINING_JOB_ARN',
+      'TRAINING_JOB_NAME',
+    ]),
+  );
+  expect(environment).toMatchObject({ MINE: 'a\nb', TRAINING_JOB_NAME: name, SAGEMAKER_BASE_DIR: base });
+});
+
+test('an object key that climbs out of its channel fails the job and writes nothing', async () => {
+  await ground.put('evil/../../escaped', 'x');
+  const name = await ground.create({
+    script: SHOW,
+    InputDataConfig: [channelOf('evil', `s3://${ground.bucket}/evil/`)],
+  });
+  const job = await ground.ended(name);
+  expect(job.FailureReason).toMatch(
+    /^ClientError: Data download failed: object key "evil\/\.\.\/\.\.\/escaped"/,
+  );
+  expect(await ground.keys('escaped')).toEqual([]);
+});
+
+test('log metrics become final metrics, and a hostile expression does not stop the server', async () => {
+  const name = await ground.create({
+    script: `
+for step in range(5):
+    print(f'step {step} loss=0.{9 - step}', flush=True)
+print('a' * 60 + 'b', flush=True)
+`,
+    AlgorithmSpecification: {
+      TrainingImage: 'image',
+      TrainingInputMode: 'File',
+      MetricDefinitions: [
+        { Name: 'loss', Regex: 'loss=([0-9.]+)' },
+        { Name: 'evil', Regex: '(a+)+$' },
+        { Name: 'step', Regex: 'step (?P<step>\\d+)' },
+      ],
+    },
+  });
+  const job = await ground.ended(name);
+  expect(job.TrainingJobStatus).toBe('Completed');
+  expect(job.FinalMetricDataList?.map(({ MetricName, Value }) => [MetricName, Value])).toEqual([
+    ['loss', expect.closeTo(0.5)],
+    ['step', 4],
+  ]);
+  expect(ground.lines.join('\n')).toContain("metric 'evil' is not watched any more");
+});
+
+test('Pipe channels stream an epoch after another, shuffled by their seed', async () => {
+  const big = 'x'.repeat(300_000);
+  for (const letter of ['a', 'b', 'c', 'd']) await ground.put(`stream/${letter}`, letter + big);
+  const name = await ground.create({
+    script: `
+import os, pathlib
+base = pathlib.Path(os.environ['SAGEMAKER_BASE_DIR'])
+lines = []
+for epoch in range(3):
+    with open(base / f'input/data/flow_{epoch}', 'rb') as pipe:
+        if epoch == 1:
+            pipe.read(10)
+            continue
+        text = pipe.read().decode()
+        lines.append(text.replace('x', '') + ' ' + str(len(text)))
+(base / 'model/lines').write_text('\\n'.join(lines))
+`,
+    ...plainOutput(),
+    InputDataConfig: [
+      {
+        ...channelOf('flow', `s3://${ground.bucket}/stream/`),
+        InputMode: 'Pipe',
+        ShuffleConfig: { Seed: 7 },
+      },
+    ],
+  });
+  expect((await ground.ended(name)).FailureReason).toBeUndefined();
+  const lines = (await ground.get(`models/${name}/output/model/lines`)).toString().split('\n');
+  expect(lines).toHaveLength(2);
+  for (const line of lines) expect(line).toMatch(/^[abcd]{4} 1200004$/);
+  expect(new Set(lines.map((line) => line.slice(0, 4))).size).toBe(2);
+});
+
+/** Containers and hardened systems forbid it; there the option says so and nothing else is lost. */
+const canMount = spawnSync('unshare', ['--user', '--mount', 'true']).status === 0;
+
+test.skipIf(!canMount)('a program may have the container’s own paths written into it', async () => {
+  const mounted = await layGround(emulator.url, { mountOptMl: true });
+  try {
+    const name = await mounted.create({
+      script: `
+import os, pathlib
+assert pathlib.Path('/opt/ml/input/config/resourceconfig.json').exists()
+assert os.path.samefile('/opt/ml', os.environ['SAGEMAKER_BASE_DIR'])
+pathlib.Path('/opt/ml/model/mark').write_text('here')
+print(os.getuid(), sorted(os.listdir('/opt')))
+`,
+      OutputDataConfig: { S3OutputPath: `s3://${mounted.bucket}/models`, CompressionType: 'NONE' },
+    });
+    const job = await mounted.ended(name);
+    expect(job.FailureReason).toBeUndefined();
+    expect((await mounted.get(`models/${name}/output/model/mark`)).toString()).toBe('here');
+  } finally {
+    await mounted.close();
+  }
+});
+
+test('a manifest names the objects of a channel, a file system lies beside it', async () => {
+  const fileSystemsDirectory = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-fsx-'));
+  await mkdir(path.join(fileSystemsDirectory, 'fs-0123456789abcdef0/1234abcd/ns1'), { recursive: true });
+  await writeFile(path.join(fileSystemsDirectory, 'fs-0123456789abcdef0/1234abcd/ns1/big'), 'shared');
+  const shared = await layGround(emulator.url, { fileSystemsDirectory });
+  try {
+    for (const letter of ['a', 'b', 'c']) await shared.put(`listed/${letter}`, letter);
+    await shared.put(
+      'manifest.json',
+      JSON.stringify([{ prefix: `s3://${shared.bucket}/listed/` }, 'a', 'c']),
+    );
+    const name = await shared.create({
+      script: `
+import os, pathlib
+data = pathlib.Path(os.environ['SAGEMAKER_BASE_DIR']) / 'input/data'
+found = sorted(p.name for p in (data / 'chosen').iterdir()) + [(data / 'fsx/big').read_text()]
+(data.parent.parent / 'model/found').write_text(' '.join(found))
+`,
+      OutputDataConfig: { S3OutputPath: `s3://${shared.bucket}/models`, CompressionType: 'NONE' },
+      VpcConfig: { SecurityGroupIds: ['sg-1'], Subnets: ['subnet-1'] },
+      InputDataConfig: [
+        channelOf('chosen', `s3://${shared.bucket}/manifest.json`, { S3DataType: 'ManifestFile' }),
+        {
+          ChannelName: 'fsx',
+          DataSource: {
+            FileSystemDataSource: {
+              FileSystemId: 'fs-0123456789abcdef0',
+              FileSystemAccessMode: 'ro',
+              FileSystemType: 'FSxLustre',
+              DirectoryPath: '/1234abcd/ns1',
+            },
+          },
+        },
+      ],
+    });
+    expect((await shared.ended(name)).FailureReason).toBeUndefined();
+    expect((await shared.get(`models/${name}/output/model/found`)).toString()).toBe('a c shared');
+    // The job's folders are gone, what it only looked at is not.
+    expect(existsSync(path.join(fileSystemsDirectory, 'fs-0123456789abcdef0/1234abcd/ns1/big'))).toBe(true);
+  } finally {
+    await shared.close();
+    await rm(fileSystemsDirectory, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,46 @@
+/** A few of the seeds of `npm run test:interruptions`, which runs hundreds. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Reference, survive, undisturbed } from '../../../../test/interruptions/campaign.ts';
+import { interruptionOf } from '../../../../test/interruptions/plan.ts';
+import { provide } from '../../../../test/interruptions/training.ts';
+import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
+import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
+
+const LIMIT_SECONDS = 600;
+/** The host that saves is killed while it does. */
+const SEEDS = [14];
+
+let emulator: TestEmulator;
+let ground: Ground;
+let reference: Reference;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-interruptions-'));
+  emulator = await startTestEmulator();
+  ground = await layGround(emulator.url, {}, LIMIT_SECONDS);
+  await provide(ground, folder);
+  reference = await undisturbed(ground);
+}, LIMIT_SECONDS * 1_000);
+
+afterAll(async () => {
+  await ground.close();
+  await emulator.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+it(
+  'a training whose host is killed in a save ends with the weights of one that was left in peace',
+  async () => {
+    const { struck, problems } = await survive(ground, SEEDS.map(interruptionOf), reference);
+    expect(struck.map(({ interruption, wasStruck }) => [interruption.blow, wasStruck])).toEqual([
+      ['killHost', true],
+    ]);
+    expect(struck.flatMap((one) => one.problems)).toEqual([]);
+    expect(problems).toEqual([]);
+  },
+  LIMIT_SECONDS * 1_000,
+);

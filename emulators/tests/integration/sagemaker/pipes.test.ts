@@ -1,0 +1,84 @@
+/** A Pipe for each process of a host: what the launch asks for, served by the local SageMaker to real processes. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { channelsOf, pipeChannel } from '../../../../functions/core/launch/job/channels.ts';
+import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
+import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
+
+let emulator: TestEmulator;
+let ground: Ground;
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  ground = await layGround(emulator.url);
+});
+
+afterAll(async () => {
+  await ground?.close();
+  await emulator?.stop();
+});
+
+const PROCESSES = 2;
+const SHARDS = Array.from({ length: 7 }, (_, index) => `${index}.txt`);
+
+/** Two processes, each the only reader of its Pipe, over two epochs; what they read goes into the merged output. */
+const READ = `
+import json, os, pathlib, subprocess, sys
+base = pathlib.Path(os.environ['SAGEMAKER_BASE_DIR'])
+if len(sys.argv) > 1 and sys.argv[1] == 'reader':
+    parts = [open(base / f'input/data/{sys.argv[2]}_{epoch}').read().split() for epoch in range(2)]
+    host = json.loads((base / 'input/config/resourceconfig.json').read_text())['current_host']
+    (base / 'output/data' / f'{host}-{sys.argv[2]}.json').write_text(json.dumps(parts))
+else:
+    names = ${JSON.stringify(Array.from({ length: PROCESSES }, (_, index) => pipeChannel(index)))}
+    readers = [subprocess.Popen([sys.executable, __file__, 'reader', name]) for name in names]
+    sys.exit(max(reader.wait() for reader in readers))
+`;
+
+async function readsOf(distribution: 'FullyReplicated' | 'ShardedByS3Key') {
+  const run = `digits-${distribution.toLowerCase().slice(0, 5)}`;
+  const shardsPrefix = `digits/dataset/${run}/shards/`;
+  for (const shard of SHARDS) await ground.put(`${shardsPrefix}${shard}`, `${shard} `);
+  const { channels, objects } = channelsOf({
+    bucket: ground.bucket,
+    pipeline: 'digits',
+    runId: run,
+    generations: [{ shardsPrefix, shards: SHARDS }],
+    sourceUri: '',
+    agentPrefix: '',
+    inputMode: 'Pipe',
+    processesPerHost: PROCESSES,
+    shuffleSeed: 7,
+    distribution,
+  });
+  for (const { key, text } of objects) await ground.put(key, text);
+  const name = await ground.create({
+    script: READ,
+    OutputDataConfig: { S3OutputPath: `s3://${ground.bucket}/models/`, CompressionType: 'NONE' },
+    ResourceConfig: { InstanceType: 'ml.c5.xlarge', InstanceCount: 2, VolumeSizeInGB: 1 },
+    InputDataConfig: channels.filter(({ InputMode }) => InputMode === 'Pipe'),
+  });
+  expect((await ground.ended(name)).FailureReason).toBeUndefined();
+  const keys = await ground.keys(`models/${name}/output/output/`);
+  const read = await Promise.all(
+    keys.map(async (key) => JSON.parse((await ground.get(key)).toString()) as [string[], string[]]),
+  );
+  return { keys, read };
+}
+
+const sorted = (names: readonly string[]): string[] => names.toSorted((a, b) => a.localeCompare(b));
+
+test('divided by S3, each shard is read once an epoch, by one process of one host', async () => {
+  const { keys, read } = await readsOf('ShardedByS3Key');
+  expect(keys).toHaveLength(2 * PROCESSES);
+  for (const epoch of [0, 1] as const)
+    expect(sorted(read.flatMap((epochs) => epochs[epoch]))).toEqual(SHARDS);
+});
+
+test('replicated, each host reads every shard once an epoch, each process its part', async () => {
+  const { read } = await readsOf('FullyReplicated');
+  for (const epoch of [0, 1] as const)
+    expect(sorted(read.flatMap((epochs) => epochs[epoch]))).toEqual(
+      SHARDS.flatMap((shard) => [shard, shard]),
+    );
+  expect(new Set(read.map((epochs) => sorted(epochs[0]).join())).size).toBe(PROCESSES);
+});

@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import {
+  CreateTrainingJobCommand,
+  DescribeTrainingJobCommand,
+  SageMakerClient,
+} from '@aws-sdk/client-sagemaker';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  clientConfiguration,
+  projectPython,
+  startTestEmulator,
+  type TestEmulator,
+} from '../../../../test/support/emulator.ts';
+import { type Ground, isRunning, jobRequest, layGround } from '../../../../test/support/local-sagemaker.ts';
+
+let emulator: TestEmulator;
+let ground: Ground;
+let stateDirectory: string;
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  ground = await layGround(emulator.url);
+  stateDirectory = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-restart-'));
+});
+
+afterAll(async () => {
+  await ground?.close();
+  await emulator?.stop();
+  await rm(stateDirectory, { recursive: true, force: true });
+});
+
+/** Tells the process ids of itself and of a child in a session of its own. */
+const LINGERING = `
+import os, pathlib, time
+base = pathlib.Path(os.environ['SAGEMAKER_BASE_DIR'])
+child = os.fork()
+if child == 0:
+    os.setsid()
+    time.sleep(600)
+(base / 'checkpoints').mkdir(exist_ok=True)
+(base / 'checkpoints/pids').write_text(f'{os.getpid()} {child}')
+time.sleep(600)
+`;
+
+async function startAlone(): Promise<{ server: ChildProcess; url: string }> {
+  const cli = path.join(import.meta.dirname, '../../../sagemaker/cli.ts');
+  const flags = ['--endpoint', emulator.url, '--python', projectPython(), '--state', stateDirectory];
+  const server = spawn(process.execPath, [cli, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
+  for await (const line of createInterface({ input: server.stdout })) {
+    const url = /http:\/\/\S+/.exec(line)?.[0];
+    if (url) return { server, url };
+  }
+  throw new Error('the server ended before it answered');
+}
+
+async function untilTrue(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const end = Date.now() + 20_000;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(`${what} never became true`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function startLingering(url: string, name: string): Promise<number[]> {
+  await ground.put(`code/${name}/main.py`, LINGERING);
+  const client = new SageMakerClient({ ...clientConfiguration(emulator.url), endpoint: url });
+  const request = jobRequest(ground.bucket, name, {
+    CheckpointConfig: { S3Uri: `s3://${ground.bucket}/pids/${name}` },
+  });
+  await client.send(new CreateTrainingJobCommand(request));
+  await untilTrue('the checkpoint', async () => (await ground.keys(`pids/${name}/`)).length > 0);
+  return (await ground.get(`pids/${name}/pids`)).toString().split(' ').map(Number);
+}
+
+test('kill -9 of the server leaves no process, and its jobs have failed at the next start', async () => {
+  const first = await startAlone();
+  const pids = await startLingering(first.url, 'killed-job');
+  expect(pids.filter(isRunning)).toEqual(pids);
+  first.server.kill('SIGKILL');
+  await untilTrue('the end of all processes', () => !pids.some(isRunning));
+  const second = await startAlone();
+  const client = new SageMakerClient({ ...clientConfiguration(emulator.url), endpoint: second.url });
+  const job = await client.send(new DescribeTrainingJobCommand({ TrainingJobName: 'killed-job' }));
+  expect(job).toMatchObject({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed' });
+  expect(job.FailureReason).toMatch(
+    /^InternalServerError: We encountered an internal error\. Please try again\./,
+  );
+  expect(job.TrainingEndTime).toBeInstanceOf(Date);
+  second.server.kill('SIGTERM');
+  await once(second.server, 'exit');
+});
+
+test('SIGTERM of the server ends its hosts before it ends itself', async () => {
+  const { server, url } = await startAlone();
+  const pids = await startLingering(url, 'closed-job');
+  server.kill('SIGTERM');
+  await once(server, 'exit');
+  expect(server.exitCode).toBe(0);
+  expect(pids.filter(isRunning)).toEqual([]);
+});
+
+test('a second server on the same state is refused', async () => {
+  const { server } = await startAlone();
+  await expect(layGround(emulator.url, { stateDirectory })).rejects.toThrow(
+    'is in use by another local SageMaker',
+  );
+  server.kill('SIGKILL');
+  await once(server, 'exit');
+  const after = await layGround(emulator.url, { stateDirectory });
+  await after.close();
+});

@@ -1,0 +1,291 @@
+import { createHash } from 'node:crypto';
+import { DescribeLogStreamsCommand, GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
+import { StopTrainingJobCommand } from '@aws-sdk/client-sagemaker';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
+import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
+
+let emulator: TestEmulator;
+let ground: Ground;
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  ground = await layGround(emulator.url, { timeScale: 10, spotDiscount: () => 0.25 });
+});
+
+afterAll(async () => {
+  await ground?.close();
+  await emulator?.stop();
+});
+
+afterEach(() => {
+  ground.market.open();
+});
+
+/** Counts to the wanted step, a checkpoint each, and goes on from the newest; SIGTERM saves once more and leaves. */
+const COUNTING = `
+import json, os, pathlib, signal, sys, time
+base = pathlib.Path(os.environ['SAGEMAKER_BASE_DIR'])
+folder = base / 'checkpoints'
+folder.mkdir(exist_ok=True)
+hyper = json.loads((base / 'input/config/hyperparameters.json').read_text())
+saved = sorted(folder.glob('step-*.json'))
+step = json.loads(saved[-1].read_text())['step'] if saved else 0
+print(f'starts at {step}', flush=True)
+stop = False
+def on_term(*_):
+    global stop
+    stop = True
+signal.signal(signal.SIGTERM, on_term)
+def save(name):
+    new = folder / 'new'
+    new.write_text(json.dumps({'step': step}))
+    new.rename(folder / name)
+while step < int(hyper['steps']) and not stop:
+    step += 1
+    save(f'step-{step:05d}.json')
+    time.sleep(0.05)
+if stop:
+    save(f'step-{step:05d}.json')
+    (folder / 'left-on-term').write_text(str(step))
+    sys.exit(int(hyper.get('code', '0')))
+(base / 'model/step').write_text(str(step))
+`;
+
+const spotJob = (steps: number, more: Record<string, string> = {}) => ({
+  script: COUNTING,
+  HyperParameters: { steps: String(steps), ...more },
+  EnableManagedSpotTraining: true,
+  StoppingCondition: { MaxRuntimeInSeconds: 3_000, MaxWaitTimeInSeconds: 6_000 },
+});
+
+const withCheckpoints = (key: string) => ({ CheckpointConfig: { S3Uri: `s3://${ground.bucket}/${key}` } });
+
+async function logOf(name: string): Promise<string[]> {
+  const logGroupName = '/aws/sagemaker/TrainingJobs';
+  const { logStreams } = await ground.logs.send(
+    new DescribeLogStreamsCommand({ logGroupName, logStreamNamePrefix: `${name}/` }),
+  );
+  const all: string[] = [];
+  for (const { logStreamName } of logStreams ?? []) {
+    const { events } = await ground.logs.send(
+      new GetLogEventsCommand({ logGroupName, logStreamName: logStreamName ?? '', startFromHead: true }),
+    );
+    all.push(...(events ?? []).map(({ message }) => message ?? ''));
+  }
+  return all;
+}
+
+const statuses = (job: { SecondaryStatusTransitions?: { Status?: string | undefined }[] | undefined }) =>
+  job.SecondaryStatusTransitions?.map(({ Status }) => Status);
+
+test('a reclaimed job is saved by SIGTERM, starts again in place and resumes', async () => {
+  const name = await ground.create({ ...spotJob(60, { code: '143' }), ...withCheckpoints('resume') });
+  await ground.until(name, ({ SecondaryStatus }) => SecondaryStatus === 'Training');
+  await ground.market.nextSync();
+  ground.market.isOpen = false;
+  ground.market.reclaim(5);
+  const starved = await ground.until(
+    name,
+    (job) =>
+      job.SecondaryStatus === 'Starting' &&
+      job.SecondaryStatusTransitions?.at(-1)?.StatusMessage?.includes('Insufficient') === true,
+  );
+  expect(ground.market.leasesHeld).toBe(0);
+  expect(starved.TrainingJobStatus).toBe('InProgress');
+  const marker = Number((await ground.get('resume/left-on-term')).toString());
+  expect(marker).toBeGreaterThan(0);
+  expect((await ground.keys('resume/')).filter((key) => key.includes('step-'))).toHaveLength(marker);
+  ground.market.open();
+  const job = await ground.ended(name);
+  expect(job.FailureReason).toBeUndefined();
+  expect(statuses(job)).toEqual([
+    'Starting',
+    'Downloading',
+    'Training',
+    'Interrupted',
+    'Starting',
+    'Downloading',
+    'Training',
+    'Uploading',
+    'Completed',
+  ]);
+  expect(await logOf(name)).toEqual(expect.arrayContaining(['starts at 0', `starts at ${marker}`]));
+  const billed = (job.BillableTimeInSeconds ?? 0) / (job.TrainingTimeInSeconds ?? 1);
+  expect(billed).toBeGreaterThan(0.2);
+  expect(billed).toBeLessThan(0.35);
+});
+
+test('a starved Spot job waits in Starting and ends at its wait limit', async () => {
+  ground.market.isOpen = false;
+  const name = await ground.create({
+    ...spotJob(5),
+    StoppingCondition: { MaxRuntimeInSeconds: 5, MaxWaitTimeInSeconds: 10 },
+  });
+  const waiting = await ground.describe(name);
+  expect(waiting).toMatchObject({ TrainingJobStatus: 'InProgress', SecondaryStatus: 'Starting' });
+  expect(waiting.TrainingStartTime).toBeUndefined();
+  const job = await ground.ended(name);
+  expect(job).toMatchObject({ TrainingJobStatus: 'Stopped', SecondaryStatus: 'MaxWaitTimeExceeded' });
+  expect(job.TrainingTimeInSeconds).toBeUndefined();
+  expect(statuses(job)).toEqual(['Starting', 'Stopping', 'MaxWaitTimeExceeded']);
+});
+
+test('a starved On-Demand job with accelerators waits in Pending until it is stopped', async () => {
+  ground.market.isOpen = false;
+  const name = await ground.create({
+    script: COUNTING,
+    ResourceConfig: { InstanceType: 'ml.g5.xlarge', InstanceCount: 2, VolumeSizeInGB: 1 },
+  });
+  await ground.until(name, ({ SecondaryStatus }) => SecondaryStatus === 'Pending');
+  await ground.sageMaker.send(new StopTrainingJobCommand({ TrainingJobName: name }));
+  const job = await ground.ended(name);
+  expect(job).toMatchObject({ TrainingJobStatus: 'Stopped', SecondaryStatus: 'Stopped' });
+  await expect(ground.sageMaker.send(new StopTrainingJobCommand({ TrainingJobName: name }))).rejects.toThrow(
+    'The request was rejected because the training job is in status Stopped',
+  );
+});
+
+test('On-Demand jobs without capacity fail, or stop at their limit of pending', async () => {
+  const hasty = await layGround(emulator.url, { timeScale: 1_500 });
+  try {
+    hasty.market.isOpen = false;
+    const cpu = await hasty.create({ script: COUNTING });
+    const pending = await hasty.create({
+      script: COUNTING,
+      ResourceConfig: { InstanceType: 'ml.g5.xlarge', InstanceCount: 1, VolumeSizeInGB: 1 },
+      StoppingCondition: { MaxRuntimeInSeconds: 600, MaxPendingTimeInSeconds: 1_800 },
+    });
+    expect((await hasty.ended(cpu)).FailureReason).toBe(
+      'CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type.',
+    );
+    expect(statuses(await hasty.ended(pending))).toEqual(['Starting', 'Pending', 'Stopping', 'Stopped']);
+  } finally {
+    await hasty.close();
+  }
+});
+
+test('a job that runs too long is stopped, and its model is kept', async () => {
+  const name = await ground.create({
+    ...spotJob(10_000),
+    ...withCheckpoints('too-long'),
+    StoppingCondition: { MaxRuntimeInSeconds: 20, MaxWaitTimeInSeconds: 6_000 },
+  });
+  const job = await ground.ended(name);
+  expect(job).toMatchObject({ TrainingJobStatus: 'Stopped', SecondaryStatus: 'MaxRuntimeExceeded' });
+  expect(await ground.keys('too-long/')).toContain('too-long/left-on-term');
+  expect(await ground.keys(`models/${name}/`)).toEqual([`models/${name}/output/model.tar.gz`]);
+  expect(statuses(job)).toEqual([
+    'Starting',
+    'Downloading',
+    'Training',
+    'Stopping',
+    'Uploading',
+    'MaxRuntimeExceeded',
+  ]);
+});
+
+test('a program that ignores SIGTERM is killed at the end of the grace time', async () => {
+  const name = await ground.create({
+    ...spotJob(1),
+    script: `
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print('deaf', flush=True)
+time.sleep(600)
+`,
+  });
+  await ground.until(name, ({ SecondaryStatus }) => SecondaryStatus === 'Training');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const before = Date.now();
+  ground.market.isOpen = false;
+  ground.market.reclaim(1);
+  await ground.until(name, ({ SecondaryStatus }) => SecondaryStatus === 'Starting');
+  expect(Date.now() - before).toBeGreaterThanOrEqual(900);
+  expect(ground.market.leasesHeld).toBe(0);
+  await ground.sageMaker.send(new StopTrainingJobCommand({ TrainingJobName: name }));
+  expect((await ground.ended(name)).TrainingJobStatus).toBe('Stopped');
+});
+
+test('whatever moment one looks, a marker in S3 has its whole data beside it', async () => {
+  const name = await ground.create({
+    ...spotJob(1),
+    ...withCheckpoints('whole'),
+    script: `
+import hashlib, os, pathlib, shutil, time
+folder = pathlib.Path(os.environ['SAGEMAKER_BASE_DIR']) / 'checkpoints'
+end = time.monotonic() + 6
+step = 0
+while time.monotonic() < end:
+    step += 1
+    sums = []
+    for part in range(4):
+        data = os.urandom(1 + (step * 7919 + part) % 300_000)
+        (folder / f'step-{step:04d}').mkdir(exist_ok=True)
+        (folder / f'step-{step:04d}/part-{part}').write_bytes(data)
+        sums.append(hashlib.sha256(data).hexdigest())
+    (folder / 'latest.tmp').write_text(f'{step:04d} ' + ' '.join(sums))
+    os.replace(folder / 'latest.tmp', folder / 'latest')
+    time.sleep(0.04)
+    if step > 20:
+        shutil.rmtree(folder / f'step-{step - 20:04d}')
+`,
+  });
+  await ground.until(name, ({ SecondaryStatus }) => SecondaryStatus === 'Training');
+  let looks = 0;
+  while ((await ground.describe(name)).SecondaryStatus === 'Training') {
+    const marker = await ground.get('whole/latest').catch(() => undefined);
+    if (!marker) continue;
+    const [step, ...sums] = marker.toString().split(' ');
+    for (const [part, sum] of sums.entries()) {
+      const data = await ground.get(`whole/step-${step ?? ''}/part-${part}`);
+      expect(createHash('sha256').update(data).digest('hex')).toBe(sum);
+    }
+    looks += 1;
+  }
+  expect(looks).toBeGreaterThan(3);
+  expect((await ground.ended(name)).TrainingJobStatus).toBe('Completed');
+  const steps = new Set((await ground.keys('whole/step-')).map((key) => key.split('/')[1]));
+  expect(steps.size).toBe(20);
+});
+
+test('a stop while checkpoints come down leaves S3 as it was', async () => {
+  const big = 'x'.repeat(1_000_000);
+  for (let index = 0; index < 60; index += 1) await ground.put(`cut/file-${index}`, big);
+  const before = await ground.keys('cut/');
+  const name = await ground.create({ ...spotJob(1), ...withCheckpoints('cut') });
+  await ground.until(name, ({ SecondaryStatus }) => SecondaryStatus === 'Downloading');
+  await ground.sageMaker.send(new StopTrainingJobCommand({ TrainingJobName: name }));
+  expect((await ground.ended(name)).TrainingJobStatus).toBe('Stopped');
+  expect(await ground.keys('cut/')).toEqual(before);
+  for (const key of before) expect((await ground.get(key)).length).toBe(big.length);
+});
+
+test('interruptions at any moment lose no step that S3 has seen', async () => {
+  const random = seeded(11);
+  const name = await ground.create({ ...spotJob(50, { code: '143' }), ...withCheckpoints('often') });
+  for (let round = 0; round < 8; round += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 100 + random() * 900));
+    // From no time at all, which is a kill, to time enough to save.
+    ground.market.reclaim(random() < 0.3 ? 0.001 : random() * 2);
+  }
+  const job = await ground.ended(name);
+  expect(job.FailureReason).toBeUndefined();
+  expect(job.TrainingJobStatus).toBe('Completed');
+  expect(statuses(job)?.filter((status) => status === 'Interrupted').length).toBeGreaterThan(2);
+  const starts = (await logOf(name))
+    .map((line) => Number(/starts at (\d+)/.exec(line)?.[1]))
+    .filter((at) => at >= 0);
+  expect(starts).toEqual(starts.toSorted((left, right) => left - right));
+  expect(starts.at(-1)).toBeGreaterThan(0);
+  expect((await ground.keys('often/')).filter((key) => key.includes('step-'))).toHaveLength(50);
+  expect(ground.market.leasesHeld).toBe(0);
+});
+
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+}

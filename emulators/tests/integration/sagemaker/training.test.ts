@@ -1,0 +1,42 @@
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
+import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
+
+let emulator: TestEmulator;
+let ground: Ground;
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  ground = await layGround(emulator.url);
+});
+
+afterAll(async () => {
+  await ground?.close();
+  await emulator?.stop();
+});
+
+const WRITE_MODEL = `
+import os, sys
+base = os.environ['SAGEMAKER_BASE_DIR']
+open(base + '/model/weights.txt', 'w').write('learnt')
+print('done')
+`;
+
+test('a program that ends well gives a completed job and its model', async () => {
+  const name = await ground.create({ script: WRITE_MODEL });
+  const job = await ground.ended(name);
+  expect(job).toMatchObject({ TrainingJobStatus: 'Completed', SecondaryStatus: 'Completed' });
+  const uri = `s3://${ground.bucket}/models/${name}/output/model.tar.gz`;
+  expect(job.ModelArtifacts?.S3ModelArtifacts).toBe(uri);
+  const archive = gunzipSync(await ground.get(`models/${name}/output/model.tar.gz`)).toString('latin1');
+  expect(archive).toContain('weights.txt');
+  expect(archive).toContain('learnt');
+  expect(job.SecondaryStatusTransitions?.map(({ Status }) => Status)).toEqual([
+    'Starting',
+    'Downloading',
+    'Training',
+    'Uploading',
+    'Completed',
+  ]);
+});

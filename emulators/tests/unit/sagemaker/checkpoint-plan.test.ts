@@ -1,0 +1,67 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { planPass, type SeenFile } from '../../../sagemaker/hosts/checkpoint-plan.ts';
+
+const file = (path: string, changedNs: bigint, size = 1): SeenFile => ({
+  path,
+  size,
+  modifiedNs: changedNs,
+  changedNs,
+  inode: 1n,
+});
+const synced = (...files: SeenFile[]) => new Map(files.map((one) => [one.path, one]));
+const nothing: ReadonlySet<string> = new Set();
+
+test('new and changed files go in the order of writing, unchanged ones stay', () => {
+  const files = [file('marker', 30n), file('same', 5n), file('weights', 20n), file('changed', 10n)];
+  const pass = planPass(
+    { files, settledBeforeNs: 100n },
+    synced(file('same', 5n), file('changed', 1n)),
+    nothing,
+  );
+  expect(pass.uploads.map(({ path }) => path)).toEqual(['changed', 'weights', 'marker']);
+  expect(pass.deletions).toEqual([]);
+});
+
+test('what was written while the look went round waits for the next pass', () => {
+  const files = [file('weights', 99n), file('marker', 100n)];
+  expect(
+    planPass({ files, settledBeforeNs: 100n }, synced(), nothing).uploads.map(({ path }) => path),
+  ).toEqual(['weights']);
+  expect(planPass({ files, settledBeforeNs: undefined }, synced(), nothing).uploads).toHaveLength(2);
+});
+
+test('a file is deleted when two looks have missed it, at the end when one has', () => {
+  const before = synced(file('old', 1n));
+  const first = planPass({ files: [], settledBeforeNs: 100n }, before, nothing);
+  expect([first.deletions, [...first.missing]]).toEqual([[], ['old']]);
+  expect(planPass({ files: [], settledBeforeNs: 200n }, before, first.missing).deletions).toEqual(['old']);
+  expect(planPass({ files: [], settledBeforeNs: undefined }, before, nothing).deletions).toEqual(['old']);
+});
+
+test('a rewrite within one clock tick is seen by the inode or the size', () => {
+  const before = synced(file('a', 1n));
+  const files = [{ ...file('a', 1n), inode: 2n }];
+  expect(planPass({ files, settledBeforeNs: 9n }, before, nothing).uploads).toEqual(files);
+  expect(planPass({ files: [file('a', 1n, 2)], settledBeforeNs: 9n }, before, nothing).uploads).toHaveLength(
+    1,
+  );
+});
+
+test('a marker never goes before the data that was written before it', () => {
+  const arbitraryFile = fc
+    .record({ path: fc.string({ minLength: 1, maxLength: 3 }), at: fc.bigInt({ min: 0n, max: 50n }) })
+    .map(({ path, at }) => file(path, at));
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(arbitraryFile, { selector: ({ path }) => path }),
+      fc.bigInt({ min: 0n, max: 60n }),
+      (files, cut) => {
+        const { uploads } = planPass({ files, settledBeforeNs: cut }, synced(), nothing);
+        const times = uploads.map(({ changedNs }) => changedNs);
+        expect(times).toEqual(times.toSorted((left, right) => Number(left - right)));
+        expect(uploads).toHaveLength(files.filter(({ changedNs }) => changedNs < cut).length);
+      },
+    ),
+  );
+});

@@ -1,0 +1,62 @@
+import { PassThrough } from 'node:stream';
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readLines } from '../../../sagemaker/hosts/lines.ts';
+import { scanLines } from '../../../sagemaker/hosts/metric-worker.ts';
+import { recordIoFrame } from '../../../sagemaker/hosts/pipe-format.ts';
+import { shuffled } from '../../../sagemaker/hosts/shuffle.ts';
+
+test('lines are whole whatever the pieces they come in', async () => {
+  const text = 'first\nzweite Zeile: äöü €\r\n\nlast without an end';
+  for (const size of [1, 2, 3, 7, 1000]) {
+    const stream = new PassThrough();
+    const lines: string[] = [];
+    const read = readLines(stream, (line) => lines.push(line));
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; at += size) stream.write(bytes.subarray(at, at + size));
+    stream.end();
+    await read;
+    expect(lines).toEqual(['first', 'zweite Zeile: äöü €', '', 'last without an end']);
+  }
+});
+
+test('a line without an end is cut instead of held', async () => {
+  const stream = new PassThrough();
+  const lines: string[] = [];
+  const read = readLines(stream, (line) => lines.push(line));
+  stream.end('x'.repeat(200_000));
+  await read;
+  expect(lines.map((line) => line.length)).toEqual([80_000, 80_000, 40_000]);
+});
+
+test('patterns catch numbers, and one that never ends or never compiles is named', () => {
+  const answer = scanLines({
+    id: 1,
+    patterns: ['loss: ([-0-9.e]+)', '(', '(x+x+)+y', 'loss: (?P<v>\\S+)'],
+    lines: ['loss: 0.5', 'x'.repeat(50), 'loss: 1e-3', 'loss: nan'],
+  });
+  expect(answer.hits).toEqual([
+    { pattern: 0, line: 0, value: 0.5 },
+    { pattern: 0, line: 2, value: 0.001 },
+    { pattern: 3, line: 0, value: 0.5 },
+    { pattern: 3, line: 2, value: 0.001 },
+  ]);
+  expect(answer.unusable.map(({ pattern }) => pattern)).toEqual([1, 2]);
+});
+
+test('a record is framed with its magic number, its length and padding to four bytes', () => {
+  expect(recordIoFrame(Buffer.from('abcde')).toString('hex')).toBe('0a23d7ce050000006162636465000000');
+  expect(recordIoFrame(Buffer.alloc(4))).toHaveLength(12);
+});
+
+test('a shuffle keeps every item and is the same for the same seed', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat()), fc.integer(), (items, seed) => {
+      const mixed = shuffled(items, seed);
+      expect(mixed).toEqual(shuffled(items, seed));
+      expect([...mixed].toSorted((a, b) => a - b)).toEqual(items.toSorted((a, b) => a - b));
+    }),
+  );
+  const many = Array.from({ length: 50 }, (_, index) => index);
+  expect(shuffled(many, 1)).not.toEqual(shuffled(many, 2));
+});

@@ -1,0 +1,182 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type CapacityPlan, PLENTY } from '../../../spot-market/model/capacity-plan.ts';
+import { demoPlan, runOf } from '../../../spot-market/scripts/demo.ts';
+import { planOf } from '../../../spot-market/scripts/script.ts';
+import { seedPlan } from '../../../spot-market/scripts/seed.ts';
+import { tracePlan } from '../../../spot-market/scripts/trace.ts';
+
+const pool = { instanceType: 'c5.xlarge', zoneId: 'use1-az1' };
+const HOUR = 3_600;
+
+const trace = (data: number[], gapSeconds = 300) => ({ metadata: { gap_seconds: gapSeconds }, data });
+const arbitraryTrace = fc
+  .array(fc.nat({ max: 16 }), { minLength: 1, maxLength: 40 })
+  .map((data) => trace(data));
+
+/** Every plan promises: between a moment and its next change the capacity is the same. */
+function isSteady(plan: CapacityPlan, at: number, probes: readonly number[]): boolean {
+  const length = (plan.nextChange(pool, at) ?? at + 10 * HOUR) - at;
+  return probes.every(
+    (share) => plan.capacityAt(pool, at + Math.floor(share * (length - 1))) === plan.capacityAt(pool, at),
+  );
+}
+
+const moments = fc.nat({ max: 30 * 24 * HOUR });
+const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 10 });
+
+describe('a seeded market', () => {
+  it('is the same for the same seed, in whatever order it is asked', () => {
+    fc.assert(
+      fc.property(fc.nat(), fc.array(moments, { minLength: 1, maxLength: 20 }), (seed, times) => {
+        const forwards = seedPlan({ kind: 'seed', seed });
+        const backwards = seedPlan({ kind: 'seed', seed });
+        const asked = times.map((at) => forwards.capacityAt(pool, at));
+        expect(times.toReversed().map((at) => backwards.capacityAt(pool, at))).toEqual(asked.toReversed());
+      }),
+    );
+  });
+
+  it('keeps its capacity until the change it names', () => {
+    fc.assert(
+      fc.property(fc.nat(), moments, shares, (seed, at, probes) => {
+        const plan = seedPlan({ kind: 'seed', seed });
+        expect(plan.nextChange(pool, at)).toBeGreaterThan(at);
+        expect(isSteady(plan, at, probes)).toBe(true);
+      }),
+    );
+  });
+
+  it('changes between capacity and none at every change', () => {
+    const plan = seedPlan({ kind: 'seed', seed: 5 });
+    let at = 0;
+    for (let change = 0; change < 50; change += 1) {
+      const before = plan.capacityAt(pool, at);
+      at = plan.nextChange(pool, at) ?? at;
+      expect(plan.capacityAt(pool, at) > 0).toBe(before === 0);
+    }
+  });
+
+  it('has capacity for about the share of time that the means say', () => {
+    const plan = seedPlan({ kind: 'seed', seed: 9, upSeconds: 3 * HOUR, downSeconds: HOUR });
+    const samples = Array.from({ length: 20_000 }, (_, index) => plan.capacityAt(pool, index * 900) > 0);
+    const share = samples.filter(Boolean).length / samples.length;
+    expect(share).toBeGreaterThan(0.7);
+    expect(share).toBeLessThan(0.8);
+  });
+
+  it('moves all sizes of a family together, and zones apart', () => {
+    const plan = seedPlan({ kind: 'seed', seed: 3 });
+    const times = Array.from({ length: 200 }, (_, index) => index * HOUR);
+    const of = (instanceType: string, zoneId: string) =>
+      times.map((at) => plan.capacityAt({ instanceType, zoneId }, at));
+    expect(of('c5.xlarge', 'use1-az1')).toEqual(of('c5.4xlarge', 'use1-az1'));
+    expect(of('c5.xlarge', 'use1-az1')).not.toEqual(of('c5.xlarge', 'use1-az2'));
+  });
+});
+
+describe('a market by a trace', () => {
+  it('has what the tick says, and begins again after the last', () => {
+    const plan = tracePlan({ kind: 'trace', zones: { 'use1-az1': trace([4, 0, 2]) } });
+    const seen = [0, 299, 300, 600, 899, 900, 1_200].map((at) => plan.capacityAt(pool, at));
+    expect(seen).toEqual([4, 4, 0, 2, 2, 4, 0]);
+  });
+
+  it('starts at the tick that is asked for', () => {
+    const plan = tracePlan({ kind: 'trace', zones: { 'use1-az1': trace([4, 0, 2]) }, startTick: 2 });
+    expect([0, 300].map((at) => plan.capacityAt(pool, at))).toEqual([2, 4]);
+    expect(plan.nextChange(pool, 0)).toBe(300);
+  });
+
+  it('keeps its capacity until the change it names', () => {
+    fc.assert(
+      fc.property(arbitraryTrace, moments, shares, (one, at, probes) => {
+        const plan = tracePlan({ kind: 'trace', zones: { 'use1-az1': one } });
+        const next = plan.nextChange(pool, at);
+        const isReal = next === undefined || plan.capacityAt(pool, next) !== plan.capacityAt(pool, at);
+        expect(isReal).toBe(true);
+        expect(isSteady(plan, at, probes)).toBe(true);
+      }),
+    );
+  });
+
+  it('has nothing, ever, in a zone without a trace', () => {
+    const plan = tracePlan({ kind: 'trace', zones: { 'use1-az2': trace([4]) } });
+    expect(plan.capacityAt(pool, 10)).toBe(0);
+    expect(plan.nextChange(pool, 10)).toBeUndefined();
+  });
+});
+
+const gang = (owner: string, zoneId = 'use1-az1') => ({ owner, zoneId });
+
+describe('the demo', () => {
+  it('takes the zone back a moment after the Nth checkpoint and leaves the others alone', () => {
+    const plan = demoPlan({ kind: 'demo', checkpoints: [3, 3], delaySeconds: [1, 1], downSeconds: 100 });
+    const first = gang('digits-000001-a1-abcdef');
+    expect([1, 2, 3].map((at) => plan.checkpointSynced?.(first, at))).toEqual([false, false, true]);
+    expect([3, 4, 103, 104].map((at) => plan.capacityAt(pool, at))).toEqual([PLENTY, 0, 0, PLENTY]);
+    expect(plan.capacityAt({ ...pool, zoneId: 'use1-az2' }, 50)).toBe(PLENTY);
+    expect([plan.nextChange(pool, 3), plan.nextChange(pool, 4), plan.nextChange(pool, 104)]).toEqual([
+      4,
+      104,
+      undefined,
+    ]);
+  });
+
+  it('interrupts each run once', () => {
+    const plan = demoPlan({ kind: 'demo', checkpoints: [1, 1] });
+    plan.checkpointSynced?.(gang('digits-000001-a1-abcdef'), 1);
+    plan.reclaimed?.(gang('digits-000001-a1-abcdef'));
+    const again = Array.from({ length: 20 }, (_, index) =>
+      plan.checkpointSynced?.(gang('digits-000001-a2-abcdef', 'use1-az2'), 10 + index),
+    );
+    expect(again).not.toContain(true);
+    expect(plan.checkpointSynced?.(gang('digits-000002-a1-abcdef', 'use1-az2'), 40)).toBe(true);
+  });
+
+  it('interrupts as often as it is asked to', () => {
+    const plan = demoPlan({ kind: 'demo', checkpoints: [1, 1], interruptions: 2 });
+    for (const attempt of [1, 2]) {
+      const own = gang(`digits-000001-a${attempt}-abcdef`, `use1-az${attempt}`);
+      expect(plan.checkpointSynced?.(own, attempt * 10)).toBe(true);
+      plan.reclaimed?.(own);
+    }
+    expect(plan.checkpointSynced?.(gang('digits-000001-a3-abcdef', 'use1-az3'), 50)).toBe(false);
+  });
+
+  it('draws N from the range by seed and run alone', () => {
+    fc.assert(
+      fc.property(fc.nat(), fc.stringMatching(/^[a-z]{1,10}$/), (seed, run) => {
+        const counts = [0, 1].map(() => {
+          const plan = demoPlan({ kind: 'demo', seed, checkpoints: [2, 6] });
+          let count = 1;
+          while (!plan.checkpointSynced?.(gang(run), count)) count += 1;
+          return count;
+        });
+        expect(counts[0]).toBe(counts[1]);
+        expect(counts[0]).toBeGreaterThanOrEqual(2);
+        expect(counts[0]).toBeLessThanOrEqual(6);
+      }),
+    );
+  });
+
+  it('knows the attempts of one run by their names', () => {
+    expect(runOf('digits-000001-a12-abcdef')).toBe('digits-000001');
+    expect(runOf('something else')).toBe('something else');
+  });
+});
+
+it('every kind of script has a plan', () => {
+  const scripts = [
+    { kind: 'calm' },
+    { kind: 'seed', seed: 1 },
+    { kind: 'trace', zones: { 'use1-az1': trace([PLENTY]) } },
+    { kind: 'demo' },
+  ] as const;
+  expect(scripts.map((script) => planOf(script).capacityAt(pool, -1))).toEqual([
+    PLENTY,
+    PLENTY,
+    PLENTY,
+    PLENTY,
+  ]);
+});
