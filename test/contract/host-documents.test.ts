@@ -77,16 +77,16 @@ describe('what is asked of hosts', () => {
     };
     const program = `
 import json, sys
-from tidewheel_host.requests import Asked
+from tidewheel_host.requests import Requests
 said = json.load(sys.stdin)
 class Cloud:
     def keys(self, uri, tries): return [k.removeprefix(uri) for k in said]
     def read_if_there(self, uri): return said.get(uri)
-seen = Asked(Cloud(), "${ASKED_FOLDER}", print)
-seen.look()
+seen = Requests(Cloud(), "${ASKED_FOLDER}", print)
+seen.refresh()
 opened = seen.round(2)
 print(json.dumps({"stop": seen.stop, "saves": sorted(seen.saves), "newest": seen.newest_round,
-    "stay": opened.stay, "left": opened.left_seconds, "members": seen.members(2), "first": seen.round(1)}))`;
+    "stay": opened.stay, "left": opened.seconds_left, "members": seen.members(2), "first": seen.round(1)}))`;
     expect(python(program, JSON.stringify(said))).toEqual({
       stop: true,
       saves: ['i-0a'],

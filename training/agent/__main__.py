@@ -1,30 +1,32 @@
 """Entry point: `python3 tidewheel.pyz` runs the agent in front of the user's script.
 
-Jobs get this folder as one file, a zip that Python runs (functions/aws/lambda/agent.ts packs it). What the
-agent starts beside the script is a part of the same file: `tidewheel.pyz --run NAME ARGUMENT…`.
+Jobs get this folder as one file, a zip that Python runs (functions/aws/lambda/agent.ts packs it). Programs
+that the agent starts beside the script are in the same file: `tidewheel.pyz --run NAME ARGUMENT…`.
 """
 
 import runpy
 import sys
 
-# The channel this code came in may be shared or read-only.
+# The channel that the file came in may be shared or read-only.
 sys.dont_write_bytecode = True
 
-_PROGRAMS = ("data_server", "mpi_launch", "mpi_rank", "ray_launch", "ray_node", "several")
+_PROGRAMS = ("data_server", "mpi_launch", "mpi_rank", "ray_launch", "ray_node", "with_services")
+"""The modules of strategies/programs/."""
 
 
-def _run(told: list[str]) -> int:
-    if told[:1] == ["--watchdog"]:
+def _run(arguments: list[str]) -> int:
+    if arguments[:1] == ["--watchdog"]:
         from tidewheel_agent.supervision.watchdog import watch
 
-        return watch(told[1], int(told[2]))
-    if told[:1] == ["--host"]:
+        return watch(arguments[1], int(arguments[2]))
+    if arguments[:1] == ["--host"]:
         from tidewheel_host.host import main as host_main
 
         return host_main()
-    if told[:1] == ["--run"] and told[1] in _PROGRAMS:
-        sys.argv = told[1:]
-        runpy.run_module(f"tidewheel_agent.strategies.programs.{told[1]}", run_name="__main__")
+    if arguments[:1] == ["--run"] and arguments[1] in _PROGRAMS:
+        sys.argv = arguments[1:]
+        module = f"tidewheel_agent.strategies.programs.{arguments[1]}"
+        runpy.run_module(module, run_name="__main__")
         return 0
     from tidewheel_agent.main import main
 

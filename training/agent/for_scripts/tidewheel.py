@@ -1,4 +1,4 @@
-"""What a training script may say to Tidewheel, and ask of it. The agent puts this on PYTHONPATH.
+"""The calls a training script may make. The agent puts this module on PYTHONPATH.
 
 import tidewheel
 for batch in tidewheel.batches(loader):
@@ -27,107 +27,113 @@ __all__ = [
     "batches",
     "checkpoint_dir",
     "checkpoint_seconds",
+    "is_main_process",
     "progress",
     "save_soon",
     "saving",
-    "speaks",
     "stop_deadline",
     "stop_soon",
 ]
 
 T = TypeVar("T")
-_answered = 0
-"""When the last request to save was made, by the file's own time."""
+_handled_request = 0
+"""Modification time of the last save request that `save_soon` has returned True for."""
 _stopped = False
-_listening = False
+_has_handler = False
 
 
 def progress(step: int, total: int, **metrics: float) -> None:
-    """Prints one line that the agent and SageMaker's metric definitions read; in rank 0 and in the
-    process that `speaks`, silent in all others."""
-    if (_rank() or "0") != "0" and not speaks():
+    """Prints one line, which the agent and SageMaker's metric definitions read.
+
+    Rank 0 and the main process print it; the others are silent.
+    """
+    if not _may_print():
         return
     pairs = "".join(f" {name}={float(value):.6g}" for name, value in metrics.items())
     print(f"tidewheel step={int(step)} total={int(total)}{pairs}", flush=True)
 
 
 def batches(loader: Iterable[T]) -> Iterator[T]:
-    """Hands on what the loader yields, and tells the agent how long each was waited for.
+    """Yields the loader's batches and measures for the agent how long the script waits for each.
 
-    What passes between two batches counts as computing. On a GPU that is what the host sees of it:
-    a step that only queues work seems short until something waits for its result.
+    The time between two batches counts as computing. On a GPU it is the host's view: a step that
+    only queues work seems short until something waits for its result.
     """
     meter = _meter()
     source = iter(loader)
     while True:
-        asked = time.monotonic()
+        requested = time.monotonic()
         try:
             batch = next(source)
         except StopIteration:
             return
-        got = time.monotonic()
+        received = time.monotonic()
         yield batch
-        meter.add(got - asked, time.monotonic() - got)
+        meter.add(received - requested, time.monotonic() - received)
 
 
-def speaks() -> bool:
-    """True in the one process that saves, and writes the model, for all: the first on the host
-    whose agent reports. That is rank 0, except that Ray may give rank 0 to any host that trains.
+def is_main_process() -> bool:
+    """True in the one process that saves and writes the model for all.
+
+    It is the first process on the leader's host. That is rank 0, except that Ray may give rank 0
+    to any host that trains.
     """
     leads = os.environ.get("TIDEWHEEL_LEADS")
-    if leads is None:  # Not under the agent.
+    if leads is None:  # The script runs without the agent.
         return (_rank() or "0") == "0"
     local = os.environ.get("TIDEWHEEL_LOCAL_RANK") or os.environ.get("LOCAL_RANK")
     return leads == "1" and (local or _rank() or "0") == "0"
 
 
 def _rank() -> str | None:
-    """Among all processes of the training; None where nobody counts them."""
+    """Among all processes of the training; None where no launcher has numbered them."""
     return os.environ.get("TIDEWHEEL_RANK") or os.environ.get("RANK")
 
 
 @contextmanager
 def saving() -> Iterator[None]:
-    """Around a save: tells how long training stands still for it, from which the service computes
-    how often to save. Silent where `progress` is; without it the agent reads it off the files."""
+    """Measures how long a save holds up training; the service computes from it how often to save.
+
+    Without it the agent derives the duration from the files' timestamps.
+    """
     began = time.monotonic()
     yield
-    if (_rank() or "0") == "0" or speaks():
+    if _may_print():
         print(f"tidewheel save_seconds={time.monotonic() - began:.6g}", flush=True)
 
 
 def stop_soon() -> bool:
-    """True once this host has been told to leave: save and return before `stop_deadline()`.
+    """True once the script must leave: save and return before `stop_deadline()`.
 
-    The first call also starts to listen for SIGTERM, unless the script has a handler of its own.
-    In a gang, act on it together: all-reduce the answer, or ranks leave at different steps.
+    The first call also installs a handler for SIGTERM, unless the script has one. With several
+    ranks, all-reduce the answer: all must leave at the same step.
     """
-    _listen()
+    _install_handler()
     path = os.environ.get("TIDEWHEEL_STOP_FILE", "")
     return _stopped or (path != "" and os.path.exists(path))
 
 
 def save_soon() -> bool:
-    """True once when somebody asks for a checkpoint: save and train on. EC2 says so of a host that
-    it may take back; nothing is lost by not looking, but the steps since the last save.
+    """True once for each request to save and train on, made when EC2 may reclaim a host.
 
-    Rank 0 is asked, and the process that `speaks`, on whatever hosts they are; in a gang act on it
-    together, as on the time that passed.
+    A script that never calls it risks the steps since its last save. Only rank 0 and the main
+    process get requests; with several ranks, share the answer as that of any other reason to save.
     """
-    global _answered
-    is_asked = _rank() == "0" or speaks()
+    global _handled_request
+    gets_requests = _rank() == "0" or is_main_process()
     try:
-        asked = os.stat(os.environ["TIDEWHEEL_SAVE_FILE"]).st_mtime_ns if is_asked else 0
+        path = os.environ["TIDEWHEEL_SAVE_FILE"]
+        requested = os.stat(path).st_mtime_ns if gets_requests else 0
     except (OSError, KeyError):
         return False
-    if asked <= _answered:
+    if requested <= _handled_request:
         return False
-    _answered = asked
+    _handled_request = requested
     return True
 
 
 def stop_deadline() -> float | None:
-    """Unix seconds by which the script must have left; None while there is no hurry."""
+    """Unix seconds at which everything is killed; None while the script need not leave."""
     try:
         with open(os.environ["TIDEWHEEL_STOP_FILE"], encoding="utf-8") as file:
             return float(json.load(file)["deadlineUnixSeconds"])
@@ -149,22 +155,26 @@ def checkpoint_seconds() -> float | None:
         return None
 
 
-def _listen() -> None:
-    global _listening
-    if _listening or threading.current_thread() is not threading.main_thread():
+def _may_print() -> bool:
+    return (_rank() or "0") == "0" or is_main_process()
+
+
+def _install_handler() -> None:
+    global _has_handler
+    if _has_handler or threading.current_thread() is not threading.main_thread():
         return
-    _listening = True
+    _has_handler = True
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _remember)
+        signal.signal(signal.SIGTERM, _on_sigterm)
 
 
-def _remember(number: int, frame: FrameType | None) -> None:
+def _on_sigterm(number: int, frame: FrameType | None) -> None:
     global _stopped
     _stopped = True
 
 
 class _Meter:
-    """Two growing numbers in a file of this process's own, which the agent reads every second."""
+    """Two sums in a file of this process, which the agent reads every second."""
 
     def __init__(self, folder: str) -> None:
         self._sums = [0.0, 0.0]
@@ -175,7 +185,7 @@ class _Meter:
                 file.flush()
                 self._shared = mmap.mmap(file.fileno(), 0)
         except (OSError, ValueError):
-            # Not under the agent, or no room: training goes on unmeasured.
+            # Without the agent, or without space on disk, training goes on unmeasured.
             self._shared = None
 
     def add(self, waited: float, computed: float) -> None:
@@ -189,8 +199,8 @@ _meters: dict[int, _Meter] = {}
 
 
 def _meter() -> _Meter:
-    """One for each process: a fork must not write into its parent's."""
+    """The meter of this process: a fork must not write into its parent's file."""
     pid = os.getpid()
     if pid not in _meters:
-        _meters[pid] = _Meter(os.environ.get("TIDEWHEEL_WAITS_DIR", "/nonexistent"))
+        _meters[pid] = _Meter(os.environ.get("TIDEWHEEL_DATA_WAIT_DIR", "/nonexistent"))
     return _meters[pid]

@@ -1,4 +1,4 @@
-"""Where the agent lies, and how it starts what is a part of it as a process of its own."""
+"""Where the agent's own files are, and how it starts one of them as a process."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 AGENT = Path(__file__).resolve().parent.parent
-"""The zip that the job brought, or the folder that it is made of: Python runs either."""
+"""The zip that the job brought, or the folder that the zip is made of: Python runs either."""
 FOR_SCRIPTS = AGENT / "for_scripts"
-"""On the path of every script, so that `import tidewheel` works; Python imports from zips too."""
+"""On PYTHONPATH for every script, so that `import tidewheel` works, from a zip too."""
 
 
 def program(name: str) -> list[str]:
-    """The command line of one of the modules of this package, for arguments to follow."""
+    """The command line of a module in strategies/programs/; its arguments follow."""
     return [sys.executable, "-u", str(AGENT), "--run", name]

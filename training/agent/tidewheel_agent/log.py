@@ -1,4 +1,4 @@
-"""One line per event on standard output, where the platform's log collector finds it."""
+"""The agent's own lines on standard output, where the platform's log collector finds them."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ _CREDENTIALS_IN_URL = re.compile(r"(://)[^/\s@]+@")
 
 
 def redact(text: str) -> str:
-    """Hides user names and passwords that stand in URLs (private package indexes)."""
+    """Hides user names and passwords in URLs, such as that of a private package index."""
     return _CREDENTIALS_IN_URL.sub(r"\1***@", text)
 
 
-def say(message: str) -> None:
-    """Prints `[tidewheel] message`; control characters cannot forge a second line."""
+def log(message: str) -> None:
+    """Prints `[tidewheel] message` as one line, whatever control characters the message holds."""
     printable = "".join(c if c.isprintable() else "?" for c in redact(message))
     write_line(f"[tidewheel] {printable}".encode())
 
 
 def write_line(line: bytes) -> None:
-    """Writes one whole line, so that the script's output and ours never mix inside a line."""
+    """Writes one whole line: lines of the script and of the agent never mix."""
     with _lock:
         try:
             sys.stdout.buffer.write(line + b"\n")
             sys.stdout.buffer.flush()
         except (BrokenPipeError, ValueError):
-            # Whoever collected the log is gone; the training is not.
+            # The log collector has gone away. Training goes on.
             pass
 
 
 def iso_now() -> str:
-    """UTC, milliseconds, `Z`."""
+    """UTC with milliseconds and `Z`."""
     return iso(datetime.now(timezone.utc).timestamp())
 
 

@@ -1,4 +1,4 @@
-"""The folders and files of a training container, from job.json."""
+"""Makes the host look like a training container, from the job document job.json."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .aws_cli import Cloud, split_uri
+from .aws_cli import AwsCli, split_uri
 
 VERSION = 1
 
 
 class UnknownJobError(Exception):
-    """job.json is of a version that this program does not know."""
+    """job.json has a version that this program does not know."""
 
 
 @dataclass(frozen=True)
 class HostJob:
-    """What a host needs of job.json; the rest is passed on as it is."""
+    """The parts of job.json that a host uses."""
 
     name: str
     nodes: int
@@ -31,38 +31,44 @@ class HostJob:
     hyperparameters: dict[str, str]
     environment: dict[str, str]
     refills: bool = False
-    """Lost hosts are replaced, and the others stay."""
+    """The service replaces lost hosts while the others stay."""
     log_group: str = ""
 
 
 def parse_job(text: str) -> HostJob:
-    said = json.loads(text)
-    if said.get("version") != VERSION:
+    document = json.loads(text)
+    if document.get("version") != VERSION:
         raise UnknownJobError(
-            f"job.json has version {said.get('version')}, this host knows {VERSION}"
+            f"job.json has version {document.get('version')}, this host knows {VERSION}: "
+            "start the run again with one version of Tidewheel"
         )
     return HostJob(
-        name=said["TrainingJobName"],
-        nodes=int(said["nodes"]),
-        instance_type=said["instanceType"],
-        region=said["region"],
-        maximum_run_seconds=int(said["maximumRunSeconds"]),
-        checkpoint_uri=said["CheckpointConfig"]["S3Uri"],
-        output_uri=said["OutputDataConfig"]["S3OutputPath"],
-        channels=said["InputDataConfig"],
-        hyperparameters=said["HyperParameters"],
-        environment=said["Environment"],
-        refills=bool(said.get("refills", False)),
-        log_group=str(said.get("logGroup") or ""),
+        name=document["TrainingJobName"],
+        nodes=int(document["nodes"]),
+        instance_type=document["instanceType"],
+        region=document["region"],
+        maximum_run_seconds=int(document["maximumRunSeconds"]),
+        checkpoint_uri=document["CheckpointConfig"]["S3Uri"],
+        output_uri=document["OutputDataConfig"]["S3OutputPath"],
+        channels=document["InputDataConfig"],
+        hyperparameters=document["HyperParameters"],
+        environment=document["Environment"],
+        refills=bool(document.get("refills", False)),
+        log_group=str(document.get("logGroup") or ""),
     )
 
 
 def write_config(
-    base: Path, job: HostJob, hosts: list[str], current: str, interface: str, number: int = 1
+    base: Path,
+    job: HostJob,
+    hosts: list[str],
+    current_host: str,
+    interface: str,
+    round_number: int = 1,
 ) -> None:
-    """The files of /opt/ml/input/config. Addresses serve as host names: they need no resolving.
+    """Writes the files of /opt/ml/input/config. Addresses serve as host names: none must resolve.
 
-    `number`: of the round, which tells agents of an earlier one from those of this.
+    Agents tell the agents of an earlier round from their own by `round_number`.
     """
     config = base / "input" / "config"
     config.mkdir(parents=True, exist_ok=True)
@@ -73,7 +79,7 @@ def write_config(
     }
     files: dict[str, Any] = {
         "resourceconfig.json": {
-            "current_host": current,
+            "current_host": current_host,
             "current_instance_type": job.instance_type,
             "current_group_name": "homogeneousCluster",
             "hosts": hosts,
@@ -82,7 +88,7 @@ def write_config(
         },
         "hyperparameters.json": {
             **job.hyperparameters,
-            **({"tidewheel_round": str(number)} if number > 1 else {}),
+            **({"tidewheel_round": str(round_number)} if round_number > 1 else {}),
         },
         "inputdataconfig.json": {
             channel["ChannelName"]: {
@@ -105,30 +111,30 @@ def _source(channel: dict[str, Any]) -> dict[str, str]:
     return source
 
 
-def fetch_channels(cloud: Cloud, base: Path, job: HostJob, rank: int) -> None:
-    """Every channel but the agent's, which the user data has brought already."""
+def fetch_channels(aws: AwsCli, base: Path, job: HostJob, rank: int) -> None:
+    """Fetches every channel except the agent's, which the user data has fetched already."""
     for channel in job.channels:
         name = str(channel["ChannelName"])
         if name != "agent":
-            _fetch(cloud, base / "input" / "data" / name, _source(channel), rank, job.nodes)
+            _fetch(aws, base / "input" / "data" / name, _source(channel), rank, job.nodes)
 
 
-def _fetch(cloud: Cloud, folder: Path, source: dict[str, str], rank: int, nodes: int) -> None:
+def _fetch(aws: AwsCli, folder: Path, source: dict[str, str], rank: int, nodes: int) -> None:
     prefix = source["S3Uri"]
     sharded = source["S3DataDistributionType"] == "ShardedByS3Key" and nodes > 1
     if source["S3DataType"] == "ManifestFile":
-        first, *listed = json.loads(cloud.read(prefix))
+        first, *listed = json.loads(aws.read(prefix))
         prefix, keys = str(first["prefix"]), sorted(str(key) for key in listed)
     elif sharded:
-        keys = cloud.keys(prefix)
+        keys = aws.keys(prefix)
     else:
-        cloud.copy_down(prefix, folder)
+        aws.copy_down(prefix, folder)
         return
-    # As on SageMaker: every host gets its share of the objects, whatever their size.
-    cloud.copy_keys_down(prefix, keys[rank::nodes] if sharded else keys, folder)
+    # As on SageMaker every host gets an equal number of objects, whatever their size.
+    aws.copy_keys_down(prefix, keys[rank::nodes] if sharded else keys, folder)
 
 
 def model_uri(job: HostJob) -> str:
-    """Where SageMaker would put it, so that nothing after training knows the difference."""
+    """The model's URI as SageMaker chooses it, so that later steps need not know the launcher."""
     bucket, key = split_uri(job.output_uri)
     return f"s3://{bucket}/{key.rstrip('/')}/{job.name}/output/model.tar.gz"

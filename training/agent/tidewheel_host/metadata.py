@@ -1,4 +1,4 @@
-"""The instance metadata service, version 2: who this host is, and whether EC2 wants it back."""
+"""The instance metadata service, version 2: this host's identity and EC2's notices to it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Metadata:
             return str(answer.read().decode())
 
     def get(self, path: str) -> str | None:
-        """None when there is nothing at the path; OSError when the service does not answer."""
+        """None when the path has no value; raises OSError when the service does not answer."""
         if time.monotonic() > self._token_until:
             ttl = str(_TOKEN_SECONDS)
             self._token = self._ask("api/token", "PUT", X_aws_ec2_metadata_token_ttl_seconds=ttl)
@@ -40,15 +40,15 @@ class Metadata:
                 self._token_until = 0.0
             raise
 
-    def taken_back(self) -> bool:
-        """Whether EC2 has announced the interruption; an unanswered question counts as no."""
-        return self._says("spot/instance-action")
+    def has_interruption_notice(self) -> bool:
+        """Whether EC2 has announced the interruption. No answer counts as no notice."""
+        return self._has("spot/instance-action")
 
-    def is_in_danger(self) -> bool:
-        """Whether EC2 recommends to rebalance: the interruption is likelier than before."""
-        return self._says("events/recommendations/rebalance")
+    def has_rebalance_recommendation(self) -> bool:
+        """Whether EC2 reports an elevated risk of interruption. No answer counts as none."""
+        return self._has("events/recommendations/rebalance")
 
-    def _says(self, path: str) -> bool:
+    def _has(self, path: str) -> bool:
         try:
             return self.get(path) is not None
         except OSError:

@@ -1,4 +1,4 @@
-"""Who the others are: every host puts its address into the bucket and waits until all have."""
+"""How hosts find each other: each writes its address to the bucket and waits for all others."""
 
 from __future__ import annotations
 
@@ -7,58 +7,63 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from .aws_cli import Cloud, CloudError
+from .aws_cli import AwsCli, AwsCliError
 
 
-class AloneError(Exception):
-    """Not all hosts of the gang came in time: better none than a gang that waits for ever."""
+class HostsMissingError(Exception):
+    """Not all hosts of the gang came in time, so none of them trains."""
 
 
 def meet(
-    cloud: Cloud,
+    aws: AwsCli,
     uri: str,
-    me: str,
+    instance_id: str,
     address: str,
     nodes: int,
     limit_seconds: float,
     *,
     members: list[str] | None = None,
-    disturbed: Callable[[], bool] = lambda: False,
+    is_interrupted: Callable[[], bool] = lambda: False,
 ) -> list[str] | None:
-    """Addresses of all hosts in the order of ranks; the same on every host.
+    """Addresses of all hosts in the order of their ranks, which is the same on every host.
 
-    `members` names who is awaited; without it any so many hosts are. None when `disturbed`.
+    Waits for the instances in `members`, or without them for any `nodes` hosts. None when
+    interrupted; raises HostsMissingError at the limit.
     """
-    cloud.write(f"{uri}{me}.json", json.dumps({"address": address}))
+    aws.write(f"{uri}{instance_id}.json", json.dumps({"address": address}))
     deadline = time.monotonic() + limit_seconds
-    met: dict[str, str] = {}
+    addresses: dict[str, str] = {}
     while time.monotonic() < deadline:
         try:
-            names = cloud.keys(uri)
-        except CloudError:
+            names = aws.keys(uri)
+        except AwsCliError:
             names = []
         for name in names:
-            if name not in met:
-                text = cloud.read_if_there(f"{uri}{name}")
+            if name not in addresses:
+                text = aws.read_if_there(f"{uri}{name}")
                 if text is not None:
-                    met[name] = str(json.loads(text)["address"])
-        expected = sorted(met)[:nodes] if members is None else [f"{id}.json" for id in members]
-        if len(expected) >= nodes and all(name in met for name in expected):
-            return [met[name] for name in expected]
-        if disturbed():
+                    addresses[name] = str(json.loads(text)["address"])
+        expected = (
+            sorted(addresses)[:nodes] if members is None else [f"{id}.json" for id in members]
+        )
+        if len(expected) >= nodes and all(name in addresses for name in expected):
+            return [addresses[name] for name in expected]
+        if is_interrupted():
             return None
         time.sleep(min(2.0, limit_seconds / 10))
-    raise AloneError(f"{len(met)} of {nodes} hosts came within {limit_seconds:.0f} s")
+    raise HostsMissingError(f"{len(addresses)} of {nodes} hosts came within {limit_seconds:.0f} s")
 
 
 def interface_for(address: str) -> str:
-    """Name of the interface that the host's address lies on, as far as it needs telling: hosts on
-    one machine have loopback addresses, every other host goes by its default route."""
+    """The network interface of the host's address.
+
+    Hosts that share a machine have loopback addresses; any other host uses its default route.
+    """
     return "lo" if address.startswith("127.") else default_interface()
 
 
 def default_interface(route: Path = Path("/proc/net/route")) -> str:
-    """Name of the interface of the default route; eth0 when there is none."""
+    """The interface of the default route; eth0 without one."""
     try:
         rows = [line.split() for line in route.read_text(encoding="ascii").splitlines()[1:]]
     except OSError:

@@ -1,4 +1,4 @@
-"""What a host says of itself: when training starts, in each round, and at its end."""
+"""The host's report, written when training starts, in each round and at the end."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ def now() -> str:
 
 @dataclass
 class Report:
-    """What the service reads of this host; see host reports in functions/core/launch/ec2."""
+    """What the service reads of this host; its schema is in functions/core/launch/ec2."""
 
     instance_id: str
     started_at: str = field(default_factory=now)
     round: int = 1
-    """The last round that it trained in."""
+    """The last round that this host trained in."""
     ended_at: str | None = None
     exit_code: int | None = None
     stopped_by: str | None = None
     failure: str | None = None
     model_uri: str | None = None
-    unsaved: list[str] | None = None
-    """Files of checkpoints that are not in the bucket, after all attempts; empty: all are."""
+    missing_files: list[str] | None = None
+    """Files of checkpoints that did not reach the bucket; None before the last upload."""
 
     def text(self) -> str:
-        said = {
+        document = {
             "instanceId": self.instance_id,
             "startedAt": self.started_at,
             "round": self.round,
@@ -37,6 +37,6 @@ class Report:
             "stoppedBy": self.stopped_by,
             "failure": self.failure,
             "modelUri": self.model_uri,
-            "unsavedFiles": None if self.unsaved is None else len(self.unsaved),
+            "unsavedFiles": None if self.missing_files is None else len(self.missing_files),
         }
-        return json.dumps({name: value for name, value in said.items() if value is not None})
+        return json.dumps({name: value for name, value in document.items() if value is not None})

@@ -1,6 +1,6 @@
-"""What the service asks of the hosts: objects in one folder, each written once.
+"""The service's requests to the hosts: objects in one folder, each written once.
 
-One listing tells all of it, so a look costs one call however much there is to ask.
+One listing shows all of them, so a look costs one call however many there are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .aws_cli import Cloud, CloudError
+from .aws_cli import AwsCli, AwsCliError
 
 _ROUND = re.compile(r"round-(\d{1,4})\.json")
 _SAVE = re.compile(r"save-([\w-]{1,64})\.json")
@@ -19,26 +19,26 @@ _SAVE = re.compile(r"save-([\w-]{1,64})\.json")
 
 @dataclass(frozen=True)
 class Round:
-    """Lost hosts are replaced: who goes on, and how long the attempt may still run."""
+    """The service replaces lost hosts: which hosts stay, and how long the attempt may still run."""
 
     number: int
     stay: tuple[str, ...]
-    left_seconds: float
+    seconds_left: float
 
 
-class Asked:
-    def __init__(self, cloud: Cloud, uri: str, say: Callable[[str], None]) -> None:
-        self._cloud = cloud
-        self._say = say
+class Requests:
+    def __init__(self, aws: AwsCli, uri: str, log: Callable[[str], None]) -> None:
+        self._aws = aws
+        self._log = log
         self._uri = uri
         self._names: frozenset[str] = frozenset()
 
-    def look(self) -> None:
-        """Keeps what was known when the bucket cannot be asked: nothing is ever taken back."""
+    def refresh(self) -> None:
+        """Adds new requests. The service withdraws none, so a failed listing changes nothing."""
         try:
-            self._names = self._names | frozenset(self._cloud.keys(self._uri, tries=1))
-        except CloudError as error:
-            self._say(f"[tidewheel] cannot see what is asked of this host: {error}")
+            self._names = self._names | frozenset(self._aws.keys(self._uri, tries=1))
+        except AwsCliError as error:
+            self._log(f"[tidewheel] cannot read the service's requests: {error}")
 
     @property
     def stop(self) -> bool:
@@ -46,7 +46,7 @@ class Asked:
 
     @property
     def saves(self) -> frozenset[str]:
-        """Instances for whose sake a checkpoint was asked for."""
+        """Instances because of which the service has asked for a checkpoint."""
         return frozenset(match[1] for name in self._names if (match := _SAVE.fullmatch(name)))
 
     @property
@@ -55,22 +55,22 @@ class Asked:
         return max((int(match[1]) for match in matches if match), default=1)
 
     def round(self, number: int) -> Round | None:
-        """None for the first, which nobody opened, and when it cannot be read now."""
-        said = self._read(f"round-{number}.json")
-        if said is None:
+        """None for the first round, which no request opens, and while it cannot be read."""
+        document = self._read(f"round-{number}.json")
+        if document is None:
             return None
-        return Round(number, tuple(map(str, said["stay"])), float(said["leftSeconds"]))
+        return Round(number, tuple(map(str, document["stay"])), float(document["leftSeconds"]))
 
     def members(self, number: int) -> list[str] | None:
-        """None until they are named."""
-        said = self._read(f"members-{number}.json")
-        return None if said is None else sorted(map(str, said["members"]))
+        """The instances of a round; None until the service has named them."""
+        document = self._read(f"members-{number}.json")
+        return None if document is None else sorted(map(str, document["members"]))
 
     def _read(self, name: str) -> dict[str, Any] | None:
         if name not in self._names:
             return None
-        text = self._cloud.read_if_there(self._uri + name)
+        text = self._aws.read_if_there(self._uri + name)
         if text is None:
             return None
-        said: dict[str, Any] = json.loads(text)
-        return said
+        document: dict[str, Any] = json.loads(text)
+        return document

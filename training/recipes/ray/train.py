@@ -98,7 +98,7 @@ def train_worker(told: dict[str, Any]) -> None:
         rank=context.get_world_rank(),
         workers=workers,
         # Not rank 0, which Ray puts on any of the hosts: the model belongs on the leader's.
-        saves=tidewheel.speaks(),
+        saves=tidewheel.is_main_process(),
     )
     learner.load(told["checkpoint"])
     if workers > 1:

@@ -1,4 +1,4 @@
-"""The agent as a whole, with real scripts and real signals, without any framework."""
+"""The whole agent with real scripts and real signals, without a framework."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def failure_of(base: Path) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def test_keeps_the_scripts_exit_code_and_tells_why(host_of: HostOf) -> None:
+def test_the_scripts_exit_code_and_reason_are_kept(host_of: HostOf) -> None:
     base = host_of(
         "import sys\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    import traceback\n"
         "    traceback.print_exc()\n    sys.exit(42)"
@@ -68,7 +68,7 @@ def test_keeps_the_scripts_exit_code_and_tells_why(host_of: HostOf) -> None:
     )
 
 
-def test_leaves_a_failure_file_of_the_script_alone(host_of: HostOf) -> None:
+def test_the_scripts_own_failure_file_is_kept(host_of: HostOf) -> None:
     base = host_of(
         "import os, pathlib, sys\n"
         "pathlib.Path(os.environ['SM_OUTPUT_DIR'], 'failure').write_text('mine')\n"
@@ -78,7 +78,7 @@ def test_leaves_a_failure_file_of_the_script_alone(host_of: HostOf) -> None:
     assert failure_of(base) == "mine"
 
 
-def test_a_crash_has_the_code_that_a_shell_would_show(host_of: HostOf) -> None:
+def test_a_crash_has_the_shells_exit_code(host_of: HostOf) -> None:
     base = host_of("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)")
     assert run(base)[0] == 139
     assert "signal SIGSEGV" in failure_of(base)
@@ -115,7 +115,7 @@ def test_hostile_hyperparameters_arrive_as_they_are(host_of: HostOf, tmp_path: P
     assert not trap.exists()
 
 
-def test_problems_are_told_in_log_and_failure_file(host_of: HostOf) -> None:
+def test_problems_are_in_log_and_failure_file(host_of: HostOf) -> None:
     base = host_of("", checkpoints=False, tidewheel_strategy="magic")
     code, log = run(base, TIDEWHEEL_SPOT="1")
     assert code == 1
@@ -124,7 +124,7 @@ def test_problems_are_told_in_log_and_failure_file(host_of: HostOf) -> None:
         assert "choose one of single, ddp" in text
 
 
-def test_a_missing_script_is_told_with_what_is_there(host_of: HostOf) -> None:
+def test_the_error_for_a_missing_script_lists_the_source(host_of: HostOf) -> None:
     base = host_of("", sagemaker_region="x")
     config = base / "input/config/hyperparameters.json"
     config.write_text('{"sagemaker_program": "\\"main.py\\""}')
@@ -132,7 +132,7 @@ def test_a_missing_script_is_told_with_what_is_there(host_of: HostOf) -> None:
     assert "main.py is not in the source (found: train.py)" in failure_of(base)
 
 
-def test_sigterm_reaches_the_script_and_the_save_is_waited_for(host_of: HostOf) -> None:
+def test_the_script_gets_sigterm_and_time_to_save(host_of: HostOf) -> None:
     base = host_of(SAVES_ON_SIGTERM)
     with running([base]) as cluster:
         await_line(cluster, "ready")
@@ -143,7 +143,7 @@ def test_sigterm_reaches_the_script_and_the_save_is_waited_for(host_of: HostOf) 
     assert failure_of(base) == ""
 
 
-def test_a_finished_training_is_finished_even_when_told_to_stop(host_of: HostOf) -> None:
+def test_a_finished_training_ends_well_despite_a_stop(host_of: HostOf) -> None:
     base = host_of(SAVES_ON_SIGTERM.replace("save(7)", "save(100)"))
     with running([base]) as cluster:
         await_line(cluster, "ready")
@@ -151,7 +151,7 @@ def test_a_finished_training_is_finished_even_when_told_to_stop(host_of: HostOf)
         assert cluster.wait(15) == [0], cluster.log()
 
 
-def test_stop_file_names_the_deadline(host_of: HostOf) -> None:
+def test_the_stop_file_holds_the_deadline(host_of: HostOf) -> None:
     base = host_of(f"""
 import os, pathlib, time
 import tidewheel
@@ -170,10 +170,10 @@ print("FILE", pathlib.Path(os.environ["TIDEWHEEL_STOP_FILE"]).read_text())
         lines = cluster.log().splitlines()
     seconds = float(next(line for line in lines if line.startswith("SECONDS"))[8:])
     assert 20 < seconds < 30
-    said = json.loads(next(line for line in lines if line.startswith("FILE"))[5:])
-    assert said["reason"] == "SIGTERM"
-    assert said["graceSeconds"] == 30
-    assert set(said) == {
+    document = json.loads(next(line for line in lines if line.startswith("FILE"))[5:])
+    assert document["reason"] == "SIGTERM"
+    assert document["graceSeconds"] == 30
+    assert set(document) == {
         "reason",
         "requestedAt",
         "deadline",
@@ -182,7 +182,7 @@ print("FILE", pathlib.Path(os.environ["TIDEWHEEL_STOP_FILE"]).read_text())
     }
 
 
-def test_a_script_that_will_not_leave_is_killed_when_the_grace_is_over(host_of: HostOf) -> None:
+def test_a_script_that_stays_is_killed_after_the_grace(host_of: HostOf) -> None:
     base = host_of(f"""
 import signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, lambda *_: print("no", flush=True))
@@ -199,7 +199,7 @@ while True:
     assert processes_below(base) == []
 
 
-def test_a_script_without_a_handler_gets_to_its_next_checkpoint(host_of: HostOf) -> None:
+def test_a_script_without_handler_reaches_its_next_checkpoint(host_of: HostOf) -> None:
     base = host_of(f"""
 import time
 {SAVE}
@@ -216,7 +216,7 @@ for step in range(1, 100):
         assert "has no SIGTERM handler; step-00000001 is new and complete" in cluster.log()
 
 
-def test_a_script_with_nothing_to_save_is_ended_at_once(host_of: HostOf) -> None:
+def test_a_script_that_cannot_save_ends_at_once(host_of: HostOf) -> None:
     base = host_of(f"import time\n{READY}\ntime.sleep(60)", checkpoints=False)
     with running([base]) as cluster:
         await_line(cluster, "ready")
@@ -225,7 +225,7 @@ def test_a_script_with_nothing_to_save_is_ended_at_once(host_of: HostOf) -> None
     assert failure_of(base) == ""
 
 
-def test_sigterm_reaches_a_program_behind_a_wrapper_and_spares_its_workers(host_of: HostOf) -> None:
+def test_sigterm_reaches_a_wrapped_program_but_no_worker(host_of: HostOf) -> None:
     base = host_of(f"""
 import subprocess, sys
 inner = '''{SAVES_ON_SIGTERM.replace(READY, "")}'''.replace(
@@ -247,7 +247,7 @@ sys.exit(subprocess.run([sys.executable, "-c", inner]).returncode)
         assert cluster.progress()["step"] == 7
 
 
-def test_script_does_not_outlive_a_killed_agent(host_of: HostOf) -> None:
+def test_no_process_outlives_a_killed_agent(host_of: HostOf) -> None:
     base = host_of(
         "import subprocess, sys, time\n"
         "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'],"
@@ -260,7 +260,7 @@ def test_script_does_not_outlive_a_killed_agent(host_of: HostOf) -> None:
         wait_until(lambda: processes_below(base) == [], 10, "the script is gone")
 
 
-def test_what_the_script_leaves_running_ends_with_it(host_of: HostOf) -> None:
+def test_leftover_processes_end_with_the_script(host_of: HostOf) -> None:
     base = host_of(
         "import subprocess, sys\n"
         "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'],"
@@ -270,7 +270,7 @@ def test_what_the_script_leaves_running_ends_with_it(host_of: HostOf) -> None:
     assert processes_below(base) == []
 
 
-def test_progress_lines_become_metrics_of_the_next_checkpoint(host_of: HostOf) -> None:
+def test_progress_lines_become_the_next_checkpoints_metrics(host_of: HostOf) -> None:
     base = host_of(
         f"import tidewheel\n{SAVE}\n"
         "tidewheel.progress(9, 100, loss=0.5, accuracy=0.9)\nsave(9, None)"
@@ -298,25 +298,24 @@ for step in (1, 2):
 
 
 def progress_of(base: Path) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(
-        (base / "checkpoints" / "tidewheel-progress.json").read_text()
-    )
-    return said
+    path = base / "checkpoints" / "tidewheel-progress.json"
+    note: dict[str, Any] = json.loads(path.read_text())
+    return note
 
 
-def test_the_time_of_a_save_is_read_off_its_files(host_of: HostOf) -> None:
+def test_file_timestamps_show_how_long_a_save_took(host_of: HostOf) -> None:
     base = host_of("import tidewheel\n" + SLOW_SAVE)
     code, log = run(base)
     assert code == 0, log
-    took = progress_of(base).get("saveSeconds")
-    if took is None:
-        pytest.skip("this file system does not know when a file came into being")
-    assert 0.6 <= took < 1.2
+    seconds = progress_of(base).get("saveSeconds")
+    if seconds is None:
+        pytest.skip("this file system does not record when a file was created")
+    assert 0.6 <= seconds < 1.2
     summary = json.loads((base / "output/data/usage-127.0.0.1-summary.json").read_text())
-    assert summary["checkpoints"]["saveSeconds"] == pytest.approx(took, abs=0.001)
+    assert summary["checkpoints"]["saveSeconds"] == pytest.approx(seconds, abs=0.001)
 
 
-def test_what_the_script_says_of_its_save_goes_before_what_the_files_tell(host_of: HostOf) -> None:
+def test_the_scripts_own_save_duration_wins(host_of: HostOf) -> None:
     script = "import tidewheel, time\nwith tidewheel.saving():\n    time.sleep(0.2)\n" + SLOW_SAVE
     base = host_of(script)
     code, log = run(base)
@@ -324,21 +323,17 @@ def test_what_the_script_says_of_its_save_goes_before_what_the_files_tell(host_o
     assert 0.2 <= progress_of(base)["saveSeconds"] < 0.5
 
 
-def test_requirements_are_installed_before_the_script_starts(
-    host_of: HostOf, tmp_path: Path
-) -> None:
+def test_requirements_are_installed_before_the_script(host_of: HostOf, tmp_path: Path) -> None:
     base = host_of("import tidetest\nprint('VALUE', tidetest.VALUE)")
-    (tmp_path / "source" / "requirements.txt").write_text(f"# ours\n{wheel(tmp_path)}\n")
-    # Beside the environment of these tests, not into it.
+    (tmp_path / "source" / "requirements.txt").write_text(f"# a comment\n{wheel(tmp_path)}\n")
+    # Installs into a folder, not into the environment of these tests.
     target = str(tmp_path / "installed")
     code, log = run(base, PIP_TARGET=target, PIP_NO_INDEX="1", PYTHONPATH=target)
     assert code == 0, log
     assert "VALUE 41" in log
 
 
-def test_requirements_that_cannot_be_had_are_told_without_credentials(
-    host_of: HostOf, tmp_path: Path
-) -> None:
+def test_an_installation_error_hides_credentials(host_of: HostOf, tmp_path: Path) -> None:
     base = host_of("print('never')")
     (tmp_path / "source" / "requirements.txt").write_text("tidetest-that-does-not-exist==9\n")
     code, log = run(
@@ -354,7 +349,7 @@ def test_requirements_that_cannot_be_had_are_told_without_credentials(
         assert "never" not in text
 
 
-def test_a_stop_during_the_installation_is_obeyed(host_of: HostOf, tmp_path: Path) -> None:
+def test_a_stop_ends_the_installation(host_of: HostOf, tmp_path: Path) -> None:
     base = host_of("print('never')")
     (tmp_path / "source" / "requirements.txt").write_text("tidetest-that-does-not-exist==9\n")
     with running([base], PIP_INDEX_URL="http://127.0.0.1:9/simple") as cluster:
@@ -365,13 +360,13 @@ def test_a_stop_during_the_installation_is_obeyed(host_of: HostOf, tmp_path: Pat
     assert failure_of(base) == ""
 
 
-def test_python_of_the_agent_runs_the_script(host_of: HostOf) -> None:
+def test_the_agents_python_runs_the_script(host_of: HostOf) -> None:
     assert sys.executable in run(host_of("import sys\nprint(sys.executable)"))[1]
 
 
-def test_a_fault_of_the_machine_is_told_too(host_of: HostOf) -> None:
+def test_a_failure_of_the_agent_is_reported(host_of: HostOf) -> None:
     base = host_of("print('never')")
-    # Where the source has to go lies a file: the copy cannot be made.
+    # A file takes the place of the source folder, so the copy fails.
     (base / "code").write_text("")
     code, log = run(base)
     assert code == 1

@@ -1,4 +1,4 @@
-"""S3 as a folder, and the metadata of a host, for the tests of this room."""
+"""S3 as a folder, and the metadata service of a host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An EC2 host as a real process with the real agent; S3 is a folder, metadata comes by HTTP."""
+"""An EC2 host as a real process with the real agent; S3 is a folder, metadata comes over HTTP."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 
 from cluster import wait_until
 from ec2_host import FAKE_AWS, Host, channel, job, put
-from tidewheel_host.aws_cli import Cloud
+from tidewheel_host.aws_cli import AwsCli
 from tidewheel_host.container import UnknownJobError, fetch_channels, parse_job
 from tidewheel_host.metadata import Metadata
-from tidewheel_host.rendezvous import AloneError, default_interface, interface_for, meet
-from tidewheel_host.uploads import Checkpoints
+from tidewheel_host.rendezvous import HostsMissingError, default_interface, interface_for, meet
+from tidewheel_host.uploads import CheckpointSync
 
 SCRIPT = """
 import json, os, signal, sys, time
@@ -38,7 +38,7 @@ open(os.path.join(os.environ["SM_MODEL_DIR"], "model.txt"), "w").write(f"counted
 """
 
 
-def test_trains_to_the_end_and_leaves_the_model(
+def test_a_finished_training_leaves_the_model(
     tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
 ) -> None:
     put(bucket / "code" / "train.py", SCRIPT.format(steps=3, end=""))
@@ -53,7 +53,7 @@ def test_trains_to_the_end_and_leaves_the_model(
         assert member.read() == b"counted to 3"
 
 
-def test_saves_when_ec2_takes_the_host_back_and_resumes_elsewhere(
+def test_a_reclaimed_host_saves_and_another_resumes(
     tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
 ) -> None:
     url, answers = imds
@@ -76,7 +76,7 @@ def test_saves_when_ec2_takes_the_host_back_and_resumes_elsewhere(
     assert f"resumed at {reached}" in second.log.read_text()
 
 
-def test_says_when_a_checkpoint_is_not_in_the_bucket_whatever_the_upload_said(
+def test_a_missing_checkpoint_is_reported_despite_the_upload(
     tmp_path: Path,
     bucket: Path,
     imds: tuple[str, dict[str, str]],
@@ -92,7 +92,7 @@ def test_says_when_a_checkpoint_is_not_in_the_bucket_whatever_the_upload_said(
     assert "1 files of checkpoints are NOT in the bucket, count.json among them" in log
 
 
-def test_leaves_when_the_service_asks_for_it(
+def test_a_host_leaves_when_the_service_asks(
     tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
 ) -> None:
     put(bucket / "code" / "train.py", SCRIPT.format(steps=2_000, end=""))
@@ -102,7 +102,7 @@ def test_leaves_when_the_service_asks_for_it(
     assert host.ended()["stoppedBy"] == "stop"
 
 
-def test_ends_at_its_time_limit(
+def test_a_host_ends_at_its_time_limit(
     tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
 ) -> None:
     put(bucket / "code" / "train.py", SCRIPT.format(steps=2_000, end=""))
@@ -110,7 +110,7 @@ def test_ends_at_its_time_limit(
     assert host.ended()["stoppedBy"] == "timeLimit"
 
 
-def test_says_what_the_script_died_of(
+def test_the_report_names_the_scripts_error(
     tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
 ) -> None:
     put(bucket / "code" / "train.py", SCRIPT.format(steps=1, end="raise ValueError('no shards')"))
@@ -121,7 +121,7 @@ def test_says_what_the_script_died_of(
 
 
 @pytest.mark.parametrize("text", ['{"version": 99}', "no json"], ids=["new", "broken"])
-def test_ends_with_a_word_when_it_cannot_train(
+def test_the_report_says_why_a_host_cannot_train(
     tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]], text: str
 ) -> None:
     put(bucket / "code" / "train.py", SCRIPT.format(steps=1, end=""))
@@ -130,7 +130,7 @@ def test_ends_with_a_word_when_it_cannot_train(
     assert report["failure"].split(":")[0] in ("UnknownJobError", "JSONDecodeError")
 
 
-def test_a_host_whose_peers_never_come_ends_without_blaming_the_script(
+def test_missing_hosts_are_not_the_scripts_fault(
     tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
 ) -> None:
     host = Host(
@@ -141,7 +141,7 @@ def test_a_host_whose_peers_never_come_ends_without_blaming_the_script(
     assert report["failure"] == "Interrupted: host missing: 1 of 2 hosts came within 1 s"
 
 
-def test_what_the_host_prints_reaches_the_log_group(
+def test_everything_printed_reaches_the_log_group(
     tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
 ) -> None:
     put(bucket / "code" / "train.py", SCRIPT.format(steps=3, end="print('grüße')"))
@@ -150,50 +150,49 @@ def test_what_the_host_prints_reaches_the_log_group(
     stream = bucket.parent / "logs/tidewheel/hosts/digits-000001-a1-abcdef/i-0a"
     lines = stream.read_text().splitlines()
     assert {"resumed at 0", "grüße", "[tidewheel] all checkpoints are in the bucket"} <= set(lines)
-    # The same, in the same order, as on the host itself.
+    # The lines are in the same order as on the host.
     assert lines == host.log.read_text().splitlines()
 
 
-def test_a_log_that_cannot_be_reached_stops_nothing(
+def test_a_host_trains_without_a_log(
     tmp_path: Path,
     bucket: Path,
     imds: tuple[str, dict[str, str]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("FAKE_LOGS_ARE_AWAY", "1")
+    monkeypatch.setenv("FAKE_LOGS_FAIL", "1")
     put(bucket / "code" / "train.py", SCRIPT.format(steps=3, end=""))
     host = Host(tmp_path / "host", bucket, imds[0], json.dumps(job(logGroup="/tidewheel/hosts")))
     assert host.ended()["exitCode"] == 0
     assert "log lines do not reach /tidewheel/hosts: aws logs" in host.log.read_text()
 
 
-SAVES_WHEN_ASKED = """
+SAVES_ON_REQUEST = """
 import os, sys, time
 import tidewheel
 folder = os.environ["TIDEWHEEL_CHECKPOINT_DIR"]
-path = os.path.join(folder, "asked.json")
 for step in range(1, 100_000):
     time.sleep(0.05)
     if tidewheel.save_soon():
         os.makedirs(os.path.join(folder, f"step-{step}"))
         with open(os.path.join(folder, f"step-{step}", "COMPLETE.json"), "w") as file:
             file.write('{"files": {}}')
-        print("asked to save at", step, flush=True)
+        print("saving on request at", step, flush=True)
     if tidewheel.stop_soon():
         sys.exit(143)
 """
 
 
-@pytest.mark.parametrize("how", ["the service", "EC2 itself"])
-def test_saves_when_the_host_is_in_danger_and_trains_on(
-    tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]], how: str
+@pytest.mark.parametrize("source", ["the service", "EC2"])
+def test_a_host_in_danger_saves_and_trains_on(
+    tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]], source: str
 ) -> None:
     url, answers = imds
-    put(bucket / "code" / "train.py", SAVES_WHEN_ASKED)
+    put(bucket / "code" / "train.py", SAVES_ON_REQUEST)
     host = Host(tmp_path / "host", bucket, url, json.dumps(job()))
     try:
         wait_until(lambda: "script train.py" in host.log.read_text(), 30, "the agent's start")
-        if how == "the service":
+        if source == "the service":
             put(host.folder / "asked" / "save-i-0a.json", "2026-11-21T04:00:00Z")
         else:
             answers["events/recommendations/rebalance"] = '{"noticeTime": "2026-11-21T04:00:00Z"}'
@@ -201,86 +200,84 @@ def test_saves_when_the_host_is_in_danger_and_trains_on(
         wait_until(
             lambda: any(checkpoints.glob("step-*/COMPLETE.json")), 30, "a checkpoint in the bucket"
         )
-        wait_until(lambda: "saved as asked" in host.log.read_text(), 10, "the agent's word")
+        wait_until(lambda: "saved as requested" in host.log.read_text(), 10, "the agent's line")
         assert host.process.poll() is None
-        assert host.log.read_text().count("asked to save at") == 1
+        assert host.log.read_text().count("saving on request at") == 1
     finally:
         put(host.folder / "asked" / "stop.json", "2026-11-21T04:00:00Z")
         assert host.ended()["stoppedBy"] == "stop"
 
 
 def test_all_hosts_agree_on_their_ranks(bucket: Path) -> None:
-    cloud = Cloud(str(FAKE_AWS), pause_seconds=0.1)
-    met: dict[str, list[str] | None] = {}
+    aws = AwsCli(str(FAKE_AWS), pause_seconds=0.1)
+    addresses: dict[str, list[str] | None] = {}
 
-    def come(me: str) -> None:
-        met[me] = meet(cloud, "s3://b/meet/", me, f"10.0.0.{me[-1]}", 3, 20)
+    def join(name: str) -> None:
+        addresses[name] = meet(aws, "s3://b/meet/", name, f"10.0.0.{name[-1]}", 3, 20)
 
-    threads = [threading.Thread(target=come, args=(f"i-{n}",)) for n in (3, 1, 2)]
+    threads = [threading.Thread(target=join, args=(f"i-{n}",)) for n in (3, 1, 2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert list(met.values()) == [["10.0.0.1", "10.0.0.2", "10.0.0.3"]] * 3
+    assert list(addresses.values()) == [["10.0.0.1", "10.0.0.2", "10.0.0.3"]] * 3
 
 
-def test_nobody_waits_for_ever(bucket: Path) -> None:
-    with pytest.raises(AloneError, match="1 of 2"):
-        meet(Cloud(str(FAKE_AWS)), "s3://b/meet/", "i-1", "10.0.0.1", 2, 0.5)
+def test_waiting_for_hosts_has_a_limit(bucket: Path) -> None:
+    with pytest.raises(HostsMissingError, match="1 of 2"):
+        meet(AwsCli(str(FAKE_AWS)), "s3://b/meet/", "i-1", "10.0.0.1", 2, 0.5)
 
 
 @pytest.mark.parametrize("manifest", [False, True], ids=["prefix", "manifest"])
-def test_every_shard_goes_to_exactly_one_host(tmp_path: Path, bucket: Path, manifest: bool) -> None:
+def test_every_shard_goes_to_one_host(tmp_path: Path, bucket: Path, manifest: bool) -> None:
     names = [f"gen-{n % 2}/{n:03}.tar" for n in range(7)]
     for name in names:
         put(bucket / "data" / name, name)
-    listed = json.dumps([{"prefix": "s3://b/data/"}, *names])
-    put(bucket / "train.manifest", listed)
+    content = json.dumps([{"prefix": "s3://b/data/"}, *names])
+    put(bucket / "train.manifest", content)
     put(bucket / "data" / "gen-1" / "unlisted.txt", "not a shard of this run")
     over = {"S3DataDistributionType": "ShardedByS3Key"}
     if manifest:
         over["S3DataType"] = "ManifestFile"
     uri = "s3://b/train.manifest" if manifest else "s3://b/data/"
     described = job(nodes=3, InputDataConfig=[channel("train", uri, **over)])
-    got: list[str] = []
+    fetched: list[str] = []
     for rank in range(3):
         base = tmp_path / str(rank)
-        fetch_channels(Cloud(str(FAKE_AWS)), base, parse_job(json.dumps(described)), rank)
+        fetch_channels(AwsCli(str(FAKE_AWS)), base, parse_job(json.dumps(described)), rank)
         folder = base / "input" / "data" / "train"
-        got += [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
-    assert sorted(got) == sorted(names if manifest else [*names, "gen-1/unlisted.txt"])
+        fetched += [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
+    assert sorted(fetched) == sorted(names if manifest else [*names, "gen-1/unlisted.txt"])
 
 
-def test_refuses_a_job_from_the_future() -> None:
+def test_a_job_of_another_version_is_refused() -> None:
     with pytest.raises(UnknownJobError, match="2"):
         parse_job('{"version": 2}')
 
 
-def test_sees_no_interruption_where_there_is_no_metadata_service() -> None:
-    assert Metadata("http://127.0.0.1:9", timeout_seconds=0.2).taken_back() is False
+def test_without_metadata_service_there_is_no_notice() -> None:
+    assert Metadata("http://127.0.0.1:9", timeout_seconds=0.2).has_interruption_notice() is False
 
 
-def test_hosts_on_one_machine_talk_over_loopback() -> None:
+def test_hosts_on_one_machine_use_loopback() -> None:
     assert interface_for("127.128.3.4") == "lo"
     assert interface_for("10.0.3.4") == default_interface()
 
 
-def test_sends_back_nothing_that_another_host_may_have_written_anew(
-    tmp_path: Path, bucket: Path
-) -> None:
+def test_unchanged_files_are_not_uploaded_again(tmp_path: Path, bucket: Path) -> None:
     prefix = bucket / "run" / "checkpoints"
     put(prefix / "progress [1].json", "step 9")
     put(prefix / "last.json", "9")
     folder = tmp_path / "checkpoints"
-    mine = Checkpoints.fetch(Cloud(str(FAKE_AWS)), folder, "s3://b/run/checkpoints/")
+    sync = CheckpointSync.fetch(AwsCli(str(FAKE_AWS)), folder, "s3://b/run/checkpoints/")
     put(prefix / "progress [1].json", "step 10, by another host")
     put(folder / "step-11" / "state", "mine")
-    mine.upload()
+    sync.upload()
     assert (prefix / "progress [1].json").read_text() == "step 10, by another host"
     assert (prefix / "step-11" / "state").read_text() == "mine"
-    assert mine.missing() == []
+    assert sync.missing() == []
 
     put(folder / "last.json", "11")
-    assert mine.missing() == ["last.json"]
-    mine.upload()
+    assert sync.missing() == ["last.json"]
+    sync.upload()
     assert (prefix / "last.json").read_text() == "11"

@@ -1,8 +1,8 @@
 """A gang on EC2 that loses a host: the others stay, another comes, the recipe goes on.
 
-Real hosts with the real programs; S3 is a folder, and what the service would write is written here
-(functions/core/launch/ec2/refill.ts decides it, test/integration/ec2 has both together). Minutes, in the
-recipes' own environments: `pytest -m heavy tests/host/test_rounds.py -s`.
+The hosts and their programs are real. S3 is a folder, and this test writes the service's requests
+(functions/core/launch/ec2/refill.ts decides them, test/integration/ec2 runs both together). It takes
+minutes, in the recipes' own environments: `pytest -m heavy tests/host/test_rounds.py -s`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CASES = [
 
 
 def on_two_alike(name: str, work: Path) -> Recipe:
-    """A fleet is of one type: no helpers."""
+    """The recipe without helpers, because a fleet has one instance type."""
     recipe = recipe_of(name, work)
     return replace(recipe, job=replace(recipe.job, hosts=TWO, groups={}), check=None)
 
@@ -50,7 +50,7 @@ def undisturbed(name: str, work: Path) -> Path:
 
 
 class Gang:
-    """The hosts of one attempt, and the service's words to them."""
+    """The hosts of one attempt, and the service's requests to them."""
 
     def __init__(self, recipe: Recipe, root: Path, bucket: Path, machines: ExitStack) -> None:
         self.recipe, self.root, self.bucket, self.machines = recipe, root, bucket, machines
@@ -59,7 +59,7 @@ class Gang:
         self.ports = (port, port + 1)
         shutil.copytree(recipe.job.data, bucket / "data")
         shutil.copytree(recipe.job.source, bucket / "code")
-        told = {
+        parameters = {
             "sagemaker_program": recipe.job.program,
             "tidewheel_strategy": recipe.job.strategy,
             "tidewheel_run_id": f"{root.parent.name}-{root.name}",
@@ -70,18 +70,18 @@ class Gang:
             refills=True,
             maximumRunSeconds=3600,
             InputDataConfig=[channel("train", "s3://b/data/"), channel("code", "s3://b/code/")],
-            HyperParameters={key: json.dumps(value) for key, value in told.items()},
+            HyperParameters={key: json.dumps(value) for key, value in parameters.items()},
         )
 
     def launch(self, number: int) -> None:
-        me, address = IDS[number], ADDRESSES[number]
-        url, _ = self.machines.enter_context(metadata_service(me, address))
+        instance_id, address = IDS[number], ADDRESSES[number]
+        url, _ = self.machines.enter_context(metadata_service(instance_id, address))
         host = Host(
-            self.root / me,
+            self.root / instance_id,
             self.bucket,
             url,
             json.dumps(self.document),
-            me=me,
+            instance_id=instance_id,
             ports=self.ports,
             python=self.recipe.job.python,
             TIDEWHEEL_CPUS="1",
@@ -91,7 +91,7 @@ class Gang:
             TIDEWHEEL_MEET_SECONDS="300",
             TIDEWHEEL_PEERS_SECONDS="300",
         )
-        self.hosts[me] = host
+        self.hosts[instance_id] = host
         self.machines.callback(self.lose, number)
 
     def lose(self, number: int) -> None:
@@ -100,22 +100,22 @@ class Gang:
                 kill(pid, SIGKILL)
         self.hosts[IDS[number]].process.wait(10)
 
-    def ask(self, name: str, **said: object) -> None:
-        put(self.hosts[IDS[0]].folder / "asked" / name, json.dumps(said))
+    def request(self, name: str, **document: object) -> None:
+        put(self.hosts[IDS[0]].folder / "asked" / name, json.dumps(document))
 
     def step(self) -> int:
         note = self.bucket / "run" / "checkpoints" / "tidewheel-progress.json"
         return int(json.loads(note.read_text())["step"]) if note.exists() else 0
 
-    def all_live(self) -> bool:
+    def all_run(self) -> bool:
         return all(host.process.poll() is None for host in self.hosts.values())
 
     def logs(self) -> str:
-        texts = [f"--- {me}\n{host.log.read_text()[-6000:]}" for me, host in self.hosts.items()]
+        texts = [f"--- {name}\n{host.log.read_text()[-6000:]}" for name, host in self.hosts.items()]
         return "\n".join(texts)
 
     def model(self) -> Path:
-        """The folder of a host, as far as results are compared."""
+        """A folder with the uploaded model, laid out as a host's."""
         found = next(iter((self.bucket / "run" / "models").glob("*/output/model.tar.gz")))
         with tarfile.open(found) as archive:
             archive.extractall(self.root / "result" / "model", filter="data")
@@ -123,7 +123,7 @@ class Gang:
 
 
 @pytest.mark.parametrize(("name", "lost"), CASES)
-def test_goes_on_with_another_host_in_the_place_of_a_lost_one(
+def test_a_new_host_replaces_a_lost_one(
     name: str, lost: int, work: Path, tmp_path: Path, bucket: Path
 ) -> None:
     recipe = on_two_alike(name, work)
@@ -134,7 +134,7 @@ def test_goes_on_with_another_host_in_the_place_of_a_lost_one(
         wanted = recipe.interrupt_from + recipe.total // 4
 
         def trained() -> bool:
-            assert gang.all_live(), gang.logs()
+            assert gang.all_run(), gang.logs()
             return gang.step() >= wanted
 
         wait_until(trained, LIMIT_SECONDS, f"step {wanted}")
@@ -142,9 +142,9 @@ def test_goes_on_with_another_host_in_the_place_of_a_lost_one(
         lost_at, before = time.monotonic(), gang.step()
         stays = IDS[1 - lost]
         opened = {"openedAt": "2026-11-21T04:00:00Z", "missing": 1, "leftSeconds": 3000}
-        gang.ask("round-2.json", round=2, stay=[stays], lost=[IDS[lost]], **opened)
+        gang.request("round-2.json", round=2, stay=[stays], lost=[IDS[lost]], **opened)
         gang.launch(2)
-        gang.ask("members-2.json", round=2, members=sorted([stays, IDS[2]]))
+        gang.request("members-2.json", round=2, members=sorted([stays, IDS[2]]))
         stayed, fresh = gang.hosts[stays], gang.hosts[IDS[2]]
 
         def goes_on() -> bool:
@@ -156,8 +156,8 @@ def test_goes_on_with_another_host_in_the_place_of_a_lost_one(
         codes = [host.process.wait(LIMIT_SECONDS) for host in (stayed, fresh)]
         assert codes == [0, 0], gang.logs()
         assert stayed.report()["round"] == fresh.report()["round"] == 2
-        left = [processes_below(host.base) for host in (stayed, fresh)]
-        assert left == [[], []]
+        running = [processes_below(host.base) for host in (stayed, fresh)]
+        assert running == [[], []]
         print(f"\n{name}, host {lost}: at step {before}, trained on after {seconds:.0f} s")
         assert before >= wanted
         assert same_result(recipe, undisturbed(name, work), gang.model())

@@ -24,7 +24,7 @@ def run(base: Path, **environment: str) -> tuple[int, str]:
 
 
 def wheel(folder: Path) -> Path:
-    """A tiny package, so that no index is needed."""
+    """A tiny package that needs no index."""
     path = folder / "tidetest-1.0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("tidetest.py", "VALUE = 41\n")

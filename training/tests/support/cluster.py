@@ -19,7 +19,7 @@ from hosts import processes_below
 
 
 def free_ports() -> tuple[int, int]:
-    """Two ports that nobody listens on now."""
+    """Two ports that are free now."""
     with socket.socket() as one, socket.socket() as two:
         one.bind(("", 0))
         two.bind(("", 0))
@@ -38,7 +38,7 @@ class Cluster:
 
     def __init__(self, bases: list[Path], **environment: str) -> None:
         master, gang = free_ports()
-        # What is said to be the agent's own Python is no variable of the host's.
+        # AGENT_PYTHON chooses the agent's interpreter and is no variable of the host.
         python = environment.pop("AGENT_PYTHON", sys.executable)
         self.bases = bases
         self.agents = []
@@ -73,10 +73,10 @@ class Cluster:
     def progress(self, host: int = 0) -> dict[str, Any]:
         path = self.bases[host] / "checkpoints" / "tidewheel-progress.json"
         try:
-            said: dict[str, Any] = json.loads(path.read_text())
+            note: dict[str, Any] = json.loads(path.read_text())
         except FileNotFoundError:
             return {"step": 0}
-        return said
+        return note
 
     def await_step(self, step: int, seconds: float = 90) -> None:
         def reached() -> bool:
@@ -90,7 +90,7 @@ class Cluster:
             agent.send_signal(number)
 
     def lose_host(self, host: int) -> None:
-        """The machine is gone: nothing on it gets to say a word."""
+        """Kills everything on the host at once."""
         for pid in processes_below(self.bases[host]):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -105,7 +105,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def running(bases: list[Path], **environment: str) -> Iterator[Cluster]:
-    """No process outlives the test, however it ends."""
+    """Agents whose processes do not outlive the test, however it ends."""
     cluster = Cluster(bases, **environment)
     try:
         yield cluster

@@ -20,21 +20,21 @@ FAKE_AWS = Path(__file__).parent / "fake_aws.py"
 
 
 class Imds(BaseHTTPRequestHandler):
-    """Answers as version 2 does: nothing without a token."""
+    """Version 2 of the metadata service, which answers nothing without a token."""
 
     answers: ClassVar[dict[str, str]] = {}
 
     def do_PUT(self) -> None:
-        self._say(200, "token-1")
+        self._reply(200, "token-1")
 
     def do_GET(self) -> None:
         if self.headers.get("X-aws-ec2-metadata-token") != "token-1":
-            self._say(401, "")
+            self._reply(401, "")
             return
         found = self.answers.get(self.path.removeprefix("/latest/meta-data/"))
-        self._say(200 if found else 404, found or "")
+        self._reply(200 if found else 404, found or "")
 
-    def _say(self, status: int, text: str) -> None:
+    def _reply(self, status: int, text: str) -> None:
         self.send_response(status)
         self.end_headers()
         self.wfile.write(text.encode())
@@ -44,8 +44,8 @@ class Imds(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def metadata_service(me: str, address: str) -> Iterator[tuple[str, dict[str, str]]]:
-    answers = {"instance-id": me, "local-ipv4": address}
+def metadata_service(instance_id: str, address: str) -> Iterator[tuple[str, dict[str, str]]]:
+    answers = {"instance-id": instance_id, "local-ipv4": address}
     handler = type("Handler", (Imds,), {"answers": answers})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -99,13 +99,13 @@ class Host:
         job_text: str,
         folder: str = "attempts/1",
         *,
-        me: str = "i-0a",
+        instance_id: str = "i-0a",
         ports: tuple[int, int] | None = None,
         python: Path = Path(sys.executable),
         **environment: str,
     ) -> None:
         self.base = base
-        self.me = me
+        self.instance_id = instance_id
         data = base / "input" / "data"
         data.mkdir(parents=True)
         (data / "agent").mkdir()
@@ -137,9 +137,9 @@ class Host:
             )
 
     def report(self) -> dict[str, Any]:
-        path = self.folder / "hosts" / f"{self.me}.json"
-        said: dict[str, Any] = json.loads(path.read_text())
-        return said
+        path = self.folder / "hosts" / f"{self.instance_id}.json"
+        document: dict[str, Any] = json.loads(path.read_text())
+        return document
 
     def ended(self) -> dict[str, Any]:
         self.process.wait(timeout=60)

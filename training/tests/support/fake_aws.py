@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Stands in for the AWS CLI in tests: `s3://bucket/key` is the file FAKE_S3/bucket/key.
+"""A stand-in for the AWS CLI: `s3://bucket/key` is the file FAKE_S3/bucket/key.
 
-Only what the host program calls: s3 cp (also - and --recursive), s3 sync, s3api
+It has only the calls of the host program: s3 cp (also - and --recursive), s3 sync, s3api
 list-objects-v2, logs create-log-stream and put-log-events.
 """
 
@@ -23,23 +23,23 @@ def local(name: str) -> Path:
 
 
 def place(source: Path, target: Path) -> None:
-    """Whole or not at all, as an object is."""
+    """Copies whole or not at all, as S3 writes an object."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    half = target.with_name(f".{target.name}.{os.getpid()}")
-    shutil.copyfile(source, half)
-    half.replace(target)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    shutil.copyfile(source, temporary)
+    temporary.replace(target)
 
 
-def wanted(name: str, options: list[str]) -> bool:
-    verdict = True
+def is_included(name: str, options: list[str]) -> bool:
+    included = True
     for option, pattern in itertools.pairwise(options):
         if option in ("--include", "--exclude") and fnmatch.fnmatch(name, pattern):
-            verdict = option == "--include"
-    return verdict
+            included = option == "--include"
+    return included
 
 
 def files_below(prefix: str) -> dict[str, Path]:
-    """Relative names: for S3 everything whose key begins so, for a folder everything in it."""
+    """Files by relative name: in S3 those whose key has the prefix, else those in the folder."""
     path = local(prefix)
     base = path if path.is_dir() else path.parent
     found = {str(f.relative_to(base)): f for f in base.rglob("*") if f.is_file()}
@@ -52,32 +52,32 @@ def copy(options: list[str]) -> None:
     if source == "-":
         path = local(target)
         path.parent.mkdir(parents=True, exist_ok=True)
-        half = path.with_name(f".{path.name}.{os.getpid()}")
-        half.write_text(sys.stdin.read(), encoding="utf-8")
-        half.replace(path)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        temporary.write_text(sys.stdin.read(), encoding="utf-8")
+        temporary.replace(path)
     elif target == "-":
         sys.stdout.write(local(source).read_text(encoding="utf-8"))
     elif "--recursive" in options:
         for name, file in files_below(source).items():
-            if wanted(name, options):
+            if is_included(name, options):
                 place(file, local(target) / name)
     else:
         place(local(source), local(target))
 
 
 def write_log(command: str, options: list[str]) -> None:
-    """FAKE_S3/logs/group/stream; as CloudWatch, events only into a stream that was made."""
-    told = dict(itertools.pairwise(options))
-    path = ROOT / "logs" / told["--log-group-name"].strip("/") / told["--log-stream-name"]
+    """Writes to FAKE_S3/logs/group/stream, which must exist for events, as in CloudWatch."""
+    arguments = dict(itertools.pairwise(options))
+    path = ROOT / "logs" / arguments["--log-group-name"].strip("/") / arguments["--log-stream-name"]
     if command == "create-log-stream":
         if path.exists():
             raise OSError("ResourceAlreadyExistsException")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         return
-    if os.environ.get("FAKE_LOGS_ARE_AWAY"):
-        raise OSError("the log is away")
-    events = json.loads(Path(told["--log-events"].removeprefix("file://")).read_text())
+    if os.environ.get("FAKE_LOGS_FAIL"):
+        raise OSError("the log fails")
+    events = json.loads(Path(arguments["--log-events"].removeprefix("file://")).read_text())
     with path.open("r+", encoding="utf-8") as file:
         file.seek(0, os.SEEK_END)
         file.writelines(f"{event['message']}\n" for event in events)
@@ -99,9 +99,9 @@ def main() -> int:
         elif command == "sync":
             source, target = [o for o in options if not o.startswith("--")][:2]
             for name, file in files_below(source).items():
-                if not wanted(name, options):
+                if not is_included(name, options):
                     continue
-                # Says that it has done all, and has not: FAKE_S3_LOSES names what never arrives.
+                # The sync reports success, but files named in FAKE_S3_LOSES never arrive.
                 if not fnmatch.fnmatch(name, os.environ.get("FAKE_S3_LOSES", "")):
                     place(file, local(target) / name)
         else:

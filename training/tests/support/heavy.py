@@ -14,7 +14,7 @@ from interrupted import Recipe, run_whole
 
 
 def python_of(environment: str, recipe: str) -> Path:
-    """Its interpreter. Who asks for a heavy test hears what is missing: a skip looks passed."""
+    """The environment's interpreter; the test fails without it, because a skip looks passed."""
     python = TRAINING.parent / f".venv-{environment}" / "bin" / "python"
     if not python.exists():
         pytest.fail(f"{python} is not there: npm run recipes -- {recipe} makes it", pytrace=False)

@@ -1,4 +1,4 @@
-"""Modules of a recipe by their own names, although other recipes have modules of the same names."""
+"""Imports a recipe's modules, whose names other recipes share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hosts import TRAINING
 
 
 def load_modules(recipe: str, *names: str) -> list[Any]:
-    """Imports them with the recipe's folder first on the path, and puts everything back."""
+    """Imports modules with the recipe's folder first on the path, then restores the path."""
     folder = TRAINING / "recipes" / recipe
     own = [path.stem for path in folder.glob("*.py")]
     before: dict[str, ModuleType] = {n: sys.modules.pop(n) for n in own if n in sys.modules}

@@ -19,7 +19,7 @@ def make_host(
     channels: dict[str, Path] | None = None,
     groups: list[dict[str, Any]] | None = None,
 ) -> Path:
-    """A base folder as /opt/ml; hyperparameters are JSON-encoded as the SDK does."""
+    """Makes a folder laid out as /opt/ml, with hyperparameters encoded as SageMaker's SDK does."""
     config = base / "input" / "config"
     config.mkdir(parents=True)
     group = next((g for g in groups or [] if host in g["hosts"]), None)

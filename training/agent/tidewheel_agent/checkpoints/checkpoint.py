@@ -1,8 +1,8 @@
-"""Which checkpoint is the newest that is complete.
+"""Which checkpoint of Tidewheel's own layout is the newest complete one.
 
-A checkpoint of our own layout is a folder `step-00000120` whose marker `COMPLETE.json` was written
-last and lists the files with their sizes: a folder copied half way (S3 keeps no order) does not
-count, whatever it contains.
+A checkpoint is a folder `step-00000120`. Its marker `COMPLETE.json` is written last and lists the
+files with their sizes. S3 copies files in no order, so a folder counts only when every listed file
+is there with all its bytes.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-MARKER = "COMPLETE.json"
+_MARKER = "COMPLETE.json"
 _STEP_FOLDER = re.compile(r"step-(\d{1,12})")
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A complete checkpoint, and what it says of itself."""
+    """A complete checkpoint, as its marker or its framework describes it."""
 
     step: int
     name: str
-    """Relative to the checkpoint folder."""
+    """Path relative to the checkpoint folder."""
     total_steps: int | None
     training_seconds: float | None
     metrics: dict[str, float] = field(default_factory=dict)
     size_bytes: int = 0
     saved_at: float = 0.0
-    """Unix seconds of the marker."""
+    """Unix seconds at which the file that completes it was written."""
 
 
-def newest_complete(folder: Path) -> Checkpoint | None:
+def find_last_checkpoint(folder: Path) -> Checkpoint | None:
     """The complete checkpoint with the highest step, or None."""
     found: list[tuple[int, Path]] = []
     try:
@@ -42,41 +42,40 @@ def newest_complete(folder: Path) -> Checkpoint | None:
     except OSError:
         return None
     for step, entry in sorted(found, reverse=True):
-        checkpoint = _read(step, entry)
+        checkpoint = _read_checkpoint(step, entry)
         if checkpoint is not None:
             return checkpoint
     return None
 
 
-def _read(step: int, entry: Path) -> Checkpoint | None:
+def _read_checkpoint(step: int, folder: Path) -> Checkpoint | None:
     try:
-        marker = entry / MARKER
-        said = json.loads(marker.read_text(encoding="utf-8"))
-        files = said["files"]
-        size = 0
-        for name, expected in files.items():
-            actual = (entry / name).stat().st_size
+        path = folder / _MARKER
+        marker = json.loads(path.read_text(encoding="utf-8"))
+        size_bytes = 0
+        for name, expected in marker["files"].items():
+            actual = (folder / name).stat().st_size
             if actual != expected["bytes"]:
                 return None
-            size += actual
-        total = said.get("totalSteps")
-        seconds = said.get("trainingSeconds")
+            size_bytes += actual
+        total = marker.get("totalSteps")
+        seconds = marker.get("trainingSeconds")
         return Checkpoint(
             step=step,
-            name=entry.name,
+            name=folder.name,
             total_steps=total if isinstance(total, int) else None,
             training_seconds=float(seconds) if isinstance(seconds, (int, float)) else None,
-            metrics=numbers(said.get("metrics")),
-            size_bytes=size,
-            saved_at=marker.stat().st_mtime,
+            metrics=finite_numbers(marker.get("metrics")),
+            size_bytes=size_bytes,
+            saved_at=path.stat().st_mtime,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        # Half written, half copied or not ours: the one before it counts.
+        # The folder is half written, half copied or not a checkpoint: an older one may count.
         return None
 
 
-def numbers(value: object) -> dict[str, float]:
-    """The finite numbers of a JSON object."""
+def finite_numbers(value: object) -> dict[str, float]:
+    """The finite numbers among the members of a JSON object; empty for anything else."""
     if not isinstance(value, dict):
         return {}
     return {

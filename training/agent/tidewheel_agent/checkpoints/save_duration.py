@@ -1,7 +1,7 @@
-"""How long a save took, read off the files that it left.
+"""How long a save took, from the timestamps of the files that it wrote.
 
-Linux knows when a file came into being, and Python's os.stat does not tell: statx(2) does. From the
-first file's birth to the last one's end is the time of the save, whatever framework wrote it.
+A save lasts from the creation of its first file to the end of its last, whatever framework wrote
+them. Linux records when a file was created; os.stat does not return it, statx(2) does.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ from .checkpoint import Checkpoint
 
 _AT_FDCWD = -100
 _STATX_BTIME = 0x800
-_SIZE = 256
-_BIRTH_AT = 80
+_STATX_BYTES = 256
+_BTIME_OFFSET = 80
 _MOST_FILES = 10_000
 
 
-def birth_of(path: Path) -> float | None:
-    """Unix seconds; None where the system or the file system does not know it."""
+def creation_time(path: Path) -> float | None:
+    """Unix seconds; None where the system or the file system does not record it."""
     try:
         statx = ctypes.CDLL(None, use_errno=True).statx
     except (AttributeError, OSError):
         return None
-    answer = ctypes.create_string_buffer(_SIZE)
-    failed = statx(_AT_FDCWD, os.fsencode(path), 0, _STATX_BTIME, answer)
-    (mask,) = struct.unpack_from("=I", answer, 0)
+    buffer = ctypes.create_string_buffer(_STATX_BYTES)
+    failed = statx(_AT_FDCWD, os.fsencode(path), 0, _STATX_BTIME, buffer)
+    (mask,) = struct.unpack_from("=I", buffer, 0)
     if failed or not mask & _STATX_BTIME:
         return None
-    seconds, nanoseconds = struct.unpack_from("=qI", answer, _BIRTH_AT)
+    seconds, nanoseconds = struct.unpack_from("=qI", buffer, _BTIME_OFFSET)
     return float(seconds) + float(nanoseconds) / 1e9
 
 
-def save_seconds(folder: Path, checkpoint: Checkpoint, not_before: float) -> float | None:
-    """From the birth of the first of the checkpoint's files to its completion.
+def save_duration(folder: Path, checkpoint: Checkpoint, not_before: float) -> float | None:
+    """Seconds from the creation of the checkpoint's first file to its completion.
 
-    What was born before `not_before` (unix seconds) was there before the save: a folder that is
-    written again, or a file that is. None when nothing tells.
+    A file created before `not_before` (Unix seconds) is older than this save: the script has
+    written the file, or its folder, once more. None when no file tells.
     """
-    births = [birth_of(path) for path in _paths_of(folder, checkpoint)]
-    own = [birth for birth in births if birth is not None and birth >= not_before]
-    if not own:
+    times = [creation_time(path) for path in _paths_of(folder, checkpoint)]
+    of_this_save = [time for time in times if time is not None and time >= not_before]
+    if not of_this_save:
         return None
-    return max(0.0, checkpoint.saved_at - min(own))
+    return max(0.0, checkpoint.saved_at - min(of_this_save))
 
 
 def _paths_of(folder: Path, checkpoint: Checkpoint) -> Iterable[Path]:
-    """The checkpoint's folder and the files in it; its file; or the files that begin with it."""
+    """The checkpoint's folder with its files, its only file, or the files that share its prefix."""
     path = folder / checkpoint.name
     if path.is_dir():
         inside = [entry for entry in path.rglob("*") if entry.is_file()]

@@ -1,4 +1,4 @@
-"""A checkpoint that somebody asks for while training goes on: EC2 says that a host is in danger."""
+"""Requests for a checkpoint while training goes on: EC2 has warned that it may reclaim a host."""
 
 from __future__ import annotations
 
@@ -8,50 +8,50 @@ import threading
 import time
 from pathlib import Path
 
-from ..log import iso, say
+from ..files import write_atomically
+from ..log import iso, log
 from .checkpoint import Checkpoint
-from .progress import write_whole
 
 _ONE_REQUEST_SECONDS = 60.0
-"""Several hosts and the service may all ask for the same reason."""
+"""Several hosts and the service may ask for the same reason within this time."""
 
 
 class SaveRequest:
-    """`ask` may be called in a signal handler or from any thread, the rest from one loop."""
+    """A signal handler or any thread may call `request`; one loop calls the rest."""
 
     def __init__(self) -> None:
-        self._asks = self._seen = 0
-        self._heard = threading.Event()
-        self._at: float | None = None
+        self._requests = self._handled = 0
+        self._is_pending = threading.Event()
+        self._opened_at: float | None = None
         self._is_open = False
 
-    def ask(self) -> None:
-        """Somebody asks this host. Takes no lock."""
-        self._asks += 1
+    def request(self) -> None:
+        """Asks for a checkpoint on behalf of this host. Takes no lock."""
+        self._requests += 1
 
-    def hear(self) -> None:
-        """Another host passes on what it was asked."""
-        self._heard.set()
+    def receive(self) -> None:
+        """Asks for a checkpoint on behalf of another host."""
+        self._is_pending.set()
 
-    def take(self) -> bool:
-        """Whether this host was asked since the last time: the others are to be told."""
-        asks = self._asks
-        was_asked, self._seen = asks != self._seen, asks
-        if was_asked:
-            self._heard.set()
-        return was_asked
+    def take_own(self) -> bool:
+        """Whether this host has asked since the last call, so that the others must be told."""
+        requests = self._requests
+        is_new, self._handled = requests != self._handled, requests
+        if is_new:
+            self._is_pending.set()
+        return is_new
 
-    def look(self, file: Path, newest: Checkpoint | None) -> None:
-        """Opens the request to the script, and closes it when a checkpoint came."""
+    def update(self, file: Path, newest: Checkpoint | None) -> None:
+        """Writes the request to `file` for the script; removes it once a checkpoint has come."""
         now = time.time()
-        if self._heard.is_set():
-            self._heard.clear()
-            if self._at is None or now - self._at >= _ONE_REQUEST_SECONDS:
-                self._at, self._is_open = now, True
-                write_whole(file, json.dumps({"requestedAt": iso(now)}) + "\n")
-                say("a host is in danger: the script is asked to save and to train on")
-        if self._is_open and newest is not None and newest.saved_at >= (self._at or 0.0):
+        if self._is_pending.is_set():
+            self._is_pending.clear()
+            if self._opened_at is None or now - self._opened_at >= _ONE_REQUEST_SECONDS:
+                self._opened_at, self._is_open = now, True
+                write_atomically(file, json.dumps({"requestedAt": iso(now)}) + "\n")
+                log("EC2 may reclaim a host: asking the script to save and train on")
+        if self._is_open and newest is not None and newest.saved_at >= (self._opened_at or 0.0):
             self._is_open = False
             with contextlib.suppress(OSError):
                 file.unlink()
-            say(f"saved as asked: {newest.name}")
+            log(f"saved as requested: {newest.name}")

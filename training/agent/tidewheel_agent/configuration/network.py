@@ -1,6 +1,6 @@
-"""Which network the ranks of a gang talk over: the host's interface, and EFA where it is there.
+"""The network that the ranks use: the host's interface, and EFA where the host has it.
 
-What is set here is a default: a variable of the same name in the job's Environment wins.
+These variables are defaults: one of the same name in the job's Environment wins.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from .job import Job
 _AMAZON = "0x1d0f"
 _SIOCGIFADDR = 0x8915
 _RDMA_READ = re.compile(r"(ml\.)?(p4d|p4de|trn1)\.")
-"""Types for which AWS's own training toolkit asks EFA for RDMA. Newer types have a libfabric (1.18)
-that asks the device, and where the device cannot, libfabric ends the process that demanded it."""
+"""Types for which AWS's own training toolkit demands RDMA of EFA. On newer types libfabric (1.18)
+asks the device itself, and ends a process that demands RDMA of a device without it."""
 
 
 def network_environment(job: Job, root: Path = Path("/")) -> dict[str, str]:
-    """`root` stands in for / in tests."""
+    """`root` stands for / in tests."""
     return {**interface_environment(job, root), **efa_environment(job, root)}
 
 
 def interface_environment(job: Job, root: Path = Path("/")) -> dict[str, str]:
-    """Names the interface to gloo and NCCL; a name that is not there would stop them, so an unknown
-    one is replaced by that of the host's own address."""
+    """Names the interface to gloo and NCCL.
+
+    They stop at a name that the host does not have; then the interface of its own address counts.
+    """
     name = job.network_interface
     if "/" in name or not (root / "sys/class/net" / name).exists():
         name = interface_of(job.current_host)
@@ -36,34 +38,34 @@ def interface_environment(job: Job, root: Path = Path("/")) -> dict[str, str]:
 
 
 def interface_of(host: str) -> str:
-    """The interface that has the host's address; empty when none has."""
+    """The interface that has the host's address; empty when none has it."""
     try:
         address = socket.gethostbyname(host)
     except OSError:
         return ""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
-            with contextlib.suppress(OSError):  # it has no address
+            with contextlib.suppress(OSError):  # The interface has no address.
                 request = struct.pack("256s", name.encode()[:15])
-                answer = fcntl.ioctl(asked.fileno(), _SIOCGIFADDR, request)
+                answer = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
                 if socket.inet_ntoa(answer[20:24]) == address:
                     return name
     return ""
 
 
 def efa_environment(job: Job, root: Path = Path("/")) -> dict[str, str]:
-    """For libfabric, below NCCL and MPI alike; nothing for a host alone or one without EFA.
+    """Settings of libfabric, which NCCL and MPI use; empty for one host or without EFA.
 
-    https://github.com/aws/aws-ofi-nccl/blob/master/doc/efa-env-var.md: NCCL's protocol and the
-    number of its channels are the plugin's to choose, and RDMAV_FORK_SAFE is not to be set.
+    https://github.com/aws/aws-ofi-nccl/blob/master/doc/efa-env-var.md: the plugin chooses NCCL's
+    protocol and number of channels, and RDMAV_FORK_SAFE must not be set.
     """
     if len(job.training_hosts) < 2 or not has_efa(root):
         return {}
     return {
-        # Rather no training than one that silently goes over TCP at a tenth of the speed.
+        # Fail rather than fall back to TCP silently, at a tenth of the speed.
         "FI_PROVIDER": "efa",
-        # Loader workers are forked. Kernels from 5.15 on need the first no more; the second costs
-        # little, and huge pages that run out make a fork fail with "Cannot allocate memory".
+        # Loader workers are forks. Kernels before 5.15 need FI_EFA_FORK_SAFE. When huge pages run
+        # out, a fork fails with "Cannot allocate memory"; doing without them costs little.
         "FI_EFA_FORK_SAFE": "1",
         "FI_EFA_USE_HUGE_PAGE": "0",
         **({"FI_EFA_USE_DEVICE_RDMA": "1"} if _RDMA_READ.match(job.current_instance_type) else {}),
@@ -71,8 +73,10 @@ def efa_environment(job: Job, root: Path = Path("/")) -> dict[str, str]:
 
 
 def has_efa(root: Path = Path("/")) -> bool:
-    """Whether this host has an EFA device and may open it: a type with EFA launched without one,
-    or a container without the device, has only TCP."""
+    """Whether this host has an EFA device that it may open.
+
+    A host launched without EFA, and a container without the device, have only TCP.
+    """
     vendors = (root / "sys/class/infiniband").glob("*/device/vendor")
     try:
         is_there = any(vendor.read_text(encoding="ascii").strip() == _AMAZON for vendor in vendors)

@@ -1,154 +1,79 @@
-"""The environment and the arguments that scripts written for SageMaker's toolkit expect.
-
-Contract: SageMaker training toolkit, `environment.py` and `mapping.py`
-(https://github.com/aws/sagemaker-training-toolkit). Arguments are lists, never shell text.
-"""
+"""Everything that the script finds in its environment."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
-from .job import Job, Json
+from ..agent_path import FOR_SCRIPTS
+from .hardware import Hardware
+from .job import Job
+from .sagemaker_environment import sagemaker_environment
+from .settings import Settings
 
-_WELL_KNOWN = (
-    "sagemaker_program",
-    "sagemaker_submit_directory",
-    "sagemaker_container_log_level",
-    "sagemaker_job_name",
-    "sagemaker_region",
-    "sagemaker_s3_output",
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "TF_NUM_INTRAOP_THREADS",
 )
-_LONGEST_VARIABLE = 128 * 1024
 
 
-def script_arguments(hyperparameters: Mapping[str, Json]) -> list[str]:
-    """Sorted by name: `--name value`, `-n value` for one letter; booleans as True and False."""
-    arguments: list[str] = []
-    for name in sorted(hyperparameters):
-        if name:
-            arguments += [f"--{name}" if len(name) > 1 else f"-{name}"]
-        arguments.append(_argument(hyperparameters[name]))
-    return arguments
+@dataclass(frozen=True)
+class ScriptFiles:
+    """The files between agent and script."""
+
+    stop: Path
+    """Appears when the script must save and leave."""
+    save: Path
+    """Appears when the script should save and train on."""
+    data_wait: Path
+    """A folder, in which the script's processes measure how long they wait for data."""
+
+    @classmethod
+    def create(cls, folder: Path) -> ScriptFiles:
+        files = cls(folder / "stop-soon", folder / "save-soon", folder / "data-wait")
+        files.data_wait.mkdir()
+        return files
 
 
-def _argument(value: Json) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, dict):
-        return ",".join(f"{key}={item}" for key, item in sorted(value.items()))
-    return str(value)
-
-
-def _variable(value: Json) -> str:
-    """Strings as they are, None empty, everything else compact JSON with sorted keys."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
-
-
-def sagemaker_environment(
-    job: Job, cpus: int, gpus: int, inherited: Mapping[str, str]
+def script_environment(
+    job: Job,
+    settings: Settings,
+    hardware: Hardware,
+    files: ScriptFiles,
+    *,
+    defaults: Mapping[str, str],
+    processes: int,
+    inherited: Mapping[str, str],
 ) -> dict[str, str]:
-    """All SM_* variables of the toolkit for this host."""
-    channels = {name: str(job.base / "input" / "data" / name) for name in job.channels}
-    framework: dict[str, Json] = {
-        key: value for key, value in job.control.items() if key not in _WELL_KNOWN
-    }
-    common = {
-        **_job_values(job),
-        **_folder_values(job),
-        "framework_module": inherited.get("SAGEMAKER_TRAINING_MODULE") or None,
-        "num_cpus": cpus,
-        "num_gpus": gpus,
-        "num_neurons": 0,
-    }
-    variables: dict[str, Json] = {
-        **common,
-        "hps": job.hyperparameters,
-        "framework_params": framework,
-        "channels": list(sorted(job.channels)),
-        "user_args": list(script_arguments(job.hyperparameters)),
-    }
-    master = job.distribution_hosts[0]
-    everything: dict[str, Json] = {
-        **common,
-        "hyperparameters": job.hyperparameters,
-        "additional_framework_parameters": framework,
-        "channel_input_dirs": dict(channels),
-        "distribution_hosts": list(job.distribution_hosts),
-        "master_hostname": master,
-        "is_master": job.current_host == master,
-        "job_name": inherited.get("TRAINING_JOB_NAME") or None,
-        "is_modelparallel_enabled": None,
-        "is_smddprun_installed": False,
-        "is_smddpmprun_installed": False,
-        "topology": job.resource_config.get("topology", []),
-    }
-    environment = {f"SM_{key.upper()}": _variable(value) for key, value in variables.items()}
-    environment["SM_TRAINING_ENV"] = _variable(everything)
-    environment |= {f"SM_CHANNEL_{name.upper()}": path for name, path in channels.items()}
-    for name, value in job.hyperparameters.items():
-        environment[f"SM_HP_{name.upper()}"] = _variable(value)
-    environment["CURRENT_HOST"] = job.current_host
-    environment["SAGEMAKER_JOB_NAME"] = _variable(job.control.get("sagemaker_job_name"))
-    environment["SAGEMAKER_REGION"] = _variable(job.control.get("sagemaker_region"))
-    return {name: value for name, value in environment.items() if _can_be_set(name, value)}
+    """The variables of SageMaker's toolkit and Tidewheel's own, over those that are inherited.
 
-
-def _can_be_set(name: str, value: str) -> bool:
-    """Linux takes no "=" in a name and no variable of 128 KiB; all values are arguments too."""
-    return "=" not in name and len(os.fsencode(f"{name}={value}")) < _LONGEST_VARIABLE
-
-
-def _job_values(job: Job) -> dict[str, Json]:
-    groups = [group.name for group in job.groups]
-    current = next((g for g in job.groups if g.name == job.current_group), job.groups[0])
-    return {
-        "hosts": list(job.hosts),
-        "current_host": job.current_host,
-        "current_instance_type": job.current_instance_type,
-        "current_instance_group": job.current_group,
-        "current_instance_group_hosts": list(current.hosts),
-        "instance_groups": list(groups),
-        "instance_groups_dict": {
-            group.name: {
-                "instance_group_name": group.name,
-                "instance_type": group.instance_type,
-                "hosts": list(group.hosts),
-            }
-            for group in job.groups
-        },
-        "distribution_instance_groups": list(job.distribution_groups),
-        "is_hetero": len(groups) > 1,
-        "network_interface_name": job.network_interface,
-        "user_entry_point": job.program,
-        "module_name": job.program.removesuffix(".py").replace("/", "."),
-        "resource_config": job.resource_config,
-        "input_data_config": dict(job.channels),
-        "log_level": job.control.get("sagemaker_container_log_level", 20),
+    `defaults` are the strategy's variables; an inherited one of the same name wins. `processes`
+    share this host's CPUs.
+    """
+    path = [str(job.code_dir), str(FOR_SCRIPTS)]
+    path += [p for p in (inherited.get("PYTHONPATH"),) if p]
+    own = {
+        **sagemaker_environment(job, hardware, inherited),
+        "PYTHONPATH": os.pathsep.join(path),
+        "TIDEWHEEL_STOP_FILE": str(files.stop),
+        "TIDEWHEEL_SAVE_FILE": str(files.save),
+        "TIDEWHEEL_DATA_WAIT_DIR": str(files.data_wait),
+        "TIDEWHEEL_LEADS": "1" if job.is_leader else "0",
+        "TIDEWHEEL_GRACE_SECONDS": f"{settings.grace_seconds:g}",
     }
-
-
-def _folder_values(job: Job) -> dict[str, Json]:
-    base = job.base
-    return {
-        # The toolkit puts the S3 address of the source here; ours is where it lies.
-        "module_dir": str(job.code_dir),
-        "input_dir": str(base / "input"),
-        "input_config_dir": str(base / "input" / "config"),
-        "output_dir": str(base / "output"),
-        "output_data_dir": str(base / "output" / "data"),
-        "output_intermediate_dir": str(base / "output" / "intermediate"),
-        "model_dir": str(base / "model"),
-    }
+    if job.checkpoint_dir is not None:
+        own["TIDEWHEEL_CHECKPOINT_DIR"] = str(job.checkpoint_dir)
+    if job.checkpoint_seconds is not None:
+        own["TIDEWHEEL_CHECKPOINT_SECONDS"] = f"{job.checkpoint_seconds:g}"
+    threads = thread_environment(hardware.cpus, processes, inherited)
+    return {**defaults, **threads, "PYTHONUNBUFFERED": "1", **inherited, **own}
 
 
 def thread_environment(cpus: int, processes: int, inherited: Mapping[str, str]) -> dict[str, str]:
-    """Each process computes on its share of the CPUs; what the user set stays."""
+    """Gives each process its share of the CPUs, except where the user has set the variable."""
     share = str(max(1, cpus // max(1, processes)))
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
-    return {name: share for name in names if name not in inherited}
+    return {name: share for name in _THREAD_VARIABLES if name not in inherited}

@@ -1,8 +1,7 @@
-"""What the service and the host tell the agent through `TIDEWHEEL_*` environment variables."""
+"""The agent's settings: `TIDEWHEEL_*` environment variables that the service or the host sets."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 
 
 class ConfigurationError(Exception):
-    """The job cannot be started as it is described; carries every problem, each with its remedy."""
+    """The job cannot start as it is described. `problems` holds all of them with their remedies."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
@@ -19,32 +18,32 @@ class ConfigurationError(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything here has a default that is right on SageMaker."""
+    """Every default is right on SageMaker."""
 
     base: Path = Path("/opt/ml")
     """SAGEMAKER_BASE_DIR: stands in for /opt/ml in every path."""
     master_port: int = 7777
-    """TIDEWHEEL_MASTER_PORT: where the strategy meets; jobs on one machine need different ones."""
+    """TIDEWHEEL_MASTER_PORT: the strategy's first port; jobs on one machine need different ones."""
     gang_port: int = 7778
-    """TIDEWHEEL_GANG_PORT: where the agents of a job talk; the master port + 1 unless told."""
+    """TIDEWHEEL_GANG_PORT: the port of the leader's agent; by default the master port + 1."""
     silence_seconds: float = 60.0
-    """TIDEWHEEL_SILENCE_SECONDS: after this long without a word a host counts as lost."""
+    """TIDEWHEEL_SILENCE_SECONDS: a host that sends nothing for so long counts as lost."""
     grace_seconds: float = 110.0
-    """TIDEWHEEL_GRACE_SECONDS: from SIGTERM to leaving; SageMaker kills after 120."""
+    """TIDEWHEEL_GRACE_SECONDS: from SIGTERM to the end; SageMaker kills after 120."""
     spot: bool = False
-    """TIDEWHEEL_SPOT=1: capacity may be taken away, so there must be somewhere to save."""
+    """TIDEWHEEL_SPOT=1: capacity may be taken away, so the job needs a checkpoint folder."""
     cpus: int | None = None
-    """TIDEWHEEL_CPUS: CPUs of this host, where several hosts share one machine."""
+    """TIDEWHEEL_CPUS: this host's CPUs, where several hosts share one machine."""
     gpus: int | None = None
-    """TIDEWHEEL_GPUS: GPUs of this host; asked of nvidia-smi unless told."""
+    """TIDEWHEEL_GPUS: this host's GPUs; by default those that nvidia-smi lists."""
     install_seconds: float = 900.0
-    """TIDEWHEEL_INSTALL_SECONDS: bound on installing the source's requirements, with retries."""
+    """TIDEWHEEL_INSTALL_SECONDS: limit for installing the source's requirements, with retries."""
     peers_seconds: float = 600.0
-    """TIDEWHEEL_PEERS_SECONDS: bound on waiting for the other hosts' names to resolve."""
+    """TIDEWHEEL_PEERS_SECONDS: limit for reaching the other hosts."""
 
 
-def settings_from(environment: Mapping[str, str]) -> Settings:
-    """Reads all settings; raises ConfigurationError that names every bad value."""
+def read_settings(environment: Mapping[str, str]) -> Settings:
+    """Raises ConfigurationError with every bad value."""
     problems: list[str] = []
 
     def number(name: str, default: float, least: float, most: float) -> float:
@@ -77,12 +76,3 @@ def settings_from(environment: Mapping[str, str]) -> Settings:
     if problems:
         raise ConfigurationError(problems)
     return settings
-
-
-def cpu_count(settings: Settings) -> int:
-    """CPUs this process may use: the container's share, not the machine's."""
-    if settings.cpus is not None:
-        return settings.cpus
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0)) or 1
-    return os.cpu_count() or 1

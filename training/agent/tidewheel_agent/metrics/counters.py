@@ -1,7 +1,7 @@
-"""Growing counters of the host, from /proc.
+"""Counters of CPU, memory, disk, network and GPUs, from /proc and the NVIDIA driver.
 
-On an instance of its own a host counts the whole machine. Where several hosts share a machine
-(TIDEWHEEL_CPUS is set) each counts the processes of its own script.
+A host with a machine of its own counts the whole machine. Where several hosts share a machine
+(TIDEWHEEL_CPUS is set), each counts the processes of its own script.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _RESCAN_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Reading:
-    """Counters at one moment; None where they cannot be had."""
+    """Counters at one moment, None where the host has none. Sums of bytes and seconds only grow."""
 
     at: float
     """Monotonic seconds."""
@@ -41,8 +41,8 @@ class Reading:
     sent_bytes: float | None = None
     gpu_percent: float | None = None
     gpu_memory_percent: float | None = None
-    waits: tuple[float, float] | None = None
-    """Seconds that the script waited for data, and that it computed."""
+    data_wait: tuple[float, float] | None = None
+    """Seconds that the script waited for data, and seconds that it computed."""
 
 
 class Counters(Protocol):
@@ -80,8 +80,11 @@ class MachineCounters:
 
 
 class ProcessCounters:
-    """The script's processes only. Finding them costs milliseconds, so they are looked for every
-    ten seconds; counting those known costs microseconds."""
+    """The script's processes only.
+
+    Finding them costs milliseconds and happens every ten seconds; counting known ones costs
+    microseconds.
+    """
 
     def __init__(self, find: Callable[[], list[Process]]) -> None:
         self._find = find
@@ -100,7 +103,7 @@ class ProcessCounters:
                 cpu, resident = _process_cpu_and_memory(pid)
                 memory += resident
                 self._last[pid] = (cpu, *_process_io(pid))
-        # Processes that ended keep what they had: the sums never fall.
+        # The last counts of ended processes stay in the sums, which therefore never fall.
         known = list(self._last.values())
         return Reading(
             at=now,
@@ -117,7 +120,7 @@ class ProcessCounters:
 
 def _machine_cpu_seconds() -> float | None:
     with contextlib.suppress(OSError, ValueError, IndexError):
-        # user nice system idle iowait irq softirq steal; waiting is not working.
+        # Fields: user nice system idle iowait irq softirq steal. Idle and iowait are no work.
         fields = (_PROC / "stat").read_text().split("\n", 1)[0].split()[1:]
         busy = [int(fields[index]) for index in (0, 1, 2, 5, 6, 7)]
         return sum(busy) / _TICK
@@ -132,7 +135,7 @@ def _machine_memory_bytes() -> int | None:
     return None
 
 
-# Whole disks: their partitions, and devices stacked on them, would count twice.
+# Whole disks only: partitions and stacked devices would count the same bytes twice.
 _DISK = re.compile(r"(sd[a-z]+|xvd[a-z]+|vd[a-z]+|nvme\d+n\d+)$")
 
 
@@ -162,7 +165,7 @@ def _network_bytes() -> tuple[float, float] | None:
 
 
 def _process_cpu_and_memory(pid: int) -> tuple[float, int]:
-    # The name in parentheses may hold anything, spaces and parentheses too.
+    # The name in parentheses may itself hold spaces and parentheses.
     fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICK, int(fields[21]) * _PAGE
 

@@ -1,7 +1,7 @@
-"""What the script's processes say of their time: waiting for data, or computing.
+"""How long the script's processes waited for data, and how long they computed.
 
-Each process of the script that uses `tidewheel.batches` keeps one file of two numbers, which costs
-it a microsecond a batch; nothing is said of scripts that do not.
+Each process that uses `tidewheel.batches` keeps one file of two numbers, which costs it a
+microsecond a batch. The agent does not guess for scripts that do not use it.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ import contextlib
 import struct
 from pathlib import Path
 
-WAITS_VARIABLE = "TIDEWHEEL_WAITS_DIR"
 _FORMAT = "=dd"
 
 
-class Waits:
-    """Sums over all processes of this host, those that have ended included."""
+class DataWait:
+    """Sums over all processes of this host, also over those that have ended."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def read(self) -> tuple[float, float] | None:
-        """Seconds waited and seconds computed so far; None when no process says so."""
+        """Seconds waited and seconds computed so far; None when no process measures them."""
         waited = computed = 0.0
         found = False
         with contextlib.suppress(OSError):

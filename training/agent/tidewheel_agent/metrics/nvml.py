@@ -1,4 +1,4 @@
-"""Utilisation of NVIDIA GPUs from the driver's own library (NVML), without any package.
+"""Utilisation of NVIDIA GPUs, read from the driver's own library (NVML) without any package.
 
 Interface: https://docs.nvidia.com/deploy/nvml-api/
 """

@@ -1,4 +1,4 @@
-"""Measures this host every second: what a diagnosis of the bottleneck needs, at almost no cost."""
+"""Measures this host every second, to find bottlenecks, for less than 1 % of a core."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from ..log import iso, say, write_line
+from ..log import iso, log, write_line
 from .counters import Counters, Reading
-from .data_wait import Waits
+from .data_wait import DataWait
 
 _SECOND = 1.0
 _FINE_SAMPLES = 3600
 _COARSE_SECONDS = 10.0
-"""After an hour of one line a second a line stands for ten: 28 days stay under 50 MB."""
-_TELL_SECONDS = 60.0
+"""After the first hour a line stands for ten seconds, which keeps 28 days under 50 MB."""
+_REPORT_SECONDS = 60.0
 _FLUSH_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Means over one interval; None where this host cannot tell."""
+    """Means over one interval; None where this host has no such counter."""
 
     at: str
     seconds: float
     cpuPercent: float | None
-    """Of this host's CPUs: 100 is all of them busy."""
+    """100 means that all CPUs of this host are busy."""
     memoryBytes: int | None
     diskReadBytesPerSecond: float | None
     diskWriteBytesPerSecond: float | None
     networkReceivedBytesPerSecond: float | None
     networkSentBytesPerSecond: float | None
     gpuPercent: float | None
-    """Mean over this host's GPUs of the share of time in which a kernel ran."""
+    """Share of the time in which a kernel ran, averaged over this host's GPUs."""
     gpuMemoryPercent: float | None
     dataWaitPercent: float | None = None
-    """Share of the script's time that went into waiting for data, where it says so."""
+    """Share of the script's time spent waiting for data, from scripts that measure it."""
 
 
 def sample_between(before: Reading, after: Reading, cpus: int) -> Sample:
-    """Turns two readings of growing counters into rates. Pure."""
+    """Turns two readings into rates. Pure."""
     seconds = max(1e-6, after.at - before.at)
 
     def rate(old: float | None, new: float | None) -> float | None:
-        # Counters fall when a process ends or a device goes: that interval tells nothing.
+        # A counter falls when a device goes away; that interval has no rate.
         return None if old is None or new is None or new < old else (new - old) / seconds
 
     cpu = rate(before.cpu_seconds, after.cpu_seconds)
@@ -63,14 +63,14 @@ def sample_between(before: Reading, after: Reading, cpus: int) -> Sample:
         networkSentBytesPerSecond=_whole(rate(before.sent_bytes, after.sent_bytes)),
         gpuPercent=after.gpu_percent,
         gpuMemoryPercent=after.gpu_memory_percent,
-        dataWaitPercent=_wait_percent(before.waits, after.waits),
+        dataWaitPercent=_wait_percent(before.data_wait, after.data_wait),
     )
 
 
 def _wait_percent(
     before: tuple[float, float] | None, after: tuple[float, float] | None
 ) -> float | None:
-    """Of the batches that came in this interval; None when none did."""
+    """Of the batches that came in this interval; None when no batch came."""
     if after is None:
         return None
     waited, computed = (new - old for new, old in zip(after, before or (0.0, 0.0), strict=True))
@@ -104,7 +104,7 @@ class Summary:
         total, weight = self._sums.get(name, (0.0, 0.0))
         return round(total / weight, 2) if weight else None
 
-    def document(self) -> dict[str, object]:
+    def as_dict(self) -> dict[str, object]:
         return {
             "seconds": round(self.seconds, 1),
             "samples": self.samples,
@@ -114,16 +114,21 @@ class Summary:
 
 
 class UsageRecorder:
-    """A thread that writes `usage-<host>.jsonl` and, at the end, `usage-<host>-summary.json`.
+    """A thread that writes `usage-<host>.jsonl` and, at its end, `usage-<host>-summary.json`.
 
-    The files carry the host's name because SageMaker merges all hosts' output folders into one.
+    SageMaker merges the output folders of all hosts, so the file names hold the host's name.
     """
 
     def __init__(
-        self, counters: Counters, folder: Path, host: str, cpus: int, waits: Waits | None = None
+        self,
+        counters: Counters,
+        folder: Path,
+        host: str,
+        cpus: int,
+        data_wait: DataWait | None = None,
     ) -> None:
         self._counters = counters
-        self._waits = waits
+        self._data_wait = data_wait
         self._folder = folder
         self._host = re.sub(r"[^A-Za-z0-9.-]", "_", host)
         self._cpus = cpus
@@ -136,19 +141,19 @@ class UsageRecorder:
         self._thread.start()
 
     def means(self) -> dict[str, float]:
-        """Of this host so far, in percent; what it cannot tell is left out."""
+        """Mean percentages of this host so far, by name, without those it has no counter for."""
         named = {name: self._summary.mean(name) for name in ("cpuPercent", "gpuPercent")}
         return {name: value for name, value in named.items() if value is not None}
 
     def close(self, more: Callable[[], dict[str, object]] = dict) -> None:
-        """Ends the thread and writes the summary, with what else there is to say."""
+        """Ends the thread and writes the summary with the members that `more` returns."""
         self._closing.set()
         self._thread.join(3.0)
         document = {
             "host": self._host,
             "cpus": self._cpus,
-            **self._summary.document(),
-            **self._time_of_script(),
+            **self._summary.as_dict(),
+            **self._script_seconds(),
             "samplerCpuSeconds": round(self._cpu_seconds, 3),
             **more(),
         }
@@ -156,53 +161,53 @@ class UsageRecorder:
         try:
             path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
         except OSError as error:
-            say(f"cannot write {path.name}: {error}")
+            log(f"cannot write {path.name}: {error}")
 
-    def _time_of_script(self) -> dict[str, object]:
-        """Over all processes and the whole time: exact, where means of samples are not."""
-        spent = self._waits.read() if self._waits else None
-        if spent is None:
+    def _script_seconds(self) -> dict[str, object]:
+        """Exact sums over all processes and the whole time, which means of samples are not."""
+        seconds = self._data_wait.read() if self._data_wait else None
+        if seconds is None:
             return {}
-        return {"dataWaitSeconds": round(spent[0], 3), "computeSeconds": round(spent[1], 3)}
+        return {"dataWaitSeconds": round(seconds[0], 3), "computeSeconds": round(seconds[1], 3)}
 
     def _read(self) -> Reading:
         reading = self._counters.read()
-        return replace(reading, waits=self._waits.read()) if self._waits else reading
+        return replace(reading, data_wait=self._data_wait.read()) if self._data_wait else reading
 
     def _run(self) -> None:
         path = self._folder / f"usage-{self._host}.jsonl"
         try:
             with path.open("a", encoding="utf-8") as file:
                 self._record(file)
-        except Exception as error:  # a measurement must never take the training down
-            say(f"no longer measuring this host: {error!r}")
+        except Exception as error:  # Training must never end because of a measurement.
+            log(f"no longer measuring this host: {error!r}")
         finally:
             self._cpu_seconds = time.thread_time()
             self._counters.close()
 
     def _record(self, file: TextIO) -> None:
         before = self._read()
-        told = flushed = before.at
+        reported = flushed = before.at
         interval = _SECOND
         while not self._closing.wait(interval):
             after = self._read()
             sample = sample_between(before, after, self._cpus)
             before = after
             self._summary.add(sample)
-            said = {name: value for name, value in asdict(sample).items() if value is not None}
-            file.write(json.dumps(said, separators=(",", ":")) + "\n")
+            known = {name: value for name, value in asdict(sample).items() if value is not None}
+            file.write(json.dumps(known, separators=(",", ":")) + "\n")
             if after.at - flushed >= _FLUSH_SECONDS:
                 file.flush()
                 flushed = after.at
-            if after.at - told >= _TELL_SECONDS:
-                told = after.at
+            if after.at - reported >= _REPORT_SECONDS:
+                reported = after.at
                 write_line(usage_line(self._host, sample).encode())
             if self._summary.samples == _FINE_SAMPLES:
                 interval = _COARSE_SECONDS
 
 
 def usage_line(host: str, sample: Sample) -> str:
-    """One line for SageMaker's metric definitions."""
+    """One log line, which SageMaker's metric definitions read."""
     values = {
         "cpu_percent": sample.cpuPercent,
         "memory_bytes": sample.memoryBytes,

@@ -1,8 +1,8 @@
-"""Unpacks the source that the run is pinned to: one archive, named by the hash of its bytes.
+"""Unpacks the source that the run is pinned to: one archive, known by the hash of its bytes.
 
-The service packs regular files only (functions/core/launch/source/packed-source.ts). What an archive of
-someone else's could hold beside them, links and names that lead out of the folder, is refused
-before anything is written.
+The service packs regular files only (functions/core/launch/source/packed-source.ts). An archive from
+elsewhere may hold links, or names that lead out of the folder: it is refused before any file is
+written.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ARCHIVE = "source.zip"
 
 
 def unpack_source(archive: Path, digest: str, target: Path) -> None:
-    """Raises ConfigurationError when the archive is not the one of that hash, or not plain."""
+    """Raises ConfigurationError if the hash differs or a member is no regular file."""
     try:
         content = archive.read_bytes()
     except OSError as error:
@@ -34,7 +34,7 @@ def unpack_source(archive: Path, digest: str, target: Path) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             members = packed.infolist()
-            _refuse_what_is_not_plain(archive, members)
+            _require_regular_files(archive, members)
             for member in members:
                 path = target.joinpath(*member.filename.split("/"))
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,18 +43,18 @@ def unpack_source(archive: Path, digest: str, target: Path) -> None:
         raise ConfigurationError([f"{archive} cannot be unpacked: {error}"]) from error
 
 
-def _refuse_what_is_not_plain(archive: Path, members: list[zipfile.ZipInfo]) -> None:
+def _require_regular_files(archive: Path, members: list[zipfile.ZipInfo]) -> None:
     problems = [
-        f"{archive} holds {member.orig_filename!r}, which {why}: pack the source anew"
+        f"{archive} holds {member.orig_filename!r}, which {why}: pack the source again"
         for member in members
-        if (why := _trouble(member))
+        if (why := _problem_of(member))
     ]
     if problems:
         raise ConfigurationError(problems)
 
 
-def _trouble(member: zipfile.ZipInfo) -> str:
-    # As it stands in the archive: zipfile cuts names at a NUL.
+def _problem_of(member: zipfile.ZipInfo) -> str:
+    # The name as the archive has it: zipfile cuts `filename` at a NUL.
     name = member.orig_filename
     if any(part in ("", ".", "..") for part in name.split("/")) or "\0" in name:
         return "leads out of its folder"

@@ -1,7 +1,7 @@
-"""A private package index: where it is stands in the job, its credentials in Secrets Manager.
+"""A private package index: the job holds its URL, Secrets Manager its credentials.
 
-They reach the installer through its environment and nobody else: no argument, no hyperparameter, no
-log, and not the script.
+The credentials reach the installer through its environment. No argument, hyperparameter or log
+holds them, and the script does not get them.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from .secrets_manager import SecretError
 
 URL_VARIABLE = "TIDEWHEEL_INDEX_URL"
 SECRET_VARIABLE = "TIDEWHEEL_INDEX_SECRET"
-"""The ARN; the secret is `{"username": …, "password": …}`, or a token alone."""
+"""An ARN. The secret is `{"username": …, "password": …}` or a token."""
 _TOKEN_USER = "__token__"
 
 
-def index_variables(
+def installer_variables(
     environment: Mapping[str, str], read: Callable[[str, Mapping[str, str]], str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Variables for the installer, and texts that no line of its output may show."""
+    """Variables for the installer, and the texts that its output must not show."""
     url, arn = environment.get(URL_VARIABLE, ""), environment.get(SECRET_VARIABLE, "")
     if not url:
         return {}, []
     try:
-        user, password = _pair(read(arn, environment)) if arn else ("", "")
+        user, password = _user_and_password(read(arn, environment)) if arn else ("", "")
     except SecretError as error:
         raise ConfigurationError(
             [
@@ -42,16 +42,16 @@ def index_variables(
     return {"PIP_INDEX_URL": whole, "UV_DEFAULT_INDEX": whole}, hidden
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _user_and_password(text: str) -> tuple[str, str]:
     try:
-        said = json.loads(text)
+        secret = json.loads(text)
     except ValueError:
-        said = None
-    if isinstance(said, dict):
-        user, password = said.get("username"), said.get("password")
+        secret = None
+    if isinstance(secret, dict):
+        user, password = secret.get("username"), secret.get("password")
         if isinstance(user, str) and isinstance(password, str) and user:
             return user, password
         raise ConfigurationError(
-            ["the secret of the package index is JSON without `username` and `password`"]
+            ["the secret of the package index is JSON without `username` and `password`: add both"]
         )
     return _TOKEN_USER, text.strip()

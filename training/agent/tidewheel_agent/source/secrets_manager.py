@@ -1,7 +1,7 @@
 """Reads one secret from AWS Secrets Manager with the credentials of the container or the host.
 
-Only the credentials of a private package index need it, before the script starts; an image need not
-bring an AWS SDK for that. Signature: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
+The credentials of a private package index are the only secret. The agent signs the request itself,
+so that images need no AWS SDK: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TARGET = "secretsmanager.GetSecretValue"
 
 
 class SecretError(Exception):
-    """The secret cannot be had; says why, never what is in it."""
+    """The secret cannot be read; the message says why and never holds the secret."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,7 +34,7 @@ class Credentials:
 
 
 def read_secret(arn: str, environment: Mapping[str, str]) -> str:
-    """Its text; raises SecretError."""
+    """The secret's text; raises SecretError."""
     parts = arn.split(":")
     if len(parts) < 7 or parts[2] != "secretsmanager":
         raise SecretError(f"{arn} is not the ARN of a secret")
@@ -46,23 +46,25 @@ def read_secret(arn: str, environment: Mapping[str, str]) -> str:
         or f"https://secretsmanager.{region}.{suffix}"
     ).rstrip("/")
     body = json.dumps({"SecretId": arn}).encode()
-    headers = signed(endpoint, body, region, credentials(environment), datetime.now(timezone.utc))
+    headers = signed_headers(
+        endpoint, body, region, find_credentials(environment), datetime.now(timezone.utc)
+    )
     request = urllib.request.Request(f"{endpoint}/", data=body, headers=headers, method="POST")
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:
             text = json.loads(answer.read()).get("SecretString")
     except urllib.error.HTTPError as error:
-        said = error.read().decode("utf-8", "replace")[:300]
-        raise SecretError(f"Secrets Manager refuses {arn}: HTTP {error.code} {said}") from error
+        reply = error.read().decode("utf-8", "replace")[:300]
+        raise SecretError(f"Secrets Manager refuses {arn}: HTTP {error.code} {reply}") from error
     except (OSError, ValueError) as error:
-        raise SecretError(f"Secrets Manager at {endpoint} cannot be asked: {error}") from error
+        raise SecretError(f"Secrets Manager at {endpoint} does not answer: {error}") from error
     if not isinstance(text, str):
         raise SecretError(f"{arn} holds no text")
     return text
 
 
-def credentials(environment: Mapping[str, str]) -> Credentials:
-    """Of the environment, the container (SageMaker's), or the host's role (EC2)."""
+def find_credentials(environment: Mapping[str, str]) -> Credentials:
+    """From the environment, the container (SageMaker) or the host's role (EC2)."""
     key = environment.get("AWS_ACCESS_KEY_ID")
     if key:
         token = environment.get("AWS_SESSION_TOKEN", "")
@@ -77,8 +79,8 @@ def credentials(environment: Mapping[str, str]) -> Credentials:
         ttl = {"X-aws-ec2-metadata-token-ttl-seconds": "60"}
         token = _get(f"{_METADATA}/latest/api/token", ttl, "PUT")
         roles = f"{_METADATA}/latest/meta-data/iam/security-credentials/"
-        own = {"X-aws-ec2-metadata-token": token}
-        return _parsed(_get(roles + _get(roles, own).split("\n")[0], own))
+        with_token = {"X-aws-ec2-metadata-token": token}
+        return _parsed(_get(roles + _get(roles, with_token).split("\n")[0], with_token))
     except (OSError, ValueError, KeyError) as error:
         raise SecretError(f"there are no AWS credentials here: {error!r}") from error
 
@@ -90,12 +92,12 @@ def _get(url: str, headers: Mapping[str, str], method: str = "GET") -> str:
 
 
 def _parsed(text: str) -> Credentials:
-    said = json.loads(text)
-    return Credentials(said["AccessKeyId"], said["SecretAccessKey"], said.get("Token", ""))
+    reply = json.loads(text)
+    return Credentials(reply["AccessKeyId"], reply["SecretAccessKey"], reply.get("Token", ""))
 
 
-def signed(
-    endpoint: str, body: bytes, region: str, who: Credentials, now: datetime
+def signed_headers(
+    endpoint: str, body: bytes, region: str, credentials: Credentials, now: datetime
 ) -> dict[str, str]:
     """The headers of a signed POST to `/` of Secrets Manager. Pure."""
     time = now.strftime("%Y%m%dT%H%M%SZ")
@@ -104,7 +106,7 @@ def signed(
         "host": urlsplit(endpoint).netloc,
         "x-amz-date": time,
         "x-amz-target": _TARGET,
-        **({"x-amz-security-token": who.token} if who.token else {}),
+        **({"x-amz-security-token": credentials.token} if credentials.token else {}),
     }
     names = ";".join(sorted(headers))
     lines = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers))
@@ -112,7 +114,7 @@ def signed(
     canonical = f"POST\n/\n\n{lines}\n{names}\n{hashed}"
     scope = f"{time[:8]}/{region}/secretsmanager/aws4_request"
     digest = hashlib.sha256(canonical.encode()).hexdigest()
-    key = f"AWS4{who.secret}".encode()
+    key = f"AWS4{credentials.secret}".encode()
     for part in scope.split("/"):
         key = hmac.new(key, part.encode(), hashlib.sha256).digest()
     text = f"AWS4-HMAC-SHA256\n{time}\n{scope}\n{digest}"
@@ -120,7 +122,7 @@ def signed(
     return {
         **{name: value for name, value in headers.items() if name != "host"},
         "Authorization": (
-            f"AWS4-HMAC-SHA256 Credential={who.key}/{scope}, "
+            f"AWS4-HMAC-SHA256 Credential={credentials.key}/{scope}, "
             f"SignedHeaders={names}, Signature={signature}"
         ),
     }

@@ -1,9 +1,9 @@
-"""Runs any MPI program on all hosts without ssh.
+"""Strategy `mpi`: mpiexec on the leader, a proxy on every other host, no ssh.
 
-MPICH's `mpiexec -launcher manual` prints the command line of the proxy that each host must run and
-then waits for them to connect. The leader's agent passes what differs between hosts on to the other
-agents, over the connection that they have anyway; each starts its own proxy, and nothing else can
-be started that way: only numbers and the leader's own address are taken from the message.
+MPICH's `mpiexec -launcher manual` prints the command line of the proxy that each host must run, and
+waits for the proxies to connect. The leader's agent sends the options of each host's proxy over the
+gang; each agent starts its own. A message can start nothing else: the agent takes only known
+options and numbers from it, and its own address of the leader.
 https://github.com/pmodels/mpich/blob/main/doc/wiki/how_to/Using_the_Hydra_Process_Manager.md
 """
 
@@ -15,8 +15,11 @@ import sys
 from pathlib import Path
 
 from ..agent_path import program
+from ..configuration.hardware import Hardware
 from ..configuration.job import Job
-from ..configuration.settings import ConfigurationError
+from ..configuration.network import network_environment
+from ..configuration.settings import ConfigurationError, Settings
+from .launch import Launch, processes_per_host, script_command
 
 _LAUNCH_LINE = re.compile(
     r"HYDRA_LAUNCH: \S+ --control-port (?P<control>\S+):(?P<port>\d{1,5}) (?P<rest>.*)"
@@ -34,17 +37,32 @@ _OPTIONS = {
     "--gpu-subdevs-per-proc": r"-?\d{1,9}",
     "--proxy-id": r"\d{1,6}",
 }
-"""Every option of a proxy with the form of its value; another is refused."""
+"""The known options of a proxy with the form of their values; the agent refuses any other."""
 
 
-def programs() -> tuple[str, str]:
-    """MPICH's mpiexec and its proxy: beside this Python (pip install mpich), or on the PATH."""
+def launch(job: Job, settings: Settings, hardware: Hardware) -> Launch:
+    """The proxies start the ranks."""
+    processes = processes_per_host(job, hardware)
+    index = job.training_hosts.index(job.current_host)
+    environment = network_environment(job)
+    if index > 0:
+        return Launch(
+            [], processes, environment, has_launcher=True, serves=True, mpi_host_index=index
+        )
+    pin = "1" if job.agent_parameters.get("tidewheel_pin_gpus") is True and hardware.gpus else "0"
+    rank = [*program("mpi_rank"), pin, *script_command(job)]
+    argv = _mpiexec_arguments(job, processes, environment.get("GLOO_SOCKET_IFNAME"), rank)
+    return Launch(argv, processes, environment, has_launcher=True, is_mpiexec=True)
+
+
+def _find_programs() -> tuple[str, str]:
+    """MPICH's mpiexec and its proxy, from beside this Python (pip install mpich) or the PATH."""
     beside = str(Path(sys.executable).parent)
     for path in (beside, None):
-        starter = shutil.which("mpiexec.hydra", path=path)
+        mpiexec = shutil.which("mpiexec.hydra", path=path)
         proxy = shutil.which("hydra_pmi_proxy", path=path)
-        if starter and proxy:
-            return starter, proxy
+        if mpiexec and proxy:
+            return mpiexec, proxy
     raise ConfigurationError(
         [
             "strategy mpi needs MPICH (mpiexec.hydra and hydra_pmi_proxy are not there): "
@@ -53,36 +71,36 @@ def programs() -> tuple[str, str]:
     )
 
 
-def starter_arguments(
-    job: Job, processes: int, interface: str | None, script: list[str]
+def _mpiexec_arguments(
+    job: Job, processes: int, interface: str | None, rank: list[str]
 ) -> list[str]:
-    """For the leader: ranks are counted host by host."""
-    starter, proxy = programs()
+    """The leader's command line; ranks are numbered host by host."""
+    mpiexec, proxy = _find_programs()
     hosts = job.training_hosts
     argv = [*program("mpi_launch"), proxy]
-    argv += [starter, "-launcher", "manual", "-hosts", ",".join(hosts)]
+    argv += [mpiexec, "-launcher", "manual", "-hosts", ",".join(hosts)]
     argv += ["-localhost", hosts[0], *(["-iface", interface] if interface else [])]
-    # Each rank has the variables of its own host, from its proxy, not the first host's.
+    # Each rank inherits its own host's variables from its proxy, not those of the first host.
     argv += ["-genvnone", "-ppn", str(processes), "-n", str(processes * len(hosts))]
-    return [*argv, *script]
+    return [*argv, *rank]
 
 
 def proxy_options(line: str) -> tuple[int, list[str]] | None:
-    """Which host's proxy a line of mpiexec starts, and its options; None for other lines."""
+    """The host's index and the proxy's options from a line of mpiexec; None for other lines."""
     match = _LAUNCH_LINE.match(line)
     if match is None:
         return None
-    told = match["rest"].split()
-    pairs = list(zip(told[::2], told[1::2], strict=False))
+    options = match["rest"].split()
+    pairs = list(zip(options[::2], options[1::2], strict=False))
     index = next((int(value) for name, value in pairs if name == "--proxy-id"), None)
     if index is None:
         return None
-    return index, ["--control-port", match["port"], *told]
+    return index, ["--control-port", match["port"], *options]
 
 
 def proxy_arguments(leader: str, options: list[str]) -> list[str]:
-    """The command line of this host's proxy; raises ConfigurationError for anything unknown."""
-    _, proxy = programs()
+    """This host's command line; raises ConfigurationError for an option that is not known."""
+    _, proxy = _find_programs()
     problems = []
     if options[:1] != ["--control-port"] or len(options) % 2:
         problems.append(f"mpiexec's proxy cannot be started with {options!r}")

@@ -1,7 +1,7 @@
-"""Ray over all hosts of a job: a head on the leader, every other host of every group joins.
+"""Strategy `ray`: a Ray cluster over all hosts of all groups, the script on the leader.
 
-Each host offers its CPUs and GPUs, and a resource with the name of its instance group, so that a
-script can say where something runs: `ray.remote(resources={"helpers": 0.01})`.
+Each host offers its CPUs, its GPUs and a resource named as its instance group, so that a script can
+say where a task runs: `ray.remote(resources={"helpers": 0.01})`.
 """
 
 from __future__ import annotations
@@ -13,59 +13,76 @@ import zlib
 from pathlib import Path
 
 from ..agent_path import program
+from ..configuration.hardware import Hardware
 from ..configuration.job import Job
+from ..configuration.settings import Settings
 from ..supervision.process_tree import SERVICE_VARIABLE
-from .programs.several import Program
+from .launch import FIRST_PORT_OFFSET, Launch, script_command, with_services
+from .programs.with_services import Program
 
-_HEAD_PORT = 2
-
-
-def head_address(job: Job, port: int) -> str:
-    return f"{job.training_hosts[0]}:{port + _HEAD_PORT}"
+_JOIN_SECONDS = 300.0
+"""Limit for all hosts to join the cluster."""
 
 
-def node_program(job: Job, port: int, cpus: int, gpus: int, join_seconds: float) -> Program:
+def launch(job: Job, settings: Settings, hardware: Hardware) -> Launch:
+    join_seconds = min(settings.peers_seconds, _JOIN_SECONDS)
+    port = settings.master_port + FIRST_PORT_OFFSET
+    node = _node(job, port, hardware, join_seconds)
+    if job.current_host != job.training_hosts[0]:
+        return with_services([node], None)
+    return with_services([node], _script(job, port, join_seconds))
+
+
+def _head_address(job: Job, port: int) -> str:
+    return f"{job.training_hosts[0]}:{port}"
+
+
+def _node(job: Job, port: int, hardware: Hardware, join_seconds: float) -> Program:
     """`ray start` for this host, in the foreground, tried for `join_seconds`."""
     argv = [*program("ray_node"), f"{join_seconds:g}"]
     argv += [str(Path(sys.executable).with_name("ray")), "start", "--block"]
-    argv += [f"--node-ip-address={job.current_host}", f"--num-cpus={cpus}", f"--num-gpus={gpus}"]
+    argv += [f"--node-ip-address={job.current_host}"]
+    argv += [f"--num-cpus={hardware.cpus}", f"--num-gpus={hardware.gpus}"]
     argv += [f"--resources={json.dumps({job.current_group: 1000})}", "--disable-usage-stats"]
     if job.current_host == job.training_hosts[0]:
-        argv += ["--head", f"--port={port + _HEAD_PORT}", "--include-dashboard=false"]
-        argv += [f"--temp-dir={_temporary(job)}"]
+        argv += ["--head", f"--port={port}", "--include-dashboard=false"]
+        argv += [f"--temp-dir={_temporary_folder(job)}"]
     else:
-        argv += [f"--address={head_address(job, port)}"]
+        argv += [f"--address={_head_address(job, port)}"]
     return {"argv": argv, "environment": _environment(job)}
 
 
-def _temporary(job: Job) -> str:
-    """Short, for sockets below it have a path of 107 characters at most; of this job alone."""
+def _script(job: Job, port: int, join_seconds: float) -> Program:
+    """Waits until all hosts have joined, then runs the user's script."""
+    address = _head_address(job, port)
+    argv = [*program("ray_launch"), address, str(len(job.hosts)), f"{join_seconds:g}"]
+    environment = {
+        "RAY_ADDRESS": address,
+        # In the driver Ray handles SIGTERM itself and leaves at once with nothing saved, and its
+        # workers would not get the signal. The stop file is the warning for scripts that use Ray.
+        SERVICE_VARIABLE: "1",
+        **_environment(job),
+    }
+    return {"argv": [*argv, *script_command(job)], "environment": environment}
+
+
+def _temporary_folder(job: Job) -> str:
+    """A folder for this job alone; its name is short since socket paths have 107 characters."""
     return f"/tmp/ray-{zlib.crc32(job.run_id.encode()):08x}"
 
 
 def _environment(job: Job) -> dict[str, str]:
     return {
-        # Where the head dies the nodes end too, instead of waiting a minute for another.
+        # When the head dies, the nodes end too instead of waiting a minute for another.
         "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
-        # Ray would take all GPUs away from tasks that ask for none.
+        # By default Ray hides all GPUs from tasks that ask for none.
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
         "RAY_TRAIN_V2_ENABLED": "1",
-        # 30 s are too few on a host that is still busy with its start.
+        # The default of 30 s is too short for a host that is still busy starting.
         "RAY_raylet_start_wait_time_s": "120",
         "RAY_agent_register_timeout_ms": "120000",
-        # Else Ray takes a token of the host's user, where there is one, and other hosts have none.
-        # The same on all hosts of a job and on none of another; no secret, as its name is none.
+        # By default Ray takes a token from the host's user, which the other hosts may not have.
+        # This one is the same on all hosts of a job. Like the job's name, it is no secret.
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": hashlib.sha256(f"tidewheel {job.run_id}".encode()).hexdigest(),
     }
-
-
-def script_program(job: Job, port: int, wait_seconds: float, script: list[str]) -> Program:
-    """Waits for all hosts to join, a bounded time, and then runs the user's script."""
-    address = head_address(job, port)
-    argv = [*program("ray_launch"), address, str(len(job.hosts)), f"{wait_seconds:g}"]
-    # Ray's own handler of SIGTERM in the driver leaves at once, with nothing saved: where scripts
-    # use Ray, the stop file is the warning, which Ray's workers could not hear otherwise either.
-    quiet = {SERVICE_VARIABLE: "1"}
-    environment = {"RAY_ADDRESS": address, **quiet, **_environment(job)}
-    return {"argv": [*argv, *script], "environment": environment}

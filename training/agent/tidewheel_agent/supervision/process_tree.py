@@ -1,9 +1,9 @@
-"""Finding and signalling the processes of the script, wherever they have gone.
+"""Finds and signals the processes of the script, in whatever session they are.
 
-Launchers start their workers in sessions of their own (torchrun does), so a process group is not
-enough: every process of the script inherits a variable with a token, and /proc is asked for it.
-Some overwrite what /proc shows of them (Ray's daemons do); where their parent has ended too, only
-their being this process's by adoption tells whose they are.
+Launchers such as torchrun start their workers in sessions of their own, so a process group does not
+hold them all. Every process of the script inherits a variable with a token, which /proc shows.
+Ray's daemons overwrite what /proc shows of them. When their parent has ended too, this process has
+adopted them, which is the only sign that they belong to the script.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 
 TOKEN_VARIABLE = "TIDEWHEEL_SCRIPT_TOKEN"
 SERVICE_VARIABLE = "TIDEWHEEL_SERVICE"
-"""Set for programs that serve the script (parameter servers, Ray's): the save needs them."""
-_MPI_STARTERS = ("mpiexec", "mpirun", "mpiexec.hydra", "hydra_pmi_proxy")
+"""Set for programs that the script needs for saving: parameter servers, Ray's daemons."""
+_MPI_LAUNCHERS = ("mpiexec", "mpirun", "mpiexec.hydra", "hydra_pmi_proxy")
 _PROC = Path("/proc")
 _PR_SET_CHILD_SUBREAPER = 36
 """https://man7.org/linux/man-pages/man2/PR_SET_CHILD_SUBREAPER.2const.html"""
@@ -36,8 +36,8 @@ class Process:
 
 
 def adopt_orphans() -> bool:
-    """From now on a process below this one whose parent ends becomes this one's child; False where
-    the system cannot do that. The first process of a container adopts without being told."""
+    """Makes this process adopt every process below it whose parent ends; False where the system
+    cannot. The first process of a container adopts orphans anyway."""
     try:
         return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
     except (OSError, AttributeError):
@@ -45,35 +45,35 @@ def adopt_orphans() -> bool:
 
 
 def script_processes(
-    token: str, roots: Iterable[int], apart: Collection[int] = ()
+    token: str, roots: Iterable[int], excluded: Collection[int] = ()
 ) -> list[Process]:
-    """Living processes that carry the token, and the living descendants of `roots`; without this
-    process, and without those `apart`."""
+    """Living processes that carry the token or descend from `roots`, without this process and
+    without those `excluded`."""
     found: dict[int, Process] = {}
     marked: set[int] = set()
     needle = f"{TOKEN_VARIABLE}={token}".encode()
     for entry in _PROC.iterdir():
-        if not entry.name.isdigit() or int(entry.name) in (os.getpid(), *apart):
+        if not entry.name.isdigit() or int(entry.name) in (os.getpid(), *excluded):
             continue
         process = _read(entry)
         if process is None:
             continue
         found[process.pid] = process
-        # Not ours to read (another user's), or gone meanwhile: then it is not the script's.
+        # Another user's process cannot be read, and one that has ended meanwhile does not matter.
         with contextlib.suppress(OSError):
             variables = (entry / "environ").read_bytes().split(b"\0")
             if needle in variables:
                 marked.add(process.pid)
             if f"{SERVICE_VARIABLE}=1".encode() in variables:
                 found[process.pid] = replace(process, is_service=True)
-    ours = marked | _descendants(found.values(), roots)
-    # A process that renames itself (Ray's workers do) overwrites the variables that are shown.
-    served = {pid for pid in ours if pid in found and found[pid].is_service}
-    served = {below for pid in served for below in _descendants(found.values(), [pid])}
+    of_script = marked | _descendants(found.values(), roots)
+    # Ray's workers rename themselves, which overwrites the variables that /proc shows.
+    services = [pid for pid in of_script if pid in found and found[pid].is_service]
+    services_and_below = {pid for top in services for pid in _descendants(found.values(), [top])}
     return [
-        replace(process, is_service=True) if pid in served else process
+        replace(process, is_service=True) if pid in services_and_below else process
         for pid, process in sorted(found.items())
-        if pid in ours
+        if pid in of_script
     ]
 
 
@@ -81,14 +81,14 @@ def _descendants(processes: Iterable[Process], roots: Iterable[int]) -> set[int]
     children: dict[int, list[int]] = {}
     for process in processes:
         children.setdefault(process.parent, []).append(process.pid)
-    ours: set[int] = set()
-    open_ends = list(roots)
-    while open_ends:
-        pid = open_ends.pop()
-        if pid not in ours:
-            ours.add(pid)
-            open_ends += children.get(pid, [])
-    return ours
+    found: set[int] = set()
+    pending = list(roots)
+    while pending:
+        pid = pending.pop()
+        if pid not in found:
+            found.add(pid)
+            pending += children.get(pid, [])
+    return found
 
 
 def _read(entry: Path) -> Process | None:
@@ -112,25 +112,25 @@ def _read(entry: Path) -> Process | None:
         return None
 
 
-def listeners(processes: Iterable[Process], launcher: int | None) -> list[int]:
-    """Who is to hear SIGTERM so that the work is saved and nothing that saving needs is killed.
+def sigterm_targets(processes: Iterable[Process], launcher: int | None) -> list[int]:
+    """Which processes get SIGTERM: those that save on it, and nothing that saving needs.
 
-    - The launcher does not: torchrun and mpiexec answer SIGTERM by tearing their ranks down.
-    - A service does not: parameter servers and Ray's daemons hold what is to be saved.
     - A process with a handler does.
-    - A helper of such a process does not (loader workers, compile workers): it would die of the
-      signal and take the save with it. Helpers are forks (same command line) or come from
-      Python's multiprocessing.
     - A process without a handler does not: it would die with nothing saved.
+    - The launcher does not: torchrun and mpiexec tear their ranks down on SIGTERM.
+    - A service does not: parameter servers and Ray's daemons hold what is to be saved.
+    - A helper of a process with a handler (loader worker, compile worker) does not: it would die
+      of the signal and take the save with it. Helpers are forks with the same command line, or come
+      from Python's multiprocessing.
     """
     by_pid = {process.pid: process for process in processes}
-    starters = {launcher} | {pid for pid, process in by_pid.items() if _starts_ranks(process)}
+    launchers = {launcher} | {pid for pid, process in by_pid.items() if _is_mpi_launcher(process)}
 
     def is_helper(process: Process) -> bool:
         parent = by_pid.get(process.parent)
         seen = {process.pid}
         while parent is not None and parent.pid not in seen:
-            if parent.catches_sigterm and parent.pid not in starters:
+            if parent.catches_sigterm and parent.pid not in launchers:
                 same = parent.arguments == process.arguments
                 return same or _is_multiprocessing(process.arguments)
             seen.add(parent.pid)
@@ -142,13 +142,13 @@ def listeners(processes: Iterable[Process], launcher: int | None) -> list[int]:
         for process in by_pid.values()
         if process.catches_sigterm
         and not process.is_service
-        and process.pid not in starters
+        and process.pid not in launchers
         and not is_helper(process)
     ]
 
 
-def _starts_ranks(process: Process) -> bool:
-    return bool(process.arguments) and Path(process.arguments[0]).name in _MPI_STARTERS
+def _is_mpi_launcher(process: Process) -> bool:
+    return bool(process.arguments) and Path(process.arguments[0]).name in _MPI_LAUNCHERS
 
 
 def _is_multiprocessing(arguments: tuple[str, ...]) -> bool:
@@ -156,7 +156,7 @@ def _is_multiprocessing(arguments: tuple[str, ...]) -> bool:
 
 
 def send(pids: Iterable[int], number: signal.Signals) -> list[int]:
-    """Signals each; returns those that were still there."""
+    """Signals each process; returns those that still ran."""
     reached = []
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -165,11 +165,11 @@ def send(pids: Iterable[int], number: signal.Signals) -> list[int]:
     return reached
 
 
-def kill_all(token: str, roots: Iterable[int], apart: Collection[int] = ()) -> int:
-    """SIGKILL to every process of the script until none is left; returns how many were killed."""
+def kill_all(token: str, roots: Iterable[int], excluded: Collection[int] = ()) -> int:
+    """Sends SIGKILL to the script's processes until none is left; returns how many it killed."""
     killed: set[int] = set()
     for _ in range(20):
-        living = [process.pid for process in script_processes(token, roots, apart)]
+        living = [process.pid for process in script_processes(token, roots, excluded)]
         if not living:
             break
         killed.update(send(living, signal.SIGKILL))

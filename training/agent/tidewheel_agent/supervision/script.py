@@ -1,4 +1,4 @@
-"""A child program under our care: its output, its processes, its end."""
+"""A child program of the agent: its output, its processes, its end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ..log import write_line
-from .process_tree import TOKEN_VARIABLE, Process, kill_all, listeners, script_processes, send
+from .process_tree import TOKEN_VARIABLE, Process, kill_all, script_processes, send, sigterm_targets
 
 _LONGEST_LINE = 64 * 1024
 
@@ -20,10 +20,11 @@ _LONGEST_LINE = 64 * 1024
 class Script:
     """Starts `argv` (never a shell) in a session of its own and passes its output through.
 
-    `on_line` sees every line; it runs on the reading thread. With `has_launcher` the started
-    process is a launcher such as torchrun, which is never signalled itself. With `owns_children`
-    every child of this process is the script's, adopted orphans among them, but for those that
-    `leave_alone` names.
+    - `on_line` gets every line, on the reading thread.
+    - `has_launcher`: the started process is a launcher such as torchrun, which is never signalled.
+    - `owns_children`: every child of this process belongs to the script, adopted orphans too,
+      except those that `leave_alone` names.
+    - `show` turns a line of output into what is printed; None prints nothing.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class Script:
         self._has_launcher = has_launcher
         self._on_line = on_line
         self._show = show
-        self._heard: set[int] = set()
+        self._signalled: set[int] = set()
         self._process = subprocess.Popen(
             list(argv),
             env={**environment, TOKEN_VARIABLE: self.token},
@@ -52,7 +53,7 @@ class Script:
             start_new_session=True,
         )
         self.pid = self._process.pid
-        self._apart: set[int] = set()
+        self._excluded: set[int] = set()
         self._roots = (self.pid, os.getpid()) if owns_children else (self.pid,)
         self._reader = threading.Thread(target=self._read, daemon=True, name="script-output")
         self._reader.start()
@@ -73,18 +74,18 @@ class Script:
             if len(rest) > _LONGEST_LINE:
                 lines, rest = [*lines, rest], b""
             for line in lines:
-                self._take(line)
+                self._pass_on(line)
         if rest:
-            self._take(rest)
+            self._pass_on(rest)
 
-    def _take(self, line: bytes) -> None:
+    def _pass_on(self, line: bytes) -> None:
         shown = self._show(line)
         if shown is not None and shown.strip():
             write_line(shown)
         self._on_line(line.decode("utf-8", "replace"))
 
     def poll(self) -> int | None:
-        """The exit code as a shell tells it (128 + n for signal n), or None while running."""
+        """The exit code as a shell shows it (128 + n for signal n); None while the program runs."""
         code = self._process.poll()
         return code if code is None else (128 - code if code < 0 else code)
 
@@ -96,36 +97,39 @@ class Script:
         return self.poll()
 
     def drain(self, seconds: float = 2.0) -> None:
-        """Lets the last lines arrive; processes that were left behind may hold the pipe open."""
+        """Waits for the last lines; a process that was left behind may hold the pipe open."""
         self._reader.join(seconds)
 
     def leave_alone(self, pid: int) -> None:
-        """A child of this process that is not the script's."""
-        self._apart.add(pid)
+        """Names a child of this process that does not belong to the script."""
+        self._excluded.add(pid)
 
     def processes(self) -> list[Process]:
-        """Everything that runs for the script now."""
-        return script_processes(self.token, self._roots, self._apart)
+        """All processes that run for the script now."""
+        return script_processes(self.token, self._roots, self._excluded)
 
     def forward_sigterm(self) -> list[int]:
-        """SIGTERM to each process that saves on it, once each; to be called again and again,
-        since a script may install its handler late. Returns whom it reached this time."""
+        """Sends SIGTERM once to each process that saves on it; returns the processes it reached.
+
+        A script may install its handler late, so the caller calls this again and again.
+        """
         launcher = self.pid if self._has_launcher else None
-        targets = listeners(self.processes(), launcher)
-        reached = send([pid for pid in targets if pid not in self._heard], signal.SIGTERM)
-        self._heard.update(reached)
+        targets = sigterm_targets(self.processes(), launcher)
+        reached = send([pid for pid in targets if pid not in self._signalled], signal.SIGTERM)
+        self._signalled.update(reached)
         return reached
 
     @property
-    def was_heard(self) -> bool:
-        return bool(self._heard)
+    def was_signalled(self) -> bool:
+        """Whether SIGTERM has reached a process that handles it."""
+        return bool(self._signalled)
 
     def kill(self, notice_seconds: float = 0.0) -> None:
-        """Ends every process of the script; with a notice, SIGTERM to all comes first."""
+        """Kills every process of the script; with a notice, all get SIGTERM so long before."""
         if notice_seconds > 0:
             send([p.pid for p in self.processes()], signal.SIGTERM)
             deadline = time.monotonic() + notice_seconds
             while time.monotonic() < deadline and self.processes():
                 time.sleep(0.1)
-        kill_all(self.token, self._roots, self._apart)
+        kill_all(self.token, self._roots, self._excluded)
         self.wait(5)

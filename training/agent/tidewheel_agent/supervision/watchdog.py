@@ -1,8 +1,8 @@
 """Ends the script when the agent dies without a word (kill -9, out of memory).
 
-Ranks that outlive their agent would train on unseen and write into the checkpoints of their own
-successors. The watchdog holds the reading end of a pipe whose writing end only the agent has:
-end of file without a farewell means the agent is gone.
+Ranks that outlive their agent would train on unseen and write into their successors' checkpoints.
+The watchdog holds the reading end of a pipe whose writing end only the agent has: end of file
+without a farewell means that the agent is gone.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ def watch(token: str, root: int) -> int:
     """Runs in the watchdog's own process."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    said = b""
+    received = b""
     while chunk := os.read(0, 16):
-        said += chunk
-    if said != _FAREWELL:
+        received += chunk
+    if received != _FAREWELL:
         kill_all(token, [root])
     return 0
 
 
 class Watchdog:
-    """Stands guard over a script until dismissed."""
+    """Guards a script until it is dismissed."""
 
     def __init__(self, token: str, root: int) -> None:
         self._process = subprocess.Popen(

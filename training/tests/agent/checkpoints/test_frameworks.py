@@ -1,4 +1,4 @@
-"""Checkpoints of scripts that know nothing of Tidewheel."""
+"""Checkpoints of scripts that do not know Tidewheel."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidewheel_agent.checkpoints.checkpoint import Checkpoint
-from tidewheel_agent.checkpoints.frameworks import UNKNOWN_STEP, Layouts, step_in_name
+from tidewheel_agent.checkpoints.frameworks import UNKNOWN_STEP, FrameworkCheckpoints, step_in_name
+from tidewheel_agent.checkpoints.log_progress import LogProgress
 from tidewheel_agent.checkpoints.pickle_steps import steps_in_pickle
-from tidewheel_agent.checkpoints.progress import LogProgress, ProgressReporter
+from tidewheel_agent.checkpoints.progress import ProgressReporter
 
 
-def newest(folder: Path) -> Checkpoint | None:
-    return Layouts().newest(folder)
+def find_last(folder: Path) -> Checkpoint | None:
+    return FrameworkCheckpoints().find_last(folder)
 
 
-def truncated(path: Path) -> None:
+def truncate(path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content[: len(content) * 2 // 3])
 
@@ -52,34 +53,34 @@ def torch_file(path: Path, **more: object) -> Path:
         ("last", UNKNOWN_STEP),
     ],
 )
-def test_reads_the_step_from_a_name(name: str, step: int) -> None:
+def test_a_name_holds_the_step(name: str, step: int) -> None:
     assert step_in_name(name) == step
 
 
-def test_plain_pytorch_tells_its_step_inside(tmp_path: Path) -> None:
+def test_plain_pytorch_files_hold_their_step(tmp_path: Path) -> None:
     torch_file(tmp_path / "model.pt", epoch=3, step=120)
-    found = newest(tmp_path)
+    found = find_last(tmp_path)
     assert found is not None
     assert (found.name, found.step) == ("model.pt", 120)
     assert found.size_bytes == (tmp_path / "model.pt").stat().st_size
 
 
-def test_lightning_counts_by_its_global_step(tmp_path: Path) -> None:
+def test_lightning_files_hold_their_global_step(tmp_path: Path) -> None:
     torch_file(tmp_path / "logs/version_0/checkpoints/last-v1.ckpt", epoch=1, global_step=60)
-    found = newest(tmp_path)
+    found = find_last(tmp_path)
     assert found is not None
     assert (found.name, found.step) == ("logs/version_0/checkpoints/last-v1.ckpt", 60)
 
 
-def test_the_file_written_last_counts_and_a_torn_one_does_not(tmp_path: Path) -> None:
+def test_the_last_complete_file_counts(tmp_path: Path) -> None:
     first = torch_file(tmp_path / "step=20.ckpt")
     os.utime(first, (1_790_000_000, 1_790_000_000))
     second = torch_file(tmp_path / "step=40.ckpt")
-    layouts = Layouts()
-    found = layouts.newest(tmp_path)
+    frameworks = FrameworkCheckpoints()
+    found = frameworks.find_last(tmp_path)
     assert found is not None and found.step == 40
-    truncated(second)
-    found = layouts.newest(tmp_path)
+    truncate(second)
+    found = frameworks.find_last(tmp_path)
     assert found is not None and found.step == 20
 
 
@@ -102,74 +103,74 @@ def write_safetensors(path: Path) -> None:
     path.write_bytes(struct.pack("<Q", len(header)) + header + b"\0" * 8)
 
 
-def test_hugging_face_tells_total_and_loss(tmp_path: Path) -> None:
+def test_hugging_face_holds_total_steps_and_loss(tmp_path: Path) -> None:
     hugging_face(tmp_path, 20)
-    found = newest(tmp_path)
+    found = find_last(tmp_path)
     assert found is not None
     assert (found.name, found.step, found.total_steps) == ("checkpoint-20", 20, 300)
     assert found.metrics == {"loss": 0.5}
 
 
 @pytest.mark.parametrize("damage", ["model.safetensors", "optimizer.pt", "trainer_state.json"])
-def test_a_hugging_face_folder_is_whole_or_does_not_count(tmp_path: Path, damage: str) -> None:
+def test_an_incomplete_hugging_face_folder_does_not_count(tmp_path: Path, damage: str) -> None:
     hugging_face(tmp_path, 20)
-    truncated(hugging_face(tmp_path, 40) / damage)
-    found = newest(tmp_path)
+    truncate(hugging_face(tmp_path, 40) / damage)
+    found = find_last(tmp_path)
     assert found is not None and found.name == "checkpoint-20"
     (tmp_path / "checkpoint-20" / "trainer_state.json").unlink()
-    assert newest(tmp_path) is None
+    assert find_last(tmp_path) is None
 
 
-def test_tensorflow_counts_what_its_pointer_names(tmp_path: Path) -> None:
+def test_tensorflow_checkpoints_count_by_their_pointer(tmp_path: Path) -> None:
     for name in ("ckpt-1.index", "ckpt-1.data-00000-of-00001", "ckpt-2.index"):
         (tmp_path / name).write_bytes(b"x")
     (tmp_path / "checkpoint").write_text('model_checkpoint_path: "ckpt-2"\n')
-    assert newest(tmp_path) is None
+    assert find_last(tmp_path) is None
     (tmp_path / "checkpoint").write_text(
         'model_checkpoint_path: "ckpt-1"\nall_model_checkpoint_paths: "ckpt-1"\n'
     )
-    found = newest(tmp_path)
+    found = find_last(tmp_path)
     assert found is not None and (found.name, found.step) == ("ckpt-1", 1)
 
 
-@pytest.mark.parametrize(("version", "place"), [(0, 40), (1, 44), (2, 28), (3, 28)])
-def test_keras_weights_are_whole_when_as_long_as_they_say(
-    tmp_path: Path, version: int, place: int
+@pytest.mark.parametrize(("version", "offset"), [(0, 40), (1, 44), (2, 28), (3, 28)])
+def test_keras_weights_count_at_their_full_length(
+    tmp_path: Path, version: int, offset: int
 ) -> None:
     content = bytearray(b"\x89HDF\r\n\x1a\n" + bytes([version]) + b"\0" * 91)
-    struct.pack_into("<Q", content, place, 100)
+    struct.pack_into("<Q", content, offset, 100)
     path = tmp_path / "epoch_07.weights.h5"
     path.write_bytes(content)
-    found = newest(tmp_path)
+    found = find_last(tmp_path)
     assert found is not None and found.step == 7
     path.write_bytes(content[:99])
-    assert newest(tmp_path) is None
+    assert find_last(tmp_path) is None
 
 
-def test_a_distributed_checkpoint_counts_with_its_metadata(tmp_path: Path) -> None:
+def test_distributed_checkpoints_count_with_their_metadata(tmp_path: Path) -> None:
     folder = tmp_path / "step-30"
     save = vars(torch.distributed.checkpoint)["save"]
     save({"w": torch.ones(3)}, checkpoint_id=str(folder), no_dist=True)
-    found = newest(tmp_path)
+    found = find_last(tmp_path)
     assert found is not None and (found.name, found.step) == ("step-30", 30)
     (folder / ".metadata").unlink()
-    assert newest(tmp_path) is None
+    assert find_last(tmp_path) is None
 
 
-def test_deepspeed_counts_what_latest_names(tmp_path: Path) -> None:
+def test_deepspeed_checkpoints_count_by_latest(tmp_path: Path) -> None:
     torch_file(tmp_path / "global_step50" / "mp_rank_00_model_states.pt")
     (tmp_path / "latest").write_text("global_step50")
-    found = newest(tmp_path)
+    found = find_last(tmp_path)
     assert found is not None and (found.name, found.step) == ("global_step50", 50)
 
 
 @settings(max_examples=200)
 @given(st.binary(max_size=200))
-def test_any_bytes_can_be_looked_at_as_a_pickle(content: bytes) -> None:
+def test_any_bytes_can_be_read_as_a_pickle(content: bytes) -> None:
     assert all(isinstance(step, int) for step in steps_in_pickle(content).values())
 
 
-def test_a_pickle_is_read_and_never_run() -> None:
+def test_reading_a_pickle_does_not_run_it() -> None:
     import pickle
 
     class Trap:
@@ -182,29 +183,29 @@ def test_a_pickle_is_read_and_never_run() -> None:
 
 
 def read_step(folder: Path) -> tuple[int, int]:
-    said = json.loads((folder / "tidewheel-progress.json").read_text())
-    return said["step"], said["totalSteps"]
+    note = json.loads((folder / "tidewheel-progress.json").read_text())
+    return note["step"], note["totalSteps"]
 
 
-def test_checkpoints_that_hide_their_step_still_prove_work(tmp_path: Path) -> None:
-    log = LogProgress()
-    reporter = ProgressReporter(tmp_path, leader=True, log=log)
+def test_checkpoints_without_a_step_still_prove_work(tmp_path: Path) -> None:
+    log_progress = LogProgress()
+    reporter = ProgressReporter(tmp_path, leader=True, log_progress=log_progress)
     for expected, at in ((1, 1_790_000_000), (2, 1_790_000_100)):
         os.utime(torch_file(tmp_path / "weights.pt"), (at, at))
-        reporter.look()
-        reporter.look()
+        reporter.check()
+        reporter.check()
         assert read_step(tmp_path) == (expected, 0)
-    log.step, log.total = 500, 900
+    log_progress.step, log_progress.total = 500, 900
     os.utime(torch_file(tmp_path / "weights.pt"), (1_790_000_200, 1_790_000_200))
-    reporter.look()
+    reporter.check()
     assert read_step(tmp_path) == (500, 900)
     # The next attempt finds the old file, which proves nothing new.
-    again = ProgressReporter(tmp_path, leader=True, log=LogProgress())
-    again.look()
+    again = ProgressReporter(tmp_path, leader=True, log_progress=LogProgress())
+    again.check()
     assert read_step(tmp_path)[0] == 500
 
 
-def test_other_scripts_lines_are_read_by_the_pattern() -> None:
+def test_a_pattern_reads_other_scripts_lines() -> None:
     import re
 
     pattern = re.compile(r"Iter (?P<step>[\d,]+)/(?P<total>[\d,]+): loss = (?P<loss>\S+)")

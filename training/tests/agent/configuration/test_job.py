@@ -1,4 +1,4 @@
-"""Reading the platform's description of a job."""
+"""What the agent reads from the platform's description of a job."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sagemaker_host import make_host
-from tidewheel_agent.configuration.job import Json, decode_hyperparameter, read_job
-from tidewheel_agent.configuration.settings import ConfigurationError, Settings, settings_from
+from tidewheel_agent.configuration.job import Json
+from tidewheel_agent.configuration.read_job import decode_hyperparameter, read_job
+from tidewheel_agent.configuration.settings import ConfigurationError, Settings, read_settings
 
 SCRIPT = {"sagemaker_program": "train.py"}
 
@@ -34,7 +35,7 @@ SCRIPT = {"sagemaker_program": "train.py"}
         ("[" * 100_000, "[" * 100_000),
     ],
 )
-def test_decodes_hyperparameters_as_the_sdk_encodes_them(text: str, value: Json) -> None:
+def test_hyperparameters_decode_as_the_sdk_encodes_them(text: str, value: Json) -> None:
     assert decode_hyperparameter(text) == value
 
 
@@ -49,11 +50,11 @@ def test_decodes_hyperparameters_as_the_sdk_encodes_them(text: str, value: Json)
         max_leaves=8,
     )
 )
-def test_decoding_gives_back_what_was_encoded(value: Json) -> None:
+def test_decoding_inverts_encoding(value: Json) -> None:
     assert decode_hyperparameter(json.dumps(value)) == value
 
 
-def test_keeps_our_hyperparameters_from_the_script(tmp_path: Path) -> None:
+def test_the_script_does_not_get_the_agents_hyperparameters(tmp_path: Path) -> None:
     base = make_host(
         tmp_path / "ml",
         hyperparameters={**SCRIPT, "tidewheel_run_id": "digits-000001", "epochs": 3},
@@ -64,18 +65,18 @@ def test_keeps_our_hyperparameters_from_the_script(tmp_path: Path) -> None:
     assert job.run_id == "digits-000001"
 
 
-def test_finds_the_checkpoint_folder_under_the_base(tmp_path: Path) -> None:
+def test_the_checkpoint_folder_is_under_the_base(tmp_path: Path) -> None:
     base = make_host(tmp_path / "ml", hyperparameters=SCRIPT)
     assert read_job(Settings(base=base)).checkpoint_dir == base / "checkpoints"
 
 
-def test_takes_a_checkpoint_path_outside_the_base_as_it_is(tmp_path: Path) -> None:
+def test_a_checkpoint_folder_elsewhere_stays_as_it_is(tmp_path: Path) -> None:
     base = make_host(tmp_path / "ml", hyperparameters=SCRIPT)
     (base / "input/config/checkpointconfig.json").write_text('{"LocalPath": "/mnt/saved"}')
     assert read_job(Settings(base=base)).checkpoint_dir == Path("/mnt/saved")
 
 
-def test_refuses_spot_with_nowhere_to_save(tmp_path: Path) -> None:
+def test_spot_without_a_checkpoint_folder_is_refused(tmp_path: Path) -> None:
     base = make_host(tmp_path / "ml", hyperparameters=SCRIPT, checkpoints=False)
     assert read_job(Settings(base=base)).checkpoint_dir is None
     with pytest.raises(
@@ -84,7 +85,7 @@ def test_refuses_spot_with_nowhere_to_save(tmp_path: Path) -> None:
         read_job(Settings(base=base, spot=True))
 
 
-def test_names_every_problem_at_once(tmp_path: Path) -> None:
+def test_the_error_names_every_problem(tmp_path: Path) -> None:
     base = make_host(
         tmp_path / "ml",
         host="algo-9",
@@ -109,27 +110,27 @@ def test_names_every_problem_at_once(tmp_path: Path) -> None:
         "nowhere to save",
     ):
         assert part in text
-    assert len(raised.value.problems) == 8  # no host is left to train on
+    assert len(raised.value.problems) == 8  # The eighth: no host is left to train.
 
 
 @pytest.mark.parametrize(
     "program", ["../evil.py", "a/../../b.py", "/bin/sh", "-c", "a b.py", "x;y"]
 )
-def test_refuses_a_program_outside_the_source(tmp_path: Path, program: str) -> None:
+def test_a_program_outside_the_source_is_refused(tmp_path: Path, program: str) -> None:
     base = make_host(tmp_path / "ml", hyperparameters={"sagemaker_program": program})
     with pytest.raises(ConfigurationError, match="sagemaker_program"):
         read_job(Settings(base=base))
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", "\x00"])
-def test_says_which_file_cannot_be_read(tmp_path: Path, content: str) -> None:
+def test_the_error_names_the_unreadable_file(tmp_path: Path, content: str) -> None:
     base = make_host(tmp_path / "ml", hyperparameters=SCRIPT)
     (base / "input/config/hyperparameters.json").write_text(content)
     with pytest.raises(ConfigurationError, match=r"hyperparameters\.json"):
         read_job(Settings(base=base))
 
 
-def test_master_is_the_first_host_of_the_training_group(tmp_path: Path) -> None:
+def test_the_training_groups_first_host_leads(tmp_path: Path) -> None:
     hosts = ["algo-1", "algo-10", "algo-2"]
     base = make_host(
         tmp_path / "ml",
@@ -151,15 +152,15 @@ def test_master_is_the_first_host_of_the_training_group(tmp_path: Path) -> None:
     assert (job.current_group, job.current_instance_type) == ("gpu", "ml.g5.xlarge")
 
 
-def test_settings_default_to_what_is_right_on_sagemaker() -> None:
-    assert settings_from({}) == Settings()
+def test_defaults_are_right_on_sagemaker() -> None:
+    assert read_settings({}) == Settings()
 
 
-def test_settings_name_every_bad_value() -> None:
+def test_the_error_names_every_bad_setting() -> None:
     with pytest.raises(ConfigurationError) as raised:
-        settings_from({"TIDEWHEEL_MASTER_PORT": "ssh", "TIDEWHEEL_GRACE_SECONDS": "-1"})
+        read_settings({"TIDEWHEEL_MASTER_PORT": "ssh", "TIDEWHEEL_GRACE_SECONDS": "-1"})
     assert len(raised.value.problems) == 2
 
 
-def test_agents_meet_one_port_above_the_ranks() -> None:
-    assert settings_from({"TIDEWHEEL_MASTER_PORT": "9000"}).gang_port == 9001
+def test_the_agents_port_follows_the_master_port() -> None:
+    assert read_settings({"TIDEWHEEL_MASTER_PORT": "9000"}).gang_port == 9001

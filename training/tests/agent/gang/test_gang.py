@@ -1,4 +1,4 @@
-"""The agents' talk: real connections between gangs in one process, each with its own address."""
+"""Agents that report to each other: gangs in one process with real connections, an address each."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from cluster import free_ports, wait_until
-from tidewheel_agent.gang.gang import Gang, GangView
+from tidewheel_agent.gang.gang import Gang
+from tidewheel_agent.gang.state import GangState
 
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 Start = Callable[..., Gang]
-
-
-class Heard(list[str]):
-    """Reasons for which a host was told to stop."""
 
 
 @pytest.fixture
@@ -26,7 +23,7 @@ def start() -> Iterator[Start]:
     gangs: list[Gang] = []
 
     def begin(
-        host: str, *, job: str = "job", heard: list[str] | None = None, port: int = port
+        host: str, *, job: str = "job", stops: list[str] | None = None, port: int = port
     ) -> Gang:
         gang = Gang(
             job,
@@ -35,7 +32,7 @@ def start() -> Iterator[Start]:
             HOSTS[0],
             port=port,
             silence_seconds=5,
-            on_stop=(heard if heard is not None else []).append,
+            on_stop=(stops if stops is not None else []).append,
         )
         gangs.append(gang)
         gang.start()
@@ -50,53 +47,53 @@ def soon(condition: Callable[[], bool], what: str) -> None:
     wait_until(condition, 8, what)
 
 
-def test_a_stop_of_one_member_reaches_all(start: Start) -> None:
-    heard: dict[str, list[str]] = {host: [] for host in HOSTS}
-    gangs = {host: start(host, heard=heard[host]) for host in HOSTS}
-    gangs[HOSTS[2]].tell_stop("SIGTERM")
+def test_a_stop_of_one_host_reaches_all(start: Start) -> None:
+    stops: dict[str, list[str]] = {host: [] for host in HOSTS}
+    gangs = {host: start(host, stops=stops[host]) for host in HOSTS}
+    gangs[HOSTS[2]].send_stop("SIGTERM")
     for host in HOSTS[:2]:
-        soon(lambda h=host: heard[h] != [], f"{host} hears the stop")  # type: ignore[misc]
-        assert heard[host] == ["host 127.0.0.4 was told to leave (SIGTERM)"]
-    assert heard[HOSTS[2]] == []
+        soon(lambda h=host: stops[h] != [], f"{host} is stopped")  # type: ignore[misc]
+        assert stops[host] == ["host 127.0.0.4 was told to stop (SIGTERM)"]
+    assert stops[HOSTS[2]] == []
 
 
-def test_who_connects_late_hears_what_was_said_before(start: Start) -> None:
+def test_a_late_host_gets_earlier_messages(start: Start) -> None:
     leader = start(HOSTS[0])
-    leader.tell_stop("SIGTERM")
+    leader.send_stop("SIGTERM")
     time.sleep(0.3)
-    heard: list[str] = []
-    start(HOSTS[1], heard=heard)
-    soon(lambda: heard != [], "the latecomer hears the stop")
+    stops: list[str] = []
+    start(HOSTS[1], stops=stops)
+    soon(lambda: stops != [], "the late host is stopped")
 
 
-def test_a_failure_is_told_with_code_and_text(start: Start) -> None:
+def test_a_failure_reaches_all_with_code_and_text(start: Start) -> None:
     gangs = [start(host) for host in HOSTS]
-    gangs[1].tell_ended(42, "ValueError: no")
+    gangs[1].send_end(42, "ValueError: no")
     for gang in (gangs[0], gangs[2]):
-        soon(lambda g=gang: g.view.trouble is not None, "the failure is known")  # type: ignore[misc]
-        assert gang.view.trouble is not None
-        assert (gang.view.trouble.host, gang.view.trouble.code) == (HOSTS[1], 42)
-        assert gang.view.trouble.text == "ValueError: no"
+        soon(lambda g=gang: g.state.peer_failure is not None, "the failure is known")  # type: ignore[misc]
+        assert gang.state.peer_failure is not None
+        assert (gang.state.peer_failure.host, gang.state.peer_failure.exit_code) == (HOSTS[1], 42)
+        assert gang.state.peer_failure.failure_text == "ValueError: no"
 
 
-def test_a_host_that_vanishes_is_lost_to_all(start: Start) -> None:
+def test_all_hosts_notice_a_lost_host(start: Start) -> None:
     gangs = [start(host) for host in HOSTS]
-    soon(lambda: len(gangs[0]._lines) == 2, "all are connected")
+    soon(lambda: len(gangs[0]._connections) == 2, "all are connected")
     gangs[1].close()
     for gang in (gangs[0], gangs[2]):
-        soon(lambda g=gang: g.view.trouble is not None, "the loss is known")  # type: ignore[misc]
-        assert gang.view.trouble is not None and gang.view.trouble.is_lost
-        assert gang.view.trouble.host == HOSTS[1]
+        soon(lambda g=gang: g.state.peer_failure is not None, "the loss is known")  # type: ignore[misc]
+        assert gang.state.peer_failure is not None and gang.state.peer_failure.is_lost
+        assert gang.state.peer_failure.host == HOSTS[1]
 
 
-def test_a_host_that_ended_well_is_not_lost(start: Start) -> None:
+def test_a_host_that_ended_is_not_lost(start: Start) -> None:
     gangs = [start(host) for host in HOSTS[:2]]
-    soon(lambda: len(gangs[0]._lines) == 1, "connected")
-    gangs[0].tell_ended(0)
+    soon(lambda: len(gangs[0]._connections) == 1, "connected")
+    gangs[0].send_end(0)
     gangs[0].close()
-    soon(lambda: gangs[1].view.ended == {HOSTS[0]: 0}, "the end is known")
-    soon(lambda: gangs[1]._lines == [], "the line is closed")
-    assert gangs[1].view.trouble is None
+    soon(lambda: gangs[1].state.exit_codes == {HOSTS[0]: 0}, "the end is known")
+    soon(lambda: gangs[1]._connections == [], "the connection is closed")
+    assert gangs[1].state.peer_failure is None
 
 
 def test_a_silent_host_is_lost(start: Start) -> None:
@@ -104,63 +101,63 @@ def test_a_silent_host_is_lost(start: Start) -> None:
     leader = start(HOSTS[0], port=port)
     soon(lambda: leader._server is not None, "listening")
     with socket.create_connection((HOSTS[0], port)) as frozen:
-        hello = {"say": "hello", "host": HOSTS[1], "job": "job"}
+        hello = {"type": "hello", "host": HOSTS[1], "job": "job"}
         frozen.sendall(json.dumps(hello).encode() + b"\n")
-        soon(lambda: leader.view.trouble is not None, "the silence is noticed")
-    assert leader.view.trouble is not None and leader.view.trouble.host == HOSTS[1]
+        soon(lambda: leader.state.peer_failure is not None, "the silence is noticed")
+    assert leader.state.peer_failure is not None and leader.state.peer_failure.host == HOSTS[1]
 
 
 _STRANGERS = [
-    b'{"say": "hello", "host": "127.0.0.3", "job": "another"}\n'
-    b'{"say": "stop", "host": "127.0.0.3"}\n',
-    b'{"say": "hello", "host": "10.9.9.9", "job": "job"}\n{"say": "stop", "host": "127.0.0.3"}\n',
-    b'{"say": "stop", "host": "127.0.0.3"}\n',
+    b'{"type": "hello", "host": "127.0.0.3", "job": "another"}\n'
+    b'{"type": "stop", "host": "127.0.0.3"}\n',
+    b'{"type": "hello", "host": "10.9.9.9", "job": "job"}\n{"type": "stop", "host": "127.0.0.3"}\n',
+    b'{"type": "stop", "host": "127.0.0.3"}\n',
     b"GET / HTTP/1.1\r\n\r\n",
     b"[" * 20_000 + b"\n",
     b"x" * 20_000,
     b"[1]\n",
     b"\xff\xfe\n",
-    b'{"say": "hello", "host": "127.0.0.3", "job": "job"}\n'
-    b'{"say": "ended", "host": "127.0.0.4", "code": 1}\n',
+    b'{"type": "hello", "host": "127.0.0.3", "job": "job"}\n'
+    b'{"type": "ended", "host": "127.0.0.4", "exitCode": 1}\n',
 ]
-"""The last is a member who speaks for another."""
+"""The last one is a member that reports the end of another host."""
 
 
-def test_strangers_are_not_believed(start: Start) -> None:
+def test_a_gang_ignores_strangers(start: Start) -> None:
     port = free_ports()[0]
-    heard: list[str] = []
-    leader = start(HOSTS[0], heard=heard, port=port)
+    stops: list[str] = []
+    leader = start(HOSTS[0], stops=stops, port=port)
     soon(lambda: leader._server is not None, "listening")
     for words in _STRANGERS:
         with socket.create_connection((HOSTS[0], port)) as stranger:
             stranger.sendall(words)
             time.sleep(0.4)
-        assert heard == [], words
-        assert leader.view.stop_reason == "", words
-        assert HOSTS[2] not in leader.view.ended, words
+        assert stops == [], words
+        assert leader.state.stop_reason == "", words
+        assert HOSTS[2] not in leader.state.exit_codes, words
 
 
-def test_a_port_in_use_leaves_each_on_its_own(
+def test_a_port_in_use_is_logged_with_the_remedy(
     start: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with socket.socket() as taken:
         taken.bind((HOSTS[0], 0))
         taken.listen()
         leader = start(HOSTS[0], port=int(taken.getsockname()[1]))
-        soon(lambda: "TIDEWHEEL_GANG_PORT" in capsys.readouterr().out, "the remedy is told")
-    assert leader.view.trouble is None
+        soon(lambda: "TIDEWHEEL_GANG_PORT" in capsys.readouterr().out, "the remedy is logged")
+    assert leader.state.peer_failure is None
 
 
-def test_after_a_stop_nobody_is_in_trouble() -> None:
-    view = GangView()
-    view.take("a", {"say": "stop", "reason": "SIGTERM"})
-    view.take("a", {"say": "ended", "code": 143})
-    view.lose("b")
-    assert view.trouble is None
+def test_no_end_after_a_stop_is_a_failure() -> None:
+    state = GangState()
+    state.record("a", {"type": "stop", "reason": "SIGTERM"})
+    state.record("a", {"type": "ended", "exitCode": 143})
+    state.record_loss("b")
+    assert state.peer_failure is None
 
 
-def test_the_first_trouble_counts() -> None:
-    view = GangView()
-    view.take("a", {"say": "ended", "code": 7, "text": "first"})
-    view.take("b", {"say": "ended", "code": 1, "text": "echo"})
-    assert view.trouble is not None and view.trouble.host == "a"
+def test_the_first_failure_counts() -> None:
+    state = GangState()
+    state.record("a", {"type": "ended", "exitCode": 7, "failureText": "first"})
+    state.record("b", {"type": "ended", "exitCode": 1, "failureText": "echo"})
+    assert state.peer_failure is not None and state.peer_failure.host == "a"

@@ -1,4 +1,4 @@
-"""The packed source of a run: unpacked whole, or refused with nothing written."""
+"""The packed source of a run is unpacked whole, or refused with nothing written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sagemaker_host import make_host
-from tidewheel_agent.configuration.job import read_job
+from tidewheel_agent.configuration.read_job import read_job
 from tidewheel_agent.configuration.settings import ConfigurationError, Settings
 from tidewheel_agent.source.archive import unpack_source
 from tidewheel_agent.source.place import place_source
@@ -20,7 +20,7 @@ REGULAR = stat.S_IFREG | 0o644
 
 
 def pack(path: Path, members: dict[str, tuple[int, bytes]]) -> str:
-    """Modes and contents by name; the hash."""
+    """Packs members with their modes; returns the archive's hash."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as packed:
         for name, (mode, data) in members.items():
@@ -36,7 +36,7 @@ def everything_in(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
-def test_every_file_arrives_where_it_was(tmp_path: Path) -> None:
+def test_every_file_keeps_its_name_and_bytes(tmp_path: Path) -> None:
     files = {"train.py": b"print()", "a/b/ü 🌊.txt": b"", "a/data.bin": bytes(range(256))}
     archive = tmp_path / "source.zip"
     digest = pack(archive, {name: (REGULAR, data) for name, data in files.items()})
@@ -47,7 +47,7 @@ def test_every_file_arrives_where_it_was(tmp_path: Path) -> None:
 
 HOSTILE = [
     pytest.param("../outside", REGULAR, id="above its folder"),
-    pytest.param("a/../../outside", REGULAR, id="above, by a detour"),
+    pytest.param("a/../../outside", REGULAR, id="above, through a folder"),
     pytest.param("/tmp/tidewheel-outside", REGULAR, id="absolute"),
     pytest.param("a//b", REGULAR, id="an empty part"),
     pytest.param("./a", REGULAR, id="a dot"),
@@ -62,7 +62,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("name", "mode"), HOSTILE)
-def test_what_is_not_a_plain_file_in_its_folder_is_refused(
+def test_anything_but_a_regular_file_inside_is_refused(
     name: str, mode: int, tmp_path: Path
 ) -> None:
     archive = tmp_path / "in" / "source.zip"
@@ -74,7 +74,7 @@ def test_what_is_not_a_plain_file_in_its_folder_is_refused(
     assert not Path("/tmp/tidewheel-outside").exists()
 
 
-def test_one_bad_member_keeps_the_good_ones_out_too(tmp_path: Path) -> None:
+def test_one_bad_member_stops_all_others(tmp_path: Path) -> None:
     archive = tmp_path / "source.zip"
     digest = pack(archive, {"train.py": (REGULAR, b""), "../x": (REGULAR, b"")})
     with pytest.raises(ConfigurationError, match="leads out"):
@@ -82,7 +82,7 @@ def test_one_bad_member_keeps_the_good_ones_out_too(tmp_path: Path) -> None:
     assert not (tmp_path / "code").exists()
 
 
-def test_another_archive_than_the_runs_is_refused(tmp_path: Path) -> None:
+def test_an_archive_with_another_hash_is_refused(tmp_path: Path) -> None:
     archive = tmp_path / "source.zip"
     pack(archive, {"train.py": (REGULAR, b"")})
     with pytest.raises(ConfigurationError, match="start a new run"):
@@ -97,22 +97,22 @@ def test_a_broken_archive_is_refused(content: bytes, tmp_path: Path) -> None:
         unpack_source(archive, hashlib.sha256(content).hexdigest(), tmp_path / "code")
 
 
-def placed(tmp_path: Path, source: Path, **told: str) -> list[str]:
+def placed(tmp_path: Path, source: Path, **parameters: str) -> list[str]:
     base = tmp_path / "host"
-    make_host(base, source=source, hyperparameters={"sagemaker_program": "train.py", **told})
+    make_host(base, source=source, hyperparameters={"sagemaker_program": "train.py", **parameters})
     job = read_job(Settings(base=base))
     place_source(job)
     return everything_in(job.code_dir)
 
 
-def test_a_job_gets_its_pinned_source(tmp_path: Path) -> None:
+def test_a_job_gets_its_packed_source(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     digest = pack(source / "source.zip", {"train.py": (REGULAR, b""), "a/b": (REGULAR, b"")})
     assert placed(tmp_path, source, tidewheel_source=digest) == ["a/b", "train.py"]
 
 
-def test_a_job_without_one_gets_the_files_of_its_channel(tmp_path: Path) -> None:
+def test_without_packed_source_the_channels_files_count(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     (source / "train.py").touch()
@@ -120,7 +120,7 @@ def test_a_job_without_one_gets_the_files_of_its_channel(tmp_path: Path) -> None
     assert placed(tmp_path, source) == ["source.zip", "train.py"]
 
 
-def test_a_pinned_source_without_the_program_says_what_is_there(tmp_path: Path) -> None:
+def test_an_error_for_a_missing_program_lists_the_source(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     digest = pack(source / "source.zip", {"other.py": (REGULAR, b"")})

@@ -1,4 +1,4 @@
-"""Credentials of a private package index: from Secrets Manager to the installer alone."""
+"""Credentials of a private package index go from Secrets Manager to the installer alone."""
 
 from __future__ import annotations
 
@@ -19,21 +19,28 @@ from botocore.credentials import Credentials as BotocoreCredentials  # type: ign
 from agent_runs import run, wheel
 from sagemaker_host import make_host
 from tidewheel_agent.configuration.settings import ConfigurationError
-from tidewheel_agent.source.package_index import index_variables
-from tidewheel_agent.source.secrets_manager import Credentials, SecretError, read_secret, signed
+from tidewheel_agent.source.package_index import installer_variables
+from tidewheel_agent.source.secrets_manager import (
+    Credentials,
+    SecretError,
+    read_secret,
+    signed_headers,
+)
 
 ARN = "arn:aws:secretsmanager:us-east-1:123456789012:secret:index-AbCdEf"
 PASSWORD = "p@ss/word:1"
 
 
-def test_signature_is_that_of_aws_own_client(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_signature_equals_botocores(monkeypatch: pytest.MonkeyPatch) -> None:
     now = datetime(2026, 11, 21, 8, 0, tzinfo=timezone.utc)
     body = json.dumps({"SecretId": ARN}).encode()
     endpoint = "https://secretsmanager.us-east-1.amazonaws.com"
-    ours = signed(endpoint, body, "us-east-1", Credentials("AKIDEXAMPLE", "secret", "token"), now)
+    ours = signed_headers(
+        endpoint, body, "us-east-1", Credentials("AKIDEXAMPLE", "secret", "token"), now
+    )
 
-    own = {k: v for k, v in ours.items() if k in ("content-type", "x-amz-target")}
-    request = AWSRequest("POST", f"{endpoint}/", headers=own, data=body)
+    unsigned = {k: v for k, v in ours.items() if k in ("content-type", "x-amz-target")}
+    request = AWSRequest("POST", f"{endpoint}/", headers=unsigned, data=body)
     auth = SigV4Auth(
         BotocoreCredentials("AKIDEXAMPLE", "secret", "token"), "secretsmanager", "us-east-1"
     )
@@ -44,31 +51,31 @@ def test_signature_is_that_of_aws_own_client(monkeypatch: pytest.MonkeyPatch) ->
 
 
 class Server(BaseHTTPRequestHandler):
-    """Secrets Manager and a package index in one, which notes what it is asked."""
+    """Secrets Manager and a package index in one; records its requests."""
 
     secret: str = json.dumps({"username": "reader", "password": PASSWORD})
-    asked: list[tuple[str, str]]
+    requests: list[tuple[str, str]]
     folder: Path
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.asked.append((str(self.headers["x-amz-target"]), str(body["SecretId"])))
-        self._say(200, json.dumps({"SecretString": self.secret}).encode())
+        self.requests.append((str(self.headers["x-amz-target"]), str(body["SecretId"])))
+        self._reply(200, json.dumps({"SecretString": self.secret}).encode())
 
     def do_GET(self) -> None:
-        self.asked.append((self.path, self.headers.get("Authorization", "")))
+        self.requests.append((self.path, self.headers.get("Authorization", "")))
         wanted = "Basic " + base64.b64encode(f"reader:{PASSWORD}".encode()).decode()
         if self.headers.get("Authorization") != wanted:
-            self._say(401, b"who are you?", {"WWW-Authenticate": 'Basic realm="index"'})
+            self._reply(401, b"who are you?", {"WWW-Authenticate": 'Basic realm="index"'})
         elif self.path.endswith(".whl"):
-            self._say(200, (self.folder / self.path.rpartition("/")[2]).read_bytes())
+            self._reply(200, (self.folder / self.path.rpartition("/")[2]).read_bytes())
         else:
             links = "".join(
                 f'<a href="/files/{f.name}">{f.name}</a>' for f in self.folder.glob("*.whl")
             )
-            self._say(200, f"<html><body>{links}</body></html>".encode(), {})
+            self._reply(200, f"<html><body>{links}</body></html>".encode(), {})
 
-    def _say(self, status: int, body: bytes, more: dict[str, str] | None = None) -> None:
+    def _reply(self, status: int, body: bytes, more: dict[str, str] | None = None) -> None:
         self.send_response(status)
         self.send_header("content-length", str(len(body)))
         self.send_header("content-type", "text/html" if more == {} else "application/octet-stream")
@@ -83,21 +90,21 @@ class Server(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[tuple[str, type[Server]]]:
-    handler = type("Handler", (Server,), {"asked": [], "folder": tmp_path})
+    handler = type("Handler", (Server,), {"requests": [], "folder": tmp_path})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}", handler
         running.shutdown()
 
 
-def test_requirements_come_from_the_private_index_and_its_password_stays_hidden(
+def test_the_private_indexs_password_stays_hidden(
     tmp_path: Path, server: tuple[str, type[Server]]
 ) -> None:
     url, handler = server
-    made = wheel(tmp_path)
+    package = wheel(tmp_path)
     source = tmp_path / "source"
     source.mkdir()
-    name = made.name.split("-")[0]
+    name = package.name.split("-")[0]
     (source / "requirements.txt").write_text(f"{name}\n")
     (source / "train.py").write_text(
         "import os\n"
@@ -120,43 +127,49 @@ def test_requirements_come_from_the_private_index_and_its_password_stays_hidden(
     )
     assert code == 0, log
     assert f"has {name}" in log
-    assert handler.asked[0] == ("secretsmanager.GetSecretValue", ARN)
-    for told in (PASSWORD, "p%40ss", "other secret"):
-        assert told not in log
+    assert handler.requests[0] == ("secretsmanager.GetSecretValue", ARN)
+    for secret in (PASSWORD, "p%40ss", "other secret"):
+        assert secret not in log
 
 
-def test_a_token_alone_is_a_password_too() -> None:
-    told = {"TIDEWHEEL_INDEX_URL": "https://index.example/simple/", "TIDEWHEEL_INDEX_SECRET": ARN}
-    variables, hidden = index_variables(told, lambda arn, environment: "tok/en\n")
+def test_a_token_serves_as_password() -> None:
+    environment = {
+        "TIDEWHEEL_INDEX_URL": "https://index.example/simple/",
+        "TIDEWHEEL_INDEX_SECRET": ARN,
+    }
+    variables, hidden = installer_variables(environment, lambda arn, environment: "tok/en\n")
     assert variables["PIP_INDEX_URL"] == "https://__token__:tok%2Fen@index.example/simple/"
     assert hidden == ["tok/en", "tok%2Fen"]
 
 
-def test_an_index_without_a_secret_needs_none() -> None:
+def test_an_index_without_secret_reads_none() -> None:
     def never(arn: str, environment: Any) -> str:  # noqa: ANN401
-        raise AssertionError("nothing is to be read")
+        raise AssertionError("the secret was read")
 
-    told = {"TIDEWHEEL_INDEX_URL": "https://index.example/simple/"}
-    assert index_variables(told, never) == (
+    environment = {"TIDEWHEEL_INDEX_URL": "https://index.example/simple/"}
+    assert installer_variables(environment, never) == (
         {
             "PIP_INDEX_URL": "https://index.example/simple/",
             "UV_DEFAULT_INDEX": "https://index.example/simple/",
         },
         [],
     )
-    assert index_variables({}, never) == ({}, [])
+    assert installer_variables({}, never) == ({}, [])
 
 
-def test_a_secret_that_cannot_be_read_is_told_with_the_remedy() -> None:
+def test_the_error_for_an_unreadable_secret_holds_the_remedy() -> None:
     def refuse(arn: str, environment: Any) -> str:  # noqa: ANN401
         raise SecretError("AccessDeniedException")
 
-    told = {"TIDEWHEEL_INDEX_URL": "https://index.example/simple/", "TIDEWHEEL_INDEX_SECRET": ARN}
+    environment = {
+        "TIDEWHEEL_INDEX_URL": "https://index.example/simple/",
+        "TIDEWHEEL_INDEX_SECRET": ARN,
+    }
     with pytest.raises(ConfigurationError, match="packageIndexSecret"):
-        index_variables(told, refuse)
+        installer_variables(environment, refuse)
 
 
-def test_no_credentials_are_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_credentials_there_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tidewheel_agent.source.secrets_manager._METADATA", "http://127.0.0.1:9")
     with pytest.raises(SecretError, match="no AWS credentials"):
         read_secret(ARN, {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"})

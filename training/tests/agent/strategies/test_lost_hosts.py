@@ -1,6 +1,7 @@
-"""kill -9 of a host: the others end soon and say why, and the next attempt reaches the result.
+"""kill -9 of a host: the others end soon with the reason, and the next attempt reaches the result.
 
-Minutes, in the recipes' own environments: `pytest -m heavy tests/agent/strategies/test_lost_hosts.py -s`.
+Minutes, in the environments of the recipes:
+`pytest -m heavy tests/agent/strategies/test_lost_hosts.py -s`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from heavy import recipe_of, undisturbed
 from interrupted import lose_host, run_whole, same_result
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(3600)]
-# The gang gives a script ten seconds to end by itself and three more to hear SIGTERM; the rest is
+# The agent gives a script ten seconds to end by itself and three more after SIGTERM. The rest is
 # for a loaded machine.
 WITHIN_SECONDS = 90.0
 CASES = [
@@ -30,14 +31,14 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "host"), CASES)
-def test_a_lost_host_ends_the_job_soon_and_the_next_attempt_reaches_the_result(
+def test_after_a_lost_host_the_next_attempt_succeeds(
     name: str, host: int, work: Path, tmp_path: Path
 ) -> None:
     recipe = recipe_of(name, work)
     step = recipe.interrupt_from + recipe.total // 4
     loss = lose_host(recipe, tmp_path / "lost", host, step=step, within=WITHIN_SECONDS)
     print(f"\n{name}, host {host}: the others ended after {loss.seconds} s with {loss.codes}")
-    # Interrupted, not failed: 143 is what the platform knows as a stop.
+    # The platform takes 143 for a stop, not for a failure.
     assert set(loss.codes) == {143}
     assert all(text.startswith("Interrupted: host ") for text in loss.failures)
     assert len(loss.failures) == len(loss.codes)

@@ -25,7 +25,7 @@ ranks.Barrier()
 """
 
 
-def test_each_rank_has_the_variables_the_folder_and_the_number_of_its_own_host(
+def test_each_rank_has_its_own_hosts_variables_and_folder(
     tmp_path: Path,
 ) -> None:
     pytest.importorskip("mpi4py")
@@ -56,7 +56,7 @@ def test_each_rank_has_the_variables_the_folder_and_the_number_of_its_own_host(
     ]
 
 
-def test_ranks_that_fail_fail_every_host_with_their_code(tmp_path: Path) -> None:
+def test_a_failing_rank_ends_every_host_with_its_code(tmp_path: Path) -> None:
     pytest.importorskip("mpi4py")
     source = tmp_path / "source"
     source.mkdir()

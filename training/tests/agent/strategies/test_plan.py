@@ -12,10 +12,12 @@ import pytest
 
 from cluster import running
 from sagemaker_host import make_host
-from tidewheel_agent.configuration.job import read_job
+from tidewheel_agent.configuration.hardware import Hardware
+from tidewheel_agent.configuration.read_job import read_job
 from tidewheel_agent.configuration.settings import ConfigurationError, Settings
+from tidewheel_agent.strategies.launch import Launch
 from tidewheel_agent.strategies.mpi import proxy_arguments, proxy_options
-from tidewheel_agent.strategies.plan import Host, Launch, plan
+from tidewheel_agent.strategies.plan import plan
 
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 GROUPS = [
@@ -40,7 +42,7 @@ def plan_of(tmp_path: Path) -> PlanOf:
             hyperparameters={"sagemaker_program": "train.py", **hyperparameters},
         )
         settings = Settings(base=base, master_port=9000)
-        return plan(read_job(settings), settings, Host(cpus=8, gpus=gpus))
+        return plan(read_job(settings), settings, Hardware(cpus=8, gpus=gpus))
 
     return make
 
@@ -69,28 +71,28 @@ def test_ddp_starts_torchrun_with_the_hosts_rank(plan_of: PlanOf) -> None:
     assert launch.environment["GLOO_SOCKET_IFNAME"] == "lo"
 
 
-def test_the_number_of_processes_can_be_told(plan_of: PlanOf) -> None:
+def test_the_number_of_processes_is_a_parameter(plan_of: PlanOf) -> None:
     launch = plan_of(HOSTS[0], gpus=4, tidewheel_strategy="ddp", tidewheel_processes_per_host=2)
     assert "--nproc-per-node=2" in launch.argv
 
 
-def test_toolkit_style_jobs_are_ddp_too(plan_of: PlanOf) -> None:
+def test_the_toolkits_parameter_means_ddp(plan_of: PlanOf) -> None:
     launch = plan_of(HOSTS[0], sagemaker_torch_distributed_enabled=True)
     assert "torch.distributed.run" in launch.argv
 
 
-def test_ddp_ranks_only_the_groups_that_train(plan_of: PlanOf) -> None:
-    told: dict[str, Any] = {
+def test_ddp_runs_only_on_groups_that_train(plan_of: PlanOf) -> None:
+    parameters: dict[str, Any] = {
         "groups": GROUPS,
         "tidewheel_strategy": "ddp",
         "sagemaker_distribution_instance_groups": ["gpu"],
     }
-    assert plan_of(HOSTS[0], **told).only_waits
-    launch = plan_of(HOSTS[2], **told)
+    assert plan_of(HOSTS[0], **parameters).only_waits
+    launch = plan_of(HOSTS[2], **parameters)
     assert {"--nnodes=2", "--node-rank=1", "--master-addr=127.0.0.3"} <= set(launch.argv)
 
 
-def test_several_groups_without_saying_which_trains_are_refused(plan_of: PlanOf) -> None:
+def test_groups_without_a_named_training_group_are_refused(plan_of: PlanOf) -> None:
     with pytest.raises(ConfigurationError, match="sagemaker_distribution_instance_groups"):
         plan_of(HOSTS[0], groups=GROUPS, tidewheel_strategy="ddp")
 
@@ -105,15 +107,15 @@ def test_tensorflow_workers_know_each_other(plan_of: PlanOf) -> None:
 
 
 def roles_of(launch: Launch) -> dict[str, list[dict[str, Any]]]:
-    """What several.py is told to start."""
-    told: dict[str, list[dict[str, Any]]] = json.loads(launch.argv[-1])
-    return told
+    """The programs that with_services.py must start."""
+    programs: dict[str, list[dict[str, Any]]] = json.loads(launch.argv[-1])
+    return programs
 
 
-def test_parameters_live_beside_the_workers_where_there_are_no_helpers(plan_of: PlanOf) -> None:
+def test_without_helpers_parameter_servers_run_beside_workers(plan_of: PlanOf) -> None:
     first = plan_of(HOSTS[0], tidewheel_strategy="parameter-server")
-    told = roles_of(first)
-    config = json.loads(told["main"]["environment"]["TF_CONFIG"])  # type: ignore[call-overload]
+    roles = roles_of(first)
+    config = json.loads(roles["main"]["environment"]["TF_CONFIG"])  # type: ignore[call-overload]
     assert config["task"] == {"type": "chief", "index": 0}
     assert config["cluster"] == {
         "chief": ["127.0.0.2:9002"],
@@ -127,19 +129,19 @@ def test_parameters_live_beside_the_workers_where_there_are_no_helpers(plan_of: 
     assert last.serves
 
 
-def test_parameters_live_on_the_helpers_where_there_are_some(plan_of: PlanOf) -> None:
-    told: dict[str, Any] = {
+def test_with_helpers_parameter_servers_run_there(plan_of: PlanOf) -> None:
+    parameters: dict[str, Any] = {
         "groups": GROUPS,
         "tidewheel_strategy": "parameter-server",
         "sagemaker_distribution_instance_groups": ["gpu"],
     }
-    (service,) = roles_of(plan_of(HOSTS[0], **told))["services"]
+    (service,) = roles_of(plan_of(HOSTS[0], **parameters))["services"]
     config = json.loads(service["environment"]["TF_CONFIG"])
     assert config["task"] == {"type": "ps", "index": 0}
     assert config["cluster"]["ps"] == ["127.0.0.2:9005"]
 
 
-def test_ray_has_its_head_on_the_first_accelerator_host(plan_of: PlanOf) -> None:
+def test_rays_head_runs_on_the_first_accelerator_host(plan_of: PlanOf) -> None:
     head = plan_of(HOSTS[1], groups=GROUPS, gpus=2, tidewheel_strategy="ray")
     node = plan_of(HOSTS[0], groups=GROUPS, tidewheel_strategy="ray")
     assert not head.serves and node.serves
@@ -148,11 +150,11 @@ def test_ray_has_its_head_on_the_first_accelerator_host(plan_of: PlanOf) -> None
     assert "--address=127.0.0.3:9002" in roles_of(node)["services"][0]["argv"]
 
 
-def test_data_service_runs_on_the_helpers_and_the_script_is_told_where(plan_of: PlanOf) -> None:
-    told: dict[str, Any] = {"groups": GROUPS, "tidewheel_strategy": "data-service"}
-    helper = roles_of(plan_of(HOSTS[0], **told))["services"][0]["argv"]
+def test_data_service_runs_on_the_helpers(plan_of: PlanOf) -> None:
+    parameters: dict[str, Any] = {"groups": GROUPS, "tidewheel_strategy": "data-service"}
+    helper = roles_of(plan_of(HOSTS[0], **parameters))["services"][0]["argv"]
     assert helper[-4:] == ["127.0.0.2:9002", "--worker", "127.0.0.2:9003", "--dispatch"]
-    script = plan_of(HOSTS[1], **told)
+    script = plan_of(HOSTS[1], **parameters)
     assert script.environment["TIDEWHEEL_DATA_SERVICE"] == "grpc://127.0.0.2:9002"
 
 
@@ -161,45 +163,43 @@ def test_data_service_without_helpers_is_refused(plan_of: PlanOf) -> None:
         plan_of(HOSTS[0], tidewheel_strategy="data-service")
 
 
-def test_mpi_counts_ranks_host_by_host(plan_of: PlanOf) -> None:
+def test_mpi_numbers_ranks_host_by_host(plan_of: PlanOf) -> None:
     pytest.importorskip("mpi4py")
     launch = plan_of(HOSTS[0], tidewheel_strategy="mpi", tidewheel_processes_per_host=2)
-    told = " ".join(launch.argv)
-    assert "-launcher manual -hosts 127.0.0.2,127.0.0.3,127.0.0.4" in told
-    assert "-genvnone -ppn 2 -n 6" in told
-    assert told.endswith("--run mpi_rank 0 " + f"{sys.executable} -u train.py")
-    assert plan_of(HOSTS[2], tidewheel_strategy="mpi").awaits_proxy == 2
+    command = " ".join(launch.argv)
+    assert "-launcher manual -hosts 127.0.0.2,127.0.0.3,127.0.0.4" in command
+    assert "-genvnone -ppn 2 -n 6" in command
+    assert command.endswith("--run mpi_rank 0 " + f"{sys.executable} -u train.py")
+    assert plan_of(HOSTS[2], tidewheel_strategy="mpi").mpi_host_index == 2
 
 
-def test_mpi_gives_each_rank_a_gpu_of_its_own_when_told_to(plan_of: PlanOf) -> None:
+def test_mpi_can_pin_a_gpu_to_each_rank(plan_of: PlanOf) -> None:
     pytest.importorskip("mpi4py")
-    told = {"tidewheel_strategy": "mpi", "tidewheel_pin_gpus": True}
-    with_gpus = " ".join(plan_of(HOSTS[0], gpus=4, **told).argv)
+    parameters = {"tidewheel_strategy": "mpi", "tidewheel_pin_gpus": True}
+    with_gpus = " ".join(plan_of(HOSTS[0], gpus=4, **parameters).argv)
     assert "-ppn 4 -n 12" in with_gpus and "--run mpi_rank 1 " in with_gpus
 
 
-def test_a_proxy_connects_to_the_leader_alone_and_takes_no_other_option() -> None:
+def test_a_proxy_takes_only_known_options() -> None:
     pytest.importorskip("mpi4py")
     line = (
         "HYDRA_LAUNCH: /bin/anything --control-port 10.9.9.9:4711 --rmk user --launcher manual "
         "--demux poll --iface lo --pgid 0 --retries 10 --usize -1 --pmi-port 0 "
         "--gpus-per-proc -2 --gpu-subdevs-per-proc -2 --proxy-id 1 "
     )
-    told = proxy_options(line)
-    assert told is not None and told[0] == 1
-    argv = proxy_arguments("127.0.0.2", told[1])
+    proxy = proxy_options(line)
+    assert proxy is not None and proxy[0] == 1
+    argv = proxy_arguments("127.0.0.2", proxy[1])
     assert Path(argv[0]).name == "hydra_pmi_proxy"
     assert argv[1:3] == ["--control-port", "127.0.0.2:4711"]
     for hostile in (["--exec", "/bin/sh"], ["--iface", "lo;id"], ["--proxy-id"]):
         with pytest.raises(ConfigurationError):
-            proxy_arguments("127.0.0.2", [*told[1], *hostile])
+            proxy_arguments("127.0.0.2", [*proxy[1], *hostile])
     assert proxy_options("the script's own line") is None
 
 
 @pytest.mark.parametrize("code", [0, 42])
-def test_a_helper_host_stays_until_the_leader_ends_and_ends_as_it_does(
-    tmp_path: Path, code: int
-) -> None:
+def test_a_helper_host_ends_as_the_leader_does(tmp_path: Path, code: int) -> None:
     source = tmp_path / "source"
     source.mkdir()
     (source / "train.py").write_text(

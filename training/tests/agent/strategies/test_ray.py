@@ -44,7 +44,7 @@ def attempt_of(tmp_path: Path, end: str) -> Attempt:
     return Attempt(tmp_path / "job", job)
 
 
-def test_all_hosts_join_work_and_end_with_the_script(tmp_path: Path) -> None:
+def test_all_hosts_join_and_end_with_the_script(tmp_path: Path) -> None:
     attempt = attempt_of(tmp_path, "")
     try:
         attempt.start()

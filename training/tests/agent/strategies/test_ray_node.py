@@ -1,4 +1,4 @@
-"""Starting this host's part of a Ray cluster: what is tried again, and what is not."""
+"""When a host starts its Ray node again, and when it does not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidewheel_agent.strategies.programs.ray_node import run
 
 
 def program(tmp_path: Path, ups: list[bool], code: int) -> list[str]:
-    """Starts as `ups` says, one after the other, and ends with the code."""
+    """A stand-in for ray: its n-th start is up if `ups[n]`; every start ends with `code`."""
     count = tmp_path / "count"
     script = tmp_path / "ray"
     script.write_text(
@@ -34,16 +34,16 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tidewheel_agent.strategies.programs.ray_node._PAUSE_SECONDS", 0.01)
 
 
-def test_a_node_that_did_not_come_up_is_started_again(tmp_path: Path) -> None:
+def test_a_node_that_never_came_up_is_restarted(tmp_path: Path) -> None:
     assert run(program(tmp_path, [False, False, True], 7), 60) == 7
     assert tries(tmp_path) == 3
 
 
-def test_a_node_that_was_up_is_not_brought_back(tmp_path: Path) -> None:
+def test_a_node_that_was_up_is_not_restarted(tmp_path: Path) -> None:
     assert run(program(tmp_path, [True], 1), 60) == 1
     assert tries(tmp_path) == 1
 
 
-def test_the_time_to_join_is_bounded(tmp_path: Path) -> None:
+def test_the_time_to_join_is_limited(tmp_path: Path) -> None:
     assert run(program(tmp_path, [False] * 3, 1), 0) == 1
     assert tries(tmp_path) == 1

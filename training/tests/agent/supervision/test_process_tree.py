@@ -1,4 +1,4 @@
-"""Who hears SIGTERM."""
+"""Which processes get SIGTERM, and which belong to the script."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from hosts import TRAINING
-from tidewheel_agent.supervision.process_tree import Process, listeners
+from tidewheel_agent.supervision.process_tree import Process, sigterm_targets
 
 TORCHRUN = Process(10, 1, ("python", "-m", "torch.distributed.run", "train.py"), True)
 
@@ -18,35 +18,35 @@ def rank(pid: int, *, parent: int = 10, catches: bool = True) -> Process:
     return Process(pid, parent, ("python", "-u", "train.py"), catches)
 
 
-def test_ranks_hear_it_and_their_launcher_does_not() -> None:
-    assert listeners([TORCHRUN, rank(11), rank(12)], launcher=10) == [11, 12]
+def test_ranks_get_it_and_their_launcher_does_not() -> None:
+    assert sigterm_targets([TORCHRUN, rank(11), rank(12)], launcher=10) == [11, 12]
 
 
-def test_a_script_without_a_handler_is_not_killed_by_it() -> None:
-    assert listeners([rank(11, parent=1, catches=False)], launcher=None) == []
+def test_a_script_without_handler_does_not_get_it() -> None:
+    assert sigterm_targets([rank(11, parent=1, catches=False)], launcher=None) == []
 
 
-def test_loader_workers_of_a_listening_rank_do_not_hear_it() -> None:
+def test_loader_workers_do_not_get_it() -> None:
     forked = rank(20, parent=11)
     spawned = Process(21, 11, ("python", "-c", "from multiprocessing.spawn import …"), True)
     served = Process(22, 21, ("python", "-c", "from multiprocessing.forkserver import …"), True)
-    assert listeners([TORCHRUN, rank(11), forked, spawned, served], launcher=10) == [11]
+    assert sigterm_targets([TORCHRUN, rank(11), forked, spawned, served], launcher=10) == [11]
 
 
-def test_spawned_ranks_of_a_parent_without_a_handler_hear_it() -> None:
+def test_spawned_ranks_under_a_plain_parent_get_it() -> None:
     parent = rank(11, parent=1, catches=False)
     spawned = Process(21, 11, ("python", "-c", "from multiprocessing.spawn import …"), True)
-    assert listeners([parent, spawned], launcher=None) == [21]
+    assert sigterm_targets([parent, spawned], launcher=None) == [21]
 
 
-def test_a_program_started_by_a_shell_hears_it() -> None:
+def test_a_program_below_a_shell_gets_it() -> None:
     shell = Process(11, 1, ("/bin/sh", "run.sh"), False)
-    assert listeners([shell, rank(12, parent=11)], launcher=None) == [12]
+    assert sigterm_targets([shell, rank(12, parent=11)], launcher=None) == [12]
 
 
-def test_a_program_started_by_a_listening_script_hears_it_too() -> None:
+def test_a_program_below_a_handling_script_gets_it() -> None:
     inner = Process(12, 11, ("python", "inner.py"), True)
-    assert listeners([rank(11, parent=1), inner], launcher=None) == [11, 12]
+    assert sigterm_targets([rank(11, parent=1), inner], launcher=None) == [11, 12]
 
 
 _HIDES = """
@@ -54,14 +54,14 @@ import os, sys, time
 if os.fork():
     os._exit(0)
 os.setsid()
-# Without the token, as daemons that overwrite what /proc shows of them.
+# Runs without the token, as daemons do that overwrite what /proc shows of them.
 os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(60)"], {"HIDDEN": "1"})
 """
 
 
 @pytest.mark.slow
-def test_a_daemon_that_hides_its_token_ends_with_the_script() -> None:
-    """In a process of its own, since it adopts whatever is orphaned below it."""
+def test_a_daemon_without_token_ends_with_the_script() -> None:
+    """Runs in a process of its own, which adopts every orphan below it."""
     program = f"""
 import os, sys, time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Keras as its guide shows it, with BackupAndRestore: nothing in it knows what it runs under."""
+"""Keras as its guide shows it, with BackupAndRestore; the script does not know Tidewheel."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Lightning, Hugging Face's Trainer and Keras under the agent, in scripts that know nothing of it.
+"""Lightning, Hugging Face's Trainer and Keras under the agent, in scripts that do not know it.
 
-A minute each, in environments of their own: `pytest -m heavy tests/agent/unmodified`. Keras takes
-`.venv-tf`; the others an environment that is made here, over the project's own torch.
+A minute each: `pytest -m heavy tests/agent/unmodified`. Keras runs in `.venv-tf`, the others in an
+environment that this test makes on top of the project's own torch.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GRACE_SECONDS = 110
 
 
 def frameworks_python() -> Path:
-    """Installed at the first call: what the lock names, over the packages of .venv (torch)."""
+    """The interpreter of an environment with the locked packages over those of .venv (torch)."""
     digest = hashlib.sha256(LOCK.read_bytes()).hexdigest()[:12]
     folder = ROOT / ".tidewheel" / "tools" / f"frameworks-{digest}"
     python = folder / "bin" / "python"
@@ -55,15 +55,15 @@ def host(folder: Path, script: str) -> Path:
     source = folder / "source"
     source.mkdir(parents=True)
     (source / "train.py").write_text((SCRIPTS / script).read_text())
-    told = {"sagemaker_program": "train.py", "tidewheel_strategy": "single"}
-    return make_host(folder / "host", source=source, hyperparameters=told)
+    parameters = {"sagemaker_program": "train.py", "tidewheel_strategy": "single"}
+    return make_host(folder / "host", source=source, hyperparameters=parameters)
 
 
 def agent(base: Path, python: Path) -> AbstractContextManager[Cluster]:
-    told = {"AGENT_PYTHON": str(python), "SAVE_TO": str(base / "checkpoints")}
-    # Lightning looks for MPI: the one of .venv, whose packages are seen, lies beside them.
-    told["LD_LIBRARY_PATH"] = str(ROOT / ".venv" / "lib")
-    return running([base], TIDEWHEEL_SPOT="1", TIDEWHEEL_CPUS="2", **told)
+    environment = {"AGENT_PYTHON": str(python), "SAVE_TO": str(base / "checkpoints")}
+    # Lightning loads MPI, which belongs to the packages of .venv.
+    environment["LD_LIBRARY_PATH"] = str(ROOT / ".venv" / "lib")
+    return running([base], TIDEWHEEL_SPOT="1", TIDEWHEEL_CPUS="2", **environment)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def agent(base: Path, python: Path) -> AbstractContextManager[Cluster]:
     [("lightning_script.py", False), ("trainer_script.py", False), ("keras_script.py", True)],
     ids=["lightning", "trainer", "keras"],
 )
-def test_an_unmodified_script_is_stopped_after_its_save_and_goes_on(
+def test_an_unmodified_script_stops_after_saving_and_resumes(
     tmp_path: Path, script: str, needs_tensorflow: bool
 ) -> None:
     python = python_of("tf", "single-tensorflow") if needs_tensorflow else frameworks_python()
@@ -79,18 +79,18 @@ def test_an_unmodified_script_is_stopped_after_its_save_and_goes_on(
     progress = base / "checkpoints" / "tidewheel-progress.json"
     with agent(base, python) as first:
         first.await_step(1, LIMIT_SECONDS)
-        told_at = time.time()
+        stopped_at = time.time()
         first.signal_all(signal.SIGTERM)
         assert first.wait(LIMIT_SECONDS) == [143], first.log()
-        assert time.time() - told_at < GRACE_SECONDS
-        # On a checkpoint that came after the warning, or by a handler of the framework's own.
+        assert time.time() - stopped_at < GRACE_SECONDS
+        # It ends after a new checkpoint, or by the framework's own handler.
         log = first.log()
         assert "is new and complete: ending it" in log or "SIGTERM passed on" in log
-    said = json.loads(progress.read_text())
-    saved = base / "checkpoints" / said["checkpoint"]
+    note = json.loads(progress.read_text())
+    saved = base / "checkpoints" / note["checkpoint"]
     assert saved.exists() or list(saved.parent.glob(f"{saved.name}.*"))
 
     with agent(base, python) as second:
         assert second.wait(LIMIT_SECONDS) == [0], second.log()
-        assert f"resumable from {said['checkpoint']}" in second.log()
+        assert f"resumable from {note['checkpoint']}" in second.log()
     assert any((base / "model").iterdir())

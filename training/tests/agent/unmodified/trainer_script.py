@@ -1,4 +1,4 @@
-"""Hugging Face's Trainer as its guide shows it: nothing in it knows what it runs under."""
+"""Hugging Face's Trainer as its guide shows it; the script does not know Tidewheel."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """`--run data_server DISPATCHER [--dispatch] --worker HOST:PORT`: a helper's part of tf.data
-service. Runs until it is ended."""
+service, which runs until it is killed."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ def main() -> None:
     parser.add_argument("dispatcher")
     parser.add_argument("--dispatch", action="store_true")
     parser.add_argument("--worker", required=True)
-    told = parser.parse_args()
+    arguments = parser.parse_args()
     import tensorflow as tf
 
     service = tf.data.experimental.service
     dispatcher = None
-    if told.dispatch:
-        port = int(told.dispatcher.rsplit(":", 1)[1])
+    if arguments.dispatch:
+        port = int(arguments.dispatcher.rsplit(":", 1)[1])
         dispatcher = service.DispatchServer(service.DispatcherConfig(port=port))
     worker = service.WorkerServer(
         service.WorkerConfig(
-            dispatcher_address=told.dispatcher,
-            worker_address=told.worker,
-            port=int(told.worker.rsplit(":", 1)[1]),
+            dispatcher_address=arguments.dispatcher,
+            worker_address=arguments.worker,
+            port=int(arguments.worker.rsplit(":", 1)[1]),
         )
     )
-    print(f"data service: worker {told.worker} of dispatcher {told.dispatcher}", flush=True)
+    print(
+        f"data service: worker {arguments.worker} of dispatcher {arguments.dispatcher}", flush=True
+    )
     threading.Event().wait()
     del dispatcher, worker
 

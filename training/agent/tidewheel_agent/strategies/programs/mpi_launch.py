@@ -1,6 +1,6 @@
-"""`--run mpi_launch PROXY MPIEXEC ARGUMENT…`: starts mpiexec, and this host's proxy for it.
+"""`--run mpi_launch PROXY MPIEXEC ARGUMENT…`: mpiexec and this host's own proxy.
 
-mpiexec's lines about proxies go to standard output, where the agent reads them for the others.
+Passes mpiexec's output on, because the agent reads the options of the other hosts' proxies from it.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import sys
 
 
 def run(proxy: str, argv: list[str]) -> int:
-    starter = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-    assert starter.stdout is not None
+    mpiexec = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert mpiexec.stdout is not None
     own: subprocess.Popen[bytes] | None = None
-    for line in starter.stdout:
+    for line in mpiexec.stdout:
         words = line.decode("utf-8", "replace").split()
         if own is None and words[:1] == ["HYDRA_LAUNCH:"] and words[-2:] == ["--proxy-id", "0"]:
             own = subprocess.Popen([proxy, *words[2:]], stdin=subprocess.DEVNULL)
         sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
-    code = starter.wait()
+    code = mpiexec.wait()
     if own is not None:
         own.wait()
     return 128 - code if code < 0 else code

@@ -1,8 +1,8 @@
-"""`--run mpi_rank PIN PROGRAM…`: the program, as one rank of an MPI job.
+"""`--run mpi_rank PIN PROGRAM…`: the program as one rank of an MPI job.
 
-Says in `TIDEWHEEL_RANK`, `TIDEWHEEL_LOCAL_RANK` and `TIDEWHEEL_LOCAL_RANKS` which one it is, for
-programs that ask before they start MPI. With PIN = 1 the rank sees one GPU, that of its local rank
-(`CUDA_VISIBLE_DEVICES`). Becomes the program, so that it is signalled as it would be without this.
+Sets `TIDEWHEEL_RANK`, `TIDEWHEEL_LOCAL_RANK` and `TIDEWHEEL_LOCAL_RANKS` for programs that need
+their rank before they start MPI. With PIN = 1 the rank sees one GPU, that of its local rank
+(`CUDA_VISIBLE_DEVICES`). Replaces itself by the program, which so gets signals directly.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from collections.abc import Mapping
 
 
 def rank_environment(environment: Mapping[str, str], *, pins: bool) -> dict[str, str]:
-    """What the program gets beside what it has; from MPICH's own variables."""
+    """The variables to add, derived from MPICH's own."""
     local = environment.get("MPI_LOCALRANKID", "0")
-    told = {
+    ranks = {
         "TIDEWHEEL_RANK": environment.get("PMI_RANK", "0"),
         "TIDEWHEEL_LOCAL_RANK": local,
         "TIDEWHEEL_LOCAL_RANKS": environment.get("MPI_LOCALNRANKS", "1"),
     }
-    return {**told, "CUDA_VISIBLE_DEVICES": _own_gpu(environment, int(local))} if pins else told
+    return {**ranks, "CUDA_VISIBLE_DEVICES": _own_gpu(environment, int(local))} if pins else ranks
 
 
 def _own_gpu(environment: Mapping[str, str], local: int) -> str:
-    """One of the devices that may be seen, in turn if there are more ranks than devices."""
+    """One of the visible devices; with more ranks than devices, ranks share them in turn."""
     visible = environment.get("CUDA_VISIBLE_DEVICES", "")
     if visible:
         devices = visible.split(",")
@@ -35,7 +35,7 @@ def _own_gpu(environment: Mapping[str, str], local: int) -> str:
 
 def main() -> None:
     pin, *argv = sys.argv[1:]
-    # mpiexec sends all ranks to the folder that it was started in.
+    # mpiexec starts all ranks in its own folder, which differs from host to host.
     if os.path.isdir(own := os.environ.get("SM_MODULE_DIR", "")):
         os.chdir(own)
     os.environ.update(rank_environment(os.environ, pins=pin == "1"))

@@ -1,6 +1,6 @@
-"""`--run ray_launch ADDRESS NODES SECONDS PROGRAM…`: the program, once all have joined.
+"""`--run ray_launch ADDRESS NODES SECONDS PROGRAM…`: the program, once all nodes have joined.
 
-Becomes the program, so that it is signalled as it would be without this.
+Replaces itself by the program, which so gets signals directly.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 
 
 def wait_for_nodes(address: str, nodes: int, seconds: float) -> int:
-    """How many nodes are there at last; at most `seconds` after the call."""
+    """Returns how many nodes have joined, at most `seconds` after the call."""
     import ray
 
     deadline = time.monotonic() + seconds
@@ -24,7 +24,7 @@ def wait_for_nodes(address: str, nodes: int, seconds: float) -> int:
             if joined >= nodes:
                 break
         except (ConnectionError, RuntimeError):
-            pass  # The head is not there yet.
+            pass  # The head is not up yet.
         time.sleep(0.5)
     ray.shutdown()
     return joined

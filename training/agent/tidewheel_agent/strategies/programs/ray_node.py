@@ -1,8 +1,8 @@
-"""`--run ray_node SECONDS ray start …`: this host's part of the cluster, tried until it is up.
+"""`--run ray_node SECONDS ray start …`: this host's node of the Ray cluster.
 
-`ray start` gives a busy or slow host 30 seconds to join, a constant of Ray's, and then fails. A
-node that never came up is started again, until SECONDS are over; one that was up and ends has
-ended, and is not brought back: the work that ran on it is lost.
+`ray start` fails when a busy host does not join within 30 seconds, a constant of Ray's. A node that
+has never been up is started again until SECONDS are over. A node that was up is not: the work that
+ran on it is lost.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import time
 
 _STARTED = b"Ray runtime started"
-"""What `ray start` prints once the node has joined."""
+"""`ray start` prints this once the node has joined."""
 _PAUSE_SECONDS = 1.0
 
 
@@ -27,7 +27,7 @@ def run(argv: list[str], seconds: float) -> int:
 
 
 def _run_once(argv: list[str]) -> tuple[int, bool]:
-    """Exit code, and whether the node was up."""
+    """Returns the exit code and whether the node was ever up."""
     node = subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )

@@ -1,8 +1,8 @@
-"""Runs a program beside the services that it needs on this host.
+"""`--run with_services JSON`: a program beside the services that it needs on this host.
 
-Started by the agent as a program of its own, with one argument: JSON with `services` and `main`,
-each of them `{"argv": [...], "environment": {...}}`. Ends with the main program's exit code; a
-service that ends earlier fails the whole. Without a main program the services run until one ends.
+The JSON holds `services` and `main`, whose programs are `{"argv": [...], "environment": {...}}`.
+Ends with the main program's exit code, or fails when a service ends before it. Without a main
+program the services run until one of them ends.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ def start(program: Program, *, is_service: bool) -> subprocess.Popen[bytes]:
 
 
 def run(services: list[Program], main: Program | None) -> int:
-    started = [start(service, is_service=True) for service in services]
-    first = start(main, is_service=False) if main else None
+    running = [start(service, is_service=True) for service in services]
+    script = start(main, is_service=False) if main else None
     try:
         while True:
-            if first is not None and first.poll() is not None:
-                return shell_code(first.returncode)
-            for service in started:
+            if script is not None and script.poll() is not None:
+                return shell_code(script.returncode)
+            for service in running:
                 if service.poll() is not None:
-                    return _service_ended(service)
+                    return _report_service_end(service)
             time.sleep(_TICK_SECONDS)
     finally:
-        for process in [*started, *([first] if first else [])]:
+        for process in [*running, *([script] if script else [])]:
             if process.poll() is None:
                 process.kill()
 
 
-def _service_ended(service: subprocess.Popen[bytes]) -> int:
+def _report_service_end(service: subprocess.Popen[bytes]) -> int:
     code = shell_code(service.returncode)
     command = " ".join(map(str, service.args)) if isinstance(service.args, list) else ""
     print(f"a service of the script ended with exit code {code}: {command[:200]}", flush=True)
@@ -62,5 +62,5 @@ def shell_code(code: int) -> int:
 
 
 if __name__ == "__main__":
-    told = json.loads(sys.argv[1])
-    sys.exit(run(told["services"], told["main"]))
+    programs = json.loads(sys.argv[1])
+    sys.exit(run(programs["services"], programs["main"]))

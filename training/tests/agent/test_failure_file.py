@@ -1,11 +1,11 @@
-"""What the failure file says."""
+"""What the failure file holds."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from tidewheel_agent.failure_file import LogTail, failure_text, write_failure
 from tidewheel_agent.log import redact
-from tidewheel_agent.supervision.failure import LogTail, failure_text, write_failure
 
 
 def tail_of(text: str) -> LogTail:
@@ -33,7 +33,7 @@ torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
 """
 
 
-def test_names_the_cause_and_not_its_echoes() -> None:
+def test_the_text_names_the_cause_and_no_echo() -> None:
     for log in (ECHO + ROOT_CAUSE + LAUNCHER, ROOT_CAUSE + ECHO + LAUNCHER):
         text = failure_text("train.py ended with exit code 1 on algo-2", tail_of(log))
         assert text.startswith(
@@ -42,13 +42,13 @@ def test_names_the_cause_and_not_its_echoes() -> None:
         )
 
 
-def test_an_echo_alone_is_no_cause() -> None:
-    assert not tail_of(ECHO + LAUNCHER).tells_own_cause()
-    assert not tail_of("Killed").tells_own_cause()
-    assert tail_of(ROOT_CAUSE + ECHO).tells_own_cause()
+def test_an_echo_is_no_cause() -> None:
+    assert not tail_of(ECHO + LAUNCHER).names_cause()
+    assert not tail_of("Killed").names_cause()
+    assert tail_of(ROOT_CAUSE + ECHO).names_cause()
 
 
-def test_first_1024_characters_hold_summary_and_end_of_traceback() -> None:
+def test_1024_characters_hold_summary_and_cause() -> None:
     frames = "".join(f'  File "deep.py", line {n}, in f\n    f()\n' for n in range(200))
     log = f"Traceback (most recent call last):\n{frames}RecursionError: too deep\n"
     text = failure_text("train.py ended with exit code 1 on algo-1", tail_of(log))
@@ -57,18 +57,18 @@ def test_first_1024_characters_hold_summary_and_end_of_traceback() -> None:
     assert text.rstrip().endswith("RecursionError: too deep")
 
 
-def test_shows_the_last_lines_when_there_is_no_traceback() -> None:
+def test_without_traceback_the_last_lines_are_shown() -> None:
     text = failure_text("x.py ended with exit code 3 on algo-1", tail_of("one\n\ntwo"))
     assert text == "x.py ended with exit code 3 on algo-1\none\ntwo\n"
 
 
-def test_leaves_the_scripts_own_failure_file_alone(tmp_path: Path) -> None:
+def test_the_scripts_own_failure_file_stays(tmp_path: Path) -> None:
     (tmp_path / "failure").write_text("mine")
     write_failure(tmp_path, "ours")
     assert (tmp_path / "failure").read_text() == "mine"
 
 
-def test_hides_credentials_in_addresses() -> None:
+def test_credentials_in_urls_are_hidden() -> None:
     assert redact("get https://user:pass@host/x and http://tok@h") == (
         "get https://***@host/x and http://***@h"
     )

@@ -1,4 +1,4 @@
-"""The failure file: its first 1,024 characters become the job's FailureReason."""
+"""The failure file: its first 1,024 characters become the training job's FailureReason."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from collections import deque
 from pathlib import Path
 
-from ..log import redact, say
+from .log import log, redact
 
 REASON_CHARACTERS = 1024
-_PREFIX = re.compile(r"^\[(?:rank|default|algo-|\d)[^\]]{0,40}\]:? ?")
-# What a process says because *another* one died: never the reason.
+_RANK_PREFIX = re.compile(r"^\[(?:rank|default|algo-|\d)[^\]]{0,40}\]:? ?")
+# Messages of a process that ended because another one had: never the cause.
 _ECHOES = (
     "ChildFailedError",
     "Connection closed by peer",
@@ -25,7 +25,7 @@ _ECHOES = (
 
 
 class LogTail:
-    """Remembers the end of the script's output, to say afterwards why it failed."""
+    """The end of the script's output, to explain a failure with."""
 
     def __init__(self, lines: int = 600) -> None:
         self._lines: deque[str] = deque(maxlen=lines)
@@ -34,14 +34,14 @@ class LogTail:
         self._lines.append(line[:500])
 
     def traceback(self) -> list[str]:
-        """The traceback that tells the cause: the first that is no echo of another's death."""
-        blocks = _traceback_blocks([_PREFIX.sub("", line) for line in self._lines])
+        """The first traceback that is no echo of another process's end; else the first one."""
+        blocks = _traceback_blocks([_RANK_PREFIX.sub("", line) for line in self._lines])
         causes = [block for block in blocks if not _is_echo(block)]
         chosen = causes or blocks
         return chosen[0] if chosen else []
 
-    def tells_own_cause(self) -> bool:
-        """False when all it tells of is another process's death, or nothing at all."""
+    def names_cause(self) -> bool:
+        """False when the output holds no traceback, or only echoes of another process's end."""
         traceback = self.traceback()
         return bool(traceback) and not _is_echo(traceback)
 
@@ -68,7 +68,7 @@ def _traceback_blocks(lines: list[str]) -> list[list[str]]:
 
 
 def failure_text(summary: str, tail: LogTail) -> str:
-    """Summary and cause first, since only the first 1,024 characters are shown; then the rest."""
+    """Puts summary and cause first, because the platform shows only the first 1,024 characters."""
     traceback = tail.traceback()
     if not traceback:
         last = "\n".join(tail.last_lines(12))
@@ -89,4 +89,4 @@ def write_failure(output_dir: Path, text: str) -> None:
         output_dir.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        say(f"cannot write {path}: {error}")
+        log(f"cannot write {path}: {error}")

@@ -1,6 +1,6 @@
-"""The variables and arguments of SageMaker's toolkit, against a recording of the toolkit itself.
+"""Variables and arguments, compared with those that SageMaker's own toolkit makes.
 
-`data/toolkit-environment.json` is what sagemaker-training 5.1.4 made of the same job.
+sagemaker-training 5.1.4 made `toolkit-environment.json` of the same job.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from sagemaker_host import make_host
-from tidewheel_agent.configuration.job import Job, read_job
-from tidewheel_agent.configuration.script_environment import (
+from tidewheel_agent.configuration.hardware import Hardware
+from tidewheel_agent.configuration.job import Job
+from tidewheel_agent.configuration.read_job import read_job
+from tidewheel_agent.configuration.sagemaker_environment import (
     sagemaker_environment,
     script_arguments,
-    thread_environment,
 )
+from tidewheel_agent.configuration.script_environment import thread_environment
 from tidewheel_agent.configuration.settings import Settings
 
 RECORDED = Path(__file__).with_name("toolkit-environment.json")
@@ -66,17 +68,17 @@ def job(tmp_path: Path) -> Job:
 
 
 def recorded(base: Path) -> tuple[dict[str, str], list[str]]:
-    said = json.loads(RECORDED.read_text().replace("{base}", str(base)))
-    return said["env"], said["args"]
+    recording = json.loads(RECORDED.read_text().replace("{base}", str(base)))
+    return recording["env"], recording["args"]
 
 
-def test_arguments_are_the_toolkits(job: Job) -> None:
+def test_arguments_equal_the_toolkits(job: Job) -> None:
     assert script_arguments(job.hyperparameters) == recorded(job.base)[1]
 
 
-def test_variables_are_the_toolkits_but_for_the_source_folder(job: Job) -> None:
+def test_variables_equal_the_toolkits_except_the_source_folder(job: Job) -> None:
     theirs, _ = recorded(job.base)
-    ours = sagemaker_environment(job, cpus=2, gpus=0, inherited={})
+    ours = sagemaker_environment(job, Hardware(cpus=2, gpus=0), {})
     different = {name for name in theirs if ours.get(name) != theirs[name]}
     assert different == {"SM_MODULE_DIR", "SM_TRAINING_ENV"}
     whole, their_whole = json.loads(ours["SM_TRAINING_ENV"]), json.loads(theirs["SM_TRAINING_ENV"])
@@ -84,10 +86,10 @@ def test_variables_are_the_toolkits_but_for_the_source_folder(job: Job) -> None:
     assert set(ours) - set(theirs) == {"CURRENT_HOST", "SAGEMAKER_JOB_NAME", "SAGEMAKER_REGION"}
 
 
-def test_a_value_too_long_for_a_variable_is_still_an_argument(job: Job) -> None:
+def test_a_value_too_long_for_variables_stays_an_argument(job: Job) -> None:
     long = {f"h{index}": "v" * 2500 for index in range(99)}
     job.hyperparameters.update(long)
-    environment = sagemaker_environment(job, cpus=2, gpus=0, inherited={})
+    environment = sagemaker_environment(job, Hardware(cpus=2, gpus=0), {})
     assert "SM_HPS" not in environment
     assert environment["SM_HP_H98"] == "v" * 2500
     assert script_arguments(job.hyperparameters).count("v" * 2500) == 99
@@ -95,7 +97,7 @@ def test_a_value_too_long_for_a_variable_is_still_an_argument(job: Job) -> None:
 
 def test_a_name_with_an_equals_sign_is_no_variable(job: Job) -> None:
     job.hyperparameters["LD_PRELOAD=/x"] = "y"
-    assert not any("LD_PRELOAD" in k for k in sagemaker_environment(job, 2, 0, {}))
+    assert not any("LD_PRELOAD" in k for k in sagemaker_environment(job, Hardware(2, 0), {}))
 
 
 @pytest.mark.parametrize(

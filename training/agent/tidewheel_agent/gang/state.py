@@ -1,0 +1,83 @@
+"""What a host knows of the other hosts of its job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..checkpoints.checkpoint import Checkpoint, finite_numbers
+
+Message = dict[str, object]
+"""One JSON object between two agents; `type` says which kind, `host` who sent it first."""
+
+_LONGEST_FAILURE_TEXT = 2048
+_MOST_PROXY_OPTIONS = 64
+
+
+@dataclass(frozen=True)
+class PeerFailure:
+    """The first other host that failed or was lost."""
+
+    host: str
+    exit_code: int | None
+    """None when the host went silent without reporting its end."""
+    failure_text: str = ""
+
+    @property
+    def is_lost(self) -> bool:
+        return self.exit_code is None
+
+
+@dataclass
+class GangState:
+    """Everything that the messages of other hosts have told this one. Pure: no socket, no clock."""
+
+    peer_failure: PeerFailure | None = None
+    stop_reason: str = ""
+    exit_codes: dict[str, int] = field(default_factory=dict)
+    """Of the hosts that have ended."""
+    proxy_options: dict[int, list[str]] = field(default_factory=dict)
+    """Options of the MPI proxy that the leader asks each host to run, by the host's index."""
+    peer_checkpoint: Checkpoint | None = None
+    """The newest checkpoint in the folder of another host."""
+
+    def record(self, host: str, message: Message) -> None:
+        """Records that `host` was told to stop, or how it ended."""
+        kind = message.get("type")
+        if kind == "stop" and not self.stop_reason:
+            reason = _printable(message.get("reason"))
+            self.stop_reason = f"host {host} was told to stop ({reason})"
+        elif kind == "ended":
+            code, text = message.get("exitCode"), message.get("failureText")
+            self.exit_codes[host] = code if isinstance(code, int) else 1
+            # After a stop every host leaves in the way it can, which is no failure.
+            if self.exit_codes[host] != 0 and not self.stop_reason and self.peer_failure is None:
+                failure_text = text[:_LONGEST_FAILURE_TEXT] if isinstance(text, str) else ""
+                self.peer_failure = PeerFailure(host, self.exit_codes[host], failure_text)
+
+    def record_loss(self, host: str) -> None:
+        """Records that the connection to `host` broke; a host that has ended is not lost."""
+        if host not in self.exit_codes and not self.stop_reason and self.peer_failure is None:
+            self.peer_failure = PeerFailure(host, None)
+
+    def record_proxy(self, message: Message) -> None:
+        index, options = message.get("index"), message.get("options")
+        if isinstance(index, int) and isinstance(options, list):
+            known = [str(option) for option in options[:_MOST_PROXY_OPTIONS]]
+            self.proxy_options.setdefault(index, known)
+
+    def record_checkpoint(self, message: Message) -> None:
+        step, name, total = message.get("step"), message.get("name"), message.get("total")
+        if isinstance(step, int) and isinstance(name, str):
+            numbers = finite_numbers(message)
+            self.peer_checkpoint = Checkpoint(
+                step=step,
+                name=name,
+                total_steps=total if isinstance(total, int) else None,
+                training_seconds=numbers.get("trainingSeconds"),
+                metrics=finite_numbers(message.get("metrics")),
+                saved_at=numbers.get("savedAt", 0.0),
+            )
+
+
+def _printable(value: object) -> str:
+    return "".join(c for c in str(value)[:80] if c.isprintable())

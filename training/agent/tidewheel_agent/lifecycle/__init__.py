@@ -1,0 +1,1 @@
+"""The agent's four steps on one host: prepare, start, watch, conclude."""

@@ -1,0 +1,74 @@
+"""The last step: the exit code and the failure text that tell the truth about the end."""
+
+from __future__ import annotations
+
+import signal
+
+from ..configuration.job import Job
+from ..failure_file import LogTail, failure_text
+from ..gang.state import PeerFailure
+from ..log import log
+from ..supervision.script_end import ScriptEnd
+from .host_run import HostRun
+from .outcome import Outcome, peer_failed
+from .prepare import Prepared
+
+
+def conclude(run: HostRun, prepared: Prepared, end: ScriptEnd) -> Outcome:
+    if prepared.launch.serves:
+        exit_codes, leader = run.gang.state.exit_codes, run.job.leader
+        if leader in exit_codes and not end.peer_failure:
+            log(f"host {leader}, which this one served, ended with {exit_codes[leader]}")
+            return Outcome(exit_codes[leader])
+        cause = peer_failure_behind(end)
+        if cause is not None:
+            return peer_failed(cause, _what_is_safe(run.job, end))
+    return judge(run.job, end, prepared.tail)
+
+
+def peer_failure_behind(end: ScriptEnd) -> PeerFailure | None:
+    """Another host's failure, if it explains how a serving program ended here.
+
+    It does when the program ended well although the script it served did not, and always when a
+    host was lost: what a service reports then follows from the loss (Ray reports it at length).
+    """
+    if end.peer_failure is None or end.was_stopped:
+        return None
+    explains = end.script_code == 0 or end.peer_failure.is_lost
+    return end.peer_failure if explains else None
+
+
+def judge(job: Job, end: ScriptEnd, tail: LogTail) -> Outcome:
+    """The outcome of a host that ran the user's script."""
+    safe = _what_is_safe(job, end)
+    if end.was_stopped:
+        how = "was ended" if end.was_killed else f"left with exit code {end.script_code}"
+        log(f"stopped: the script {how}; {safe}; exit code {end.exit_code}")
+        return Outcome(end.exit_code)
+    if end.script_code == 0 and not end.was_killed:
+        log(f"{job.program} finished; {safe}")
+        return Outcome(0)
+    if end.peer_failure is not None and (end.was_killed or not tail.names_cause()):
+        return peer_failed(end.peer_failure, safe)
+    log(f"{job.program} failed with exit code {end.script_code}; {safe}")
+    text = failure_text(_failure_summary(job, end.script_code), tail)
+    return Outcome(end.script_code, text)
+
+
+def _what_is_safe(job: Job, end: ScriptEnd) -> str:
+    if end.newest:
+        return f"step {end.newest.step} is safe"
+    # The leader saves, so another host's empty folder proves nothing.
+    return "no complete checkpoint" if job.is_leader else f"see {job.leader}"
+
+
+def _failure_summary(job: Job, code: int) -> str:
+    summary = f"{job.program} ended with exit code {code} on {job.current_host}"
+    if code == 137:
+        return f"{summary} (killed by SIGKILL: most often the host ran out of memory)"
+    if 128 < code < 160:
+        try:
+            return f"{summary} (signal {signal.Signals(code - 128).name})"
+        except ValueError:
+            return summary
+    return summary

@@ -1,0 +1,36 @@
+"""What the agent returns to the platform: an exit code and a failure text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..configuration.settings import ConfigurationError
+from ..gang.state import PeerFailure
+from ..log import log
+from ..supervision.script_end import EXIT_STOPPED
+
+_EXIT_CONFIGURATION = 1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    exit_code: int
+    failure_text: str = ""
+    """Text of the failure file; empty when the script is not at fault."""
+
+
+def cannot_start(error: ConfigurationError) -> Outcome:
+    for problem in error.problems:
+        log(f"cannot start: {problem}")
+    return Outcome(_EXIT_CONFIGURATION, "Cannot start: " + "; ".join(error.problems) + "\n")
+
+
+def peer_failed(failure: PeerFailure, safe: str) -> Outcome:
+    """The outcome when another host failed or was lost. `safe` says which step is saved."""
+    if failure.is_lost:
+        text = f"Interrupted: host {failure.host} was lost; {safe}. The script is not at fault.\n"
+        log(text.strip())
+        return Outcome(EXIT_STOPPED, text)
+    log(f"ended because host {failure.host} failed; {safe}")
+    text = failure.failure_text or f"Host {failure.host} failed first.\n"
+    return Outcome(failure.exit_code or 1, text)

@@ -1,0 +1,101 @@
+"""The first step: folders, source, environment, requirements, the other hosts."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..configuration.hardware import Hardware, find_hardware
+from ..configuration.job import Job
+from ..configuration.script_environment import ScriptFiles, script_environment
+from ..configuration.settings import ConfigurationError
+from ..failure_file import LogTail
+from ..log import log
+from ..source.place import place_source
+from ..source.requirements import install_requirements
+from ..strategies.launch import Launch
+from ..strategies.plan import plan
+from ..supervision.script_end import EXIT_STOPPED
+from .host_run import HostRun
+from .outcome import Outcome
+
+
+@dataclass(frozen=True)
+class Prepared:
+    hardware: Hardware
+    launch: Launch
+    files: ScriptFiles
+    environment: dict[str, str]
+    tail: LogTail
+    """The end of the output so far, the installer's included."""
+
+
+def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
+    """Raises ConfigurationError when the job cannot start; an outcome when it was told to stop.
+
+    `work`: an empty folder for files between agent and script.
+    """
+    job, settings = run.job, run.settings
+    hardware = find_hardware(settings)
+    log(
+        f"host {job.current_host} of {len(job.hosts)}, group {job.current_group}, "
+        f"{job.current_instance_type}, {hardware.cpus} CPUs, {hardware.gpus} GPUs, "
+        f"strategy {job.strategy}, script {job.program}"
+    )
+    _make_folders(job)
+    place_source(job)
+    launch = plan(job, settings, hardware)
+    files = ScriptFiles.create(work)
+    environment = script_environment(
+        job,
+        settings,
+        hardware,
+        files,
+        defaults=launch.environment,
+        processes=launch.processes,
+        inherited=os.environ,
+    )
+    tail = LogTail()
+    install_requirements(
+        job,
+        environment,
+        limit_seconds=settings.install_seconds,
+        stopped=run.stop.is_set,
+        on_line=tail.add,
+    )
+    _wait_for_peers(job, settings.peers_seconds, run.stop.is_set)
+    if run.stop.is_set():
+        run.stop.acknowledge()
+        log("told to stop before the script started")
+        return Outcome(EXIT_STOPPED)
+    return Prepared(hardware, launch, files, environment, tail)
+
+
+def _make_folders(job: Job) -> None:
+    for folder in ("model", "output/data", "code"):
+        (job.base / folder).mkdir(parents=True, exist_ok=True)
+    if job.checkpoint_dir is not None:
+        job.checkpoint_dir.mkdir(parents=True, exist_ok=True)
+
+
+def _wait_for_peers(job: Job, limit_seconds: float, stopped: Callable[[], bool]) -> None:
+    """Waits until the other hosts' names resolve, which takes a while after a cluster's start."""
+    deadline = time.monotonic() + limit_seconds
+    for host in job.hosts:
+        while not stopped():
+            try:
+                socket.getaddrinfo(host, None)
+                break
+            except OSError as error:
+                if time.monotonic() >= deadline:
+                    raise ConfigurationError(
+                        [
+                            f"host {host} does not resolve after {limit_seconds:g} s ({error}): "
+                            "look for a host that did not start"
+                        ]
+                    ) from error
+                time.sleep(1)

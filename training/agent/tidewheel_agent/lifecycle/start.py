@@ -1,0 +1,144 @@
+"""The second step: the strategy's program on this host, and what watches it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..checkpoints.checkpoint import Checkpoint
+from ..checkpoints.log_progress import LogProgress
+from ..checkpoints.progress import ProgressReporter
+from ..checkpoints.stall_watch import StallWatch
+from ..failure_file import LogTail
+from ..metrics.counters import Counters, MachineCounters, ProcessCounters
+from ..metrics.data_wait import DataWait
+from ..metrics.nvml import open_gpus
+from ..metrics.usage import UsageRecorder
+from ..strategies.mpi import proxy_options
+from ..supervision.process_tree import adopt_orphans
+from ..supervision.script import Script
+from ..supervision.supervisor import Rules, Supervisor
+from ..supervision.watchdog import Watchdog
+from .host_run import HostRun
+from .outcome import Outcome
+from .prepare import Prepared
+from .wait import proxy_command, wait_for_leader
+
+_LATE_CHECKPOINT_SECONDS = 2.0
+"""For the last checkpoint of another host, whose agent looks for one every second."""
+
+
+@dataclass(frozen=True)
+class Started:
+    supervisor: Supervisor
+    watchdog: Watchdog
+    usage: UsageRecorder
+    stall_watch: StallWatch | None
+    tail: LogTail
+
+
+def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
+    """An outcome when nothing had to run on this host. Raises ConfigurationError."""
+    launch, job = prepared.launch, run.job
+    if launch.only_waits:
+        return wait_for_leader(run)
+    argv = launch.argv
+    if launch.mpi_host_index is not None:
+        command = proxy_command(run, launch.mpi_host_index)
+        if command is None:
+            return wait_for_leader(run)
+        argv = command
+    log_progress = LogProgress(job.progress_pattern)
+    progress = ProgressReporter(
+        job.checkpoint_dir,
+        leader=job.is_leader,
+        log_progress=log_progress,
+        peer_checkpoint=lambda: run.gang.state.peer_checkpoint,
+        send=run.gang.send_checkpoint,
+    )
+    script = Script(
+        argv,
+        environment=prepared.environment,
+        directory=job.code_dir,
+        on_line=_line_reader(run, prepared, log_progress),
+        has_launcher=launch.has_launcher,
+        owns_children=adopt_orphans(),
+    )
+    watchdog = Watchdog(script.token, script.pid)
+    script.leave_alone(watchdog.pid)
+    started_at = time.time()
+    usage = _record_usage(run, prepared, script)
+    progress.script_started(started_at, usage.means)
+    # Only the leader's folder gets new checkpoints, so elsewhere their absence is no stall.
+    watches = job.checkpoint_dir is not None and job.is_leader
+    stall_watch = StallWatch(started_at, job.checkpoint_seconds) if watches else None
+    supervisor = Supervisor(
+        script,
+        progress,
+        run.stop,
+        run.gang.state,
+        _rules(run, prepared),
+        stall_watch=stall_watch,
+        on_check=_save_requests(run, prepared),
+    )
+    return Started(supervisor, watchdog, usage, stall_watch, prepared.tail)
+
+
+def _line_reader(
+    run: HostRun, prepared: Prepared, log_progress: LogProgress
+) -> Callable[[str], None]:
+    """Reads each line of the script's output."""
+
+    def read(line: str) -> None:
+        prepared.tail.add(line)
+        log_progress.read_line(line)
+        if prepared.launch.is_mpiexec and (options := proxy_options(line)):
+            run.gang.send_proxy(*options)
+
+    return read
+
+
+def _rules(run: HostRun, prepared: Prepared) -> Rules:
+    job, gang = run.job, run.gang
+    serves = prepared.launch.serves
+    return Rules(
+        stop_file=prepared.files.stop,
+        grace_seconds=run.settings.grace_seconds,
+        can_save=job.checkpoint_dir is not None,
+        serves_until=(lambda: job.leader in gang.state.exit_codes) if serves else None,
+        late_checkpoint_seconds=_LATE_CHECKPOINT_SECONDS if _any_host_may_save(run) else 0.0,
+    )
+
+
+def _any_host_may_save(run: HostRun) -> bool:
+    """Ray gives rank 0, which saves in most scripts, to any host that trains."""
+    job = run.job
+    return job.is_leader and job.strategy == "ray" and len(job.training_hosts) > 1
+
+
+def _save_requests(run: HostRun, prepared: Prepared) -> Callable[[Checkpoint | None], None]:
+    """Passes requests for a checkpoint to the script and to all hosts, whichever of them saves."""
+
+    def on_check(newest: Checkpoint | None) -> None:
+        if run.save.take_own():
+            run.gang.send_save_request()
+        run.save.update(prepared.files.save, newest)
+
+    return on_check
+
+
+def _record_usage(run: HostRun, prepared: Prepared, script: Script) -> UsageRecorder:
+    shares_machine = run.settings.cpus is not None
+    counters: Counters = (
+        ProcessCounters(script.processes) if shares_machine else MachineCounters(open_gpus())
+    )
+    usage = UsageRecorder(
+        counters,
+        run.job.base / "output" / "data",
+        run.job.current_host,
+        prepared.hardware.cpus,
+        DataWait(prepared.files.data_wait),
+    )
+    usage.start()
+    return usage

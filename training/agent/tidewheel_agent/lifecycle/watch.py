@@ -1,0 +1,43 @@
+"""The third step: the script runs until it ends, and the other hosts report what ended it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from ..supervision.script_end import ScriptEnd
+from .host_run import HostRun
+from .prepare import Prepared
+from .start import Started
+
+_REPORT_SECONDS = 5.0
+_LEADER_REPORT_SECONDS = 60.0
+"""For a program that serves the leader's. An MPI proxy ends with 0 while the leader still finds out
+that its ranks have failed; on a busy host the leader's report, or its loss, takes this long."""
+
+
+def watch(run: HostRun, prepared: Prepared, started: Started) -> ScriptEnd:
+    try:
+        end = started.supervisor.run()
+    finally:
+        started.watchdog.dismiss()
+        stall_watch = started.stall_watch
+        started.usage.close(lambda: {"checkpoints": stall_watch.summary() if stall_watch else None})
+    return _with_late_reports(run, prepared, end)
+
+
+def _with_late_reports(run: HostRun, prepared: Prepared, end: ScriptEnd) -> ScriptEnd:
+    """Waits for the reports of other hosts: a script that ended because of one may be faster."""
+    gang, serves = run.gang, prepared.launch.serves
+    if end.was_stopped or gang.has_one_host:
+        return end
+    if not serves and (end.script_code == 0 or prepared.tail.names_cause()):
+        return end
+    state = gang.state
+    deadline = time.monotonic() + (_LEADER_REPORT_SECONDS if serves else _REPORT_SECONDS)
+    while time.monotonic() < deadline:
+        leader_ended = serves and run.job.leader in state.exit_codes
+        if state.peer_failure or state.stop_reason or leader_ended:
+            break
+        time.sleep(0.1)
+    return replace(end, peer_failure=state.peer_failure, was_stopped=bool(state.stop_reason))

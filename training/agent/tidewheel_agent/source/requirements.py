@@ -1,0 +1,115 @@
+"""Installs the requirements of the user's source."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ..configuration.job import Job
+from ..configuration.settings import ConfigurationError
+from ..log import log, redact
+from ..supervision.script import Script
+from .package_index import installer_variables
+from .secrets_manager import read_secret
+
+_ATTEMPTS = 3
+
+
+def install_requirements(
+    job: Job,
+    environment: Mapping[str, str],
+    *,
+    limit_seconds: float,
+    stopped: Callable[[], bool],
+    on_line: Callable[[str], None],
+) -> None:
+    """Runs `pip install -r requirements.txt`, up to three times within the limit.
+
+    The job (package_index.py) or pip's own variables (PIP_INDEX_URL ...) name a private index. No
+    credential passes through an argument or the log. Raises ConfigurationError on failure.
+    """
+    requirements = job.code_dir / "requirements.txt"
+    if not _has_requirements(requirements):
+        return
+    index, hidden = installer_variables(environment, read_secret)
+    argv = [*_installer(environment), "-r", str(requirements)]
+    deadline = time.monotonic() + limit_seconds
+    code: int | None = None
+    for attempt in range(1, _ATTEMPTS + 1):
+        log(f"installing requirements.txt (attempt {attempt} of {_ATTEMPTS})")
+        pip = Script(
+            argv,
+            environment={**environment, **_uv_indexes(environment), **index},
+            directory=job.code_dir,
+            on_line=lambda line: on_line(_without(hidden, line)),
+            show=lambda line: _without_index_urls(line, hidden),
+        )
+        while code is None and not stopped() and time.monotonic() < deadline:
+            code = pip.wait(0.2)
+        pip.kill()
+        pip.drain()
+        if code == 0 or stopped():
+            return
+        if code is None:
+            raise ConfigurationError(
+                [
+                    f"requirements.txt was not installed within {limit_seconds:g} s: "
+                    "list fewer packages, use a nearer index, or bring an image of your own"
+                ]
+            )
+        code, next_attempt = None, time.monotonic() + min(5.0 * attempt, 15.0)
+        while attempt < _ATTEMPTS and time.monotonic() < next_attempt and not stopped():
+            time.sleep(0.2)
+    raise ConfigurationError(
+        [
+            f"requirements.txt cannot be installed ({_ATTEMPTS} attempts): see pip's lines "
+            "above; pip takes a private index from the variable PIP_INDEX_URL"
+        ]
+    )
+
+
+def _installer(environment: Mapping[str, str]) -> list[str]:
+    """This interpreter's pip, or uv where the environment was made without pip."""
+    uv = shutil.which(
+        "uv", path=f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', os.defpath)}"
+    )
+    if importlib.util.find_spec("pip") is None and uv is not None:
+        return [uv, "pip", "install", "--python", sys.executable, "--no-progress"]
+    pip = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
+    return [*pip, "--progress-bar", "off", "--retries", "5"]
+
+
+def _uv_indexes(environment: Mapping[str, str]) -> dict[str, str]:
+    """uv has other names for pip's variables."""
+    pairs = (("PIP_INDEX_URL", "UV_DEFAULT_INDEX"), ("PIP_EXTRA_INDEX_URL", "UV_INDEX"))
+    return {
+        uv: environment[pip] for pip, uv in pairs if pip in environment and uv not in environment
+    }
+
+
+def _has_requirements(requirements: Path) -> bool:
+    try:
+        lines = requirements.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return False
+    return any(re.sub(r"(^|\s)#.*", "", line).strip() for line in lines)
+
+
+def _without_index_urls(line: bytes, hidden: Sequence[str]) -> bytes | None:
+    """Keeps pip's line about its indexes out of the log: it holds user names."""
+    text = os.fsdecode(line)
+    if text.startswith("Looking in indexes"):
+        return None
+    return os.fsencode(_without(hidden, redact(text)))
+
+
+def _without(hidden: Sequence[str], line: str) -> str:
+    for text in hidden:
+        line = line.replace(text, "***")
+    return line

@@ -1,0 +1,32 @@
+"""Strategy `ddp`: torchrun on every host that trains."""
+
+from __future__ import annotations
+
+import sys
+
+from ..configuration.hardware import Hardware
+from ..configuration.job import Job
+from ..configuration.network import network_environment
+from ..configuration.settings import Settings
+from .launch import Launch, processes_per_host, script_with_arguments
+
+
+def launch(job: Job, settings: Settings, hardware: Hardware) -> Launch:
+    """Static rendezvous orders ranks as hosts are ordered, the same in every attempt."""
+    hosts = job.training_hosts
+    processes = processes_per_host(job, hardware)
+    argv = [sys.executable, "-m", "torch.distributed.run"]
+    argv += [f"--nnodes={len(hosts)}", f"--nproc-per-node={processes}"]
+    # A single node has a master port too: two jobs on one machine must not share torchrun's own.
+    argv += [
+        f"--node-rank={hosts.index(job.current_host)}",
+        f"--master-addr={hosts[0]}",
+        f"--master-port={settings.master_port}",
+    ]
+    environment = {
+        "MASTER_ADDR": hosts[0],
+        "MASTER_PORT": str(settings.master_port),
+        "NCCL_DEBUG": "WARN",
+        **network_environment(job),
+    }
+    return Launch([*argv, *script_with_arguments(job)], processes, environment, has_launcher=True)

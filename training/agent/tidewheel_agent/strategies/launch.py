@@ -1,0 +1,70 @@
+"""What a strategy starts on one host, and what all strategies need to say so."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ..agent_path import program
+from ..configuration.hardware import Hardware
+from ..configuration.job import Job
+from ..configuration.sagemaker_environment import script_arguments
+from ..configuration.settings import Settings
+from .programs.with_services import Program
+
+FIRST_PORT_OFFSET = 2
+"""A strategy's own ports come after the master port and the agents' port."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    argv: list[str]
+    processes: int
+    """Computing processes on this host; they share the CPUs."""
+    environment: dict[str, str] = field(default_factory=dict)
+    """Defaults for the script's environment: a variable that the job sets wins."""
+    has_launcher: bool = False
+    """The program only starts the script's processes and must not get SIGTERM."""
+    only_waits: bool = False
+    """Nothing runs on this host, which stays until the leader has ended."""
+    serves: bool = False
+    """The program serves the leader's script and ends with it."""
+    is_mpiexec: bool = False
+    """The program's output holds the options of the MPI proxies that the other hosts must run."""
+    mpi_host_index: int | None = None
+    """The program is an MPI proxy; the leader sends its options to the host of this index."""
+
+
+Launcher: TypeAlias = Callable[[Job, Settings, Hardware], Launch]
+"""The function `launch` of each strategy's module: what it starts on the job's current host."""
+
+
+def script_command(job: Job) -> list[str]:
+    """The script with its arguments, run by the agent's own interpreter."""
+    return [sys.executable, "-u", *script_with_arguments(job)]
+
+
+def script_with_arguments(job: Job) -> list[str]:
+    return [job.program, *script_arguments(job.hyperparameters)]
+
+
+def processes_per_host(job: Job, hardware: Hardware) -> int:
+    """The configured number, else one per GPU, else one."""
+    for key in ("tidewheel_processes_per_host", "sagemaker_mpi_num_of_processes_per_host"):
+        number = job.agent_parameters.get(key)
+        if isinstance(number, int) and not isinstance(number, bool) and number > 0:
+            return number
+    return max(1, hardware.gpus)
+
+
+def with_services(services: list[Program], main: Program | None) -> Launch:
+    """Starts services, and the program that they serve if it runs on this host."""
+    return Launch(
+        [*program("with_services"), json.dumps({"services": services, "main": main})],
+        processes=len(services) + (main is not None),
+        has_launcher=True,
+        serves=main is None,
+    )

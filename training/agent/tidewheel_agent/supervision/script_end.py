@@ -1,0 +1,34 @@
+"""How the script ended, and the exit code that follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..checkpoints.checkpoint import Checkpoint
+from ..gang.state import PeerFailure
+
+EXIT_STOPPED = 143
+"""128 + SIGTERM, the code of any container without a handler that is stopped: the platform takes
+it for a stop. 0 would say that training has finished, 1 that the script is at fault."""
+
+
+@dataclass(frozen=True)
+class ScriptEnd:
+    script_code: int
+    """The script's own exit code."""
+    was_stopped: bool
+    """A stop was requested before the script ended."""
+    newest: Checkpoint | None
+    was_killed: bool = False
+    """The agent had to end the script."""
+    peer_failure: PeerFailure | None = None
+    """Another host failed or was lost before the script ended."""
+
+    @property
+    def exit_code(self) -> int:
+        """The script's own; 143 after a stop, unless a checkpoint proves the last step done."""
+        if not self.was_stopped:
+            return self.script_code
+        total = self.newest.total_steps if self.newest else None
+        is_finished = total is not None and self.newest is not None and self.newest.step >= total
+        return 0 if is_finished and self.script_code == 0 else EXIT_STOPPED
