@@ -1,7 +1,7 @@
 """Entry point: `python3 tidewheel.pyz` runs the agent in front of the user's script.
 
-Jobs get this folder as one file, a zip that Python runs (functions/aws/lambda/agent.ts packs it). Programs
-that the agent starts beside the script are in the same file: `tidewheel.pyz --run NAME ARGUMENT…`.
+functions/aws/lambda/agent.ts packs this folder into one file for jobs, a zip that Python runs.
+Programs that the agent starts beside the script are in it as well: `tidewheel.pyz --run NAME …`.
 """
 
 import runpy

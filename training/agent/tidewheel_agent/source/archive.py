@@ -1,8 +1,8 @@
 """Unpacks the source that the run is pinned to: one archive, known by the hash of its bytes.
 
-The service packs regular files only (functions/core/launch/source/packed-source.ts). An archive from
-elsewhere may hold links, or names that lead out of the folder: it is refused before any file is
-written.
+The service packs regular files only (functions/core/launch/source/packed-source.ts). An archive
+from elsewhere may hold links, or names that lead out of the folder: it is refused before any file
+is written.
 """
 
 from __future__ import annotations
