@@ -1,7 +1,8 @@
 /** Contents of roles.yml: a role for each function, and those of training jobs and of hosts on EC2. */
-import { arnOf, ref, roleId, sub, type Value } from './cloudformation.ts';
-import { describedFunctions } from './functions.ts';
-import * as allow from './permissions.ts';
+
+import { describedFunctions } from '../functions/functions.ts';
+import { arnOf, ref, roleId, sub, type Value } from './describe/cloudformation.ts';
+import * as allow from './describe/permissions.ts';
 
 interface Role {
   /** The AWS service that takes the role. */

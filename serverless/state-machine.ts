@@ -1,8 +1,9 @@
 /** Contents of state-machine.yml: the state machine of runs, and its role. */
+
+import { describedFunctions } from '../functions/functions.ts';
 import { machine } from '../statemachines/run.ts';
-import { arn, arnOf, lambdaId, pascalCase, ref, STACK, type Value } from './cloudformation.ts';
-import { describedFunctions } from './functions.ts';
-import * as allow from './permissions.ts';
+import { arn, arnOf, lambdaId, pascalCase, ref, STACK, type Value } from './describe/cloudformation.ts';
+import * as allow from './describe/permissions.ts';
 import { roleOf } from './roles.ts';
 
 const definition = JSON.stringify(machine);

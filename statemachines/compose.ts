@@ -2,8 +2,9 @@
  * Words that make states of Amazon States Language. A state that leads to a name which its machine does not hold is a
  * compile error. Timeouts follow from the functions; retries are named by the class of the error.
  */
-import { pascalCase } from '../serverless/cloudformation.ts';
-import { type FunctionName, functions } from '../serverless/functions.ts';
+
+import { type FunctionName, functions } from '../functions/functions.ts';
+import { pascalCase } from '../serverless/describe/cloudformation.ts';
 
 /** CloudFormation replaces names in braces (DefinitionSubstitutions). */
 const BUCKET = '${Bucket}';

@@ -3,8 +3,8 @@ import {
   route,
   schedules,
   stateMachine,
-} from '../../serverless/function-description.ts';
-import * as allow from '../../serverless/permissions.ts';
+} from '../../serverless/describe/function-description.ts';
+import * as allow from '../../serverless/describe/permissions.ts';
 
 export const api: FunctionDescription = {
   description: 'Pipelines and runs over HTTP; IAM-authorised',

@@ -1,5 +1,5 @@
-import { every, type FunctionDescription } from '../../serverless/function-description.ts';
-import * as allow from '../../serverless/permissions.ts';
+import { every, type FunctionDescription } from '../../serverless/describe/function-description.ts';
+import * as allow from '../../serverless/describe/permissions.ts';
 
 export const collectScores: FunctionDescription = {
   description: 'Keeps the history of placement scores, prices and of what attempts met',

@@ -1,5 +1,9 @@
-import { eventBus, type FunctionDescription, stateMachine } from '../../serverless/function-description.ts';
-import * as allow from '../../serverless/permissions.ts';
+import {
+  eventBus,
+  type FunctionDescription,
+  stateMachine,
+} from '../../serverless/describe/function-description.ts';
+import * as allow from '../../serverless/describe/permissions.ts';
 
 export const judge: FunctionDescription = {
   description: 'Says where training stands and what comes next',

@@ -1,6 +1,10 @@
-import { arnOf, ref } from '../../serverless/cloudformation.ts';
-import { eventBus, type FunctionDescription, stateMachine } from '../../serverless/function-description.ts';
-import * as allow from '../../serverless/permissions.ts';
+import { arnOf, ref } from '../../serverless/describe/cloudformation.ts';
+import {
+  eventBus,
+  type FunctionDescription,
+  stateMachine,
+} from '../../serverless/describe/function-description.ts';
+import * as allow from '../../serverless/describe/permissions.ts';
 
 export const launch: FunctionDescription = {
   description: 'Starts the training job of an attempt',

@@ -3,8 +3,8 @@ import {
   queue,
   schedules,
   stateMachine,
-} from '../../serverless/function-description.ts';
-import * as allow from '../../serverless/permissions.ts';
+} from '../../serverless/describe/function-description.ts';
+import * as allow from '../../serverless/describe/permissions.ts';
 
 export const onArrival: FunctionDescription = {
   description: "Starts the run of the open batch when data, a declaration or a schedule's message arrives",

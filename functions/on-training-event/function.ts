@@ -3,8 +3,8 @@ import {
   type FunctionDescription,
   queue,
   stateMachine,
-} from '../../serverless/function-description.ts';
-import * as allow from '../../serverless/permissions.ts';
+} from '../../serverless/describe/function-description.ts';
+import * as allow from '../../serverless/describe/permissions.ts';
 
 export const onTrainingEvent: FunctionDescription = {
   description: 'Looks at a training job when its state changed',

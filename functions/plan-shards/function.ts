@@ -1,5 +1,5 @@
-import { type FunctionDescription, youngGeneration } from '../../serverless/function-description.ts';
-import * as allow from '../../serverless/permissions.ts';
+import { type FunctionDescription, youngGeneration } from '../../serverless/describe/function-description.ts';
+import * as allow from '../../serverless/describe/permissions.ts';
 
 export const planShards: FunctionDescription = {
   description: 'Writes the deterministic packing plan',

@@ -3,8 +3,8 @@ import {
   every,
   type FunctionDescription,
   stateMachine,
-} from '../../serverless/function-description.ts';
-import * as allow from '../../serverless/permissions.ts';
+} from '../../serverless/describe/function-description.ts';
+import * as allow from '../../serverless/describe/permissions.ts';
 
 export const reconcile: FunctionDescription = {
   description: 'Takes up again what an event or an execution has let fall',

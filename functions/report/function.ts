@@ -1,5 +1,9 @@
-import { eventBus, type FunctionDescription, stateMachine } from '../../serverless/function-description.ts';
-import * as allow from '../../serverless/permissions.ts';
+import {
+  eventBus,
+  type FunctionDescription,
+  stateMachine,
+} from '../../serverless/describe/function-description.ts';
+import * as allow from '../../serverless/describe/permissions.ts';
 
 export const report: FunctionDescription = {
   description: 'Closes the run and writes what it cost',

@@ -2,8 +2,8 @@ import {
   eventBus,
   type FunctionDescription,
   youngGeneration,
-} from '../../serverless/function-description.ts';
-import * as allow from '../../serverless/permissions.ts';
+} from '../../serverless/describe/function-description.ts';
+import * as allow from '../../serverless/describe/permissions.ts';
 
 export const sealDataset: FunctionDescription = {
   description: 'Proves and seals the generation',

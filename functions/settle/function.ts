@@ -1,5 +1,5 @@
-import type { FunctionDescription } from '../../serverless/function-description.ts';
-import * as allow from '../../serverless/permissions.ts';
+import type { FunctionDescription } from '../../serverless/describe/function-description.ts';
+import * as allow from '../../serverless/describe/permissions.ts';
 
 export const settle: FunctionDescription = {
   description: 'Waits for quiet under the incoming prefix and closes the batch',

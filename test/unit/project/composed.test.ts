@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { composed } from '../../../serverless/compose.ts';
+import { composed } from '../../../cli/compose.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
 

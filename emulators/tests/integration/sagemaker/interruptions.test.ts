@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Reference, survive, undisturbed } from '../../../../test/interruptions/campaign.ts';
-import { interruptionOf } from '../../../../test/interruptions/plan.ts';
-import { provide } from '../../../../test/interruptions/training.ts';
 import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
+import { type Reference, survive, undisturbed } from '../../interruptions/campaign.ts';
+import { interruptionOf } from '../../interruptions/plan.ts';
+import { provide } from '../../interruptions/training.ts';
 
 const LIMIT_SECONDS = 600;
 /** The host that saves is killed while it does. */

@@ -6,13 +6,13 @@ import { promisify } from 'node:util';
 import { DescribeLogStreamsCommand, GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { CreateTrainingJobCommand, type DescribeTrainingJobResponse } from '@aws-sdk/client-sagemaker';
 import { filesBelow } from '@tidewheel/emulators/shared/files.ts';
-import { packAgent } from '../../functions/aws/lambda/agent.ts';
-import { AGENT_PATH } from '../../functions/core/launch/job/job-parts.ts';
-import { AGENT_FILE } from '../../functions/core/shared/keys.ts';
-import { projectPython } from '../support/emulator.ts';
-import { channelOf, type Ground } from '../support/local-sagemaker.ts';
+import { packAgent } from '../../../functions/aws/lambda/agent.ts';
+import { AGENT_PATH } from '../../../functions/core/launch/job/job-parts.ts';
+import { AGENT_FILE } from '../../../functions/core/shared/keys.ts';
+import { projectPython } from '../../../test/support/emulator.ts';
+import { channelOf, type Ground } from '../../../test/support/local-sagemaker.ts';
 
-const TRAINING = path.join(import.meta.dirname, '../../training');
+const TRAINING = path.join(import.meta.dirname, '../../../training');
 /** Small, so that a training is short: 88 steps. */
 const SETTINGS = { epochs: 4, width: 8, warmup_steps: 4, loader_workers: 0 };
 const SHARDS = 4;

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import type { DescribeTrainingJobResponse } from '@aws-sdk/client-sagemaker';
-import type { Ground } from '../support/local-sagemaker.ts';
+import type { Ground } from '../../../test/support/local-sagemaker.ts';
 import { type Complete, completeIn, hasBegun, newestMarker } from './checkpoints.ts';
 import { processesOf, strike } from './faults.ts';
 import type { Blow, Interruption, Moment } from './plan.ts';

@@ -1,20 +1,21 @@
 /** Every function of the service, by the name of its folder. */
-import { api } from '../functions/api/function.ts';
-import { collectScores } from '../functions/collect-scores/function.ts';
-import { judge } from '../functions/judge/function.ts';
-import { launch } from '../functions/launch/function.ts';
-import { onArrival } from '../functions/on-arrival/function.ts';
-import { onSpotWarning } from '../functions/on-spot-warning/function.ts';
-import { onTrainingEvent } from '../functions/on-training-event/function.ts';
-import { packShards } from '../functions/pack-shards/function.ts';
-import { place } from '../functions/place/function.ts';
-import { planShards } from '../functions/plan-shards/function.ts';
-import { reconcile } from '../functions/reconcile/function.ts';
-import { report } from '../functions/report/function.ts';
-import { sealDataset } from '../functions/seal-dataset/function.ts';
-import { settle } from '../functions/settle/function.ts';
-import { arnOf, roleId, type Value } from './cloudformation.ts';
-import type { FunctionDescription } from './function-description.ts';
+
+import { arnOf, roleId, type Value } from '../serverless/describe/cloudformation.ts';
+import type { FunctionDescription } from '../serverless/describe/function-description.ts';
+import { api } from './api/function.ts';
+import { collectScores } from './collect-scores/function.ts';
+import { judge } from './judge/function.ts';
+import { launch } from './launch/function.ts';
+import { onArrival } from './on-arrival/function.ts';
+import { onSpotWarning } from './on-spot-warning/function.ts';
+import { onTrainingEvent } from './on-training-event/function.ts';
+import { packShards } from './pack-shards/function.ts';
+import { place } from './place/function.ts';
+import { planShards } from './plan-shards/function.ts';
+import { reconcile } from './reconcile/function.ts';
+import { report } from './report/function.ts';
+import { sealDataset } from './seal-dataset/function.ts';
+import { settle } from './settle/function.ts';
 
 export const functions = {
   'on-arrival': onArrival,

@@ -1,13 +1,13 @@
 /** `npm run compose`: writes the files of the template that are made from descriptions; a test compares them. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import * as z from 'zod';
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
+import * as z from 'zod';
+import { functionsDocument } from '../functions/functions.ts';
+import { toYaml } from '../serverless/describe/cloudformation.ts';
+import { rolesDocument } from '../serverless/roles.ts';
+import { stateMachineDocument } from '../serverless/state-machine.ts';
 import { machine } from '../statemachines/run.ts';
-import { toYaml } from './cloudformation.ts';
-import { functionsDocument } from './functions.ts';
-import { rolesDocument } from './roles.ts';
-import { stateMachineDocument } from './state-machine.ts';
 
 const ROOT = path.join(import.meta.dirname, '..');
 const madeFrom = (source: string): string =>
