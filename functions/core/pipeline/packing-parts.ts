@@ -19,15 +19,6 @@ export const annotationsSchema = z
   })
   .describe('For annotations: the file that says which sample has which label.');
 
-export const tfrecordSchema = z
-  .strictObject({
-    compression: z
-      .enum(['none', 'gzip'])
-      .default('none')
-      .describe("gzip: each shard is one gzip file, read with compression_type='GZIP'."),
-  })
-  .describe('Only for the format tfrecord.');
-
 const side = (what: string) => z.number().int().min(1).max(16_384).optional().describe(what);
 
 const prepareImageSchema = z

@@ -1,7 +1,15 @@
 /** How arrivals are packed into shards: the `packing` part of a declaration. */
 import * as z from 'zod';
 import { besideOthers } from '../shared/validation.ts';
-import { annotationsSchema, prepareSchema, tfrecordSchema } from './packing-parts.ts';
+import { annotationsSchema, prepareSchema } from './packing-parts.ts';
+import {
+  DEFAULT_FORMAT,
+  FILE_FORMATS,
+  FORMAT_SETTINGS,
+  formatNameSchema,
+  largestShardOf,
+  takesFiles,
+} from './shard-formats.ts';
 
 /**
  * Nested repetition, which may take for ever on some keys, is not refused: many such patterns never do, and whoever declares
@@ -15,11 +23,21 @@ function isPatternWithGroup(pattern: string): boolean {
   }
 }
 
+const isTooLarge = (format: string, shardMegabytes: number): boolean => {
+  const largest = largestShardOf(format);
+  return largest !== undefined && !(shardMegabytes <= largest.megabytes);
+};
+
+function largestShardSentence(packing: unknown): string {
+  const { data } = z.looseObject({ format: z.string() }).safeParse(packing);
+  const largest = data && largestShardOf(data.format);
+  return largest === undefined ? 'give a smaller size' : `${largest.because}: ${largest.megabytes} at most`;
+}
+
 export const packingSchema = z
   .strictObject({
-    format: z
-      .enum(['webdataset', 'tfrecord', 'recordio', 'mds', 'lines', 'records'])
-      .default('webdataset')
+    format: formatNameSchema
+      .default(DEFAULT_FORMAT)
       .describe('The shard format; docs/datasets.md compares them.'),
     shardMegabytes: z
       .number()
@@ -95,21 +113,7 @@ export const packingSchema = z
       .describe(
         'Give every class the same number of samples: over copies samples of small classes, under leaves out samples of large ones.',
       ),
-    lines: z
-      .strictObject({
-        kind: z.enum(['text', 'jsonl', 'csv', 'libsvm']).default('text'),
-        header: z
-          .enum(['none', 'perShard', 'drop'])
-          .default('none')
-          .describe('CSV sources with a header line: keep it once in each shard, or leave it out.'),
-      })
-      .prefault({})
-      .describe('Only for the format lines.'),
-    records: z
-      .strictObject({ kind: z.enum(['tfrecord', 'recordio']).default('tfrecord') })
-      .prefault({})
-      .describe('Only for the format records: what the arrivals are.'),
-    tfrecord: tfrecordSchema.optional(),
+    ...FORMAT_SETTINGS,
     prepare: prepareSchema.optional(),
     whenDone: z
       .enum(['keep', 'delete'])
@@ -131,33 +135,33 @@ export const packingSchema = z
     path: ['label'],
     message: 'write label: annotations, or leave the file of annotations out',
   })
-  .refine(({ label, format }) => label !== 'annotations' || (format !== 'lines' && format !== 'records'), {
+  .refine(({ label, format }) => label !== 'annotations' || !takesFiles(format), {
     ...besideOthers,
     path: ['annotations'],
-    message: 'lines and records are joined as they are: their labels are inside them',
+    message: `${FILE_FORMATS} are joined as they are: their labels are inside them`,
   })
   .refine(({ balance, label }) => balance === undefined || label !== 'none', {
     ...besideOthers,
     path: ['balance'],
     message: 'say with label what the class of a sample is',
   })
-  .refine(({ balance, format }) => balance === undefined || (format !== 'lines' && format !== 'records'), {
+  .refine(({ balance, format }) => balance === undefined || !takesFiles(format), {
     ...besideOthers,
     path: ['balance'],
-    message: 'lines and records are joined as they are and have no classes',
+    message: `${FILE_FORMATS} are joined as they are and have no classes`,
   })
   .refine(({ balance, remainder }) => balance === undefined || remainder !== 'drop', {
     ...besideOthers,
     path: ['remainder'],
     message: 'a balance leaves nothing for later: write even or ragged',
   })
-  .refine(({ prepare, format }) => prepare === undefined || (format !== 'lines' && format !== 'records'), {
+  .refine(({ prepare, format }) => prepare === undefined || !takesFiles(format), {
     ...besideOthers,
     path: ['prepare'],
-    message: 'lines and records are joined as they are: leave it out, or choose a format of samples',
+    message: `${FILE_FORMATS} are joined as they are: leave it out, or choose a format of samples`,
   })
-  .refine(({ format, shardMegabytes }) => format !== 'mds' || shardMegabytes <= 4_000, {
+  .refine(({ format, shardMegabytes }) => !isTooLarge(format, shardMegabytes), {
     ...besideOthers,
     path: ['shardMegabytes'],
-    message: 'mds holds 32-bit offsets: 4000 at most',
+    error: ({ input }) => largestShardSentence(input),
   });

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
+import { FORMAT_NAMES } from '../../../functions/core/pipeline/shard-formats.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
 const read = (...parts: string[]) => readFileSync(path.join(ROOT, ...parts), 'utf8');
@@ -150,6 +151,17 @@ describe('the rules', () => {
     expect(
       breakers('functions/core', /\bprocess\.|\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bsetTimeout\(/),
     ).toEqual([]);
+  });
+});
+
+describe('a shard format', () => {
+  it('is named only where it is implemented and declared', () => {
+    const homes = ['functions/core/packing/formats/', 'functions/core/pipeline/shard-formats.ts'];
+    const name = new RegExp(`['"\`](${FORMAT_NAMES.join('|')})['"\`]`);
+    const outside = ['functions', 'cli', 'emulators', 'bench'].flatMap((folder) =>
+      breakers(folder, name, (file) => homes.some((home) => file.startsWith(home))),
+    );
+    expect(outside).toEqual([]);
   });
 });
 

@@ -1,6 +1,7 @@
 /** Which generations are joined into one. Pure: the same manifests and settings choose the same, whoever asks. */
+import { isDeepStrictEqual } from 'node:util';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import { joinKey } from '../formats/generation-shape.ts';
+import { formatOf } from '../formats/formats.ts';
 import { type Division, divisionOf, type LikelyReaders } from '../model/division.ts';
 import type { Manifest } from '../model/documents.ts';
 import { batchOf } from '../model/versions.ts';
@@ -41,6 +42,15 @@ function canBeDealt(
   const counts = new Set(shards.map(({ samples }) => samples));
   const isWhole = remainder !== 'even' || even?.shards === shards.length;
   return counts.size === 1 && isWhole && shards.length % multipleOf === 0;
+}
+
+/** Generations with the same key can be joined. undefined for one that the pipeline would not write so any more. */
+function joinKey({ shape, format, compression }: Manifest, settings: PackingSettings): string | undefined {
+  const current = formatOf(settings);
+  const isGzipped = current.isGzipped?.(settings) === true;
+  if (format !== settings.format || (compression === 'gzip') !== isGzipped) return undefined;
+  const wanted = current.shape(settings, { columns: shape.columns ?? [], csvHeader: shape.csvHeader });
+  return isDeepStrictEqual(wanted, shape) ? JSON.stringify(shape) : undefined;
 }
 
 /** Of those that can lie together, the largest group. */

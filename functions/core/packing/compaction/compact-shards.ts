@@ -6,17 +6,10 @@ import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import type { Manifest, MemberLine } from '../model/documents.ts';
 import { type Places, places } from '../model/packing-keys.ts';
 import { manifestsOf } from '../model/sealed-arrivals.ts';
+import type { Extents, Join, SampleLines } from '../model/shard-format.ts';
 import { compress, decompress, linesOf } from '../model/spool.ts';
 import { decideShard, finishedShard } from '../shard/commit-shard.ts';
 import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from '../shard/shard-upload.ts';
-import {
-  type Extents,
-  extentsOf,
-  mdsExtents,
-  mdsTableBytes,
-  type SampleLines,
-  samplesOf,
-} from './extents.ts';
 import { inTurn, riffle } from './interleave.ts';
 import { type JoinInput, joinShard } from './join-shard.ts';
 import { type CompactionItem, type CompactionPlan, readCompactionPlan } from './plan-compaction.ts';
@@ -80,7 +73,8 @@ interface OneShard {
 async function packOne(deps: PackCompactionDeps, one: OneShard): Promise<void> {
   const { plan, packing, shard, buffers } = one;
   const at = places(plan.pipeline, plan.generation);
-  const name = at.shardName(shard, formatOf(packing).suffix(packing));
+  const format = formatOf(packing);
+  const name = at.shardName(shard, format.suffix(packing));
   const key = `${at.shards()}${name}`;
   const inputs = await openInputs(deps, one);
   const counts = inputs.map(({ samples }) => samples.length);
@@ -90,10 +84,10 @@ async function packOne(deps: PackCompactionDeps, one: OneShard): Promise<void> {
     {
       key,
       packing,
+      format,
       shape: one.manifests[0]?.shape ?? {},
       inputs,
       order: packing.shuffle ? riffle(counts, seed) : inTurn(counts),
-      isGzipped: formatOf(packing).isGzipped?.(packing) === true,
     },
   );
   const { sha256, bytes: text, members } = joined.list;
@@ -130,10 +124,7 @@ async function openInputs(deps: PackCompactionDeps, one: OneShard): Promise<Join
     const key = `${at.shards(manifest.revision)}${old.name}`;
     const what = { key, shard: old, pieceBytes, compaction: plan.generation };
     const isGzipped = manifest.compression === 'gzip';
-    const extents =
-      packing.format === 'mds'
-        ? await readTable(deps.store, what.key, { etag: old.etag, samples })
-        : extentsOf(packing.format, samples, old.bytes);
+    const extents = await extentsOf(deps.store, formatOf(packing).join, { key, shard: old, samples });
     const base = plan.of[input]?.base ?? 0;
     inputs.push({ reader: new ShardReader(deps.store, { ...what, isGzipped }), samples, extents, base });
   }
@@ -155,13 +146,42 @@ export async function memberLines(
   return [...linesOf(text)].map((line): MemberLine => JSON.parse(line));
 }
 
-async function readTable(
+function samplesOf(lines: readonly MemberLine[]): SampleLines[] {
+  const samples: MemberLine[][] = [];
+  let last: MemberLine | undefined;
+  for (const line of lines) {
+    if (last?.sample === line.sample && last.repeat === line.repeat) samples.at(-1)?.push(line);
+    else samples.push([line]);
+    last = line;
+  }
+  return samples;
+}
+
+interface OldShard {
+  readonly key: string;
+  readonly shard: Manifest['shards'][number];
+  readonly samples: readonly SampleLines[];
+}
+
+/** Where the samples of an old shard lie; undefined where only its frames tell. */
+async function extentsOf(
   store: BlobStore,
-  key: string,
-  { etag, samples }: { etag: string; samples: readonly SampleLines[] },
-): Promise<Extents> {
-  const range = { offset: 0, length: mdsTableBytes(samples.length) };
-  const found = await store.get(key, { ifMatch: etag, range });
-  if (found.kind !== 'found') throw new CompactionAbandonedError(key, 'it is not the object that was sealed');
-  return mdsExtents(Buffer.from(joinChunks(found.chunks)));
+  join: Join,
+  { key, shard, samples }: OldShard,
+): Promise<Extents | undefined> {
+  switch (join.by) {
+    case 'memberList':
+      return join.extents(samples, shard.bytes);
+    case 'table': {
+      const range = { offset: 0, length: join.tableBytes(samples.length) };
+      const found = await store.get(key, { ifMatch: shard.etag, range });
+      if (found.kind !== 'found')
+        throw new CompactionAbandonedError(key, 'it is not the object that was sealed');
+      return join.extents(Buffer.from(joinChunks(found.chunks)));
+    }
+    case 'frames':
+      return undefined;
+    default:
+      return join satisfies never;
+  }
 }

@@ -1,15 +1,19 @@
 /** Builds one shard out of the samples of older ones, copied as they lie. Nothing of it is visible until it is decided. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import type { Shape } from '../formats/generation-shape.ts';
-import { mdsConfig } from '../formats/mds.ts';
-import { paddingOf, TRAILER, tarHeader } from '../formats/tar.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { MemberLine } from '../model/documents.ts';
-import type { ShardSink } from '../model/shard-format.ts';
+import type {
+  Extents,
+  Join,
+  MemberFrames,
+  SampleLines,
+  Shape,
+  ShardFormat,
+  ShardSink,
+} from '../model/shard-format.ts';
 import { GzipSink } from '../shard/gzip-sink.ts';
 import { MemberList } from '../shard/member-list.ts';
 import { type PartBuffers, ShardUpload, type UploadedShard } from '../shard/shard-upload.ts';
-import { type Extents, mdsHead, type SampleLines } from './extents.ts';
 import { UniqueNames } from './joined-names.ts';
 import type { ShardReader } from './shard-reader.ts';
 
@@ -17,7 +21,7 @@ import type { ShardReader } from './shard-reader.ts';
 export interface JoinInput {
   readonly reader: ShardReader;
   readonly samples: readonly SampleLines[];
-  /** Where its samples lie; undefined for TFRecord, whose frames tell. */
+  /** undefined where only the frames tell where its samples lie. */
   readonly extents: Extents | undefined;
   /** Added to its numbers of samples. */
   readonly base: number;
@@ -26,11 +30,11 @@ export interface JoinInput {
 export interface JoinJob {
   readonly key: string;
   readonly packing: PackingSettings;
+  readonly format: ShardFormat;
   readonly shape: Shape;
   readonly inputs: readonly JoinInput[];
   /** For each place the input whose next sample it gets. */
   readonly order: Uint32Array;
-  readonly isGzipped: boolean;
 }
 
 export interface JoinedShard extends UploadedShard {
@@ -44,7 +48,8 @@ export async function joinShard(
 ): Promise<JoinedShard> {
   const upload = new ShardUpload(store, await store.createUpload(job.key), buffers);
   try {
-    const gzip = job.isGzipped ? new GzipSink(upload) : undefined;
+    const isGzipped = job.format.isGzipped?.(job.packing) === true;
+    const gzip = isGzipped ? new GzipSink(upload) : undefined;
     const list = await new Joiner(job, gzip ?? upload).join();
     await gzip?.finish();
     for (const { reader } of job.inputs) await reader.finish();
@@ -55,11 +60,6 @@ export async function joinShard(
     throw error;
   }
 }
-
-const ZEROS = new Uint8Array(512);
-/** Length and its checksum before a TFRecord's data, a checksum after it. */
-const FRAME_HEAD_BYTES = 12;
-const FRAME_TAIL_BYTES = 4;
 
 class Joiner {
   readonly #job: JoinJob;
@@ -76,20 +76,13 @@ class Joiner {
   }
 
   async join(): Promise<MemberList> {
-    await this.#head();
-    for (const input of this.#job.order) await this.#next(input);
-    if (this.#job.packing.format === 'webdataset') await this.#sink.write(TRAILER);
-    return this.#list;
-  }
-
-  /** What comes before the first sample: written once, left out of every input. */
-  async #head(): Promise<void> {
-    const { inputs, packing, shape, order } = this.#job;
-    if (packing.format === 'mds') {
-      const facts = { columns: shape.columns ?? [] };
-      await this.#sink.write(mdsHead(sizesInOrder(inputs, order), mdsConfig(packing, facts)));
-    } else if (shape.csvHeader !== undefined) await this.#sink.write(Buffer.from(shape.csvHeader));
+    const { inputs, order, format } = this.#job;
+    const head = headOf(this.#job);
+    if (head !== undefined) await this.#sink.write(head);
     for (const { reader, extents } of inputs) if (extents?.[0]) await reader.skip(extents[0]);
+    for (const input of order) await this.#next(input);
+    if (format.memberFrames !== undefined) await this.#sink.write(format.memberFrames.end);
+    return this.#list;
   }
 
   async #next(index: number): Promise<void> {
@@ -99,55 +92,84 @@ class Joiner {
     if (input === undefined || sample === undefined)
       throw new Error('more samples are asked for than there are');
     this.#taken[index] = number + 1;
-    if (input.extents === undefined) return this.#copyFrame(input, sample);
-    const start = input.extents[number] ?? 0;
-    const bytes = (input.extents[number + 1] ?? start) - start;
-    const names =
-      this.#job.packing.format === 'webdataset'
-        ? this.#names.rename(sample, input.base + (sample[0]?.sample ?? 0))
-        : undefined;
-    if (names !== undefined) return this.#copyRenamed(input, { sample, names, start });
+    const { join } = this.#job.format;
+    if (join.by === 'frames') return this.#copyFrame(input, { sample, join });
+    const [start = 0, end = start] = input.extents?.slice(number, number + 2) ?? [];
+    return this.#copyExtent(input, { sample, start, end });
+  }
+
+  async #copyExtent(
+    input: JoinInput,
+    { sample, start, end }: { sample: SampleLines; start: number; end: number },
+  ): Promise<void> {
+    const { memberFrames } = this.#job.format;
+    if (memberFrames !== undefined) {
+      const names = this.#names.rename(sample, input.base + (sample[0]?.sample ?? 0));
+      if (names !== undefined) return this.#copyRenamed(input, { sample, names, start, memberFrames });
+    }
     const moved = this.#sink.position - start;
-    await this.#pour(input, bytes);
+    await this.#copy(input, end - start);
     this.#note(input, sample, (line) => line.offset + moved);
   }
 
-  async #copyFrame(input: JoinInput, sample: SampleLines): Promise<void> {
+  async #copyFrame(
+    input: JoinInput,
+    { sample, join }: { sample: SampleLines; join: Extract<Join, { by: 'frames' }> },
+  ): Promise<void> {
     const moved = this.#sink.position - input.reader.position;
-    const head = await input.reader.bytes(FRAME_HEAD_BYTES);
+    const head = await input.reader.bytes(join.headBytes);
     await this.#sink.write(head);
-    await this.#pour(input, Number(head.readBigUInt64LE()) + FRAME_TAIL_BYTES);
+    await this.#copy(input, join.bytesAfter(head));
     this.#note(input, sample, (line) => line.offset + moved);
   }
 
-  /** The headers are made anew; the data is the same. */
+  /** The bytes around the members are made anew; the data is the same. */
   async #copyRenamed(
     input: JoinInput,
-    { sample, names, start }: { sample: SampleLines; names: readonly string[]; start: number },
+    {
+      sample,
+      names,
+      start,
+      memberFrames,
+    }: { sample: SampleLines; names: readonly string[]; start: number; memberFrames: MemberFrames },
   ): Promise<void> {
     let position = start;
     const offsets: number[] = [];
     for (const [index, line] of sample.entries()) {
       await input.reader.skip(line.offset - position);
-      await this.#sink.write(tarHeader(names[index] ?? line.name, line.size));
+      await this.#sink.write(memberFrames.before(names[index] ?? line.name, line.size));
       offsets.push(this.#sink.position);
-      await this.#pour(input, line.size);
-      const padding = paddingOf(line.size);
-      if (padding > 0) await this.#sink.write(ZEROS.subarray(0, padding));
-      await input.reader.skip(padding);
-      position = line.offset + line.size + padding;
+      await this.#copy(input, line.size);
+      const after = memberFrames.after(line.size);
+      if (after.length > 0) await this.#sink.write(after);
+      await input.reader.skip(after.length);
+      position = line.offset + line.size + after.length;
     }
     const renamed = sample.map((line, index) => ({ ...line, name: names[index] ?? line.name }));
     this.#note(input, renamed, (_, index) => offsets[index] ?? 0);
   }
 
-  async #pour({ reader }: JoinInput, bytes: number): Promise<void> {
+  async #copy({ reader }: JoinInput, bytes: number): Promise<void> {
     for await (const chunk of reader.take(bytes)) await this.#sink.write(chunk);
   }
 
   #note(input: JoinInput, sample: SampleLines, offsetOf: (line: MemberLine, index: number) => number): void {
     for (const [index, line] of sample.entries())
       this.#list.add({ ...line, offset: offsetOf(line, index), sample: line.sample + input.base });
+  }
+}
+
+/** What comes before the first sample: written once, left out of every input. */
+function headOf({ format: { join }, packing, shape, inputs, order }: JoinJob): Uint8Array | undefined {
+  switch (join.by) {
+    case 'memberList':
+      return join.head?.(shape);
+    case 'table':
+      return join.head(sizesInOrder(inputs, order), packing, shape);
+    case 'frames':
+      return undefined;
+    default:
+      return join satisfies never;
   }
 }
 

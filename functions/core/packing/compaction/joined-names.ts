@@ -1,5 +1,5 @@
 /** Names of samples in a joined tar: two generations may have one name for different samples, a shard may not. */
-import type { SampleLines } from './extents.ts';
+import type { SampleLines } from '../model/shard-format.ts';
 
 /** A name up to the dot at which readers split it. */
 function splitName(name: string): { readonly stem: string; readonly rest: string } {

@@ -9,8 +9,7 @@ import { readSealed } from '../model/sealed-arrivals.ts';
 import { batchOf, changeDataset, versionsIn } from '../model/versions.ts';
 import { AccountsDifferError, ArrivalsWriter } from '../seal/audit.ts';
 import { readRecords, type SettledRecord, sealedShards } from '../seal/committed-shards.ts';
-import { writeSide } from '../seal/seal-dataset.ts';
-import { datasetIndex, shardIndex } from '../seal/side-files.ts';
+import { datasetIndex, shardIndex, writeSide } from '../seal/side-files.ts';
 import { CopyCounter } from '../shard/copy-counter.ts';
 import { preparedIn } from '../shard/shard-members.ts';
 import { manifestsOfPlan, memberLines } from './compact-shards.ts';
@@ -71,18 +70,19 @@ async function seal(
   const records = await readRecords(store, { runId: generation, shards: plan.shards.length, recordKey });
   const shards = await sealedShards(store, records);
   const repeated = await proveEqual(store, { plan, manifests, at, records, shards, packing });
-  const arrivals = await sealArrivals(store, at, { plan, manifests, records });
-  const facts = { columns: manifests[0]?.shape?.columns ?? [] };
-  await writeSide(store, at, datasetIndex({ generation, settings: packing, facts, shards }));
+  const arrivals = await sealArrivals(store, at, { plan, manifests });
   const first = manifests.find((one) => one.shards.length > 0);
+  if (first === undefined) throw new AccountsDifferError(generation, 'nothing that it joins has a shard');
+  const facts = { columns: first.shape.columns ?? [] };
+  await writeSide(store, at, datasetIndex({ generation, settings: packing, facts, shards }));
   const manifest: Manifest = {
     version: 1,
     pipeline,
     generation,
     format: packing.format,
-    ...(first?.shape && { shape: first.shape }),
+    shape: first.shape,
     compacted: { of: plan.of.map((one) => one.generation), numbers: plan.numbers },
-    ...(first?.compression && { compression: first.compression }),
+    ...(first.compression && { compression: first.compression }),
     seed: packing.seed,
     plan: plan.digest,
     listedAt:
@@ -143,7 +143,7 @@ async function proveEqual(store: BlobStore, books: Books): Promise<number> {
   for (const shard of shards) {
     const lines = await memberLines(store, at, { shard, compaction });
     joined.add(shard.name, lines);
-    await writeSide(store, at, shardIndex(packing.format, shard, lines));
+    await writeSide(store, at, shardIndex(packing, shard, lines));
   }
   const inputs = sum(manifests, ({ samples }) => samples);
   const outputs = sum(books.records, ({ samples }) => samples);
@@ -180,7 +180,7 @@ class Tally {
 async function sealArrivals(
   store: BlobStore,
   at: Places,
-  { plan, manifests }: Pick<Books, 'plan' | 'manifests' | 'records'>,
+  { plan, manifests }: Pick<Books, 'plan' | 'manifests'>,
 ): Promise<Pick<Manifest, 'arrivals' | 'rejections'>> {
   const all = manifests.map((manifest): ArrivalsOf & { shardOf: Map<number, number> } => ({
     manifest,

@@ -1,5 +1,5 @@
-/** The shard formats by name. */
-import type { PackingSettings } from '../../pipeline/pipeline.ts';
+/** The shard formats by name: the only registry of what they can do. */
+import type { FormatName, SHARD_FORMATS } from '../../pipeline/shard-formats.ts';
 import type { ShardFormat } from '../model/shard-format.ts';
 import { lines } from './lines.ts';
 import { mds } from './mds.ts';
@@ -8,9 +8,9 @@ import { recordio } from './recordio.ts';
 import { tfrecord } from './tfrecord.ts';
 import { webdataset } from './webdataset.ts';
 
-export const FORMATS = { webdataset, tfrecord, recordio, mds, lines, records } satisfies Record<
-  PackingSettings['format'],
-  ShardFormat
->;
+/** Each takes what the declaration says that it takes. */
+const FORMATS: {
+  readonly [Name in FormatName]: Extract<ShardFormat, Pick<(typeof SHARD_FORMATS)[Name], 'takes'>>;
+} = { webdataset, tfrecord, recordio, mds, lines, records };
 
-export const formatOf = (settings: PackingSettings): ShardFormat => FORMATS[settings.format];
+export const formatOf = ({ format }: { readonly format: FormatName }): ShardFormat => FORMATS[format];

@@ -1,11 +1,12 @@
 /** Text joined line by line: JSON Lines, CSV under one header, LibSVM, plain text. A source is taken whole. */
 import { createHash } from 'node:crypto';
 import {
-  COPY_HEAD_BYTES,
+  type FileFormat,
+  HEAD_BYTES,
   type MemberBody,
   type Placed,
+  type SampleLines,
   type ShardEncoder,
-  type ShardFormat,
   Unfit,
 } from '../model/shard-format.ts';
 
@@ -32,7 +33,7 @@ async function* withoutHeader(body: MemberBody, header: string): AsyncGenerator<
     if (head === undefined) yield chunk;
     else {
       head = Buffer.concat([head, chunk]);
-      if (!head.includes(NEWLINE) && head.length < COPY_HEAD_BYTES) continue;
+      if (!head.includes(NEWLINE) && head.length < HEAD_BYTES) continue;
       yield afterHeader(head, header);
       head = undefined;
     }
@@ -68,18 +69,28 @@ const encoder = (header: string | undefined, writesHeader: boolean): ShardEncode
     }
     return placed;
   },
-  finish: () => Promise.resolve(),
 });
 
-export const lines: ShardFormat = {
+const endOf = (sample: SampleLines): number => Math.max(...sample.map(({ offset, size }) => offset + size));
+
+export const lines: FileFormat = {
+  takes: 'files',
   suffix: ({ lines: { kind } }) => ({ text: 'txt', jsonl: 'jsonl', csv: 'csv', libsvm: 'libsvm' })[kind],
-  grouped: false,
-  order: 'suffix',
-  fixedLayout: false,
-  largestSample: Number.POSITIVE_INFINITY,
   plannedBytes: (_name, size) => size + 1,
-  refuses: () => undefined,
+  header: {
+    isShared: ({ lines: { kind, header } }) => kind === 'csv' && header !== 'none',
+    of: (head) => `${new TextDecoder().decode(head).split(/\r?\n/, 1)[0] ?? ''}\n`,
+  },
   copyFrom: (head, { csvHeader }) =>
     csvHeader === undefined ? 0 : head.length - afterHeader(head, csvHeader).length,
   encoder: ({ settings, facts }) => encoder(facts.csvHeader, settings.lines.header === 'perShard'),
+  shape: ({ lines: { kind, header } }, { csvHeader }) => ({
+    kind,
+    ...(header === 'perShard' && csvHeader !== undefined && { csvHeader }),
+  }),
+  join: {
+    by: 'memberList',
+    extents: (samples) => [samples[0]?.[0]?.offset ?? 0, ...samples.map(endOf)],
+    head: ({ csvHeader = '' }) => Buffer.from(csvHeader),
+  },
 };

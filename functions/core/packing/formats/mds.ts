@@ -1,14 +1,18 @@
 /** MDS, the shards of mosaicml-streaming: a table of offsets, the columns' description, then the samples. */
-
 import { isUtf8 } from 'node:buffer';
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
 import {
+  type DatasetIndex,
   type EncodedMember,
+  type Extents,
+  type IndexedShards,
   type Outline,
   type Placed,
   type PlanFacts,
+  type SampleFormat,
   type ShardContext,
   type ShardEncoder,
-  type ShardFormat,
   Unfit,
 } from '../model/shard-format.ts';
 import { collect, isInMemory, pour } from './copy-bytes.ts';
@@ -18,10 +22,7 @@ import { KEY_COLUMN } from './tfrecord.ts';
 const IMAGE_COLUMNS = /^image$/;
 
 /** What an MDS file says of the pipeline's settings. */
-export interface MdsSettings {
-  readonly labelType?: string | undefined;
-  readonly shardMegabytes: number;
-}
+type MdsSettings = IndexedShards['settings'];
 
 /** How streaming reads a column back; images are decoded by their own first bytes whatever this says. */
 function encodingOf(column: string, settings: Pick<MdsSettings, 'labelType'>): string {
@@ -33,7 +34,7 @@ function encodingOf(column: string, settings: Pick<MdsSettings, 'labelType'>): s
 
 const FIXED_BYTES: Readonly<Record<string, number>> = { int: 8 };
 
-export interface MdsColumns {
+interface MdsColumns {
   readonly column_names: readonly string[];
   readonly column_encodings: readonly string[];
   readonly column_sizes: readonly (number | null)[];
@@ -50,7 +51,7 @@ function mdsColumns(settings: Pick<MdsSettings, 'labelType'>, facts: PlanFacts):
 }
 
 /** What every shard and index.json say of the format; keys sorted as the reference writer does. */
-export function mdsConfig(settings: MdsSettings, facts: PlanFacts) {
+function mdsConfig(settings: MdsSettings, facts: PlanFacts) {
   const { column_names, column_encodings, column_sizes } = mdsColumns(settings, facts);
   return {
     column_encodings,
@@ -79,18 +80,26 @@ function sizeOf(outline: Outline, column: string): number {
   return outline.members.find((member) => member.column === column)?.size ?? 0;
 }
 
-function header(context: ShardContext, columns: MdsColumns): Buffer {
-  const { outlines, settings, facts } = context;
+/** Number of samples, first byte of each, end of the last: all words of 32 bits. */
+const tableBytes = (samples: number): number => 4 + 4 * (samples + 1);
+
+/** @param sizes bytes of the samples that follow */
+function shardHead(sizes: readonly number[], settings: MdsSettings, facts: PlanFacts): Buffer {
   const config = Buffer.from(JSON.stringify(mdsConfig(settings, facts)));
-  const words = Buffer.alloc(4 + 4 * (outlines.length + 1));
-  words.writeUInt32LE(outlines.length);
-  let offset = words.length + config.length;
-  words.writeUInt32LE(offset, 4);
-  for (const [index, outline] of outlines.entries()) {
-    offset += sampleBytes(outline, columns);
-    words.writeUInt32LE(offset, 8 + 4 * index);
+  const table = Buffer.alloc(tableBytes(sizes.length));
+  table.writeUInt32LE(sizes.length);
+  let offset = table.length + config.length;
+  table.writeUInt32LE(offset, 4);
+  for (const [index, size] of sizes.entries()) {
+    offset += size;
+    table.writeUInt32LE(offset, 8 + 4 * index);
   }
-  return Buffer.concat([words, config]);
+  return Buffer.concat([table, config]);
+}
+
+function readTable(table: Buffer): Extents {
+  const count = table.readUInt32LE();
+  return Array.from({ length: count + 1 }, (_, index) => table.readUInt32LE(4 + 4 * index));
 }
 
 function lengthWords(outline: Outline, columns: MdsColumns): Buffer {
@@ -138,10 +147,12 @@ function proveTypes(members: readonly EncodedMember[], columns: MdsColumns): voi
 }
 
 function encoder(context: ShardContext): ShardEncoder {
-  const columns = mdsColumns(context.settings, context.facts);
+  const { settings, facts, outlines } = context;
+  const columns = mdsColumns(settings, facts);
   return {
     start: async (sink) => {
-      await sink.write(header(context, columns));
+      const sizes = outlines.map((outline) => sampleBytes(outline, columns));
+      await sink.write(shardHead(sizes, settings, facts));
     },
     add: async (sink, outline, members) => {
       proveTypes(members, columns);
@@ -158,22 +169,59 @@ function encoder(context: ShardContext): ShardEncoder {
       }
       return members.map(({ column }) => placed.get(column) ?? { offset: 0, sha256: '' });
     },
-    finish: () => Promise.resolve(),
   };
 }
 
-export const mds: ShardFormat = {
+const storedIndex = z.looseObject({ shards: z.array(z.looseObject({ size_limit: z.number() })) });
+
+function withoutLimits(index: Buffer): unknown {
+  const { shards, ...rest } = storedIndex.parse(JSON.parse(index.toString()));
+  return { ...rest, shards: shards.map((shard) => ({ ...shard, size_limit: 0 })) };
+}
+
+/** streaming's index.json. */
+const datasetIndex: DatasetIndex = {
+  name: 'index.json',
+  body: ({ settings, facts, shards, folder }) => {
+    const config = mdsConfig(settings, facts);
+    const entries = shards.map(({ name, samples, bytes }) => ({
+      ...config,
+      raw_data: { basename: `${folder}${name}`, bytes, hashes: {} },
+      samples,
+      zip_data: null,
+    }));
+    return Buffer.from(`${JSON.stringify({ shards: entries, version: 2 })}\n`);
+  },
+  /** Size limits aside: they are those of the declaration when the generation was packed, which the manifest does not tell. */
+  isSame: (stored, expected) => {
+    try {
+      return isDeepStrictEqual(withoutLimits(stored), withoutLimits(expected));
+    } catch {
+      return false;
+    }
+  },
+};
+
+export const mds: SampleFormat = {
+  takes: 'samples',
   suffix: () => 'mds',
-  grouped: true,
   order: 'column',
   fixedLayout: true,
   largestSample: 2e9,
   plannedBytes: (_name, size) => size + 8,
-  refuses: (outline, { facts }) => {
+  refuses: (outline, facts) => {
     const mine = outline.members.map(({ column }) => column).sort();
     return mine.length === facts.columns.length && mine.every((name, index) => name === facts.columns[index])
       ? undefined
       : 'columnsDiffer';
   },
   encoder,
+  shape: ({ labelType }, { columns }) => ({ labelType, columns: [...columns] }),
+  join: {
+    by: 'table',
+    tableBytes,
+    extents: readTable,
+    head: (sizes, settings, { columns = [] }) => shardHead(sizes, settings, { columns }),
+  },
+  datasetIndex,
 };

@@ -1,6 +1,12 @@
 /** Files of TFRecord or RecordIO frames joined record by record. Records are checked for their framing, never decoded. */
 import { createHash } from 'node:crypto';
-import { type Placed, type ShardEncoder, type ShardFormat, Unfit } from '../model/shard-format.ts';
+import {
+  type FileFormat,
+  type Placed,
+  type SampleLines,
+  type ShardEncoder,
+  Unfit,
+} from '../model/shard-format.ts';
 import { crc32c, maskedCrc32c } from './crc32c.ts';
 
 const RECORDIO_MAGIC = 0xced7230a;
@@ -72,7 +78,6 @@ class RecordioChecker extends FrameChecker {
 }
 
 const encoder = (kind: 'tfrecord' | 'recordio'): ShardEncoder => ({
-  start: () => Promise.resolve(),
   add: async (sink, _outline, members) => {
     const placed: Placed[] = [];
     for (const member of members) {
@@ -88,7 +93,6 @@ const encoder = (kind: 'tfrecord' | 'recordio'): ShardEncoder => ({
     }
     return placed;
   },
-  finish: () => Promise.resolve(),
 });
 
 const checkerOf = (kind: 'tfrecord' | 'recordio'): FrameChecker =>
@@ -112,13 +116,13 @@ async function* checked(
   checker.end();
 }
 
-export const records: ShardFormat = {
+const endOf = (sample: SampleLines): number => Math.max(...sample.map(({ offset, size }) => offset + size));
+
+export const records: FileFormat = {
+  takes: 'files',
   suffix: ({ records: { kind } }) => (kind === 'tfrecord' ? 'tfrecord' : 'rec'),
-  grouped: false,
-  order: 'suffix',
-  fixedLayout: false,
-  largestSample: Number.POSITIVE_INFINITY,
   plannedBytes: (_name, size) => size,
-  refuses: () => undefined,
   encoder: ({ settings }) => encoder(settings.records.kind),
+  shape: ({ records: { kind } }) => ({ kind }),
+  join: { by: 'memberList', extents: (samples) => [samples[0]?.[0]?.offset ?? 0, ...samples.map(endOf)] },
 };

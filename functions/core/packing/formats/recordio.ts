@@ -3,12 +3,16 @@
  * https://mxnet.apache.org/versions/1.9.1/api/architecture/note_data_loading
  */
 import { hash } from 'node:crypto';
+import type { MemberLine } from '../model/documents.ts';
+import { LineText } from '../model/line-text.ts';
 import {
   type EncodedMember,
   type Outline,
   type Placed,
+  type SampleFormat,
+  type SampleLines,
   type ShardEncoder,
-  type ShardFormat,
+  type ShardIndex,
   Unfit,
 } from '../model/shard-format.ts';
 import { collect } from './copy-bytes.ts';
@@ -17,7 +21,7 @@ const MAGIC = Buffer.from([0x0a, 0x23, 0xd7, 0xce]);
 const LENGTH_BITS = 29;
 const IR_HEADER_BYTES = 24;
 /** Frame and image header before the data of an unsplit record. */
-export const RECORD_HEAD_BYTES = 8 + IR_HEADER_BYTES;
+const RECORD_HEAD_BYTES = 8 + IR_HEADER_BYTES;
 
 /** Places where the magic lies at a multiple of four. */
 function splitPoints(data: Buffer): number[] {
@@ -70,7 +74,6 @@ async function labelOf(label: EncodedMember | undefined): Promise<number> {
 }
 
 const encoder: ShardEncoder = {
-  start: () => Promise.resolve(),
   add: async (sink, outline, members) => {
     const bodies = await Promise.all(
       members.filter(({ isLabel }) => !isLabel).map(({ body }) => collect(body)),
@@ -85,16 +88,33 @@ const encoder: ShardEncoder = {
       return { offset: start + RECORD_HEAD_BYTES, sha256: hash('sha256', body) };
     });
   },
-  finish: () => Promise.resolve(),
 };
 
-export const recordio: ShardFormat = {
+const startOf = (sample: SampleLines): number =>
+  (sample.find(({ column }) => column !== 'label')?.offset ?? 0) - RECORD_HEAD_BYTES;
+
+/** MXNet's index: number of the record, a tab, its first byte. */
+class RecordIndex implements ShardIndex {
+  readonly #rows = new LineText();
+
+  add({ column, offset }: MemberLine): void {
+    if (column !== 'label') this.#rows.add(`${this.#rows.lines}\t${offset - RECORD_HEAD_BYTES}`);
+  }
+
+  body(): Uint8Array {
+    return this.#rows.bytes;
+  }
+}
+
+export const recordio: SampleFormat = {
+  takes: 'samples',
   suffix: () => 'rec',
-  grouped: true,
   order: 'column',
-  fixedLayout: false,
   largestSample: 64e6,
   plannedBytes: (_name, size) => RECORD_HEAD_BYTES + size + 3,
   refuses: (outline) => (dataMembers(outline).length === 1 ? undefined : 'columnsDiffer'),
   encoder: () => encoder,
+  shape: () => ({}),
+  join: { by: 'memberList', extents: (samples, shardBytes) => [...samples.map(startOf), shardBytes] },
+  shardIndex: () => new RecordIndex(),
 };

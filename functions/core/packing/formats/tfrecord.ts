@@ -3,13 +3,14 @@
  * Framing: https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details
  */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import type { EncodedMember, Placed, ShardEncoder, ShardFormat } from '../model/shard-format.ts';
+import type { EncodedMember, Placed, SampleFormat, ShardEncoder } from '../model/shard-format.ts';
 import { collect, pour } from './copy-bytes.ts';
 import { crc32c, maskedCrc32c } from './crc32c.ts';
 import { integerOf } from './integer-label.ts';
 
-/** Length, two CRCs. */
-const FRAME_BYTES = 16;
+/** Length and its checksum before a record's data, a checksum after it. */
+const FRAME_HEAD_BYTES = 12;
+const FRAME_TAIL_BYTES = 4;
 export const KEY_COLUMN = '__key__';
 
 /** Unsigned LEB128. */
@@ -61,17 +62,15 @@ export function int64Entry(name: string, value: bigint): Buffer {
   return Buffer.concat([tagged(0x0a, entry.length), entry]);
 }
 
-/** The 12 bytes before a record's data. */
 export function frameHead(length: number): Buffer {
-  const head = Buffer.alloc(12);
+  const head = Buffer.alloc(FRAME_HEAD_BYTES);
   head.writeBigUInt64LE(BigInt(length));
   head.writeUInt32LE(maskedCrc32c(crc32c(head.subarray(0, 8))), 8);
   return head;
 }
 
-/** The 4 bytes after it. */
 export function frameTail(crc: number): Buffer {
-  const tail = Buffer.alloc(4);
+  const tail = Buffer.alloc(FRAME_TAIL_BYTES);
   tail.writeUInt32LE(maskedCrc32c(crc));
   return tail;
 }
@@ -96,7 +95,6 @@ async function partsOf(members: readonly EncodedMember[], integerLabels: boolean
 }
 
 const encoder = (integerLabels: boolean): ShardEncoder => ({
-  start: () => Promise.resolve(),
   add: async (sink, _outline, members) => {
     const parts = await partsOf(members, integerLabels);
     const features = parts.reduce(
@@ -124,19 +122,22 @@ const encoder = (integerLabels: boolean): ShardEncoder => ({
     await sink.write(frameTail(crc));
     return placed;
   },
-  finish: () => Promise.resolve(),
 });
 
 const isGzipped = ({ tfrecord }: PackingSettings): boolean => tfrecord?.compression === 'gzip';
 
-export const tfrecord: ShardFormat = {
+export const tfrecord: SampleFormat = {
+  takes: 'samples',
   suffix: (settings) => (isGzipped(settings) ? 'tfrecord.gz' : 'tfrecord'),
   isGzipped,
-  grouped: true,
   order: 'column',
-  fixedLayout: false,
   largestSample: 2 ** 31 - 1024,
-  plannedBytes: (name, size) => FRAME_BYTES + name.length + size + 32,
-  refuses: () => undefined,
+  plannedBytes: (name, size) => FRAME_HEAD_BYTES + FRAME_TAIL_BYTES + name.length + size + 32,
   encoder: ({ settings }) => encoder(settings.labelType === 'integer'),
+  shape: ({ labelType }) => ({ labelType }),
+  join: {
+    by: 'frames',
+    headBytes: FRAME_HEAD_BYTES,
+    bytesAfter: (head) => Number(head.readBigUInt64LE()) + FRAME_TAIL_BYTES,
+  },
 };

@@ -1,12 +1,24 @@
 /** WebDataset: a tar in which the members of a sample follow each other. */
-import type { EncodedMember, Placed, ShardEncoder, ShardFormat, ShardSink } from '../model/shard-format.ts';
+import type { MemberLine } from '../model/documents.ts';
+import { LineText } from '../model/line-text.ts';
+import type {
+  DatasetIndex,
+  EncodedMember,
+  MemberFrames,
+  Placed,
+  SampleFormat,
+  SampleLines,
+  ShardEncoder,
+  ShardIndex,
+  ShardSink,
+} from '../model/shard-format.ts';
 import { bytesIn, isInMemory, pour, pourNow } from './copy-bytes.ts';
 import { BLOCK, paddingOf, TRAILER, tarHeader, tarMemberBytes } from './tar.ts';
 
 /** By their length. */
 const PADDINGS = Array.from({ length: BLOCK }, (_, length) => TRAILER.subarray(0, length));
 
-const paddingAfter = ({ size }: EncodedMember): Uint8Array => PADDINGS[paddingOf(size)] ?? TRAILER;
+const paddingAfter = (size: number): Uint8Array => PADDINGS[paddingOf(size)] ?? TRAILER;
 
 /** Undefined when some of it would have to wait; then nothing is written. */
 function addNow(sink: ShardSink, member: EncodedMember): Placed | undefined {
@@ -16,7 +28,7 @@ function addNow(sink: ShardSink, member: EncodedMember): Placed | undefined {
   void sink.write(header);
   const offset = sink.position;
   const sha256 = pourNow(sink, body);
-  void sink.write(paddingAfter(member));
+  void sink.write(paddingAfter(member.size));
   return { offset, sha256 };
 }
 
@@ -29,14 +41,13 @@ async function addOn(
     await sink.write(tarHeader(member.name, member.size));
     const offset = sink.position;
     const sha256 = await pour(sink, member.body);
-    await sink.write(paddingAfter(member));
+    await sink.write(paddingAfter(member.size));
     placed.push({ offset, sha256 });
   }
   return placed;
 }
 
 const encoder: ShardEncoder = {
-  start: () => Promise.resolve(),
   add: (sink, _outline, members) => {
     const placed: Placed[] = [];
     for (const member of members) {
@@ -51,13 +62,68 @@ const encoder: ShardEncoder = {
   },
 };
 
-export const webdataset: ShardFormat = {
+const memberFrames: MemberFrames = { before: tarHeader, after: paddingAfter, end: TRAILER };
+
+function endOf(sample: SampleLines): number {
+  const last = sample.at(-1);
+  return last === undefined ? 0 : last.offset + last.size + paddingOf(last.size);
+}
+
+/**
+ * DALI's index of one tar: `v1.2 <samples>`, then suffix, offset, size and name of every member of a sample. DALI splits
+ * at blanks and finds members by their offsets alone, so a blank in a name is written as `_`. Members of a sample lie
+ * next to each other.
+ */
+class DaliIndex implements ShardIndex {
+  readonly #rows = new LineText();
+  #row = '';
+  #stem: string | undefined;
+
+  add({ name, offset, size }: MemberLine): void {
+    const dot = name.indexOf('.', name.lastIndexOf('/') + 1);
+    const stem = name.slice(0, dot);
+    const member = `${name.slice(dot + 1)} ${offset} ${size} ${name.replaceAll(' ', '_')}`;
+    if (stem === this.#stem) this.#row += ` ${member}`;
+    else {
+      this.#endRow();
+      this.#stem = stem;
+      this.#row = member;
+    }
+  }
+
+  body(): Uint8Array {
+    this.#endRow();
+    return Buffer.concat([Buffer.from(`v1.2 ${this.#rows.lines}\n`), this.#rows.bytes]);
+  }
+
+  #endRow(): void {
+    if (this.#stem !== undefined) this.#rows.add(this.#row);
+    this.#stem = undefined;
+  }
+}
+
+/** Random access over the shards for the `wids` reader of WebDataset's own library. */
+const widsIndex: DatasetIndex = {
+  name: 'wids.json',
+  body: ({ generation, shards, folder }) => {
+    const shardlist = shards.map(({ name, samples, bytes }) => ({
+      url: `${folder}${name}`,
+      nsamples: samples,
+      filesize: bytes,
+    }));
+    return Buffer.from(`${JSON.stringify({ wids_version: 1, name: generation, shardlist })}\n`);
+  },
+};
+
+export const webdataset: SampleFormat = {
+  takes: 'samples',
   suffix: () => 'tar',
-  grouped: true,
   order: 'suffix',
-  fixedLayout: false,
-  largestSample: Number.POSITIVE_INFINITY,
   plannedBytes: tarMemberBytes,
-  refuses: () => undefined,
   encoder: () => encoder,
+  shape: () => ({}),
+  join: { by: 'memberList', extents: (samples) => [0, ...samples.map(endOf)] },
+  memberFrames,
+  shardIndex: () => new DaliIndex(),
+  datasetIndex: widsIndex,
 };

@@ -1,5 +1,6 @@
 /** What packing writes about itself, line by line and object by object. Shapes are parsed when read: the bucket is not trusted. */
 import * as z from 'zod';
+import { formatNameSchema } from '../../pipeline/shard-formats.ts';
 import { tableOf } from '../../shared/tables.ts';
 import { exclusionSchema, rejectionSchema } from './rejections.ts';
 
@@ -182,8 +183,8 @@ export const manifestSchema = z.object({
   version: z.literal(1),
   pipeline: z.string(),
   generation: z.string(),
-  format: z.string(),
-  shape: shapeSchema.optional(),
+  format: formatNameSchema,
+  shape: shapeSchema,
   compacted: compactedSchema.optional(),
   /** Shards are gzip files; offsets of members are those of the plain bytes. */
   compression: z.literal('gzip').optional(),

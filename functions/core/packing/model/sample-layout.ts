@@ -136,13 +136,13 @@ export function layOut(sample: PlannedSample, rules: LayoutRules): LaidSample {
   const members = named(readKeys(sample, rules.incoming), settings);
   let { label } = sample;
   for (const { key } of sample.members) label ??= labelOfKey(key.slice(rules.incoming.length), settings);
-  if (format.grouped && label !== undefined && !members.some(({ column }) => column === LABEL)) {
+  if (format.takes === 'samples' && label !== undefined && !members.some(({ column }) => column === LABEL)) {
     members.push(labelOf(label, members[0]?.stem ?? ''));
   }
   return {
     ordinal: sample.ordinal,
     sample,
-    members: members.length > 1 ? members.sort(by(format.order)) : members,
+    members: format.takes === 'samples' && members.length > 1 ? members.sort(by(format.order)) : members,
   };
 }
 

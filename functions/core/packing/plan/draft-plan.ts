@@ -216,9 +216,10 @@ export class DraftPlan {
   }
 
   #member(key: string): Membership {
-    const member = this.#rules.format.grouped
-      ? this.#grouper.place(key)
-      : { ordinal: this.#samples, alone: true, first: true };
+    const member =
+      this.#rules.format.takes === 'samples'
+        ? this.#grouper.place(key)
+        : { ordinal: this.#samples, alone: true, first: true };
     if (member.first) this.#samples += 1;
     return member;
   }

@@ -13,6 +13,7 @@ import type { Manifest, Plan } from '../model/documents.ts';
 import { IMAGE_ENGINE } from '../model/image-preparation.ts';
 import { places } from '../model/packing-keys.ts';
 import { accountingGenerations, readSealed, sealedFilter } from '../model/sealed-arrivals.ts';
+import { HEAD_BYTES } from '../model/shard-format.ts';
 import { decompress } from '../model/spool.ts';
 import { DraftPlan } from './draft-plan.ts';
 import { itemLists } from './item-lists.ts';
@@ -183,23 +184,19 @@ async function auditOf(
   return { ...common, problems: { list, sha256: hash('sha256', decompress(problems)) } };
 }
 
-/** Enough for the first line of a CSV file. */
-const HEADER_BYTES = 256 * 1024;
-
 async function factsOf(store: BlobStore, packing: PackingSettings, draft: DraftPlan): Promise<Plan['facts']> {
   const columns = draft.columns();
-  const { kind, header } = packing.lines;
+  const format = formatOf(packing);
+  const header = format.takes === 'files' ? format.header : undefined;
   const { first } = draft;
-  if (packing.format !== 'lines' || kind !== 'csv' || header === 'none' || first === undefined)
-    return { columns };
-  const length = Math.min(first.size, HEADER_BYTES);
+  if (header === undefined || !header.isShared(packing) || first === undefined) return { columns };
+  const length = Math.min(first.size, HEAD_BYTES);
   const range = length < first.size ? { range: { offset: 0, length } } : {};
   const found = await store.get(first.key, { ifMatch: first.etag, ...range });
   // Without it all others would be rejected for a header that is not theirs.
   if (found.kind !== 'found')
     throw new TransientError(`${first.key} changed while the run was planned; the next try lists anew`);
-  const text = new TextDecoder().decode(joinChunks(found.chunks));
-  return { columns, csvHeader: `${text.split(/\r?\n/, 1)[0] ?? ''}\n` };
+  return { columns, csvHeader: header.of(joinChunks(found.chunks)) };
 }
 
 interface Drafted {

@@ -1,7 +1,6 @@
 /** SealDataset: proves that every planned arrival is accounted for, then writes the manifest, which makes the generation exist. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { formatOf } from '../formats/formats.ts';
-import { shapeOf } from '../formats/generation-shape.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { outdatedEngine, readPlan } from '../model/committed-plan.ts';
 import type { Manifest, MemberLine, Plan, ShardRecord } from '../model/documents.ts';
@@ -14,7 +13,13 @@ import { AccountsDifferError, accountArrivals, type MemberObserver } from './aud
 import { ClassCounter } from './class-counter.ts';
 import { readRecords, type SettledRecord, ShardMissingError, sealedShards } from './committed-shards.ts';
 import { deletePacked } from './delete-packed.ts';
-import { datasetIndex, type IndexOfShard, indexOf, type SideFile } from './side-files.ts';
+import {
+  datasetIndex,
+  type SideFile,
+  type SideFileWriter,
+  shardIndexWriter,
+  writeSide,
+} from './side-files.ts';
 
 export interface SealDeps {
   readonly store: BlobStore;
@@ -89,7 +94,7 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
   const classes = new ClassCounter();
   const observer = observerOf(shards, {
     classes,
-    indexOf: (shard) => indexOf(input.packing.format, shard),
+    indexOf: (shard) => shardIndexWriter(input.packing, shard),
     write: (file) => writeSide(store, at, file),
   });
   const accounts = await accountArrivals(store, { at, plan, records, exclusions, observer });
@@ -107,13 +112,14 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
       }),
     );
   }
+  const format = formatOf(input.packing);
   const manifest: Manifest = {
     version: 1,
     pipeline: input.pipeline,
     generation: input.runId,
     format: input.packing.format,
-    shape: shapeOf(input.packing, plan.facts),
-    ...(formatOf(input.packing).isGzipped?.(input.packing) === true && { compression: 'gzip' }),
+    shape: format.shape(input.packing, plan.facts),
+    ...(format.isGzipped?.(input.packing) === true && { compression: 'gzip' }),
     seed: input.packing.seed,
     plan: plan.digest,
     ...(plan.revision !== undefined && { revision: plan.revision }),
@@ -148,7 +154,7 @@ function sealedWorkers(
 
 interface Observing {
   readonly classes: ClassCounter;
-  readonly indexOf: (shard: Manifest['shards'][number]) => IndexOfShard | undefined;
+  readonly indexOf: (shard: Manifest['shards'][number]) => SideFileWriter | undefined;
   readonly write: (file: SideFile | undefined) => Promise<void>;
 }
 
@@ -208,7 +214,3 @@ function proveEven({ even, runId }: Plan, records: readonly SettledRecord[]): vo
 
 const sum = <T>(all: readonly T[], of: (one: T) => number): number =>
   all.reduce((total, one) => total + of(one), 0);
-
-export async function writeSide(store: BlobStore, at: Places, file: SideFile | undefined): Promise<void> {
-  if (file !== undefined) await store.put(`${at.generation}${file.name}`, file.body);
-}

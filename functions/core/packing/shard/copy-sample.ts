@@ -13,10 +13,15 @@ import type { ShardUpload } from './shard-upload.ts';
 export interface CopyHow {
   readonly store: BlobStore;
   readonly upload: ShardUpload;
-  readonly member: PlannedMember;
-  readonly format: ShardFormat;
-  readonly facts: PlanFacts;
+  readonly copied: CopiedMember;
   readonly pieceBytes: number;
+}
+
+/** A source that the store copies into the shard. */
+export interface CopiedMember {
+  readonly member: PlannedMember;
+  /** How many of its first bytes are left out; throws Unfit. */
+  readonly copyFrom: (head: Buffer) => number;
 }
 
 export type CopiedSample =
@@ -26,21 +31,22 @@ export type CopiedSample =
 /** The one member of a sample that is copied: it is larger than what is read at once, and lies in the shard as it is. */
 export function copiedMember(
   { members: [part, ...others] }: LaidSample,
-  format: ShardFormat,
+  { format, facts }: { readonly format: ShardFormat; readonly facts: PlanFacts },
   largerThan: number,
-): PlannedMember | undefined {
-  if (format.copyFrom === undefined || part?.kind !== 'source' || others.length > 0) return undefined;
-  return part.member.size > largerThan ? part.member : undefined;
+): CopiedMember | undefined {
+  const copyFrom = format.takes === 'files' ? format.copyFrom : undefined;
+  if (copyFrom === undefined || part?.kind !== 'source' || others.length > 0) return undefined;
+  const { member } = part;
+  return member.size > largerThan ? { member, copyFrom: (head) => copyFrom(head, facts) } : undefined;
 }
 
 export async function copySample(how: CopyHow, laid: LaidSample): Promise<CopiedSample> {
-  const { store, upload, member, format, facts, pieceBytes } = how;
-  const copyFrom = (head: Buffer): number => format.copyFrom?.(head, facts) ?? 0;
+  const { store, upload, copied, pieceBytes } = how;
   try {
-    const outcome = await copySource({ store, upload, member, copyFrom, pieceBytes });
+    const outcome = await copySource({ store, upload, ...copied, pieceBytes });
     if (outcome.kind === 'packed') return { kind: 'packed', line: lineOfCopy(laid, outcome.placed) };
     const exclusion = judgeSample(laid.sample, [outcome.read], () => false);
-    if (exclusion === undefined) throw new Error(`${member.key} was left out for no reason`);
+    if (exclusion === undefined) throw new Error(`${copied.member.key} was left out for no reason`);
     return { kind: 'out', exclusion };
   } catch (error: unknown) {
     if (!(error instanceof Unfit)) throw error;

@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib';
 import { type BlobStore, type GetResult, joinChunks } from '../model/blob-store.ts';
 import { combineCrc32 } from '../model/crc-combine.ts';
 import type { PlannedMember } from '../model/documents.ts';
-import { COPY_HEAD_BYTES, type Placed } from '../model/shard-format.ts';
+import { HEAD_BYTES, type Placed } from '../model/shard-format.ts';
 import { crcOf, type ShardUpload } from './shard-upload.ts';
 
 export interface CopyJob {
@@ -59,7 +59,7 @@ class SourceCopy {
   async run(): Promise<Placed & { readonly crc32: string }> {
     const { upload, member } = this.#job;
     const last = await this.#read(member.size - 1, 1);
-    const head = await this.#read(0, Math.min(member.size, COPY_HEAD_BYTES));
+    const head = await this.#read(0, Math.min(member.size, HEAD_BYTES));
     const offset = upload.position;
     this.#at = this.#job.copyFrom(head);
     const { missingBeforeCopy, copiedBytes } = upload;

@@ -1,7 +1,9 @@
 /** The samples of a shard as they will lie in it; what the format cannot hold is left out before anything is read. */
 
 import type { PlannedSample } from '../model/documents.ts';
+import type { Rejection } from '../model/rejections.ts';
 import { type LaidSample, layOut } from '../model/sample-layout.ts';
+import { hasFixedLayout, type PlanFacts, type ShardFormat } from '../model/shard-format.ts';
 import { excludeAll } from './judge-sample.ts';
 import { judgePrepared } from './shard-images.ts';
 import type { ShardJob, Unfitting } from './shard-job.ts';
@@ -14,7 +16,6 @@ export function* layOutAll(
   leaveOut: (one: Unfitting) => void,
 ): Generator<LaidSample> {
   const rules = { incoming, format, settings };
-  const context = { settings, facts };
   for (const sample of samples) {
     const planned = layOut(sample, rules);
     const judged =
@@ -26,7 +27,7 @@ export function* layOutAll(
       continue;
     }
     const { laid } = judged;
-    const refusal = isTooLarge(laid, format) ? 'tooLarge' : format.refuses(laid, context);
+    const refusal = isTooLarge(laid, format) ? 'tooLarge' : refusalOf(laid, format, facts);
     if (refusal === undefined) yield laid;
     else leaveOut({ sample, exclusion: excludeAll(sample, refusal) });
   }
@@ -49,7 +50,10 @@ export function layOutFirst(
   leaveOut: (one: Unfitting) => void,
 ): LaidSample[] | undefined {
   const { format, even, preparations, samples } = job;
-  if (!format.fixedLayout && even === undefined && preparations === undefined) return undefined;
+  if (!hasFixedLayout(format) && even === undefined && preparations === undefined) return undefined;
   const taken = [...layOutAll(samplesBut(samples, without), job, leaveOut)];
   return [...taken, ...layOutAll(paddingOf(taken, job), job, leaveOut)];
 }
+
+const refusalOf = (laid: LaidSample, format: ShardFormat, facts: PlanFacts): Rejection | undefined =>
+  format.takes === 'samples' ? format.refuses?.(laid, facts) : undefined;

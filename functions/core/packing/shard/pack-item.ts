@@ -10,6 +10,7 @@ import type { ImageEngine } from '../model/image-preparation.ts';
 import { places } from '../model/packing-keys.ts';
 import { type PlannedSamples, samplesByShard } from '../model/planned-samples.ts';
 import { maskFinder } from '../model/sample-layout.ts';
+import { hasFixedLayout } from '../model/shard-format.ts';
 import { compress, decompress } from '../model/spool.ts';
 import { decideShard, finishedShard } from './commit-shard.ts';
 import { DEFAULT_WINDOW, slotsFor, type WindowLimits } from './fetch-window.ts';
@@ -131,7 +132,7 @@ function preparationsOf(
 ): Preparations | undefined {
   const image = packing.prepare?.image;
   if (engine === undefined || image === undefined) return undefined;
-  const holds = formatOf(packing).fixedLayout || even !== undefined;
+  const holds = hasFixedLayout(formatOf(packing)) || even !== undefined;
   return new Preparations(engine, image, { holds, isMask: maskFinder(packing, incoming) });
 }
 

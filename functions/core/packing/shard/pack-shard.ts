@@ -1,6 +1,7 @@
 /** One shard, built as often as it takes: what turns out unfit after it was written is left out of the next try. */
 
 import { layOut } from '../model/sample-layout.ts';
+import { hasFixedLayout } from '../model/shard-format.ts';
 import { measureImages } from './measure-images.ts';
 import { ShardBuilder } from './shard-builder.ts';
 import {
@@ -16,7 +17,7 @@ import { ShardUpload } from './shard-upload.ts';
 export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltShard> {
   const excluded = new Map<string, Unfitting>();
   const { preparations, format, incoming, packing: settings } = job;
-  if (preparations !== undefined && format.fixedLayout) {
+  if (preparations !== undefined && hasFixedLayout(format)) {
     const laid = Array.from(job.samples, (sample) => layOut(sample, { incoming, format, settings }));
     await measureImages(deps, laid, preparations);
   }

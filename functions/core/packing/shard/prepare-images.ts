@@ -3,6 +3,7 @@
 import type { PlannedMember } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';
 import type { LaidSample } from '../model/sample-layout.ts';
+import { hasFixedLayout } from '../model/shard-format.ts';
 import { excludeFor } from './judge-sample.ts';
 import { NO_IMAGES, preparedOf, type Ready } from './shard-images.ts';
 import { SamplesSpoiled, type ShardJob } from './shard-job.ts';
@@ -20,7 +21,7 @@ export async function prepareImages(
     const ready = await preparations.prepare(member, chunksOf(member));
     if (ready.kind === 'rejected') return { exclusion: excludeFor(laid.sample, member, ready.reason) };
     /** The layout was written with another size: the shard is built again, now that it is known. */
-    if (!wasKnown && format.fixedLayout) throw new SamplesSpoiled([]);
+    if (!wasKnown && hasFixedLayout(format)) throw new SamplesSpoiled([]);
     images.set(member, ready);
   }
   return { images };

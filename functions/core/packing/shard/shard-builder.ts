@@ -5,8 +5,8 @@ import type { PlannedMember, PlannedSample } from '../model/documents.ts';
 import { Lookahead } from '../model/lookahead.ts';
 import type { Exclusion } from '../model/rejections.ts';
 import type { LaidSample } from '../model/sample-layout.ts';
-import { type ShardEncoder, type ShardSink, Unfit } from '../model/shard-format.ts';
-import { copiedMember, copySample } from './copy-sample.ts';
+import { hasFixedLayout, type ShardEncoder, type ShardSink, Unfit } from '../model/shard-format.ts';
+import { type CopiedMember, copiedMember, copySample } from './copy-sample.ts';
 import { FetchWindow, piecesOf } from './fetch-window.ts';
 import { GzipSink } from './gzip-sink.ts';
 import { excludeAll, judgeSample, takesImages } from './judge-sample.ts';
@@ -44,7 +44,7 @@ export class ShardBuilder {
   /** Members of a sample that are read, in order; not those whose prepared bytes are held. */
   readonly #toRead: (laid: LaidSample) => readonly PlannedMember[];
   /** The one member of a sample that the store copies itself. */
-  readonly #copied: (laid: LaidSample) => PlannedMember | undefined;
+  readonly #copied: (laid: LaidSample) => CopiedMember | undefined;
 
   constructor(
     deps: PackDeps,
@@ -59,7 +59,7 @@ export class ShardBuilder {
     const sniff = takesImages(job.packing.accept);
     const prepared = new Set<PlannedMember>();
     this.#sniffs = (member) => sniff && !prepared.has(member);
-    this.#copied = (laid) => (sniff ? undefined : copiedMember(laid, job.format, deps.window.pieceBytes));
+    this.#copied = (laid) => (sniff ? undefined : copiedMember(laid, job, deps.window.pieceBytes));
     this.#unfitting.push(...state.excluded.values());
     const { excluded } = state;
     const without = (sample: PlannedSample): boolean =>
@@ -84,7 +84,7 @@ export class ShardBuilder {
   }
 
   async build(): Promise<BuiltShard> {
-    await this.#encoder.start(this.#sink);
+    await this.#encoder.start?.(this.#sink);
     for (let laid = this.#samplesToPack.next(); laid !== undefined; laid = this.#samplesToPack.next()) {
       const copied = this.#copied(laid);
       if (copied !== undefined) await this.#packCopied(laid, copied);
@@ -94,9 +94,9 @@ export class ShardBuilder {
       } else await this.#packLarge(laid);
       this.#window.release();
     }
-    await this.#encoder.finish(this.#sink);
+    await this.#encoder.finish?.(this.#sink);
     await this.#gzip?.finish();
-    const isFixed = this.#job.format.fixedLayout || this.#job.even !== undefined;
+    const isFixed = hasFixedLayout(this.#job.format) || this.#job.even !== undefined;
     const { list, samples } = this.#writer;
     if (isFixed && samples < (this.#fixedCount ?? 0)) throw new SamplesSpoiled(this.#unfitting);
     const uploaded = await this.#upload.finish();
@@ -190,10 +190,9 @@ export class ShardBuilder {
     this.#unfitting.push(unfitting);
   }
 
-  async #packCopied(laid: LaidSample, member: PlannedMember): Promise<void> {
-    const { format, facts } = this.#job;
+  async #packCopied(laid: LaidSample, copied: CopiedMember): Promise<void> {
     const before = this.#sink.position;
-    const how = { store: this.#deps.store, upload: this.#upload, member, format, facts };
+    const how = { store: this.#deps.store, upload: this.#upload, copied };
     const outcome = await copySample({ ...how, pieceBytes: this.#deps.window.pieceBytes }, laid);
     if (outcome.kind === 'out') return this.#drop(laid, outcome.exclusion, before);
     this.#writer.enlistCopied(outcome.line);

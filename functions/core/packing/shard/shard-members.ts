@@ -3,7 +3,7 @@
 import type { GetResult } from '../model/blob-store.ts';
 import type { MemberLine, PlannedMember, PlannedSample, PreparedTotals } from '../model/documents.ts';
 import type { LaidOut, LaidSample } from '../model/sample-layout.ts';
-import type { EncodedMember, Placed, ShardFormat } from '../model/shard-format.ts';
+import { type EncodedMember, largestSampleOf, type Placed, type ShardFormat } from '../model/shard-format.ts';
 
 /** Numbers of copies that packing makes: far from those of the plan, and no two shards share one. */
 const COPIES_OF_SHARD = 1_000_000;
@@ -104,8 +104,8 @@ export const readBytesOf = ({ members }: LaidSample): number =>
 
 export const isTooLarge = (
   { members }: { readonly members: readonly { readonly size: number }[] },
-  { largestSample }: ShardFormat,
-): boolean => members.reduce((sum, { size }) => sum + size, 0) > largestSample;
+  format: ShardFormat,
+): boolean => members.reduce((sum, { size }) => sum + size, 0) > largestSampleOf(format);
 
 export function bodyOf(part: LaidOut, reads: SampleReads): readonly Uint8Array[] {
   if (part.kind === 'made') return [part.bytes];

@@ -2,16 +2,17 @@
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createGunzip } from 'node:zlib';
-import { paddingOf, tarHeader } from '../formats/tar.ts';
 import type { MemberLine } from '../model/documents.ts';
 import { quoted } from '../model/quoted.ts';
+import type { MemberFrames } from '../model/shard-format.ts';
 
 export interface ExpectedShard {
   /** Of the stored bytes. */
   readonly crc32: string;
   /** Members with a digest or a checksum, by their offset. */
   readonly lines: readonly MemberLine[];
-  readonly isTar: boolean;
+  /** The bytes between the members, where they are known. */
+  readonly frames: MemberFrames | undefined;
   readonly isGzipped: boolean;
   readonly complain: (what: string) => void;
 }
@@ -28,7 +29,7 @@ export class ShardWalk {
   #next = 0;
   #digest = createHash('sha256');
   #memberCrc = 0;
-  /** Bytes between the members of a tar, compared with what must be there. */
+  /** Bytes since the last member, compared with what must be there. */
   #between: Uint8Array[] = [];
 
   constructor(expected: ExpectedShard) {
@@ -74,7 +75,7 @@ export class ShardWalk {
       const length = Math.min(chunk.length - at, until - this.#position);
       const bytes = chunk.subarray(at, at + length);
       if (inside) this.#check(bytes, line);
-      else if (this.#expected.isTar) this.#between.push(Uint8Array.from(bytes));
+      else if (this.#expected.frames !== undefined) this.#between.push(Uint8Array.from(bytes));
       at += length;
       this.#position += length;
       this.#close();
@@ -97,11 +98,16 @@ export class ShardWalk {
       this.#complain(`ends before ${quoted(this.#lines[this.#next]?.name ?? '')}`);
     const crc = this.#crc.toString(16).padStart(8, '0');
     if (crc !== this.#expected.crc32) this.#complain(`has CRC-32 ${crc}, not ${this.#expected.crc32}`);
-    if (!this.#expected.isTar) return;
-    const rest = Buffer.concat(this.#between);
-    const last = this.#lines[this.#lines.length - 1];
-    const trailer = 1_024 + (last === undefined ? 0 : paddingOf(last.size));
-    if (rest.length !== trailer || rest.some((byte) => byte !== 0)) this.#complain('has no clean end');
+    const { frames } = this.#expected;
+    if (frames === undefined) return;
+    const expected = Buffer.concat([this.#after(frames, this.#lines.length - 1), frames.end]);
+    if (!Buffer.concat(this.#between).equals(expected)) this.#complain('has no clean end');
+  }
+
+  /** What follows the member of this number; nothing before the first. */
+  #after(frames: MemberFrames, number: number): Uint8Array {
+    const line = this.#lines[number];
+    return line === undefined ? new Uint8Array() : frames.after(line.size);
   }
 
   #complain(what: string): void {
@@ -123,15 +129,16 @@ export class ShardWalk {
 
   /** An empty member ends where it begins, before any byte of it comes. */
   #closeEmpty(): void {
-    if (!this.#expected.isTar && this.#lines[this.#next]?.offset === this.#position) this.#close();
+    if (this.#expected.frames === undefined && this.#lines[this.#next]?.offset === this.#position)
+      this.#close();
   }
 
   #checkBetween(line: MemberLine): void {
-    if (this.#expected.isTar) {
-      const before = this.#lines[this.#next - 1];
+    const { frames } = this.#expected;
+    if (frames !== undefined) {
       const expected = Buffer.concat([
-        Buffer.alloc(before === undefined ? 0 : paddingOf(before.size)),
-        tarHeader(line.name, line.size),
+        this.#after(frames, this.#next - 1),
+        frames.before(line.name, line.size),
       ]);
       if (!Buffer.concat(this.#between).equals(expected))
         this.#complain(`has a wrong header for ${quoted(line.name)}`);

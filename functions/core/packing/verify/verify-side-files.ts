@@ -1,7 +1,6 @@
 /** What lies beside the shards, compared with what follows from the sealed lists; and what lies among them and should not. */
-import { isDeepStrictEqual } from 'node:util';
-import * as z from 'zod';
 import { shardsFolder } from '../../shared/keys.ts';
+import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks, listPages } from '../model/blob-store.ts';
 import type { Manifest, MemberLine } from '../model/documents.ts';
 import { quoted } from '../model/quoted.ts';
@@ -22,7 +21,7 @@ const sameBytes: SameAs = (stored, expected) => stored.equals(expected);
 async function verifyFile(
   { store, folder, problems }: Sealed,
   file: SideFile | undefined,
-  isSame: SameAs,
+  isSame: SameAs = sameBytes,
 ): Promise<void> {
   if (file === undefined) return;
   const found = await store.get(`${folder}${file.name}`);
@@ -37,35 +36,16 @@ export const verifyShardIndex = (
   sealed: Sealed,
   shard: Manifest['shards'][number],
   lines: Iterable<MemberLine>,
-): Promise<void> => verifyFile(sealed, shardIndex(sealed.manifest.format, shard, lines), sameBytes);
-
-const mdsIndex = z.looseObject({ shards: z.array(z.looseObject({ size_limit: z.number() })) });
-
-/** Size limits aside, which are those of the declaration when it was packed. */
-function withoutLimits(index: Buffer): unknown {
-  const { shards, ...rest } = mdsIndex.parse(JSON.parse(index.toString()));
-  return { ...rest, shards: shards.map((shard) => ({ ...shard, size_limit: 0 })) };
-}
-
-const sameMds: SameAs = (stored, expected) => {
-  try {
-    return isDeepStrictEqual(withoutLimits(stored), withoutLimits(expected));
-  } catch {
-    /** No index at all, whatever else it may be. */
-    return false;
-  }
-};
+): Promise<void> => verifyFile(sealed, shardIndex(sealed.manifest, shard, lines));
 
 /** The index over all shards, for the formats that have one. */
 export async function verifyDatasetIndex(sealed: Sealed): Promise<void> {
   const { generation, format, shape, shards, revision } = sealed.manifest;
   if (shards.length === 0) return;
-  const settings = { format, labelType: shape?.labelType, shardMegabytes: 0 };
-  const facts = { columns: shape?.columns ?? [] };
-  /** Manifests of early releases do not tell the columns. */
-  if (format === 'mds' && shape === undefined) return;
+  const settings = { format, labelType: shape.labelType, shardMegabytes: 0 };
+  const facts = { columns: shape.columns ?? [] };
   const file = datasetIndex({ generation, settings, facts, shards, revision });
-  await verifyFile(sealed, file, format === 'mds' ? sameMds : sameBytes);
+  await verifyFile(sealed, file, formatOf(sealed.manifest).datasetIndex?.isSame);
 }
 
 /** The folder of shards is a channel of training: whatever lies in it is read as one of them. */

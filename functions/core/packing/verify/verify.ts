@@ -1,6 +1,7 @@
 /** Proves a sealed generation from its own objects: lists against the manifest, every shard's bytes against the lists. */
 import { isDeepStrictEqual } from 'node:util';
 import { shardsFolder } from '../../shared/keys.ts';
+import { formatOf } from '../formats/formats.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import { type Manifest, type MemberLine, type SealedLine, sealedLine } from '../model/documents.ts';
 import { compareKeys } from '../model/order.ts';
@@ -126,7 +127,7 @@ async function verifyBytes(
     lines: (lines ?? [])
       .filter(({ sha256, crc32 }) => sha256 !== '' || crc32 !== undefined)
       .sort((a, b) => a.offset - b.offset),
-    isTar: check.manifest.format === 'webdataset' && lines !== undefined,
+    frames: lines && formatOf(check.manifest).memberFrames,
     isGzipped: check.manifest.compression === 'gzip',
     complain,
   });

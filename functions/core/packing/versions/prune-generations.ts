@@ -7,6 +7,7 @@
 import * as z from 'zod';
 import { bucketKeys, parseGeneration, parseRunId } from '../../shared/keys.ts';
 import { firstOf } from '../../shared/validation.ts';
+import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, type KeyFailure, listPages, readText } from '../model/blob-store.ts';
 import type { Manifest } from '../model/documents.ts';
 import { places } from '../model/packing-keys.ts';
@@ -232,7 +233,8 @@ async function giveUp(
   }
   const failures: KeyFailure[] = [];
   let [objects, bytes] = [0, 0];
-  for (const part of ['shards/', 'members/', 'index/', 'wids.json', 'index.json']) {
+  const { datasetIndex } = formatOf(manifest);
+  for (const part of ['shards/', 'members/', 'index/', ...(datasetIndex ? [datasetIndex.name] : [])]) {
     for await (const page of listPages(store, `${at.generation}${part}`)) {
       if (!dryRun) failures.push(...(await store.deleteMany(page.objects.map(({ key }) => key))));
       objects += page.objects.length;

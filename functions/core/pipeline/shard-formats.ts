@@ -1,0 +1,66 @@
+/** The shard formats that a declaration can name, with what it can set for single ones. packing/formats/ implements them. */
+import * as z from 'zod';
+
+export interface DeclaredFormat {
+  /**
+   * `samples`: objects of one stem form a sample, which may get a label. `files`: each object goes into a shard as it is,
+   * so that its labels are inside it.
+   */
+  readonly takes: 'samples' | 'files';
+  /** The largest shard in 10^6 bytes that the format can address, and why. */
+  readonly largestShard?: { readonly megabytes: number; readonly because: string };
+}
+
+/** By name. The order is that of docs/pipeline.schema.json. */
+export const SHARD_FORMATS = {
+  webdataset: { takes: 'samples' },
+  tfrecord: { takes: 'samples' },
+  recordio: { takes: 'samples' },
+  mds: { takes: 'samples', largestShard: { megabytes: 4_000, because: 'mds holds 32-bit offsets' } },
+  lines: { takes: 'files' },
+  records: { takes: 'files' },
+} as const satisfies Readonly<Record<string, DeclaredFormat>>;
+
+export type FormatName = keyof typeof SHARD_FORMATS;
+export const DEFAULT_FORMAT: FormatName = 'webdataset';
+
+const isFormatName = (name: string): name is FormatName => Object.hasOwn(SHARD_FORMATS, name);
+export const FORMAT_NAMES: readonly FormatName[] = Object.keys(SHARD_FORMATS).filter(isFormatName);
+export const formatNameSchema = z.enum(FORMAT_NAMES);
+
+const declared = (name: string): DeclaredFormat | undefined =>
+  isFormatName(name) ? SHARD_FORMATS[name] : undefined;
+
+/** False as well for a name that is no format. */
+export const takesFiles = (name: string): boolean => declared(name)?.takes === 'files';
+/** The formats that take files, as a phrase. */
+export const FILE_FORMATS = FORMAT_NAMES.filter(takesFiles).join(' and ');
+
+export const largestShardOf = (name: string): DeclaredFormat['largestShard'] => declared(name)?.largestShard;
+
+/** Settings of single formats, as fields of `packing`. */
+export const FORMAT_SETTINGS = {
+  lines: z
+    .strictObject({
+      kind: z.enum(['text', 'jsonl', 'csv', 'libsvm']).default('text'),
+      header: z
+        .enum(['none', 'perShard', 'drop'])
+        .default('none')
+        .describe('CSV sources with a header line: keep it once in each shard, or leave it out.'),
+    })
+    .prefault({})
+    .describe('Only for the format lines.'),
+  records: z
+    .strictObject({ kind: z.enum(['tfrecord', 'recordio']).default('tfrecord') })
+    .prefault({})
+    .describe('Only for the format records: what the arrivals are.'),
+  tfrecord: z
+    .strictObject({
+      compression: z
+        .enum(['none', 'gzip'])
+        .default('none')
+        .describe("gzip: each shard is one gzip file, read with compression_type='GZIP'."),
+    })
+    .describe('Only for the format tfrecord.')
+    .optional(),
+};
