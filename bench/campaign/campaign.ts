@@ -193,9 +193,15 @@ async function recordFormerRun(region: Region, campaign: Campaign, declaration: 
     pipeline: name,
     attempt: 1,
     jobName: `${runId}-1`,
+    launcher: 'sagemaker',
     status: 'done',
     placement: {
-      pool: { instanceType, zoneId: zones[0]?.zoneId ?? '', purchaseOption: 'on-demand' },
+      pool: {
+        instanceType,
+        zoneId: zones[0]?.zoneId ?? '',
+        launcher: 'sagemaker',
+        purchaseOption: 'on-demand',
+      },
       topology: { nodes: 1, acceleratorsPerNode: 1 },
       onDemandHourlyUsd: 1,
       maximumRunSeconds: 2 * workSeconds,

@@ -56,6 +56,7 @@ const input = (turn: number): PlacementInput => ({
     atMilliseconds: Date.parse(closedAt) - (SIGHTINGS - k) * 3_600_000,
     instanceType: types[k % TYPES] ?? '',
     zoneId: zones[k % ZONES],
+    launcher: 'sagemaker',
     purchaseOption: 'spot' as const,
     seen: (['up', 'lost', 'refused'] as const)[k % 3] ?? 'up',
   })),

@@ -1,6 +1,7 @@
 /** The placement's table and the report, as text. */
 import pc from 'picocolors';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
+import { launcherSuffix } from '../../functions/core/catalog/launchers/registry.ts';
 import {
   type Placement,
   type PlacementDecision,
@@ -43,7 +44,7 @@ const chosenOf = (decision: PlacementDecision): Placement | undefined =>
 function assessmentLine(row: PoolAssessment, chosen: Placement | undefined): string {
   const { pool, score, hourlyUsd, expectedCostUsd, verdict } = row;
   const isChosen = chosen !== undefined && samePool(pool, chosen.pool);
-  const name = `${pool.instanceType} ${pool.zoneId ?? 'any zone'} ${pool.purchaseOption}${pool.launcher === 'ec2' ? ' EC2' : ''}`;
+  const name = `${pool.instanceType} ${pool.zoneId ?? 'any zone'} ${pool.purchaseOption}${launcherSuffix(pool.launcher)}`;
   const text = `  ${isChosen ? '▶' : ' '} ${name.padEnd(34)}${String(score ?? '-').padStart(4)}${usd(hourlyUsd).padStart(13)}${usd(expectedCostUsd).padStart(12)}   ${verdict}`;
   return isChosen ? pc.green(text) : text;
 }

@@ -50,7 +50,12 @@ function made({
   return launch({
     declaration: declared,
     placement: placement({
-      pool: { instanceType, purchaseOption, ...(zoneId === undefined ? {} : { zoneId }) },
+      pool: {
+        instanceType,
+        launcher: 'sagemaker',
+        purchaseOption,
+        ...(zoneId === undefined ? {} : { zoneId }),
+      },
       topology: { nodes, acceleratorsPerNode: 1 },
       maximumWaitSeconds: purchaseOption === 'spot' ? 7_200 : undefined,
     }),

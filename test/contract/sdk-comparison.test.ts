@@ -166,7 +166,9 @@ const sameAs = (compute: Record<string, unknown>) =>
     bucket: 'tw-train',
     roleArn: SDK_REQUEST.RoleArn,
     declaration: declaration({ training: { image: IMAGE, hyperparameters: { epochs: 3 } }, compute }),
-    placement: placement({ pool: { instanceType: 'g5.12xlarge', purchaseOption: 'spot' } }),
+    placement: placement({
+      pool: { instanceType: 'g5.12xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
+    }),
   });
 
 describe("Tidewheel's request for the SDK's estimator", () => {

@@ -31,7 +31,7 @@ export async function openCampaign({ workSeconds, deadlineSeconds }: Setting, zo
   await runs.createRun(runOf('camp', 1, { status: 'succeeded', declaration }));
   const outcome = outcomeOf('completed', { trainingSeconds: workSeconds, endedAt: '2026-10-01T00:00:00Z' });
   const placement = placementOf({
-    pool: { instanceType: TYPE, zoneId: ZONE_IDS[0] ?? '', purchaseOption: 'spot' },
+    pool: { instanceType: TYPE, zoneId: ZONE_IDS[0] ?? '', launcher: 'sagemaker', purchaseOption: 'spot' },
     topology: { nodes: 1, acceleratorsPerNode: 1 },
   });
   await runs.createAttempt(attemptOf('camp-000001', 1, { outcome, placement }));

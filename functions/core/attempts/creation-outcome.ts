@@ -1,6 +1,6 @@
 /** What follows from a job's creation: told and on the timeline, or refused, or an error whose class says whether to try again. */
 
-import { serviceName } from '../catalog/launchers.ts';
+import { launcherFacts } from '../catalog/launchers/registry.ts';
 import type { CreateOutcome } from '../launch/job/training-service.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
 import { LaunchRefusedError, TransientError } from '../shared/errors.ts';
@@ -43,7 +43,7 @@ export async function settleCreation(deps: CreationDeps, creation: Creation): Pr
   }
 }
 
-const serviceOf = ({ launcher }: AttemptRecord): string => serviceName(launcher);
+const serviceOf = ({ launcher }: AttemptRecord): string => launcherFacts[launcher].serviceName;
 
 /** SageMaker keeps the log of a job where it keeps all of them. */
 const logOf = ({ hostLogGroup }: CreationDeps, { launcher, jobName }: AttemptRecord): string =>

@@ -1,10 +1,8 @@
 /** The Launch state: start the attempt's job, on SageMaker or on EC2, or find it started, and leave the waiting to the task token. */
 
-import { launcherOf } from '../catalog/launchers.ts';
 import { type Dataset, datasetOf } from '../dataset/dataset.ts';
 import { intervalOf } from '../launch/job/checkpoint-interval.ts';
 import { jobNameOf, jobSaltOf } from '../launch/job/job-name.ts';
-import { priced } from '../launch/job/prices.ts';
 import { type AttemptRequest, buildAttempt } from '../launch/launcher.ts';
 import { takeAlong } from '../launch/regions/mirror.ts';
 import type { Region } from '../launch/regions/region-bucket.ts';
@@ -66,14 +64,14 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
   const updatedAt = deps.clock.now().toISOString();
   const known = await deps.runs.getAttempt(runId, number);
   if (known !== undefined) return deps.runs.updateAttempt(runId, number, { taskToken, updatedAt });
-  const placement = await pricedPlacement(deps, run, number);
+  const placement = await placementOf(deps, runId, number);
   const fresh: AttemptRecord = {
     runId,
     pipeline: run.pipeline,
     attempt: number,
     jobName: jobNameOf(runId, number, jobSaltOf(deps.store.bucket)),
     placement,
-    ...(launcherOf(run.declaration?.compute ?? {}, placement.pool) === 'ec2' && { launcher: 'ec2' }),
+    launcher: placement.pool.launcher,
     status: 'starting',
     taskToken,
     createdAt: updatedAt,
@@ -82,11 +80,6 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
   };
   if ((await deps.runs.createAttempt(fresh)) === 'created') return fresh;
   return deps.runs.updateAttempt(runId, number, { taskToken, updatedAt });
-}
-
-async function pricedPlacement(deps: LaunchDeps, run: RunRecord, attempt: number): Promise<Placement> {
-  const placement = await placementOf(deps, run.runId, attempt);
-  return priced(placement, run.declaration?.compute, placement.pool.region ?? deps.region);
 }
 
 async function placementOf(deps: LaunchDeps, runId: string, attempt: number): Promise<Placement> {

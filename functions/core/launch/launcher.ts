@@ -1,6 +1,5 @@
 /** One word in the pipeline decides where an attempt runs; what follows it, stops it and judges it is the same. */
 
-import { launcherOf } from '../catalog/launchers.ts';
 import type { Problem } from '../shared/errors.ts';
 import { buildFleet, type FleetPlan } from './ec2/fleet.ts';
 import type { FleetService } from './ec2/fleet-service.ts';
@@ -38,7 +37,7 @@ export type AttemptResult =
   | { readonly kind: 'problems'; readonly problems: readonly Problem[] };
 
 export function buildAttempt(input: TrainingJobInput): AttemptResult {
-  if (launcherOf(input.declaration.compute, input.placement.pool) === 'ec2') {
+  if (input.placement.pool.launcher === 'ec2') {
     const plan = buildFleet(input);
     if (plan.kind === 'problems') return plan;
     return {

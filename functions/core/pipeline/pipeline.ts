@@ -5,7 +5,6 @@
 import * as z from 'zod';
 import { besideOthers } from '../shared/validation.ts';
 import {
-  ec2Schema,
   helperProblems,
   helpersSchema,
   instanceType,
@@ -15,6 +14,7 @@ import {
   vpcSchema,
 } from './compute-parts.ts';
 import { datasetSchema } from './dataset.ts';
+import { launcherField, launcherProblems, launcherSections } from './launchers.ts';
 import { packingSchema } from './packing.ts';
 import { trainingSchema } from './training.ts';
 
@@ -77,13 +77,8 @@ const computeFields = z.strictObject({
     .enum(['spot', 'on-demand', 'spot-then-on-demand'])
     .default('spot-then-on-demand')
     .describe('spot-then-on-demand changes to On-Demand when the deadline needs it.'),
-  launcher: z
-    .enum(['sagemaker', 'ec2', 'cheapest'])
-    .optional()
-    .describe(
-      'Where the job runs: sagemaker (the default), ec2 for instances of your own account, or cheapest: placement weighs both, each time.',
-    ),
-  ec2: ec2Schema.optional(),
+  launcher: launcherField,
+  ...launcherSections,
   volumeGigabytes: z.number().int().min(1).max(16_384).default(30),
   vpc: vpcSchema
     .optional()
@@ -99,47 +94,21 @@ export const computeSchema = computeFields.superRefine((compute, context) => {
 
 type FieldProblem = readonly [field: keyof Compute, message: string];
 
-function shapeProblems({ instanceTypes, needs, nodes }: Compute): readonly FieldProblem[] {
-  if (needs === undefined)
-    return instanceTypes === undefined
-      ? [
-          [
-            'instanceTypes',
-            'name the types that may be used, or say in compute.needs what the training needs',
-          ],
-        ]
-      : [];
-  const message = `${nodes} and compute.needs exclude each other: leave it out, compute.needs.maximumNodes bounds it`;
-  // Of another type it has been told already.
-  return typeof nodes === 'number' && nodes !== 1 ? [['nodes', message]] : [];
-}
-
-/** What goes with one launcher only. */
-function launcherProblems(compute: Compute): readonly FieldProblem[] {
-  const { launcher, mayAddHelpers, helpers, regions } = compute;
+function shapeProblems({ instanceTypes, needs, nodes, helpers, mayAddHelpers }: Compute): FieldProblem[] {
   const problems: FieldProblem[] = [];
-  if (mayAddHelpers !== undefined && (helpers !== undefined || launcher === 'ec2'))
-    problems.push([
-      'mayAddHelpers',
-      'stands alone: leave out compute.helpers, and let SageMaker launch, which has groups of instances',
-    ]);
-  if (regions !== undefined && launcher === 'ec2')
-    problems.push([
-      'regions',
-      'hosts on EC2 run in the region of the data bucket only: leave it out, or let SageMaker launch',
-    ]);
-  if (helpers !== undefined && launcher === 'ec2')
-    problems.push([
-      'helpers',
-      'one fleet of EC2 has one instance type: leave them out, or let SageMaker launch, which has groups of instances',
-    ]);
-  if (launcher !== 'ec2' && launcher !== 'cheapest') return problems;
-  for (const [field, what] of [
-    ['ec2', 'the image of its hosts'],
-    ['vpc', 'subnets and securityGroupIds'],
-  ] as const)
-    if (compute[field] === undefined)
-      problems.push([field, `is needed with launcher: ${launcher}, name ${what}`]);
+  if (helpers !== undefined && mayAddHelpers !== undefined)
+    problems.push(['mayAddHelpers', 'stands alone: leave out compute.helpers, or leave this out']);
+  if (needs === undefined) {
+    if (instanceTypes === undefined)
+      problems.push([
+        'instanceTypes',
+        'name the types that may be used, or say in compute.needs what the training needs',
+      ]);
+    return problems;
+  }
+  const message = `${nodes} and compute.needs exclude each other: leave it out, compute.needs.maximumNodes bounds it`;
+  // The field's own rule has reported a value of another type.
+  if (typeof nodes === 'number' && nodes !== 1) problems.push(['nodes', message]);
   return problems;
 }
 

@@ -2,6 +2,7 @@
 
 import type { Hardware } from '../catalog/hardware.ts';
 import type { ListPrices } from '../catalog/price-list.ts';
+import type { LauncherName } from '../pipeline/launchers.ts';
 
 /** One look at a family in a zone. */
 export interface MarketSample {
@@ -31,8 +32,7 @@ export interface PoolOutcome {
   readonly purchaseOption: 'spot' | 'on-demand';
   /** Absent in the data's own region. */
   readonly region?: string | undefined;
-  /** Absent on SageMaker. */
-  readonly launcher?: 'ec2' | undefined;
+  readonly launcher: LauncherName;
   /** Refused for an account's limit. */
   readonly quota?: true | undefined;
   readonly nodes: number;

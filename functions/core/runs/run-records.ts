@@ -1,4 +1,5 @@
 /** What is remembered of pipelines, runs and attempts. Times are ISO 8601 in UTC, durations seconds, money USD. */
+import type { LauncherName } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 
 /** pool = instance type x availability zone x market x launcher */
@@ -10,8 +11,7 @@ export interface Pool {
   readonly purchaseOption: 'spot' | 'on-demand';
   /** Absent in the data bucket's own region. */
   readonly region?: string | undefined;
-  /** Absent on SageMaker, and in what was placed before launchers were weighed. */
-  readonly launcher?: 'ec2' | undefined;
+  readonly launcher: LauncherName;
 }
 
 export const samePool = (a: Pool, b: Pool): boolean =>
@@ -177,8 +177,8 @@ export interface AttemptRecord {
   readonly attempt: number;
   readonly jobName: string;
   readonly placement: Placement;
-  /** Absent on SageMaker. */
-  readonly launcher?: 'ec2' | undefined;
+  /** Which service was asked for the job, and is asked about it from then on. */
+  readonly launcher: LauncherName;
   readonly status: AttemptStatus;
   readonly taskToken?: string | undefined;
   readonly createdAt: string;

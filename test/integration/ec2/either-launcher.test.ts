@@ -160,7 +160,7 @@ it('a run that SageMaker has lost goes on from its checkpoint on EC2', async () 
 
   const first = await start(deps, 1);
   expect(first.ids).toEqual([]);
-  expect(await deps.runs.getAttempt(RUN, 1)).not.toHaveProperty('launcher');
+  expect(await deps.runs.getAttempt(RUN, 1)).toMatchObject({ launcher: 'sagemaker' });
   await until('half of the steps', async () => (await stepOf()) === 6);
   sageMaker.market.isOpen = false;
   sageMaker.market.reclaim(2);
@@ -184,7 +184,7 @@ it('a run that SageMaker has lost goes on from its checkpoint on EC2', async () 
 
   const report = await reportRun(deps, RUN, { kind: 'done', reason: 'training completed' });
   expect(report.attempts.map(({ pool, fromStep, toStep }) => [pool.launcher, fromStep, toStep])).toEqual([
-    [undefined, 0, 6],
+    ['sagemaker', 0, 6],
     ['ec2', 6, 12],
   ]);
   const told = await deps.runs.listTimeline(RUN);

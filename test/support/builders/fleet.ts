@@ -43,7 +43,7 @@ export function fleetInput(choice: Choice = {}): TrainingJobInput {
       compute: { instanceTypes: [instanceType], nodes, launcher: 'ec2', vpc, ec2, ...compute },
     }),
     placement: placement({
-      pool: { instanceType, zoneId: 'use1-az6', purchaseOption },
+      pool: { instanceType, zoneId: 'use1-az6', launcher: 'ec2', purchaseOption },
       topology: { nodes, acceleratorsPerNode: 8 },
       onDemandHourlyUsd: 20,
       ...placed,

@@ -14,7 +14,7 @@ export const declaration = (over: { training?: Raw; compute?: Raw; name?: string
   });
 
 export const placement = (over: Partial<Placement> = {}): Placement => ({
-  pool: { instanceType: 'g5.xlarge', purchaseOption: 'spot' },
+  pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
   topology: { nodes: 2, acceleratorsPerNode: 1 },
   onDemandHourlyUsd: 1.408,
   maximumRunSeconds: 3_600,

@@ -98,6 +98,7 @@ export function attempt(
     attempt: number,
     jobName: `digits-000001-${number}`,
     placement,
+    launcher: pool.launcher,
     status: 'interrupted',
     createdAt: CLOSED_AT,
     updatedAt: CLOSED_AT,

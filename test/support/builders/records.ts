@@ -37,7 +37,7 @@ export const runOf = (pipeline: string, batch: number, over: Partial<RunRecord> 
 });
 
 export const placementOf = (over: Partial<Placement> = {}): Placement => ({
-  pool: { instanceType: 'g5.xlarge', zoneId: 'use1-az4', purchaseOption: 'spot' },
+  pool: { instanceType: 'g5.xlarge', zoneId: 'use1-az4', launcher: 'sagemaker', purchaseOption: 'spot' },
   topology: { nodes: 2, acceleratorsPerNode: 1 },
   onDemandHourlyUsd: 1.5,
   maximumRunSeconds: 3_600,
@@ -45,7 +45,7 @@ export const placementOf = (over: Partial<Placement> = {}): Placement => ({
   reason: 'cheapest',
   considered: [
     {
-      pool: { instanceType: 'g5.xlarge', zoneId: 'use1-az4', purchaseOption: 'spot' },
+      pool: { instanceType: 'g5.xlarge', zoneId: 'use1-az4', launcher: 'sagemaker', purchaseOption: 'spot' },
       hourlyUsd: 0.6,
       expectedCostUsd: 1.2,
       expectedSeconds: 3_600,
@@ -66,6 +66,7 @@ export const attemptOf = (
   attempt,
   jobName: `${runId}-a${attempt}-0a1b2c`,
   placement: placementOf(),
+  launcher: (over.placement ?? placementOf()).pool.launcher,
   status: 'starting',
   createdAt: AT,
   updatedAt: AT,

@@ -339,6 +339,7 @@ function market(open: () => Promise<RunStore>): void {
       runId: 'met-000001',
       attempt: 1,
       instanceType: 'p9x.large',
+      launcher: 'sagemaker',
       purchaseOption: 'spot',
       nodes: 2,
       askedAt: AT,

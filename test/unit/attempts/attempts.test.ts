@@ -38,7 +38,9 @@ async function prepare(script?: JobScript): Promise<void> {
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration: declarationOf('digits') });
   await at.runs.putPlacement(RUN, 1, {
     kind: 'launch',
-    placement: placementOf({ pool: { instanceType: 'g5.xlarge', purchaseOption: 'spot' } }),
+    placement: placementOf({
+      pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
+    }),
   });
   at.store.put(bucketKeys.manifest('digits', RUN), '{}');
 }

@@ -132,7 +132,7 @@ async function setUp({ compute = {}, view = dearEc2(), ...refusals }: Setting) {
 }
 
 const nameOf = ({ launcher, instanceType, zoneId, purchaseOption: kind }: Pool): string =>
-  `${launcher ?? 'sagemaker'} ${instanceType} ${zoneId ?? ''} ${kind}`;
+  `${launcher} ${instanceType} ${zoneId ?? ''} ${kind}`;
 
 /** As the state machine does it, until a job was taken or `most` were refused. */
 async function campaign(deps: Awaited<ReturnType<typeof setUp>>, most = 20) {
@@ -167,7 +167,7 @@ describe('a run whose account may not train on SageMaker', () => {
       compute: { ...HOSTS, launcher: 'cheapest' },
     });
     const { refused, taken, seconds } = await campaign(deps);
-    const limits = refused.filter(({ launcher }) => launcher === undefined);
+    const limits = refused.filter(({ launcher }) => launcher === 'sagemaker');
     const kinds = limits.map(({ instanceType, purchaseOption: kind }) => `${instanceType} ${kind}`);
     expect(kinds.length).toBeGreaterThan(0);
     expect(new Set(kinds).size).toBe(kinds.length);
@@ -185,7 +185,7 @@ describe('a run whose account may not train on SageMaker', () => {
     const met = await deps.runs.listEncounters('g6', '2026-01-01');
     expect(
       met.filter(({ quota }) => quota === true).map(({ end, launcher }) => [end, launcher]),
-    ).toContainEqual(['refused', undefined]);
+    ).toContainEqual(['refused', 'sagemaker']);
   });
 });
 

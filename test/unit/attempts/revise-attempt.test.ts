@@ -24,7 +24,12 @@ const RUN = 'digits-000001';
 const HOUR = 3_600;
 const TYPES = ['g6.xlarge'];
 const KEY = questionKey(TYPES, 2);
-const ON_DEMAND: Pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', purchaseOption: 'on-demand' };
+const ON_DEMAND: Pool = {
+  instanceType: 'g6.xlarge',
+  zoneId: 'use1-az1',
+  launcher: 'sagemaker',
+  purchaseOption: 'on-demand',
+};
 const ZONES = ['use1-az1', 'use1-az2', 'use1-az4'];
 
 let at: Ground;

@@ -55,7 +55,8 @@ beforeEach(async () => {
     at: now,
     declaration: declarationOf('digits', { compute }),
   });
-  await at.runs.putPlacement(RUN, 1, { kind: 'launch', placement: placementOf() });
+  const pool = { ...placementOf().pool, launcher: 'ec2' as const };
+  await at.runs.putPlacement(RUN, 1, { kind: 'launch', placement: placementOf({ pool }) });
   at.store.put(bucketKeys.manifest('digits', RUN), JSON.stringify({ shards: [{ name: '0.tar', bytes: 9 }] }));
   at.executions.wait('x', 'token-1');
   await launch();

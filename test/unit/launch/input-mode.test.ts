@@ -25,7 +25,7 @@ const question = ({
 }: Case) => ({
   declaration: declaration({ training }),
   placement: placement({
-    pool: { instanceType, purchaseOption },
+    pool: { instanceType, launcher: 'sagemaker', purchaseOption },
     topology: { nodes, acceleratorsPerNode: 1 },
   }),
   generations: Array.from({ length: generations }, (_, index) => ({

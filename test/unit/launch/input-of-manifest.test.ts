@@ -32,7 +32,7 @@ async function launched(manifest: Manifest) {
   await at.runs.ensurePipeline('digits', { firstBatch: 1, at: now });
   await at.runs.createRun(runOf('digits', 1));
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration: declarationOf('digits') });
-  const pool = { instanceType: 'g5.xlarge', purchaseOption: 'spot' } as const;
+  const pool = { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' } as const;
   await at.runs.putPlacement(RUN, 1, { kind: 'launch', placement: placementOf({ pool }) });
   at.store.put(bucketKeys.manifest('digits', RUN), JSON.stringify(manifest));
   const deps = {

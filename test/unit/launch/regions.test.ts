@@ -77,7 +77,13 @@ async function prepare(script: JobScript): Promise<void> {
   await at.runs.putPlacement(RUN, 1, {
     kind: 'launch',
     placement: placementOf({
-      pool: { instanceType: 'g5.xlarge', purchaseOption: 'spot', zoneId: 'usw2-az1', region: AWAY },
+      pool: {
+        instanceType: 'g5.xlarge',
+        launcher: 'sagemaker',
+        purchaseOption: 'spot',
+        zoneId: 'usw2-az1',
+        region: AWAY,
+      },
       subnetId: subnet.id,
       transfer: { gigabytes: 100, usd: 2, seconds: 400 },
     }),
@@ -148,7 +154,7 @@ describe('a launch in another region', () => {
     await at.runs.putPlacement(RUN, 1, {
       kind: 'launch',
       placement: placementOf({
-        pool: { instanceType: 'g5.xlarge', purchaseOption: 'on-demand', region: AWAY },
+        pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand', region: AWAY },
         topology: { nodes: 1, acceleratorsPerNode: 1, helpers },
         helpersHourlyUsd: 1.6,
       }),
@@ -180,7 +186,9 @@ describe('what was saved in another region', () => {
     expect((await at.runs.getAttempt(RUN, 1))?.progressAfter).toMatchObject({ step: 9, checkpointBytes: 7 });
     await at.runs.putPlacement(RUN, 2, {
       kind: 'launch',
-      placement: placementOf({ pool: { instanceType: 'g5.xlarge', purchaseOption: 'on-demand' } }),
+      placement: placementOf({
+        pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand' },
+      }),
     });
     await launchAttempt(deps, { runId: RUN, attempt: 2, taskToken: 'token-2' });
     expect(at.training.jobs.size).toBe(1);

@@ -30,7 +30,11 @@ describe('buildTrainingJob', () => {
 
   it('leaves the wait limit out on demand', () => {
     const made = request(
-      launch({ placement: placement({ pool: { instanceType: 'g5.xlarge', purchaseOption: 'on-demand' } }) }),
+      launch({
+        placement: placement({
+          pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand' },
+        }),
+      }),
     );
     expect(made.EnableManagedSpotTraining).toBe(false);
     expect(made.StoppingCondition).toEqual({ MaxRuntimeInSeconds: 3_600 });
@@ -75,7 +79,9 @@ describe('buildTrainingJob', () => {
 
   it('never sends an EBS size for types with disks of their own', () => {
     expect(request(launch()).ResourceConfig).toEqual({ InstanceType: 'ml.g5.xlarge', InstanceCount: 2 });
-    const m5 = placement({ pool: { instanceType: 'm5.xlarge', purchaseOption: 'spot' } });
+    const m5 = placement({
+      pool: { instanceType: 'm5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
+    });
     expect(request(launch({ placement: m5 })).ResourceConfig.VolumeSizeInGB).toBe(30);
   });
 
@@ -185,7 +191,12 @@ describe('buildTrainingJob', () => {
     ],
   };
   it('puts the job into the one subnet of its zone', () => {
-    const pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az4', purchaseOption: 'spot' } as const;
+    const pool = {
+      instanceType: 'g5.xlarge',
+      zoneId: 'use1-az4',
+      launcher: 'sagemaker',
+      purchaseOption: 'spot',
+    } as const;
     const made = request(
       launch({ declaration: declaration({ compute: { vpc } }), placement: placement({ pool }) }),
     );
@@ -200,7 +211,12 @@ describe('buildTrainingJob', () => {
   });
 
   it('refuses a zone that no declared subnet lies in', () => {
-    const pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az6', purchaseOption: 'spot' } as const;
+    const pool = {
+      instanceType: 'g5.xlarge',
+      zoneId: 'use1-az6',
+      launcher: 'sagemaker',
+      purchaseOption: 'spot',
+    } as const;
     const input = launch({ declaration: declaration({ compute: { vpc } }), placement: placement({ pool }) });
     expect(problems(input)).toEqual(['compute.vpc.subnets']);
   });
@@ -217,7 +233,7 @@ describe('buildTrainingJob', () => {
     const input = launch({
       declaration: { ...declared, training: { ...declared.training, hyperparameters } },
       placement: placement({
-        pool: { instanceType: 'c6a.xlarge', purchaseOption: 'spot' },
+        pool: { instanceType: 'c6a.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
         maximumWaitSeconds: 60,
       }),
       roleArn: 'nobody',
@@ -237,20 +253,13 @@ describe('buildTrainingJob', () => {
     );
   });
 
-  it('does not run on SageMaker what was declared for EC2', () => {
-    const vpc = {
-      securityGroupIds: ['sg-0123456789abcdef0'],
-      subnets: [{ id: 'subnet-0123456789abcdef0', zoneId: 'use1-az4' }],
-    };
-    const compute = { launcher: 'ec2', ec2: { image: 'ami-0123456789abcdef0' }, vpc };
-    const pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az4', purchaseOption: 'spot' } as const;
-    const input = launch({ declaration: declaration({ compute }), placement: placement({ pool }) });
-    expect(problems(input)).toEqual(['compute.launcher']);
-  });
-
   it('says which sizes of a family SageMaker trains on', () => {
     const job = buildTrainingJob(
-      launch({ placement: placement({ pool: { instanceType: 'p5.2xlarge', purchaseOption: 'spot' } }) }),
+      launch({
+        placement: placement({
+          pool: { instanceType: 'p5.2xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
+        }),
+      }),
     );
     expect(job).toMatchObject({
       kind: 'problems',
@@ -279,7 +288,9 @@ describe('buildTrainingJob', () => {
 
 describe('a job with helper groups', () => {
   const helpers = [{ name: 'prepare', instanceType: 'c7i.4xlarge', nodes: 3 }];
-  const onDemand = placement({ pool: { instanceType: 'g5.xlarge', purchaseOption: 'on-demand' } });
+  const onDemand = placement({
+    pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand' },
+  });
   const made = request(launch({ declaration: declaration({ compute: { helpers } }), placement: onDemand }));
 
   it('names no type for the whole job', () => {

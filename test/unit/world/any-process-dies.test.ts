@@ -35,8 +35,7 @@ describe('a run in any weather', () => {
         const lived = await live(history, 'cheapest');
         expect(await violations(lived)).toEqual([]);
         for (const { runId } of await lived.world.runs.listRuns(PIPELINE, 1_000))
-          for (const { launcher = 'sagemaker' } of await lived.world.runs.listAttempts(runId))
-            used.add(launcher);
+          for (const { launcher } of await lived.world.runs.listAttempts(runId)) used.add(launcher);
       }),
       { numRuns: Math.ceil(numRuns / 3), seed, endOnFailure: true },
     );

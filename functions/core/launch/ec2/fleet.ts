@@ -45,7 +45,14 @@ const REFILLED: ReadonlySet<string> = new Set([
 
 export function buildFleet(input: TrainingJobInput): FleetResult {
   const { declaration, placement } = input;
-  const { parts, objects, problems: ofParts } = jobParts(input, 'File');
+  const {
+    parts,
+    objects,
+    problems: ofParts,
+  } = jobParts(input, {
+    inputMode: 'File',
+    whyNoFileSystems: 'hosts on EC2 mount no file systems: leave launcher: ec2 out, or name an S3 prefix',
+  });
   const site = siteOf(input);
   const problems = [...ofParts, ...site.problems, ...gangProblems(declaration.compute, placement)];
   if (problems.length > 0 || site.kind === 'nowhere') return { kind: 'problems', problems };

@@ -41,7 +41,10 @@ function channelRequest(
 /** What a declaration asks of its file systems that no job can give. */
 export function furtherChannelProblems(
   { training, compute }: Pipeline,
-  { isAway = false, isOnEc2 = false }: { readonly isAway?: boolean; readonly isOnEc2?: boolean } = {},
+  {
+    isAway = false,
+    whyNoFileSystems,
+  }: { readonly isAway?: boolean; readonly whyNoFileSystems?: string | undefined } = {},
 ): Problem[] {
   if (isAway && training.channels !== undefined) {
     const message = 'lie in one region, and the placement is in another: leave compute.regions out';
@@ -49,15 +52,8 @@ export function furtherChannelProblems(
   }
   return Object.entries(training.channels ?? {}).flatMap(([name, channel]) => {
     const path = `training.channels.${name}`;
-    if (isOnEc2 && !('s3' in channel)) {
-      return [
-        {
-          path,
-          message: 'hosts on EC2 mount no file systems: leave launcher: ec2 out, or name an S3 prefix',
-        },
-      ];
-    }
     if ('s3' in channel) return [];
+    if (whyNoFileSystems !== undefined) return [{ path, message: whyNoFileSystems }];
     const problems: Problem[] = [];
     if (compute.vpc === undefined) {
       problems.push({ path, message: 'a file system is reached through a VPC only: declare compute.vpc' });

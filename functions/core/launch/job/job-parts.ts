@@ -3,7 +3,6 @@
  * hyperparameters, its channels, where it saves and what it leaves.
  */
 
-import { launcherOf } from '../../catalog/launchers.ts';
 import type { GenerationShards } from '../../dataset/dataset.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Placement } from '../../runs/run-records.ts';
@@ -67,11 +66,17 @@ export interface JobPartsResult {
   readonly problems: readonly Problem[];
 }
 
-/** @param groups names of all instance groups, the one that trains first; undefined for one kind of nodes */
+export interface JobChoices {
+  readonly inputMode: InputMode;
+  /** Names of all instance groups, the one that trains first; absent for one kind of nodes. */
+  readonly groups?: readonly string[] | undefined;
+  /** Why no file system can be a channel; absent where the launcher mounts them. */
+  readonly whyNoFileSystems?: string | undefined;
+}
+
 export function jobParts(
   input: TrainingJobInput,
-  inputMode: InputMode,
-  groups?: readonly string[],
+  { inputMode, groups, whyNoFileSystems }: JobChoices,
 ): JobPartsResult {
   const { declaration, bucket } = input;
   const channelsInput = {
@@ -104,7 +109,7 @@ export function jobParts(
       ...sourceProblems(declaration),
       ...furtherChannelProblems(declaration, {
         isAway: input.dataBucket !== undefined,
-        isOnEc2: launcherOf(declaration.compute, input.placement.pool) === 'ec2',
+        whyNoFileSystems,
       }),
       ...generationProblems(channelsInput).map((message) => ({ path: 'generations', message })),
     ],

@@ -4,7 +4,6 @@
  */
 
 import { imageFor } from '../../catalog/images.ts';
-import { launcherOf } from '../../catalog/launchers.ts';
 import type { Placement } from '../../runs/run-records.ts';
 import type { Problem } from '../../shared/errors.ts';
 import type { PreparedObject } from '../job/channels.ts';
@@ -31,7 +30,7 @@ export type TrainingJob =
   | { readonly kind: 'problems'; readonly problems: readonly Problem[] };
 
 export function buildTrainingJob(input: TrainingJobInput): TrainingJob {
-  const problems: Problem[] = [...launcherProblems(input), ...helperProblems(input)];
+  const problems: Problem[] = [...helperProblems(input)];
   /** Keeps every problem and goes on with a stand-in, so that all are found at once. */
   const take = <T extends object>(answer: T | { readonly problem: Problem }, standIn: T): T => {
     if (!('problem' in answer)) return answer;
@@ -42,7 +41,14 @@ export function buildTrainingJob(input: TrainingJobInput): TrainingJob {
   const { image } = take(imageOf(input, resources.device), { image: 'none' });
   const vpc = take(vpcOf(input.placement, input.declaration.compute), {});
   const chosen = take(chooseInput(input), { mode: 'File', reason: '' } satisfies InputChoice);
-  const { parts, objects, problems: ofParts } = jobParts(input, chosen.mode, resources.groups);
+  const {
+    parts,
+    objects,
+    problems: ofParts,
+  } = jobParts(input, {
+    inputMode: chosen.mode,
+    groups: resources.groups,
+  });
   const request: CreateTrainingJobRequest = {
     ...parts,
     RoleArn: input.roleArn,
@@ -107,14 +113,6 @@ const IMAGE_PATHS = {
   device: 'training.image',
   region: 'region',
 } as const;
-
-/** A fleet on EC2 is another request altogether: `buildFleet` in core/ec2 makes it. */
-function launcherProblems({ declaration: { compute }, placement }: TrainingJobInput): Problem[] {
-  if (launcherOf(compute, placement.pool) !== 'ec2') return [];
-  return [
-    { path: 'compute.launcher', message: 'ec2 cannot be run as a SageMaker training job: leave it out' },
-  ];
-}
 
 /** Neither a document nor a report says whether SageMaker takes managed Spot together with instance groups. */
 function helperProblems({ declaration: { compute }, placement }: TrainingJobInput): Problem[] {

@@ -10,8 +10,7 @@ export function poolOutcomeOf(attempt: AttemptRecord): PoolOutcome | undefined {
   const { outcome, placement } = attempt;
   if (outcome === undefined) return undefined;
   const score = scoreOf(placement);
-  const { instanceType, zoneId, purchaseOption, region } = placement.pool;
-  const launcher = placement.pool.launcher ?? attempt.launcher;
+  const { instanceType, zoneId, purchaseOption, region, launcher } = placement.pool;
   return {
     runId: attempt.runId,
     attempt: attempt.attempt,
@@ -19,7 +18,7 @@ export function poolOutcomeOf(attempt: AttemptRecord): PoolOutcome | undefined {
     zoneId,
     purchaseOption,
     ...(region === undefined ? {} : { region }),
-    ...(launcher === undefined ? {} : { launcher }),
+    launcher,
     ...(outcome.quota === undefined ? {} : { quota: outcome.quota }),
     nodes: placement.topology.nodes,
     ...(score === undefined ? {} : { score }),
@@ -86,7 +85,7 @@ export const observationsFrom = (encounters: readonly PoolOutcome[]): readonly O
       zoneId,
       purchaseOption,
       region,
-      ...(launcher === undefined ? {} : { launcher }),
+      launcher,
       ...(quota !== undefined && seen === 'refused' ? { quota } : {}),
       seen,
     });

@@ -8,7 +8,7 @@ export interface Observation {
   readonly purchaseOption: Pool['purchaseOption'];
   /** As in Pool. */
   readonly region?: string | undefined;
-  readonly launcher?: 'ec2' | undefined;
+  readonly launcher: Pool['launcher'];
   /** Refused for an account's limit, not for want of capacity. */
   readonly quota?: true | undefined;
   /** lost: we had it and it was taken away; refused: we asked and were not given it. */

@@ -16,7 +16,7 @@ export type PoolRecords = ReadonlyMap<string, PoolRecord>;
 type Named = Pick<Pool, 'instanceType' | 'zoneId' | 'purchaseOption' | 'region' | 'launcher'>;
 
 const keyOf = ({ instanceType, zoneId, purchaseOption, region, launcher }: Named): string =>
-  `${instanceType} ${zoneId ?? ''} ${purchaseOption} ${region ?? ''} ${launcher ?? ''}`;
+  `${instanceType} ${zoneId ?? ''} ${purchaseOption} ${region ?? ''} ${launcher}`;
 
 const NOTHING: PoolRecord = { had: 0, refused: 0, heldSeconds: 0, lost: 0 };
 

@@ -1,16 +1,15 @@
 /** The pools a pipeline allows, each with what is known of it; what is pruned keeps its reason. */
 import { type FactsOf, instanceFacts } from '../../catalog/catalog.ts';
-import { type LauncherName, launchersOf } from '../../catalog/launchers.ts';
+import { type LauncherName, launchersOf } from '../../pipeline/launchers.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Pool, Topology, Transfer } from '../../runs/run-records.ts';
 import type { MarketView, OnDemandPrice } from '../model/market-source.ts';
 import { adviseHelpers } from './helpers.ts';
 import { whyNotWeighed } from './no-pool.ts';
-import { whyNotOnEc2 } from './on-ec2.ts';
 import { helpersIn, type PoolPrices, pricesOf, quotesOf } from './pool-prices.ts';
 import type { Workload } from './throughput.ts';
 import { REFERENCE_THROUGHPUT, type RelativeThroughput } from './throughput-estimate.ts';
-import { type GangTopology, topologiesOf } from './topologies.ts';
+import { type GangTopology, infeasibleOn, topologiesOf } from './topologies.ts';
 
 export interface Candidate extends PoolPrices {
   readonly pool: Pool;
@@ -119,9 +118,11 @@ function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): P
   const { region } = market;
   const named = {
     ...(view.region === undefined ? {} : { region: view.region }),
-    ...(launcher === 'ec2' ? { launcher } : {}),
+    launcher,
   };
-  const { topologies, ruledOut } = topologiesOf({ compute, training, region, launcher, savedOn, hardware });
+  const isElsewhere = view.region !== undefined;
+  const asked = { compute, training, region, isElsewhere, launcher, savedOn, hardware };
+  const { topologies, ruledOut } = topologiesOf(asked);
   const pruned: Pruned[] = ruledOut.map(({ topology, reason }) => ({
     pool: {
       instanceType: topology.instanceType,
@@ -138,18 +139,32 @@ function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): P
   for (const topology of topologies.flatMap((each) => [each, ...helpedBy(each, market, question)])) {
     const price = prices.get(topology.instanceType);
     const throughput = throughputOf?.(topology) ?? REFERENCE_THROUGHPUT;
-    const never = whyNotOnEc2({ launcher, compute, training, topology, region: view.region, price });
+    const infeasible = infeasibleOn(topology, asked);
     const shape = shapeOf(topology);
     for (const { pool, subnetId } of poolsOfTopology(topology, { view, compute, named })) {
-      const reason = never ?? whyNotWeighed(pool, { topology, compute, price, helpers, quotes, region });
-      if (reason !== undefined || price === undefined || typeof helpers === 'string') {
-        pruned.push({ pool, topology: shape, reason: reason ?? 'no price is known' });
-      } else {
-        const { transfer, closed } = view;
-        const found = { pool, topology: shape, throughput, subnetId, transfer, closed };
-        const helpersHourlyUsd = helpers + addedUsd(topology, prices);
-        candidates.push({ ...found, helpersHourlyUsd, ...pricesOf(found, price, market, quotes) });
+      const leftOut =
+        infeasible ?? whyNotWeighed(pool, { topology, compute, price, helpers, quotes, region });
+      if (leftOut !== undefined || price === undefined || typeof helpers === 'string') {
+        pruned.push({ pool, topology: shape, reason: leftOut ?? 'no price is known' });
+        continue;
       }
+      const billed = pricesOf({ pool, topology: shape }, price, market, quotes);
+      if ('unknown' in billed) {
+        pruned.push({ pool, topology: shape, reason: billed.unknown });
+        continue;
+      }
+      const { transfer, closed } = view;
+      const helpersHourlyUsd = helpers + addedUsd(topology, prices);
+      candidates.push({
+        pool,
+        topology: shape,
+        throughput,
+        subnetId,
+        transfer,
+        closed,
+        helpersHourlyUsd,
+        ...billed,
+      });
     }
   }
   return { candidates, pruned };

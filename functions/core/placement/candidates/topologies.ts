@@ -1,11 +1,11 @@
 /**
- * The topologies that a pipeline allows: its own types and nodes, or all that have what it needs. What SageMaker or the
- * strategy would not take is ruled out before any price is asked, each with its reason.
+ * The topologies that a pipeline allows: its own types and nodes, or all that have what it needs. What the launcher or
+ * the strategy would not take is ruled out before any price is asked, each with its reason.
  */
 import { catalogTypes, type FactsOf, type InstanceFacts, instanceFacts } from '../../catalog/catalog.ts';
-import { imageFor } from '../../catalog/images.ts';
-import { type LauncherName, launchersOf } from '../../catalog/launchers.ts';
+import { launcherFacts } from '../../catalog/launchers/registry.ts';
 import { trainingType } from '../../catalog/training-types.ts';
+import { DEFAULT_LAUNCHER, type LauncherName, launchersOf } from '../../pipeline/launchers.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { HelperNodes } from '../../runs/run-records.ts';
 
@@ -26,7 +26,10 @@ export interface TopologyQuestion {
   readonly compute: Pipeline['compute'];
   /** Without it nothing is ruled out for the sake of the strategy or the image. */
   readonly training?: Pipeline['training'] | undefined;
+  /** AWS's name of it. */
   readonly region: string;
+  /** The region is another than the data's own. */
+  readonly isElsewhere?: boolean | undefined;
   /** Default: the first that the pipeline allows. */
   readonly launcher?: LauncherName | undefined;
   /** What wrote the newest checkpoint; undefined before the first. */
@@ -144,17 +147,24 @@ function lackOfHost({ memoryGib, vcpu }: InstanceFacts, needs: Needs): string | 
 
 type Type = ReturnType<typeof trainingType>;
 
-/** What SageMaker, the image, the strategy or the checkpoint would not take. */
+/** What the launcher, the strategy or the checkpoint would not take. */
 function whyRuledOut(topology: GangTopology, question: TopologyQuestion): string | undefined {
   const { compute, training } = question;
   const type = trainingType(topology.instanceType);
-  const isOnSageMaker = (question.launcher ?? launchersOf(compute)[0]) === 'sagemaker';
-  if (isOnSageMaker && type === undefined) return `SageMaker does not train on ${topology.instanceType}`;
-  const image = isOnSageMaker && training && withoutImage(training, type, question.region);
-  if (image) return image;
+  const infeasible = infeasibleOn(topology, question);
+  if (infeasible !== undefined) return infeasible;
   // Types and nodes that the pipeline names itself are its own affair from here on.
   if (compute.needs === undefined) return undefined;
   return againstStrategy(topology, type, training?.strategy) ?? againstCheckpoint(topology, question);
+}
+
+/** Why the launcher cannot start it. */
+export function infeasibleOn(
+  topology: GangTopology,
+  { compute, training, region, isElsewhere = false, launcher }: TopologyQuestion,
+): string | undefined {
+  const name = launcher ?? launchersOf(compute)[0] ?? DEFAULT_LAUNCHER;
+  return launcherFacts[name].infeasible({ compute, training, topology, region, isElsewhere });
 }
 
 function againstStrategy(
@@ -181,16 +191,3 @@ function againstCheckpoint(
 /** The number of hosts and of processes on each: what a checkpoint or a batch may have been cut for. */
 const sameShape = (a: GangTopology, b: GangTopology): boolean =>
   a.nodes === b.nodes && a.acceleratorsPerNode === b.acceleratorsPerNode;
-
-function withoutImage(
-  { image, framework, frameworkVersion }: Pipeline['training'],
-  type: Type,
-  region: string,
-): string | undefined {
-  if (image !== undefined || type === undefined) return undefined;
-  const answer = imageFor({ framework, version: frameworkVersion, region, device: type.device });
-  // Framework and version are the declaration's own fault, which launch reports with all others.
-  return answer.kind === 'image' || !(answer.field === 'device' || answer.field === 'region')
-    ? undefined
-    : answer.message;
-}

@@ -43,7 +43,7 @@ export type CapacityErrors = Pick<
 
 /** A limit of the account holds for the type in every zone of the region, apart for each market and launcher. */
 const keyOf = ({ instanceType, purchaseOption, region, launcher }: Pool): string =>
-  `${instanceType} ${purchaseOption} ${region ?? ''} ${launcher ?? ''}`;
+  `${instanceType} ${purchaseOption} ${region ?? ''} ${launcher}`;
 
 const zoneKeyOf = ({ zoneId, purchaseOption }: Pick<Pool, 'zoneId' | 'purchaseOption'>): string =>
   `${zoneId ?? ''} ${purchaseOption}`;

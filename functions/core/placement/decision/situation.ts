@@ -1,6 +1,6 @@
 /** What a placement is decided from, and what follows from it. */
 import { factsWith, type ReadFacts } from '../../catalog/hardware.ts';
-import { launchersOf } from '../../catalog/launchers.ts';
+import { launchersOf } from '../../pipeline/launchers.ts';
 import { deadlineHoursOf, type Pipeline } from '../../pipeline/pipeline.ts';
 import type { AttemptRecord, Progress } from '../../runs/run-records.ts';
 import { observationsOf } from '../belief/attempt-observations.ts';

@@ -1,6 +1,7 @@
 /** How much training is left, what a restart costs and what was spent: from attempts and checkpoints, else from priors. */
 
-import type { LauncherName } from '../../catalog/launchers.ts';
+import { launcherFacts } from '../../catalog/launchers/registry.ts';
+import { DEFAULT_LAUNCHER, type LauncherName } from '../../pipeline/launchers.ts';
 import { attemptCost } from '../../runs/attempt-cost.ts';
 import {
   type AttemptRecord,
@@ -10,12 +11,6 @@ import {
   samePool,
 } from '../../runs/run-records.ts';
 import { type MeasuredThroughput, sameTopology } from '../candidates/throughput-estimate.ts';
-
-/**
- * Provisioning, image and checkpoint load, until they have been measured: SageMaker fetches a container of many GB, a
- * host on EC2 boots from an image that has the framework. Stated priors.
- */
-const RESTART_SECONDS: Readonly<Record<LauncherName, number>> = { sagemaker: 300, ec2: 180 };
 
 export interface WorkEstimate {
   /** Training seconds still to do on the topology that they are stated for. */
@@ -34,7 +29,7 @@ export interface WorkEstimate {
 export const restartSecondsOn = (
   { launcher }: Pick<Pool, 'launcher'>,
   { restartOn, restartSeconds }: Pick<WorkEstimate, 'restartOn' | 'restartSeconds'>,
-): number => restartOn?.[launcher ?? 'sagemaker'] ?? restartSeconds;
+): number => restartOn?.[launcher] ?? restartSeconds;
 
 export interface WorkInput {
   readonly attempts: readonly AttemptRecord[];
@@ -92,13 +87,13 @@ function remainingFrom(
 
 function restartCosts({
   attempts,
-  launchers = ['sagemaker'],
+  launchers = [DEFAULT_LAUNCHER],
 }: WorkInput): Pick<WorkEstimate, 'restartSeconds' | 'restartOn' | 'provisioningSeconds'> {
   const costs = launchers.map((name) => {
-    const own = attempts.filter((each) => (each.launcher ?? 'sagemaker') === name);
+    const own = attempts.filter((each) => each.launcher === name);
     const measured = restartCost(own);
     return measured === undefined
-      ? { name, seconds: RESTART_SECONDS[name], provisioning: 0 }
+      ? { name, seconds: launcherFacts[name].restartSeconds, provisioning: 0 }
       : { name, seconds: measured, provisioning: provisioningSecondsOf(own) };
   });
   return {

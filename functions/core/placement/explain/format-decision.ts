@@ -1,4 +1,5 @@
 /** A decision as text: the sentence, then the table. */
+import { launcherFacts, launcherSuffix } from '../../catalog/launchers/registry.ts';
 import type { PlacementDecision, PoolAssessment } from '../../runs/run-records.ts';
 import { storedQuestion } from '../decision/situation.ts';
 import { hours, usd } from '../model/amounts.ts';
@@ -20,8 +21,7 @@ function headline(decision: PlacementDecision): string {
     case 'launch': {
       const { pool, topology, reason, decidedAt } = decision.placement;
       const where = [pool.region, pool.zoneId ?? 'a zone of SageMaker’s choice'].filter(Boolean).join(' ');
-      const by = pool.launcher === 'ec2' ? ', on EC2' : '';
-      return `${decidedAt}: ${topology.nodes} x ${pool.instanceType}, ${pool.purchaseOption}, in ${where}${by}\n${reason}`;
+      return `${decidedAt}: ${topology.nodes} x ${pool.instanceType}, ${pool.purchaseOption}, in ${where}, on ${launcherFacts[pool.launcher].serviceName}\n${reason}`;
     }
     case 'wait':
       return `wait ${decision.seconds} s\n${decision.reason}`;
@@ -48,7 +48,7 @@ function cellsOf(row: PoolAssessment, at: string | undefined): readonly string[]
   const helped = (topology?.helpers ?? [])
     .map(({ nodes, instanceType }) => ` + ${nodes} x ${instanceType}`)
     .join('');
-  const name = `${topology ? `${topology.nodes} x ` : ''}${pool.instanceType}${helped} ${pool.zoneId ?? pool.region ?? '(any zone)'} ${pool.purchaseOption}${pool.launcher === 'ec2' ? ' EC2' : ''}`;
+  const name = `${topology ? `${topology.nodes} x ` : ''}${pool.instanceType}${helped} ${pool.zoneId ?? pool.region ?? '(any zone)'} ${pool.purchaseOption}${launcherSuffix(pool.launcher)}`;
   if (row.verdict.startsWith('left out')) return [name, '-', '-', '-', '-', '-', '-', '-', row.verdict];
   return [
     name,

@@ -1,4 +1,5 @@
 /** Puts the question of a stored decision again, from what was stored with it and what was on record before it. */
+import { ASSUMED_SPOT_SHARE } from '../../catalog/launchers/launcher-facts.ts';
 import { furthestProgress } from '../../runs/progress.ts';
 import {
   type AttemptRecord,
@@ -8,7 +9,6 @@ import {
   samePool,
 } from '../../runs/run-records.ts';
 import type { Observation } from '../belief/observation.ts';
-import { ASSUMED_SPOT_SHARE } from '../candidates/pool-prices.ts';
 import { type PlacementInput, type StoredQuestion, storedQuestion } from '../decision/situation.ts';
 import type { MarketView, OnDemandPrice } from '../model/market-source.ts';
 

@@ -142,7 +142,12 @@ describe('buildFleet', () => {
   });
 
   it('remembers what an hour costs over what it costs on demand', () => {
-    const pool = { instanceType: 'p4d.24xlarge', zoneId: 'use1-az6', purchaseOption: 'spot' } as const;
+    const pool = {
+      instanceType: 'p4d.24xlarge',
+      zoneId: 'use1-az6',
+      launcher: 'ec2',
+      purchaseOption: 'spot',
+    } as const;
     const assessed = { pool, hourlyUsd: 5, expectedCostUsd: 1, expectedSeconds: 1, verdict: 'chosen' };
     const [plan, unknown] = [planOf({ placed: { considered: [assessed] } }), planOf()];
     expect(JSON.parse(plan.objects.at(-1)?.text ?? '')).toMatchObject({ priceRatio: 0.25 });
@@ -161,7 +166,7 @@ describe('buildFleet', () => {
   });
 
   it('needs a zone, which on EC2 nobody chooses for us', () => {
-    const pool = { instanceType: 'p4d.24xlarge', purchaseOption: 'spot' } as const;
+    const pool = { instanceType: 'p4d.24xlarge', launcher: 'ec2', purchaseOption: 'spot' } as const;
     expect(problems({ placed: { pool } })).toEqual(['compute.vpc.subnets']);
     expect(problems({ placed: { pool: { ...pool, zoneId: 'use1-az1' } } })).toEqual(['compute.vpc.subnets']);
   });

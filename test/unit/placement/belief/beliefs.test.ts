@@ -7,7 +7,7 @@ import { fittedRegimes } from '../../../../functions/core/placement/belief/regim
 const model = beliefModel(fittedRegimes);
 const NOW = 1e12;
 const pool = (instanceType: string, zoneId = 'use1-az1') =>
-  ({ instanceType, zoneId, purchaseOption: 'spot' }) as const;
+  ({ instanceType, zoneId, launcher: 'sagemaker', purchaseOption: 'spot' }) as const;
 const seen = (secondsAgo: number, what: Observation['seen'], instanceType: string): Observation => ({
   ...pool(instanceType),
   atMilliseconds: NOW - secondsAgo * 1_000,

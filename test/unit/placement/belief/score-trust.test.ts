@@ -51,7 +51,12 @@ function asked(
   score: number,
   waitedHours = 0,
 ): AttemptRecord {
-  const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' };
+  const pool: Pool = {
+    instanceType: 'g5.xlarge',
+    zoneId: 'use1-az1',
+    launcher: 'sagemaker',
+    purchaseOption: 'spot',
+  };
   const started = kind === 'interrupted' ? { startedAt: hoursLater(number + waitedHours) } : {};
   const ended = { kind, ...started, endedAt: hoursLater(number + 0.5) };
   const made = attempt(number, pool, ended, { createdAt: hoursLater(number) });
@@ -75,7 +80,12 @@ it('is not contradicted by capacity that came minutes after it was asked for', (
 });
 
 it('is not learned from a limit of the account, neither by the run that met it nor by others', async () => {
-  const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' };
+  const pool: Pool = {
+    instanceType: 'g5.xlarge',
+    zoneId: 'use1-az1',
+    launcher: 'sagemaker',
+    purchaseOption: 'spot',
+  };
   const made = attempt(1, pool, { kind: 'capacity', quota: true, endedAt: hoursLater(1) });
   const considered = made.placement.considered.map((row) => ({ ...row, score: 9 }));
   const refused = { ...made, placement: { ...made.placement, considered } };

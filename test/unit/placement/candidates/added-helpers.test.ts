@@ -37,7 +37,7 @@ function after(
 ): PlacementInput {
   const first = attempt(
     1,
-    { instanceType: 'g5.xlarge', purchaseOption: 'on-demand' },
+    { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand' },
     { kind: 'timeLimit', endedAt: hoursLater(0.5) },
   );
   const saved = { ...progress(20, 3_600), usage };

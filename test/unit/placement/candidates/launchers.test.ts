@@ -71,8 +71,8 @@ describe('the cheapest launcher', () => {
       instanceType: 'g6.xlarge',
     });
     expect(placement.subnetId).toBeDefined();
-    expect(rowsOn(placement, undefined)).toHaveLength(rowsOn(placement, 'ec2').length);
-    expect(verdictsOn(placement, undefined)).toMatch(/expected to cost \$\d+\.\d+ more/);
+    expect(rowsOn(placement, 'sagemaker')).toHaveLength(rowsOn(placement, 'ec2').length);
+    expect(verdictsOn(placement, 'sagemaker')).toMatch(/expected to cost \$\d+\.\d+ more/);
     const [chosen] = placement.considered;
     expect(chosen?.hourlyUsd).toBe(0.36);
     expect(chosen?.verdict).toContain("EC2's own Spot price");
@@ -81,7 +81,7 @@ describe('the cheapest launcher', () => {
 
   it('is SageMaker where its price is lower', () => {
     const compute = { purchaseOption: 'on-demand' } as const;
-    expect(placed(cheapest(compute, { market: ec2At(1.5) })).pool.launcher).toBeUndefined();
+    expect(placed(cheapest(compute, { market: ec2At(1.5) })).pool.launcher).toBe('sagemaker');
     expect(placed(cheapest(compute, { market: ec2At(1) })).pool.launcher).toBe('ec2');
   });
 
@@ -89,8 +89,19 @@ describe('the cheapest launcher', () => {
     const named = (launcher: 'sagemaker' | 'ec2') => placed(cheapest({ launcher }));
     expect(new Set(named('ec2').considered.map(({ pool }) => pool.launcher))).toEqual(new Set(['ec2']));
     expect(new Set(named('sagemaker').considered.map(({ pool }) => pool.launcher))).toEqual(
-      new Set([undefined]),
+      new Set(['sagemaker']),
     );
+  });
+
+  it("bills EC2's prices when the pipeline names EC2 alone", () => {
+    const [ec2, sageMaker] = (['ec2', 'sagemaker'] as const).map((launcher) =>
+      placed(cheapest({ launcher, purchaseOption: 'on-demand', instanceTypes: ['g5.xlarge'] })),
+    );
+    expect([ec2?.onDemandHourlyUsd, sageMaker?.onDemandHourlyUsd]).toEqual([1, 1.25]);
+    expect(ec2?.considered[0]).toMatchObject({
+      hourlyUsd: 1,
+      verdict: expect.stringContaining('EC2 On-Demand'),
+    });
   });
 
   it('never costs more when EC2 asks less, and never more than SageMaker alone', () => {
@@ -141,7 +152,7 @@ it('a pipeline that names none can be asked what the other would have cost', () 
   const decision = decideIf(question(), { launcher: 'cheapest' });
   if (decision.kind !== 'launch') throw new Error(decision.reason);
   expect(decision.placement.pool.launcher).toBe('ec2');
-  expect(rowsOn(decision.placement, undefined).length).toBeGreaterThan(0);
+  expect(rowsOn(decision.placement, 'sagemaker').length).toBeGreaterThan(0);
 });
 
 describe('what EC2 cannot do', () => {
@@ -174,7 +185,7 @@ describe('what EC2 cannot do', () => {
     ['a price that nobody knows', cheapest({}, { market: withoutPrice }), /no EC2 price of g[56].xlarge/],
   ])('%s keeps its reason, and SageMaker is taken', (_what, input, reason) => {
     const placement = placed(input);
-    expect(placement.pool.launcher).toBeUndefined();
+    expect(placement.pool.launcher).toBe('sagemaker');
     expect(rowsOn(placement, 'ec2').length).toBeGreaterThan(0);
     for (const { verdict } of rowsOn(placement, 'ec2')) expect(verdict).toMatch(reason);
   });
@@ -195,16 +206,16 @@ describe('what EC2 cannot do', () => {
     const view = { ...market(), onDemandPrices: [{ ...type, ec2HourlyUsd: 0.42 }] };
     const placement = placed(cheapest({ instanceTypes: ['g5g.xlarge'] }, { market: view }));
     expect(placement.pool.launcher).toBe('ec2');
-    expect(verdictsOn(placement, undefined)).toBe('left out: SageMaker does not train on g5g.xlarge');
+    expect(verdictsOn(placement, 'sagemaker')).toBe('left out: SageMaker does not train on g5g.xlarge');
   });
 });
 
 describe('a launcher that was tried', () => {
-  const on = (launcher: 'ec2' | undefined, zoneId: string, change: Partial<Pool> = {}): Pool => ({
+  const on = (launcher: Pool['launcher'], zoneId: string, change: Partial<Pool> = {}): Pool => ({
     instanceType: 'g6.xlarge',
     zoneId,
     purchaseOption: 'spot',
-    ...(launcher && { launcher }),
+    launcher,
     ...change,
   });
 
@@ -221,7 +232,7 @@ describe('a launcher that was tried', () => {
     });
     const placement = placed(cheapest({}, { attempts: [refused, other], now: hoursLater(1.001) }));
     expect(placement.pool).toMatchObject({ purchaseOption: 'spot' });
-    expect(placement.pool.launcher).toBeUndefined();
+    expect(placement.pool.launcher).toBe('sagemaker');
     expect(placement.considered.find(({ pool }) => pool.launcher === 'ec2')?.verdict).toMatch(
       /refused lately, left alone/,
     );
@@ -244,7 +255,10 @@ describe('a launcher that was tried', () => {
       campaignSeconds: 86_400,
     } as const;
     const prior = estimateWork({ ...both, attempts: [] });
-    expect([restartSecondsOn({}, prior), restartSecondsOn({ launcher: 'ec2' }, prior)]).toEqual([300, 180]);
+    expect([
+      restartSecondsOn({ launcher: 'sagemaker' }, prior),
+      restartSecondsOn({ launcher: 'ec2' }, prior),
+    ]).toEqual([300, 180]);
     const ran: AttemptRecord = attempt(
       1,
       on('ec2', 'use1-az1'),
@@ -252,15 +266,21 @@ describe('a launcher that was tried', () => {
       { launcher: 'ec2', progressAfter: progress(10, 1_000) },
     );
     const measured = estimateWork({ ...both, attempts: [ran] });
-    expect([restartSecondsOn({}, measured), restartSecondsOn({ launcher: 'ec2' }, measured)]).toEqual([
-      300, 100,
-    ]);
+    expect([
+      restartSecondsOn({ launcher: 'sagemaker' }, measured),
+      restartSecondsOn({ launcher: 'ec2' }, measured),
+    ]).toEqual([300, 100]);
     expect(measured.restartSeconds).toBe(300);
   });
 });
 
 it('no pool costs less than nothing for its short start when nearly all is done', () => {
-  const pool: Pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' };
+  const pool: Pool = {
+    instanceType: 'g6.xlarge',
+    zoneId: 'use1-az1',
+    launcher: 'sagemaker',
+    purchaseOption: 'spot',
+  };
   const saved = progress(100, 1_000);
   const ran = attempt(1, pool, { kind: 'interrupted', trainingSeconds: 1_000 }, { progressAfter: saved });
   const scored = market({ scores: ZONES.map((zoneId) => ({ zoneId, score: 10 })) });
@@ -288,7 +308,12 @@ describe('the launch', () => {
     const placement = { ...input.placement, pool, subnetId: 'subnet-1' };
     return buildAttempt({ ...input, declaration, placement, hostProfileArn: profile });
   };
-  const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az4', purchaseOption: 'spot' };
+  const pool: Pool = {
+    instanceType: 'g5.xlarge',
+    zoneId: 'use1-az4',
+    launcher: 'sagemaker',
+    purchaseOption: 'spot',
+  };
 
   it('follows the placement, and either kind saves and reads where the other does', () => {
     const [there, here] = [request(pool), request({ ...pool, launcher: 'ec2' })];

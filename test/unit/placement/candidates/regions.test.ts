@@ -46,7 +46,7 @@ const rows = (decision: PlacementDecision) =>
 const poolOf = (decision: PlacementDecision) =>
   decision.kind === 'launch' ? decision.placement.pool : decision.kind;
 const spotAt = (zone: string) =>
-  ({ instanceType: 'g5.xlarge', zoneId: zone, purchaseOption: 'spot' }) as const;
+  ({ instanceType: 'g5.xlarge', zoneId: zone, launcher: 'sagemaker', purchaseOption: 'spot' }) as const;
 const inWest = (decision: PlacementDecision) => rows(decision).filter(({ pool }) => pool.region === WEST);
 
 describe('another region', () => {
@@ -112,7 +112,11 @@ describe('what moves', () => {
   const moving = (attempts: Parameters<typeof transferOf>[0]['attempts']) =>
     transferOf({ home: 'us-east-1', region: WEST, datasetBytes: 100e9, checkpointBytes: 2e9, attempts });
   const there = (number: number, region?: string) =>
-    attempt(number, { instanceType: 'g5.xlarge', purchaseOption: 'spot', region }, { kind: 'interrupted' });
+    attempt(
+      number,
+      { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot', region },
+      { kind: 'interrupted' },
+    );
 
   it('is all shards and the checkpoint at first, later only the checkpoint, and nothing twice', () => {
     expect(moving([]).usd).toBeCloseTo(104 * 0.02, 9);

@@ -78,7 +78,11 @@ describe('what an attempt measured', () => {
   });
 
   it('is read from the attempts that saved new work, with the steps between', () => {
-    const pool = { instanceType: 'g5.xlarge', purchaseOption: 'spot' as const };
+    const pool = {
+      instanceType: 'g5.xlarge',
+      launcher: 'sagemaker' as const,
+      purchaseOption: 'spot' as const,
+    };
     const saved = attempt(
       1,
       pool,

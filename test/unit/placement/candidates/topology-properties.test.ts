@@ -96,7 +96,7 @@ function inputOf(draw: Draw): PlacementInput {
   const type = draw.accelerators === 1 ? 'g5.xlarge' : 'g5.12xlarge';
   const tried = attempt(
     1,
-    { instanceType: type, purchaseOption: 'spot' },
+    { instanceType: type, launcher: 'sagemaker', purchaseOption: 'spot' },
     { kind: 'interrupted', endedAt: hoursLater(0.05) },
   );
   const before =

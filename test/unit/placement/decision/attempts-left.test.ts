@@ -10,6 +10,7 @@ import { attempt, hoursLater, question, ZONES } from '../../../support/builders/
 const inZone = (zoneId: string, market: Pool['purchaseOption'] = 'spot'): Pool => ({
   instanceType: 'g6.xlarge',
   zoneId,
+  launcher: 'sagemaker',
   purchaseOption: market,
 });
 

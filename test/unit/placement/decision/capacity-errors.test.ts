@@ -24,6 +24,7 @@ const sighting = (hour: number, change: Partial<Observation> = {}): Observation 
   atMilliseconds: Date.parse(hoursLater(hour)),
   instanceType: 'g5.xlarge',
   zoneId: HERE,
+  launcher: 'sagemaker',
   purchaseOption: 'spot',
   seen: 'refused',
   ...change,
@@ -39,7 +40,12 @@ function launched(change: Partial<PlacementInput>): Placement {
 
 describe('a limit of the account', () => {
   const restAt = (hour: number, sightings: readonly Observation[], zoneId: string = THERE) => {
-    const pool = { instanceType: 'g5.xlarge', zoneId, purchaseOption: 'spot' } as const;
+    const pool = {
+      instanceType: 'g5.xlarge',
+      zoneId,
+      launcher: 'sagemaker',
+      purchaseOption: 'spot',
+    } as const;
     return cooldownSeconds(capacityErrorsIn(sightings)({ pool }), {
       nowMilliseconds: Date.parse(hoursLater(hour)),
     });
@@ -81,10 +87,15 @@ describe('a limit of the account', () => {
       // The slower type ends in time if it starts within a few minutes.
       now: hoursLater(15.7),
     };
-    const limit = limited(15.6, { instanceType: 'p3.8xlarge', purchaseOption: 'on-demand' });
+    const limit = limited(15.6, {
+      instanceType: 'p3.8xlarge',
+      launcher: 'sagemaker',
+      purchaseOption: 'on-demand',
+    });
     expect(launched(asked).pool.purchaseOption).toBe('spot');
     expect(launched({ ...asked, observations: [limit] }).pool).toMatchObject({
       instanceType: 'g4dn.xlarge',
+      launcher: 'sagemaker',
       purchaseOption: 'on-demand',
     });
     // Too late for the slower one, so Spot goes on with the work while the fast one rests.
@@ -107,7 +118,7 @@ describe('a refusal', () => {
     const ended = new Date(Date.parse(hoursLater(1)) + 2_000).toISOString();
     const refused = attempt(
       1,
-      { instanceType: 'g5.xlarge', zoneId: HERE, purchaseOption: 'spot' },
+      { instanceType: 'g5.xlarge', zoneId: HERE, launcher: 'sagemaker', purchaseOption: 'spot' },
       { kind: 'capacity', endedAt: ended },
     );
     const decision = choosePlacement(question({ compute, attempts: [refused], now: hoursLater(1) }));
@@ -122,7 +133,7 @@ describe('a refusal', () => {
     };
     const limits = { ...question().limits, deadlineHours: 100 };
     const old = [0, 0.01, 0.02].map((hour) =>
-      sighting(hour, { instanceType: 'g6.xlarge', purchaseOption: 'on-demand' }),
+      sighting(hour, { instanceType: 'g6.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand' }),
     );
     const { considered } = launched({ compute, limits, now: hoursLater(72), observations: old });
     expect(considered.find(({ pool }) => pool.zoneId === HERE)).toMatchObject({

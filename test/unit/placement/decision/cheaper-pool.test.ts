@@ -19,7 +19,12 @@ import {
 
 const HOUR = 3_600;
 const [CHEAP, DEAR] = ZONES;
-const poolIn = (zoneId: string): Pool => ({ instanceType: 'g6.xlarge', zoneId, purchaseOption: 'spot' });
+const poolIn = (zoneId: string): Pool => ({
+  instanceType: 'g6.xlarge',
+  zoneId,
+  launcher: 'sagemaker',
+  purchaseOption: 'spot',
+});
 
 type Score = number | 'none';
 
@@ -53,6 +58,7 @@ const scoresTrusted = Array.from({ length: 30 }, (_, k) => ({
   atMilliseconds: Date.parse(hoursLater(0)) - (k + 1) * 9_000_000,
   instanceType: 'g6.xlarge',
   zoneId: ZONES[2],
+  launcher: 'sagemaker' as const,
   purchaseOption: 'spot' as const,
   seen: k % 2 === 0 ? ('up' as const) : ('refused' as const),
   score: k % 2 === 0 ? 9 : 1,

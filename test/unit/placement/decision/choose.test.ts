@@ -29,6 +29,7 @@ describe('with slack', () => {
     expect(place({ market: cheap }).pool).toEqual({
       instanceType: 'g5.xlarge',
       zoneId: 'use1-az2',
+      launcher: 'sagemaker',
       purchaseOption: 'spot',
     });
   });
@@ -77,7 +78,12 @@ describe('with slack', () => {
         spot('g6.xlarge', zoneId, zoneId === 'use1-az1' ? 0.35 : 0.36),
       ]),
     });
-    const lostG5: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' };
+    const lostG5: Pool = {
+      instanceType: 'g5.xlarge',
+      zoneId: 'use1-az1',
+      launcher: 'sagemaker',
+      purchaseOption: 'spot',
+    };
     const lost = attempt(1, lostG5, {
       kind: 'interrupted',
       startedAt: hoursLater(0.5),
@@ -90,7 +96,11 @@ describe('with slack', () => {
         zoneId: 'use1-az1',
       });
       const next = place({ market: cheapThere, attempts: [lost], now: hoursLater(1.01) }).pool;
-      expect(next).toMatchObject({ instanceType: 'g6.xlarge', purchaseOption: 'spot' });
+      expect(next).toMatchObject({
+        instanceType: 'g6.xlarge',
+        launcher: 'sagemaker',
+        purchaseOption: 'spot',
+      });
       expect(next.zoneId).not.toBe('use1-az1');
     });
 
@@ -103,7 +113,12 @@ describe('with slack', () => {
       });
       const compute = { ...base.compute, purchaseOption: 'spot' as const };
       const next = place({ market: only, attempts: [lost], compute, now: hoursLater(1.01) }).pool;
-      expect(next).toEqual({ instanceType: 'g6.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' });
+      expect(next).toEqual({
+        instanceType: 'g6.xlarge',
+        zoneId: 'use1-az1',
+        launcher: 'sagemaker',
+        purchaseOption: 'spot',
+      });
     });
 
     it('goes back as soon as capacity of another type has been seen there', () => {
@@ -126,7 +141,7 @@ describe('with slack', () => {
     const losses = ZONES.map((zoneId, k) =>
       attempt(
         k + 1,
-        { instanceType: 'g5.xlarge', zoneId, purchaseOption: 'spot' },
+        { instanceType: 'g5.xlarge', zoneId, launcher: 'sagemaker', purchaseOption: 'spot' },
         {
           kind: 'interrupted',
           startedAt: hoursLater(0.2),
@@ -162,7 +177,12 @@ describe('with slack', () => {
 
   it('waits when every pool has just refused, and says for how long', () => {
     const pools: Pool[] = (base.compute.instanceTypes ?? []).flatMap((instanceType) =>
-      ZONES.map((zoneId) => ({ instanceType, zoneId, purchaseOption: 'spot' as const })),
+      ZONES.map((zoneId) => ({
+        instanceType,
+        zoneId,
+        launcher: 'sagemaker' as const,
+        purchaseOption: 'spot' as const,
+      })),
     );
     const attempts = pools.map((pool, k) =>
       attempt(k + 1, pool, { kind: 'capacity', endedAt: hoursLater(1) }),
@@ -210,7 +230,7 @@ describe('without slack', () => {
   it('measures the work that is left by the checkpoint', () => {
     const done = attempt(
       1,
-      { instanceType: 'g5.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' },
+      { instanceType: 'g5.xlarge', zoneId: 'use1-az1', launcher: 'sagemaker', purchaseOption: 'spot' },
       { kind: 'interrupted', startedAt: hoursLater(1), endedAt: hoursLater(17), trainingSeconds: 57_600 },
     );
     const nearlyDone = place({ now: hoursLater(20), attempts: [done], progress: progress(95, 57_000) });
@@ -224,7 +244,12 @@ describe('without slack', () => {
 
 describe('limits', () => {
   it('gives up after the last attempt', () => {
-    const pool: Pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' };
+    const pool: Pool = {
+      instanceType: 'g5.xlarge',
+      zoneId: 'use1-az1',
+      launcher: 'sagemaker',
+      purchaseOption: 'spot',
+    };
     const attempts = [1, 2].map((n) => attempt(n, pool, { kind: 'interrupted', endedAt: hoursLater(1) }));
     const decision = choosePlacement(question({ attempts, limits: { ...base.limits, attempts: 2 } }));
     expect(decision).toMatchObject({ kind: 'giveUp', reason: expect.stringContaining('2 attempts') });
@@ -286,7 +311,7 @@ it('gives every pool a row with a verdict, and puts what the market did not say 
 
 describe('after the only Spot pool was lost', () => {
   const compute = { ...question().compute, vpc: undefined };
-  const pool = { instanceType: 'g5.xlarge', purchaseOption: 'spot' } as const;
+  const pool = { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' } as const;
   const alone = (hour: number, kind: 'interrupted' | 'capacity') =>
     choosePlacement(
       question({
@@ -315,7 +340,9 @@ describe('after the only Spot pool was lost', () => {
 
 describe('when On-Demand is needed and every pool of it refuses', () => {
   const pools = ['g5.xlarge', 'g6.xlarge'].flatMap((instanceType) =>
-    ZONES.map((zoneId) => ({ instanceType, zoneId, purchaseOption: 'on-demand' }) as const),
+    ZONES.map(
+      (zoneId) => ({ instanceType, zoneId, launcher: 'sagemaker', purchaseOption: 'on-demand' }) as const,
+    ),
   );
   const refused = (times: number, change: { readonly quota?: true } = {}) =>
     choosePlacement(

@@ -30,7 +30,12 @@ async function setUp(nowHours = 1) {
   const clock = { now: () => new Date(hoursLater(nowHours)) };
   return { deps: { runs, market: source(market()), clock }, runs, runId: run.runId };
 }
-const spotPool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' } as const;
+const spotPool = {
+  instanceType: 'g5.xlarge',
+  zoneId: 'use1-az1',
+  launcher: 'sagemaker',
+  purchaseOption: 'spot',
+} as const;
 
 describe('place', () => {
   it('stores the decision with its reasons and names the next attempt', async () => {

@@ -55,7 +55,7 @@ const ALL_THERE_USD = (0.6 - 0.3) * HOURS;
 
 const lost = attempt(
   1,
-  { instanceType: 'g6.xlarge', zoneId: CHEAP, purchaseOption: 'spot' },
+  { instanceType: 'g6.xlarge', zoneId: CHEAP, launcher: 'sagemaker', purchaseOption: 'spot' },
   { kind: 'interrupted', startedAt: hoursLater(0.1), endedAt: hoursLater(1) },
 );
 
@@ -84,7 +84,7 @@ describe('a pool whose score says that it is there', () => {
     const lostIn = (zoneId: string, [from, to]: readonly [number, number], number: number) =>
       attempt(
         number,
-        { instanceType: 'g6.xlarge', zoneId, purchaseOption: 'spot' },
+        { instanceType: 'g6.xlarge', zoneId, launcher: 'sagemaker', purchaseOption: 'spot' },
         { kind: 'interrupted', startedAt: hoursLater(from), endedAt: hoursLater(to) },
       );
     const zoneId = 'use1-az4';

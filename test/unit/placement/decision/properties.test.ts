@@ -51,6 +51,7 @@ function inputOf({ scores, shares, prices, nowHours, workHours, losses }: Draw):
         {
           instanceType: TYPES[pool % 2] ?? TYPES[0],
           zoneId: ZONES[Math.floor(pool / 2)],
+          launcher: 'sagemaker',
           purchaseOption: 'spot',
         },
         refused

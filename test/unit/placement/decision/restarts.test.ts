@@ -17,7 +17,7 @@ function lostOnce(provisioningSeconds: number, change: Partial<PlacementInput> =
   const saved = progress(50, HOUR - BILLED_START_SECONDS);
   const lost = attempt(
     1,
-    { instanceType: 'g6.xlarge', zoneId: ZONES[0], purchaseOption: 'spot' },
+    { instanceType: 'g6.xlarge', zoneId: ZONES[0], launcher: 'sagemaker', purchaseOption: 'spot' },
     { kind: 'interrupted', startedAt, endedAt, trainingSeconds: HOUR },
     { createdAt: hoursLater(1), progressAfter: saved },
   );

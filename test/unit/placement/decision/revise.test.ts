@@ -6,7 +6,12 @@ import type { Pool } from '../../../../functions/core/runs/run-records.ts';
 import { attempt, hoursLater, market, progress, question } from '../../../support/builders/placement.ts';
 
 const HOUR = 3_600;
-const ON_DEMAND: Pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', purchaseOption: 'on-demand' };
+const ON_DEMAND: Pool = {
+  instanceType: 'g6.xlarge',
+  zoneId: 'use1-az1',
+  launcher: 'sagemaker',
+  purchaseOption: 'on-demand',
+};
 /** No other type that may be faster. */
 const ONE_TYPE = { ...question().compute, instanceTypes: ['g6.xlarge'] };
 const SPOT: Pool = { ...ON_DEMAND, purchaseOption: 'spot' };
@@ -85,6 +90,7 @@ const onDemandRefused = (minutesAgo: number, zones = ['use1-az1', 'use1-az2', 'u
       atMilliseconds: Date.parse(hoursLater(2)) - (minutesAgo + before) * 60_000,
       instanceType: 'g6.xlarge',
       zoneId,
+      launcher: 'sagemaker' as const,
       purchaseOption: 'on-demand' as const,
       seen: 'refused' as const,
     })),

@@ -50,7 +50,12 @@ describe('patience', () => {
   });
 
   it('is used up by waiting only: hours that trained do not count', () => {
-    const pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' as const };
+    const pool = {
+      instanceType: 'g6.xlarge',
+      zoneId: 'use1-az1',
+      launcher: 'sagemaker' as const,
+      purchaseOption: 'spot' as const,
+    };
     const trained = attempt(1, pool, {
       kind: 'interrupted',
       trainingSeconds: 7 * 3_600,
@@ -78,7 +83,12 @@ describe('patience', () => {
   });
 
   it('gives no run up either whose fast topology can no longer be had', () => {
-    const fast = { instanceType: 'p3.8xlarge', zoneId: 'use1-az1', purchaseOption: 'on-demand' as const };
+    const fast = {
+      instanceType: 'p3.8xlarge',
+      zoneId: 'use1-az1',
+      launcher: 'sagemaker' as const,
+      purchaseOption: 'on-demand' as const,
+    };
     const saved = { ...progress(20, 7_200), usage: { cpuPercent: 20, gpuPercent: 95 } };
     const trained = attempt(1, fast, {
       kind: 'interrupted',
@@ -101,7 +111,12 @@ it.each([{ patienceHours: 1 }, { valueOfTimeUsdPerHour: 0.01 }])(
   'a script that names steps without end is placed within what dates and timers can hold, with %j',
   (given) => {
     const endless = { ...progress(50, 5_000), totalSteps: Number.MAX_SAFE_INTEGER };
-    const pool = { instanceType: 'g6.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' as const };
+    const pool = {
+      instanceType: 'g6.xlarge',
+      zoneId: 'use1-az1',
+      launcher: 'sagemaker' as const,
+      purchaseOption: 'spot' as const,
+    };
     const trained = attempt(1, pool, { kind: 'interrupted', endedAt: hoursLater(2), trainingSeconds: 5_300 });
     const attempts = [{ ...trained, progressAfter: endless }];
     const input = question({ limits: limits(given), now: hoursLater(3), attempts, progress: endless });

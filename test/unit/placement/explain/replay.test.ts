@@ -20,7 +20,7 @@ import {
 const base = question();
 const first = attempt(
   1,
-  { instanceType: 'g6.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' },
+  { instanceType: 'g6.xlarge', zoneId: 'use1-az1', launcher: 'sagemaker', purchaseOption: 'spot' },
   { kind: 'interrupted', startedAt: hoursLater(1), endedAt: hoursLater(3), trainingSeconds: 7_200 },
   { progressAfter: progress(40, 6_900) },
 );

@@ -130,7 +130,12 @@ describe('kept scores and prices', () => {
 });
 
 const model = beliefModel(fittedRegimes);
-const pool = { instanceType: 'g5.xlarge', zoneId: 'use1-az1', purchaseOption: 'spot' as const };
+const pool = {
+  instanceType: 'g5.xlarge',
+  zoneId: 'use1-az1',
+  launcher: 'sagemaker' as const,
+  purchaseOption: 'spot' as const,
+};
 
 describe('an old score', () => {
   const chance = (score: number, scoreAgeSeconds?: number) =>

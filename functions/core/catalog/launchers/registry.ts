@@ -1,0 +1,11 @@
+/** Every launcher's facts, by its name in declarations and records. */
+import { DEFAULT_LAUNCHER, type LauncherName } from '../../pipeline/launchers.ts';
+import { ec2 } from './ec2.ts';
+import type { LauncherFacts } from './launcher-facts.ts';
+import { sageMaker } from './sagemaker.ts';
+
+export const launcherFacts: Readonly<Record<LauncherName, LauncherFacts>> = { sagemaker: sageMaker, ec2 };
+
+/** As a suffix of a pool's name in tables: SageMaker goes without saying. */
+export const launcherSuffix = (launcher: LauncherName): string =>
+  launcher === DEFAULT_LAUNCHER ? '' : ` ${launcherFacts[launcher].serviceName}`;

@@ -1,0 +1,53 @@
+/** SageMaker training jobs: instance groups, file systems and containers, at SageMaker's own prices. */
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { imageFor } from '../images.ts';
+import { type TrainingType, trainingType } from '../training-types.ts';
+import {
+  ASSUMED_SPOT_NOTE,
+  ASSUMED_SPOT_SHARE,
+  type LauncherFacts,
+  type ListedPrices,
+} from './launcher-facts.ts';
+
+export const sageMaker: LauncherFacts = {
+  serviceName: 'SageMaker',
+  // SageMaker fetches a container of many GB.
+  restartSeconds: 300,
+  infeasible: ({ topology: { instanceType }, training, region }) => {
+    const type = trainingType(instanceType);
+    if (type === undefined) return `SageMaker does not train on ${instanceType}`;
+    return training && missingImage(training, type, region);
+  },
+  bills: (listed, isSpot) => {
+    const { trainingUsd, trainingNote } = listed;
+    if (!isSpot) return { hourlyUsd: trainingUsd, onDemandHourlyUsd: trainingUsd, priceNote: trainingNote };
+    const share = spotShare(listed);
+    return {
+      hourlyUsd: trainingUsd * (share ?? ASSUMED_SPOT_SHARE),
+      onDemandHourlyUsd: trainingUsd,
+      priceNote:
+        share === undefined
+          ? ASSUMED_SPOT_NOTE
+          : `EC2's Spot share of ${(share * 100).toFixed(0)} % taken for SageMaker's`,
+    };
+  },
+};
+
+/** EC2 Spot over EC2 On-Demand: SageMaker publishes no Spot price. */
+function spotShare({ ec2SpotUsd, ec2Usd }: ListedPrices): number | undefined {
+  if (ec2SpotUsd === undefined || ec2Usd === undefined || ec2Usd <= 0) return undefined;
+  return Math.min(1, ec2SpotUsd / ec2Usd);
+}
+
+function missingImage(
+  { image, framework, frameworkVersion }: Pipeline['training'],
+  type: TrainingType,
+  region: string,
+): string | undefined {
+  if (image !== undefined) return undefined;
+  const answer = imageFor({ framework, version: frameworkVersion, region, device: type.device });
+  // A wrong framework or version is the declaration's own fault: the launch reports it with all other problems.
+  return answer.kind === 'image' || !(answer.field === 'device' || answer.field === 'region')
+    ? undefined
+    : answer.message;
+}
