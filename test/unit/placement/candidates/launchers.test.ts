@@ -119,7 +119,7 @@ describe('the cheapest launcher', () => {
       }),
       { numRuns: 12 },
     );
-  });
+  }, 30_000);
 
   it('says in the table and in the headline which one it is', () => {
     const shown = formatDecision(choosePlacement(cheapest()));
