@@ -5,7 +5,7 @@
 
 import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { dynamoRunStore } from '../functions/aws/dynamodb/run-store.ts';
+import { dynamoStores } from '../functions/aws/dynamodb/stores.ts';
 import { dynamo } from '../functions/aws/shared/clients.ts';
 import { config } from '../functions/aws/shared/config.ts';
 import { factsWith } from '../functions/core/catalog/hardware.ts';
@@ -18,7 +18,7 @@ import { completeMarket } from '../functions/core/placement/explain/market-for-w
 import { decidedAt, questionOf, sameChoice } from '../functions/core/placement/explain/replay.ts';
 import { damageIn } from '../functions/core/placement/explain/stored-decision.ts';
 import { decideIf, type WhatIf } from '../functions/core/placement/explain/what-if.ts';
-import type { RunStore, StoredPlacement } from '../functions/core/runs/run-store.ts';
+import type { StoredPlacement, Stores } from '../functions/core/runs/stores.ts';
 
 const USAGE = `npm run explain -- RUN_ID [--attempt N]
 
@@ -87,9 +87,9 @@ async function main(args: readonly string[]): Promise<number> {
   const unset = ['TIDEWHEEL_TABLE', 'AWS_REGION'].filter((name) => !process.env[name]);
   if (unset.length > 0) throw new UsageError(unset.map((name) => `${name} is not set: see below`));
   const runId = positionals[0] ?? '';
-  const runs = dynamoRunStore(dynamo(), config.table());
-  const placements = await runs.listPlacements(runId);
-  if ((await runs.getRun(runId)) === undefined)
+  const stores = dynamoStores(dynamo(), config.table());
+  const placements = await stores.placements.list(runId);
+  if ((await stores.runs.get(runId)) === undefined)
     throw new Error(`there is no run "${runId}" in ${config.table()}: GET /pipelines/NAME/runs lists them`);
   const wanted = placements.filter(
     ({ attempt }) => values.attempt === undefined || attempt === values.attempt,
@@ -105,7 +105,7 @@ async function main(args: readonly string[]): Promise<number> {
   });
   for (const placement of wanted)
     if (damaged.every(({ attempt }) => attempt !== placement.attempt))
-      await explain(runs, runId, placement, values);
+      await explain(stores, runId, placement, values);
   for (const { attempt, damage } of damaged)
     process.stderr.write(
       `✗ what was decided for attempt ${attempt} cannot be read (${damage}): its item in ${config.table()} is damaged\n`,
@@ -113,18 +113,20 @@ async function main(args: readonly string[]): Promise<number> {
   return damaged.length > 0 ? 1 : 0;
 }
 
+type ExplainDeps = Pick<Stores, 'runs' | 'attempts' | 'poolOutcomes' | 'marketSamples'>;
+
 async function explain(
-  runs: RunStore,
+  stores: ExplainDeps,
   runId: string,
   { attempt, decision }: StoredPlacement,
   values: Values,
 ): Promise<void> {
   say(`\nattempt ${attempt}, as decided\n${formatDecision(decision)}`);
-  const [run, attempts] = await Promise.all([runs.getRun(runId), runs.listAttempts(runId)]);
+  const [run, attempts] = await Promise.all([stores.runs.get(runId), stores.attempts.list(runId)]);
   if (run?.declaration === undefined) return;
   const now = new Date(decidedAt(decision, run));
   const sightingsIn = (instanceTypes: readonly string[]) =>
-    observationsOfOthers(runs, { runId, instanceTypes, now });
+    observationsOfOthers(stores.poolOutcomes, { runId, instanceTypes, now });
   const types = typesOf(run.declaration.compute, factsWith(storedQuestion(decision)?.hardware));
   const question = questionOf({ run, attempts, attempt, decision, observations: await sightingsIn(types) });
   if (question === undefined) return;
@@ -133,7 +135,7 @@ async function explain(
   const change = changeOf(values);
   if (Object.values(change).some((each) => each !== undefined)) {
     const sightings = await sightingsIn([...types, ...(values.types ?? [])]);
-    await whatIf(runs, attempt, { question: { ...question, observations: sightings }, change, values });
+    await whatIf(stores, attempt, { question: { ...question, observations: sightings }, change, values });
   }
 }
 
@@ -146,10 +148,14 @@ interface Asked {
   readonly values: Values;
 }
 
-async function whatIf(runs: RunStore, attempt: number, { question, change, values }: Asked): Promise<void> {
+async function whatIf(
+  { marketSamples }: ExplainDeps,
+  attempt: number,
+  { question, change, values }: Asked,
+): Promise<void> {
   const gigabytes = values['data-gigabytes'];
   const { input, notes } = await completeMarket(question, change, {
-    history: runs,
+    marketSamples,
     home: config.region(),
     datasetBytes: gigabytes === undefined ? undefined : gigabytes * 1e9,
   });

@@ -15,7 +15,7 @@ import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts'
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { zoneOf } from '@tidewheel/emulators/spot-market/model/offers.ts';
 import { stringify } from 'yaml';
-import { dynamoRunStore } from '../../functions/aws/dynamodb/run-store.ts';
+import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import type { RunReport } from '../../functions/core/attempts/report.ts';
 import { pipelineSchema } from '../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys, runIdOf } from '../../functions/core/shared/keys.ts';
@@ -173,12 +173,12 @@ async function recordFormerRun(region: Region, campaign: Campaign, declaration: 
     region: REGION,
     credentials: region.credentials,
   });
-  const runs = dynamoRunStore(DynamoDBDocumentClient.from(dynamo), region.stack.table);
+  const stores = dynamoStores(DynamoDBDocumentClient.from(dynamo), region.stack.table);
   const at = new Date((region.clock?.now() ?? Date.now()) - 86_400_000).toISOString();
   const runId = runIdOf(name, 1);
   const times = { createdAt: at, updatedAt: at };
-  await runs.ensurePipeline(name, { firstBatch: 2, at });
-  await runs.createRun({
+  await stores.pipelines.ensure(name, { firstBatch: 2, at });
+  await stores.runs.create({
     runId,
     pipeline: name,
     batch: 1,
@@ -188,7 +188,7 @@ async function recordFormerRun(region: Region, campaign: Campaign, declaration: 
     declaration: pipelineSchema.parse(declaration),
     ...times,
   });
-  await runs.createAttempt({
+  await stores.attempts.create({
     runId,
     pipeline: name,
     attempt: 1,

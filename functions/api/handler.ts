@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
-import { clock, executions, runs, schedules, store } from '../aws/lambda/services.ts';
+import { clock, executions, schedules, store, tableStores } from '../aws/lambda/services.ts';
 import { answer } from '../core/api/api.ts';
 
 /** HTTP API payload format 2.0, as far as it is used. */
@@ -14,7 +14,7 @@ const input = z.object({
 
 export const handler = lambdaHandler('api', input, async (event) => {
   const { status, body } = await answer(
-    { runs: runs(), store: store(), executions: executions(), schedules: schedules(), clock },
+    { ...tableStores(), store: store(), executions: executions(), schedules: schedules(), clock },
     {
       route: event.routeKey,
       parameters: event.pathParameters ?? {},

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { lambdaHandler, logger } from '../aws/lambda/lambda-handler.ts';
-import { clock, runs, store } from '../aws/lambda/services.ts';
+import { clock, store, tableStores } from '../aws/lambda/services.ts';
 import { describeHardware } from '../aws/market/instance-types.ts';
 import { marketOf } from '../aws/market/markets.ts';
 import { ec2ListPrices, listPrices, transferPrices } from '../aws/market/price-list.ts';
@@ -19,7 +19,7 @@ export const handler = lambdaHandler('collect-scores', z.object({}), async () =>
     instanceTypes: (types: readonly string[]) => describeHardware(clients.ec2(), types),
   };
   const done = await collectScores({
-    runs: runs(),
+    ...tableStores(),
     store: store(),
     region,
     market: marketOf,

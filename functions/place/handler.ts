@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
-import { clock, runs, store } from '../aws/lambda/services.ts';
+import { clock, store, tableStores } from '../aws/lambda/services.ts';
 import { marketOf } from '../aws/market/markets.ts';
 import { whyClosed } from '../aws/s3/region-buckets.ts';
 import * as clients from '../aws/shared/clients.ts';
@@ -15,5 +15,5 @@ export const handler = lambdaHandler('place', z.object({ runId: z.string() }), (
       whyClosed(region, { dataBucket: config.bucket(), there: clients.s3In(region) }),
     datasetBytes: (run: Parameters<typeof datasetBytes>[1]) => datasetBytes(store(), run),
   };
-  return place({ runs: runs(), market: marketOf(config.region()), regions, clock }, { runId });
+  return place({ ...tableStores(), market: marketOf(config.region()), regions, clock }, { runId });
 });

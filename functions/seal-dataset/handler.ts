@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
-import { clock, notifier, runs } from '../aws/lambda/services.ts';
+import { clock, notifier, tableStores } from '../aws/lambda/services.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
 import { announceCompaction } from '../core/attempts/announce-compaction.ts';
 import { announceSeal } from '../core/attempts/announce-seal.ts';
@@ -19,7 +19,7 @@ export const handler = lambdaHandler(
   'seal-dataset',
   input,
   async ({ runId, pipeline, compacted, troubled }) => {
-    const deps = { runs: runs(), notifier: notifier(), clock };
+    const deps = { ...tableStores(), notifier: notifier(), clock };
     const run = { runId, pipeline };
     if (troubled !== undefined) return announceCompaction(deps, run, { status: 'failed', ...troubled });
     if (compacted !== undefined) {

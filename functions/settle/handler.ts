@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
-import { clock, runs, store } from '../aws/lambda/services.ts';
+import { clock, store, tableStores } from '../aws/lambda/services.ts';
 import { settleRun } from '../core/ingest/settle-run.ts';
 
 const observation = z.object({
@@ -14,5 +14,8 @@ const observation = z.object({
 const input = z.object({ runId: z.string(), observation: observation.nullish() });
 
 export const handler = lambdaHandler('settle', input, async ({ runId, observation }) => {
-  return settleRun({ runs: runs(), store: store(), clock }, { runId, observation: observation ?? undefined });
+  return settleRun(
+    { ...tableStores(), store: store(), clock },
+    { runId, observation: observation ?? undefined },
+  );
 });

@@ -2,7 +2,7 @@
 
 import { questionKey } from '../../../functions/core/placement/market/score-plan.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
-import type { RunStore } from '../../../functions/core/runs/run-store.ts';
+import type { MarketSampleStore } from '../../../functions/core/runs/market-history.ts';
 import type { Clock } from '../../../functions/core/shared/ports.ts';
 import { AT } from '../../../test/support/builders/records.ts';
 
@@ -63,14 +63,18 @@ export function marketOf(clock: Clock, zones: readonly PricedZone[], onDemandUsd
 
 /** What `collect-scores` does meanwhile. */
 export async function sampleMarket(
-  { runs, clock, market }: { readonly runs: RunStore; readonly clock: Clock; readonly market: MarketSource },
+  {
+    marketSamples,
+    clock,
+    market,
+  }: { readonly marketSamples: MarketSampleStore; readonly clock: Clock; readonly market: MarketSource },
   zones: readonly PricedZone[],
 ): Promise<void> {
   const scores = await market.scores(TYPES, 1);
   for (const { zoneId, spotUsd } of zones) {
     const told =
       scores.kind === 'known' ? scores.value.find((each) => each.zoneId === zoneId)?.score : undefined;
-    await runs.putSample({
+    await marketSamples.put({
       family: 'p3',
       zoneId,
       at: clock.now().toISOString(),

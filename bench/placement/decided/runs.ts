@@ -8,7 +8,7 @@ import {
   placementOf,
   runOf,
 } from '../../../test/support/builders/records.ts';
-import { memoryRunStore } from '../../../test/support/fakes/run-store.ts';
+import { memoryStores } from '../../../test/support/fakes/stores.ts';
 import type { Setting } from '../../sim/world.ts';
 import { type PricedZone, TYPE, ZONE_IDS } from './market.ts';
 
@@ -16,7 +16,7 @@ export const HOUR = 3_600;
 export const RUN = 'camp-000002';
 
 export async function openCampaign({ workSeconds, deadlineSeconds }: Setting, zones: readonly PricedZone[]) {
-  const runs = memoryRunStore();
+  const stores = memoryStores();
   const compute = {
     instanceTypes: [TYPE],
     nodes: 1,
@@ -28,13 +28,13 @@ export async function openCampaign({ workSeconds, deadlineSeconds }: Setting, zo
   const limits = { deadlineHours: deadlineSeconds / HOUR, attempts: 50 };
   const declaration = declarationOf('camp', { compute, limits });
   // A former run tells how long the work is, as the simulator's policy knows it.
-  await runs.createRun(runOf('camp', 1, { status: 'succeeded', declaration }));
+  await stores.runs.create(runOf('camp', 1, { status: 'succeeded', declaration }));
   const outcome = outcomeOf('completed', { trainingSeconds: workSeconds, endedAt: '2026-10-01T00:00:00Z' });
   const placement = placementOf({
     pool: { instanceType: TYPE, zoneId: ZONE_IDS[0] ?? '', launcher: 'sagemaker', purchaseOption: 'spot' },
     topology: { nodes: 1, acceleratorsPerNode: 1 },
   });
-  await runs.createAttempt(attemptOf('camp-000001', 1, { outcome, placement }));
-  await runs.createRun(runOf('camp', 2, { declaration, closedAt: AT }));
-  return runs;
+  await stores.attempts.create(attemptOf('camp-000001', 1, { outcome, placement }));
+  await stores.runs.create(runOf('camp', 2, { declaration, closedAt: AT }));
+  return stores;
 }

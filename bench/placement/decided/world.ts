@@ -10,6 +10,7 @@ import type { Launcher } from '../../../functions/core/launch/launcher.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import type { AttemptOutcome, AttemptRecord } from '../../../functions/core/runs/run-records.ts';
+import type { Stores } from '../../../functions/core/runs/stores.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { AT, attemptOf, outcomeOf, progressOf } from '../../../test/support/builders/records.ts';
 import { fakeClock } from '../../../test/support/fakes/clock.ts';
@@ -32,7 +33,7 @@ interface Job {
 interface World {
   readonly setting: Setting;
   readonly zones: readonly PricedZone[];
-  readonly runs: Awaited<ReturnType<typeof openCampaign>>;
+  readonly stores: Stores;
   readonly clock: ReturnType<typeof fakeClock>;
   readonly store: MemoryObjectStore;
   readonly market: MarketSource;
@@ -46,13 +47,13 @@ const progressAt = ({ workSeconds }: Setting, seconds: number) =>
   progressOf(seconds, { totalSteps: workSeconds, trainingSeconds: seconds });
 
 async function end(
-  { runs, clock, done, setting }: World,
+  { stores, clock, done, setting }: World,
   job: Job,
   kind: AttemptOutcome['kind'],
 ): Promise<void> {
   const { attempt, startedAt, ran, doneBefore } = job;
   const endedAt = clock.now().toISOString();
-  await runs.updateAttempt(RUN, attempt.attempt, {
+  await stores.attempts.update(RUN, attempt.attempt, {
     outcome: outcomeOf(kind, { startedAt: startedAt?.toISOString(), endedAt, trainingSeconds: ran }),
     progressAfter: progressAt(setting, done),
     progressBefore: progressAt(setting, doneBefore),
@@ -60,11 +61,11 @@ async function end(
   });
 }
 
-async function launch({ runs, clock, done, market, setting }: World): Promise<Job | undefined> {
-  const decided = await place({ runs, market, clock }, { runId: RUN });
+async function launch({ stores, clock, done, market, setting }: World): Promise<Job | undefined> {
+  const decided = await place({ ...stores, market, clock }, { runId: RUN });
   if (decided.kind === 'giveUp') throw new Error(decided.reason);
   if (decided.kind === 'wait') return undefined;
-  const stored = (await runs.listPlacements(RUN)).at(-1)?.decision;
+  const stored = (await stores.placements.list(RUN)).at(-1)?.decision;
   if (stored?.kind !== 'launch') throw new Error('nothing stored');
   const { placement } = stored;
   const askedAt = clock.now();
@@ -75,7 +76,7 @@ async function launch({ runs, clock, done, market, setting }: World): Promise<Jo
     updatedAt: at,
     progressBefore: done > 0 ? progressAt(setting, done) : undefined,
   });
-  await runs.createAttempt(attempt);
+  await stores.attempts.create(attempt);
   return { attempt, askedAt, doneBefore: done, debt: setting.restartSeconds, ran: 0 };
 }
 
@@ -105,9 +106,9 @@ function work(world: World, job: Job): void {
 
 /** What the agent and the schedules do between two ticks: a checkpoint, a sample of the market, a look at the job. */
 async function lookAt(world: World): Promise<void> {
-  const { runs, clock, store, market, job, zones, setting } = world;
+  const { stores, clock, store, market, job, zones, setting } = world;
   const now = clock.now().toISOString();
-  await sampleMarket(world, zones);
+  await sampleMarket({ marketSamples: stores.marketSamples, clock, market }, zones);
   if (job?.startedAt === undefined || world.done <= job.doneBefore) return;
   const progress = {
     ...progressAt(setting, world.done),
@@ -118,7 +119,7 @@ async function lookAt(world: World): Promise<void> {
   store.put(`${bucketKeys.checkpoints('camp', RUN)}${progress.checkpoint}/COMPLETE.json`, '{}');
   const seen = training(job, job.startedAt);
   const deps = {
-    runs,
+    ...stores,
     clock,
     store,
     market,
@@ -154,7 +155,7 @@ export async function campaign(setting: Setting, given: readonly ZoneOfWorld[]):
   const world: World = {
     setting,
     zones,
-    runs: await openCampaign(setting, zones),
+    stores: await openCampaign(setting, zones),
     clock,
     store: memoryObjectStore(clock),
     market: marketOf(clock, zones, setting.onDemandUsd),
@@ -173,7 +174,7 @@ export async function campaign(setting: Setting, given: readonly ZoneOfWorld[]):
     timeline += letterOf(world, runs);
   }
   const finishSeconds = (world.clock.now().getTime() - Date.parse(AT)) / 1_000;
-  const attempts = await world.runs.listAttempts(RUN);
+  const attempts = await world.stores.attempts.list(RUN);
   const starts = attempts.filter(({ outcome }) => outcome === undefined || outcome.startedAt !== undefined);
   return { costUsd: world.costUsd, finishSeconds, starts: starts.length, timeline };
 }

@@ -1,5 +1,5 @@
 import type { AttemptRecord } from '../../core/runs/run-records.ts';
-import type { RunStore } from '../../core/runs/run-store.ts';
+import type { AttemptStore } from '../../core/runs/stores.ts';
 import { RunNotFoundError } from '../../core/shared/errors.ts';
 import { listOpen } from './runs.ts';
 import { type Key, recordOf, type StoredTable } from './table.ts';
@@ -11,25 +11,20 @@ const attemptKey = (runId: string, attempt: number): Key => ({
 });
 const jobKey = (jobName: string): Key => ({ pk: `JOB#${jobName}`, sk: 'JOB' });
 
-type AttemptMethods = Pick<
-  RunStore,
-  'createAttempt' | 'getAttempt' | 'updateAttempt' | 'listAttempts' | 'findAttemptByJob' | 'listOpenAttempts'
->;
-
-export function attemptMethods(table: StoredTable): AttemptMethods {
-  const getAttempt = async (runId: string, attempt: number) => {
+export function attemptStore(table: StoredTable): AttemptStore {
+  const get = async (runId: string, attempt: number) => {
     const item = await table.get(attemptKey(runId, attempt));
     return item && recordOf<AttemptRecord>(item);
   };
   return {
     // The way from the job's name to the attempt is written first: an attempt on record can always be found by its job.
-    createAttempt: async (attempt) => {
+    create: async (attempt) => {
       const { runId, attempt: number, jobName } = attempt;
       await table.put({ ...jobKey(jobName), runId, attempt: number });
       return table.create({ ...attemptKey(runId, number), open: 'ATTEMPT', ...attempt });
     },
-    getAttempt,
-    updateAttempt: async (runId, attempt, change) => {
+    get,
+    update: async (runId, attempt, change) => {
       const ended = change.outcome !== undefined;
       const item = await table.update(attemptKey(runId, attempt), {
         ...change,
@@ -38,19 +33,15 @@ export function attemptMethods(table: StoredTable): AttemptMethods {
       if (item === undefined) throw new RunNotFoundError(`${runId}, attempt ${attempt}`);
       return recordOf<AttemptRecord>(item);
     },
-    listAttempts: async (runId) => {
-      const items = await table.query({
-        KeyConditionExpression: 'pk = :run AND begins_with(sk, :attempt)',
-        ExpressionAttributeValues: { ':run': `RUN#${runId}`, ':attempt': 'ATTEMPT#' },
-        ConsistentRead: true,
-      });
+    list: async (runId) => {
+      const items = await table.queryPrefix(`RUN#${runId}`, 'ATTEMPT#');
       return items.map((item) => recordOf<AttemptRecord>(item));
     },
-    findAttemptByJob: async (jobName) => {
+    findByJob: async (jobName) => {
       const job = await table.get(jobKey(jobName));
       if (job === undefined) return undefined;
-      return getAttempt(String(job['runId']), Number(job['attempt']));
+      return get(String(job['runId']), Number(job['attempt']));
     },
-    listOpenAttempts: async () => listOpen<AttemptRecord>(table, 'ATTEMPT'),
+    listOpen: async () => listOpen<AttemptRecord>(table, 'ATTEMPT'),
   };
 }

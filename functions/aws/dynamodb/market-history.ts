@@ -2,12 +2,16 @@ import type { Hardware } from '../../core/catalog/hardware.ts';
 import type { ListPrices } from '../../core/catalog/price-list.ts';
 import {
   type AskedQuestion,
-  ENCOUNTER_DAYS,
-  type MarketHistory,
+  type HardwareStore,
+  type ListPriceStore,
   type MarketSample,
+  type MarketSampleStore,
+  POOL_OUTCOME_DAYS,
   type PoolOutcome,
+  type PoolOutcomeStore,
   QUESTION_DAYS,
   SAMPLE_DAYS,
+  type ScoreQuestionStore,
 } from '../../core/runs/market-history.ts';
 import { type Item, recordOf, type StoredTable } from './table.ts';
 
@@ -26,57 +30,68 @@ function withoutExpiry<T>(item: Item): T {
   return recordOf<T>(rest);
 }
 
-export function marketHistoryMethods(table: StoredTable): MarketHistory {
-  /** Sort keys begin with a time, so that one range read gives all since then. */
-  const since = async (pk: string, at: string): Promise<Item[]> =>
-    table.query({
-      KeyConditionExpression: 'pk = :pk AND sk >= :since',
-      ExpressionAttributeValues: { ':pk': pk, ':since': at },
+/** Sort keys begin with a time, so that one range read gives all since then. */
+const since = (table: StoredTable, pk: string, at: string): Promise<Item[]> =>
+  table.query({
+    KeyConditionExpression: 'pk = :pk AND sk >= :since',
+    ExpressionAttributeValues: { ':pk': pk, ':since': at },
+  });
+
+export const marketSampleStore = (table: StoredTable): MarketSampleStore => ({
+  put: async (sample) => {
+    const pk = `MARKET#${sample.family}#${sample.zoneId}`;
+    await table.put({ pk, sk: sample.at, ...sample, expires: expires(sample.at, SAMPLE_DAYS) });
+  },
+  list: async (family, zoneId, at) =>
+    (await since(table, `MARKET#${family}#${zoneId}`, at)).map((item) => withoutExpiry<MarketSample>(item)),
+});
+
+export const poolOutcomeStore = (table: StoredTable): PoolOutcomeStore => ({
+  put: async (met) => {
+    const pk = `OUTCOME#${familyOf(met.instanceType)}`;
+    const sk = `${met.endedAt}#${met.runId}#${met.attempt}`;
+    await table.put({ pk, sk, ...met, expires: expires(met.endedAt, POOL_OUTCOME_DAYS) });
+  },
+  list: async (family, at) =>
+    (await since(table, `OUTCOME#${family}`, at)).map((item) => withoutExpiry<PoolOutcome>(item)),
+});
+
+export const scoreQuestionStore = (table: StoredTable): ScoreQuestionStore => ({
+  put: async (question) => {
+    await table.put({
+      pk: QUESTIONS,
+      sk: question.key,
+      ...question,
+      expires: expires(question.at, QUESTION_DAYS),
     });
-  return {
-    putSample: async (sample) => {
-      const pk = `MARKET#${sample.family}#${sample.zoneId}`;
-      await table.put({ pk, sk: sample.at, ...sample, expires: expires(sample.at, SAMPLE_DAYS) });
-    },
-    listSamples: async (family, zoneId, at) =>
-      (await since(`MARKET#${family}#${zoneId}`, at)).map((item) => withoutExpiry<MarketSample>(item)),
-    putEncounter: async (met) => {
-      const pk = `OUTCOME#${familyOf(met.instanceType)}`;
-      const sk = `${met.endedAt}#${met.runId}#${met.attempt}`;
-      await table.put({ pk, sk, ...met, expires: expires(met.endedAt, ENCOUNTER_DAYS) });
-    },
-    listEncounters: async (family, at) =>
-      (await since(`OUTCOME#${family}`, at)).map((item) => withoutExpiry<PoolOutcome>(item)),
-    putListPrices: async (prices) => {
-      await table.put({ pk: LIST_PRICES, sk: prices.region, ...prices });
-    },
-    getListPrices: async (region) => {
-      const item = await table.get({ pk: LIST_PRICES, sk: region });
-      return item && recordOf<ListPrices>(item);
-    },
-    putHardware: async (hardware) => {
-      await table.put({ ...HARDWARE, ...hardware });
-    },
-    getHardware: async () => {
-      const item = await table.get(HARDWARE);
-      return item && recordOf<Hardware>(item);
-    },
-    putQuestion: async (question) => {
-      await table.put({
-        pk: QUESTIONS,
-        sk: question.key,
-        ...question,
-        expires: expires(question.at, QUESTION_DAYS),
-      });
-    },
-    listQuestions: async (at) => {
-      const items = await table.query({
-        KeyConditionExpression: 'pk = :pk',
-        ExpressionAttributeValues: { ':pk': QUESTIONS },
-        ConsistentRead: true,
-      });
-      // TTL deletes late, so what is older is left out here as well.
-      return items.map((item) => withoutExpiry<AskedQuestion>(item)).filter((each) => each.at >= at);
-    },
-  };
-}
+  },
+  list: async (at) => {
+    const items = await table.query({
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': QUESTIONS },
+      ConsistentRead: true,
+    });
+    // TTL deletes late, so what is older is left out here as well.
+    return items.map((item) => withoutExpiry<AskedQuestion>(item)).filter((each) => each.at >= at);
+  },
+});
+
+export const listPriceStore = (table: StoredTable): ListPriceStore => ({
+  put: async (prices) => {
+    await table.put({ pk: LIST_PRICES, sk: prices.region, ...prices });
+  },
+  get: async (region) => {
+    const item = await table.get({ pk: LIST_PRICES, sk: region });
+    return item && recordOf<ListPrices>(item);
+  },
+});
+
+export const hardwareStore = (table: StoredTable): HardwareStore => ({
+  put: async (hardware) => {
+    await table.put({ ...HARDWARE, ...hardware });
+  },
+  get: async () => {
+    const item = await table.get(HARDWARE);
+    return item && recordOf<Hardware>(item);
+  },
+});

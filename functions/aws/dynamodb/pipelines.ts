@@ -1,21 +1,19 @@
 import type { PipelineRecord } from '../../core/runs/batches.ts';
-import type { RunStore } from '../../core/runs/run-store.ts';
+import type { PipelineStore } from '../../core/runs/stores.ts';
 import { type Key, LIST_INDEX, recordOf, type StoredTable } from './table.ts';
 
 const ALL_PIPELINES = 'PIPELINES';
 
 export const pipelineKey = (name: string): Key => ({ pk: `PIPELINE#${name}`, sk: 'PIPELINE' });
 
-export function pipelineMethods(
-  table: StoredTable,
-): Pick<RunStore, 'getPipeline' | 'listPipelines' | 'ensurePipeline' | 'setPipelineValidity'> {
+export function pipelineStore(table: StoredTable): PipelineStore {
   const get = async (name: string) => {
     const item = await table.get(pipelineKey(name));
     return item && recordOf<PipelineRecord>(item);
   };
   return {
-    getPipeline: get,
-    listPipelines: async () => {
+    get,
+    list: async () => {
       const items = await table.query({
         IndexName: LIST_INDEX,
         KeyConditionExpression: 'listKey = :all',
@@ -23,12 +21,12 @@ export function pipelineMethods(
       });
       return items.map((item) => recordOf<PipelineRecord>(item)).sort((a, b) => (a.name < b.name ? -1 : 1));
     },
-    ensurePipeline: async (name, { firstBatch, at }) => {
+    ensure: async (name, { firstBatch, at }) => {
       const fresh: PipelineRecord = { name, openBatch: firstBatch, valid: true, updatedAt: at };
       const created = await table.create({ ...pipelineKey(name), listKey: ALL_PIPELINES, ...fresh });
       return created === 'created' ? fresh : ((await get(name)) ?? fresh);
     },
-    setPipelineValidity: async (name, { valid, problems, updatedAt }) => {
+    setValidity: async (name, { valid, problems, updatedAt }) => {
       await table.update(pipelineKey(name), {
         valid,
         problems: problems?.length ? problems : undefined,

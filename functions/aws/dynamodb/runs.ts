@@ -1,6 +1,6 @@
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { FINISHED, type RunRecord } from '../../core/runs/run-records.ts';
-import type { RunStore } from '../../core/runs/run-store.ts';
+import type { RunStore } from '../../core/runs/stores.ts';
 import { RunNotFoundError, TransientError } from '../../core/shared/errors.ts';
 import { pipelineKey } from './pipelines.ts';
 import {
@@ -16,27 +16,22 @@ import {
 export const runKey = (runId: string): Key => ({ pk: `RUN#${runId}`, sk: 'RUN' });
 const listKeyOf = (pipeline: string) => `RUNS#${pipeline}`;
 
-type RunMethods = Pick<
-  RunStore,
-  'createRun' | 'getRun' | 'updateRun' | 'listRuns' | 'listOpenRuns' | 'closeBatch'
->;
-
-export function runMethods(table: StoredTable): RunMethods {
-  const getRun = async (runId: string) => {
+export function runStore(table: StoredTable): RunStore {
+  const get = async (runId: string) => {
     const item = await table.get(runKey(runId));
     return item && recordOf<RunRecord>(item);
   };
   return {
-    createRun: async (run) =>
+    create: async (run) =>
       table.create({ ...runKey(run.runId), listKey: listKeyOf(run.pipeline), open: 'RUN', ...run }),
-    getRun,
-    updateRun: async (runId, change) => {
+    get,
+    update: async (runId, change) => {
       const finished = change.status !== undefined && FINISHED.includes(change.status);
       const item = await table.update(runKey(runId), { ...change, ...(finished && { open: undefined }) });
       if (item === undefined) throw new RunNotFoundError(runId);
       return recordOf<RunRecord>(item);
     },
-    listRuns: async (pipeline, limit) => {
+    list: async (pipeline, limit) => {
       const items = await table.query(
         {
           IndexName: LIST_INDEX,
@@ -48,10 +43,10 @@ export function runMethods(table: StoredTable): RunMethods {
       );
       return items.map((item) => recordOf<RunRecord>(item));
     },
-    listOpenRuns: async () => listOpen<RunRecord>(table, 'RUN'),
+    listOpen: async () => listOpen<RunRecord>(table, 'RUN'),
     closeBatch: async (run, close) => {
       await closeBatch(table, run, close);
-      const closed = await getRun(run.runId);
+      const closed = await get(run.runId);
       if (closed === undefined) throw new RunNotFoundError(run.runId);
       return closed;
     },

@@ -31,6 +31,8 @@ export interface StoredTable {
   /** Sets (or, for undefined, removes) attributes of an existing item and returns the whole; undefined if there is none. */
   update(key: Key, change: Item): Promise<Item | undefined>;
   query(input: Omit<QueryCommandInput, 'TableName'>, limit?: number): Promise<Item[]>;
+  /** All items of `pk` whose `sk` begins with the prefix, in its order, strongly consistent. */
+  queryPrefix(pk: string, prefix: string): Promise<Item[]>;
   transact(items: NonNullable<TransactWriteCommandInput['TransactItems']>): Promise<void>;
   readonly name: string;
 }
@@ -61,6 +63,13 @@ export function storedTable(dynamo: DynamoDBDocumentClient, name: string): Store
         () => undefined,
       ),
     query: async (input, limit) => queryAll(dynamo, { ...input, TableName: name }, limit),
+    queryPrefix: async (pk, prefix) =>
+      queryAll(dynamo, {
+        TableName: name,
+        KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
+        ExpressionAttributeValues: { ':pk': pk, ':prefix': prefix },
+        ConsistentRead: true,
+      }),
     transact: async (items) => {
       await dynamo.send(new TransactWriteCommand({ TransactItems: items }));
     },

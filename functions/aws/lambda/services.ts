@@ -1,7 +1,7 @@
 /** The ports on their AWS adapters, for the handlers: each is made when a function asks for it. */
 import { makeLauncher } from '../../core/launch/launcher.ts';
 import type { Clock } from '../../core/shared/ports.ts';
-import { dynamoRunStore } from '../dynamodb/run-store.ts';
+import { dynamoStores } from '../dynamodb/stores.ts';
 import { makeFleetService } from '../ec2/ec2-fleet-service.ts';
 import { eventBridgeNotifier } from '../events/notifier.ts';
 import { eventBridgeSchedules } from '../events/schedules.ts';
@@ -15,7 +15,7 @@ import { agentPublisher } from './agent.ts';
 
 // Functions, not one object: a bundle holds only the adapters that its handler names.
 export const clock: Clock = { now: () => new Date() };
-export const runs = () => dynamoRunStore(clients.dynamo(), config.table());
+export const tableStores = () => dynamoStores(clients.dynamo(), config.table());
 export const store = () => s3ObjectStore(clients.s3(), config.bucket());
 export const executions = () => stepFunctionsExecutions(clients.stepFunctions(), config.stateMachineArn());
 export const notifier = () => eventBridgeNotifier(clients.eventBridge(), config.eventBus());
@@ -25,12 +25,12 @@ export const launcher = () =>
     fleets: makeFleetService({ ec2: clients.ec2(), store: store(), clock }),
     elsewhere: {
       training: (region) => makeTrainingService(clients.sageMakerIn(region)),
-      regionOf: async (jobName) => (await runs().findAttemptByJob(jobName))?.placement.pool.region,
+      regionOf: async (jobName) => (await tableStores().attempts.findByJob(jobName))?.placement.pool.region,
     },
   });
 /** What every look at an attempt needs, whoever asks. */
 export const attemptServices = () => ({
-  runs: runs(),
+  ...tableStores(),
   store: store(),
   launcher: launcher(),
   executions: executions(),

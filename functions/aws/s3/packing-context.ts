@@ -5,7 +5,8 @@ import type { LikelyReaders } from '../../core/packing/model/division.ts';
 import type { PackingSettings, Pipeline } from '../../core/pipeline/pipeline.ts';
 import { likelyReaders } from '../../core/placement/candidates/likely-readers.ts';
 import { ConfigurationError, RunNotFoundError, TransientError } from '../../core/shared/errors.ts';
-import { dynamoRunStore } from '../dynamodb/run-store.ts';
+import { runStore } from '../dynamodb/runs.ts';
+import { storedTable } from '../dynamodb/table.ts';
 import { dynamo } from '../shared/clients.ts';
 import { config } from '../shared/config.ts';
 import { isRetryable } from './errors.ts';
@@ -27,7 +28,7 @@ export async function withPacking<T>(
   runId: string,
   step: (context: PackingContext) => Promise<T>,
 ): Promise<T> {
-  const run = await dynamoRunStore(dynamo(), config.table()).getRun(runId);
+  const run = await runStore(storedTable(dynamo(), config.table())).get(runId);
   if (run === undefined) throw new RunNotFoundError(runId);
   const { declaration } = run;
   if (declaration === undefined)

@@ -4,11 +4,12 @@ import { registerPipeline, type WakeDeps, wakeRun } from '../ingest/wake.ts';
 import { readDeclaration } from '../pipeline/declaration.ts';
 import { pipelineName } from '../pipeline/pipeline.ts';
 import { readProgress } from '../runs/progress.ts';
+import type { Stores } from '../runs/stores.ts';
 import type { Problem } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Schedules } from '../shared/ports.ts';
 
-export interface ApiDeps extends WakeDeps {
+export interface ApiDeps extends WakeDeps, Pick<Stores, 'attempts' | 'placements' | 'timeline'> {
   readonly schedules: Schedules;
 }
 
@@ -32,7 +33,7 @@ const problem = (status: number, message: string, problems?: readonly Problem[])
 });
 
 const ROUTES: Readonly<Record<string, (deps: ApiDeps, request: ApiRequest) => Promise<ApiResponse>>> = {
-  'GET /pipelines': async ({ runs }) => ok({ pipelines: await runs.listPipelines() }),
+  'GET /pipelines': async ({ pipelines }) => ok({ pipelines: await pipelines.list() }),
   'GET /pipelines/{name}': getPipeline,
   'PUT /pipelines/{name}': putPipeline,
   'GET /pipelines/{name}/runs': listRuns,
@@ -50,10 +51,10 @@ export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiRes
   return route(deps, request);
 }
 
-async function getPipeline({ runs, store }: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
+async function getPipeline({ pipelines, store }: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
   const name = parameters['name'] ?? '';
   const [record, stored] = await Promise.all([
-    runs.getPipeline(name),
+    pipelines.get(name),
     store.readText(bucketKeys.pipeline(name)),
   ]);
   if (stored === undefined) return problem(404, `there is no pipeline "${name}"`);
@@ -76,7 +77,7 @@ const runsQuery = z.object({ limit: z.coerce.number().int().min(1).max(200).defa
 async function listRuns({ runs }: ApiDeps, { parameters, query }: ApiRequest): Promise<ApiResponse> {
   const parsed = runsQuery.safeParse(query);
   if (!parsed.success) return problem(400, `limit is "${query['limit']}", use a whole number from 1 to 200`);
-  return ok({ runs: await runs.listRuns(parameters['name'] ?? '', parsed.data.limit) });
+  return ok({ runs: await runs.list(parameters['name'] ?? '', parsed.data.limit) });
 }
 
 async function startRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
@@ -96,14 +97,15 @@ function checkStored(name: string, text: string): readonly Problem[] {
 }
 
 /** Everything that is known of a run: the live view while it runs, the report when it has ended. */
-async function getRun({ runs, store }: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
+async function getRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
+  const { store } = deps;
   const runId = parameters['runId'] ?? '';
-  const run = await runs.getRun(runId);
+  const run = await deps.runs.get(runId);
   if (run === undefined) return problem(404, `there is no run "${runId}"`);
   const [attempts, placements, timeline, progress, report] = await Promise.all([
-    runs.listAttempts(runId),
-    runs.listPlacements(runId),
-    runs.listTimeline(runId),
+    deps.attempts.list(runId),
+    deps.placements.list(runId),
+    deps.timeline.list(runId),
     readProgress(store, run.pipeline, runId),
     store.readText(bucketKeys.report(run.pipeline, runId)),
   ]);

@@ -11,12 +11,12 @@ export interface CompactionFailure {
 }
 
 export async function announceCompaction(
-  deps: AnnounceDeps,
+  deps: Pick<AnnounceDeps, 'timeline' | 'clock'>,
   { runId }: { readonly runId: string },
   result: CompactionResult | CompactionFailure,
 ): Promise<{ readonly status: string }> {
   const at = deps.clock.now().toISOString();
-  await deps.runs.addTimeline(runId, {
+  await deps.timeline.add(runId, {
     id: 'compacted',
     at,
     kind: TITLES[result.status],

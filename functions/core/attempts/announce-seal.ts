@@ -2,12 +2,11 @@
 
 import { quoted } from '../packing/model/quoted.ts';
 import type { SealResult } from '../packing/seal/seal-dataset.ts';
-import type { RunStore } from '../runs/run-store.ts';
+import type { Stores } from '../runs/stores.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Clock, Notifier } from '../shared/ports.ts';
 
-export interface AnnounceDeps {
-  readonly runs: RunStore;
+export interface AnnounceDeps extends Pick<Stores, 'runs' | 'timeline'> {
   readonly notifier: Notifier;
   readonly clock: Clock;
 }
@@ -20,15 +19,15 @@ export async function announceSeal(
   const { generation, samples, shards, rejected, rejections } = result;
   if (shards === 0 && rejected === 0) return result;
   const at = deps.clock.now().toISOString();
-  const before = await deps.runs.getRun(run.runId);
-  await deps.runs.updateRun(run.runId, {
+  const before = await deps.runs.get(run.runId);
+  await deps.runs.update(run.runId, {
     sealedAt: before?.sealedAt ?? at,
     ...(shards > 0 && { generation }),
     ...(rejected > 0 && { rejected: { count: rejected, ...rejections } }),
     updatedAt: at,
   });
   const packed = `${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
-  await deps.runs.addTimeline(run.runId, {
+  await deps.timeline.add(run.runId, {
     id: 'sealed',
     at,
     kind: shards === 0 ? 'AllRejected' : 'DatasetSealed',

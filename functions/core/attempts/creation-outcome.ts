@@ -54,7 +54,7 @@ const logOf = ({ hostLogGroup }: CreationDeps, { launcher, jobName }: AttemptRec
 async function announce(deps: CreationDeps, { attempt, inputReason }: Creation): Promise<void> {
   const { runId, pipeline, jobName, placement } = attempt;
   const { pool, topology } = placement;
-  await deps.runs.addTimeline(runId, {
+  await deps.timeline.add(runId, {
     id: `started-${attempt.attempt}`,
     at: deps.clock.now().toISOString(),
     kind: 'AttemptStarted',
@@ -73,7 +73,7 @@ async function refuse(
   { kind, message }: Extract<CreateOutcome, { readonly kind: 'quota' | 'capacity' }>,
 ): Promise<void> {
   const now = deps.clock.now().toISOString();
-  const ended = await deps.runs.updateAttempt(attempt.runId, attempt.attempt, {
+  const ended = await deps.attempts.update(attempt.runId, attempt.attempt, {
     status: 'interrupted',
     outcome: {
       kind: 'capacity',

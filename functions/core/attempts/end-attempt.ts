@@ -7,12 +7,12 @@ import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
  * @throws TransientError while the job is being stopped: the report holds the costs of all attempts or is not written
  */
 export async function endOpenAttempt(deps: ObserveDeps, runId: string): Promise<void> {
-  const last = (await deps.runs.listAttempts(runId)).at(-1);
+  const last = (await deps.attempts.list(runId)).at(-1);
   if (last === undefined || last.outcome !== undefined) return;
   const seen = await observeAttempt(deps, last);
   if (seen.kind === 'ended') return;
   if (seen.kind === 'absent') {
-    await deps.runs.updateAttempt(runId, last.attempt, {
+    await deps.attempts.update(runId, last.attempt, {
       status: 'failed',
       outcome: {
         kind: 'stopped',

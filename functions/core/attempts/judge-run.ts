@@ -34,9 +34,9 @@ export const ATTEMPTS_PER_EXECUTION = 300;
 const STOP_PAUSE_SECONDS = 15;
 
 export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<NextStep> {
-  const run = await deps.runs.getRun(input.runId);
+  const run = await deps.runs.get(input.runId);
   if (run === undefined) throw new RunNotFoundError(input.runId);
-  const attempts = await deps.runs.listAttempts(run.runId);
+  const attempts = await deps.attempts.list(run.runId);
   const last = attempts.at(-1);
   if (last === undefined) return firstPlacement(deps, run);
   if (last.outcome === undefined) {
@@ -60,7 +60,7 @@ async function firstPlacement(deps: JudgeDeps, run: RunRecord): Promise<NextStep
 
 async function setStatus(deps: JudgeDeps, run: RunRecord, status: RunRecord['status']): Promise<void> {
   if (run.status === status) return;
-  await deps.runs.updateRun(run.runId, { status, updatedAt: deps.clock.now().toISOString() });
+  await deps.runs.update(run.runId, { status, updatedAt: deps.clock.now().toISOString() });
 }
 
 /** An attempt without an end: an execution before this one left it, or nobody told its end in time. */
@@ -69,7 +69,7 @@ async function openAttempt(deps: JudgeDeps, last: AttemptRecord, timedOut: boole
     return { kind: 'relaunch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
   // On record before the stop, so that the end is not taken for somebody else's doing.
   const updatedAt = deps.clock.now().toISOString();
-  await deps.runs.updateAttempt(last.runId, last.attempt, {
+  await deps.attempts.update(last.runId, last.attempt, {
     takenBackAt: last.takenBackAt ?? updatedAt,
     recall: last.recall ?? { cause: 'time', why: 'ran out of the time that it was given' },
     updatedAt,
@@ -95,7 +95,7 @@ async function withProgress(
   const progressAfter = await readProgress(deps.store, run.pipeline, run.runId);
   if (progressAfter === undefined) return [...attempts];
   const updatedAt = deps.clock.now().toISOString();
-  const updated = await deps.runs.updateAttempt(run.runId, last.attempt, { progressAfter, updatedAt });
+  const updated = await deps.attempts.update(run.runId, last.attempt, { progressAfter, updatedAt });
   return [...attempts.slice(0, -1), updated];
 }
 
@@ -123,5 +123,5 @@ async function broughtBack(
   if (modelUri === undefined) return last;
   const outcome = { ...last.outcome, modelUri: homeAddress(modelUri, journey) };
   const updatedAt = deps.clock.now().toISOString();
-  return deps.runs.updateAttempt(last.runId, last.attempt, { outcome, updatedAt });
+  return deps.attempts.update(last.runId, last.attempt, { outcome, updatedAt });
 }

@@ -10,13 +10,14 @@ import { pinnedSourceOf } from '../launch/source/pin-source.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { readProgress } from '../runs/progress.ts';
 import type { AttemptRecord, Placement, RunRecord } from '../runs/run-records.ts';
+import type { Stores } from '../runs/stores.ts';
 import { LaunchRefusedError, RunNotFoundError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { type CreationDeps, settleCreation } from './creation-outcome.ts';
 import { observeAttempt } from './observe-attempt.ts';
 
-export interface LaunchDeps extends CreationDeps {
+export interface LaunchDeps extends CreationDeps, Pick<Stores, 'placements'> {
   readonly store: ObjectStore;
   readonly region: string;
   readonly trainingRoleArn: string;
@@ -51,7 +52,7 @@ export async function launchAttempt(
   deps: LaunchDeps,
   input: LaunchInput,
 ): Promise<{ readonly jobName: string }> {
-  const run = await deps.runs.getRun(input.runId);
+  const run = await deps.runs.get(input.runId);
   if (run?.declaration === undefined) throw new RunNotFoundError(input.runId);
   const attempt = await recordAttempt(deps, run, input);
   if (attempt.outcome === undefined) await startJob(deps, run, attempt);
@@ -62,8 +63,8 @@ export async function launchAttempt(
 async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInput): Promise<AttemptRecord> {
   const { runId, attempt: number, taskToken } = input;
   const updatedAt = deps.clock.now().toISOString();
-  const known = await deps.runs.getAttempt(runId, number);
-  if (known !== undefined) return deps.runs.updateAttempt(runId, number, { taskToken, updatedAt });
+  const known = await deps.attempts.get(runId, number);
+  if (known !== undefined) return deps.attempts.update(runId, number, { taskToken, updatedAt });
   const placement = await placementOf(deps, runId, number);
   const fresh: AttemptRecord = {
     runId,
@@ -78,12 +79,12 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
     updatedAt,
     progressBefore: await readProgress(deps.store, run.pipeline, runId),
   };
-  if ((await deps.runs.createAttempt(fresh)) === 'created') return fresh;
-  return deps.runs.updateAttempt(runId, number, { taskToken, updatedAt });
+  if ((await deps.attempts.create(fresh)) === 'created') return fresh;
+  return deps.attempts.update(runId, number, { taskToken, updatedAt });
 }
 
 async function placementOf(deps: LaunchDeps, runId: string, attempt: number): Promise<Placement> {
-  const stored = (await deps.runs.listPlacements(runId)).find((placement) => placement.attempt === attempt);
+  const stored = (await deps.placements.list(runId)).find((placement) => placement.attempt === attempt);
   if (stored?.decision.kind === 'launch') return stored.decision.placement;
   throw new LaunchRefusedError(`attempt ${attempt} of ${runId} has no placement to launch`);
 }
@@ -97,7 +98,7 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
   const store = away?.region.store ?? deps.store;
   for (const { key, text } of request.objects) await store.writeText(key, text);
   const updatedAt = deps.clock.now().toISOString();
-  await deps.runs.updateRun(run.runId, {
+  await deps.runs.update(run.runId, {
     status: 'training',
     generations: dataset.generations,
     ...(source !== undefined && { source }),
@@ -148,7 +149,7 @@ async function requestOf(
 ): Promise<AttemptRequest> {
   const { runId, declaration } = run;
   if (declaration === undefined) throw new RunNotFoundError(runId);
-  const earlier = (await deps.runs.listAttempts(runId)).filter((each) => each.attempt < attempt.attempt);
+  const earlier = (await deps.attempts.list(runId)).filter((each) => each.attempt < attempt.attempt);
   const built = buildAttempt({
     runId,
     attempt: attempt.attempt,

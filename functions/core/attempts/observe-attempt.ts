@@ -4,12 +4,11 @@ import { isTerminal, outcomeOf } from '../launch/job/outcome.ts';
 import type { TrainingJobDescription } from '../launch/job/training-service.ts';
 import type { Launcher } from '../launch/launcher.ts';
 import type { AttemptOutcome, AttemptRecord, StopReason } from '../runs/run-records.ts';
-import type { RunStore } from '../runs/run-store.ts';
+import type { Stores } from '../runs/stores.ts';
 import type { Clock, Executions, Notifier } from '../shared/ports.ts';
 import { whyStop } from './stop-rules.ts';
 
-export interface ObserveDeps {
-  readonly runs: RunStore;
+export interface ObserveDeps extends Pick<Stores, 'runs' | 'attempts' | 'timeline'> {
   readonly launcher: Launcher;
   readonly executions: Executions;
   readonly notifier: Notifier;
@@ -26,7 +25,7 @@ export type Observed =
 export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): Promise<Observed> {
   const job = known.outcome === undefined ? await deps.launcher.describe(known.jobName) : undefined;
   // Read after the job: whoever took it back recorded that before the stop that we may see here.
-  const attempt = (await deps.runs.getAttempt(known.runId, known.attempt)) ?? known;
+  const attempt = (await deps.attempts.get(known.runId, known.attempt)) ?? known;
   if (attempt.outcome !== undefined) {
     // Recorded before, but the one who recorded it may have died before telling: tell again.
     await tell(deps, attempt);
@@ -45,18 +44,18 @@ export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): P
     return { kind: 'takenBack' };
   }
   if (attempt.status === 'starting') {
-    await deps.runs.updateAttempt(attempt.runId, attempt.attempt, { status: 'running', updatedAt });
+    await deps.attempts.update(attempt.runId, attempt.attempt, { status: 'running', updatedAt });
   }
   return { kind: 'running', job };
 }
 
 /** The policy's word on a job that goes on: its budget and its wait are looked at anew each time. */
 async function stopReason(
-  { runs, clock }: ObserveDeps,
+  { runs, attempts, clock }: ObserveDeps,
   attempt: AttemptRecord,
   job: TrainingJobDescription,
 ): Promise<StopReason> {
-  const [run, others] = await Promise.all([runs.getRun(attempt.runId), runs.listAttempts(attempt.runId)]);
+  const [run, others] = await Promise.all([runs.get(attempt.runId), attempts.list(attempt.runId)]);
   const budgetUsd = run?.declaration?.limits.budgetUsd;
   return whyStop({ attempt, job, now: clock.now(), others, budgetUsd });
 }
@@ -68,12 +67,12 @@ export async function takeBack(
   recall: NonNullable<StopReason>,
 ): Promise<Observed> {
   const updatedAt = deps.clock.now().toISOString();
-  await deps.runs.updateAttempt(attempt.runId, attempt.attempt, {
+  await deps.attempts.update(attempt.runId, attempt.attempt, {
     takenBackAt: updatedAt,
     recall,
     updatedAt,
   });
-  await deps.runs.addTimeline(attempt.runId, {
+  await deps.timeline.add(attempt.runId, {
     id: `taken-back-${attempt.attempt}`,
     at: updatedAt,
     kind: recall.cause === 'capacity' ? 'AttemptInterrupted' : 'AttemptRecalled',
@@ -106,7 +105,7 @@ async function end(
   attempt: AttemptRecord,
   outcome: AttemptOutcome,
 ): Promise<AttemptRecord> {
-  const ended = await deps.runs.updateAttempt(attempt.runId, attempt.attempt, {
+  const ended = await deps.attempts.update(attempt.runId, attempt.attempt, {
     outcome,
     status: statusOf(outcome),
     updatedAt: deps.clock.now().toISOString(),
@@ -127,7 +126,7 @@ async function tell(deps: ObserveDeps, attempt: AttemptRecord): Promise<void> {
       { type: 'AttemptInterrupted', attempt: attempt.attempt, jobName, reason: outcome.message },
     );
   }
-  await deps.runs.addTimeline(runId, {
+  await deps.timeline.add(runId, {
     id: `ended-${attempt.attempt}`,
     at: outcome.endedAt ?? attempt.updatedAt,
     kind: 'AttemptEnded',

@@ -6,6 +6,7 @@ import type { Launcher } from '../launch/launcher.ts';
 import { pipelineName } from '../pipeline/pipeline.ts';
 import { executionName, type PipelineRecord, wakes } from '../runs/batches.ts';
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
+import type { Stores } from '../runs/stores.ts';
 import { bucketKeys, PIPELINES_PREFIX } from '../shared/keys.ts';
 import { observeAttempt } from './observe-attempt.ts';
 import { refillAttempt } from './refill-attempt.ts';
@@ -13,7 +14,7 @@ import { decidedVerdict, reportRun } from './report-run.ts';
 import { type ReviseDeps, reviseAttempt } from './revise-attempt.ts';
 import { watchCheckpoints } from './watch-checkpoints.ts';
 
-export type ReconcileDeps = ReviseDeps;
+export type ReconcileDeps = ReviseDeps & Pick<Stores, 'pipelines'>;
 
 export interface Reconciled {
   readonly attempts: number;
@@ -42,7 +43,7 @@ export async function reconcile(
       });
     }
   };
-  const attempts = await deps.runs.listOpenAttempts();
+  const attempts = await deps.attempts.listOpen();
   await each(
     attempts,
     ({ jobName }) => jobName,
@@ -61,7 +62,7 @@ export async function reconcile(
     );
   const resumed: string[] = [];
   await each(
-    await deps.runs.listOpenRuns(),
+    await deps.runs.listOpen(),
     ({ runId }) => runId,
     async (run) => {
       if (await resumeIfDropped(deps, run)) resumed.push(run.runId);
@@ -84,9 +85,9 @@ export async function reconcile(
 }
 
 /** Hosts, launch templates and placement groups of attempts that have ended; what other installations have is theirs. */
-async function release({ runs }: ReconcileDeps, launcher: Launcher): Promise<void> {
+async function release({ attempts }: ReconcileDeps, launcher: Launcher): Promise<void> {
   for (const jobName of await launcher.remains()) {
-    const attempt = await runs.findAttemptByJob(jobName);
+    const attempt = await attempts.findByJob(jobName);
     if (attempt?.outcome !== undefined) await launcher.release(jobName);
   }
 }
@@ -96,7 +97,7 @@ export async function handOver(
   deps: ReconcileDeps,
   input: { readonly runId: string; readonly from: string },
 ): Promise<void> {
-  const run = await deps.runs.getRun(input.runId);
+  const run = await deps.runs.get(input.runId);
   // Asked twice, the second finds that the run is no longer in the execution that hands it over.
   if (run === undefined || executionName(run.runId, run.execution) !== input.from) return;
   await nextExecution(deps, run);
@@ -105,7 +106,7 @@ export async function handOver(
 async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<boolean> {
   const status = await deps.executions.status(executionName(listed.runId, listed.execution));
   // Read after the status: an execution ends after its run is closed, and the index may lag.
-  const run = await deps.runs.getRun(listed.runId);
+  const run = await deps.runs.get(listed.runId);
   if (run === undefined || FINISHED.includes(run.status) || run.execution !== listed.execution) return false;
   if (status === 'running') {
     await tellAgain(deps, run);
@@ -117,7 +118,7 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
     await startExecution(deps.executions, run);
     return true;
   }
-  const decided = decidedVerdict(await deps.runs.listTimeline(run.runId));
+  const decided = decidedVerdict(await deps.timeline.list(run.runId));
   if (decided !== undefined) {
     // Only the closing is left: going on would train for a run that has ended.
     await reportRun(deps, run.runId, decided);
@@ -135,7 +136,7 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
 /** Whoever recorded an attempt's end may have died before telling the execution that waits for it. */
 async function tellAgain(deps: ReconcileDeps, run: RunRecord): Promise<void> {
   if (run.status !== 'training') return;
-  const last = (await deps.runs.listAttempts(run.runId)).at(-1);
+  const last = (await deps.attempts.list(run.runId)).at(-1);
   if (last?.outcome !== undefined) await observeAttempt(deps, last);
 }
 
@@ -143,8 +144,8 @@ async function tellAgain(deps: ReconcileDeps, run: RunRecord): Promise<void> {
 async function nextExecution(deps: ReconcileDeps, run: RunRecord): Promise<void> {
   const execution = run.execution + 1;
   const updatedAt = deps.clock.now().toISOString();
-  const next = await deps.runs.updateRun(run.runId, { execution, updatedAt });
-  await deps.runs.addTimeline(run.runId, {
+  const next = await deps.runs.update(run.runId, { execution, updatedAt });
+  await deps.timeline.add(run.runId, {
     id: `execution-${execution}`,
     at: updatedAt,
     kind: 'Resumed',
@@ -156,8 +157,8 @@ async function nextExecution(deps: ReconcileDeps, run: RunRecord): Promise<void>
 type Swept = Pick<PipelineRecord, 'name'> & Partial<PipelineRecord>;
 
 /** Those on record, and those whose declaration lies in the bucket although nobody was told (or the table was lost). */
-async function pipelinesToSweep({ runs, store }: ReconcileDeps): Promise<Swept[]> {
-  const known: Swept[] = await runs.listPipelines();
+async function pipelinesToSweep({ pipelines, store }: ReconcileDeps): Promise<Swept[]> {
+  const known: Swept[] = await pipelines.list();
   const names = new Set(known.map(({ name }) => name));
   for await (const { key } of store.list(PIPELINES_PREFIX)) {
     const name = pipelineName.safeParse(key.slice(PIPELINES_PREFIX.length).replace(/\.yaml$/, ''));

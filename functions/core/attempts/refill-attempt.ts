@@ -44,7 +44,7 @@ async function told(deps: ObserveDeps, attempt: AttemptRecord, round: Round): Pr
 
 async function tell(deps: ObserveDeps, attempt: AttemptRecord, round: Round): Promise<void> {
   const { stay, lost, missing } = round;
-  await deps.runs.addTimeline(attempt.runId, {
+  await deps.timeline.add(attempt.runId, {
     id: `refilled-${attempt.attempt}-${round.round}`,
     at: round.openedAt,
     kind: 'HostsReplaced',

@@ -1,7 +1,7 @@
 /** The Report state: writes the report, closes the run and its batch, tells others. Also after an error of any state. */
 
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
-import type { TimelineEntry } from '../runs/run-store.ts';
+import type { TimelineEntry } from '../runs/stores.ts';
 import { RunNotFoundError, TransientError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
@@ -25,21 +25,21 @@ export interface Verdict {
  * @throws TransientError while a job of the run is still being stopped
  */
 export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdict): Promise<RunReport> {
-  const run = await deps.runs.getRun(runId);
+  const run = await deps.runs.get(runId);
   if (run === undefined) throw new RunNotFoundError(runId);
-  await deps.runs.addTimeline(runId, {
+  await deps.timeline.add(runId, {
     id: FINISHED_ENTRY,
     at: deps.clock.now().toISOString(),
     kind: TITLES[verdict.kind],
     text: verdict.reason,
   });
   await endOpenAttempt(deps, runId);
-  const timeline = await deps.runs.listTimeline(runId);
+  const timeline = await deps.timeline.list(runId);
   const { kind, reason, decidedAt: finishedAt } = decidedVerdict(timeline) ?? undecided(runId);
   const status = kind === 'done' ? 'succeeded' : kind;
   const report = makeReport({
     run,
-    attempts: await deps.runs.listAttempts(runId),
+    attempts: await deps.attempts.list(runId),
     timeline,
     status,
     failure: status === 'failed' ? reason : undefined,
@@ -49,7 +49,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdic
   // A run that failed before its batch was closed must not keep the next arrivals.
   if (run.closedAt === undefined) await deps.runs.closeBatch(run, { at: finishedAt });
   await notify(deps, run, report);
-  await deps.runs.updateRun(runId, {
+  await deps.runs.update(runId, {
     status,
     updatedAt: finishedAt,
     ...(report.failure !== undefined && { failure: report.failure }),

@@ -10,7 +10,7 @@ import type {
   RejectedArrivals,
   RunRecord,
 } from '../runs/run-records.ts';
-import type { TimelineEntry } from '../runs/run-store.ts';
+import type { TimelineEntry } from '../runs/stores.ts';
 
 export interface AttemptReport {
   readonly attempt: number;

@@ -14,11 +14,14 @@ import type { MarketSource, MarketView } from '../placement/model/market-source.
 import type { MarketSample } from '../runs/market-history.ts';
 import { readProgress } from '../runs/progress.ts';
 import type { AttemptRecord, Progress, RunRecord, StopReason } from '../runs/run-records.ts';
+import type { Stores } from '../runs/stores.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { advanced } from './judge.ts';
 import { type ObserveDeps, takeBack } from './observe-attempt.ts';
 
-export interface ReviseDeps extends ObserveDeps {
+export interface ReviseDeps
+  extends ObserveDeps,
+    Pick<Stores, 'placements' | 'marketSamples' | 'poolOutcomes' | 'scoreQuestions'> {
   readonly store: ObjectStore;
   /** Of the data's own region. */
   readonly market: Pick<MarketSource, 'region' | 'scores'>;
@@ -33,7 +36,7 @@ export async function reviseAttempt(
   const looked = await campaignNow(deps, attempt, job);
   const why = looked && (await whyRecall(looked));
   if (why === undefined) return 'left';
-  const current = await deps.runs.getAttempt(attempt.runId, attempt.attempt);
+  const current = await deps.attempts.get(attempt.runId, attempt.attempt);
   if (current === undefined || isOver(current)) return 'left';
   await takeBack(deps, current, why);
   return 'recalled';
@@ -65,7 +68,7 @@ async function campaignNow(
   const trainingSince = trainingSinceOf(job);
   // What trains in another region saves there.
   if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return undefined;
-  const run = await deps.runs.getRun(attempt.runId);
+  const run = await deps.runs.get(attempt.runId);
   if (run?.declaration === undefined || run.declaration.compute.purchaseOption === 'on-demand')
     return undefined;
   const progress = await progressOf(deps.store, attempt);
@@ -100,30 +103,29 @@ async function newProgress(store: ObjectStore, attempt: AttemptRecord): Promise<
 
 /** The questions that `collect-scores` asks, so that they are no new ones; where they are not told, kept scores stand in. */
 async function scoresOfNow(
-  { runs, market, clock }: ReviseDeps,
+  { scoreQuestions, market, clock }: ReviseDeps,
   { compute, hardware }: PlacementInput,
   now: Date,
 ): Promise<readonly MarketSample[]> {
   const site = { home: market.region, hardware: factsWith(hardware) };
   const needs = scoreNeeds([compute], site).filter(({ region }) => region === market.region);
-  return samplesOfNow(await askScores({ runs, market: () => market, clock }, needs, []), now);
+  return samplesOfNow(await askScores({ scoreQuestions, market: () => market, clock }, needs, []), now);
 }
 
-/** The attempt's own question, with the prices, scores and encounters of now, to which newer scores can be given. */
+/** The attempt's own question, with the prices, scores and outcomes of now, to which newer scores can be given. */
 async function questionNow(
-  { runs }: ReviseDeps,
+  deps: ReviseDeps,
   { run, attempt, now }: { readonly run: RunRecord; readonly attempt: AttemptRecord; readonly now: Date },
 ): Promise<((newer: readonly MarketSample[]) => PlacementInput) | undefined> {
   const { runId } = run;
-  const placements = await runs.listPlacements(runId);
-  const stored = placements.find((each) => each.attempt === attempt.attempt);
+  const stored = (await deps.placements.list(runId)).find((each) => each.attempt === attempt.attempt);
   if (stored === undefined || run.declaration === undefined) return undefined;
   const { compute } = run.declaration;
   const { decision } = stored;
   const hardware = factsWith(storedQuestion(decision)?.hardware);
   const [attempts, sightings] = await Promise.all([
-    runs.listAttempts(runId),
-    observationsOfOthers(runs, { runId, instanceTypes: typesOf(compute, hardware), now }),
+    deps.attempts.list(runId),
+    observationsOfOthers(deps.poolOutcomes, { runId, instanceTypes: typesOf(compute, hardware), now }),
   ]);
   const question = questionOf({ run, attempts, attempt: attempt.attempt, decision, observations: sightings });
   if (question === undefined) return undefined;
@@ -131,7 +133,7 @@ async function questionNow(
   /** With what was kept of the region since the decision; a score of which nothing newer is known grows old. */
   const upToDate = async (view: MarketView) => {
     const asked = { compute, hardware, region: view.region, now };
-    const kept = await samplesFor(runs, asked);
+    const kept = await samplesFor(deps.marketSamples, asked);
     return (newer: readonly MarketSample[]): MarketView =>
       refreshedBy([...newer, ...kept], view, { ...asked, readAt });
   };

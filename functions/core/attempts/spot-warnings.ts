@@ -52,7 +52,7 @@ async function take(
   if (event === undefined) return 'ignored: no event about an instance';
   const instanceId = event.detail['instance-id'];
   const jobName = jobs.get(instanceId);
-  const attempt = jobName === undefined ? undefined : await deps.runs.findAttemptByJob(jobName);
+  const attempt = jobName === undefined ? undefined : await deps.attempts.findByJob(jobName);
   if (attempt === undefined) return `ignored: ${instanceId} is none of ours`;
   return `${attempt.jobName}: ${await answer(deps, attempt, event)}`;
 }
@@ -66,7 +66,7 @@ async function answer(deps: ObserveDeps, attempt: AttemptRecord, event: Instance
   }
   if (isOpen && event['detail-type'] === REBALANCE) {
     await deps.launcher.askToSave(attempt.jobName, instanceId);
-    await deps.runs.addTimeline(attempt.runId, {
+    await deps.timeline.add(attempt.runId, {
       id: `rebalance-${attempt.attempt}-${instanceId}`,
       at: event.time ?? attempt.updatedAt,
       kind: 'RebalanceRecommended',

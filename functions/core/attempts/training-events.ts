@@ -25,7 +25,7 @@ async function take(deps: ObserveDeps, body: string): Promise<string> {
   const event = stateChange.safeParse(parse(body));
   if (!event.success) return 'ignored: no training job state change';
   const { TrainingJobName: jobName } = event.data.detail;
-  const attempt = await deps.runs.findAttemptByJob(jobName);
+  const attempt = await deps.attempts.findByJob(jobName);
   if (attempt === undefined) return `ignored: ${jobName} is none of ours`;
   return `${jobName}: ${(await observeAttempt(deps, attempt)).kind}`;
 }

@@ -17,7 +17,7 @@ export async function watchCheckpoints(
   // Checkpoints of another region come home when the attempt ends.
   if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return;
   const { runId, pipeline, jobName } = attempt;
-  const earlier = (await deps.runs.listAttempts(runId)).filter((each) => each.attempt < attempt.attempt);
+  const earlier = (await deps.attempts.list(runId)).filter((each) => each.attempt < attempt.attempt);
   const stall = checkpointStall({
     trainingSince,
     progress: await readProgress(deps.store, pipeline, runId),
@@ -27,12 +27,12 @@ export async function watchCheckpoints(
   if (stall === undefined) return;
   const id = `stalled-${attempt.attempt}-${stall.step}`;
   // Looked at every few minutes, told once for each checkpoint that has none after it.
-  if ((await deps.runs.listTimeline(runId)).some((entry) => entry.id === id)) return;
+  if ((await deps.timeline.list(runId)).some((entry) => entry.id === id)) return;
   await deps.notifier.notify(
     { runId, pipeline },
     { type: 'CheckpointStalled', attempt: attempt.attempt, jobName, ...stall },
   );
-  await deps.runs.addTimeline(runId, {
+  await deps.timeline.add(runId, {
     id,
     at: deps.clock.now().toISOString(),
     kind: 'CheckpointStalled',

@@ -2,14 +2,13 @@
 import { readDeclaration } from '../pipeline/declaration.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { RunRecord } from '../runs/run-records.ts';
-import type { RunStore } from '../runs/run-store.ts';
+import type { RunStore, Stores } from '../runs/stores.ts';
 import { InvalidPipelineError, RunNotFoundError } from '../shared/errors.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { decideSettled, type Observation, observe } from './settle.ts';
 
-export interface SettleDeps {
-  readonly runs: RunStore;
+export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timeline'> {
   readonly store: ObjectStore;
   readonly clock: Clock;
 }
@@ -33,7 +32,7 @@ export async function settleRun(
   deps: SettleDeps,
   input: { readonly runId: string; readonly observation?: Observation | undefined },
 ): Promise<Settled> {
-  const run = await deps.runs.getRun(input.runId);
+  const run = await deps.runs.get(input.runId);
   if (run === undefined) throw new RunNotFoundError(input.runId);
   if (run.closedAt !== undefined && run.declaration) return settled(run, run.declaration);
 
@@ -45,7 +44,7 @@ export async function settleRun(
   const { settle } = declaration;
   const prefix = bucketKeys.incoming(run.pipeline);
   const now = deps.clock.now();
-  const lastClose = (await deps.runs.getPipeline(run.pipeline))?.closedAt;
+  const lastClose = (await deps.pipelines.get(run.pipeline))?.closedAt;
   const observation = await observe(deps.store.list(prefix), {
     prefix,
     marker: settle.marker,
@@ -61,7 +60,7 @@ export async function settleRun(
     declaration,
     seen: observation.fingerprint,
   });
-  await deps.runs.addTimeline(run.runId, {
+  await deps.timeline.add(run.runId, {
     id: 'settled',
     at: closed.closedAt ?? now.toISOString(),
     kind: 'Settled',
@@ -93,7 +92,7 @@ async function declarationOf(store: ObjectStore, pipeline: string): Promise<Pipe
 /** A run that failed before it was settled looked at nobody: behind it an older one may still pack. */
 async function isPacking(runs: RunStore, run: RunRecord): Promise<boolean> {
   for (let batch = run.batch - 1; batch >= 1; batch -= 1) {
-    const before = await runs.getRun(runIdOf(run.pipeline, batch));
+    const before = await runs.get(runIdOf(run.pipeline, batch));
     if (before === undefined) return false;
     if (before.status === 'settling' || before.status === 'packing') return true;
     if (before.declaration !== undefined) return false;

@@ -3,13 +3,12 @@
 import { readDeclaration } from '../pipeline/declaration.ts';
 import { executionName, openRun, type PipelineRecord, wakes } from '../runs/batches.ts';
 import type { RunRecord } from '../runs/run-records.ts';
-import type { RunStore } from '../runs/run-store.ts';
+import type { Stores } from '../runs/stores.ts';
 import type { Problem } from '../shared/errors.ts';
 import { bucketKeys, parseRunId, runIdOf } from '../shared/keys.ts';
 import type { Clock, Executions, ObjectStore, Schedules } from '../shared/ports.ts';
 
-export interface WakeDeps {
-  readonly runs: RunStore;
+export interface WakeDeps extends Pick<Stores, 'pipelines' | 'runs'> {
   readonly store: ObjectStore;
   readonly executions: Executions;
   readonly clock: Clock;
@@ -50,11 +49,11 @@ export async function wakeRun(deps: WakeDeps, wake: Wake): Promise<Woken> {
     createdAt: at,
     updatedAt: at,
   };
-  const created = await deps.runs.createRun(fresh);
-  let run = created === 'created' ? fresh : ((await deps.runs.getRun(runId)) ?? fresh);
+  const created = await deps.runs.create(fresh);
+  let run = created === 'created' ? fresh : ((await deps.runs.get(runId)) ?? fresh);
   if (wake.trigger === 'api' && run.trigger !== 'api') {
     // Somebody asked for a model: the run that data began trains even if it finds nothing new.
-    run = await deps.runs.updateRun(runId, { trigger: 'api', updatedAt: at });
+    run = await deps.runs.update(runId, { trigger: 'api', updatedAt: at });
   }
   // Closed between our two looks: what this wake stands for belongs to the next batch.
   if (run.closedAt !== undefined) return wakeRun(deps, wake);
@@ -67,7 +66,7 @@ export const startExecution = (executions: Executions, { runId, pipeline, execut
   executions.start(executionName(runId, execution), { runId, pipeline });
 
 async function pipelineOnRecord(deps: WakeDeps, name: string): Promise<PipelineRecord | undefined> {
-  const known = await deps.runs.getPipeline(name);
+  const known = await deps.pipelines.get(name);
   if (known !== undefined) return known;
   if ((await deps.store.readText(bucketKeys.pipeline(name))) === undefined) return undefined;
   return ensurePipeline(deps, name);
@@ -78,10 +77,10 @@ async function pipelineOnRecord(deps: WakeDeps, name: string): Promise<PipelineR
  * its plan, shards and checkpoints count; otherwise numbering goes on behind it.
  */
 async function ensurePipeline(
-  deps: Pick<WakeDeps, 'runs' | 'store' | 'clock'>,
+  deps: Pick<WakeDeps, 'pipelines' | 'store' | 'clock'>,
   name: string,
 ): Promise<PipelineRecord> {
-  const known = await deps.runs.getPipeline(name);
+  const known = await deps.pipelines.get(name);
   if (known !== undefined) return known;
   const folders = await deps.store.listFolders(`${name}/runs/`);
   const batches = folders.map(parseRunId).filter((run) => run?.pipeline === name);
@@ -89,7 +88,7 @@ async function ensurePipeline(
   const isReported =
     newest > 0 && (await deps.store.readText(bucketKeys.report(name, runIdOf(name, newest)))) !== undefined;
   const firstBatch = isReported ? newest + 1 : Math.max(1, newest);
-  return deps.runs.ensurePipeline(name, { firstBatch, at: deps.clock.now().toISOString() });
+  return deps.pipelines.ensure(name, { firstBatch, at: deps.clock.now().toISOString() });
 }
 
 export type Registered =
@@ -108,10 +107,10 @@ export async function registerPipeline(
   const record = await ensurePipeline(deps, name);
   const updatedAt = deps.clock.now().toISOString();
   if (!declaration.valid) {
-    await deps.runs.setPipelineValidity(name, { valid: false, problems: declaration.problems, updatedAt });
+    await deps.pipelines.setValidity(name, { valid: false, problems: declaration.problems, updatedAt });
     return { kind: 'invalid', problems: declaration.problems };
   }
-  await deps.runs.setPipelineValidity(name, { valid: true, updatedAt });
+  await deps.pipelines.setValidity(name, { valid: true, updatedAt });
   const { schedule } = declaration.pipeline;
   if (schedule === undefined) await deps.schedules.remove(name);
   else await deps.schedules.put(name, schedule);

@@ -53,26 +53,38 @@ export interface AskedQuestion {
   readonly at: string;
 }
 
-/** Every write is idempotent. Items leave by themselves after the time that `*_DAYS` says. */
-export interface MarketHistory {
-  putSample(sample: MarketSample): Promise<void>;
+/** Samples, pool outcomes and questions leave by themselves after the time that `*_DAYS` says. */
+export interface MarketSampleStore {
+  put(sample: MarketSample): Promise<void>;
   /** Oldest first. */
-  listSamples(family: string, zoneId: string, since: string): Promise<MarketSample[]>;
-  putEncounter(encounter: PoolOutcome): Promise<void>;
+  list(family: string, zoneId: string, since: string): Promise<MarketSample[]>;
+}
+
+export interface PoolOutcomeStore {
+  put(outcome: PoolOutcome): Promise<void>;
   /** Of a family in all zones and markets that ended since then, oldest first. */
-  listEncounters(family: string, since: string): Promise<PoolOutcome[]>;
-  putListPrices(prices: ListPrices): Promise<void>;
-  /** The last that were read for the region. */
-  getListPrices(region: string): Promise<ListPrices | undefined>;
-  putHardware(hardware: Hardware): Promise<void>;
-  /** As last read of EC2 in the data's own region. */
-  getHardware(): Promise<Hardware | undefined>;
-  putQuestion(question: AskedQuestion): Promise<void>;
+  list(family: string, since: string): Promise<PoolOutcome[]>;
+}
+
+export interface ScoreQuestionStore {
+  put(question: AskedQuestion): Promise<void>;
   /** Those asked since then. */
-  listQuestions(since: string): Promise<AskedQuestion[]>;
+  list(since: string): Promise<AskedQuestion[]>;
+}
+
+export interface ListPriceStore {
+  put(prices: ListPrices): Promise<void>;
+  /** The last that were read for the region. */
+  get(region: string): Promise<ListPrices | undefined>;
+}
+
+export interface HardwareStore {
+  put(hardware: Hardware): Promise<void>;
+  /** As last read of EC2 in the data's own region. */
+  get(): Promise<Hardware | undefined>;
 }
 
 /** A month of history is what a placement may look at; a quarter shows a season. */
 export const SAMPLE_DAYS = 90;
-export const ENCOUNTER_DAYS = 90;
+export const POOL_OUTCOME_DAYS = 90;
 export const QUESTION_DAYS = 2;

@@ -1,20 +1,20 @@
 /** The adapters on the emulator keep the contracts that the fakes keep (test/unit/support/fakes.test.ts). */
 import { CreateActivityCommand, GetActivityTaskCommand, SFNClient } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { RunStore } from '../../../functions/core/runs/run-store.ts';
+import type { Stores } from '../../../functions/core/runs/stores.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 import { LARGE_DECISION } from '../../support/builders/large-decision.ts';
 import { pinnedSourceContract } from '../../support/builders/pinned-source.ts';
 import { type ExecutionsGround, executionsContract } from '../../support/contracts/executions.ts';
 import { objectStoreContract } from '../../support/contracts/object-store.ts';
-import { runStoreContract } from '../../support/contracts/run-store.ts';
 import { type SchedulesGround, schedulesContract } from '../../support/contracts/schedules.ts';
+import { storesContract } from '../../support/contracts/stores.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
-import { makeExecutions, makeObjectStore, makeRunStore, makeSchedules } from './ground.ts';
+import { makeExecutions, makeObjectStore, makeSchedules, makeStores } from './ground.ts';
 
 interface Ground {
   readonly objects: ObjectStore;
-  readonly runs: RunStore;
+  readonly stores: Stores;
   readonly schedules: SchedulesGround;
   readonly executions: ExecutionsGround;
 }
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const { url } = emulator;
   ground = {
     objects: await makeObjectStore(url, 'contract-bucket'),
-    runs: await makeRunStore(url, 'contract-table'),
+    stores: await makeStores(url, 'contract-table'),
     schedules: await makeSchedules(url),
     executions: await makeTokens(url),
   };
@@ -53,14 +53,14 @@ function standing(): Ground {
   return ground;
 }
 
-runStoreContract('DynamoDB', () => Promise.resolve(standing().runs));
+storesContract('DynamoDB', () => Promise.resolve(standing().stores));
 objectStoreContract('S3', () => Promise.resolve(standing().objects));
 pinnedSourceContract('S3', () => Promise.resolve(standing().objects));
 schedulesContract('EventBridge Scheduler', () => Promise.resolve(standing().schedules));
 executionsContract('Step Functions', () => Promise.resolve(standing().executions));
 
 it('DynamoDB gives a decision back whose market is larger than an item may be', async () => {
-  const { runs } = standing();
-  await runs.putPlacement('large-000001', 1, LARGE_DECISION);
-  expect(await runs.listPlacements('large-000001')).toEqual([{ attempt: 1, decision: LARGE_DECISION }]);
+  const { stores } = standing();
+  await stores.placements.put('large-000001', 1, LARGE_DECISION);
+  expect(await stores.placements.list('large-000001')).toEqual([{ attempt: 1, decision: LARGE_DECISION }]);
 });

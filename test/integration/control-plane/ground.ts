@@ -11,11 +11,11 @@ import {
   StopExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { dynamoRunStore } from '../../../functions/aws/dynamodb/run-store.ts';
+import { dynamoStores } from '../../../functions/aws/dynamodb/stores.ts';
 import { eventBridgeSchedules } from '../../../functions/aws/events/schedules.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { stepFunctionsExecutions } from '../../../functions/aws/stepfunctions/executions.ts';
-import type { RunStore } from '../../../functions/core/runs/run-store.ts';
+import type { Stores } from '../../../functions/core/runs/stores.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 import type { ExecutionsGround } from '../../support/contracts/executions.ts';
 import type { SchedulesGround } from '../../support/contracts/schedules.ts';
@@ -37,7 +37,7 @@ const index = (name: string, hash: string) => ({
 });
 
 /** Keys and indexes as in serverless/storage.yml. */
-export async function makeRunStore(url: string, table: string): Promise<RunStore> {
+export async function makeStores(url: string, table: string): Promise<Stores> {
   const dynamo = new DynamoDBClient(clientConfiguration(url));
   await dynamo.send(
     new CreateTableCommand({
@@ -59,7 +59,7 @@ export async function makeRunStore(url: string, table: string): Promise<RunStore
     { TableName: table },
   );
   const documents = DynamoDBDocumentClient.from(dynamo, { marshallOptions: { removeUndefinedValues: true } });
-  return dynamoRunStore(documents, table);
+  return dynamoStores(documents, table);
 }
 
 const GROUP = 'tidewheel-test';

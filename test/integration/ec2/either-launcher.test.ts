@@ -25,7 +25,7 @@ import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import { memoryExecutions } from '../../support/fakes/executions.ts';
 import { memoryNotifier } from '../../support/fakes/notifier.ts';
-import { memoryRunStore } from '../../support/fakes/run-store.ts';
+import { memoryStores } from '../../support/fakes/stores.ts';
 import { type Ground, layGround } from '../../support/local-sagemaker.ts';
 import { type Machines, startMachines } from './ground.ts';
 
@@ -90,10 +90,10 @@ async function makeDeps() {
   const clock = { now: () => new Date() };
   const ec2 = new EC2Client(clientConfiguration(emulator.url));
   const store = s3ObjectStore(sageMaker.s3, sageMaker.bucket);
-  const runs = memoryRunStore();
+  const stores = memoryStores();
   const deps = {
     store,
-    runs,
+    ...stores,
     clock,
     market,
     executions: memoryExecutions(),
@@ -118,9 +118,9 @@ async function makeDeps() {
     },
   });
   const at = clock.now().toISOString();
-  await runs.ensurePipeline('digits', { firstBatch: 1, at });
-  await runs.createRun(runOf('digits', 1, { createdAt: at, updatedAt: at }));
-  await runs.closeBatch(runOf('digits', 1), { at, declaration });
+  await stores.pipelines.ensure('digits', { firstBatch: 1, at });
+  await stores.runs.create(runOf('digits', 1, { createdAt: at, updatedAt: at }));
+  await stores.runs.closeBatch(runOf('digits', 1), { at, declaration });
   await store.writeText(`${bucketKeys.shards('digits', RUN)}0.tar`, 'a shard');
   await store.writeText(`${bucketKeys.source('digits')}train.py`, SCRIPT);
   await store.writeText(
@@ -144,7 +144,7 @@ async function start(deps: Deps, attempt: number) {
 }
 
 async function look(deps: Deps, attempt: number) {
-  const found = await deps.runs.getAttempt(RUN, attempt);
+  const found = await deps.attempts.get(RUN, attempt);
   if (found === undefined) throw new Error(`attempt ${attempt} is not on record`);
   return observeAttempt(deps, found);
 }
@@ -160,16 +160,16 @@ it('a run that SageMaker has lost goes on from its checkpoint on EC2', async () 
 
   const first = await start(deps, 1);
   expect(first.ids).toEqual([]);
-  expect(await deps.runs.getAttempt(RUN, 1)).toMatchObject({ launcher: 'sagemaker' });
+  expect(await deps.attempts.get(RUN, 1)).toMatchObject({ launcher: 'sagemaker' });
   await until('half of the steps', async () => (await stepOf()) === 6);
   sageMaker.market.isOpen = false;
   sageMaker.market.reclaim(2);
   await until('its end', async () => (await look(deps, 1)).kind === 'ended');
-  expect(await deps.runs.getAttempt(RUN, 1)).toMatchObject({ outcome: { kind: 'interrupted' } });
+  expect(await deps.attempts.get(RUN, 1)).toMatchObject({ outcome: { kind: 'interrupted' } });
   expect(await judgeRun(deps, { runId: RUN })).toMatchObject({ kind: 'place' });
 
   const second = await start(deps, 2);
-  expect(await deps.runs.getAttempt(RUN, 2)).toMatchObject({
+  expect(await deps.attempts.get(RUN, 2)).toMatchObject({
     launcher: 'ec2',
     placement: { pool: { launcher: 'ec2', purchaseOption: 'spot' }, onDemandHourlyUsd: 0.25 },
   });
@@ -187,7 +187,7 @@ it('a run that SageMaker has lost goes on from its checkpoint on EC2', async () 
     ['sagemaker', 0, 6],
     ['ec2', 6, 12],
   ]);
-  const told = await deps.runs.listTimeline(RUN);
+  const told = await deps.timeline.list(RUN);
   const started = told.filter(({ kind }) => kind === 'AttemptStarted').map(({ text }) => text);
   expect(started).toEqual([expect.stringContaining('on SageMaker'), expect.stringContaining('on EC2')]);
 }, 120_000);

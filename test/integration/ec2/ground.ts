@@ -22,7 +22,7 @@ import { declarationOf, runOf } from '../../support/builders/records.ts';
 import type { ExecutionsGround } from '../../support/contracts/executions.ts';
 import { clientConfiguration, projectPython, TEST_KEY } from '../../support/emulator.ts';
 import { HandMarket } from '../../support/local-sagemaker.ts';
-import { makeExecutions, makeObjectStore, makeRunStore } from '../control-plane/ground.ts';
+import { makeExecutions, makeObjectStore, makeStores } from '../control-plane/ground.ts';
 import { deployOnSpotWarning } from './deployed.ts';
 
 export const RUN = 'digits-000001';
@@ -64,7 +64,7 @@ export async function makeGround(url: string, options: GroundOptions) {
   const logs = new CloudWatchLogsClient(clientConfiguration(url));
   await logs.send(new CreateLogGroupCommand({ logGroupName: LOG_GROUP }));
   const store = await makeObjectStore(url, bucket);
-  const runs = await makeRunStore(url, bucket);
+  const stores = await makeStores(url, bucket);
   const sfn = new SFNClient(clientConfiguration(url));
   const { activityArn = '' } = await sfn.send(new CreateActivityCommand({ name: 'launches' }));
   const waiting: ExecutionsGround = await makeExecutions(url, activityArn, async () => {
@@ -80,7 +80,7 @@ export async function makeGround(url: string, options: GroundOptions) {
   });
   const deps = {
     store,
-    runs,
+    ...stores,
     clock,
     market,
     executions: waiting.executions,
@@ -103,9 +103,9 @@ export async function makeGround(url: string, options: GroundOptions) {
     },
   });
   const at = clock.now().toISOString();
-  await runs.ensurePipeline('digits', { firstBatch: 1, at });
-  await runs.createRun(runOf('digits', 1, { createdAt: at, updatedAt: at }));
-  await runs.closeBatch(runOf('digits', 1), { at, declaration });
+  await stores.pipelines.ensure('digits', { firstBatch: 1, at });
+  await stores.runs.create(runOf('digits', 1, { createdAt: at, updatedAt: at }));
+  await stores.runs.closeBatch(runOf('digits', 1), { at, declaration });
   await store.writeText(`${bucketKeys.shards('digits', RUN)}0.tar`, 'a shard');
   await store.writeText(`${bucketKeys.source('digits')}train.py`, script);
   await store.writeText(
@@ -138,7 +138,7 @@ export async function instancesOf({ ec2 }: Ground, jobName: string): Promise<str
 }
 
 export async function look({ deps }: Ground, attempt: number) {
-  const found = await deps.runs.getAttempt(RUN, attempt);
+  const found = await deps.attempts.get(RUN, attempt);
   if (found === undefined) throw new Error(`attempt ${attempt} is not on record`);
   return observeAttempt(deps, found);
 }

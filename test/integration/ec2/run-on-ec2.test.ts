@@ -147,9 +147,9 @@ it('keeps the host that is left when another dies, and trains on with one in its
   expect(await look(made, 1)).toMatchObject({
     attempt: { attempt: 1, outcome: { kind: 'completed', interruptions: 1 } },
   });
-  const timeline = await deps.runs.listTimeline(RUN);
+  const timeline = await deps.timeline.list(RUN);
   expect(timeline.filter(({ kind }) => kind === 'HostsReplaced')).toHaveLength(1);
-  expect(await deps.runs.listAttempts(RUN)).toHaveLength(1);
+  expect(await deps.attempts.list(RUN)).toHaveLength(1);
   expect(await deps.launcher.remains()).toEqual([]);
 }, 300_000);
 

@@ -7,18 +7,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource, MarketView } from '../../../functions/core/placement/model/market-source.ts';
-import type { RunStore } from '../../../functions/core/runs/run-store.ts';
+import type { Stores } from '../../../functions/core/runs/stores.ts';
 import { hoursLater, market, vpc } from '../../support/builders/placement.ts';
 import { runOf } from '../../support/builders/records.ts';
 import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../support/emulator.ts';
-import { makeRunStore } from '../control-plane/ground.ts';
+import { makeStores } from '../control-plane/ground.ts';
 
 const TABLE = 'explained';
 const ROOT = path.join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 
 let emulator: TestEmulator | undefined;
-let runs: RunStore;
+let stores: Stores;
 let environment: NodeJS.ProcessEnv;
 
 function source(view: MarketView): MarketSource {
@@ -34,7 +34,7 @@ function source(view: MarketView): MarketSource {
 
 beforeAll(async () => {
   emulator = await startTestEmulator();
-  runs = await makeRunStore(emulator.url, TABLE);
+  stores = await makeStores(emulator.url, TABLE);
   environment = {
     ...process.env,
     TIDEWHEEL_TABLE: TABLE,
@@ -48,10 +48,10 @@ beforeAll(async () => {
     training: { strategy: 'ddp' },
     compute: { instanceTypes: ['g5.xlarge', 'g6.xlarge'], nodes: 2, vpc },
   });
-  await runs.ensurePipeline('digits', { firstBatch: 1, at: closedAt });
-  await runs.createRun(runOf('digits', 1));
-  await runs.closeBatch(runOf('digits', 1), { at: closedAt, declaration });
-  await runs.putSample({
+  await stores.pipelines.ensure('digits', { firstBatch: 1, at: closedAt });
+  await stores.runs.create(runOf('digits', 1));
+  await stores.runs.closeBatch(runOf('digits', 1), { at: closedAt, declaration });
+  await stores.marketSamples.put({
     family: 'g6e',
     zoneId: 'usw2-az1',
     at: hoursLater(0.5),
@@ -60,7 +60,7 @@ beforeAll(async () => {
     onDemandUsd: { 'g6e.xlarge': 0.9 },
   });
   await place(
-    { runs, market: source(market()), clock: { now: () => new Date(hoursLater(1)) } },
+    { ...stores, market: source(market()), clock: { now: () => new Date(hoursLater(1)) } },
     { runId: 'digits-000001' },
   );
 }, 120_000);
@@ -95,10 +95,10 @@ describe('explain', () => {
   }, 60_000);
 
   it('shows the attempts that it can read, names the damaged one and an attempt that there is none of', async () => {
-    const [first] = await runs.listPlacements('digits-000001');
+    const [first] = await stores.placements.list('digits-000001');
     if (first === undefined) throw new Error('nothing was placed');
     const damaged = JSON.parse('{"kind":"launch"}') as typeof first.decision;
-    await runs.putPlacement('digits-000001', 2, damaged);
+    await stores.placements.put('digits-000001', 2, damaged);
     await expect(explain('digits-000001')).rejects.toMatchObject({
       code: 1,
       stdout: expect.stringContaining('attempt 1, as decided'),

@@ -1,5 +1,6 @@
 /** Ports that fail by chance: an error or the death of the process, before or after the call took effect. */
 import { TransientError } from '../../../functions/core/shared/errors.ts';
+import type { ListedObject, ObjectStore } from '../../../functions/core/shared/ports.ts';
 import { forever, type Loop } from './loop.ts';
 import type { Random } from './random.ts';
 
@@ -18,7 +19,7 @@ export class AccessDenied extends Error {
   override readonly name = 'AccessDeniedException';
 }
 
-interface Weather {
+export interface Weather {
   readonly loop: Loop;
   readonly random: Random;
   readonly chaos: Chaos;
@@ -35,7 +36,7 @@ function faultOf({ random, chaos }: Weather): Fault {
   return dice < 0.98 ? 'dieAfter' : 'denied';
 }
 
-async function call(weather: Weather, invocation: Invocation, effect: () => unknown): Promise<unknown> {
+async function call<T>(weather: Weather, invocation: Invocation, effect: () => T | Promise<T>): Promise<T> {
   if (invocation.dead) return forever();
   await weather.loop.gate();
   if (invocation.dead) return forever();
@@ -54,24 +55,25 @@ async function dying(invocation: Invocation): Promise<never> {
   return forever();
 }
 
-/** The same port, in this weather, for this invocation. Listings fail at their beginning. */
+/** The same port, in this weather, for this invocation. */
 export function exposed<T extends object>(port: T, weather: Weather, invocation: Invocation): T {
   return new Proxy(port, {
     get: (target, name): unknown => {
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== 'function') return member;
-      if (name === 'list') {
-        return (prefix: string) =>
-          listing(() => call(weather, invocation, () => Reflect.apply(member, target, [prefix])));
-      }
-      return (...given: unknown[]) => call(weather, invocation, () => Reflect.apply(member, target, given));
+      return (...given: unknown[]) =>
+        call<unknown>(weather, invocation, () => Reflect.apply(member, target, given));
     },
   });
 }
 
-async function* listing(open: () => Promise<unknown>): AsyncIterable<unknown> {
-  const opened = await open();
-  if (typeof opened === 'object' && opened !== null && Symbol.asyncIterator in opened) {
-    yield* opened as AsyncIterable<unknown>;
+/** The same bucket, in this weather, for this invocation. A listing fails at its beginning. */
+export function exposedStore(store: ObjectStore, weather: Weather, invocation: Invocation): ObjectStore {
+  const ordinary = exposed(store, weather, invocation);
+  async function* list(prefix: string): AsyncIterable<ListedObject> {
+    yield* await call(weather, invocation, () => store.list(prefix));
   }
+  return new Proxy(ordinary, {
+    get: (target, name): unknown => (name === 'list' ? list : Reflect.get(target, name)),
+  });
 }

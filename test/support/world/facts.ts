@@ -10,13 +10,13 @@ import { arrivalsAt } from './packing-model.ts';
 import { PIPELINE, type World } from './world.ts';
 
 export async function violations({ world, over, promised }: History): Promise<string[]> {
-  const runs = await world.runs.listRuns(PIPELINE, 1_000);
+  const runs = await world.runs.list(PIPELINE, 1_000);
   const found = [...world.broken];
   if (!over) found.push(`it is never over: ${await describeOpen(world, runs)}`);
   found.push(...(await arrivalProblems(world, runs)), ...jobProblems(world, await allAttempts(world, runs)));
   found.push(...(await world.fleets.remains()).map((name) => `something is left of the fleet ${name}`));
   for (const run of runs) {
-    const attempts = await world.runs.listAttempts(run.runId);
+    const attempts = await world.attempts.list(run.runId);
     found.push(...(await outcomeProblems(world, run)), ...reportProblems(world, run, attempts));
     if (promised.includes(run.runId) && run.status === 'empty')
       found.push(`${run.runId} was promised to train`);
@@ -26,7 +26,7 @@ export async function violations({ world, over, promised }: History): Promise<st
 
 async function describeOpen(world: World, runs: readonly RunRecord[]): Promise<string> {
   const open = runs.filter(({ status }) => !FINISHED.includes(status));
-  const attempts = await world.runs.listOpenAttempts();
+  const attempts = await world.attempts.listOpen();
   return [
     ...open.map(({ runId, status, execution }) => `${runId} is ${status} in execution ${execution}`),
     ...attempts.map(({ jobName, status }) => `${jobName} is ${status}`),
@@ -59,7 +59,7 @@ async function arrivalProblems(world: World, runs: readonly RunRecord[]): Promis
 }
 
 async function allAttempts(world: World, runs: readonly RunRecord[]): Promise<AttemptRecord[]> {
-  return (await Promise.all(runs.map(({ runId }) => world.runs.listAttempts(runId)))).flat();
+  return (await Promise.all(runs.map(({ runId }) => world.attempts.list(runId)))).flat();
 }
 
 function jobProblems(world: World, attempts: readonly AttemptRecord[]): string[] {
@@ -102,7 +102,7 @@ async function outcomeProblems(world: World, run: RunRecord): Promise<string[]> 
   const problems: string[] = [];
   if ([...told].join() !== expected.join())
     problems.push(`${runId} is ${status}, others were told ${[...told].join()}`);
-  const ends = (await world.runs.listTimeline(runId)).filter(({ id }) => id === 'finished');
+  const ends = (await world.timeline.list(runId)).filter(({ id }) => id === 'finished');
   const title = { succeeded: 'RunFinished', failed: 'RunFailed', empty: 'NothingNew' }[status as 'empty'];
   if (ends.length !== 1 || ends[0]?.kind !== title) {
     problems.push(`${runId} is ${status}, its timeline says ${ends.map(({ kind }) => kind).join()}`);

@@ -11,8 +11,8 @@ import { memoryExecutions } from '../fakes/executions.ts';
 import { type FleetScript, scriptedFleets } from '../fakes/fleets.ts';
 import { memoryNotifier } from '../fakes/notifier.ts';
 import { memoryObjectStore } from '../fakes/object-store.ts';
-import { memoryRunStore } from '../fakes/run-store.ts';
 import { memorySchedules } from '../fakes/schedules.ts';
+import { memoryStores } from '../fakes/stores.ts';
 import { type JobScript, scriptedTraining } from '../fakes/training.ts';
 
 export const DECLARATION = `
@@ -51,7 +51,7 @@ export function ground(
     training,
     fleets,
     launcher: makeLauncher({ training, fleets }),
-    runs: memoryRunStore(),
+    ...memoryStores(),
     executions: memoryExecutions(),
     notifier: memoryNotifier(),
     schedules: memorySchedules(),

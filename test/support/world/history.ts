@@ -64,8 +64,8 @@ export async function live(seed: number, launcher: Launcher = 'sagemaker'): Prom
   world.keepReconciling();
   let done = false;
   const look = async () => {
-    const runs = await world.runs.listRuns(PIPELINE, 1_000);
-    const attempts = await world.runs.listOpenAttempts();
+    const runs = await world.runs.list(PIPELINE, 1_000);
+    const attempts = await world.attempts.listOpen();
     done = runs.every(({ status }) => FINISHED.includes(status)) && attempts.length === 0;
     loop.after(600, () => void look());
   };

@@ -15,7 +15,7 @@ import type { TrainingService } from '../../../functions/core/launch/job/trainin
 import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
-import type { RunStore } from '../../../functions/core/runs/run-store.ts';
+import type { Stores } from '../../../functions/core/runs/stores.ts';
 import type {
   Clock,
   Executions,
@@ -26,8 +26,7 @@ import type {
 import type { Data } from './asl.ts';
 import { pack, plan, seal } from './packing-model.ts';
 
-export interface Ports {
-  readonly runs: RunStore;
+export interface Ports extends Stores {
   readonly store: ObjectStore;
   readonly training: TrainingService;
   readonly fleets: FleetService;

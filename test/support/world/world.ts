@@ -2,18 +2,18 @@
 
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import { FINISHED } from '../../../functions/core/runs/run-records.ts';
-import type { RunStore } from '../../../functions/core/runs/run-store.ts';
+import type { RunStore, Stores } from '../../../functions/core/runs/stores.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { Executions } from '../../../functions/core/shared/ports.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { type ScriptedFleets, scriptedFleets } from '../fakes/fleets.ts';
 import { memoryNotifier } from '../fakes/notifier.ts';
 import { memoryObjectStore } from '../fakes/object-store.ts';
-import { memoryRunStore } from '../fakes/run-store.ts';
 import { memorySchedules } from '../fakes/schedules.ts';
+import { type MemoryStores, memoryStores } from '../fakes/stores.ts';
 import { scriptedTraining } from '../fakes/training.ts';
 import { asData, type Data, runMachine } from './asl.ts';
-import { type Chaos, exposed, type Invocation } from './chaos.ts';
+import { type Chaos, exposed, exposedStore, type Invocation, type Weather } from './chaos.ts';
 import { type Answer, type Execution, execute, type Machinery } from './execution.ts';
 import { fleetScriptOf } from './fleet-scripts.ts';
 import { refusalOf, scriptOf } from './job-scripts.ts';
@@ -73,7 +73,7 @@ export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
     clock,
     store,
     notifier,
-    runs: watched(memoryRunStore(), { broken, random, chaos }),
+    ...watched(memoryStores(), { broken, random, chaos }),
     schedules: memorySchedules(),
     market: marketOf(ec2Usd),
     training: {
@@ -99,7 +99,7 @@ export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
       const cause = random.pick(['Runtime.ExitError', 'Sandbox.Timedout', 'Lambda.Unknown']);
       const die = () => resolve({ kind: 'error', name: cause, cause: 'the process ended' });
       const invocation: Invocation = { dead: false, die };
-      const own = exposePorts(ports, (port) => exposed(port, { loop, random, chaos }, invocation));
+      const own = exposePorts(ports, { loop, random, chaos }, invocation);
       const input = asData(JSON.parse(JSON.stringify(event)));
       // Packing takes its time: long enough for the next batch to become quiet.
       const isSlow = name === 'PackShards' && random.chance(0.3);
@@ -143,19 +143,32 @@ export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
     training,
     fleets,
     executions,
+    pipelines: ports.pipelines,
     runs: ports.runs,
+    attempts: ports.attempts,
+    timeline: ports.timeline,
     invoke,
     ...queues({ loop, random, chaos, invoke }),
   };
 }
 
-function exposePorts(ports: Ports, expose: <T extends object>(port: T) => T): Ports {
+function exposePorts(ports: Ports, weather: Weather, invocation: Invocation): Ports {
+  const expose = <T extends object>(port: T): T => exposed(port, weather, invocation);
   return {
     clock: ports.clock,
     market: ports.market,
-    store: expose(ports.store),
+    store: exposedStore(ports.store, weather, invocation),
     notifier: expose(ports.notifier),
+    pipelines: expose(ports.pipelines),
     runs: expose(ports.runs),
+    attempts: expose(ports.attempts),
+    placements: expose(ports.placements),
+    timeline: expose(ports.timeline),
+    marketSamples: expose(ports.marketSamples),
+    poolOutcomes: expose(ports.poolOutcomes),
+    scoreQuestions: expose(ports.scoreQuestions),
+    listPrices: expose(ports.listPrices),
+    hardware: expose(ports.hardware),
     schedules: expose(ports.schedules),
     training: expose(ports.training),
     fleets: expose(ports.fleets),
@@ -202,9 +215,9 @@ function executionsPort(
 
 /** An outcome is final, and the lists of what is open may lag. */
 function watched(
-  runs: RunStore,
+  stores: MemoryStores,
   { broken, random, chaos }: { readonly broken: string[]; readonly random: Random; readonly chaos: Chaos },
-): RunStore {
+): Stores {
   const lagging = <T>(read: () => Promise<T[]>): (() => Promise<T[]>) => {
     let before: T[] = [];
     return async () => {
@@ -213,18 +226,23 @@ function watched(
       return chaos.rate > 0 && random.chance(0.3) ? stale : before;
     };
   };
-  return {
+  const { runs, attempts } = stores;
+  const watchedRuns: RunStore = {
     ...runs,
-    listOpenRuns: lagging(() => runs.listOpenRuns()),
-    listOpenAttempts: lagging(() => runs.listOpenAttempts()),
-    updateRun: async (runId, change) => {
-      const before = await runs.getRun(runId);
-      const after = await runs.updateRun(runId, change);
+    listOpen: lagging(() => runs.listOpen()),
+    update: async (runId, change) => {
+      const before = await runs.get(runId);
+      const after = await runs.update(runId, change);
       if (before && FINISHED.includes(before.status) && before.status !== after.status) {
         broken.push(`${runId} was ${before.status} and became ${after.status}`);
       }
       return after;
     },
+  };
+  return {
+    ...stores,
+    runs: watchedRuns,
+    attempts: { ...attempts, listOpen: lagging(() => attempts.listOpen()) },
   };
 }
 

@@ -35,7 +35,7 @@ describe('PUT /pipelines/{name}', () => {
     const { problems } = response.body as { problems: { path: string }[] };
     expect(problems.map(({ path }) => path).sort()).toEqual(['compute', 'name', 'training.strategy']);
     expect(at.store.keys()).toEqual(THERE);
-    expect(await at.runs.listPipelines()).toEqual([]);
+    expect(await at.pipelines.list()).toEqual([]);
   });
 });
 
@@ -70,7 +70,7 @@ describe('POST /pipelines/{name}/runs', () => {
       new Set(['digits-000001']),
     );
     expect([...at.executions.started.keys()]).toEqual(['digits-000001-x1']);
-    expect(await at.runs.getRun('digits-000001')).toMatchObject({ trigger: 'api' });
+    expect(await at.runs.get('digits-000001')).toMatchObject({ trigger: 'api' });
   });
 
   it('says what to do first when the pipeline is not declared', async () => {
@@ -92,7 +92,7 @@ describe('POST /pipelines/{name}/runs', () => {
 
 describe('GET /pipelines/{name}/runs', () => {
   it('lists the newest runs, as many as are asked for', async () => {
-    for (const batch of [1, 2, 3]) await at.runs.createRun(runOf('digits', batch));
+    for (const batch of [1, 2, 3]) await at.runs.create(runOf('digits', batch));
     const response = await named('GET /pipelines/{name}/runs', 'digits', { query: { limit: '2' } });
     expect((response.body as { runs: { batch: number }[] }).runs.map(({ batch }) => batch)).toEqual([3, 2]);
   });
@@ -110,12 +110,12 @@ describe('GET /runs/{runId}', () => {
   const show = (runId = 'digits-000001') => ask('GET /runs/{runId}', { parameters: { runId } });
 
   beforeEach(async () => {
-    await at.runs.createRun(runOf('digits', 1));
-    await at.runs.createAttempt(
+    await at.runs.create(runOf('digits', 1));
+    await at.attempts.create(
       attemptOf('digits-000001', 1, { taskToken: 'SECRET-TOKEN', outcome: outcomeOf('interrupted') }),
     );
-    await at.runs.createAttempt(attemptOf('digits-000001', 2, { taskToken: 'SECRET-TOKEN-2' }));
-    await at.runs.putPlacement('digits-000001', 1, { kind: 'launch', placement: placementOf() });
+    await at.attempts.create(attemptOf('digits-000001', 2, { taskToken: 'SECRET-TOKEN-2' }));
+    await at.placements.put('digits-000001', 1, { kind: 'launch', placement: placementOf() });
   });
 
   it('shows the run, its attempts, placements, timeline and report', async () => {

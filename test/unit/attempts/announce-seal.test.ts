@@ -5,7 +5,7 @@ import type { SealResult } from '../../../functions/core/packing/seal/seal-datas
 import { runOf } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryNotifier } from '../../support/fakes/notifier.ts';
-import { memoryRunStore } from '../../support/fakes/run-store.ts';
+import { memoryStores } from '../../support/fakes/stores.ts';
 
 const run = { runId: 'digits-000001', pipeline: 'digits' };
 const sealed = (changes: Partial<SealResult> = {}): SealResult => ({
@@ -23,13 +23,17 @@ const notes = { key: 'digits/incoming/notes.txt', reason: 'suffixNotAccepted' };
 
 async function announced(result: SealResult) {
   const clock = fakeClock();
-  const runs = memoryRunStore();
-  await runs.createRun(runOf('digits', 1));
+  const stores = memoryStores();
+  await stores.runs.create(runOf('digits', 1));
   const notifier = memoryNotifier();
-  await announceSeal({ runs, notifier, clock }, run, result);
+  await announceSeal({ ...stores, notifier, clock }, run, result);
   clock.advance(HOUR);
-  await announceSeal({ runs, notifier, clock }, run, result);
-  return { timeline: await runs.listTimeline(run.runId), record: await runs.getRun(run.runId), notifier };
+  await announceSeal({ ...stores, notifier, clock }, run, result);
+  return {
+    timeline: await stores.timeline.list(run.runId),
+    record: await stores.runs.get(run.runId),
+    notifier,
+  };
 }
 
 describe('a seal', () => {

@@ -33,10 +33,10 @@ async function prepare(script?: JobScript): Promise<void> {
     publishAgent: () => Promise.resolve('agent/0a1b/'),
   };
   const now = at.clock.now().toISOString();
-  await at.runs.ensurePipeline('digits', { firstBatch: 1, at: now });
-  await at.runs.createRun(runOf('digits', 1));
+  await at.pipelines.ensure('digits', { firstBatch: 1, at: now });
+  await at.runs.create(runOf('digits', 1));
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration: declarationOf('digits') });
-  await at.runs.putPlacement(RUN, 1, {
+  await at.placements.put(RUN, 1, {
     kind: 'launch',
     placement: placementOf({
       pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
@@ -47,7 +47,7 @@ async function prepare(script?: JobScript): Promise<void> {
 
 const launch = (taskToken = 'token-1') => launchAttempt(deps, { runId: RUN, attempt: 1, taskToken });
 const attempt = async (): Promise<AttemptRecord> => {
-  const found = await at.runs.getAttempt(RUN, 1);
+  const found = await at.attempts.get(RUN, 1);
   if (found === undefined) throw new Error('no attempt');
   return found;
 };
@@ -84,7 +84,7 @@ describe('a stall of the checkpoints of a running attempt', () => {
     await look();
     await look();
     expect(toldTypes().filter((type) => type === 'CheckpointStalled')).toHaveLength(1);
-    const stalls = (await at.runs.listTimeline(RUN)).filter(({ kind }) => kind === 'CheckpointStalled');
+    const stalls = (await at.timeline.list(RUN)).filter(({ kind }) => kind === 'CheckpointStalled');
     expect(stalls.map(({ id, text }) => [id, text.includes('6000 s')])).toEqual([['stalled-1-0', true]]);
 
     const updatedAt = at.clock.now().toISOString();
@@ -105,7 +105,7 @@ describe('a launch', () => {
     await launch('token-2');
     expect(at.training.jobs.size).toBe(1);
     expect(await attempt()).toMatchObject({ taskToken: 'token-2', status: 'running' });
-    expect(await at.runs.getRun(RUN)).toMatchObject({ status: 'training', generations: [RUN] });
+    expect(await at.runs.get(RUN)).toMatchObject({ status: 'training', generations: [RUN] });
   });
 
   it('has the attempt with its token on record before the job exists', async () => {
@@ -116,7 +116,7 @@ describe('a launch', () => {
         ...at.launcher,
         start: async (request) => {
           if (request.kind === 'sagemaker')
-            known = await at.runs.findAttemptByJob(request.request.TrainingJobName);
+            known = await at.attempts.findByJob(request.request.TrainingJobName);
           return at.launcher.start(request);
         },
       },
@@ -160,13 +160,13 @@ describe('a launch', () => {
     await launch();
     const remember = async () => {
       const met = poolOutcomeOf(await attempt());
-      if (met !== undefined) await at.runs.putEncounter(met);
+      if (met !== undefined) await at.poolOutcomes.put(met);
     };
     await remember();
     at.pass(600);
     await launch('token-2');
     await remember();
-    expect(await at.runs.listEncounters('g5', AT)).toHaveLength(1);
+    expect(await at.poolOutcomes.list('g5', AT)).toHaveLength(1);
   });
 
   it('that is throttled may be tried again', async () => {
@@ -180,7 +180,7 @@ describe('a launch', () => {
   });
 
   it('needs a placement that says launch', async () => {
-    await at.runs.putPlacement(RUN, 1, { kind: 'wait', seconds: 5, reason: '', considered: [] });
+    await at.placements.put(RUN, 1, { kind: 'wait', seconds: 5, reason: '', considered: [] });
     await expect(launch()).rejects.toThrow('has no placement');
   });
 });
@@ -209,7 +209,7 @@ describe('a look at a job', () => {
     await launch();
     const before = await attempt();
     const outcome = outcomeOf('capacity');
-    await at.runs.updateAttempt(RUN, 1, {
+    await at.attempts.update(RUN, 1, {
       outcome,
       status: 'interrupted',
       updatedAt: at.clock.now().toISOString(),
@@ -233,7 +233,7 @@ describe('a look at a job', () => {
 describe('the judge', () => {
   it('begins with a placement', async () => {
     expect(await judgeRun(deps, { runId: RUN })).toMatchObject({ kind: 'place' });
-    expect(await at.runs.getRun(RUN)).toMatchObject({ status: 'placing' });
+    expect(await at.runs.get(RUN)).toMatchObject({ status: 'placing' });
   });
 
   it('takes up an attempt that another execution left open', async () => {
@@ -263,7 +263,7 @@ describe('the judge', () => {
   it('says of a job that was stopped for the budget just that, wherever a person looks', async () => {
     await prepare();
     const declaration = declarationOf('digits', { limits: { budgetUsd: 1 } });
-    await at.runs.updateRun(RUN, { declaration, updatedAt: at.clock.now().toISOString() });
+    await at.runs.update(RUN, { declaration, updatedAt: at.clock.now().toISOString() });
     await launch();
     at.pass(3_000);
     await reconcile(at, { sweep: false });
@@ -275,7 +275,7 @@ describe('the judge', () => {
       recall: { cause: 'budget' },
       outcome: { kind: 'recalled' },
     });
-    const told = (await at.runs.listTimeline(RUN)).map(({ kind, text }) => `${kind}: ${text}`).join('\n');
+    const told = (await at.timeline.list(RUN)).map(({ kind, text }) => `${kind}: ${text}`).join('\n');
     expect(told).toMatch(/AttemptRecalled: attempt 1 would pass the budget of \$1\.00/);
     expect(told).toMatch(
       /AttemptEnded: attempt 1: recalled \(recalled by Tidewheel: it would pass the budget/,
@@ -306,12 +306,12 @@ describe('a report', () => {
     at.clock.advance(100);
     const second = await reportRun(deps, RUN, done);
     expect(second).toEqual(first);
-    expect(await at.runs.getRun(RUN)).toMatchObject({ status: 'failed', failure: 'out of luck' });
+    expect(await at.runs.get(RUN)).toMatchObject({ status: 'failed', failure: 'out of luck' });
     expect(toldTypes()).toEqual(['RunFailed']);
   });
 
   it('is the same when its writer died before the run was closed', async () => {
-    const runs = { ...at.runs, updateRun: () => Promise.reject(new Error('the process ended')) };
+    const runs = { ...at.runs, update: () => Promise.reject(new Error('the process ended')) };
     await expect(reportRun({ ...deps, runs }, RUN, { kind: 'failed', reason: 'first' })).rejects.toThrow();
     at.clock.advance(100);
     await reportRun(deps, RUN, done);
@@ -328,7 +328,7 @@ describe('a report', () => {
     await expect(reportRun(deps, RUN, { kind: 'failed', reason: 'x' })).rejects.toMatchObject({
       name: 'TransientError',
     });
-    expect(await at.runs.getRun(RUN)).toMatchObject({ status: 'training' });
+    expect(await at.runs.get(RUN)).toMatchObject({ status: 'training' });
     at.pass(60);
     const report = await reportRun(deps, RUN, { kind: 'failed', reason: 'x' });
     expect(at.training.running()).toEqual([]);
@@ -341,18 +341,18 @@ describe('a report', () => {
     await expect(launch()).rejects.toThrow();
     await reportRun(deps, RUN, { kind: 'failed', reason: 'refused' });
     expect(await attempt()).toMatchObject({ status: 'failed', outcome: { billableSeconds: 0 } });
-    expect(await at.runs.listOpenAttempts()).toEqual([]);
+    expect(await at.attempts.listOpen()).toEqual([]);
   });
 
   it('of a run that failed before it settled opens the next batch', async () => {
-    await at.runs.createRun(runOf('digits', 2));
+    await at.runs.create(runOf('digits', 2));
     await reportRun(deps, 'digits-000002', { kind: 'failed', reason: 'not valid' });
-    expect(await at.runs.getPipeline('digits')).toMatchObject({ openBatch: 3 });
+    expect(await at.pipelines.get('digits')).toMatchObject({ openBatch: 3 });
   });
 
   it('tells nobody of a run that found nothing new', async () => {
     await reportRun(deps, RUN, { kind: 'empty', reason: 'nothing new arrived' });
     expect(toldTypes()).toEqual([]);
-    expect(await at.runs.getRun(RUN)).toMatchObject({ status: 'empty' });
+    expect(await at.runs.get(RUN)).toMatchObject({ status: 'empty' });
   });
 });

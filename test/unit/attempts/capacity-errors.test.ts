@@ -123,8 +123,8 @@ async function setUp({ compute = {}, view = dearEc2(), ...refusals }: Setting) {
   const declaration = declarationOf('digits', {
     compute: { instanceTypes: ['g5.xlarge', 'g6.xlarge'], nodes: 2, vpc: network, ...compute },
   });
-  await at.runs.ensurePipeline('digits', { firstBatch: 1, at: now });
-  await at.runs.createRun(runOf('digits', 1, { createdAt: now, updatedAt: now }));
+  await at.pipelines.ensure('digits', { firstBatch: 1, at: now });
+  await at.runs.create(runOf('digits', 1, { createdAt: now, updatedAt: now }));
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration });
   at.store.put(bucketKeys.manifest('digits', RUN), '{}');
   at.store.put(`${bucketKeys.source('digits')}train.py`, 'pass');
@@ -148,7 +148,7 @@ async function campaign(deps: Awaited<ReturnType<typeof setUp>>, most = 20) {
     }
     const { attempt } = placed;
     await launchAttempt(deps, { runId: RUN, attempt, taskToken: `token-${attempt}` });
-    const record = await deps.runs.getAttempt(RUN, attempt);
+    const record = await deps.attempts.get(RUN, attempt);
     if (record === undefined) throw new Error('the attempt is on record');
     asked.push(record.placement.pool);
     deps.clock.advance(10);
@@ -182,7 +182,7 @@ describe('a run whose account may not train on SageMaker', () => {
   it('leaves what every run of the account will know', async () => {
     const deps = await setUp({ quota: () => true, compute: { ...HOSTS, launcher: 'cheapest' } });
     await campaign(deps);
-    const met = await deps.runs.listEncounters('g6', '2026-01-01');
+    const met = await deps.poolOutcomes.list('g6', '2026-01-01');
     expect(
       met.filter(({ quota }) => quota === true).map(({ end, launcher }) => [end, launcher]),
     ).toContainEqual(['refused', 'sagemaker']);
@@ -227,7 +227,7 @@ describe('a run on EC2 that finds zones without capacity', () => {
     const { asked, taken } = await campaign(deps);
     expect(taken).toMatchObject({ launcher: 'ec2', zoneId: 'use1-az4' });
     expect(new Set(asked.map(nameOf)).size).toBe(asked.length);
-    const decision = (await deps.runs.listPlacements(RUN)).at(-1)?.decision;
+    const decision = (await deps.placements.list(RUN)).at(-1)?.decision;
     if (decision?.kind !== 'launch') throw new Error('the last decision was to launch');
     const left = decision.placement.considered.filter(({ pool }) => pool.zoneId !== 'use1-az4');
     expect(left.some(({ verdict }) => /refused lately|believed to be without capacity/.test(verdict))).toBe(

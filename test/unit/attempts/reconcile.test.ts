@@ -33,12 +33,12 @@ describe('a run', () => {
     at.executions.end(`${RUN}-x1`);
     expect((await reconcile(at, { sweep: false })).resumed).toEqual([RUN]);
     expect(running()).toEqual([`${RUN}-x1`, `${RUN}-x2`]);
-    expect(await at.runs.getRun(RUN)).toMatchObject({ execution: 2 });
+    expect(await at.runs.get(RUN)).toMatchObject({ execution: 2 });
     expect(at.executions.started.get(`${RUN}-x2`)).toEqual({ runId: RUN, pipeline: 'digits' });
   });
 
   it('is started that lost its start, after a grace', async () => {
-    await at.runs.createRun(
+    await at.runs.create(
       runOf('digits', 1, {
         createdAt: at.clock.now().toISOString(),
         updatedAt: at.clock.now().toISOString(),
@@ -55,14 +55,14 @@ describe('a run', () => {
   it('is left alone when it has ended', async () => {
     await started();
     at.executions.end(`${RUN}-x1`);
-    await at.runs.updateRun(RUN, { status: 'failed', updatedAt: at.clock.now().toISOString() });
+    await at.runs.update(RUN, { status: 'failed', updatedAt: at.clock.now().toISOString() });
     await reconcile(at, { sweep: false });
     expect(running()).toEqual([`${RUN}-x1`]);
   });
 
   it('is only closed when its verdict was written before its execution died', async () => {
     await started();
-    await at.runs.addTimeline(RUN, {
+    await at.timeline.add(RUN, {
       id: 'finished',
       at: at.clock.now().toISOString(),
       kind: 'RunFailed',
@@ -71,7 +71,7 @@ describe('a run', () => {
     at.executions.end(`${RUN}-x1`);
     await reconcile(at, { sweep: false });
     expect(running()).toEqual([`${RUN}-x1`]);
-    expect(await at.runs.getRun(RUN)).toMatchObject({
+    expect(await at.runs.get(RUN)).toMatchObject({
       status: 'failed',
       failure: 'the training script failed',
     });
@@ -86,13 +86,13 @@ describe('a run', () => {
       await reconcile(at, { sweep: false });
     }
     expect(running()).toHaveLength(MAXIMUM_EXECUTIONS);
-    expect((await at.runs.getRun(RUN))?.failure).toContain(`${MAXIMUM_EXECUTIONS} executions`);
-    expect(await at.runs.getPipeline('digits')).toMatchObject({ openBatch: 2 });
+    expect((await at.runs.get(RUN))?.failure).toContain(`${MAXIMUM_EXECUTIONS} executions`);
+    expect(await at.pipelines.get('digits')).toMatchObject({ openBatch: 2 });
   });
 
   it('that cannot be mended keeps no other from it', async () => {
     await started();
-    await at.runs.createRun(runOf('letters', 1));
+    await at.runs.create(runOf('letters', 1));
     at.executions.end(`${RUN}-x1`);
     const executions = {
       ...at.executions,
@@ -110,13 +110,13 @@ describe('an execution that waits for an attempt', () => {
 
   beforeEach(async () => {
     await started();
-    await at.runs.updateRun(RUN, { status: 'training', updatedAt: at.clock.now().toISOString() });
+    await at.runs.update(RUN, { status: 'training', updatedAt: at.clock.now().toISOString() });
     at.executions.wait(`${RUN}-x1`, TOKEN);
   });
 
   it('is told the end that no event told', async () => {
     const attempt = attemptOf(RUN, 1, { taskToken: TOKEN });
-    await at.runs.createAttempt(attempt);
+    await at.attempts.create(attempt);
     const ended = {
       TrainingJobName: attempt.jobName,
       TrainingJobStatus: 'Completed',
@@ -130,8 +130,8 @@ describe('an execution that waits for an attempt', () => {
   });
 
   it('is told again when whoever recorded the end died before telling', async () => {
-    await at.runs.createAttempt(attemptOf(RUN, 1, { taskToken: TOKEN }));
-    await at.runs.updateAttempt(RUN, 1, {
+    await at.attempts.create(attemptOf(RUN, 1, { taskToken: TOKEN }));
+    await at.attempts.update(RUN, 1, {
       status: 'interrupted',
       outcome: outcomeOf('interrupted'),
       updatedAt: at.clock.now().toISOString(),
@@ -148,7 +148,7 @@ describe('a sweep', () => {
     at.drop('_SUCCESS', runId);
     at.clock.advance(1);
     await settleRun(at, { runId });
-    await at.runs.updateRun(runId, { status: 'succeeded', updatedAt: at.clock.now().toISOString() });
+    await at.runs.update(runId, { status: 'succeeded', updatedAt: at.clock.now().toISOString() });
   };
 
   it('wakes for what came without an event', async () => {
@@ -184,7 +184,7 @@ describe('a sweep', () => {
   it('does not repeat a run that failed before it settled', async () => {
     at.drop('a.png');
     await started();
-    const run = await at.runs.getRun(RUN);
+    const run = await at.runs.get(RUN);
     at.clock.advance(60);
     if (run) await at.runs.closeBatch(run, { at: at.clock.now().toISOString() });
     expect((await reconcile(at, { sweep: true })).woken).toEqual([]);
@@ -196,7 +196,7 @@ describe('a handed-over run', () => {
     await started();
     for (let turn = 0; turn < 3; turn += 1) await handOver(at, { runId: RUN, from: `${RUN}-x1` });
     expect(running()).toEqual([`${RUN}-x1`, `${RUN}-x2`]);
-    expect(await at.runs.getRun(RUN)).toMatchObject({ execution: 2 });
+    expect(await at.runs.get(RUN)).toMatchObject({ execution: 2 });
   });
 
   it('is not handed over by a name that is not its execution', async () => {

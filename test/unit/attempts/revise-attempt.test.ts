@@ -54,12 +54,12 @@ async function prepare(
 ): Promise<void> {
   const declaration = declarationOf('digits', { compute: { ...shape, vpc }, limits: { deadlineHours } });
   const { compute } = declaration;
-  await at.runs.createRun(runOf('digits', 1, { declaration, closedAt: AT }));
+  await at.runs.create(runOf('digits', 1, { declaration, closedAt: AT }));
   const scores = ZONES.map((zoneId) => ({ zoneId, score: 1, nodes: 2 }));
   const stored = question({ compute, market: market({ scores }), closedAt: AT, now: AT, ...change });
   const placement = placementOf({ pool, considered: [] });
-  await at.runs.putPlacement(RUN, 1, { kind: 'launch', placement, question: storedPart(stored) });
-  await at.runs.createAttempt(attemptOf(RUN, 1, { placement }));
+  await at.placements.put(RUN, 1, { kind: 'launch', placement, question: storedPart(stored) });
+  await at.attempts.create(attemptOf(RUN, 1, { placement }));
   at.clock.advance(2 * HOUR);
   const progress = progressOf(20, { trainingSeconds: 2 * HOUR, updatedAt: secondsAfter(2 * HOUR) });
   at.store.put(bucketKeys.progress('digits', RUN), JSON.stringify(progress));
@@ -67,7 +67,7 @@ async function prepare(
 }
 
 async function look(score: number): Promise<'recalled' | 'left'> {
-  const attempt = await at.runs.getAttempt(RUN, 1);
+  const attempt = await at.attempts.get(RUN, 1);
   if (attempt === undefined) throw new Error('no attempt');
   const began = new Date(AT);
   const job: TrainingJobDescription = {
@@ -84,7 +84,7 @@ async function look(score: number): Promise<'recalled' | 'left'> {
 const sampled = (score: number) =>
   Promise.all(
     ZONES.map((zoneId) =>
-      at.runs.putSample({
+      at.marketSamples.put({
         family: 'g6',
         zoneId,
         at: secondsAfter(2 * HOUR - 600),
@@ -107,7 +107,7 @@ describe('a look at a run on demand', () => {
     await sampled(1);
     expect(await look(9)).toBe('recalled');
     expect(asked).toEqual([KEY]);
-    expect((await at.runs.getAttempt(RUN, 1))?.recall?.cause).toBe('spot');
+    expect((await at.attempts.get(RUN, 1))?.recall?.cause).toBe('spot');
   });
 
   it('stays where this moment says that Spot, which a sample saw, is gone again', async () => {
@@ -119,7 +119,7 @@ describe('a look at a run on demand', () => {
   it('asks the question that is on record for the day, and counts it', async () => {
     await prepare(ON_DEMAND);
     await look(1);
-    expect(await at.runs.listQuestions(AT)).toEqual([{ key: KEY, at: secondsAfter(2 * HOUR) }]);
+    expect(await at.scoreQuestions.list(AT)).toEqual([{ key: KEY, at: secondsAfter(2 * HOUR) }]);
   });
 
   it('asks of a type as well that EC2 has described and the catalog does not know', async () => {
@@ -136,7 +136,7 @@ describe('a look at a run on demand', () => {
     await prepare(ON_DEMAND);
     const before = secondsAfter(2 * HOUR - 700);
     for (let k = 0; k < QUESTIONS_A_DAY; k += 1)
-      await at.runs.putQuestion({ key: `${k} x other`, at: before });
+      await at.scoreQuestions.put({ key: `${k} x other`, at: before });
     await sampled(9);
     expect(await look(1)).toBe('recalled');
     expect(asked).toEqual([]);
@@ -162,7 +162,7 @@ describe('another region, whose score was high when the run was placed', () => {
     transfer: { gigabytes: 0, usd: 0, seconds: 60 },
   };
   const samples = (score: number) =>
-    at.runs.putSample({
+    at.marketSamples.put({
       family: 'g6',
       zoneId,
       at: secondsAfter(2 * HOUR - 600),

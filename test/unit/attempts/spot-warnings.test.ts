@@ -28,7 +28,7 @@ const event = (type: string, instanceId: string) =>
     JSON.stringify({ 'detail-type': type, detail: { 'instance-id': instanceId, state: 'terminated' } }),
   );
 const attempt = async (number = 1) => {
-  const found = await at.runs.getAttempt(RUN, number);
+  const found = await at.attempts.get(RUN, number);
   if (found === undefined) throw new Error('no attempt');
   return found;
 };
@@ -49,14 +49,14 @@ beforeEach(async () => {
     { at: 60, act: (fleet) => fleet.instanceIds.forEach((id) => fleet.say(id, {})) },
   ]);
   const now = at.clock.now().toISOString();
-  await at.runs.ensurePipeline('digits', { firstBatch: 1, at: now });
-  await at.runs.createRun(runOf('digits', 1));
+  await at.pipelines.ensure('digits', { firstBatch: 1, at: now });
+  await at.runs.create(runOf('digits', 1));
   await at.runs.closeBatch(runOf('digits', 1), {
     at: now,
     declaration: declarationOf('digits', { compute }),
   });
   const pool = { ...placementOf().pool, launcher: 'ec2' as const };
-  await at.runs.putPlacement(RUN, 1, { kind: 'launch', placement: placementOf({ pool }) });
+  await at.placements.put(RUN, 1, { kind: 'launch', placement: placementOf({ pool }) });
   at.store.put(bucketKeys.manifest('digits', RUN), JSON.stringify({ shards: [{ name: '0.tar', bytes: 9 }] }));
   at.executions.wait('x', 'token-1');
   await launch();
@@ -73,7 +73,7 @@ describe('a launch on EC2', () => {
   it('leaves the interval and the reason of its input', async () => {
     const [document] = at.fleets.jobs.values();
     expect(document?.HyperParameters['tidewheel_checkpoint_seconds']).toBe('537');
-    const texts = (await at.runs.listTimeline(RUN)).map(({ text }) => text);
+    const texts = (await at.timeline.list(RUN)).map(({ text }) => text);
     expect(texts.find((text) => text.includes('on EC2'))).toContain('hosts on EC2 download their shards');
   });
 });
@@ -96,7 +96,7 @@ describe('a warning', () => {
     expect(job).toMatchObject({ TrainingJobStatus: 'InProgress', SecondaryStatus: 'Training' });
     expect(await attempt()).toMatchObject({ status: 'running' });
     expect((await attempt()).outcome).toBeUndefined();
-    const entries = (await at.runs.listTimeline(RUN)).filter(({ kind }) => kind === 'HostsReplaced');
+    const entries = (await at.timeline.list(RUN)).filter(({ kind }) => kind === 'HostsReplaced');
     expect(entries.map(({ text }) => text)).toEqual([
       `attempt 1: ${FIRST} lost; 1 of its hosts stay, 1 more in the same zone (round 2)`,
     ]);
@@ -130,7 +130,7 @@ describe('a warning', () => {
     const warnings = [FIRST, SECOND, FIRST].map((id) => event(WARNING, id));
     await takeSpotWarnings(at, warnings);
     await takeSpotWarnings(at, warnings);
-    const entries = (await at.runs.listTimeline(RUN)).filter(({ id }) => id.startsWith('taken-back'));
+    const entries = (await at.timeline.list(RUN)).filter(({ id }) => id.startsWith('taken-back'));
     expect(entries.map(({ text }) => text)).toEqual([
       `attempt 1 is told to save: EC2 takes back ${FIRST}, and capacity`,
     ]);
@@ -162,7 +162,7 @@ describe('a recommendation', () => {
   it('asks for a checkpoint, is written down and stops nothing', async () => {
     await takeSpotWarnings(at, [event('EC2 Instance Rebalance Recommendation', SECOND)]);
     expect((await attempt()).takenBackAt).toBeUndefined();
-    expect((await at.runs.listTimeline(RUN)).map(({ kind }) => kind)).toContain('RebalanceRecommended');
+    expect((await at.timeline.list(RUN)).map(({ kind }) => kind)).toContain('RebalanceRecommended');
     expect(at.fleets.savesAskedOf((await attempt()).jobName)).toEqual([SECOND]);
   });
 });

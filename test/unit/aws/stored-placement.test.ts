@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { placementStore } from '../../../functions/aws/dynamodb/placements.ts';
 import type { StoredTable } from '../../../functions/aws/dynamodb/table.ts';
-import { timelineMethods } from '../../../functions/aws/dynamodb/timeline.ts';
 import { decisionWith, LARGE_DECISION } from '../../support/builders/large-decision.ts';
 
 /** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html */
@@ -14,9 +14,9 @@ it('a stored decision of 80 types in six zones of eight regions fits into an ite
       return Promise.resolve();
     },
   };
-  const { putPlacement } = timelineMethods(table as StoredTable);
-  await putPlacement('digits-000001', 1, LARGE_DECISION);
-  await putPlacement('digits-000001', 2, decisionWith(80 * 6));
+  const placements = placementStore(table as StoredTable);
+  await placements.put('digits-000001', 1, LARGE_DECISION);
+  await placements.put('digits-000001', 2, decisionWith(80 * 6));
   const [large, usual] = items.map((item) => {
     const values = Object.values(item) as unknown[];
     return values.reduce<number>(

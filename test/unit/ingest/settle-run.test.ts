@@ -11,12 +11,12 @@ const at0 = () => at.clock.now().toISOString();
 beforeEach(async () => {
   at = ground();
   at.declare();
-  await at.runs.ensurePipeline('digits', { firstBatch: 1, at: at0() });
+  await at.pipelines.ensure('digits', { firstBatch: 1, at: at0() });
 });
 
 const open = async (batch: number) => {
   const run = runOf('digits', batch, { createdAt: at0(), updatedAt: at0() });
-  await at.runs.createRun(run);
+  await at.runs.create(run);
   return run;
 };
 
@@ -32,10 +32,10 @@ describe('a run that settles', () => {
       kind: 'settled',
       trainAnyway: false,
     });
-    const run = await at.runs.getRun('digits-000001');
+    const run = await at.runs.get('digits-000001');
     expect(run).toMatchObject({ status: 'packing', closedAt: at0(), declaration: { name: 'digits' } });
-    expect(await at.runs.getPipeline('digits')).toMatchObject({ openBatch: 2, closedAt: at0() });
-    expect((await at.runs.listTimeline('digits-000001')).map(({ text }) => text)).toEqual([
+    expect(await at.pipelines.get('digits')).toMatchObject({ openBatch: 2, closedAt: at0() });
+    expect((await at.timeline.list('digits-000001')).map(({ text }) => text)).toEqual([
       '1 objects, 5 bytes (quiet)',
     ]);
   });
@@ -44,11 +44,11 @@ describe('a run that settles', () => {
     await open(1);
     at.drop('_SUCCESS');
     await settleRun(at, { runId: 'digits-000001' });
-    const before = await at.runs.getRun('digits-000001');
+    const before = await at.runs.get('digits-000001');
     at.declare('name: broken');
     at.clock.advance(100);
     expect(await settleRun(at, { runId: 'digits-000001' })).toMatchObject({ kind: 'settled' });
-    expect(await at.runs.getRun('digits-000001')).toEqual(before);
+    expect(await at.runs.get('digits-000001')).toEqual(before);
   });
 
   it('does not close by the marker that closed the batch before', async () => {
@@ -56,7 +56,7 @@ describe('a run that settles', () => {
     at.drop('_SUCCESS');
     at.clock.advance(1);
     await settleRun(at, { runId: 'digits-000001' });
-    await at.runs.updateRun('digits-000001', { status: 'succeeded', updatedAt: at0() });
+    await at.runs.update('digits-000001', { status: 'succeeded', updatedAt: at0() });
     at.clock.advance(10);
     await open(2);
     at.drop('late.png');
@@ -69,11 +69,11 @@ describe('a run that settles', () => {
   it.each(['settling', 'packing'] as const)('waits while its predecessor is %s', async (status) => {
     const before = await open(1);
     await at.runs.closeBatch(before, { at: at0(), declaration: declarationOf('digits') });
-    await at.runs.updateRun('digits-000001', { status, updatedAt: at0() });
+    await at.runs.update('digits-000001', { status, updatedAt: at0() });
     await open(2);
     at.drop('_SUCCESS');
     expect(await settleRun(at, { runId: 'digits-000002' })).toMatchObject({ kind: 'wait', seconds: 10 });
-    await at.runs.updateRun('digits-000001', { status: 'placing', updatedAt: at0() });
+    await at.runs.update('digits-000001', { status: 'placing', updatedAt: at0() });
     at.clock.advance(10);
     at.drop('_SUCCESS', 'again');
     expect(await settleRun(at, { runId: 'digits-000002' })).toMatchObject({ kind: 'settled' });
@@ -84,7 +84,7 @@ describe('a run that settles', () => {
     await at.runs.closeBatch(packing, { at: at0(), declaration: declarationOf('digits') });
     const failed = await open(2);
     await at.runs.closeBatch(failed, { at: at0() });
-    await at.runs.updateRun('digits-000002', { status: 'failed', updatedAt: at0() });
+    await at.runs.update('digits-000002', { status: 'failed', updatedAt: at0() });
     await open(3);
     at.clock.advance(5);
     at.drop('_SUCCESS');
@@ -100,7 +100,7 @@ describe('a run that settles', () => {
     at.declare(
       `name: digits\ntraining: { strategy: ddp }\ncompute: { instanceTypes: [g5.xlarge] }\ntrainWithoutNewData: ${declared}\nsettle: { marker: _SUCCESS }`,
     );
-    await at.runs.createRun(runOf('digits', 1, { trigger, createdAt: at0() }));
+    await at.runs.create(runOf('digits', 1, { trigger, createdAt: at0() }));
     at.drop('_SUCCESS');
     expect(await settleRun(at, { runId: 'digits-000001' })).toEqual({
       kind: 'settled',

@@ -53,7 +53,7 @@ describe('events of arrivals', () => {
     at.clock.advance(5);
     await takeArrivals(at, [message(arrive('b.png'))]);
     expect([...at.executions.started.keys()]).toEqual(['digits-000001-x1', 'digits-000002-x1']);
-    expect(await at.runs.getRun('digits-000002')).toMatchObject({ batch: 2, status: 'settling' });
+    expect(await at.runs.get('digits-000002')).toMatchObject({ batch: 2, status: 'settling' });
   });
 
   it('start the run that a crash left without its execution', async () => {
@@ -61,7 +61,7 @@ describe('events of arrivals', () => {
     await expect(
       wakeRun({ ...at, executions: starting }, { pipeline: 'digits', trigger: 'arrival' }),
     ).rejects.toThrow();
-    expect((await at.runs.getRun('digits-000001'))?.status).toBe('settling');
+    expect((await at.runs.get('digits-000001'))?.status).toBe('settling');
     await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
     expect([...at.executions.started.keys()]).toEqual(['digits-000001-x1']);
   });
@@ -70,16 +70,16 @@ describe('events of arrivals', () => {
     at.store.remove(bucketKeys.pipeline('digits'));
     expect(await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' })).toMatchObject({ kind: 'ignored' });
     expect(at.executions.started.size).toBe(0);
-    expect(await at.runs.listPipelines()).toEqual([]);
+    expect(await at.pipelines.list()).toEqual([]);
   });
 
   it('go back to the queue alone when they fail, and keep no other from it', async () => {
     const failing = {
       ...at,
-      runs: {
-        ...at.runs,
-        getPipeline: (name: string) =>
-          name === 'broken' ? Promise.reject(new Error('throttled')) : at.runs.getPipeline(name),
+      pipelines: {
+        ...at.pipelines,
+        get: (name: string) =>
+          name === 'broken' ? Promise.reject(new Error('throttled')) : at.pipelines.get(name),
       },
     };
     const taken = await takeArrivals(failing, [
@@ -102,17 +102,17 @@ describe('a person who asks for a run', () => {
 
   it('gets the next run when this one was closed while they asked', async () => {
     await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
-    const stale = (await at.runs.getPipeline('digits')) ?? undefined;
+    const stale = (await at.pipelines.get('digits')) ?? undefined;
     await settle('digits-000001');
     let looks = 0;
-    const runs = {
-      ...at.runs,
-      getPipeline: (name: string) => {
+    const pipelines = {
+      ...at.pipelines,
+      get: (name: string) => {
         looks += 1;
-        return looks === 1 ? Promise.resolve(stale) : at.runs.getPipeline(name);
+        return looks === 1 ? Promise.resolve(stale) : at.pipelines.get(name);
       },
     };
-    const woken = await wakeRun({ ...at, runs }, { pipeline: 'digits', trigger: 'api' });
+    const woken = await wakeRun({ ...at, pipelines }, { pipeline: 'digits', trigger: 'api' });
     expect(woken).toEqual({ kind: 'started', runId: 'digits-000002' });
   });
 });
@@ -137,7 +137,7 @@ describe('a declaration that arrives', () => {
     await registerPipeline(at, 'digits');
     at.declare('name: letters');
     expect(await registerPipeline(at, 'digits')).toMatchObject({ kind: 'invalid' });
-    const record = await at.runs.getPipeline('digits');
+    const record = await at.pipelines.get('digits');
     expect(record?.valid).toBe(false);
     expect(record?.problems?.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['name', 'training', 'compute']),
@@ -160,7 +160,7 @@ describe('a declaration that arrives', () => {
   it('wakes again for data that a run with a bad declaration could not settle', async () => {
     at.drop('a.png');
     await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
-    const run = await at.runs.getRun('digits-000001');
+    const run = await at.runs.get('digits-000001');
     if (run) await at.runs.closeBatch(run, { at: at.clock.now().toISOString() });
     expect(await registerPipeline(at, 'digits')).toMatchObject({
       kind: 'valid',
@@ -172,7 +172,7 @@ describe('a declaration that arrives', () => {
 describe('a table that was lost', () => {
   it('is begun at 1 where nothing ran yet', async () => {
     await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
-    expect(await at.runs.getPipeline('digits')).toMatchObject({ openBatch: 1 });
+    expect(await at.pipelines.get('digits')).toMatchObject({ openBatch: 1 });
   });
 
   it('goes on behind the newest run that has its report', async () => {

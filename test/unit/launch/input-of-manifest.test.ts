@@ -29,11 +29,11 @@ const grown = (manifest: Manifest, factor: number): Manifest => ({
 async function launched(manifest: Manifest) {
   const at = ground();
   const now = at.clock.now().toISOString();
-  await at.runs.ensurePipeline('digits', { firstBatch: 1, at: now });
-  await at.runs.createRun(runOf('digits', 1));
+  await at.pipelines.ensure('digits', { firstBatch: 1, at: now });
+  await at.runs.create(runOf('digits', 1));
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration: declarationOf('digits') });
   const pool = { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' } as const;
-  await at.runs.putPlacement(RUN, 1, { kind: 'launch', placement: placementOf({ pool }) });
+  await at.placements.put(RUN, 1, { kind: 'launch', placement: placementOf({ pool }) });
   at.store.put(bucketKeys.manifest('digits', RUN), JSON.stringify(manifest));
   const deps = {
     ...at,
@@ -44,7 +44,7 @@ async function launched(manifest: Manifest) {
   await launchAttempt(deps, { runId: RUN, attempt: 1, taskToken: 'token' });
   const [request] = at.training.jobs.values();
   const train = request?.InputDataConfig.find(({ ChannelName }) => ChannelName === 'train');
-  const [started] = (await at.runs.listTimeline(RUN)).filter(({ kind }) => kind === 'AttemptStarted');
+  const [started] = (await at.timeline.list(RUN)).filter(({ kind }) => kind === 'AttemptStarted');
   return { mode: train?.InputMode, text: started?.text };
 }
 

@@ -51,7 +51,7 @@ async function prepare(script: JobScript): Promise<void> {
     fleets: at.fleets,
     elsewhere: {
       training: () => west,
-      regionOf: async (jobName) => (await at.runs.findAttemptByJob(jobName))?.placement.pool.region,
+      regionOf: async (jobName) => (await at.attempts.findByJob(jobName))?.placement.pool.region,
     },
   });
   const away = (name: string) => ({
@@ -71,10 +71,10 @@ async function prepare(script: JobScript): Promise<void> {
   const declaration = declarationOf('digits', {
     compute: { instanceTypes: ['g5.xlarge'], regions: [{ name: 'us-east-1' }, { name: AWAY, vpc }] },
   });
-  await at.runs.ensurePipeline('digits', { firstBatch: 1, at: now });
-  await at.runs.createRun(runOf('digits', 1));
+  await at.pipelines.ensure('digits', { firstBatch: 1, at: now });
+  await at.runs.create(runOf('digits', 1));
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration });
-  await at.runs.putPlacement(RUN, 1, {
+  await at.placements.put(RUN, 1, {
     kind: 'launch',
     placement: placementOf({
       pool: {
@@ -151,7 +151,7 @@ describe('a launch in another region', () => {
 
   it('has the groups of nodes that placement added', async () => {
     const helpers = [{ name: 'loaders', instanceType: 'c5.4xlarge', nodes: 2 }];
-    await at.runs.putPlacement(RUN, 1, {
+    await at.placements.put(RUN, 1, {
       kind: 'launch',
       placement: placementOf({
         pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand', region: AWAY },
@@ -164,7 +164,7 @@ describe('a launch in another region', () => {
       { InstanceGroupName: 'train', InstanceType: 'ml.g5.xlarge', InstanceCount: 1 },
       { InstanceGroupName: 'loaders', InstanceType: 'ml.c5.4xlarge', InstanceCount: 2 },
     ]);
-    expect((await at.runs.getAttempt(RUN, 1))?.placement.helpersHourlyUsd).toBe(1.6);
+    expect((await at.attempts.get(RUN, 1))?.placement.helpersHourlyUsd).toBe(1.6);
   });
 
   it('is refused where nothing is set up for it', async () => {
@@ -183,8 +183,8 @@ describe('what was saved in another region', () => {
     at.pass(200);
     west.advance();
     expect(await judgeAgain()).toMatchObject({ kind: 'place' });
-    expect((await at.runs.getAttempt(RUN, 1))?.progressAfter).toMatchObject({ step: 9, checkpointBytes: 7 });
-    await at.runs.putPlacement(RUN, 2, {
+    expect((await at.attempts.get(RUN, 1))?.progressAfter).toMatchObject({ step: 9, checkpointBytes: 7 });
+    await at.placements.put(RUN, 2, {
       kind: 'launch',
       placement: placementOf({
         pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand' },
@@ -192,7 +192,7 @@ describe('what was saved in another region', () => {
     });
     await launchAttempt(deps, { runId: RUN, attempt: 2, taskToken: 'token-2' });
     expect(at.training.jobs.size).toBe(1);
-    expect(await at.runs.getAttempt(RUN, 2)).toMatchObject({ progressBefore: { step: 9 } });
+    expect(await at.attempts.get(RUN, 2)).toMatchObject({ progressBefore: { step: 9 } });
   });
 
   it('comes home whole or does not count, whenever the process ends', async () => {
@@ -201,10 +201,10 @@ describe('what was saved in another region', () => {
     west.advance();
     dyingAfter = copies.length + 1;
     await expect(judgeAgain()).rejects.toThrow('the process ended');
-    expect((await at.runs.getAttempt(RUN, 1))?.progressAfter).toBeUndefined();
+    expect((await at.attempts.get(RUN, 1))?.progressAfter).toBeUndefined();
     dyingAfter = Number.POSITIVE_INFINITY;
     await judgeAgain();
-    expect((await at.runs.getAttempt(RUN, 1))?.progressAfter).toMatchObject({ step: 9 });
+    expect((await at.attempts.get(RUN, 1))?.progressAfter).toMatchObject({ step: 9 });
   });
 
   it('is not brought back over what was done at home since', async () => {
@@ -214,7 +214,7 @@ describe('what was saved in another region', () => {
     at.pass(200);
     west.advance();
     await judgeAgain();
-    expect((await at.runs.getAttempt(RUN, 1))?.progressAfter).toMatchObject({ step: 20 });
+    expect((await at.attempts.get(RUN, 1))?.progressAfter).toMatchObject({ step: 20 });
   });
 });
 
@@ -223,7 +223,7 @@ it('counts the moving of data in what the run cost', async () => {
   at.pass(200);
   west.advance();
   await judgeAgain();
-  const [run, attempts] = await Promise.all([at.runs.getRun(RUN), at.runs.listAttempts(RUN)]);
+  const [run, attempts] = await Promise.all([at.runs.get(RUN), at.attempts.list(RUN)]);
   if (run === undefined) throw new Error('no run');
   const report = makeReport({ run, attempts, timeline: [], status: 'failed', finishedAt: run.updatedAt });
   const hours =

@@ -2,15 +2,15 @@
 
 import { executionsContract } from '../../support/contracts/executions.ts';
 import { objectStoreContract } from '../../support/contracts/object-store.ts';
-import { runStoreContract } from '../../support/contracts/run-store.ts';
 import { schedulesContract } from '../../support/contracts/schedules.ts';
+import { storesContract } from '../../support/contracts/stores.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryExecutions } from '../../support/fakes/executions.ts';
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';
-import { memoryRunStore } from '../../support/fakes/run-store.ts';
 import { memorySchedules } from '../../support/fakes/schedules.ts';
+import { memoryStores } from '../../support/fakes/stores.ts';
 
-runStoreContract('the memory', () => Promise.resolve(memoryRunStore()));
+storesContract('the memory', () => Promise.resolve(memoryStores()));
 
 objectStoreContract('the memory', () => Promise.resolve(memoryObjectStore(fakeClock())));
 

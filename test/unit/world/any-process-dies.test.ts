@@ -34,8 +34,8 @@ describe('a run in any weather', () => {
       fc.asyncProperty(fc.nat(), async (history) => {
         const lived = await live(history, 'cheapest');
         expect(await violations(lived)).toEqual([]);
-        for (const { runId } of await lived.world.runs.listRuns(PIPELINE, 1_000))
-          for (const { launcher } of await lived.world.runs.listAttempts(runId)) used.add(launcher);
+        for (const { runId } of await lived.world.runs.list(PIPELINE, 1_000))
+          for (const { launcher } of await lived.world.attempts.list(runId)) used.add(launcher);
       }),
       { numRuns: Math.ceil(numRuns / 3), seed, endOnFailure: true },
     );

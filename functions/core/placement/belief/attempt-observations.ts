@@ -1,8 +1,7 @@
 /** From attempts to what they met, and from there to what a placement of another run makes of it. */
 import { familyOf } from '../../catalog/catalog.ts';
-import type { PoolOutcome } from '../../runs/market-history.ts';
+import type { PoolOutcome, PoolOutcomeStore } from '../../runs/market-history.ts';
 import { type AttemptRecord, type Placement, samePool } from '../../runs/run-records.ts';
-import type { RunStore } from '../../runs/run-store.ts';
 import type { Observation } from './observation.ts';
 
 /** undefined while the attempt goes on: nothing has been met yet that would not change. */
@@ -63,9 +62,9 @@ const PROMPT_SECONDS = 300;
 
 const secondsFrom = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1_000;
 
-/** What encounters say of capacity, in the words that beliefs are made from: up from the start to the end, down when refused or lost. */
-export const observationsFrom = (encounters: readonly PoolOutcome[]): readonly Observation[] =>
-  encounters.flatMap((met) => {
+/** What outcomes say of capacity, in the words that beliefs are made from: up from the start to the end, down when refused or lost. */
+export const observationsFrom = (outcomes: readonly PoolOutcome[]): readonly Observation[] =>
+  outcomes.flatMap((met) => {
     const {
       instanceType,
       zoneId,
@@ -109,11 +108,11 @@ const MEMORY_MILLISECONDS = 30 * 86_400_000;
 
 /** What all runs but this one met lately in the families of these types. */
 export async function observationsOfOthers(
-  runs: Pick<RunStore, 'listEncounters'>,
+  poolOutcomes: PoolOutcomeStore,
   question: { readonly runId: string; readonly instanceTypes: readonly string[]; readonly now: Date },
 ): Promise<readonly Observation[]> {
   const since = new Date(question.now.getTime() - MEMORY_MILLISECONDS).toISOString();
   const families = new Set(question.instanceTypes.map(familyOf));
-  const met = await Promise.all([...families].map((family) => runs.listEncounters(family, since)));
+  const met = await Promise.all([...families].map((family) => poolOutcomes.list(family, since)));
   return observationsFrom(met.flat().filter(({ runId }) => runId !== question.runId));
 }

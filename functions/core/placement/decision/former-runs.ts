@@ -1,6 +1,6 @@
 /** What the pipeline's last successful runs say of the next one: how long it trains, and on what. */
 import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
-import type { RunStore } from '../../runs/run-store.ts';
+import type { Stores } from '../../runs/stores.ts';
 import {
   type MeasuredThroughput,
   measuredThroughputs,
@@ -28,13 +28,13 @@ export interface FormerRun {
  * @returns undefined where none is known
  */
 export async function formerRunOf(
-  runs: Pick<RunStore, 'listRuns' | 'listAttempts'>,
+  { runs, attempts }: Pick<Stores, 'runs' | 'attempts'>,
   run: Pick<RunRecord, 'runId' | 'pipeline' | 'declaration'>,
 ): Promise<FormerRun | undefined> {
-  const former = (await runs.listRuns(run.pipeline, LOOKED_THROUGH))
+  const former = (await runs.list(run.pipeline, LOOKED_THROUGH))
     .filter((each) => each.runId !== run.runId && each.status === 'succeeded' && isAlike(each, run))
     .slice(0, FORMER_RUNS);
-  const known = await Promise.all(former.map(async ({ runId }) => tookOf(await runs.listAttempts(runId))));
+  const known = await Promise.all(former.map(async ({ runId }) => tookOf(await attempts.list(runId))));
   return known
     .flatMap((each) => (each === undefined ? [] : [each]))
     .reduce<FormerRun | undefined>(

@@ -5,7 +5,7 @@ import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { MarketSample } from '../../runs/market-history.ts';
 import { furthestProgress } from '../../runs/progress.ts';
 import type { AttemptRecord, PlacementDecision, RunRecord } from '../../runs/run-records.ts';
-import type { RunStore } from '../../runs/run-store.ts';
+import type { Stores } from '../../runs/stores.ts';
 import { RunNotFoundError } from '../../shared/errors.ts';
 import type { Clock } from '../../shared/ports.ts';
 import { observationsOfOthers, poolOutcomeOf } from '../belief/attempt-observations.ts';
@@ -22,22 +22,18 @@ import { choosePlacement } from './choose.ts';
 import { formerRunOf } from './former-runs.ts';
 import { type PlacementInput, storedPart } from './situation.ts';
 
-export interface PlaceDeps {
-  readonly runs: Pick<
-    RunStore,
-    | 'getRun'
-    | 'listRuns'
-    | 'listAttempts'
-    | 'getAttempt'
-    | 'putPlacement'
-    | 'putEncounter'
-    | 'listEncounters'
-    | 'listSamples'
-    | 'listQuestions'
-    | 'putQuestion'
-    | 'getListPrices'
-    | 'getHardware'
-  >;
+export interface PlaceDeps
+  extends Pick<
+    Stores,
+    | 'runs'
+    | 'attempts'
+    | 'placements'
+    | 'marketSamples'
+    | 'poolOutcomes'
+    | 'scoreQuestions'
+    | 'listPrices'
+    | 'hardware'
+  > {
   readonly market: MarketSource;
   /** Asked only for a pipeline that names other regions. */
   readonly regions?: RegionDeps | undefined;
@@ -56,23 +52,23 @@ export type PlaceResult =
 
 /** Can run twice: an attempt that is still open is taken up again, never doubled. */
 export async function place(deps: PlaceDeps, { runId }: { readonly runId: string }): Promise<PlaceResult> {
-  const run = await deps.runs.getRun(runId);
+  const run = await deps.runs.get(runId);
   if (!run) throw new RunNotFoundError(runId);
   const { declaration } = run;
   if (!declaration) return { kind: 'giveUp', reason: 'the run was never closed: it has no declaration' };
-  const attempts = await deps.runs.listAttempts(runId);
+  const attempts = await deps.attempts.list(runId);
   const last = attempts.at(-1);
   if (last && last.outcome === undefined) return launchOf(last);
   const now = deps.clock.now();
   const met = last && poolOutcomeOf(last);
-  if (met) await deps.runs.putEncounter(met);
+  if (met) await deps.poolOutcomes.put(met);
   const input = await questionFor(deps, { run, declaration, attempts, now });
   const attempt = (last?.attempt ?? 0) + 1;
   const decision = { ...choosePlacement(input), question: storedPart(input) };
   // A `place` that was tried again while this one asked the market may have been launched from: what runs keeps its decision.
-  const begun = await deps.runs.getAttempt(runId, attempt);
+  const begun = await deps.attempts.get(runId, attempt);
   if (begun) return launchOf(begun);
-  await deps.runs.putPlacement(runId, attempt, decision);
+  await deps.placements.put(runId, attempt, decision);
   return resultOf(attempt, decision);
 }
 
@@ -102,8 +98,8 @@ async function questionFor(
   const progress = furthestProgress(attempts);
   const [market, sightings, former] = await Promise.all([
     readView(deps.market),
-    observationsOfOthers(deps.runs, { runId: run.runId, instanceTypes: types, now }),
-    formerRunOf(deps.runs, run),
+    observationsOfOthers(deps.poolOutcomes, { runId: run.runId, instanceTypes: types, now }),
+    formerRunOf(deps, run),
   ]);
   const checkpointBytes = progress?.checkpointBytes ?? former?.checkpointBytes;
   const elsewhere = deps.regions
@@ -113,7 +109,7 @@ async function questionFor(
         attempts,
         checkpointBytes,
         read: readView,
-        listPrices: (region) => deps.runs.getListPrices(region),
+        listPrices: (region) => deps.listPrices.get(region),
         now,
       })
     : [];
@@ -150,8 +146,8 @@ async function viewOf(
   { compute, facts, wanted, now }: Viewed,
 ): Promise<MarketView> {
   const gangs = gangsOf(compute, facts);
-  const { runs, clock } = deps;
-  const planned = withinPlan(source, { runs, clock, home: deps.market.region });
+  const { scoreQuestions, clock } = deps;
+  const planned = withinPlan(source, { scoreQuestions, clock, home: deps.market.region });
   const view = await readMarket(planned, {
     gangs,
     spot: compute.purchaseOption !== 'on-demand',
@@ -167,17 +163,17 @@ async function viewOf(
   };
   const [samples, list] = await Promise.all([
     remembered(deps, view, { ...question, gangs }),
-    deps.runs.getListPrices(source.region),
+    deps.listPrices.get(source.region),
   ]);
   return pricedFrom(list, filledFrom(samples, view, question), { wanted, now });
 }
 
 /** Of the types that the pipeline may use, what EC2 says otherwise than the snapshot. */
 async function readHardware(
-  { runs }: PlaceDeps,
+  { hardware }: PlaceDeps,
   compute: Pipeline['compute'],
 ): Promise<readonly ReadFacts[]> {
-  const read = (await runs.getHardware())?.facts ?? [];
+  const read = (await hardware.get())?.facts ?? [];
   const types = new Set([...typesOf(compute, factsWith(read)), ...helperTypesOf(compute)]);
   return read.filter(({ facts }) => types.has(facts.type));
 }
@@ -187,14 +183,14 @@ const noteOn = ({ facts, readAt }: ReadFacts): string =>
 
 /** The market's history is read only where the market itself does not answer, for each size of the gang. */
 async function remembered(
-  { runs }: PlaceDeps,
+  { marketSamples }: PlaceDeps,
   view: MarketView,
   question: MemoryQuestion & { readonly gangs: ReturnType<typeof gangsOf> },
 ): Promise<readonly MarketSample[]> {
   if (question.compute.purchaseOption === 'on-demand') return [];
   const priced = view.spotPrices.some(({ basis }) => basis === 'asked');
   const scored = question.gangs.every(({ nodes }) => view.scores.some((each) => each.nodes === nodes));
-  return scored && priced ? [] : samplesFor(runs, question);
+  return scored && priced ? [] : samplesFor(marketSamples, question);
 }
 
 function resultOf(attempt: number, decision: PlacementDecision): PlaceResult {

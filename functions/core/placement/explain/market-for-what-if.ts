@@ -12,7 +12,7 @@ import {
   zonesOfRegion,
 } from '../../catalog/catalog.ts';
 import { factsWith } from '../../catalog/hardware.ts';
-import type { MarketHistory, MarketSample } from '../../runs/market-history.ts';
+import type { MarketSample, MarketSampleStore } from '../../runs/market-history.ts';
 import type { RegionView } from '../candidates/pools.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';
 import { transferOf } from '../candidates/transfer.ts';
@@ -28,7 +28,7 @@ export interface CompletedMarket {
 }
 
 export interface CompletionDeps {
-  readonly history: Pick<MarketHistory, 'listSamples'>;
+  readonly marketSamples: Pick<MarketSampleStore, 'list'>;
   /** The data's own region, for decisions that do not say it. */
   readonly home: string;
   /** Of all shards; undefined where nobody says. */
@@ -123,7 +123,7 @@ async function completed(
   market: MarketView,
   vpc: PlacementInput['compute']['vpc'],
   wanted: Wanted,
-  { history }: CompletionDeps,
+  { marketSamples }: CompletionDeps,
 ): Promise<MarketView> {
   const { compute, change, now, hardware, notes } = wanted;
   const types = [
@@ -134,7 +134,7 @@ async function completed(
   ];
   const asked = change.zoneIds?.filter((zoneId) => regionOfZone(zoneId) === market.region);
   const zoneIds = asked ?? vpc?.subnets.map(({ zoneId }) => zoneId) ?? zonesOfRegion(market.region);
-  const samples = await samplesBefore(history, { types, zoneIds, now });
+  const samples = await samplesBefore(marketSamples, { types, zoneIds, now });
   const spotPrices = types.flatMap((type) => {
     // A type that was priced then was priced in every zone that offered it.
     if (market.spotPrices.some((each) => each.instanceType === type && zoneIds.includes(each.zoneId)))
@@ -177,7 +177,7 @@ const DAYS_BACK = 7;
 
 /** Newest first, none from after the decision. */
 async function samplesBefore(
-  history: CompletionDeps['history'],
+  marketSamples: CompletionDeps['marketSamples'],
   {
     types,
     zoneIds,
@@ -187,7 +187,7 @@ async function samplesBefore(
   const since = new Date(Date.parse(now) - DAYS_BACK * 86_400_000).toISOString();
   const families = [...new Set(types.map(familyOf))];
   const lists = await Promise.all(
-    families.flatMap((family) => zoneIds.map((zoneId) => history.listSamples(family, zoneId, since))),
+    families.flatMap((family) => zoneIds.map((zoneId) => marketSamples.list(family, zoneId, since))),
   );
   return lists
     .flat()

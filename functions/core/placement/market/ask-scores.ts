@@ -3,13 +3,13 @@
  * look at a running attempt asks.
  */
 import { scoredFamily } from '../../catalog/catalog.ts';
-import type { MarketHistory, MarketSample } from '../../runs/market-history.ts';
+import type { MarketSample, ScoreQuestionStore } from '../../runs/market-history.ts';
 import type { Clock } from '../../shared/ports.ts';
 import type { Answer, MarketSource, PlacementScore } from '../model/market-source.ts';
 import { needOf, planQuestions, QUESTIONS_A_DAY, questionKey, type ScoreNeed } from './score-plan.ts';
 
 export interface AskDeps {
-  readonly runs: Pick<MarketHistory, 'listQuestions' | 'putQuestion'>;
+  readonly scoreQuestions: ScoreQuestionStore;
   /** The market of a region by its name. */
   readonly market: (region: string) => Pick<MarketSource, 'scores'>;
   readonly clock: Clock;
@@ -23,7 +23,7 @@ export interface Asked {
 const DAY_MILLISECONDS = 86_400_000;
 
 export async function askScores(
-  { runs, market, clock }: AskDeps,
+  { scoreQuestions, market, clock }: AskDeps,
   needs: readonly ScoreNeed[],
   notes: string[],
 ): Promise<readonly Asked[]> {
@@ -35,13 +35,13 @@ export async function askScores(
     );
     return false;
   });
-  const { ask, left } = planQuestions(worthAsking, await runs.listQuestions(dayBefore(now)));
+  const { ask, left } = planQuestions(worthAsking, await scoreQuestions.list(dayBefore(now)));
   for (const { key } of left)
     notes.push(`scores of ${key} are not asked: the day's new questions are used up`);
   const asked: Asked[] = [];
   for (const need of ask) {
     // On record before it is asked: should this function die, the question still counts.
-    await runs.putQuestion({ key: need.key, at: now.toISOString() });
+    await scoreQuestions.put({ key: need.key, at: now.toISOString() });
     const answer = await market(need.region).scores(need.instanceTypes, need.nodes);
     asked.push({ need, scores: taken(`scores of ${need.key}`, answer, notes) });
   }
@@ -56,19 +56,19 @@ const dayBefore = (now: Date): string => new Date(now.getTime() - DAY_MILLISECON
  */
 export function withinPlan(
   source: MarketSource,
-  { runs, clock, home }: Pick<AskDeps, 'runs' | 'clock'> & { readonly home: string },
+  { scoreQuestions, clock, home }: Pick<AskDeps, 'scoreQuestions' | 'clock'> & { readonly home: string },
 ): MarketSource {
   let before: Promise<unknown> = Promise.resolve();
   const ask = async (types: readonly string[], nodes: number): ReturnType<MarketSource['scores']> => {
     if (scoredFamily(types) === undefined) return source.scores(types, nodes);
     const now = clock.now();
     const need = needOf({ instanceTypes: types, nodes }, source.region, home);
-    const { left } = planQuestions([need], await runs.listQuestions(dayBefore(now)));
+    const { left } = planQuestions([need], await scoreQuestions.list(dayBefore(now)));
     if (left.length > 0) {
       const message = `not asked, the day's ${QUESTIONS_A_DAY} new questions are used up`;
       return { kind: 'unknown', failure: 'configurationLimit', message };
     }
-    await runs.putQuestion({ key: need.key, at: now.toISOString() });
+    await scoreQuestions.put({ key: need.key, at: now.toISOString() });
     return source.scores(types, nodes);
   };
   return {

@@ -3,7 +3,7 @@ import { type FactsOf, familyOf } from '../../catalog/catalog.ts';
 import { readDeclaration } from '../../pipeline/declaration.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { MarketSample } from '../../runs/market-history.ts';
-import type { RunStore } from '../../runs/run-store.ts';
+import type { Stores } from '../../runs/stores.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { poolOutcomeOf } from '../belief/attempt-observations.ts';
@@ -13,8 +13,9 @@ import { type Asked, askScores, taken } from './ask-scores.ts';
 import { type RefreshDeps, refreshHardware, refreshPrices } from './refresh-catalog.ts';
 import { questionKey, regionsOf, scoreNeeds } from './score-plan.ts';
 
-export interface CollectDeps extends RefreshDeps {
-  readonly runs: RunStore;
+export interface CollectDeps
+  extends RefreshDeps,
+    Pick<Stores, 'pipelines' | 'runs' | 'attempts' | 'marketSamples' | 'poolOutcomes' | 'scoreQuestions'> {
   readonly store: Pick<ObjectStore, 'readText'>;
   /** The market of a region by its name. */
   readonly market: (region: string) => MarketSource;
@@ -35,7 +36,7 @@ const DAY_MILLISECONDS = 86_400_000;
 /** Safe to repeat at any time: a second look within a step replaces the first. */
 export async function collectScores(deps: CollectDeps): Promise<Collected> {
   const notes: string[] = [];
-  const names = (await deps.runs.listPipelines()).map(({ name }) => name);
+  const names = (await deps.pipelines.list()).map(({ name }) => name);
   const computes = await declaredComputes(deps, names);
   const hardware = await refreshHardware(deps, computes, notes);
   const questions = await askScores(deps, scoreNeeds(computes, { home: deps.region, hardware }), notes);
@@ -44,13 +45,13 @@ export async function collectScores(deps: CollectDeps): Promise<Collected> {
     const here = computes.filter((compute) => regionsOf(compute, deps.region).includes(region));
     const asked = questions.filter(({ need }) => need.region === region);
     const seen = await samplesOf(deps, region, { computes: here, questions: asked, hardware, notes });
-    for (const sample of seen) await deps.runs.putSample(sample);
+    for (const sample of seen) await deps.marketSamples.put(sample);
     samples += seen.length;
   }
   await refreshPrices(deps, { computes, hardware, notes });
   return {
     samples,
-    poolOutcomes: await rememberEncounters(deps, names),
+    poolOutcomes: await keepPoolOutcomes(deps, names),
     questions: questions.length,
     notes,
   };
@@ -125,16 +126,19 @@ async function samplesOf(
 /** So many runs of a pipeline are looked at each time; `place` remembers the attempts of a run that goes on. */
 const RUNS_LOOKED_AT = 5;
 
-async function rememberEncounters({ runs, clock }: CollectDeps, names: readonly string[]): Promise<number> {
+async function keepPoolOutcomes(
+  { runs, attempts, poolOutcomes, clock }: CollectDeps,
+  names: readonly string[],
+): Promise<number> {
   const since = new Date(clock.now().getTime() - DAY_MILLISECONDS).toISOString();
   let count = 0;
   for (const name of names) {
-    for (const { runId, updatedAt } of await runs.listRuns(name, RUNS_LOOKED_AT)) {
+    for (const { runId, updatedAt } of await runs.list(name, RUNS_LOOKED_AT)) {
       if (updatedAt < since) continue;
-      for (const attempt of await runs.listAttempts(runId)) {
+      for (const attempt of await attempts.list(runId)) {
         const met = poolOutcomeOf(attempt);
         if (met === undefined || met.endedAt < since) continue;
-        await runs.putEncounter(met);
+        await poolOutcomes.put(met);
         count += 1;
       }
     }

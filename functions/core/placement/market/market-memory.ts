@@ -4,7 +4,7 @@
  */
 import { type FactsOf, familyOf, regionOfZone, zonesOfRegion } from '../../catalog/catalog.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { MarketHistory, MarketSample } from '../../runs/market-history.ts';
+import type { MarketSample, MarketSampleStore } from '../../runs/market-history.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';
 import type { MarketView, PlacementScore, SpotPrice } from '../model/market-source.ts';
 import { questionKey } from './score-plan.ts';
@@ -25,14 +25,14 @@ export interface MemoryQuestion {
 
 /** Of every family and zone that the pipeline may use, newest first. */
 export async function samplesFor(
-  history: Pick<MarketHistory, 'listSamples'>,
+  marketSamples: Pick<MarketSampleStore, 'list'>,
   { compute, zoneIds, region, now, hardware }: MemoryQuestion,
 ): Promise<readonly MarketSample[]> {
   const since = new Date(now.getTime() - PRICE_SECONDS * 1_000).toISOString();
   const families = new Set(typesOf(compute, hardware).map(familyOf));
   const zones = zoneIds ?? zonesOfRegion(region).filter((zoneId) => regionOfZone(zoneId) === region);
   const lists = await Promise.all(
-    [...families].flatMap((family) => zones.map((zoneId) => history.listSamples(family, zoneId, since))),
+    [...families].flatMap((family) => zones.map((zoneId) => marketSamples.list(family, zoneId, since))),
   );
   const until = now.toISOString();
   return lists

@@ -10,15 +10,14 @@ import { factsWith, keepRead, readAnswer } from '../../catalog/hardware.ts';
 import type { ListPrice, ListPrices, TransferPrice } from '../../catalog/price-list.ts';
 import { tabledTransferUsd } from '../../catalog/transfer.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { MarketHistory } from '../../runs/market-history.ts';
+import type { Stores } from '../../runs/stores.ts';
 import type { Clock } from '../../shared/ports.ts';
 import { helperTypesOf } from '../candidates/helpers.ts';
 import { typesOf } from '../candidates/topologies.ts';
 import type { Answer, CatalogSource } from '../model/market-source.ts';
 import { regionsOf } from './score-plan.ts';
 
-export interface RefreshDeps {
-  readonly runs: Pick<MarketHistory, 'getListPrices' | 'putListPrices' | 'getHardware' | 'putHardware'>;
+export interface RefreshDeps extends Pick<Stores, 'listPrices' | 'hardware'> {
   /** The data's own region. */
   readonly region: string;
   /** Absent where nothing may be asked: then what is kept stays. */
@@ -34,11 +33,11 @@ const isFresh = (at: string | undefined, now: Date): boolean =>
 
 /** Once a day, and at once for a type that was not asked for before. @returns the facts as they now stand */
 export async function refreshHardware(
-  { runs, region, catalog, clock }: RefreshDeps,
+  { hardware, region, catalog, clock }: RefreshDeps,
   computes: readonly Pipeline['compute'][],
   notes: string[],
 ): Promise<FactsOf> {
-  const known = await runs.getHardware();
+  const known = await hardware.get();
   const stands = factsWith(known?.facts);
   const named = computes.flatMap((compute) => [...(compute.instanceTypes ?? []), ...helperTypesOf(compute)]);
   const types = [...new Set([...catalogTypes(), ...named])].sort();
@@ -54,7 +53,7 @@ export async function refreshHardware(
   const read = keepRead(known, { region, at: now.toISOString(), asked: types, readings });
   for (const { type, why } of read.refused)
     notes.push(`what EC2 says of ${type} is not believed, and what was known stays: ${why}`);
-  await runs.putHardware(read);
+  await hardware.put(read);
   return factsWith(read.facts);
 }
 
@@ -86,10 +85,10 @@ interface Wanted {
 }
 
 /** What the list does not tell stays as it was, with the time of its reading. */
-async function refreshRegion({ runs, catalog, clock }: RefreshDeps, wanted: Wanted): Promise<void> {
+async function refreshRegion({ listPrices, catalog, clock }: RefreshDeps, wanted: Wanted): Promise<void> {
   const { region, types, others } = wanted;
   if (catalog === undefined || types.length === 0) return;
-  const known = await runs.getListPrices(region);
+  const known = await listPrices.get(region);
   const now = clock.now();
   if (isFresh(known?.at, now) && wasAsked(known, wanted)) return;
   const answers = {
@@ -97,7 +96,7 @@ async function refreshRegion({ runs, catalog, clock }: RefreshDeps, wanted: Want
     ec2: await catalog.ec2Prices(types, region),
     transfer: await catalog.transferPrices(region, others),
   };
-  await runs.putListPrices(merged(known, answers, { ...wanted, at: now.toISOString() }));
+  await listPrices.put(merged(known, answers, { ...wanted, at: now.toISOString() }));
 }
 
 const wasAsked = (known: ListPrices | undefined, { types, others }: Wanted): boolean =>

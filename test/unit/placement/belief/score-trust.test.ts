@@ -10,7 +10,7 @@ import { trustOf } from '../../../../functions/core/placement/belief/beliefs.ts'
 import { type ScoredMeeting, scoreTrust } from '../../../../functions/core/placement/belief/score-trust.ts';
 import type { AttemptRecord, Pool } from '../../../../functions/core/runs/run-records.ts';
 import { attempt, hoursLater } from '../../../support/builders/placement.ts';
-import { memoryRunStore } from '../../../support/fakes/run-store.ts';
+import { memoryStores } from '../../../support/fakes/stores.ts';
 
 const odds = (meetings: readonly ScoredMeeting[], score: number): number => {
   const { up, down } = scoreTrust(meetings)(score);
@@ -89,11 +89,11 @@ it('is not learned from a limit of the account, neither by the run that met it n
   const made = attempt(1, pool, { kind: 'capacity', quota: true, endedAt: hoursLater(1) });
   const considered = made.placement.considered.map((row) => ({ ...row, score: 9 }));
   const refused = { ...made, placement: { ...made.placement, considered } };
-  const runs = memoryRunStore();
+  const { poolOutcomes } = memoryStores();
   const met = poolOutcomeOf(refused);
-  if (met) await runs.putEncounter(met);
+  if (met) await poolOutcomes.put(met);
   const question = { runId: 'other', instanceTypes: ['g5.xlarge'], now: new Date(hoursLater(2)) };
-  const toOthers = await observationsOfOthers(runs, question);
+  const toOthers = await observationsOfOthers(poolOutcomes, question);
   expect(toOthers).toMatchObject([{ seen: 'refused', quota: true }]);
   expect(observationsOf([refused])).toEqual(toOthers);
   expect(trustOf(toOthers)(9)).toEqual(trustOf([])(9));

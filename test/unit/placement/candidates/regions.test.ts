@@ -164,13 +164,13 @@ describe('a what-if', () => {
     spotUsd: { 'g6e.xlarge': 0.11 },
     onDemandUsd: { 'g6e.xlarge': 0.9 },
   };
-  const history = (samples: readonly MarketSample[]) => ({
-    listSamples: (family: string, zone: string) =>
+  const marketSamples = (samples: readonly MarketSample[]) => ({
+    list: (family: string, zone: string) =>
       Promise.resolve(samples.filter((each) => each.family === family && each.zoneId === zone)),
   });
   const ask = async (change: Parameters<typeof completeMarket>[1], samples: readonly MarketSample[] = []) => {
     const { input, notes } = await completeMarket(base, change, {
-      history: history(samples),
+      marketSamples: marketSamples(samples),
       home: 'us-east-1',
       datasetBytes: 50e9,
     });
@@ -202,7 +202,10 @@ describe('a what-if', () => {
       scores: { [questionKey(types, 2)]: 9 },
     });
     const scoresWith = async (samples: readonly MarketSample[]) => {
-      const { input } = await completeMarket(base, change, { history: history(samples), home: 'us-east-1' });
+      const { input } = await completeMarket(base, change, {
+        marketSamples: marketSamples(samples),
+        home: 'us-east-1',
+      });
       return input.elsewhere?.[0]?.market.scores;
     };
     expect(await scoresWith([scored(0.5)])).toEqual([{ zoneId, score: 9, nodes: 2, ageSeconds: 1_800 }]);

@@ -8,7 +8,7 @@ import type { MarketSource, MarketView } from '../../../../functions/core/placem
 import { RunNotFoundError } from '../../../../functions/core/shared/errors.ts';
 import { attempt, CLOSED_AT, hoursLater, market, vpc } from '../../../support/builders/placement.ts';
 import { declarationOf, runOf } from '../../../support/builders/records.ts';
-import { memoryRunStore } from '../../../support/fakes/run-store.ts';
+import { memoryStores } from '../../../support/fakes/stores.ts';
 
 const source = (view: MarketView): MarketSource => {
   const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
@@ -23,12 +23,12 @@ const source = (view: MarketView): MarketSource => {
 };
 
 async function setUp(nowHours = 1) {
-  const runs = memoryRunStore();
+  const stores = memoryStores();
   const compute = { instanceTypes: ['g5.xlarge', 'g6.xlarge'], nodes: 2, vpc };
   const run = runOf('digits', 1, { declaration: declarationOf('digits', { compute }), closedAt: CLOSED_AT });
-  await runs.createRun(run);
+  await stores.runs.create(run);
   const clock = { now: () => new Date(hoursLater(nowHours)) };
-  return { deps: { runs, market: source(market()), clock }, runs, runId: run.runId };
+  return { deps: { ...stores, market: source(market()), clock }, stores, runId: run.runId };
 }
 const spotPool = {
   instanceType: 'g5.xlarge',
@@ -39,9 +39,9 @@ const spotPool = {
 
 describe('place', () => {
   it('stores the decision with its reasons and names the next attempt', async () => {
-    const { deps, runs, runId } = await setUp();
+    const { deps, stores, runId } = await setUp();
     expect(await place(deps, { runId })).toMatchObject({ kind: 'launch', attempt: 1 });
-    const [stored] = await runs.listPlacements(runId);
+    const [stored] = await stores.placements.list(runId);
     expect(stored?.attempt).toBe(1);
     if (stored?.decision.kind !== 'launch') throw new Error('no launch stored');
     expect(stored.decision.placement.considered.length).toBeGreaterThan(0);
@@ -49,23 +49,23 @@ describe('place', () => {
   });
 
   it('decides the same when it runs twice', async () => {
-    const { deps, runs, runId } = await setUp();
+    const { deps, stores, runId } = await setUp();
     const first = await place(deps, { runId });
-    const stored = await runs.listPlacements(runId);
+    const stored = await stores.placements.list(runId);
     expect(await place(deps, { runId })).toEqual(first);
-    expect(await runs.listPlacements(runId)).toEqual(stored);
+    expect(await stores.placements.list(runId)).toEqual(stored);
   });
 
   it('takes an attempt that is still open up again and starts no second one', async () => {
-    const { deps, runs, runId } = await setUp();
+    const { deps, stores, runId } = await setUp();
     const { outcome: _, ...open } = attempt(1, spotPool, { kind: 'completed' }, { runId, status: 'running' });
-    await runs.createAttempt(open);
+    await stores.attempts.create(open);
     expect(await place(deps, { runId })).toMatchObject({ kind: 'launch', attempt: 1 });
-    expect(await runs.listPlacements(runId)).toEqual([]);
+    expect(await stores.placements.list(runId)).toEqual([]);
   });
 
   it('leaves the decision as it is that an attempt was launched from while it asked the market', async () => {
-    const { deps, runs, runId } = await setUp();
+    const { deps, stores, runId } = await setUp();
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     const scores: MarketSource['scores'] = async () => {
       await answered;
@@ -74,37 +74,37 @@ describe('place', () => {
     };
     const slow = place({ ...deps, market: { ...deps.market, scores } }, { runId });
     await place(deps, { runId });
-    const stored = await runs.listPlacements(runId);
+    const stored = await stores.placements.list(runId);
     const { outcome: _, ...open } = attempt(1, spotPool, { kind: 'completed' }, { runId, status: 'running' });
-    await runs.createAttempt(open);
+    await stores.attempts.create(open);
     answer();
     expect(await slow).toMatchObject({ kind: 'launch', attempt: 1 });
-    expect(await runs.listPlacements(runId)).toEqual(stored);
+    expect(await stores.placements.list(runId)).toEqual(stored);
   });
 
   it('counts on from the attempts that ended', async () => {
-    const { deps, runs, runId } = await setUp(2);
+    const { deps, stores, runId } = await setUp(2);
     const lost = attempt(
       1,
       spotPool,
       { kind: 'interrupted', startedAt: hoursLater(1), endedAt: hoursLater(2) },
       { runId },
     );
-    await runs.createAttempt(lost);
+    await stores.attempts.create(lost);
     expect(await place(deps, { runId })).toMatchObject({ kind: 'launch', attempt: 2 });
   });
 
   it('gives up with a reason after the deadline, and stores that too', async () => {
-    const { deps, runs, runId } = await setUp(25);
+    const { deps, stores, runId } = await setUp(25);
     expect(await place(deps, { runId })).toMatchObject({
       kind: 'giveUp',
       reason: expect.stringContaining('deadline'),
     });
-    expect((await runs.listPlacements(runId))[0]?.decision.kind).toBe('giveUp');
+    expect((await stores.placements.list(runId))[0]?.decision.kind).toBe('giveUp');
   });
 
   it('decides with what was read of EC2 of the hardware, says so, and keeps it with the question', async () => {
-    const { deps, runs, runId } = await setUp();
+    const { deps, stores, runId } = await setUp();
     const [g5, g6] = [instanceFacts('g5.xlarge'), instanceFacts('g6.xlarge')];
     if (!g5 || !g6) throw new Error('the catalog has both');
     const at = hoursLater(0);
@@ -112,16 +112,16 @@ describe('place', () => {
       { facts: { ...g5, nvmeGb: 300 }, readAt: at },
       { facts: { ...g6, type: 'g9.xlarge' }, readAt: at },
     ];
-    await runs.putHardware({ region: 'us-east-1', at, asked: [], facts, refused: [] });
+    await stores.hardware.put({ region: 'us-east-1', at, asked: [], facts, refused: [] });
     await place(deps, { runId });
-    const [stored] = await runs.listPlacements(runId);
+    const [stored] = await stores.placements.list(runId);
     expect(stored && storedQuestion(stored.decision)?.hardware).toEqual(facts.slice(0, 1));
     if (stored?.decision.kind !== 'launch') throw new Error('no launch stored');
     expect(stored.decision.placement.reason).toContain("hardware of g5.xlarge is EC2's of 2026-11-20");
   });
 
   it('weighs a type that is newer than the snapshot once its hardware was read', async () => {
-    const { deps, runs } = await setUp();
+    const { deps, stores } = await setUp();
     const g6 = instanceFacts('g6.xlarge');
     if (!g6) throw new Error('the catalog has it');
     const facts = { ...g6, type: 'g9.xlarge' };
@@ -129,15 +129,15 @@ describe('place', () => {
     const compute = { instanceTypes: ['g9.xlarge'], needs };
     const declaration = declarationOf('new', { training: { strategy: 'single', image: 'mine' }, compute });
     const run = runOf('new', 1, { declaration, closedAt: CLOSED_AT });
-    await runs.createRun(run);
+    await stores.runs.create(run);
     const reasonsOf = async (attempts: number) => {
       await place(deps, { runId: run.runId });
-      const decision = (await runs.listPlacements(run.runId)).at(attempts)?.decision;
+      const decision = (await stores.placements.list(run.runId)).at(attempts)?.decision;
       return decision?.kind === 'launch' ? [] : (decision?.considered ?? []).map(({ verdict }) => verdict);
     };
     expect(await reasonsOf(0)).toEqual([expect.stringContaining('the catalog does not know g9.xlarge')]);
     const at = hoursLater(0);
-    await runs.putHardware({
+    await stores.hardware.put({
       region: 'us-east-1',
       at,
       asked: [],
@@ -156,7 +156,7 @@ describe('place', () => {
 describe('the scores that placements ask for', () => {
   /** Forty pipelines whose gangs differ, placed one after the other. */
   async function placeMany() {
-    const { deps, runs } = await setUp();
+    const { deps, stores } = await setUp();
     const asked: string[] = [];
     const scores: MarketSource['scores'] = (types, nodes) => {
       asked.push(questionKey(types, nodes));
@@ -170,20 +170,20 @@ describe('the scores that placements ask for', () => {
       const compute = { instanceTypes, nodes: 2 ** Math.floor(k / 8), vpc };
       const name = `many-${k}`;
       const run = runOf(name, 1, { declaration: declarationOf(name, { compute }), closedAt: CLOSED_AT });
-      await runs.createRun(run);
+      await stores.runs.create(run);
       await place({ ...deps, market: { ...deps.market, scores } }, { runId: run.runId });
-      const decision = (await runs.listPlacements(run.runId))[0]?.decision;
+      const decision = (await stores.placements.list(run.runId))[0]?.decision;
       return decision?.kind === 'launch' ? decision.placement.reason : (decision?.reason ?? '');
     };
     const reasons: string[] = [];
     for (let k = 0; k < 40; k += 1) reasons.push(await placeOne(k));
-    return { asked, reasons, runs };
+    return { asked, reasons, stores };
   }
 
   it('stay within the plan of the day, and the reason says what was not asked', async () => {
-    const { asked, reasons, runs } = await placeMany();
+    const { asked, reasons, stores } = await placeMany();
     expect(new Set(asked).size).toBe(QUESTIONS_A_DAY);
-    expect(await runs.listQuestions(CLOSED_AT)).toHaveLength(QUESTIONS_A_DAY);
+    expect(await stores.scoreQuestions.list(CLOSED_AT)).toHaveLength(QUESTIONS_A_DAY);
     expect(
       reasons.slice(QUESTIONS_A_DAY).filter((reason) => !reason.includes('new questions are used up')),
     ).toEqual([]);
@@ -199,16 +199,16 @@ describe('a pipeline that names regions', () => {
     datasetBytes: () => Promise.resolve(50e9),
   });
   async function placed(closed?: string, training: object = {}, listed: readonly ListPrices[] = []) {
-    const runs = memoryRunStore();
-    for (const each of listed) await runs.putListPrices(each);
+    const stores = memoryStores();
+    for (const each of listed) await stores.listPrices.put(each);
     const compute = { instanceTypes: ['g5.xlarge'], regions: [{ name: 'us-east-1' }, { name: 'us-west-2' }] };
     const declaration = declarationOf('digits', { compute, training: { strategy: 'ddp', ...training } });
     const run = runOf('digits', 1, { declaration, closedAt: CLOSED_AT });
-    await runs.createRun(run);
+    await stores.runs.create(run);
     const clock = { now: () => new Date(hoursLater(1)) };
-    const deps = { runs, market: source(market()), regions: regionsOf(closed), clock };
+    const deps = { ...stores, market: source(market()), regions: regionsOf(closed), clock };
     await place(deps, { runId: run.runId });
-    const [stored] = await runs.listPlacements(run.runId);
+    const [stored] = await stores.placements.list(run.runId);
     if (stored?.decision.kind !== 'launch') throw new Error('no launch stored');
     return stored.decision;
   }

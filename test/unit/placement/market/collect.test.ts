@@ -25,7 +25,7 @@ import {
   secondsAfter,
 } from '../../../support/builders/records.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
-import { memoryRunStore } from '../../../support/fakes/run-store.ts';
+import { memoryStores } from '../../../support/fakes/stores.ts';
 
 const TYPES = ['g5.xlarge', 'g6.xlarge', 'g4dn.xlarge'];
 const KEY = '2 x g4dn.xlarge g5.xlarge g6.xlarge';
@@ -63,7 +63,7 @@ let deps: Parameters<typeof collectScores>[0] & { readonly clock: ReturnType<typ
 
 beforeEach(async () => {
   asked = [];
-  const runs = memoryRunStore();
+  const stores = memoryStores();
   const texts = new Map<string, string>();
   declare = (name, compute) => {
     const declaration = { name, training: { strategy: 'ddp' }, compute };
@@ -73,10 +73,10 @@ beforeEach(async () => {
     ['one', TYPES],
     ['two', TYPES.toReversed()],
   ] as const) {
-    await runs.ensurePipeline(name, { firstBatch: 1, at: AT });
+    await stores.pipelines.ensure(name, { firstBatch: 1, at: AT });
     declare(name, { instanceTypes, nodes: 2 });
   }
-  await runs.ensurePipeline('gone', { firstBatch: 1, at: AT });
+  await stores.pipelines.ensure('gone', { firstBatch: 1, at: AT });
   const store = {
     readText: (key: string) => {
       const text = texts.get(key);
@@ -84,7 +84,7 @@ beforeEach(async () => {
     },
   };
   deps = {
-    runs,
+    ...stores,
     store,
     region: 'us-east-1',
     market: (region) => source(asked, region),
@@ -96,7 +96,7 @@ describe('collect-scores', () => {
   it('asks one question for pipelines that want the same, and keeps scores and prices by family and zone', async () => {
     expect(await collectScores(deps)).toMatchObject({ questions: 1, samples: 9, notes: [] });
     expect(asked).toEqual([KEY]);
-    const [sample, ...more] = await deps.runs.listSamples('g5', 'use1-az1', AT);
+    const [sample, ...more] = await deps.marketSamples.list('g5', 'use1-az1', AT);
     expect(more).toEqual([]);
     expect(sample).toEqual({
       family: 'g5',
@@ -114,11 +114,11 @@ describe('collect-scores', () => {
     await collectScores(deps);
     deps.clock.advance(600);
     await collectScores(deps);
-    expect(await deps.runs.listSamples('g6', ZONES[0], AT)).toHaveLength(1);
+    expect(await deps.marketSamples.list('g6', ZONES[0], AT)).toHaveLength(1);
     deps.clock.advance(600);
     await collectScores(deps);
-    expect(await deps.runs.listSamples('g6', ZONES[0], AT)).toHaveLength(2);
-    expect(await deps.runs.listQuestions(AT)).toEqual([{ key: KEY, at: secondsAfter(1_200) }]);
+    expect(await deps.marketSamples.list('g6', ZONES[0], AT)).toHaveLength(2);
+    expect(await deps.scoreQuestions.list(AT)).toEqual([{ key: KEY, at: secondsAfter(1_200) }]);
   });
 
   it('keeps what is known when the market answers nothing, and says what it did not learn', async () => {
@@ -141,10 +141,10 @@ describe('collect-scores', () => {
   it('keeps the history of every region that a pipeline names, each question once', async () => {
     const regions = [{ name: 'us-east-1' }, { name: 'us-west-2' }];
     declare('far', { instanceTypes: TYPES, nodes: 2, regions });
-    await deps.runs.ensurePipeline('far', { firstBatch: 1, at: AT });
+    await deps.pipelines.ensure('far', { firstBatch: 1, at: AT });
     expect(await collectScores(deps)).toMatchObject({ questions: 2, samples: 18, notes: [] });
     expect(asked).toEqual([KEY, `us-west-2: ${KEY}`]);
-    expect(await deps.runs.listSamples('g5', 'usw2-az1', AT)).toMatchObject([
+    expect(await deps.marketSamples.list('g5', 'usw2-az1', AT)).toMatchObject([
       { zoneId: 'usw2-az1', scores: { [KEY]: 6 }, spotUsd: { 'g5.xlarge': 0.4 } },
     ]);
   });
@@ -154,7 +154,7 @@ describe('collect-scores', () => {
     for (const nodes of [4, 8, 16, 32]) {
       const name = `far-${nodes}`;
       declare(name, { instanceTypes: TYPES, nodes, regions: far.map((each) => ({ name: each })) });
-      await deps.runs.ensurePipeline(name, { firstBatch: 1, at: AT });
+      await deps.pipelines.ensure(name, { firstBatch: 1, at: AT });
     }
     const { notes, questions } = await collectScores(deps);
     expect(questions).toBe(QUESTIONS_A_DAY);
@@ -166,24 +166,24 @@ describe('collect-scores', () => {
 
   it('asks nothing for a type that no two others can stand in for, and says so', async () => {
     declare('rare', { instanceTypes: ['p5.4xlarge'], nodes: 1 });
-    await deps.runs.ensurePipeline('rare', { firstBatch: 1, at: AT });
+    await deps.pipelines.ensure('rare', { firstBatch: 1, at: AT });
     const { notes, questions } = await collectScores(deps);
     expect(questions).toBe(1);
     expect(notes.join()).toContain(
       'scores of 1 x p5.4xlarge are not asked: there are no three interchangeable',
     );
-    expect(await deps.runs.listQuestions(AT)).toEqual([{ key: KEY, at: AT }]);
+    expect(await deps.scoreQuestions.list(AT)).toEqual([{ key: KEY, at: AT }]);
   });
 
   it('remembers what the attempts of every pipeline met, once', async () => {
-    await deps.runs.createRun(runOf('one', 1));
+    await deps.runs.create(runOf('one', 1));
     const outcome = outcomeOf('interrupted', { startedAt: secondsAfter(60), endedAt: secondsAfter(660) });
-    await deps.runs.createAttempt(attemptOf('one-000001', 1, { outcome, status: 'interrupted' }));
-    await deps.runs.createAttempt(attemptOf('one-000001', 2));
+    await deps.attempts.create(attemptOf('one-000001', 1, { outcome, status: 'interrupted' }));
+    await deps.attempts.create(attemptOf('one-000001', 2));
     deps.clock.advance(900);
     await collectScores(deps);
     await collectScores(deps);
-    const met = await deps.runs.listEncounters('g5', AT);
+    const met = await deps.poolOutcomes.list('g5', AT);
     expect(met).toMatchObject([
       {
         runId: 'one-000001',
@@ -234,16 +234,19 @@ describe('what other runs met', () => {
     outcome: outcomeOf('capacity', { endedAt: secondsAfter(600) }),
   });
   const met = (attempt = refused) => {
-    const encounter = poolOutcomeOf(attempt);
-    if (encounter === undefined) throw new Error('the attempt has an outcome');
-    return encounter;
+    const outcome = poolOutcomeOf(attempt);
+    if (outcome === undefined) throw new Error('the attempt has an outcome');
+    return outcome;
   };
 
   it('is seen by a placement for a month, by the run itself never', async () => {
-    const { runs } = deps;
-    await runs.putEncounter(met());
+    await deps.poolOutcomes.put(met());
     const see = (runId: string, seconds: number) =>
-      observationsOfOthers(runs, { runId, instanceTypes: TYPES, now: new Date(secondsAfter(seconds)) });
+      observationsOfOthers(deps.poolOutcomes, {
+        runId,
+        instanceTypes: TYPES,
+        now: new Date(secondsAfter(seconds)),
+      });
     expect(await see('mine-000001', 3_600)).toMatchObject([{ seen: 'refused', instanceType: 'g5.xlarge' }]);
     expect(await see('other-000001', 3_600)).toEqual([]);
     expect(await see('mine-000001', 31 * 86_400)).toEqual([]);
@@ -254,15 +257,14 @@ describe('what other runs met', () => {
   });
 
   it('tells how long the next run takes: the longest of the last ones with as many nodes', async () => {
-    const { runs } = deps;
     const times = [900, 2_000, 1_000];
     for (const [index, seconds] of times.entries()) {
       const batch = index + 1;
       const compute = { instanceTypes: TYPES, nodes: seconds === 2_000 ? 4 : 2 };
       const declaration = declarationOf('digits', { compute });
       const run = runOf('digits', batch, { status: 'succeeded', declaration });
-      await runs.createRun(run);
-      await runs.createAttempt(
+      await deps.runs.create(run);
+      await deps.attempts.create(
         attemptOf(run.runId, 1, {
           outcome: outcomeOf('completed', { trainingSeconds: seconds + 200 }),
           progressAfter: progressOf(100, { trainingSeconds: seconds }),
@@ -273,11 +275,11 @@ describe('what other runs met', () => {
       runOf('digits', 9, {
         declaration: declarationOf('digits', { compute: { instanceTypes: TYPES, nodes } }),
       });
-    expect(await formerRunOf(runs, next(2))).toMatchObject({ seconds: 1_000, on: { nodes: 2 } });
-    expect(await formerRunOf(runs, next(8))).toBeUndefined();
+    expect(await formerRunOf(deps, next(2))).toMatchObject({ seconds: 1_000, on: { nodes: 2 } });
+    expect(await formerRunOf(deps, next(8))).toBeUndefined();
     // A schedule that found no new data hides none of them.
     for (let batch = 4; batch < 12; batch += 1)
-      await runs.createRun(runOf('digits', batch, { status: 'empty' }));
-    expect(await formerRunOf(runs, next(2))).toMatchObject({ seconds: 1_000 });
+      await deps.runs.create(runOf('digits', batch, { status: 'empty' }));
+    expect(await formerRunOf(deps, next(2))).toMatchObject({ seconds: 1_000 });
   });
 });

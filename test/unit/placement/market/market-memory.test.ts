@@ -27,7 +27,7 @@ import {
 } from '../../../support/builders/placement.ts';
 import { declarationOf, runOf } from '../../../support/builders/records.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
-import { memoryRunStore } from '../../../support/fakes/run-store.ts';
+import { memoryStores } from '../../../support/fakes/stores.ts';
 
 const TYPES = ['g5.xlarge', 'g6.xlarge'];
 const KEY = questionKey(TYPES, 2);
@@ -41,11 +41,11 @@ const sample = (zoneId: string, at: string, score: number, spotUsd = 0.4) => ({
 });
 
 async function remembering() {
-  const runs = memoryRunStore();
-  await runs.putSample(sample('use1-az1', hoursLater(0), 2));
-  await runs.putSample(sample('use1-az1', hoursLater(1), 9, 0.31));
-  await runs.putSample(sample('use1-az2', hoursLater(0.5), 3));
-  return runs;
+  const stores = memoryStores();
+  await stores.marketSamples.put(sample('use1-az1', hoursLater(0), 2));
+  await stores.marketSamples.put(sample('use1-az1', hoursLater(1), 9, 0.31));
+  await stores.marketSamples.put(sample('use1-az2', hoursLater(0.5), 3));
+  return stores;
 }
 const asked = (hours: number) => ({
   compute: question().compute,
@@ -56,7 +56,7 @@ const silent = market({ scores: [], spotPrices: [] });
 
 describe('kept scores and prices', () => {
   it('stand in, the newest of each zone with its age, where the market says nothing', async () => {
-    const samples = await samplesFor(await remembering(), asked(2));
+    const samples = await samplesFor((await remembering()).marketSamples, asked(2));
     const view = filledFrom(samples, silent, asked(2));
     expect(view.scores).toEqual([
       { zoneId: 'use1-az1', score: 9, nodes: 2, ageSeconds: 3_600 },
@@ -71,14 +71,14 @@ describe('kept scores and prices', () => {
   });
 
   it('never take the place of what the market says, and scores are forgotten after a day', async () => {
-    const samples = await samplesFor(await remembering(), asked(2));
+    const samples = await samplesFor((await remembering()).marketSamples, asked(2));
     const told = market({ scores: [{ zoneId: 'use1-az1', score: 5, nodes: 2 }] });
     expect(filledFrom(samples, told, asked(2))).toEqual(told);
     expect(filledFrom(samples, silent, asked(26)).scores).toEqual([]);
   });
 
   it('bring a stored view up to date, and what was not seen since grows old', async () => {
-    const samples = await samplesFor(await remembering(), asked(2));
+    const samples = await samplesFor((await remembering()).marketSamples, asked(2));
     const stored = market({
       scores: ['use1-az1', 'use1-az2'].map((zoneId) => ({ zoneId, score: 5, nodes: 2 })),
     });
@@ -90,9 +90,9 @@ describe('kept scores and prices', () => {
   });
 
   it('are as old as the look that read them, not as the step of the schedule that they are kept under', async () => {
-    const runs = memoryRunStore();
-    await runs.putSample({ ...sample('use1-az1', hoursLater(1), 9), readAt: hoursLater(1.2) });
-    const samples = await samplesFor(runs, asked(1.25));
+    const stores = memoryStores();
+    await stores.marketSamples.put({ ...sample('use1-az1', hoursLater(1), 9), readAt: hoursLater(1.2) });
+    const samples = await samplesFor(stores.marketSamples, asked(1.25));
     expect(filledFrom(samples, silent, asked(1.25)).scores).toEqual([
       { zoneId: 'use1-az1', score: 9, nodes: 2, ageSeconds: 180 },
     ]);
@@ -103,9 +103,9 @@ describe('kept scores and prices', () => {
   });
 
   it('decide a placement when the questions of the day are used up', async () => {
-    const runs = await remembering();
+    const stores = await remembering();
     const declaration = declarationOf('digits', { compute: { instanceTypes: TYPES, nodes: 2, vpc } });
-    await runs.createRun(runOf('digits', 1, { declaration, closedAt: CLOSED_AT }));
+    await stores.runs.create(runOf('digits', 1, { declaration, closedAt: CLOSED_AT }));
     const full = market();
     const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
     const source: MarketSource = {
@@ -120,8 +120,8 @@ describe('kept scores and prices', () => {
       onDemandPrices: () => known(full.onDemandPrices),
       zones: () => known(full.zones),
     };
-    await place({ runs, market: source, clock: fakeClock(hoursLater(2)) }, { runId: 'digits-000001' });
-    const decision = (await runs.listPlacements('digits-000001'))[0]?.decision;
+    await place({ ...stores, market: source, clock: fakeClock(hoursLater(2)) }, { runId: 'digits-000001' });
+    const decision = (await stores.placements.list('digits-000001'))[0]?.decision;
     expect(decision).toMatchObject({ placement: { pool: { zoneId: 'use1-az1', purchaseOption: 'spot' } } });
     expect(decision?.kind === 'launch' && decision.placement.reason).toMatch(
       /configurationLimit.*kept 60 min/s,

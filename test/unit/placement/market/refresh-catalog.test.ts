@@ -8,7 +8,7 @@ import {
 import type { Answer, CatalogSource } from '../../../../functions/core/placement/model/market-source.ts';
 import { AT, declarationOf, secondsAfter } from '../../../support/builders/records.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
-import { memoryRunStore } from '../../../support/fakes/run-store.ts';
+import { memoryStores } from '../../../support/fakes/stores.ts';
 import { entry } from '../../catalog/instance-type-entry.ts';
 
 const HOME = 'us-east-1';
@@ -47,7 +47,7 @@ const catalog: CatalogSource = {
   },
 };
 
-const depsOf = () => ({ runs: memoryRunStore(), region: HOME, catalog, clock: fakeClock(AT) });
+const depsOf = () => ({ ...memoryStores(), region: HOME, catalog, clock: fakeClock(AT) });
 
 beforeEach(() => {
   [asked, notes, usd, entries] = [[], [], 1.4, []];
@@ -58,7 +58,7 @@ const prices = (...computes: ReturnType<typeof computeOf>[]) =>
   refreshPrices(deps, { computes, hardware: instanceFacts, notes });
 
 describe('prices', () => {
-  const kept = async (region = HOME) => (await deps.runs.getListPrices(region))?.prices[0];
+  const kept = async (region = HOME) => (await deps.listPrices.get(region))?.prices[0];
 
   it('are read once a day, at once for a new type, and stay with their date when the list does not answer', async () => {
     await prices(computeOf());
@@ -85,7 +85,7 @@ describe('prices', () => {
     await prices(computeOf());
     await prices(computeOf());
     expect(asked.filter((each) => each.startsWith('training'))).toHaveLength(2);
-    expect(await deps.runs.getListPrices(HOME)).toMatchObject({ prices: [{ hourlyUsd: 1.4 }], ec2: [] });
+    expect(await deps.listPrices.get(HOME)).toMatchObject({ prices: [{ hourlyUsd: 1.4 }], ec2: [] });
   });
 
   it('are those of each region that is named, with transfer there and back and nowhere else', async () => {
@@ -98,7 +98,7 @@ describe('prices', () => {
       'training eu-west-1: g5.xlarge',
       'transfer eu-west-1: us-east-1',
     ]);
-    expect(await deps.runs.getListPrices('us-west-2')).toMatchObject({
+    expect(await deps.listPrices.get('us-west-2')).toMatchObject({
       ec2: [{ instanceType: 'g5.xlarge', hourlyUsd: expect.closeTo(1.12) }],
       transfer: [{ to: HOME, usdPerGigabyte: 0.021, readAt: AT }],
     });
@@ -107,7 +107,7 @@ describe('prices', () => {
   it('that no price of AWS has ever come near to are not believed', async () => {
     usd = 140;
     await prices(computeOf());
-    expect(await deps.runs.getListPrices(HOME)).toMatchObject({ prices: [], ec2: [] });
+    expect(await deps.listPrices.get(HOME)).toMatchObject({ prices: [], ec2: [] });
     expect(notes.toSorted().join()).toMatch(
       /EC2's price of g5.xlarge.*list price of g5.xlarge in us-east-1 is not believed: \$140/,
     );
@@ -123,8 +123,8 @@ describe('prices', () => {
     };
     deps = { ...deps, catalog: absurd };
     await prices(computeOf({ instanceTypes: ['g9.xlarge'], regions }));
-    expect(await deps.runs.getListPrices(HOME)).toMatchObject({ ec2: [], transfer: [] });
-    expect(await deps.runs.getListPrices('sa-east-1')).toMatchObject({
+    expect(await deps.listPrices.get(HOME)).toMatchObject({ ec2: [], transfer: [] });
+    expect(await deps.listPrices.get('sa-east-1')).toMatchObject({
       transfer: [{ to: HOME, usdPerGigabyte: 0.138 }],
     });
     expect(notes).toContain(
@@ -145,7 +145,7 @@ describe('hardware', () => {
     const facts = await refresh('g9.xlarge');
     expect(facts('g9.xlarge')).toMatchObject({ vcpu: 8, accelerator: 'B400', acceleratorCount: 1 });
     expect(facts('g5.xlarge')).toEqual(instanceFacts('g5.xlarge'));
-    expect(await deps.runs.getHardware()).toMatchObject({
+    expect(await deps.hardware.get()).toMatchObject({
       at: AT,
       region: HOME,
       facts: [{ facts: { type: 'g9.xlarge' }, readAt: AT }],
@@ -163,13 +163,13 @@ describe('hardware', () => {
     const facts = await refresh('g9.xlarge');
     expect([facts('g9.xlarge')?.vcpu, facts('g5.xlarge')?.vcpu]).toEqual([8, 4]);
     expect(notes).toHaveLength(2);
-    expect((await deps.runs.getHardware())?.facts).toMatchObject([{ readAt: AT }]);
+    expect((await deps.hardware.get())?.facts).toMatchObject([{ readAt: AT }]);
   });
 
   it('stays as it was when EC2 does not answer', async () => {
     entries = undefined;
     expect((await refresh('g9.xlarge'))('g5.xlarge')).toEqual(instanceFacts('g5.xlarge'));
     expect(notes.join()).toMatch(/hardware unknown \(throttled\)/);
-    expect(await deps.runs.getHardware()).toBeUndefined();
+    expect(await deps.hardware.get()).toBeUndefined();
   });
 });

@@ -1,0 +1,110 @@
+/**
+ * The service's memory, one small store for each kind of record. Every write is idempotent or conditional; a read of one
+ * item is strongly consistent. functions/aws/dynamodb has the adapters, test/support/fakes the same in memory.
+ */
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { PipelineRecord } from './batches.ts';
+import type {
+  HardwareStore,
+  ListPriceStore,
+  MarketSampleStore,
+  PoolOutcomeStore,
+  ScoreQuestionStore,
+} from './market-history.ts';
+import type { AttemptRecord, PlacementDecision, RunRecord } from './run-records.ts';
+
+export interface PipelineStore {
+  get(name: string): Promise<PipelineRecord | undefined>;
+  /** By name. */
+  list(): Promise<PipelineRecord[]>;
+  /** Creates the record if there is none (open batch = firstBatch) and returns the one that stands. */
+  ensure(name: string, first: { readonly firstBatch: number; readonly at: string }): Promise<PipelineRecord>;
+  /** Changes nothing where no record stands. */
+  setValidity(
+    name: string,
+    validity: Pick<PipelineRecord, 'valid' | 'problems' | 'updatedAt'>,
+  ): Promise<void>;
+}
+
+export type RunChange = Partial<Omit<RunRecord, 'runId' | 'pipeline' | 'batch' | 'createdAt'>> & {
+  readonly updatedAt: string;
+};
+
+export interface RunStore {
+  create(run: RunRecord): Promise<'created' | 'exists'>;
+  get(runId: string): Promise<RunRecord | undefined>;
+  /** @throws RunNotFoundError */
+  update(runId: string, change: RunChange): Promise<RunRecord>;
+  /** Newest first. */
+  list(pipeline: string, limit: number): Promise<RunRecord[]>;
+  /** Runs that are not finished; may lag by a moment. */
+  listOpen(): Promise<RunRecord[]>;
+  /**
+   * Pins the declaration on the run and opens the pipeline's next batch, both or neither; a batch closed before stays as
+   * it was. The pipeline's record keeps `seen`, and forgets it when it is not given.
+   */
+  closeBatch(
+    run: { readonly runId: string; readonly pipeline: string; readonly batch: number },
+    close: { readonly at: string; readonly declaration?: Pipeline; readonly seen?: string },
+  ): Promise<RunRecord>;
+}
+
+export type AttemptChange = Partial<
+  Pick<
+    AttemptRecord,
+    'status' | 'taskToken' | 'progressBefore' | 'progressAfter' | 'takenBackAt' | 'recall' | 'outcome'
+  >
+> & { readonly updatedAt: string };
+
+export interface AttemptStore {
+  create(attempt: AttemptRecord): Promise<'created' | 'exists'>;
+  get(runId: string, attempt: number): Promise<AttemptRecord | undefined>;
+  /** @throws RunNotFoundError */
+  update(runId: string, attempt: number, change: AttemptChange): Promise<AttemptRecord>;
+  /** Oldest first. */
+  list(runId: string): Promise<AttemptRecord[]>;
+  findByJob(jobName: string): Promise<AttemptRecord | undefined>;
+  /** Attempts that are starting or running; may lag by a moment. */
+  listOpen(): Promise<AttemptRecord[]>;
+}
+
+export interface StoredPlacement {
+  readonly attempt: number;
+  readonly decision: PlacementDecision;
+}
+
+export interface PlacementStore {
+  /** A later decision for the same attempt replaces the earlier one. */
+  put(runId: string, attempt: number, decision: PlacementDecision): Promise<void>;
+  /** The newest decision of each attempt, in order. */
+  list(runId: string): Promise<StoredPlacement[]>;
+}
+
+/** One line of a run's timeline. */
+export interface TimelineEntry {
+  /** Identifies the entry: a second write of the same id changes nothing. */
+  readonly id: string;
+  readonly at: string;
+  readonly kind: string;
+  readonly text: string;
+}
+
+export interface TimelineStore {
+  add(runId: string, entry: TimelineEntry): Promise<void>;
+  /** In order of time. */
+  list(runId: string): Promise<TimelineEntry[]>;
+}
+
+/** All of them, for what opens them together. A function's dependencies name only the stores that it uses. */
+export interface Stores {
+  readonly pipelines: PipelineStore;
+  readonly runs: RunStore;
+  readonly attempts: AttemptStore;
+  readonly placements: PlacementStore;
+  readonly timeline: TimelineStore;
+  readonly marketSamples: MarketSampleStore;
+  readonly poolOutcomes: PoolOutcomeStore;
+  readonly scoreQuestions: ScoreQuestionStore;
+  readonly listPrices: ListPriceStore;
+  readonly hardware: HardwareStore;
+}

@@ -1,0 +1,48 @@
+/** What every PipelineStore does. */
+import { expect, it } from 'vitest';
+import type { Stores } from '../../../../functions/core/runs/stores.ts';
+import { AT, secondsAfter } from '../../builders/records.ts';
+
+const LATER = secondsAfter(60);
+
+export function pipelineStoreContract(open: () => Promise<Pick<Stores, 'pipelines'>>): void {
+  it('creates a pipeline once and returns the one that stands', async () => {
+    const { pipelines } = await open();
+    const first = await pipelines.ensure('pipe-once', { firstBatch: 3, at: AT });
+    const second = await pipelines.ensure('pipe-once', { firstBatch: 9, at: LATER });
+    expect(first).toMatchObject({ name: 'pipe-once', openBatch: 3, valid: true });
+    expect(second).toEqual(first);
+    expect(await pipelines.get('pipe-once')).toEqual(first);
+  });
+
+  it('returns undefined for an unknown pipeline', async () => {
+    expect(await (await open()).pipelines.get('pipe-never')).toBeUndefined();
+  });
+
+  it('keeps the problems of a pipeline until it is valid', async () => {
+    const { pipelines } = await open();
+    await pipelines.ensure('pipe-bad', { firstBatch: 1, at: AT });
+    const problems = [{ path: 'training', message: 'is missing' }];
+    await pipelines.setValidity('pipe-bad', { valid: false, problems, updatedAt: AT });
+    expect(await pipelines.get('pipe-bad')).toMatchObject({ valid: false, problems });
+    await pipelines.setValidity('pipe-bad', { valid: true, updatedAt: LATER });
+    const mended = await pipelines.get('pipe-bad');
+    expect(mended).toMatchObject({ valid: true, updatedAt: LATER, openBatch: 1 });
+    expect(mended?.problems).toBeUndefined();
+  });
+
+  it("creates no record when it sets an unknown pipeline's validity", async () => {
+    const { pipelines } = await open();
+    await pipelines.setValidity('pipe-unknown', { valid: true, updatedAt: AT });
+    expect(await pipelines.get('pipe-unknown')).toBeUndefined();
+  });
+
+  it('lists pipelines by name', async () => {
+    const { pipelines } = await open();
+    for (const each of ['pipe-list-b', 'pipe-list-a']) {
+      await pipelines.ensure(each, { firstBatch: 1, at: AT });
+    }
+    const names = (await pipelines.list()).map((each) => each.name);
+    expect(names.filter((each) => each.startsWith('pipe-list'))).toEqual(['pipe-list-a', 'pipe-list-b']);
+  });
+}

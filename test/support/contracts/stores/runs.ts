@@ -1,0 +1,141 @@
+/** What every RunStore does; the close of a batch changes the pipeline as well. */
+import { expect, it } from 'vitest';
+import type { Stores } from '../../../../functions/core/runs/stores.ts';
+import { AT, declarationOf, runOf, secondsAfter } from '../../builders/records.ts';
+import { raced } from './raced.ts';
+
+const LATER = secondsAfter(60);
+
+export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipelines'>>): void {
+  it('creates a run once, however many try', async () => {
+    const { runs } = await open();
+    const tally = await raced(12, (index) =>
+      runs.create(runOf('run-race', 1, { createdAt: secondsAfter(index) })),
+    );
+    expect(tally).toEqual({ created: 1, exists: 11 });
+    expect(await runs.create(runOf('run-race', 1, { execution: 7 }))).toBe('exists');
+    expect((await runs.get('run-race-000001'))?.execution).toBe(1);
+  });
+
+  it('returns a record without attributes of the table', async () => {
+    const { runs } = await open();
+    const run = runOf('run-bare', 1);
+    await runs.create(run);
+    expect(await runs.get(run.runId)).toEqual(run);
+    expect(Object.keys((await runs.get(run.runId)) ?? {}).sort()).toEqual(Object.keys(run).sort());
+  });
+
+  it('changes the given fields and removes those given as undefined', async () => {
+    const { runs } = await open();
+    await runs.create(runOf('run-change', 1, { failure: 'old', generation: 'g' }));
+    const changed = await runs.update('run-change-000001', {
+      status: 'training',
+      failure: undefined,
+      updatedAt: LATER,
+    });
+    expect(changed).toMatchObject({ status: 'training', generation: 'g', updatedAt: LATER, createdAt: AT });
+    expect(changed.failure).toBeUndefined();
+    expect(await runs.get('run-change-000001')).toEqual(changed);
+  });
+
+  it('throws RunNotFoundError for a change of an unknown run', async () => {
+    const { runs } = await open();
+    const change = runs.update('run-none-000001', { updatedAt: AT });
+    await expect(change).rejects.toMatchObject({ name: 'RunNotFoundError' });
+    expect(await runs.get('run-none-000001')).toBeUndefined();
+  });
+
+  it('lists runs of one pipeline, newest first, up to the limit', async () => {
+    const { runs } = await open();
+    for (const batch of [2, 1, 10, 3]) await runs.create(runOf('run-list', batch));
+    await runs.create(runOf('run-listed', 1));
+    const batchesOf = async (limit: number) => (await runs.list('run-list', limit)).map((run) => run.batch);
+    expect(await batchesOf(10)).toEqual([10, 3, 2, 1]);
+    expect(await batchesOf(2)).toEqual([10, 3]);
+  });
+
+  it('lists open runs until they are finished', async () => {
+    const { runs } = await open();
+    const isOpen = async () => (await runs.listOpen()).some((run) => run.pipeline === 'run-open');
+    await runs.create(runOf('run-open', 1));
+    for (const status of ['packing', 'placing', 'training'] as const) {
+      await runs.update('run-open-000001', { status, updatedAt: AT });
+      expect(await isOpen()).toBe(true);
+    }
+    await runs.update('run-open-000001', { status: 'failed', updatedAt: LATER });
+    expect(await isOpen()).toBe(false);
+  });
+
+  it('lists more open runs than one page holds', async () => {
+    const { runs } = await open();
+    // 60 runs of 30 kB are more than the 1 MB that one Query answers.
+    const failure = 'x'.repeat(30_000);
+    const batches = Array.from({ length: 60 }, (_, index) => index + 1);
+    await Promise.all(batches.map((batch) => runs.create(runOf('run-pages', batch, { failure }))));
+    const listed = (await runs.listOpen()).filter((run) => run.pipeline === 'run-pages');
+    expect(listed.map((run) => run.batch).sort((a, b) => a - b)).toEqual(batches);
+    expect(await runs.list('run-pages', 55)).toHaveLength(55);
+  }, 60_000);
+
+  it('pins the declaration and opens the next batch at a close', async () => {
+    const { pipelines, runs } = await open();
+    await pipelines.ensure('close-a', { firstBatch: 1, at: AT });
+    const run = runOf('close-a', 1);
+    await runs.create(run);
+    const closed = await runs.closeBatch(run, { at: LATER, declaration: declarationOf('close-a') });
+    expect(closed).toMatchObject({ closedAt: LATER, status: 'packing', declaration: { name: 'close-a' } });
+    expect(await runs.get(run.runId)).toEqual(closed);
+    expect(await pipelines.get('close-a')).toMatchObject({ openBatch: 2, closedAt: LATER });
+  });
+
+  it('keeps `seen` until a close without it', async () => {
+    const { pipelines, runs } = await open();
+    await pipelines.ensure('close-seen', { firstBatch: 1, at: AT });
+    for (const batch of [1, 2]) await runs.create(runOf('close-seen', batch));
+    const declaration = declarationOf('close-seen');
+    await runs.closeBatch(runOf('close-seen', 1), { at: LATER, declaration, seen: 'a1b2' });
+    expect((await pipelines.get('close-seen'))?.seen).toBe('a1b2');
+    await runs.closeBatch(runOf('close-seen', 2), { at: LATER });
+    expect((await pipelines.get('close-seen'))?.seen).toBeUndefined();
+  });
+
+  it('changes nothing at a second close of a batch', async () => {
+    const { pipelines, runs } = await open();
+    await pipelines.ensure('close-b', { firstBatch: 1, at: AT });
+    const run = runOf('close-b', 1);
+    await runs.create(run);
+    const first = await runs.closeBatch(run, { at: LATER, declaration: declarationOf('close-b') });
+    const other = declarationOf('close-b', { limits: { attempts: 1 } });
+    expect(await runs.closeBatch(run, { at: secondsAfter(999), declaration: other })).toEqual(first);
+    expect(await pipelines.get('close-b')).toMatchObject({ openBatch: 2, closedAt: LATER });
+  });
+
+  it('closes a batch once, however many try', async () => {
+    const { pipelines, runs } = await open();
+    await pipelines.ensure('close-c', { firstBatch: 1, at: AT });
+    const run = runOf('close-c', 1);
+    await runs.create(run);
+    const tries = Array.from({ length: 8 }, (_, index) =>
+      runs.closeBatch(run, { at: secondsAfter(index + 1), declaration: declarationOf('close-c') }),
+    );
+    // A conflict of transactions may be thrown, as something to try again; it is no second close.
+    const answers = (await Promise.allSettled(tries)).flatMap((each) =>
+      each.status === 'fulfilled' ? [each.value] : [],
+    );
+    expect(answers.length).toBeGreaterThan(0);
+    const pipeline = await pipelines.get('close-c');
+    expect(pipeline?.openBatch).toBe(2);
+    expect(new Set([...answers.map((each) => each.closedAt), pipeline?.closedAt]).size).toBe(1);
+  });
+
+  it('closes the batch of a failed run without a declaration', async () => {
+    const { pipelines, runs } = await open();
+    await pipelines.ensure('close-d', { firstBatch: 4, at: AT });
+    const run = runOf('close-d', 4);
+    await runs.create(run);
+    const closed = await runs.closeBatch(run, { at: LATER });
+    expect(closed).toMatchObject({ closedAt: LATER, status: 'settling' });
+    expect(closed.declaration).toBeUndefined();
+    expect((await pipelines.get('close-d'))?.openBatch).toBe(5);
+  });
+}

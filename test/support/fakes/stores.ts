@@ -1,0 +1,261 @@
+/** The service's memory without a database: the same conditions, and values that no caller shares. */
+
+import type { Hardware } from '../../../functions/core/catalog/hardware.ts';
+import type { ListPrices } from '../../../functions/core/catalog/price-list.ts';
+import type { PipelineRecord } from '../../../functions/core/runs/batches.ts';
+import type {
+  AskedQuestion,
+  HardwareStore,
+  ListPriceStore,
+  MarketSample,
+  MarketSampleStore,
+  PoolOutcome,
+  PoolOutcomeStore,
+  ScoreQuestionStore,
+} from '../../../functions/core/runs/market-history.ts';
+import {
+  type AttemptRecord,
+  FINISHED,
+  type PlacementDecision,
+  type RunRecord,
+} from '../../../functions/core/runs/run-records.ts';
+import type {
+  AttemptStore,
+  PipelineStore,
+  PlacementStore,
+  RunStore,
+  Stores,
+  TimelineEntry,
+  TimelineStore,
+} from '../../../functions/core/runs/stores.ts';
+import { RunNotFoundError } from '../../../functions/core/shared/errors.ts';
+
+/** What a database does to a record: it is copied, and what is undefined is not there. */
+function stored<T>(value: T): T {
+  const copy: T = JSON.parse(JSON.stringify(value));
+  return copy;
+}
+
+export interface MemoryStores extends Stores {
+  /** Everything is lost, as when the table is deleted. */
+  lose(): void;
+}
+
+export function memoryStores(): MemoryStores {
+  const tables: Map<unknown, unknown>[] = [];
+  const table = <K, V>(): Map<K, V> => {
+    const fresh = new Map<K, V>();
+    tables.push(fresh);
+    return fresh;
+  };
+  const pipelines = table<string, PipelineRecord>();
+  return {
+    pipelines: pipelineStore(pipelines),
+    runs: runStore({ runs: table(), open: table(), pipelines }),
+    attempts: attemptStore({ attempts: table(), open: table() }),
+    placements: placementStore(table()),
+    timeline: timelineStore(table()),
+    marketSamples: marketSampleStore(table()),
+    poolOutcomes: poolOutcomeStore(table()),
+    scoreQuestions: scoreQuestionStore(table()),
+    listPrices: listPriceStore(table()),
+    hardware: hardwareStore(table()),
+    lose: () => {
+      for (const each of tables) each.clear();
+    },
+  };
+}
+
+/** The sparse index: a record leaves it at its end and never enters again. */
+type OpenIndex = Map<string, true>;
+
+/** Whole at once: nothing else runs between the read and the write. */
+const answer = <T>(act: () => T): Promise<T> => new Promise((resolve) => resolve(stored(act())));
+const nothing = <T>(value: T | undefined): Promise<T | undefined> =>
+  Promise.resolve(value === undefined ? undefined : stored(value));
+
+/** Sets what is given and removes what is given as undefined. */
+const changed = <T extends object>(record: T, change: Partial<T>): T => stored({ ...record, ...change });
+
+function pipelineStore(pipelines: Map<string, PipelineRecord>): PipelineStore {
+  return {
+    get: (name) => nothing(pipelines.get(name)),
+    list: () => answer(() => [...pipelines.values()].sort((a, b) => (a.name < b.name ? -1 : 1))),
+    ensure: (name, { firstBatch, at }) =>
+      answer(() => {
+        const known = pipelines.get(name);
+        if (known !== undefined) return known;
+        const fresh: PipelineRecord = { name, openBatch: firstBatch, valid: true, updatedAt: at };
+        pipelines.set(name, fresh);
+        return fresh;
+      }),
+    setValidity: async (name, { valid, problems, updatedAt }) => {
+      const known = pipelines.get(name);
+      const change = { valid, problems: problems?.length ? problems : undefined, updatedAt };
+      if (known !== undefined) pipelines.set(name, changed(known, change));
+      await Promise.resolve();
+    },
+  };
+}
+
+interface RunTables {
+  readonly runs: Map<string, RunRecord>;
+  readonly open: OpenIndex;
+  /** The close of a batch changes both. */
+  readonly pipelines: Map<string, PipelineRecord>;
+}
+
+function runStore({ runs, open, pipelines }: RunTables): RunStore {
+  const known = (runId: string): RunRecord => {
+    const run = runs.get(runId);
+    if (run === undefined) throw new RunNotFoundError(runId);
+    return run;
+  };
+  return {
+    create: (run) =>
+      answer(() => {
+        if (runs.has(run.runId)) return 'exists';
+        runs.set(run.runId, stored(run));
+        open.set(run.runId, true);
+        return 'created';
+      }),
+    get: (runId) => nothing(runs.get(runId)),
+    update: (runId, change) =>
+      answer(() => {
+        const run = changed(known(runId), change);
+        runs.set(runId, run);
+        if (change.status !== undefined && FINISHED.includes(change.status)) open.delete(runId);
+        return run;
+      }),
+    list: (pipeline, limit) =>
+      answer(() =>
+        [...runs.values()]
+          .filter((run) => run.pipeline === pipeline)
+          .sort((a, b) => b.batch - a.batch)
+          .slice(0, limit),
+      ),
+    listOpen: () => answer(() => [...open.keys()].map(known)),
+    closeBatch: ({ runId, pipeline: name, batch }, { at, declaration, seen }) =>
+      answer(() => {
+        const run = known(runId);
+        const pipeline = pipelines.get(name);
+        if (pipeline?.openBatch !== batch) return run;
+        pipelines.set(name, changed(pipeline, { openBatch: batch + 1, closedAt: at, updatedAt: at, seen }));
+        const pinned = declaration && { declaration, status: 'packing' as const };
+        const closed = changed(run, { closedAt: at, updatedAt: at, ...pinned });
+        runs.set(runId, closed);
+        return closed;
+      }),
+  };
+}
+
+const keyOf = (runId: string, attempt: number) => `${runId} ${attempt}`;
+
+interface AttemptTables {
+  readonly attempts: Map<string, AttemptRecord>;
+  readonly open: OpenIndex;
+}
+
+function attemptStore({ attempts, open }: AttemptTables): AttemptStore {
+  return {
+    create: (attempt) =>
+      answer(() => {
+        const key = keyOf(attempt.runId, attempt.attempt);
+        if (attempts.has(key)) return 'exists';
+        attempts.set(key, stored(attempt));
+        open.set(key, true);
+        return 'created';
+      }),
+    get: (runId, attempt) => nothing(attempts.get(keyOf(runId, attempt))),
+    update: (runId, attempt, change) =>
+      answer(() => {
+        const key = keyOf(runId, attempt);
+        const known = attempts.get(key);
+        if (known === undefined) throw new RunNotFoundError(`${runId}, attempt ${attempt}`);
+        attempts.set(key, changed(known, change));
+        if (change.outcome !== undefined) open.delete(key);
+        return attempts.get(key) ?? known;
+      }),
+    list: (runId) =>
+      answer(() =>
+        [...attempts.values()].filter((each) => each.runId === runId).sort((a, b) => a.attempt - b.attempt),
+      ),
+    findByJob: (jobName) => nothing([...attempts.values()].find((each) => each.jobName === jobName)),
+    listOpen: () => answer(() => [...open.keys()].flatMap((key) => attempts.get(key) ?? [])),
+  };
+}
+
+function under<K, V>(map: Map<string, Map<K, V>>, runId: string): Map<K, V> {
+  const known = map.get(runId) ?? new Map<K, V>();
+  map.set(runId, known);
+  return known;
+}
+
+function placementStore(placements: Map<string, Map<number, PlacementDecision>>): PlacementStore {
+  return {
+    put: async (runId, attempt, decision) => {
+      under(placements, runId).set(attempt, stored(decision));
+      await Promise.resolve();
+    },
+    list: (runId) =>
+      answer(() =>
+        [...under(placements, runId)]
+          .map(([attempt, decision]) => ({ attempt, decision }))
+          .sort((a, b) => a.attempt - b.attempt),
+      ),
+  };
+}
+
+function timelineStore(timeline: Map<string, Map<string, TimelineEntry>>): TimelineStore {
+  return {
+    add: async (runId, entry) => {
+      const entries = under(timeline, runId);
+      if (!entries.has(entry.id)) entries.set(entry.id, stored(entry));
+      await Promise.resolve();
+    },
+    list: (runId) =>
+      answer(() =>
+        [...under(timeline, runId).values()].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)),
+      ),
+  };
+}
+
+async function put<T>(map: Map<string, T>, key: string, value: T): Promise<void> {
+  map.set(key, stored(value));
+  await Promise.resolve();
+}
+
+const marketSampleStore = (samples: Map<string, MarketSample>): MarketSampleStore => ({
+  put: (sample) => put(samples, `${sample.family} ${sample.zoneId} ${sample.at}`, sample),
+  list: (family, zoneId, since) =>
+    answer(() =>
+      [...samples.values()]
+        .filter((each) => each.family === family && each.zoneId === zoneId && each.at >= since)
+        .sort((a, b) => (a.at < b.at ? -1 : 1)),
+    ),
+});
+
+const poolOutcomeStore = (outcomes: Map<string, PoolOutcome>): PoolOutcomeStore => ({
+  put: (met) => put(outcomes, `${met.endedAt} ${met.runId} ${met.attempt}`, met),
+  list: (family, since) =>
+    answer(() =>
+      [...outcomes.values()]
+        .filter((each) => each.instanceType.startsWith(`${family}.`) && each.endedAt >= since)
+        .sort((a, b) => (a.endedAt < b.endedAt ? -1 : 1)),
+    ),
+});
+
+const scoreQuestionStore = (questions: Map<string, AskedQuestion>): ScoreQuestionStore => ({
+  put: (question) => put(questions, question.key, question),
+  list: (since) => answer(() => [...questions.values()].filter(({ at }) => at >= since)),
+});
+
+const listPriceStore = (listPrices: Map<string, ListPrices>): ListPriceStore => ({
+  put: (prices) => put(listPrices, prices.region, prices),
+  get: (region) => nothing(listPrices.get(region)),
+});
+
+const hardwareStore = (hardware: Map<string, Hardware>): HardwareStore => ({
+  put: (each) => put(hardware, 'ec2', each),
+  get: () => nothing(hardware.get('ec2')),
+});
