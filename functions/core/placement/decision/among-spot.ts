@@ -1,6 +1,6 @@
 /**
- * Where one of several Spot pools probably has capacity: whether that one is started, a cheaper one asked first, or waited
- * for. A cost by itself says what a pool is worth alone; asked in vain, it has the others beside it.
+ * Chooses among several Spot pools of which one probably has capacity: start there, ask a cheaper one first, or wait
+ * for one. A pool's own cost assumes that it is the only one; after a capacity error the run can still ask the others.
  */
 import { nameOfPool } from '../../runs/run-records.ts';
 import type { Assessed } from './assessment.ts';
@@ -15,7 +15,7 @@ import { restartSecondsOn } from './work.ts';
 
 type Settled = { readonly kind: 'launch'; readonly pool: Assessed } | ({ readonly kind: 'wait' } & Wait);
 
-/** @param picked by cost, of all pools that do not rest */
+/** @param picked the cheapest of all pools that are not cooling down */
 export function amongSpot(picked: Assessed, assessed: readonly Assessed[], situation: Situation): Settled {
   const launched: Settled = { kind: 'launch', pool: picked };
   const allowed = assessed.filter((each) => isSpot(each) && whyNot(each, situation) === undefined);
@@ -31,14 +31,14 @@ export function amongSpot(picked: Assessed, assessed: readonly Assessed[], situa
   return { kind: 'wait', why, atMostSeconds: LOOK_SECONDS };
 }
 
-/** No saving makes a pool cheaper than its work is if it is never lost. */
+/** A pool costs at least what its work costs if capacity is never lost. */
 const neverLostUsd = ({ candidate }: Assessed, { work, timeUsd }: Situation): number =>
   costUsd(
     gangUsd(candidate, candidate.hourlyUsd) + timeUsd,
     workOf(candidate, work) + restartSecondsOn(candidate.pool, work),
   );
 
-/** The cheapest that is more likely there than not, if On-Demand is not cheaper. */
+/** The cheapest pool that is more likely up than down, unless On-Demand is cheaper. */
 function probablyThere(
   allowed: readonly Assessed[],
   assessed: readonly Assessed[],

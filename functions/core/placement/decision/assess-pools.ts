@@ -1,4 +1,4 @@
-/** Every pool of a situation, weighed by what is believed of the market. */
+/** Assesses every pool of a situation by the current beliefs about the market. */
 
 import { beliefModel } from '../belief/beliefs.ts';
 import { fittedRegimes } from '../belief/regimes.ts';

@@ -14,13 +14,13 @@ export interface Fallback {
   readonly hourlyUsd: number;
   readonly workSeconds: number;
   readonly restartSeconds: number;
-  /** Of the cheapest Spot pool, for an hour of the reference's work. */
+  /** Price of the cheapest Spot pool for one hour of the reference topology's work. */
   readonly spotUnitUsd: number;
   readonly plan: SpotPlan | undefined;
 }
 
 /**
- * The plan of a campaign on Spot that may change to this On-Demand pool. Its times are seconds of the fallback's own work.
+ * Plans a campaign on Spot that may change to this On-Demand pool. Times are seconds of the fallback's own work.
  * @param spotUnitUsd what an hour of the reference's work costs in the Spot pool that is planned for, the cheapest of several
  */
 export function fallbackOf(
@@ -33,7 +33,7 @@ export function fallbackOf(
   const expected = workOf(fallback, work);
   const restartSeconds = restartSecondsOn(fallback.pool, work);
   const plan = planSpot({
-    // That the work may take longer is no expected cost, but the slack for it must stay unused.
+    // Work that may take longer adds no expected cost, but the slack for it must stay unused.
     secondsLeft: secondsLeft - (workSeconds - expected),
     work: { ...work, workSeconds: expected, restartSeconds },
     spotUsd: spotUnitUsd / fallback.throughput.factor,
@@ -44,9 +44,9 @@ export function fallbackOf(
 }
 
 /**
- * The time comes from spells of capacity, one after the other, each paying a restart before it brings progress; what
- * does not fit before the latest safe moment is done on demand. The cost is the plan's, made once at the price of the
- * cheapest pool, plus what this pool asks more for the work if all of it is done here.
+ * Work proceeds in spells of capacity. Each spell pays a restart before it makes progress. On-Demand does what does
+ * not fit before the latest safe moment. The plan gives the cost; it is made once, at the price of the cheapest pool.
+ * This pool's premium for all of the work is added.
  */
 export function assessSpot(
   candidate: Candidate,
@@ -58,7 +58,7 @@ export function assessSpot(
     refused,
   }: {
     readonly outlook: Outlook;
-    /** Of this pool, over the cheapest (premium.ts). */
+    /** What this pool costs more than the cheapest one (premium.ts). */
     readonly premiumUsd: number;
     readonly fallbacks: readonly Fallback[];
     readonly refused: CapacityErrors;
@@ -68,7 +68,7 @@ export function assessSpot(
   const spells = spellsOf(candidate, outlook, input);
   const { expectedSeconds, restSeconds, spotUsd } = unplanned(candidate, spells, input, fallbacks[0]);
   const unplannedUsd = spotUsd + costUsd(timeUsd, expectedSeconds);
-  // A plan holds the value of time already.
+  // The plan already includes the value of time.
   const options = fallbacks.map(
     (fallback) =>
       plannedUsd(fallback, premiumUsd, { candidate, spells }) ?? {
@@ -93,19 +93,23 @@ export function assessSpot(
   };
 }
 
-/** Stated, not fitted: of what the gang would cost while it waits. Dearer waits would give Spot up too early. */
+/**
+ * Share of the gang's price that a minute of waiting is taken to cost. Stated, not fitted: a higher share would give
+ * Spot up too early.
+ */
 const WORTH_OF_WAITING = 0.1;
 
 /**
- * What asking in vain is worth: the wait until the job is taken back, or as long as the work would have taken. Waiting costs
- * no money while there is slack, so without this a pool that is surely gone would be asked first for the last cent.
+ * The cost of asking a pool without success: the wait until the job is recalled, or the length of the work if that is
+ * shorter. Waiting costs no money while there is slack. Without this cost, a run would ask a pool that is surely down
+ * to save one cent.
  */
 const doubtOf = (candidate: Candidate, { outlook, billed }: Spells): number =>
   WORTH_OF_WAITING *
   (1 - outlook.chanceUp) *
   costUsd(gangUsd(candidate, candidate.hourlyUsd), Math.min(PATIENCE_SECONDS, billed));
 
-/** The work on Spot: in how many spells, each with a start, and how long is paid in all. */
+/** The work on Spot: the number of spells, each with a start, and the seconds billed in all. */
 interface Spells {
   readonly outlook: Outlook;
   readonly workSeconds: number;
@@ -122,11 +126,13 @@ function spellsOf(candidate: Candidate, outlook: Outlook, { work }: Pick<AssessI
   return { outlook, workSeconds, restartSeconds, spells, billed: workSeconds + spells * restartSeconds };
 }
 
-/** Seconds that are paid for the work, the starts between its spells included. */
+/** Seconds billed for the work, including the starts between its spells. */
 export const billedSeconds = (candidate: Candidate, outlook: Outlook, work: WorkEstimate): number =>
   spellsOf(candidate, outlook, { work }).billed;
 
-/** Time and cost where no plan can be made: on Spot what fits before the latest safe moment, on demand the rest. */
+/**
+ * Time and cost where no plan can be made: Spot does what fits before the latest safe moment, On-Demand does the rest.
+ */
 function unplanned(
   candidate: Candidate,
   { outlook, restartSeconds, spells, billed }: Spells,
@@ -145,13 +151,13 @@ function unplanned(
   };
 }
 
-/** A job on demand comes back only to a pool that may be used and whose score tells when it is there. */
+/** An On-Demand job returns only to a pool that may be used and whose score shows when it has capacity. */
 const seesItBack = ({ closed, score }: Candidate, refused: CapacityErrors, moment: AssessInput): boolean =>
   closed === undefined && score !== undefined && !isLimited(refused, moment);
 
 /**
- * By the plan, which is of the cheapest pool and of the fallback's own start: what this pool and its launcher cost more
- * is paid whenever the work is done here, at once or after On-Demand.
+ * The plan is made for the cheapest pool and the fallback's own start. What this pool and its launcher cost more is
+ * paid whenever the work is done here, at once or after On-Demand.
  */
 function plannedUsd(
   { plan, restartSeconds: planned }: Fallback,
@@ -163,15 +169,16 @@ function plannedUsd(
     gangUsd(candidate, candidate.hourlyUsd),
     spells.spells * (spells.restartSeconds - planned),
   );
-  // Starts that are shorter here save no more than the plan counts for them: what is nearly done would cost less than nothing.
+  // A shorter start saves no more than the plan counts for it; otherwise work that is nearly done would cost
+  // less than nothing.
   const inAll = (plannedUsd: number): number => Math.max(0, plannedUsd + premiumUsd + startsUsd);
   const { ask, had, onDemand } = plan.expectedUsd(spells.outlook.belief);
   return { ask: inAll(ask), had: inAll(had), onDemand: inAll(onDemand) };
 }
 
 /**
- * How much of the work is probably done on Spot before the latest safe moment. Up and down are weighed apart: the mean
- * wait of a pool that is down has a long tail of days, which says nothing of one that is up.
+ * The share of the work that Spot probably does before the latest safe moment. Up and down are weighted separately:
+ * the mean wait of a pool that is down has a tail of days, which says nothing about a pool that is up.
  */
 function shareOnSpot(
   { chanceUp, waitSeconds }: Outlook,

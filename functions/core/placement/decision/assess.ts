@@ -1,4 +1,4 @@
-/** What each pool would probably cost and when it would be done, the change to On-Demand at the end included. */
+/** The expected cost and end of the work in each pool, including the change to On-Demand at the end. */
 
 import { type Outlook, outlookOf, trustOf } from '../belief/beliefs.ts';
 import type { ScoreTrust } from '../belief/score-trust.ts';
@@ -17,7 +17,7 @@ export function assess(candidates: readonly Candidate[], input: AssessInput): re
   const spot: readonly SpotPool[] = candidates
     .filter(({ pool }) => pool.purchaseOption === 'spot')
     .map((candidate) => ({ candidate, outlook: outlookIn(candidate, trust, input) }));
-  // What nobody can launch in, or a limit of the account forbids, is no Spot that a plan could come back to.
+  // A plan cannot return to a pool in which nothing can be launched, or that a limit of the account forbids.
   const usable = spot.filter(
     ({ candidate }) => candidate.closed === undefined && !isLimited(refusals(candidate), input),
   );
@@ -51,20 +51,20 @@ export function assess(candidates: readonly Candidate[], input: AssessInput): re
   );
 }
 
-/** Of a pool that may not be used: nobody moves on from it, so its price counts for all that is billed. */
+/** For a pool that may not be used: no run moves on from it, so its price counts for everything billed. */
 const premiumToTheEnd = ({ candidate }: SpotPool, cheapestUnitUsd: number, billed: number): number => {
   const moreAnHour =
     (unitUsd(candidate, candidate.hourlyUsd) - cheapestUnitUsd) / candidate.throughput.factor;
   return moreAnHour > 0 ? costUsd(moreAnHour, billed) : 0;
 };
 
-/** A pool that is less likely to have capacity than this is waited for; it is not asked while others may be. */
+/** A run waits for a pool below this chance of capacity, and does not ask it while others may be asked. */
 const LEAST_ASKED = 0.25;
 
 /**
- * A run that asks one pool in vain has lost a few minutes and can still ask the others; weighed alone, a refusal would look as
- * if all of them were gone. This holds only where scores tell the pools apart: without scores the run would have to ask them
- * one after the other.
+ * A run that meets one capacity error has lost a few minutes and can still ask the other pools. Assessed alone, the
+ * error would look as if all pools were down. This holds only where scores tell the pools apart: without scores the
+ * run would have to ask them one after the other.
  */
 function besideEachOther(
   pools: readonly Assessed[],
@@ -76,7 +76,8 @@ function besideEachOther(
     const other = each === best ? second : best;
     const isAlone = hadUsd === undefined || other === undefined || candidate.score === undefined;
     if (isAlone || outlook.chanceUp < LEAST_ASKED) return expectedCostUsd;
-    // A refusal never counts less than being given the capacity; otherwise a better score would raise the cost.
+    // A capacity error never counts less than getting the capacity; otherwise a better score would raise the
+    // cost.
     const vainUsd = Math.max(hadUsd, other.expectedCostUsd);
     const askedUsd = outlook.chanceUp * hadUsd + (1 - outlook.chanceUp) * vainUsd + askCostUsd;
     return Math.min(expectedCostUsd, askedUsd);
@@ -93,18 +94,18 @@ function outlookIn(
   return outlookOf(model, pool, { observations, score, scoreAgeSeconds, trust, records, nowMilliseconds });
 }
 
-/** Of a job that is on demand now. */
+/** The return to Spot of a job that runs on demand. */
 interface WayBack {
-  /** Of the work left, that probably is done on Spot in the end. */
+  /** Share of the remaining work that Spot probably does in the end. */
   readonly share: number;
-  /** All of it on Spot, were it never lost. */
+  /** The cost of all of it on Spot without a loss. */
   readonly spotUsd: number;
 }
 
 /**
- * Back to Spot, to the pool where that is expected to cost least. Planned for each fallback, of which the one that can wait
- * longest for Spot counts; another On-Demand pool goes back with the same share of the work, and saves what that costs there
- * more than on Spot.
+ * The return to the Spot pool where it is expected to cost least. It is planned for each fallback, and the fallback
+ * that can wait longest for Spot counts. Another On-Demand pool returns with the same share of the work and saves the
+ * difference between its own price and Spot's.
  */
 function wayBack(onSpot: readonly Assessed[], fallbacks: readonly Fallback[]): WayBack {
   const ways = fallbacks.map(({ plan }, k): WayBack => {
@@ -118,7 +119,7 @@ function wayBack(onSpot: readonly Assessed[], fallbacks: readonly Fallback[]): W
   return ways.toSorted((a, b) => b.share - a.share)[0] ?? { share: 0, spotUsd: 0 };
 }
 
-/** On-Demand is taken to be there as soon as it may be asked again. */
+/** On-Demand is assumed to have capacity as soon as its cool-down ends. */
 function assessOnDemand(
   candidate: Candidate,
   input: AssessInput,

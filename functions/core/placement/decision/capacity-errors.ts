@@ -1,10 +1,10 @@
-/** What the last refusals of a pool say, and how long it is left alone for them. */
+/** How long a pool is left alone after capacity errors. */
 import type { Pool } from '../../runs/run-records.ts';
 import type { Observation } from '../belief/observation.ts';
 import type { Candidate } from '../candidates/pools.ts';
 import type { Assessed } from './assessment.ts';
 
-/** 1, 2, 4, ... minutes, a quarter of an hour at most; for a limit of the account 15, 30, 60, ... minutes, four hours at most. */
+/** 1, 2, 4, ... minutes, at most 15; for a quota of the account 15, 30, 60, ... minutes, at most four hours. */
 export const backoffSeconds = ({
   capacityErrors,
   quota,
@@ -18,20 +18,23 @@ interface Moment {
   readonly nowMilliseconds: number;
 }
 
-/** How long a pool that refused us should still be left alone; 0 or less: it may be asked. */
+/** Seconds until a pool may be asked again; 0 or less: now. */
 export function cooldownSeconds(refused: Refused, { nowMilliseconds }: Moment): number {
   if (refused.lastCapacityErrorMilliseconds === undefined) return 0;
   return backoffSeconds(refused) - (nowMilliseconds - refused.lastCapacityErrorMilliseconds) / 1_000;
 }
 
-/** Whether a limit of the account stands in the way now. Once its rest is over it may have been lifted, and is tried. */
+/**
+ * Whether a quota of the account forbids the pool now. After its cool-down the quota may have been raised, so the pool
+ * is tried again.
+ */
 export const isLimited = (refused: Refused, moment: Moment): boolean =>
   refused.quota && cooldownSeconds(refused, moment) > 0;
 
-/** Of a limit that is in use by other jobs; one that is 0 is raised by people. */
+/** For a quota that other jobs use up; people raise one that is 0. */
 const LONGEST_QUOTA_COOLDOWN_SECONDS = 4 * 3_600;
 
-/** What the last refusals and losses of a pool come to. */
+/** The recent capacity errors and losses of a pool. */
 export type CapacityErrors = Pick<
   Assessed,
   | 'capacityErrors'
@@ -41,7 +44,7 @@ export type CapacityErrors = Pick<
   | 'lastZoneLossMilliseconds'
 >;
 
-/** A limit of the account holds for the type in every zone of the region, apart for each market and launcher. */
+/** A quota holds for an instance type in every zone of a region, separately for each purchase option and launcher. */
 const keyOf = ({ instanceType, purchaseOption, region, launcher }: Pool): string =>
   `${instanceType} ${purchaseOption} ${region ?? ''} ${launcher}`;
 
@@ -74,7 +77,7 @@ function refusalsOf(
   let lastRefusalMilliseconds: number | undefined;
   let lastLossMilliseconds: number | undefined;
   for (const sighting of sightings) {
-    // A limit holds in every zone, and capacity in any of them shows that it does so no longer.
+    // A quota holds in every zone, so capacity in any of them shows that it no longer stands in the way.
     const isOfLimit = sighting.quota === true || (quota && sighting.seen === 'up');
     if (sighting.zoneId !== zoneId && !isOfLimit) continue;
     const refused = sighting.seen === 'refused';

@@ -1,7 +1,7 @@
 /**
- * Whether a cheaper Spot pool is worth waiting for or moving to: the simulator's own choice of a zone, put with what is
- * believed of pools where the simulator sees zones. Waited for are only pools whose score will tell that they are back;
- * the others may be asked for, in vain or not, once they are more likely there than gone.
+ * Decides whether to wait for a cheaper Spot pool or to move to it. It is the simulator's choice of a zone, with
+ * beliefs about pools in place of zones that the simulator sees. A run waits only for a pool whose score will show
+ * that it is up again. It asks any other pool once that pool is more likely up than down.
  */
 
 import { trustOf } from '../belief/beliefs.ts';
@@ -19,36 +19,36 @@ import { isInLossCooldown, wasLostWithin } from './loss-cooldown.ts';
 import type { Situation } from './situation.ts';
 import type { WorkEstimate } from './work.ts';
 
-/** For Spot that is more likely gone than there nothing is given up. */
+/** A run gives nothing up for Spot that is more likely down than up. */
 export const LEAST_CHANCE = 0.5;
 
-/** Every time that a cheaper pool is asked costs an attempt: so large a share of them is kept for losses. */
+/** Asking a cheaper pool costs an attempt; this share of the attempts is kept for losses. */
 const ATTEMPTS_KEPT = 0.5;
 
-/** A score does not tell of a loss sooner than this. A stated prior: AWS says nothing of it. */
+/** The least time after which a score reflects a loss. A stated prior: AWS documents none. */
 const SCORE_LAG_SECONDS = 600;
 
-/** What is waited for is looked at as often as the policy plans its ticks. */
+/** A waiting run looks again once per tick of the policy. */
 export const LOOK_SECONDS = market.tickSeconds;
 /**
- * What standing still is worth beside a pool that is there, as a share of its price: stated, not fitted. At 0 campaigns cost
- * half a percent less and runs stand still for a cent; at 0.3 they cost a percent more (docs/log.md).
+ * The cost of standing still beside a pool that is up, as a share of its price. Stated, not fitted. At 0, campaigns
+ * cost half a percent less and runs stand still for a cent; at 0.3 they cost a percent more (docs/log.md).
  */
 const STANDING_STILL = 0.15;
 /**
- * Of less work than an hour its ticks tell too little: with three a better score made the choice dearer once in a thousand
- * times. And nobody stands still for a length that was made up.
+ * Less than an hour of work is too few ticks: with three, a better score made the choice more expensive once in a
+ * thousand times. A run also never stands still for an assumed length of work.
  */
 const LEAST_WORK_SECONDS = 6 * market.tickSeconds;
 const isWorthPlanning = ({ basis, workSeconds }: WorkEstimate): boolean =>
   basis !== 'assumed' && workSeconds >= LEAST_WORK_SECONDS;
 
-/** Each costs a table of milliseconds: those that promise most are compared. */
+/** Each comparison computes a table, which takes milliseconds; only the most promising pools are compared. */
 const MOST_COMPARED = 2;
-/** Restarts are rounded up to this, so that few tables serve many decisions. */
+/** Restarts are rounded up to this step, so that few tables serve many decisions. */
 const RESTART_STEP_SECONDS = 60;
 
-/** Coarser and shorter than the simulator's: a table of that one takes four milliseconds, and of this one two. */
+/** Coarser and shorter than the simulator's, whose table takes four milliseconds; this one takes two. */
 const choose = zoneChoice(market, {
   aheadSeconds: 8 * 3_600,
   mostSlackSeconds: 4 * 3_600,
@@ -58,7 +58,7 @@ const choose = zoneChoice(market, {
 export interface CheaperPool {
   readonly kind: 'ask' | 'wait';
   readonly pool: Assessed;
-  /** Beside going on in the pool at hand, in the hours that are looked ahead. */
+  /** Against going on in the pool at hand, over the hours looked ahead. */
   readonly savedUsd: number;
 }
 
@@ -79,7 +79,7 @@ export function cheaperPool(
     (each) =>
       isComparable(each, atHand) &&
       usdOf(each) < usdOf(atHand) &&
-      // Nobody knows when a limit of the account is lifted.
+      // It is unknown when a quota of the account will be raised.
       !isLimited(each, situation) &&
       (isScored(each) || mayAsk(each)),
   );
@@ -96,7 +96,7 @@ export function cheaperPool(
       return mayAsk(each) ? sight : { ...sight, chance: 0 };
     },
     workLeft: work.workSeconds,
-    // As the plan counts it: an On-Demand start is still to be paid out of it.
+    // As the plan counts slack: an On-Demand start still comes out of it.
     slack: slackSeconds + work.restartSeconds - marginSeconds,
     atHand: 0,
     inUse,
@@ -117,7 +117,7 @@ const hasAttemptsToSpare = ({ input: { attempts, limits } }: Situation): boolean
 
 const isScored = ({ candidate }: Assessed): boolean => candidate.score !== undefined;
 
-/** More likely there than not, and not just lost. Where no score tells of a flicker, that takes as long as attempts are spread for. */
+/** More likely up than down, and not lost recently. Without a score the loss cool-down decides what is recent. */
 const isWorthAsking = (each: Assessed, situation: Situation): boolean =>
   each.outlook.chanceUp >= LEAST_CHANCE &&
   cooldownSeconds(each, situation) <= 0 &&
@@ -125,7 +125,7 @@ const isWorthAsking = (each: Assessed, situation: Situation): boolean =>
     ? wasLostWithin(each, SCORE_LAG_SECONDS, situation.nowMilliseconds)
     : isInLossCooldown(each, situation.nowMilliseconds));
 
-/** Those that no other beats in price and chance at once, by what they could save. */
+/** The pools that no other beats in both price and chance, ordered by what they could save. */
 function mostPromising(
   cheaper: readonly Assessed[],
   {
@@ -153,20 +153,20 @@ function mostPromising(
   return best;
 }
 
-/** What lies elsewhere would have to be brought: no price by the hour says what that costs. */
+/** A pool in another region needs a transfer, which no hourly price includes. */
 const isComparable = ({ candidate }: Assessed, { candidate: atHand }: Assessed): boolean =>
   candidate !== atHand && candidate.pool.region === atHand.pool.region && candidate.transfer === undefined;
 
 /**
- * Of the next half day, how much some zone is expected to have capacity in, were zones to lose it each for itself. They do
- * not quite, but in replays of measured traces that costs nothing (docs/log.md).
+ * The share of the next half day in which some zone is expected to have capacity, if zones lose it independently. They
+ * do not quite, but in replays of measured traces the assumption costs nothing (docs/log.md).
  */
 function lastingShare(pools: readonly Assessed[]): number {
   const byZone = Map.groupBy(pools, ({ candidate }) => candidate.pool.zoneId);
   return 1 - [...byZone.values()].reduce((gone, inZone) => gone * (1 - longest(inZone)), 1);
 }
 
-/** How much it lasts once it is had. */
+/** The longest expected spell of capacity among these pools. */
 const longest = (pools: readonly Assessed[]): number =>
   Math.max(...pools.map(({ outlook }) => market.lastingTicks(observe(outlook.belief, 1, 0)))) /
   market.longestTicks;

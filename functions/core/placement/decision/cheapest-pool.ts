@@ -1,4 +1,4 @@
-/** The pool that is expected to cost least, of those that may be used. */
+/** The pool with the lowest expected cost among those that may be used. */
 
 import type { Assessed } from './assessment.ts';
 import { cooldownSeconds, isLimited } from './capacity-errors.ts';
@@ -16,7 +16,9 @@ export function cheapestPool(assessed: readonly Assessed[], situation: Situation
   return best ?? fastestOnDemand(assessed);
 }
 
-/** The Spot pool that a run would be moved to now: allowed, not at rest, and expected to cost least. */
+/**
+ * The Spot pool that a run would move to now: it may be used, is not cooling down, and has the lowest expected cost.
+ */
 export function spotToAsk(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
   const best = cheapestPool(
     assessed.filter((each) => isSpot(each) && cooldownSeconds(each, situation) <= 0),
@@ -27,15 +29,15 @@ export function spotToAsk(assessed: readonly Assessed[], situation: Situation): 
 
 export const isSpot = ({ candidate }: Assessed): boolean => candidate.pool.purchaseOption === 'spot';
 
-/** Where nothing ends in time for sure, what may be the least late. */
+/** Where no pool surely ends in time: the one that is probably least late. */
 export const fastestOnDemand = (assessed: readonly Assessed[]): Assessed | undefined =>
   assessed
     .filter((each) => isOpen(each) && each.candidate.pool.purchaseOption === 'on-demand')
     .toSorted((a, b) => a.safeWorkSeconds - b.safeWorkSeconds || byCostThenTime(a, b))[0];
 
 /**
- * On-Demand is needed, and every pool of it has refused so often, or for a limit of the account, that it is left alone for
- * longer than a start takes: to wait would bring nothing, while Spot that has not refused may get on with the work.
+ * On-Demand is needed, but all of its pools are cooling down for longer than a start takes. Waiting would gain
+ * nothing, while a Spot pool without capacity errors may make progress.
  */
 export function meanwhile(
   rested: readonly Assessed[],
@@ -46,7 +48,7 @@ export function meanwhile(
   const refused = assessed.filter(
     (each) => isOpen(each) && each.candidate.pool.purchaseOption === 'on-demand',
   );
-  // Attempts are scarce and time is not yet: what has no capacity is waited for, but not a limit of the account.
+  // Attempts are scarce and time is not: the run waits for capacity, but not for a quota of the account.
   const mayWait = spotIsSafe(situation) && !refused.every((each) => isLimited(each, situation));
   if (isOutOfSpotAttempts(situation) && mayWait) return undefined;
   const soonest = Math.min(...refused.map((each) => cooldownSeconds(each, situation)));
@@ -62,7 +64,7 @@ const byCostThenTime = (a: Assessed, b: Assessed): number =>
   a.expectedSeconds - b.expectedSeconds ||
   byText(poolName(a), poolName(b));
 
-/** As `localeCompare` sorts names of pools, without its start of 10 ms. */
+/** Sorts names of pools as `localeCompare` does, without its start-up of 10 ms. */
 const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 const poolName = ({ candidate: { pool, topology } }: Assessed): string =>

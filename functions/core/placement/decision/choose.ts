@@ -1,6 +1,7 @@
 /**
- * The choice of the next attempt's pool. Deadline first, then money: while an On-Demand start can still be put off,
- * Spot wherever it is expected to cost least; at the latest safe moment On-Demand. Pure, and every number is kept.
+ * Chooses the next attempt's pool. The deadline comes first, then money: while an On-Demand start can still be put
+ * off, Spot wherever it is expected to cost least; at the latest safe moment, On-Demand. Pure; the decision keeps
+ * every number.
  */
 import type { Placement, PlacementDecision, PoolAssessment } from '../../runs/run-records.ts';
 import type { Candidate } from '../candidates/pools.ts';
@@ -41,9 +42,9 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
 }
 
 /**
- * A pool that is asked before the one that was picked costs what it costs by itself, or as much as the picked one, which is
- * there if it is asked in vain. What it is expected to save is no part of either: the cost of the pool at hand holds the move
- * to a cheaper one already.
+ * A pool that is asked before the picked one costs its own expected cost or that of the picked pool, which remains
+ * after a capacity error. The expected saving is part of neither: the cost of the pool at hand already includes the
+ * move to a cheaper one.
  */
 function asStated({ candidate }: Assessed, picked: Assessed, assessed: readonly Assessed[]): Assessed {
   const own = assessed.find((each) => each.candidate === candidate) ?? picked;
@@ -70,7 +71,7 @@ function launch(
     maximumRunSeconds,
     // SageMaker counts waiting and running together and refuses less than the running time.
     ...(spot ? { maximumWaitSeconds: Math.max(maximumRunSeconds, Math.ceil(situation.secondsLeft)) } : {}),
-    // Past that moment it is asked only because On-Demand is refused: then no moment is too late to wait for it.
+    // After that moment Spot is asked only because On-Demand has no capacity; then no wait is too long.
     ...(spot && input.compute.purchaseOption === 'spot-then-on-demand' && spotIsSafe(situation)
       ? { spotUntil: spotUntil(situation) }
       : {}),
@@ -81,7 +82,7 @@ function launch(
   return { kind: 'launch', placement };
 }
 
-/** SageMaker itself ends an attempt that would pass the budget. */
+/** SageMaker itself stops an attempt at its budget. */
 function longestRun(candidate: Candidate, { input, spentUsd }: Situation): number {
   const { budgetUsd, maximumRunSeconds } = input.limits;
   if (budgetUsd === undefined) return maximumRunSeconds;

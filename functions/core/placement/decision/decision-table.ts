@@ -12,9 +12,9 @@ import { isOpen, whyNot } from './feasibility.ts';
 import { isInLossCooldown } from './loss-cooldown.ts';
 import type { Situation } from './situation.ts';
 
-/** A decision is stored with its table, and DynamoDB holds 400 KB: the best rows tell the story. */
+/** A decision is stored with its table, and a DynamoDB item holds 400 KB, so only the best rows are kept. */
 const MAXIMUM_ROWS = 60;
-/** Of them kept for what was pruned, so that the reasons are seen beside many pools too. */
+/** Rows reserved for pruned pools, so that their reasons show beside many candidates. */
 const ROWS_FOR_PRUNED = 20;
 
 export interface Table {
@@ -24,7 +24,7 @@ export interface Table {
   readonly chosen: Assessed | undefined;
 }
 
-/** The chosen row first, then what may be used, then what may not, each by expected cost, then what was pruned. */
+/** The chosen pool, then pools that may be used, then those that may not, each by expected cost, then pruned ones. */
 export function rowsOf(table: Table): readonly PoolAssessment[] {
   const { assessed, pruned, chosen } = table;
   const ordered = assessed.toSorted(
@@ -74,7 +74,7 @@ function rowOf(each: Assessed, table: Table): PoolAssessment {
   };
 }
 
-/** How its speed is known, where that is not by measurement. */
+/** How the speed is known, where it was not measured. */
 function noteOnPace({ candidate: { throughput } }: Assessed): readonly string[] {
   switch (throughput.basis) {
     case 'reference':
@@ -89,7 +89,7 @@ function noteOnPace({ candidate: { throughput } }: Assessed): readonly string[] 
   }
 }
 
-/** Costs that differ by less are taken for the same. */
+/** Costs that differ by less count as equal. */
 const SAME_COST = 0.01;
 
 function verdictOf(each: Assessed, { chosen, situation }: Table): string {
@@ -121,7 +121,7 @@ const transferShare = ({ candidate: { transfer } }: Assessed): string =>
     ? ''
     : `, $${transfer.usd.toFixed(2)} of it for moving ${transfer.gigabytes.toFixed(1)} GB there and back`;
 
-/** Why this pool, in one sentence, with whatever the market did not say. */
+/** Why this pool, in one sentence, with notes on what the market did not answer. */
 export function describeAction(chosen: Assessed, situation: Situation): string {
   const { candidate } = chosen;
   const { work, slackSeconds, input } = situation;
@@ -184,7 +184,9 @@ function aboutHelpers({ candidate }: Assessed, { input, workload }: Situation): 
   return helpersThatWouldPay(topology.nodes, pool, { input, workload });
 }
 
-/** The model adds the helpers' CPUs to those of the hosts that train; in data-service the helpers alone prepare. */
+/**
+ * The model adds the helpers' CPUs to those of the training hosts; with `data-service` only the helpers prepare data.
+ */
 function helpersThatWouldPay(
   nodes: number,
   { instanceType, region }: Pool,
@@ -205,7 +207,7 @@ function helpersThatWouldPay(
   return [`${advice.reason}${strategy === 'ray' ? '' : ' with strategy ray'}: see compute.helpers`];
 }
 
-/** Between what the work takes nine times out of ten. */
+/** The interval that holds the length of the work nine times out of ten. */
 function interval({ workSeconds, candidate }: Assessed): string {
   const { uncertainty } = candidate.throughput;
   if (uncertainty === 0) return '';

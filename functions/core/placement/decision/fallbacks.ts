@@ -20,12 +20,12 @@ interface Fallbacks {
   readonly slackSeconds: number;
 }
 
-/** So many plans are made at most: the cheapest, the fastest, and what lies between. */
+/** The most fallbacks that are planned for: the cheapest, the fastest and one between. */
 const MAXIMUM_FALLBACKS = 3;
 
 /**
- * A Spot attempt may bring nothing and cost a whole restart; then one of these must still end in time. Of two, the
- * dearer one counts only if it is faster.
+ * A Spot attempt may make no progress and cost a whole restart; then one of these must still end in time. The more
+ * expensive of two counts only if it is faster.
  */
 export function fallbacksOf(
   candidates: readonly Candidate[],
@@ -57,8 +57,8 @@ export function fallbacksOf(
 }
 
 /**
- * Without those that were last refused for a limit of the account, while others end in time: nobody knows when such a limit
- * is lifted, and a fast pool that cannot be had would leave the slower ones too late.
+ * Leaves out pools that a quota of the account forbids while others end in time: it is unknown when the quota will be
+ * raised, and waiting for a fast pool without capacity would make the slower ones too late.
  */
 function reliable(
   onDemand: readonly Candidate[],

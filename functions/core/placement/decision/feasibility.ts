@@ -1,4 +1,4 @@
-/** Which pools may be used at all, whatever they cost: the deadline is kept here, and nowhere else. */
+/** Which pools may be used, whatever they cost. The deadline is enforced here and nowhere else. */
 import { hours } from '../model/amounts.ts';
 import type { Assessed } from './assessment.ts';
 import { restartOf } from './gang-cost.ts';
@@ -7,7 +7,10 @@ import type { Situation } from './situation.ts';
 /** Whether anything can be launched there at all. */
 export const isOpen = ({ candidate }: Assessed): boolean => candidate.closed === undefined;
 
-/** For how long On-Demand can still be put off; below 0 it is needed now. A Spot attempt may bring nothing and cost a restart. */
+/**
+ * Seconds for which On-Demand can still be put off; below 0 it is needed now. A Spot attempt may make no progress and
+ * cost a restart.
+ */
 export const secondsUntilUnsafe = ({ slackSeconds, work, marginSeconds }: Situation): number =>
   slackSeconds - work.restartSeconds - marginSeconds;
 
@@ -17,10 +20,10 @@ export const spotIsSafe = (situation: Situation): boolean => secondsUntilUnsafe(
 export const spotUntil = (situation: Situation): string =>
   new Date(situation.nowMilliseconds + secondsUntilUnsafe(situation) * 1_000).toISOString();
 
-/** One that is refused, and one more. */
+/** One that meets a capacity error, and one more. */
 const ATTEMPTS_FOR_ON_DEMAND = 2;
 
-/** Whether no attempt is left but those that On-Demand, where there is any, may need: a run must not end for want of one. */
+/** Whether only the attempts that On-Demand may need are left: a run must not end because it has none. */
 export function isOutOfSpotAttempts({ input: { attempts, limits }, candidates }: Situation): boolean {
   const kept = Math.min(ATTEMPTS_FOR_ON_DEMAND, Math.floor(limits.attempts / 2));
   return (
@@ -29,13 +32,13 @@ export function isOutOfSpotAttempts({ input: { attempts, limits }, candidates }:
   );
 }
 
-/** Whether this pool's own work, as slow as it may turn out, ends while there is time. */
+/** Whether the work ends in time in this pool, even at the slow end of its estimate. */
 export const endsInTime = (each: Assessed, { secondsLeft, work }: Situation): boolean =>
   each.safeWorkSeconds + restartOf(each.candidate, work) <= secondsLeft;
 
 /**
- * Why a pool may not be chosen, whatever it costs. While Spot runs at least as fast as the fallback, slack does not
- * shrink; a slower one must leave its restart and margin until its very end.
+ * Why a pool may not be chosen, whatever it costs. Slack does not shrink while Spot runs at least as fast as the
+ * fallback. A slower pool must leave time for its restart and margin until its end.
  */
 export function whyNot(each: Assessed, situation: Situation): string | undefined {
   const { candidate, safeWorkSeconds } = each;

@@ -1,4 +1,4 @@
-/** What the pipeline's last successful runs say of the next one: how long it trains, and on what. */
+/** What the pipeline's last successful runs predict for the next one: how long it trains, and on what. */
 import type { AttemptRecord, RunRecord } from '../../runs/run-records.ts';
 import type { Stores } from '../../runs/stores.ts';
 import {
@@ -7,9 +7,9 @@ import {
   type TrainedTopology,
 } from '../candidates/throughput-estimate.ts';
 
-/** So many that succeeded count: the longest of them, because a deadline is to be kept. */
+/** The longest of this many successful runs counts, because a deadline must be kept. */
 const FORMER_RUNS = 5;
-/** They are looked for among so many: a schedule may have started dozens since that found no new data. */
+/** How many runs are searched: a schedule may have started dozens since that found no new data. */
 const LOOKED_THROUGH = 100;
 
 export interface FormerRun {
@@ -24,7 +24,7 @@ export interface FormerRun {
 }
 
 /**
- * The longest of the last ones whose declaration asked for as many nodes, or for the same needs.
+ * The longest of the last runs whose declaration asked for the same number of nodes or the same needs.
  * @returns undefined where none is known
  */
 export async function formerRunOf(
@@ -49,7 +49,7 @@ function isAlike(a: Pick<RunRecord, 'declaration'>, b: Pick<RunRecord, 'declarat
   return one.nodes === other.nodes && one.needs?.accelerators === other.needs?.accelerators;
 }
 
-/** The training time that the last checkpoint of a whole run proves, else what all attempts took together. */
+/** The training time that a run's last checkpoint proves, else the sum over its attempts. */
 function tookOf(attempts: readonly AttemptRecord[]): FormerRun | undefined {
   const last = attempts.at(-1);
   const spent = attempts.reduce((sum, { outcome }) => sum + (outcome?.trainingSeconds ?? 0), 0);

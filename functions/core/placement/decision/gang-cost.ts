@@ -4,17 +4,17 @@ import { restartSecondsOn, type WorkEstimate } from './work.ts';
 
 export const costUsd = (unit: number, seconds: number): number => (unit * seconds) / 3_600;
 
-/** Of a normal distribution, below which it lies nine times out of ten. */
+/** The 0.9 quantile of the normal distribution. */
 const ONCE_IN_TEN = 1.282;
 
 export const workOf = ({ throughput }: Candidate, { workSeconds }: WorkEstimate): number =>
   workSeconds * throughput.factor;
 
-/** A topology that nobody has measured is trusted with a deadline only at the slow end of what it may be. */
+/** For a deadline, an unmeasured topology counts only at the slow end of its estimate. */
 export const safeWorkOf = (candidate: Candidate, work: WorkEstimate): number =>
   workOf(candidate, work) * Math.exp(ONCE_IN_TEN * candidate.throughput.uncertainty);
 
-/** Until the first new progress here, shards and checkpoints being brought there first. */
+/** Seconds until the first new progress here, including the transfer of shards and checkpoints. */
 export const restartOf = ({ pool, transfer }: Candidate, work: WorkEstimate): number =>
   restartSecondsOn(pool, work) + (transfer?.seconds ?? 0);
 

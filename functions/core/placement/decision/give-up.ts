@@ -1,4 +1,4 @@
-/** Why a run is given up: its attempts, its time or its money cannot last, or nothing is there that may be used. */
+/** Why a run is given up: its attempts, time or money cannot suffice, or no pool may be used. */
 import { deadlineHoursOf } from '../../pipeline/pipeline.ts';
 import { hours, usd } from '../model/amounts.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/timings.ts';
@@ -19,7 +19,7 @@ export function giveUpReason(situation: Situation, assessed: readonly Assessed[]
   }
   const deadlineHours = deadlineHoursOf(limits);
   if (secondsLeft <= 0) return `the deadline of ${deadlineHours ?? 0} h has passed`;
-  // What former runs took is no proof: the declaration may have changed since.
+  // The length of former runs proves nothing: the declaration may have changed since.
   const least = Math.min(...assessed.filter(isOpen).map(({ workSeconds }) => workSeconds));
   const isLate =
     deadlineHours !== undefined && Number.isFinite(least) && least > secondsLeft * ESTIMATE_TOLERANCE;
@@ -30,10 +30,10 @@ export function giveUpReason(situation: Situation, assessed: readonly Assessed[]
   return overBudget(situation, assessed);
 }
 
-/** What an attempt takes from its start to the end of a save that is asked for at the first look. */
+/** The shortest attempt: from its start to the end of a save requested at the first look. */
 const LEAST_ATTEMPT_SECONDS = NEXT_LOOK_SECONDS + SAVE_SECONDS;
 
-/** A budget is of money: what time and doubt are worth is in the comparison of pools only. */
+/** A budget limits money only; the value of time and the cost of asking serve to compare pools. */
 const unbilledUsd = ({ expectedSeconds, askCostUsd = 0 }: Assessed, timeUsd: number): number =>
   (timeUsd * expectedSeconds) / 3_600 + askCostUsd;
 
@@ -48,7 +48,7 @@ function overBudget(situation: Situation, assessed: readonly Assessed[]): string
     (gangUsd(cheapest.candidate, cheapest.candidate.hourlyUsd) *
       Math.max(work.restartSeconds, LEAST_ATTEMPT_SECONDS)) /
     3_600;
-  // An assumed length of the work is no reason to give up; not even reaching the first new progress is.
+  // An assumed length of the work is no reason to give up; failing to reach the first progress is.
   const needed =
     work.basis === 'assumed'
       ? restart
@@ -57,7 +57,10 @@ function overBudget(situation: Situation, assessed: readonly Assessed[]): string
   return `the budget of ${usd(budget)} does not last: ${usd(spentUsd)} spent, at least ${usd(needed)} still needed`;
 }
 
-/** A cheap Spot pool is no help when no slack is left for it. Where nothing ends in time, the fastest On-Demand is what starts. */
+/**
+ * A cheap Spot pool does not help when no slack is left for it. Where nothing ends in time, the fastest On-Demand pool
+ * starts.
+ */
 function cheapestUsable(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
   const byCost = (pools: readonly Assessed[]): Assessed | undefined =>
     pools.toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd)[0];

@@ -1,4 +1,6 @@
-/** Attempts are spread over pools and zones: where capacity was just taken it may only flicker back. */
+/**
+ * Leaves a pool and its zone alone for half an hour after they lost a job: capacity may return there only for minutes.
+ */
 import type { Candidate } from '../candidates/pools.ts';
 
 const LOSS_COOLDOWN_SECONDS = 30 * 60;
@@ -15,7 +17,7 @@ const wasWithin = (lostAt: number | undefined, seconds: number, nowMilliseconds:
 const wasJust = (lostAt: number | undefined, nowMilliseconds: number): boolean =>
   wasWithin(lostAt, LOSS_COOLDOWN_SECONDS, nowMilliseconds);
 
-/** Whether this pool or its zone has lost capacity so short a while ago. */
+/** Whether this pool or its zone lost a job within the last `seconds`. */
 export const wasLostWithin = (
   { lastLossMilliseconds, lastZoneLossMilliseconds }: Losses,
   seconds: number,
@@ -24,14 +26,14 @@ export const wasLostWithin = (
   wasWithin(lastLossMilliseconds, seconds, nowMilliseconds) ||
   wasWithin(lastZoneLossMilliseconds, seconds, nowMilliseconds);
 
-/** Whether this pool or its zone has lost capacity a short while ago. */
+/** Whether this pool or its zone lost a job within the cool-down. */
 export const isInLossCooldown = (losses: Losses, nowMilliseconds: number): boolean =>
   wasLostWithin(losses, LOSS_COOLDOWN_SECONDS, nowMilliseconds);
 
 /**
- * Of these Spot pools those that have not just lost a job, while there are such. What was taken from one type is probably
- * gone for its neighbours: they are left alone too, where their own type is offered elsewhere, so that this costs no more
- * than zones differ in price. Follows from what was met alone: a better score or a lower price shuts no pool out.
+ * The Spot pools outside the cool-down, or all of them if none is. A zone that took back one type is probably short of
+ * the others, so these are left alone too where another zone offers them; this costs no more than the difference in
+ * price between zones. Only observed losses count: a better score or a lower price never excludes a pool.
  */
 export function outsideLossCooldown<Pool extends Losses>(
   spot: readonly Pool[],

@@ -35,7 +35,7 @@ export interface PlaceDeps
     | 'hardware'
   > {
   readonly market: MarketSource;
-  /** Asked only for a pipeline that names other regions. */
+  /** Needed only for a pipeline that names other regions. */
   readonly regions?: RegionDeps | undefined;
   readonly clock: Clock;
 }
@@ -44,13 +44,13 @@ export type PlaceResult =
   | {
       readonly kind: 'launch';
       readonly attempt: number;
-      /** How long the state machine waits for the attempt's end before it asks for itself. */
+      /** How long the state machine waits for the attempt's end before it looks for itself. */
       readonly timeoutSeconds: number;
     }
   | { readonly kind: 'wait'; readonly seconds: number }
   | { readonly kind: 'giveUp'; readonly reason: string };
 
-/** Can run twice: an attempt that is still open is taken up again, never doubled. */
+/** Can run twice: it returns an attempt that is still open and never starts a second one. */
 export async function place(deps: PlaceDeps, { runId }: { readonly runId: string }): Promise<PlaceResult> {
   const run = await deps.runs.get(runId);
   if (!run) throw new RunNotFoundError(runId);
@@ -65,7 +65,8 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
   const input = await questionFor(deps, { run, declaration, attempts, now });
   const attempt = (last?.attempt ?? 0) + 1;
   const decision = { ...choosePlacement(input), question: storedPart(input) };
-  // A `place` that was tried again while this one asked the market may have been launched from: what runs keeps its decision.
+  // A retried `place` may have led to a launch while this one asked the market; a running attempt keeps its
+  // decision.
   const begun = await deps.attempts.get(runId, attempt);
   if (begun) return launchOf(begun);
   await deps.placements.put(runId, attempt, decision);
@@ -139,7 +140,7 @@ interface Viewed {
   readonly now: Date;
 }
 
-/** A region's market, with what is kept of it where it does not answer. */
+/** A region's market; stored samples fill in what it does not answer. */
 async function viewOf(
   deps: PlaceDeps,
   source: MarketSource,
@@ -168,7 +169,7 @@ async function viewOf(
   return pricedFrom(list, filledFrom(samples, view, question), { wanted, now });
 }
 
-/** Of the types that the pipeline may use, what EC2 says otherwise than the snapshot. */
+/** For the types that the pipeline may use: where EC2's answer differs from the snapshot. */
 async function readHardware(
   { hardware }: PlaceDeps,
   compute: Pipeline['compute'],
@@ -181,7 +182,7 @@ async function readHardware(
 const noteOn = ({ facts, readAt }: ReadFacts): string =>
   `the hardware of ${facts.type} is EC2's of ${readAt.slice(0, 10)}, not the snapshot's of ${snapshotDates.instances}`;
 
-/** The market's history is read only where the market itself does not answer, for each size of the gang. */
+/** Reads the market's history only for gang sizes that the market itself does not answer. */
 async function remembered(
   { marketSamples }: PlaceDeps,
   view: MarketView,

@@ -1,7 +1,7 @@
 /**
- * What a Spot pool costs more than the cheapest one that the plan is made for. Its price is paid until a cheaper pool is
- * back, not for all the work: a run moves there as soon as it sees it (revise.ts). Without scores it is counted to go there
- * after the next loss, though it may learn sooner by asking (cheaper-pool.ts).
+ * What a Spot pool costs more than the cheapest one, for which the plan is made. The run pays its price until a
+ * cheaper pool is up again, not for all the work: it moves as soon as it sees that pool (revise.ts). Without scores
+ * the premium assumes a move after the next loss, although asking may show it sooner (cheaper-pool.ts).
  */
 
 import type { Outlook } from '../belief/beliefs.ts';
@@ -16,13 +16,15 @@ export interface SpotPool {
   readonly outlook: Outlook;
 }
 
-/** How much later than it is back a run goes to a pool: at the next look at scores, or where no score tells, after the next loss. */
+/**
+ * A run moves this long after a pool is up again: at the next look at scores or, without a score, after the next loss.
+ */
 const LOOK_SECONDS = market.tickSeconds;
 const SPELL_SECONDS = market.lastingTicks(market.start) * market.tickSeconds;
 
 /**
- * USD more than the cheapest of these pools, for each, if `billedSeconds` are to be paid there; the cheapest has none.
- * Falls, never rises, when another pool's price falls less than its own or another's score gets better.
+ * USD that each pool costs more than the cheapest one for `billedSeconds`; 0 for the cheapest. It never rises when
+ * another pool's price falls less than its own, or when another pool's score gets better.
  * @param pools those that may be used, as `candidate.closed` and limits of the account say
  */
 export function premiums(
@@ -47,7 +49,7 @@ export function premiums(
     const billed = billedSeconds(pool);
     const moreUsd = (than: number, seconds: number): number =>
       costUsd((unit - than) / candidate.throughput.factor, seconds);
-    // All of it is done here, at worst.
+    // At worst the run does all of it here.
     let usd = moreUsd(byPrice[0]?.unit ?? unit, billed);
     for (const other of found)
       if (other.untilSeconds < billed)
@@ -64,6 +66,6 @@ function untilSeconds({ candidate, outlook }: SpotPool): number {
   return candidate.score === undefined ? Math.max(gone, SPELL_SECONDS) : gone + LOOK_SECONDS;
 }
 
-/** The save that the move is made after, and the start there. */
+/** The save before the move, and the start after it. */
 const moveUsd = (candidate: Candidate, work: WorkEstimate): number =>
   costUsd(gangUsd(candidate, candidate.hourlyUsd), SAVE_SECONDS + restartSecondsOn(candidate.pool, work));

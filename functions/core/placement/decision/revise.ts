@@ -1,7 +1,7 @@
 /**
- * Whether a job that runs well should be recalled all the same: a Spot job that turned out too slow to risk a loss any
- * more, and any job whose rest is expected to be clearly cheaper in a Spot pool that is back. Decided from the newest
- * checkpoint, by the placement's own code; the stop lets the script save, and where it goes on is again `place`'s decision.
+ * Decides whether to recall a job that runs well: a Spot job that turned out too slow to risk another loss, or any job
+ * whose remaining work is expected to be clearly cheaper in a Spot pool that is up again. It starts from the newest
+ * checkpoint and uses placement's own code. The stop lets the script save, and `place` decides where the run goes on.
  */
 
 import {
@@ -27,16 +27,18 @@ import { restartSecondsOn } from './work.ts';
 
 export interface RunningCampaign {
   readonly attempt: AttemptRecord;
-  /** The newest complete checkpoint; on demand that of an attempt before will do. */
+  /** The newest complete checkpoint; for an On-Demand job an earlier attempt's will do. */
   readonly progress: Progress;
   /** Since when it has been training, start-up left out. */
   readonly trainingSince: Date;
   readonly now: Date;
-  /** What `place` would be asked now, but for this attempt: the attempts before it, the newest prices and scores. */
+  /**
+   * The input that `place` would get now without this attempt: the attempts before it, the newest prices and scores.
+   */
   readonly question: PlacementInput;
 }
 
-/** At most this much of the time since the newest checkpoint is taken for work that the stop will still save. */
+/** At most this much time since the newest checkpoint counts as work that the stop will still save. */
 const MOST_UNSAVED_SECONDS = 3_600;
 
 export function revise(campaign: RunningCampaign): StopReason {
@@ -47,13 +49,13 @@ export function revise(campaign: RunningCampaign): StopReason {
     : cheaperOnSpot(campaign, standing);
 }
 
-/** Whether a run on demand is asked about at all: if not, no news of Spot would move it. */
+/** Whether news of Spot could move a run that is on demand. */
 export function mayMoveToSpot(campaign: RunningCampaign): boolean {
   const standing = standingOf(campaign);
   return standing !== undefined && canMove(campaign, standing);
 }
 
-/** Where the campaign stands if the job is stopped now and saves. */
+/** The campaign's state if the job is stopped now and saves. */
 interface Standing {
   readonly situation: Situation;
   /** What it runs on. */
@@ -73,7 +75,7 @@ function standingOf(campaign: RunningCampaign): Standing | undefined {
   return { situation: withWorkDone(situation, unsaved / here.throughput.factor), here };
 }
 
-/** The question that `place` would be put if the job had just been stopped and had saved. */
+/** The input of `place` if the job had just been stopped and had saved. */
 function asIfEnded({ attempt, progress, trainingSince, now, question }: RunningCampaign): PlacementInput {
   const ran = (now.getTime() - trainingSince.getTime()) / 1_000;
   const ended: AttemptRecord = {
@@ -84,7 +86,7 @@ function asIfEnded({ attempt, progress, trainingSince, now, question }: RunningC
       message: '',
       startedAt: trainingSince.toISOString(),
       endedAt: now.toISOString(),
-      // Nothing is known yet of what this start cost, so it says nothing of restarts.
+      // The cost of this start is not known yet, so it does not count as a measured restart.
       trainingSeconds: 0,
       billableSeconds: ran,
       interruptions: 0,
@@ -99,7 +101,7 @@ function asIfEnded({ attempt, progress, trainingSince, now, question }: RunningC
   };
 }
 
-/** Work since the checkpoint, which a stop saves; without a checkpoint of its own it began with a start. */
+/** Work since the checkpoint, which a stop saves; without a checkpoint of its own, since the start. */
 function unsavedSeconds({ progress, trainingSince, now }: RunningCampaign, restartSeconds: number): number {
   const savedAt = Date.parse(progress.updatedAt);
   const begun = trainingSince.getTime();
@@ -108,18 +110,19 @@ function unsavedSeconds({ progress, trainingSince, now }: RunningCampaign, resta
 }
 
 /**
- * While work goes as fast as believed slack does not shrink. When it has shrunk so far that after the next look an
- * On-Demand start could not end in time any more, a loss could not be borne: it changes now, while it can.
+ * Slack does not shrink while the work goes as fast as estimated. Once an On-Demand start after the next look could no
+ * longer end in time, the run could not survive a loss, so it changes to On-Demand now.
  */
 function tooSlow({ situation, here }: Standing): StopReason {
   const { work, marginSeconds, secondsLeft } = situation;
   if (situation.input.compute.purchaseOption === 'spot') return undefined;
   const left = safeWorkOf(here, work);
   const slack = situation.slackSeconds - SAVE_SECONDS;
-  // Too late for On-Demand, or nearly done: going on is the best there is.
+  // Too late for On-Demand, or nearly done: going on is best.
   if (slack < 0 || left <= work.restartSeconds + SAVE_SECONDS) return undefined;
   if (slack > Math.min(NEXT_LOOK_SECONDS, marginSeconds)) return undefined;
-  // A pool that rests for longer than the save takes would not be asked after it, so that the stop would only lose what runs.
+  // A pool that cools down for longer than the save takes would not be asked after it, and the stop would
+  // only lose what runs.
   const refused = capacityErrorsIn(situation.observations);
   const canChange = situation.candidates.some(
     (each) =>
@@ -137,13 +140,13 @@ function canMove({ question }: RunningCampaign, { situation }: Standing): boolea
   const { work, slackSeconds, marginSeconds } = situation;
   if (question.attempts.length + 2 >= question.limits.attempts) return false;
   if (slackSeconds - work.restartSeconds - marginSeconds < SAVE_SECONDS) return false;
-  // Nearly done: ticks are too coarse to tell what a move would save.
+  // Nearly done: ticks are too coarse to show what a move would save.
   return work.workSeconds > 2 * (work.restartSeconds + SAVE_SECONDS);
 }
 
 /**
- * By the same values as the choice of an attempt: asking for Spot now, the save and both starts included, against going on
- * here until Spot is seen to be back another time.
+ * Uses the same values as the choice of an attempt: asking for Spot now, including the save and both starts, against
+ * going on here until Spot is up another time.
  */
 function cheaperOnSpot(campaign: RunningCampaign, standing: Standing): StopReason {
   if (!canMove(campaign, standing)) return undefined;
@@ -163,11 +166,14 @@ function cheaperOnSpot(campaign: RunningCampaign, standing: Standing): StopReaso
 const isOnSpot = ({ pool, closed }: Candidate): boolean =>
   pool.purchaseOption === 'spot' && closed === undefined;
 
-/** As the simulator's policy moves between zones: another Spot pool is back that is so much cheaper that it pays for the start. */
+/**
+ * Moves as the simulator's policy moves between zones: another Spot pool is up again and cheap enough to pay for the
+ * start.
+ */
 function cheaperElsewhere(campaign: RunningCampaign, standing: Standing): StopReason {
   if (!canMove(campaign, standing)) return undefined;
   const { situation, here } = standing;
-  // Most runs are in the cheapest pool already, and nothing need be weighed for them.
+  // Most runs are already in the cheapest pool, and need no comparison.
   const hereUsd = unitUsd(here, here.hourlyUsd);
   if (!situation.candidates.some((each) => isOnSpot(each) && unitUsd(each, each.hourlyUsd) < hereUsd))
     return undefined;

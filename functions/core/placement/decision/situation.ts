@@ -1,4 +1,4 @@
-/** What a placement is decided from, and what follows from it. */
+/** The input of a placement, and what is derived from it. */
 import { factsWith, type ReadFacts } from '../../catalog/hardware.ts';
 import { launchersOf } from '../../pipeline/launchers.ts';
 import { deadlineHoursOf, type Pipeline } from '../../pipeline/pipeline.ts';
@@ -31,7 +31,7 @@ export interface PlacementInput {
   readonly elsewhere?: readonly RegionView[] | undefined;
   /** When the batch was closed: the deadline counts from here. */
   readonly closedAt: string;
-  /** When its data was packed, if there was any to pack: a run stands still for capacity from here on. */
+  /** When its data was packed, if there was any; waiting for capacity counts from here. */
   readonly sealedAt?: string | undefined;
   readonly now: string;
   /** Of this run, oldest first. */
@@ -39,20 +39,20 @@ export interface PlacementInput {
   readonly progress?: Progress | undefined;
   /** Training seconds of the whole run, as declared or as former runs took. */
   readonly expectedSeconds?: number | undefined;
-  /** What those seconds were trained on, and the paces that former runs had. */
+  /** The topology of those seconds, and the throughputs of former runs. */
   readonly expectedOn?: TrainedTopology | undefined;
   readonly formerThroughputs?: readonly MeasuredThroughput[] | undefined;
-  /** Of all helper groups together; what is taken where the market does not name their prices. */
+  /** Of all helper groups together; used where the market gives no prices for them. */
   readonly helpersHourlyUsd?: number | undefined;
   /** What other runs met in these pools. */
   readonly observations?: readonly Observation[] | undefined;
-  /** What was read of EC2 of the types in question, where it is not what the snapshot says. */
+  /** Hardware as EC2 describes it, where that differs from the snapshot. */
   readonly hardware?: readonly ReadFacts[] | undefined;
-  /** Of an attempt that is asked about while it runs: since when it has been training, which no outcome says yet. */
+  /** For an attempt that still runs: its training time so far, which no outcome records yet. */
   readonly runningSeconds?: number | undefined;
 }
 
-/** What a decision is stored with, beside what the run and its attempts hold: with both it can be put again exactly. */
+/** What is stored with a decision beside the run and its attempts; from both the decision can be replayed exactly. */
 export type StoredQuestion = Omit<
   PlacementInput,
   'compute' | 'limits' | 'training' | 'attempts' | 'progress' | 'sightings' | 'runningSeconds'
@@ -92,20 +92,20 @@ export interface Situation {
   readonly pruned: readonly Pruned[];
   readonly observations: readonly Observation[];
   readonly records: PoolRecords;
-  /** On-Demand pools that a Spot attempt may fall back on, from the cheapest to the fastest. */
+  /** On-Demand pools that a Spot attempt may fall back on, cheapest first, fastest last. */
   readonly fallbacks: readonly Candidate[];
-  /** How long the On-Demand start of the fastest can still be put off; below 0 the deadline is lost already. */
+  /** How long an On-Demand start in the fastest pool can still be put off; below 0 the deadline is already lost. */
   readonly slackSeconds: number;
-  /** Kept free for noticing a loss and for On-Demand being refused at first. */
+  /** Time reserved for noticing a loss, and for On-Demand without capacity at first. */
   readonly marginSeconds: number;
   readonly spentUsd: number;
-  /** What an hour until the end is worth. */
+  /** The value of an hour until the end. */
   readonly timeUsd: number;
 }
 
 /**
- * Noticing takes a turn of reconcile; On-Demand may be refused once or twice. No more than a twentieth of the campaign. What
- * provisioning takes comes on top.
+ * Noticing a loss takes one run of reconcile, and On-Demand may have no capacity once or twice. At most a twentieth of
+ * the campaign; provisioning comes on top.
  */
 const MARGIN_SECONDS = 900;
 
@@ -153,7 +153,7 @@ export function situationOf(input: PlacementInput): Situation {
   };
 }
 
-/** AWS stamps when an attempt ended, by a clock that may be ahead of ours: what has ended is never yet to come. */
+/** AWS stamps the end of an attempt by a clock that may be ahead of ours: an end is never in the future. */
 const ownObservations = (
   attempts: readonly AttemptRecord[],
   nowMilliseconds: number,
@@ -163,7 +163,7 @@ const ownObservations = (
     atMilliseconds: Math.min(each.atMilliseconds, nowMilliseconds),
   }));
 
-/** The same moment with so many seconds of the reference's work more proven. */
+/** The same moment with `seconds` more of the reference's work proven. */
 export function withWorkDone(situation: Situation, seconds: number): Situation {
   const { candidates, observations, input, marginSeconds, nowMilliseconds } = situation;
   const workSeconds = Math.max(0, situation.work.workSeconds - seconds);
@@ -173,12 +173,12 @@ export function withWorkDone(situation: Situation, seconds: number): Situation {
   return { ...situation, ...base, ...fallbacksOf(candidates, observations, base) };
 }
 
-/** Without any end in sight a plan looks so many times the work ahead. */
+/** Without a deadline, a plan looks this many times the work ahead. */
 const OPEN_WORKS = 3;
 
 /**
- * Until the deadline. Patience is a deadline that moves: as far away as what is left of it beyond the work, so that it
- * stands still while the run trains and comes nearer while it waits.
+ * Seconds until the deadline. Patience is a moving deadline: the remaining patience plus the remaining work. It keeps
+ * its distance while the run trains and comes nearer while the run waits.
  */
 function secondsLeftOf(
   { limits, closedAt, sealedAt = closedAt, attempts, runningSeconds = 0 }: PlacementInput,
@@ -208,7 +208,9 @@ function secondsLeftOf(
   return OPEN_WORKS * workSeconds + 2 * (restartSeconds + given.marginSeconds);
 }
 
-/** What the work is stated for: the topology that was measured last, else the one former runs used, else the first named. */
+/**
+ * The topology that the work is stated for: the one measured last, else that of former runs, else the first declared.
+ */
 function referenceOf(
   input: PlacementInput,
   paces: readonly MeasuredThroughput[],

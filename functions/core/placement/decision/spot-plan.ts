@@ -1,4 +1,4 @@
-/** What a campaign is expected to cost that starts on Spot now: the plan of functions/core/placement/policy at today's numbers. */
+/** The expected cost of a campaign that starts on Spot now: the plan of ../policy with today's numbers. */
 
 import { type Belief, type Matrix, multiply } from '../belief/regimes.ts';
 import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
@@ -11,7 +11,7 @@ const { lattice, tickSeconds: TICK_SECONDS } = market;
 
 /** Longer jobs are planned in longer ticks, so that a decision takes milliseconds. */
 const MAXIMUM_TICKS = 96;
-/** Time beyond so many times the work changes no expectation any more, and is left out of the plan. */
+/** Time beyond this many times the work changes no expectation, so the plan leaves it out. */
 const HORIZON_WORKS = 2.5;
 
 export interface SpotPlanInput {
@@ -20,30 +20,30 @@ export interface SpotPlanInput {
   /** Per hour, for the whole gang. */
   readonly spotUsd: number;
   readonly onDemandUsd: number;
-  /** What an hour until the end is worth, whatever runs in it. */
+  /** The value of an hour until the end, whatever runs in it. */
   readonly timeUsd?: number | undefined;
 }
 
 export interface SpotPlan {
-  /** Expected USD to the end of each course of action while nothing runs, or while On-Demand does. */
+  /** Expected USD to the end for each course of action, while nothing or On-Demand runs. */
   expectedUsd(belief: Belief, runs?: typeof IDLE | typeof ON_DEMAND): CourseUsd;
-  /** On demand from now to the end, a start included. */
+  /** On-Demand from now to the end, including a start. */
   readonly surelyUsd: number;
-  /** The same on Spot, were it never lost. */
+  /** The same on Spot without a loss. */
   readonly leastUsd: number;
 }
 
 /** Infinite where a course is not safe. */
 export interface CourseUsd {
-  /** Spot is asked for now, in a pool of which this is believed. */
+  /** Ask now for Spot in a pool with this belief. */
   readonly ask: number;
-  /** The same once it has been given. */
+  /** The same once the capacity is there. */
   readonly had: number;
-  /** On-Demand now, and Spot again when it is seen to be back. */
+  /** Start on On-Demand now, and return to Spot when it is up again. */
   readonly onDemand: number;
 }
 
-/** The tick follows from the work alone: with more time left the plan must not become a coarser one. */
+/** The tick depends on the work alone: more time left must not make the plan coarser. */
 function ticksOf(workSeconds: number, secondsLeft: number) {
   const together = Math.max(1, Math.ceil((workSeconds * HORIZON_WORKS) / TICK_SECONDS / MAXIMUM_TICKS));
   const tickSeconds = TICK_SECONDS * together;
@@ -52,7 +52,7 @@ function ticksOf(workSeconds: number, secondsLeft: number) {
   return { together, tickSeconds, ticksLeft, whole, part: Math.max(0, ticksLeft - whole) };
 }
 
-/** undefined when less than two ticks are left or On-Demand would be late already: nothing is left to plan. */
+/** Undefined when less than two ticks are left or On-Demand would already be late: there is nothing to plan. */
 export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotPlan | undefined {
   const { timeUsd = 0 } = prices;
   const [spotUsd, onDemandUsd] = [prices.spotUsd + timeUsd, prices.onDemandUsd + timeUsd];
@@ -73,11 +73,12 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
     { cellsPerTick: 2 },
   );
   const surelyUsd = (onDemandUsd * (workSeconds + restartSeconds)) / 3_600;
-  // The plan bills whole ticks; of a job that ends within its first one the rest is not billed.
+  // The plan bills whole ticks; for a job that ends within its first tick the rest is not billed.
   const overbilled = (hourlyUsd: number): number =>
     (hourlyUsd * Math.max(0, tickSeconds - workSeconds - restartSeconds)) / 3_600;
-  // Of a job of a tick or less the plan's grid tells too little: waiting must not seem cheaper than the work itself, and
-  // what is asked in vain is taken on demand, for nobody waits ten minutes to save a part of a cent.
+  // The plan's grid is too coarse for a job of one tick or less. Waiting must not seem cheaper than the work
+  // itself. After a capacity error such a job runs on demand, since ten minutes of waiting would save a
+  // fraction of a cent.
   const isShort = workSeconds + restartSeconds <= tickSeconds;
   const leastUsd = (spotUsd * (workSeconds + restartSeconds)) / 3_600;
   return {
@@ -96,7 +97,8 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
           onDemand: Math.min(surelyUsd, onDemand - overbilled(onDemandUsd)),
         };
       };
-      // Between whole ticks linear, with the same work in both: with the same slack a job of minutes would be done in one.
+      // Linear between whole ticks, with the same work in both; with the same slack instead, a job of minutes
+      // would be done in one tick.
       const fewer = within(whole);
       const more = part > 1e-9 ? within(whole + 1) : fewer;
       const between = (pick: (course: CourseUsd) => number): number =>
@@ -116,7 +118,7 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
   };
 }
 
-/** Spot had, asked for in vain, and On-Demand; infinite where it is not safe. */
+/** The values of Spot with capacity, of Spot after a capacity error, and of On-Demand; infinite where not safe. */
 function worthsOf(plan: Plan, standing: Standing, sight: MarketBelief) {
   const { chance } = sight;
   const at = (known: number): readonly Offer[] =>
@@ -125,7 +127,7 @@ function worthsOf(plan: Plan, standing: Standing, sight: MarketBelief) {
   const idle = worth(gone, IDLE);
   return {
     had: worth(there, SPOT),
-    // Where a wait is not safe On-Demand begins; where Spot is surely gone, to ask for it is to wait.
+    // Where a wait is not safe, On-Demand begins. Asking for Spot that is surely down is waiting.
     waited: Number.isFinite(idle) || chance === 0 ? idle : worth(gone, ON_DEMAND),
     onDemand: mean(chance, worth(there, ON_DEMAND), worth(gone, ON_DEMAND)),
   };

@@ -19,7 +19,7 @@ export const ON_DEMAND_RESTS: Wait = {
   atMostSeconds: Number.POSITIVE_INFINITY,
 };
 
-/** undefined: there is nothing to wait for but what `amongSpot` says. */
+/** Undefined: the run waits for nothing except what `amongSpot` decides. */
 export function whyWait(
   picked: Assessed,
   assessed: readonly Assessed[],
@@ -29,7 +29,9 @@ export function whyWait(
   return why === undefined ? undefined : { why, atMostSeconds: Number.POSITIVE_INFINITY };
 }
 
-/** Why a pool that refused a moment ago is worth its rest: On-Demand is all that is left and costs more, or is too slow. */
+/**
+ * Why the run waits for a pool that is cooling down: On-Demand is all that is left and costs more, or is too slow.
+ */
 function worthARest(
   chosen: Assessed,
   assessed: readonly Assessed[],
@@ -45,7 +47,8 @@ function worthARest(
     )
       ? 'the On-Demand pool that would end in time has refused lately'
       : undefined;
-  // Nobody knows when a limit of the account is lifted: that is not waited for while something else can be had.
+  // It is unknown when a quota of the account will be raised, so the run does not wait for one while another
+  // pool has capacity.
   const lifted = assessed.filter((each) => !isLimited(each, situation));
   const best = cheapestPool(lifted, situation);
   return best !== undefined && isSpot(best)

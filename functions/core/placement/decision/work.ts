@@ -1,4 +1,4 @@
-/** How much training is left, what a restart costs and what was spent: from attempts and checkpoints, else from priors. */
+/** The training left, the cost of a restart and the money spent: from attempts and checkpoints, else from priors. */
 
 import { launcherFacts } from '../../catalog/launchers/registry.ts';
 import { DEFAULT_LAUNCHER, type LauncherName } from '../../pipeline/launchers.ts';
@@ -15,17 +15,20 @@ import { type MeasuredThroughput, sameTopology } from '../candidates/throughput-
 export interface WorkEstimate {
   /** Training seconds still to do on the topology that they are stated for. */
   readonly workSeconds: number;
-  /** measured: from a checkpoint; declared: the pipeline or its former runs say so; assumed: nobody knows yet. */
+  /** measured: from a checkpoint; declared: by the pipeline or its former runs; assumed: not known yet. */
   readonly basis: 'measured' | 'declared' | 'assumed';
-  /** Seconds from the start of billing to the first new progress, work lost at the last interruption included. */
+  /** Seconds from the start of billing to the first new progress, including work lost at the last interruption. */
   readonly restartSeconds: number;
-  /** The same of each launcher that may be chosen; `restartSeconds` is the longest. */
+  /** The same for each launcher that may be chosen; `restartSeconds` is the longest. */
   readonly restartOn?: Readonly<Partial<Record<LauncherName, number>>> | undefined;
-  /** Seconds from asking to the start of billing, where restarts were measured, which do not hold them; 0 beside the priors, which do. */
+  /**
+   * Seconds from the request to the start of billing. Measured restarts do not include them; the priors do, so this is
+   * 0 beside them.
+   */
   readonly provisioningSeconds?: number | undefined;
 }
 
-/** Where the attempt would run. */
+/** Seconds of a restart on the launcher of this pool. */
 export const restartSecondsOn = (
   { launcher }: Pick<Pool, 'launcher'>,
   { restartOn, restartSeconds }: Pick<WorkEstimate, 'restartOn' | 'restartSeconds'>,
@@ -33,10 +36,10 @@ export const restartSecondsOn = (
 
 export interface WorkInput {
   readonly attempts: readonly AttemptRecord[];
-  /** That may be chosen. */
+  /** The launchers that may be chosen. */
   readonly launchers?: readonly LauncherName[] | undefined;
   readonly progress?: Progress | undefined;
-  /** Of the attempts, oldest first: with several topologies among them the last one's pace counts. */
+  /** Of the attempts, oldest first; where their topologies differ, the last one's throughput counts. */
   readonly throughputs?: readonly MeasuredThroughput[] | undefined;
   /** Training seconds of the whole run, as declared or as former runs of the pipeline took. */
   readonly expectedSeconds?: number | undefined;
@@ -46,8 +49,8 @@ export interface WorkInput {
 }
 
 /**
- * A script that trains until it is stopped may name any number of steps. No date and no timer of a service reaches as far:
- * Step Functions waits for 99,999,999 s at most, and without a deadline a plan looks three times the work ahead.
+ * A script that trains until it is stopped may report any number of steps. Dates and timers do not reach that far:
+ * Step Functions waits at most 99,999,999 s, and without a deadline a plan looks three times the work ahead.
  */
 const LONGEST_WORK_SECONDS = 365 * 86_400;
 
@@ -61,12 +64,16 @@ export function estimateWork(input: WorkInput): WorkEstimate {
     progress && progress.totalSteps > 0 ? 1 - Math.min(1, progress.step / progress.totalSteps) : 1;
   if (expectedSeconds !== undefined)
     return { workSeconds: expectedSeconds * share, basis: 'declared', ...restart };
-  // Nobody knows: half of the time there is, so that Spot is tried first and the first checkpoint settles it.
+  // Not known: assume half of the available time, so that Spot is tried first; the first checkpoint replaces
+  // the assumption.
   const assumed = Math.min(input.maximumRunSeconds, input.campaignSeconds / 2);
   return { workSeconds: assumed * share, basis: 'assumed', ...restart };
 }
 
-/** Seconds a step on the topology measured last; undefined where all ran on the same, whose overall mean is as good. */
+/**
+ * Seconds a step on the topology measured last; undefined where all ran on the same one, for which the overall mean is
+ * as good.
+ */
 function paceOfLast(paces: readonly MeasuredThroughput[]): number | undefined {
   const last = paces.at(-1);
   const own = paces.filter((each) => last !== undefined && sameTopology(each, last));
@@ -103,10 +110,10 @@ function restartCosts({
   };
 }
 
-/** Who waited longer waited for capacity. */
+/** A job that waited longer was waiting for capacity. */
 const LONGEST_PROVISIONING_SECONDS = 600;
 
-/** The median over the attempts that got their capacity at once. Nobody pays for it, but a deadline has to hold it. */
+/** The median over the attempts that got their capacity at once. It is not billed, but a deadline must include it. */
 function provisioningSecondsOf(attempts: readonly AttemptRecord[]): number {
   const waits = attempts.flatMap(({ createdAt, outcome }) => {
     const seconds = (Date.parse(outcome?.startedAt ?? '') - Date.parse(createdAt)) / 1_000;
@@ -115,7 +122,7 @@ function provisioningSecondsOf(attempts: readonly AttemptRecord[]): number {
   return lowerMedian(waits) ?? 0;
 }
 
-/** Seconds of training time that no checkpoint proves: the median over the attempts that proved new work. */
+/** Seconds of training that no checkpoint proves: the median over the attempts that proved new work. */
 function restartCost(attempts: readonly AttemptRecord[]): number | undefined {
   const losses = attempts.flatMap((attempt) => {
     const spent = attempt.outcome?.trainingSeconds ?? 0;
@@ -138,6 +145,6 @@ export function hourlyUsdOf(placement: Placement): number {
   return row?.hourlyUsd ?? placement.onDemandHourlyUsd;
 }
 
-/** As the report counts it: SageMaker's billable seconds are after the Spot discount, so On-Demand's price applies. */
+/** As the report counts: SageMaker's billable seconds are after the Spot discount, so On-Demand's price applies. */
 export const spentUsd = (attempts: readonly AttemptRecord[]): number =>
   attempts.reduce((sum, attempt) => sum + attemptCost(attempt), 0);
