@@ -36,7 +36,10 @@ async function install(command) {
   throw new SetupError(`"${name}" failed with the lines above. Is the network there? ${AGAIN}`);
 }
 
-/** node_modules/.package-lock.json says what is there, whichever program installed it. npm writes it last. */
+/**
+ * node_modules/.package-lock.json says what is there, whichever program installed it. npm writes it last.
+ * @param {{ packageLock: string, nodeModules: string }} [files]
+ */
 export function nodePackagesAreCurrent({ packageLock, nodeModules } = places) {
   const wanted = packagesOf(packageLock);
   const present = packagesOf(path.join(nodeModules, '.package-lock.json'));

@@ -64,7 +64,11 @@ function freshFile(name) {
   return file;
 }
 
-/** A test file that could not be loaded has no tests in it and still is a failure; so is an error outside of any test. */
+/**
+ * A test file that could not be loaded has no tests in it and still is a failure; so is an error outside of any test.
+ * @param {string | undefined} text of vitest's JSON report
+ * @param {number} exitCode
+ */
 export function countVitest(text, exitCode) {
   if (text === undefined) return { passed: 0, failed: 1, skipped: 0 };
   const report = JSON.parse(text);
@@ -79,6 +83,10 @@ export function countVitest(text, exitCode) {
   };
 }
 
+/**
+ * @param {string | undefined} text of pytest's JUnit report
+ * @param {number} exitCode
+ */
 export function countJunit(text, exitCode) {
   const suite = /<testsuite\b[^>]*>/.exec(text ?? '')?.[0];
   if (!suite) return { passed: 0, failed: 1, skipped: 0 };
@@ -90,6 +98,9 @@ export function countJunit(text, exitCode) {
   return { passed: count('tests') - failed - skipped, failed: failed + unexplained, skipped };
 }
 
-/** The one line that says it all. */
+/**
+ * The one line that says it all.
+ * @param {{ passed: number, failed: number, skipped: number }} counts
+ */
 export const closingLine = ({ passed, failed, skipped }) =>
   `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;

@@ -5,6 +5,7 @@
 import path from 'node:path';
 import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
+import { step } from '../../cli/setup/progress.mjs';
 import { CLIENTS, type Client, judge } from './clients.ts';
 import { type EnvironmentName, environmentOf } from './environments.ts';
 import { BUCKET, type Ground, layGround } from './ground.ts';
@@ -13,11 +14,6 @@ import { runProgram } from './program.ts';
 const USAGE = `npm run test:clients [-- NAME...]
   ${CLIENTS.map(({ name, title }) => `${name.padEnd(8)} ${title}`).join('\n  ')}
   Without a name all of them. The first run installs each into an environment of its own (about 1.5 GB, a minute).`;
-
-/** Set-up is plain JavaScript, for it runs before TypeScript can; its type is said here. */
-const { step } = (await import(path.join(import.meta.dirname, '../../cli/setup/progress.mjs'))) as {
-  step: <T>(title: string, work: (progress: { detail(text: string): void }) => Promise<T>) => Promise<T>;
-};
 
 /** A job takes seconds; SageMaker's SDKs look at it every ten, and v2 takes its time to end. */
 const CLIENT_SECONDS = 240;

@@ -6,20 +6,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { nodePackagesAreCurrent } from '../../../cli/setup/install.mjs';
+import { withLock } from '../../../cli/setup/lock.mjs';
+import { checkMachine } from '../../../cli/setup/machine.mjs';
 
 const at = (name: string) => path.resolve('cli/setup', name);
-const { withLock } = (await import(at('lock.mjs'))) as {
-  withLock: <T>(file: string, work: () => Promise<T>, onWait: (holder: string) => void) => Promise<T>;
-};
-const { checkMachine } = (await import(at('machine.mjs'))) as {
-  checkMachine: (options: { PATH: string; node?: string; needsPython?: boolean }) => {
-    python: { version: number[] };
-    uv: boolean;
-  };
-};
-const { nodePackagesAreCurrent } = (await import(at('install.mjs'))) as {
-  nodePackagesAreCurrent: (places: { packageLock: string; nodeModules: string }) => boolean;
-};
 
 let folder: string;
 const children: ChildProcess[] = [];

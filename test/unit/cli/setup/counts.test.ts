@@ -1,18 +1,5 @@
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-
-interface Counts {
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
-}
-
-/** Set-up is plain JavaScript, for it runs before TypeScript can; its types are said here. */
-const { closingLine, countJunit, countVitest } = (await import(path.resolve('cli/setup/tests.mjs'))) as {
-  closingLine: (counts: Counts) => string;
-  countJunit: (text: string | undefined, exitCode: number) => Counts;
-  countVitest: (text: string | undefined, exitCode: number) => Counts;
-};
+import { closingLine, countJunit, countVitest } from '../../../../cli/setup/tests.mjs';
 
 const vitestReport = (overrides: object) =>
   JSON.stringify({
