@@ -57,7 +57,7 @@ export function campaignIn({ traces, ...rest }: CampaignCase, { instanceType, zo
 }
 
 /** As SageMaker bills: its own On-Demand price, and of that the share that EC2's Spot is of EC2's On-Demand. */
-export function settingOf(campaign: Campaign): Setting {
+function settingOf(campaign: Campaign): Setting {
   const { instanceType } = campaign;
   const onDemandUsd = trainingPrice(instanceType, REGION)?.hourlyUsd;
   const ec2Usd = ec2OnDemandUsd(instanceType, REGION);

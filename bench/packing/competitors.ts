@@ -15,12 +15,12 @@ export interface Tool {
   readonly isOurs: boolean;
 }
 
-export const OURS = 'tidewheel';
-export const OUR_FETCH = 'tidewheel, fetching alone';
-export const S5CMD = 's5cmd and GNU tar';
-export const SDK = 'client-s3 v3 and tar-stream';
-export const BOTO3 = 'boto3 and webdataset';
-export const CRT = 'AWS CRT, fetching alone';
+const OURS = 'tidewheel';
+const OUR_FETCH = 'tidewheel, fetching alone';
+const S5CMD = 's5cmd and GNU tar';
+const SDK = 'client-s3 v3 and tar-stream';
+const BOTO3 = 'boto3 and webdataset';
+const CRT = 'AWS CRT, fetching alone';
 
 /** As serverless.yml gives it to the functions that pack. */
 const LAMBDA = { NODE_OPTIONS: '--enable-source-maps --max-semi-space-size=16' };

@@ -39,7 +39,7 @@ export interface Page {
   readonly next: string | undefined;
 }
 
-export function lowerBound(count: number, isAfter: (index: number) => boolean): number {
+function lowerBound(count: number, isAfter: (index: number) => boolean): number {
   let low = 0;
   let high = count;
   while (low < high) {

@@ -6,7 +6,7 @@ import type { Strategy } from './world.ts';
 
 export const POLICY_NAMES: readonly string[] = [...peers.map(({ name }) => name), 'tidewheel'];
 
-export class UnknownPolicyError extends Error {
+class UnknownPolicyError extends Error {
   override readonly name = 'UnknownPolicyError';
 }
 

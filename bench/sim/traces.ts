@@ -9,7 +9,7 @@ export interface Trace {
 }
 
 /** A file that cannot be replayed: each problem names the file, the field, what it is and what to give instead. */
-export class TraceError extends Error {
+class TraceError extends Error {
   override readonly name = 'TraceError';
   readonly problems: readonly string[];
 

@@ -51,12 +51,6 @@ export async function uploadSource({ s3, bucket, projectFolder }: DemoTarget): P
   }
 }
 
-export const declare = async ({ s3, bucket }: DemoTarget, text: string): Promise<void> => {
-  await s3.send(
-    new PutObjectCommand({ Bucket: bucket, Key: bucketKeys.pipeline(DEMO_PIPELINE), Body: text }),
-  );
-};
-
 /**
  * Drops every image as a file of its own, as a camera or a labelling tool would.
  * @param onUploaded called with the number of images that are there

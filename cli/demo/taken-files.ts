@@ -2,7 +2,7 @@
 import { appendFile, readFile } from 'node:fs/promises';
 
 /** A file as it was when it was looked at; when it changes it is another one. */
-export interface SeenFile {
+interface SeenFile {
   readonly path: string;
   readonly size: number;
   readonly mtimeMs: number;

@@ -13,6 +13,7 @@ const CHECKS = [
   { name: 'biome', command: ['biome', 'check', '--error-on-warnings'] },
   { name: 'oxlint', command: ['oxlint', '--type-aware', '--quiet'] },
   { name: 'tsc', command: ['tsc', '-p', '.'] },
+  { name: 'knip', command: ['knip'] },
   { name: 'ruff', command: ['ruff', 'check', 'training', 'emulators', 'test'] },
   { name: 'ruff format', command: ['ruff', 'format', '--check', 'training', 'emulators', 'test'] },
   { name: 'mypy training', command: [python, 'check_types.py'], cwd: training },

@@ -50,7 +50,7 @@ export function terminalScreen(out: NodeJS.WriteStream): Screen {
   };
 }
 
-export function barOf(value: number, total: number): string {
+function barOf(value: number, total: number): string {
   const filled = total > 0 ? Math.min(WIDTH, Math.max(0, Math.round((value / total) * WIDTH))) : 0;
   return `${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)}`;
 }

@@ -40,7 +40,7 @@ export interface Emulator {
 }
 
 /** The emulator ended or was not ready in time; the message holds the end of its log. */
-export class EmulatorStartError extends Error {
+class EmulatorStartError extends Error {
   override readonly name = 'EmulatorStartError';
 }
 

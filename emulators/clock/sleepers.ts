@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Clock } from './clock.ts';
 
-export interface Sleeper {
+interface Sleeper {
   /** What its process needs in its environment to find us. */
   readonly environment: Readonly<Record<string, string>>;
   leave(): void;

@@ -5,7 +5,7 @@ import { request } from 'undici';
 import type { AccessKey } from '../access/access-key.ts';
 import { type Endpoints, REGION, type Stack } from './clients.ts';
 
-export interface ApiReply {
+interface ApiReply {
   readonly status: number;
   readonly body: unknown;
 }

@@ -7,7 +7,7 @@ import type { AccessKey } from '../access/access-key.ts';
 import { filesBelow } from '../shared/files.ts';
 import { type Endpoints, environmentFor, findStack, type LocalClients, type Stack } from './clients.ts';
 
-export class DeployError extends Error {
+class DeployError extends Error {
   override readonly name = 'DeployError';
 }
 

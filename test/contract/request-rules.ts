@@ -15,7 +15,7 @@ const sources = (request: CreateTrainingJobRequest) =>
   request.InputDataConfig.flatMap((channel) => channel.DataSource.S3DataSource ?? []);
 const unique = (values: readonly string[]): boolean => new Set(values).size === values.length;
 
-export const RULES: readonly Rule[] = [
+const RULES: readonly Rule[] = [
   {
     name: 'managed Spot has a wait limit that covers the run time, On-Demand has none',
     holds: ({

@@ -3,7 +3,7 @@ import { runSimulation } from '@cloud-copilot/iam-simulate';
 import { ACCOUNT, resolve } from './intrinsics.ts';
 import { ofType, type Template } from './packaged.ts';
 
-export interface Statement {
+interface Statement {
   readonly Effect: string;
   readonly Action: string | readonly string[];
   readonly Resource: string | readonly string[];

@@ -45,7 +45,7 @@ interface Representation {
 }
 
 /** The input of a command of AWS's SDK for JavaScript. */
-export const SDK_INPUT: Representation = {
+const SDK_INPUT: Representation = {
   isAbsent: (value) => value === undefined,
   isTimestamp: (value) => value instanceof Date,
 };

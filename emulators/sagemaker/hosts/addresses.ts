@@ -11,7 +11,7 @@ export interface AddressBook {
 }
 
 /** Strategies need some beside the master's own. */
-export const PORTS_PER_JOB = 10;
+const PORTS_PER_JOB = 10;
 const FIRST_PORT = 20_000;
 const LAST_PORT = 32_000;
 const BLOCKS = (LAST_PORT - FIRST_PORT) / PORTS_PER_JOB;

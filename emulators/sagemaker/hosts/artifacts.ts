@@ -30,7 +30,7 @@ const FOLDERS: Readonly<Record<ArtifactKind, readonly string[]>> = {
 };
 
 /** Where a job's artifact lies in S3. */
-export function artifactUri(
+function artifactUri(
   outputPath: string,
   jobName: string,
   kind: ArtifactKind,

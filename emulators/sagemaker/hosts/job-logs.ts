@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-cloudwatch-logs';
 import { messageOf } from '../model/errors.ts';
 
-export const LOG_GROUP = '/aws/sagemaker/TrainingJobs';
+const LOG_GROUP = '/aws/sagemaker/TrainingJobs';
 
 export interface LogStream {
   write(line: string): void;

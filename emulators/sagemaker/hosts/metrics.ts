@@ -8,7 +8,7 @@ import type { FinalMetric } from '../model/job-record.ts';
 import type { HostUsage } from './host-process.ts';
 import type { ScanAnswer, ScanRequest } from './metric-worker.ts';
 
-export const METRIC_NAMESPACE = '/aws/sagemaker/TrainingJobs';
+const METRIC_NAMESPACE = '/aws/sagemaker/TrainingJobs';
 
 /** Longer lines are no metrics. */
 const LINE_CHARACTERS = 4_096;

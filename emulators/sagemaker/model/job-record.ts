@@ -1,7 +1,7 @@
 /** What is kept of a training job, and how its status moves. Pure; times are epoch milliseconds. */
 import type { CreateTrainingJobRequest, SecondaryStatus, TrainingJobStatus } from '@aws-sdk/client-sagemaker';
 
-export interface StatusTransition {
+interface StatusTransition {
   readonly status: SecondaryStatus;
   readonly startedAt: number;
   readonly endedAt?: number | undefined;

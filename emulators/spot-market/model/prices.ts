@@ -5,7 +5,7 @@ import type { MarketTime } from './market-time.ts';
 import { listPrice, type SpotPool } from './offers.ts';
 import { uniform } from './seeded-by-name.ts';
 
-export interface PricePoint {
+interface PricePoint {
   readonly at: MarketSecond;
   readonly usd: number;
 }

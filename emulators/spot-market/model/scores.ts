@@ -8,7 +8,7 @@ import { instanceFacts } from '../../../functions/core/catalog/catalog.ts';
 import { type SpotPool, zonesOffering } from './offers.ts';
 import { hash } from './seeded-by-name.ts';
 
-export type CapacityUnit = 'units' | 'vcpu' | 'memory-mib';
+type CapacityUnit = 'units' | 'vcpu' | 'memory-mib';
 
 export interface ScoreQuestion {
   readonly types: readonly string[];

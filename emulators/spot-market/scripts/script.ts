@@ -6,7 +6,7 @@ import { type DemoScript, demoPlan } from './demo.ts';
 import { type SeedScript, seedPlan } from './seed.ts';
 import { type TraceScript, tracePlan } from './trace.ts';
 
-export interface CalmScript {
+interface CalmScript {
   readonly kind: 'calm';
 }
 

@@ -17,7 +17,7 @@ export interface Complete {
 }
 
 /** The checkpoint, or undefined when it is not whole: no marker, or other bytes than the marker says. */
-export function completeOf(markerText: string, state: Buffer): Complete | undefined {
+function completeOf(markerText: string, state: Buffer): Complete | undefined {
   const said = marker.safeParse(parsed(markerText));
   if (!said.success) return undefined;
   const sha256 = createHash('sha256').update(state).digest('hex');

@@ -1,7 +1,7 @@
 /** What a seed stands for: which blow, at which moment. Pure. */
 
 /** mulberry32, public domain: small, and the same on every machine. */
-export function randomFrom(seed: number): () => number {
+function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

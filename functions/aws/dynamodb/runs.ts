@@ -13,7 +13,7 @@ import {
   updateOf,
 } from './table.ts';
 
-export const runKey = (runId: string): Key => ({ pk: `RUN#${runId}`, sk: 'RUN' });
+const runKey = (runId: string): Key => ({ pk: `RUN#${runId}`, sk: 'RUN' });
 const listKeyOf = (pipeline: string) => `RUNS#${pipeline}`;
 
 export function runStore(table: StoredTable): RunStore {

@@ -11,7 +11,7 @@ import { check } from '../../core/shared/validation.ts';
 import { isRetryableAwsError } from '../shared/aws-errors.ts';
 
 export const logger = new Logger({ serviceName: 'tidewheel' });
-export const metrics = new Metrics({ namespace: 'Tidewheel', serviceName: 'tidewheel' });
+const metrics = new Metrics({ namespace: 'Tidewheel', serviceName: 'tidewheel' });
 
 /**
  * @param name of the function, as its folder

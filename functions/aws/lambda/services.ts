@@ -19,7 +19,7 @@ export const tableStores = () => dynamoStores(clients.dynamo(), config.table());
 export const store = () => s3ObjectStore(clients.s3(), config.bucket());
 export const executions = () => stepFunctionsExecutions(clients.stepFunctions(), config.stateMachineArn());
 export const notifier = () => eventBridgeNotifier(clients.eventBridge(), config.eventBus());
-export const launcher = () =>
+const launcher = () =>
   makeLauncher({
     training: makeTrainingService(clients.sageMaker()),
     fleets: makeFleetService({ ec2: clients.ec2(), store: store(), clock }),

@@ -29,7 +29,7 @@ export interface HedgeLimits {
   readonly budget: number;
 }
 
-export const DEFAULT_HEDGE: HedgeLimits = { memory: 200, factor: 3, leastMilliseconds: 100, budget: 0.02 };
+const DEFAULT_HEDGE: HedgeLimits = { memory: 200, factor: 3, leastMilliseconds: 100, budget: 0.02 };
 
 const isRead = (exchange: Exchange): boolean =>
   exchange.method === 'GET' && exchange.cancellation === undefined;

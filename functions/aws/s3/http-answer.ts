@@ -37,7 +37,7 @@ function lower(name: string): string {
 }
 
 /** Status line and headers, without the empty line. */
-export function parseHead(text: string): Head {
+function parseHead(text: string): Head {
   const first = text.indexOf('\r\n');
   const line = first < 0 ? text : text.slice(0, first);
   const status = Number(line.slice(9, 12));

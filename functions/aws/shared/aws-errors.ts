@@ -2,7 +2,7 @@
 import { awsErrorClass, isRetryableAwsError } from '../../core/shared/aws-error-class.ts';
 import { TransientError } from '../../core/shared/errors.ts';
 
-export { awsErrorClass, isRetryableAwsError };
+export { isRetryableAwsError };
 
 /** Credentials must not reach a log: of an SDK error only name, message and request id are passed on. */
 export function describeError(error: unknown): string {

@@ -30,7 +30,7 @@ export interface JudgeInput {
 }
 
 /** A loop of an attempt writes about 30 events; an execution ends at 25,000. */
-export const ATTEMPTS_PER_EXECUTION = 300;
+const ATTEMPTS_PER_EXECUTION = 300;
 const STOP_PAUSE_SECONDS = 15;
 
 export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<NextStep> {

@@ -7,7 +7,7 @@ export type Judgement =
   | { readonly kind: 'failed'; readonly reason: string };
 
 /** So many started attempts in a row that proved no new work mean that the checkpoint does not work. */
-export const FRUITLESS_ATTEMPTS = 3;
+const FRUITLESS_ATTEMPTS = 3;
 
 export const advanced = (before: Progress | undefined, after: Progress | undefined): boolean =>
   after !== undefined && after.step > (before?.step ?? 0);

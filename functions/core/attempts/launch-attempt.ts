@@ -29,7 +29,7 @@ export interface LaunchDeps extends CreationDeps, Pick<Stores, 'placements'> {
   readonly elsewhere?: ((region: string) => Away) | undefined;
 }
 
-export interface Away {
+interface Away {
   readonly region: Region;
   readonly publishAgent: () => Promise<string>;
 }

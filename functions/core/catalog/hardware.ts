@@ -23,7 +23,7 @@ export interface Hardware {
   readonly refused: readonly Refused[];
 }
 
-export interface Refused {
+interface Refused {
   readonly type: string;
   readonly why: string;
 }

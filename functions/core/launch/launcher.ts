@@ -71,7 +71,7 @@ export interface Services {
 }
 
 /** SageMaker in other regions, and where a job was started that the own region does not know. */
-export interface Elsewhere {
+interface Elsewhere {
   training(region: string): TrainingService;
   /** undefined for the data's own region and for a job that is not on record */
   regionOf(jobName: string): Promise<string | undefined>;

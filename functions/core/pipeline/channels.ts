@@ -53,5 +53,5 @@ export const inputChannelsSchema = refusingProto(
     .describe('Further data by channel name: the script finds each under SM_CHANNEL_<NAME>.'),
 );
 
-export type InputChannels = z.infer<typeof inputChannelsSchema>;
+type InputChannels = z.infer<typeof inputChannelsSchema>;
 export type InputChannel = InputChannels[string];

@@ -31,7 +31,7 @@ export function readDeclaration(name: string, text: string): Declaration {
 }
 
 /** The same for a body that is parsed already. */
-export function checkDeclaration(name: string, value: unknown): Declaration {
+function checkDeclaration(name: string, value: unknown): Declaration {
   const checked = check(pipelineSchema, value, 'told');
   const problems = checked.ok ? [] : [...checked.problems];
   const declared = named(value);

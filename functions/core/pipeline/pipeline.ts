@@ -30,7 +30,7 @@ export const pipelineName = z
 
 const seconds = (minimum: number, maximum: number) => z.number().int().min(minimum).max(maximum);
 
-export const settleSchema = z.strictObject({
+const settleSchema = z.strictObject({
   quietSeconds: seconds(1, 86_400)
     .default(60)
     .describe('A batch is complete when nothing changed under incoming/ for this long.'),

@@ -160,13 +160,13 @@ export interface RejectedArrivals {
 }
 
 /** recalled: stopped by Tidewheel itself, after a save, although it had its capacity. */
-export type AttemptStatus = 'starting' | 'running' | 'done' | 'interrupted' | 'recalled' | 'failed';
+type AttemptStatus = 'starting' | 'running' | 'done' | 'interrupted' | 'recalled' | 'failed';
 
 /**
  * capacity: its pool went bad; budget: it would have passed the budget; deadline: it turned out too slow to stay on Spot;
  * spot: Spot is expected to be cheaper than going on where it was; time: nobody told its end in the time it was given.
  */
-export type RecallCause = 'capacity' | 'budget' | 'deadline' | 'spot' | 'time';
+type RecallCause = 'capacity' | 'budget' | 'deadline' | 'spot' | 'time';
 
 /** Why to stop an attempt, `why` as it goes on after "attempt 2 ...", or undefined: leave it alone. */
 export type StopReason = { readonly cause: RecallCause; readonly why: string } | undefined;

@@ -26,7 +26,7 @@ export interface PipelineStore {
   ): Promise<void>;
 }
 
-export type RunChange = Partial<Omit<RunRecord, 'runId' | 'pipeline' | 'batch' | 'createdAt'>> & {
+type RunChange = Partial<Omit<RunRecord, 'runId' | 'pipeline' | 'batch' | 'createdAt'>> & {
   readonly updatedAt: string;
 };
 
@@ -49,7 +49,7 @@ export interface RunStore {
   ): Promise<RunRecord>;
 }
 
-export type AttemptChange = Partial<
+type AttemptChange = Partial<
   Pick<
     AttemptRecord,
     'status' | 'taskToken' | 'progressBefore' | 'progressAfter' | 'takenBackAt' | 'recall' | 'outcome'

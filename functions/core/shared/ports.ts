@@ -8,7 +8,7 @@ export interface ListedObject {
   readonly lastModified: Date;
 }
 
-export interface StoredText {
+interface StoredText {
   readonly text: string;
   readonly etag: string;
 }

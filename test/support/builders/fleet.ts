@@ -4,7 +4,7 @@ import type { TrainingJobInput } from '../../../functions/core/launch/sagemaker/
 import type { Placement } from '../../../functions/core/runs/run-records.ts';
 import { declaration, launch, placement } from './launch.ts';
 
-export const vpc = {
+const vpc = {
   securityGroupIds: ['sg-0a1b2c3d4e5f60718'],
   subnets: [
     { id: 'subnet-0a1b2c3d4e5f60718', zoneId: 'use1-az4' },
@@ -12,7 +12,7 @@ export const vpc = {
   ],
 };
 
-export const ec2 = {
+const ec2 = {
   image: 'ami-0123456789abcdef0',
   instanceProfile: 'arn:aws:iam::123456789012:instance-profile/tidewheel-training',
 };

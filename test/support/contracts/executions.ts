@@ -1,9 +1,9 @@
-/** What every Executions does: run on the fake and on Step Functions. */
+/**
+ * What every Executions does: run on the fake and on Step Functions. An execution with the input `mode: 'ends'` ends at
+ * once, with `waits` it runs until it is stopped, with `token` it waits for a task token.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Executions } from '../../../functions/core/shared/ports.ts';
-
-/** `ends` ends at once, `waits` runs until it is stopped, `token` waits for a task token. */
-export type ExecutionInput = { readonly mode: 'ends' | 'waits' | 'token' };
 
 export interface ExecutionsGround {
   readonly executions: Executions;

@@ -34,7 +34,7 @@ export type FleetScript = readonly {
   readonly event?: 'warning' | 'state' | undefined;
 }[];
 
-export interface InstanceNews {
+interface InstanceNews {
   readonly instanceId: string;
   readonly event: 'warning' | 'state';
 }

@@ -1,7 +1,7 @@
 /** Keeps what the service told others. */
 import type { Notice, Notifier } from '../../../functions/core/shared/ports.ts';
 
-export interface Told {
+interface Told {
   readonly runId: string;
   readonly notice: Notice;
 }

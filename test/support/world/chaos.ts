@@ -15,7 +15,7 @@ export interface Invocation {
   readonly die: () => void;
 }
 
-export class AccessDenied extends Error {
+class AccessDenied extends Error {
   override readonly name = 'AccessDeniedException';
 }
 

@@ -2,7 +2,7 @@
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 
 /** A gang that a launcher might start. */
-export interface FeasibilityQuestion {
+interface FeasibilityQuestion {
   readonly compute: Pipeline['compute'];
   /** Absent: nothing is ruled out for the sake of the training. */
   readonly training?: Pipeline['training'] | undefined;

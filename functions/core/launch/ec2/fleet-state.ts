@@ -60,7 +60,7 @@ function isAlive(view: FleetView): boolean {
 }
 
 /** Hosts that EC2 took back: by EC2's own reason, or by the notice that the host saw. */
-export function takenHosts(view: FleetView): string[] {
+function takenHosts(view: FleetView): string[] {
   const { instances, reports } = current(view);
   return [
     ...new Set([

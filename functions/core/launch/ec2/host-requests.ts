@@ -34,7 +34,6 @@ export const membersSchema = z.object({
   round: z.number().int().min(2),
   members: z.array(z.string()).min(1),
 });
-export type Members = z.infer<typeof membersSchema>;
 
 /** The newest round that was opened, and its members once they are complete. */
 export interface RoundState {

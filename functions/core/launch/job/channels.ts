@@ -34,7 +34,7 @@ export interface Channels {
 }
 
 /** Channel names become folders under /opt/ml/input/data and SM_CHANNEL_* variables. */
-export const CHANNEL = { shards: 'train', source: 'code', agent: 'agent' } as const;
+const CHANNEL = { shards: 'train', source: 'code', agent: 'agent' } as const;
 
 /** The channel of a host's n-th process. Not `train_1`: that is the FIFO of `train` in its second epoch. */
 export const pipeChannel = (process: number): string =>

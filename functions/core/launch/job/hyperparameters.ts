@@ -8,7 +8,7 @@ export const MAXIMUM_HYPERPARAMETERS = 100;
  * Like Python's json.dumps: strings carry their quotes, and what is not ASCII becomes \uXXXX. That also takes care of
  * the API's pattern `.*`, whose dot excludes U+0085, U+2028 and U+2029 beside the newline.
  */
-export function encodeHyperparameter(value: string | number | boolean | readonly string[]): string {
+function encodeHyperparameter(value: string | number | boolean | readonly string[]): string {
   return JSON.stringify(value).replace(
     /[^ -~]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

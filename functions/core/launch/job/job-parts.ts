@@ -40,7 +40,7 @@ export interface TrainingJobInput {
   readonly checkpointSeconds?: number | undefined;
 }
 
-export const CHECKPOINT_PATH = '/opt/ml/checkpoints';
+const CHECKPOINT_PATH = '/opt/ml/checkpoints';
 export const AGENT_PATH = `/opt/ml/input/data/agent/${AGENT_FILE}`;
 /** Python's logging.INFO, as SageMaker's SDK sends it. */
 const LOG_LEVEL_INFO = 20;

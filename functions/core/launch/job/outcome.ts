@@ -6,7 +6,7 @@ import type { AttemptOutcome } from '../../runs/run-records.ts';
 import { hasStarted, interruptionsOf, isTerminal } from './job-state.ts';
 import type { TrainingJobDescription } from './training-service.ts';
 
-export { hasStarted, interruptionsOf, isTerminal } from './job-state.ts';
+export { isTerminal } from './job-state.ts';
 export { shouldTakeBack, takeBackReason } from './recall.ts';
 
 /** @param job one that has ended: ask `isTerminal` first */

@@ -15,7 +15,7 @@ import { requestProblems } from './request-problems.ts';
 import { type Resources, resourcesOf } from './resources.ts';
 import { vpcOf } from './vpc.ts';
 
-export { CHECKPOINT_PATH, type TrainingJobInput } from '../job/job-parts.ts';
+export { type TrainingJobInput } from '../job/job-parts.ts';
 
 export type TrainingJob =
   | {

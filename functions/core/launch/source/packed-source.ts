@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { type ZipFile, zipOf } from '../../shared/zip.ts';
 
 /** All of it passes through the memory of one function. */
-export const LARGEST_SOURCE_BYTES = 64 * 1024 * 1024;
-export const MOST_SOURCE_FILES = 5_000;
+const LARGEST_SOURCE_BYTES = 64 * 1024 * 1024;
+const MOST_SOURCE_FILES = 5_000;
 /** Linux: of one name, and of a path with /opt/ml/code before it. */
 const LONGEST_NAME_BYTES = 255;
 const LONGEST_PATH_BYTES = 1_024;

@@ -4,7 +4,7 @@ import { type Division, numberOfShards } from '../model/division.ts';
 import type { Manifest } from '../model/documents.ts';
 
 /** An old shard: which input, which of its shards. */
-export type OldShard = readonly [input: number, shard: number];
+type OldShard = readonly [input: number, shard: number];
 
 export interface Dealt {
   /** Old shards of each new one, in the order of inputs and shards. */

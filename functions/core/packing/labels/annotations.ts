@@ -10,10 +10,10 @@ import { type AnnotationRow, rowReader } from './rows.ts';
 
 const PIECE_BYTES = 8 * 1024 * 1024;
 
-export type RowProblem = 'unknownKey' | 'doubledSameLabel' | 'doubledOtherLabel' | 'brokenRow';
+type RowProblem = 'unknownKey' | 'doubledSameLabel' | 'doubledOtherLabel' | 'brokenRow';
 
 /** A line of the list of problems: number of the row, its key, what is wrong. */
-export type RowProblemLine = readonly [number, string, RowProblem];
+type RowProblemLine = readonly [number, string, RowProblem];
 
 export interface AnnotationAudit {
   readonly rows: number;

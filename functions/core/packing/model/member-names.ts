@@ -107,7 +107,7 @@ export function memberSuffix(suffix: string): string {
 }
 
 /** The folder that holds the sample, or undefined for a key right under incoming/. */
-export function parentFolder(key: string): string | undefined {
+function parentFolder(key: string): string | undefined {
   const end = key.lastIndexOf('/');
   if (end <= 0) return undefined;
   const folder = key.slice(key.lastIndexOf('/', end - 1) + 1, end);

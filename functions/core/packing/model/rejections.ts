@@ -2,7 +2,7 @@
 import * as z from 'zod';
 
 /** Why an arrival is in no shard. `left` ones are taken up by the next generation, the others are done with. */
-export const REJECTIONS = [
+const REJECTIONS = [
   'suffixNotAccepted',
   'folderPlaceholder',
   'notTheImageItsNameSays',

@@ -16,7 +16,7 @@ export interface Balance {
   readonly classes: Readonly<Record<string, { readonly samples: number; readonly dealt: number }>>;
 }
 
-export const MOST_CLASSES = 10_000;
+const MOST_CLASSES = 10_000;
 /** Beyond this many copies a class has too few samples to learn from, and shards would hold little else. */
 export const MOST_COPIES = 1_000;
 /** All together: ten thousand classes beside a large one would be billions, which no memory holds and nobody reads. */

@@ -7,7 +7,7 @@
 import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
 import { compareKeys } from '../model/order.ts';
 
-export interface ListingLimits {
+interface ListingLimits {
   /** Requests in flight. */
   readonly readers: number;
   /** Pages held for their turn; the range whose turn it is always goes on. */

@@ -42,7 +42,7 @@ export interface SealResult {
 }
 
 /** Why arrivals were rejected: all reasons counted, and a few of the arrivals. Small, since it travels through the state machine. */
-export interface Rejections {
+interface Rejections {
   readonly byReason: Readonly<Record<string, number>>;
   readonly examples: readonly { readonly key: string; readonly reason: string }[];
 }

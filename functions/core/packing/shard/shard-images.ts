@@ -12,7 +12,7 @@ import type { Exclusion, Rejection } from '../model/rejections.ts';
 import type { LaidOut, LaidSample } from '../model/sample-layout.ts';
 import { excludeFor } from './judge-sample.ts';
 
-export interface PreparedMember {
+interface PreparedMember {
   readonly kind: 'prepared';
   readonly size: number;
   readonly source: { readonly size: number; readonly sha256: string };

@@ -45,7 +45,7 @@ export type PruneResult =
   | { readonly kind: 'refused'; readonly reasons: readonly string[] };
 
 /** Of generations that were given up; nobody reads what is left of them. */
-export class NotDeletedError extends Error {
+class NotDeletedError extends Error {
   override readonly name = 'NotDeletedError';
   readonly failures: readonly KeyFailure[];
 

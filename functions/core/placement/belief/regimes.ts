@@ -17,7 +17,7 @@ export type Belief = readonly number[];
 export const fittedRegimes: RegimeTable = { name: fitted.name, ratesPerHour: fitted.ratesPerHour };
 
 /** The number of regimes with capacity. */
-export const upCount = (table: RegimeTable): number => table.ratesPerHour.length / 2;
+const upCount = (table: RegimeTable): number => table.ratesPerHour.length / 2;
 
 export type Matrix = readonly (readonly number[])[];
 

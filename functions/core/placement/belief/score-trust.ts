@@ -9,7 +9,7 @@ export interface ScoredMeeting {
 }
 
 /** How likely a score is where there is capacity and where there is none, up to a common factor. */
-export interface ScoreLikelihood {
+interface ScoreLikelihood {
   readonly up: number;
   readonly down: number;
 }

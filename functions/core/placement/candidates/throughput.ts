@@ -26,7 +26,7 @@ export interface HelperGroup {
   readonly nodes: number;
 }
 
-export type Helpers = HelperGroup | readonly HelperGroup[];
+type Helpers = HelperGroup | readonly HelperGroup[];
 
 export interface TopologyChoice {
   readonly instanceType: string;

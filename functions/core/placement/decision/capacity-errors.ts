@@ -5,10 +5,7 @@ import type { Candidate } from '../candidates/pools.ts';
 import type { Assessed } from './assessment.ts';
 
 /** 1, 2, 4, ... minutes, at most 15; for a quota of the account 15, 30, 60, ... minutes, at most four hours. */
-export const backoffSeconds = ({
-  capacityErrors,
-  quota,
-}: Pick<Assessed, 'capacityErrors' | 'quota'>): number =>
+const backoffSeconds = ({ capacityErrors, quota }: Pick<Assessed, 'capacityErrors' | 'quota'>): number =>
   quota
     ? Math.min(LONGEST_QUOTA_COOLDOWN_SECONDS, 900 * 2 ** (capacityErrors - 1))
     : Math.min(900, 60 * 2 ** (capacityErrors - 1));

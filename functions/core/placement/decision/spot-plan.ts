@@ -34,7 +34,7 @@ export interface SpotPlan {
 }
 
 /** Infinite where a course is not safe. */
-export interface CourseUsd {
+interface CourseUsd {
   /** Ask now for Spot in a pool with this belief. */
   readonly ask: number;
   /** The same once the capacity is there. */

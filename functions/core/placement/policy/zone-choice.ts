@@ -9,7 +9,7 @@ import type { MarketModel } from './market-model.ts';
 import { makeTable, type Plan, planFrom } from './value-function.ts';
 
 /** What the small campaigns are planned with. */
-export interface ZonePlan {
+interface ZonePlan {
   /** How far they look, and the most slack that they may use up on the way. */
   readonly aheadSeconds: number;
   readonly mostSlackSeconds: number;
