@@ -1,10 +1,10 @@
-/** From attempts to what they met, and from there to what a placement of another run makes of it. */
+/** Turns attempts into pool outcomes, and pool outcomes into observations for the placements of other runs. */
 import { familyOf } from '../../catalog/catalog.ts';
 import type { PoolOutcome, PoolOutcomeStore } from '../../runs/market-history.ts';
 import { type AttemptRecord, type Placement, samePool } from '../../runs/run-records.ts';
 import type { Observation } from './observation.ts';
 
-/** undefined while the attempt goes on: nothing has been met yet that would not change. */
+/** Undefined while the attempt goes on: its outcome may still change. */
 export function poolOutcomeOf(attempt: AttemptRecord): PoolOutcome | undefined {
   const { outcome, placement } = attempt;
   if (outcome === undefined) return undefined;
@@ -48,7 +48,7 @@ function endOf(kind: NonNullable<AttemptRecord['outcome']>['kind']): PoolOutcome
 const scoreOf = ({ considered, pool }: Placement): number | undefined =>
   considered.find((each) => samePool(each.pool, pool))?.score;
 
-/** What a run's own attempts tell of their pools: the same that other runs make of them. */
+/** Observations from a run's own attempts, the same that other runs get. */
 export const observationsOf = (attempts: readonly AttemptRecord[]): readonly Observation[] =>
   observationsFrom(
     attempts.flatMap((attempt) => {
@@ -57,7 +57,7 @@ export const observationsOf = (attempts: readonly AttemptRecord[]): readonly Obs
     }),
   );
 
-/** With capacity at hand a start takes no longer. A stated prior, as that of a whole start is. */
+/** The longest start when capacity is there. A stated prior. */
 const PROMPT_SECONDS = 300;
 
 const secondsFrom = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1_000;
@@ -88,25 +88,25 @@ export const observationsFrom = (outcomes: readonly PoolOutcome[]): readonly Obs
       ...(quota !== undefined && seen === 'refused' ? { quota } : {}),
       seen,
     });
-    // A score is of the moment of asking: capacity that was waited for says nothing of it.
+    // A score is about the moment of the request: capacity that came after a wait says nothing about it.
     const wasPrompt = startedAt !== undefined && secondsFrom(askedAt, startedAt) <= PROMPT_SECONDS;
     const start =
       startedAt === undefined ? [] : [{ ...at(startedAt, 'up'), ...(wasPrompt ? { score } : {}) }];
-    // The first sighting tells of the score, and a limit of the account says nothing of it.
+    // Only the first observation carries the score; a quota error says nothing about the score.
     const isFirst = start.length === 0 && quota === undefined;
     const last = {
       ...at(endedAt, end === 'kept' ? 'up' : end),
       ...(startedAt === undefined ? {} : { heldSinceMilliseconds: Date.parse(startedAt) }),
       ...(end === 'refused' && isFirst ? { score } : {}),
     };
-    // What never had its capacity and was not refused either met nothing.
+    // An attempt that neither had capacity nor was refused observed nothing.
     return end === 'kept' && startedAt === undefined ? [] : [...start, last];
   });
 
-/** The last week is what a belief of the moment is made of, the weeks before are a pool's record. */
+/** The last week feeds the belief of the moment; the weeks before are the pool's statistics. */
 const MEMORY_MILLISECONDS = 30 * 86_400_000;
 
-/** What all runs but this one met lately in the families of these types. */
+/** Observations of all other runs in the families of these types. */
 export async function observationsOfOthers(
   poolOutcomes: PoolOutcomeStore,
   question: { readonly runId: string; readonly instanceTypes: readonly string[]; readonly now: Date },

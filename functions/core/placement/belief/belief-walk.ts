@@ -1,32 +1,32 @@
 /**
- * A belief on its way through what was seen, by the rules of policy/regimes.ts, in two arrays that are used in turn: a
- * placement takes ten thousand of these steps, and the garbage of a new array each was the longest part of some.
+ * Advances a belief through observations by the rules of regimes.ts, in two arrays used alternately. A placement takes
+ * ten thousand of these steps, and collecting a new array for each took longer than the steps.
  */
 import { advanceInto, type Belief, type Matrix, multiply, observeInPlace } from './regimes.ts';
 
-/** What is learned at a moment, as likelihoods with capacity and without. */
+/** An update at one moment: the likelihoods with and without capacity. */
 export interface Lesson {
   readonly up: number;
   readonly down: number;
-  /** A neighbour lost its capacity at that moment: the chance that the same befell this pool. */
+  /** A neighbouring pool lost its capacity at that moment: the chance that this pool did too. */
   readonly struck?: number;
 }
 
-/** Likelihoods of a pool's long run by its own record. */
+/** Likelihoods from the pool's own long-run statistics. */
 export type OwnShare = Pick<Lesson, 'up' | 'down'>;
 
 export interface Chain {
   readonly start: Belief;
   /** One step of time to the powers 1, 2, 4, ... */
   readonly doublings: readonly Matrix[];
-  /** One step of time to the powers 1 to 63, each made when it is first asked for. */
+  /** One step of time to the powers 1 to 63, each computed on first use. */
   readonly power: (steps: number) => Matrix | undefined;
 }
 
 const KEPT_BITS = 6;
 const KEPT = 2 ** KEPT_BITS;
 
-/** Between two sightings mostly minutes to hours pass, in one product then instead of one for each bit. */
+/** Mostly minutes to hours pass between two observations; one product covers them instead of one for each bit. */
 export function keptPowers(doublings: readonly Matrix[]): Chain['power'] {
   const kept: (Matrix | undefined)[] = Array.from({ length: KEPT });
   const power = (steps: number): Matrix | undefined => {
@@ -44,7 +44,7 @@ export function keptPowers(doublings: readonly Matrix[]): Chain['power'] {
 export interface Walk {
   pass(steps: number): void;
   learn(lesson: Lesson): void;
-  /** Towards the pool's own long run, with a weight from 0 to 1. */
+  /** Moves the belief towards the pool's own long-run share, with a weight from 0 to 1. */
   tilt(own: OwnShare | undefined, weight: number): void;
   belief(): Belief;
 }
@@ -72,8 +72,8 @@ export function beginWalk({ start, doublings, power }: Chain): Walk {
         observeInPlace(now, up, down);
         return;
       }
-      // No likelihood but an event: it may strike a pool that was surely well a moment before, which no likelihood
-      // could make doubtful again.
+      // An event, not a likelihood: it can hit a pool that was certainly up, which no likelihood could bring
+      // down.
       observeInPlace(advanceInto(other, now, single), 0, 1);
       for (let j = 0; j < now.length; j += 1)
         now[j] = (1 - struck) * (now[j] ?? 0) + struck * (other[j] ?? 0);

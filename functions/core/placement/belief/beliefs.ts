@@ -1,6 +1,6 @@
 /**
- * What is believed of each pool's capacity now: the fitted chain, told what our own attempts met there and what the
- * placement score says. A pool that has just lost the job is believed to be down, and less so with every hour.
+ * The belief about each pool's capacity now: the fitted chain, updated by our attempts' observations and by the
+ * placement score. A pool that has just lost a job is believed to be down, and less so with every hour.
  */
 
 import type { Pool } from '../../runs/run-records.ts';
@@ -27,15 +27,15 @@ import { type ScoreTrust, scoreTrust } from './score-trust.ts';
 
 export interface Outlook {
   readonly belief: Belief;
-  /** Chance that the gang can be had now. */
+  /** Chance that the gang would get capacity now. */
   readonly chanceUp: number;
-  /** Mean seconds until it can be had. */
+  /** Mean seconds until it would get capacity. */
   readonly waitSeconds: number;
-  /** Mean seconds until an interruption, once it is had. */
+  /** Mean seconds from there until an interruption. */
   readonly upSeconds: number;
 }
 
-/** What sightings say of scores. */
+/** How far scores can be trusted, given the observations. */
 export const trustOf = (sightings: readonly Observation[]): ScoreTrust =>
   scoreTrust(
     sightings.flatMap(({ score, purchaseOption, seen }) =>
@@ -46,7 +46,7 @@ export const trustOf = (sightings: readonly Observation[]): ScoreTrust =>
 /** Stated assumptions, not fits. */
 const SAME_FAMILY_AND_ZONE = 0.7;
 const SAME_ZONE = 0.5;
-/** SageMaker draws on the machines of EC2, but on a pool of its own. */
+/** SageMaker uses the same machines as EC2, but a pool of its own. */
 const OTHER_LAUNCHER = 0.7;
 const SAME_TYPE = 0.3;
 
@@ -55,30 +55,31 @@ const ofLauncher = (sighting: Observation, pool: Pool): number =>
 
 const familyOf = (type: string): string => type.slice(0, type.indexOf('.'));
 
-/** How much news of another pool says of this one, 0 nothing to 1 everything. */
+/** How much news of another pool says about this one, from 0 (nothing) to 1 (everything). */
 function kinship(sighting: Observation, pool: Pool): number {
-  // A limit of the account says nothing of capacity; `refusalsOf` leaves such pools alone.
+  // A quota of the account says nothing about capacity; capacity-errors.ts leaves such pools alone.
   if (sighting.purchaseOption !== pool.purchaseOption || sighting.quota === true) return 0;
   if (sighting.zoneId === undefined && pool.zoneId === undefined && sighting.region !== pool.region) return 0;
   const sameType = sighting.instanceType === pool.instanceType;
   if (sameType && sighting.zoneId === pool.zoneId) return ofLauncher(sighting, pool);
   const sameZone = sighting.zoneId !== undefined && sighting.zoneId === pool.zoneId;
-  // What takes a type's capacity in a zone takes it from its neighbours' hosts too; another zone's hosts are others.
+  // A shortage of one type in a zone also affects its neighbours, which share hosts; other zones have other
+  // hosts.
   if (sameZone)
     return familyOf(sighting.instanceType) === familyOf(pool.instanceType) ? SAME_FAMILY_AND_ZONE : SAME_ZONE;
   return sameType ? SAME_TYPE : 0;
 }
 
-/** Times are rounded to this. */
+/** Times are rounded to this step. */
 const STEP_SECONDS = 600;
-/** 2^13 steps are 57 days: after them nothing of a sighting is left, and longer gaps are cut there. */
+/** 2^13 steps are 57 days. Nothing of an observation is left after them, so longer gaps are cut. */
 const DOUBLINGS = 13;
 
-/** Nearly nothing of older news is left in a belief: the slowest regime that is often met lasts two days. */
+/** Older news leaves almost nothing in a belief: the slowest common regime lasts two days. */
 const MEMORY_MILLISECONDS = 7 * 86_400_000;
 const MAXIMUM_SIGHTINGS = 40;
 
-/** The sightings that still say something, oldest first. */
+/** The observations that still matter, oldest first. */
 export const recentObservations = (
   sightings: readonly Observation[],
   nowMilliseconds: number,
@@ -90,7 +91,7 @@ export const recentObservations = (
 export interface BeliefModel {
   readonly table: RegimeTable;
   readonly step: readonly (readonly number[])[];
-  /** step to the powers 1, 2, 4, ...: a month passes in a dozen products. */
+  /** `step` to the powers 1, 2, 4, ...: a month is a dozen products. */
   readonly doublings: readonly (readonly (readonly number[])[])[];
   readonly power: Chain['power'];
   readonly start: Belief;
@@ -130,18 +131,18 @@ const weigh = (hours: readonly number[], shares: Belief): number =>
   shares.reduce((sum, share, j) => sum + share * (hours[j] ?? 0), 0);
 
 export interface Seen {
-  /** As recentSightings gives them. */
+  /** As recentObservations returns them. */
   readonly observations: readonly Observation[];
   readonly score?: number | undefined;
   readonly trust?: ScoreTrust | undefined;
-  /** How old the score is; absent: of this moment. */
+  /** Age of the score; absent: it is of this moment. */
   readonly scoreAgeSeconds?: number | undefined;
-  /** Of the weeks before the sightings. */
+  /** Statistics of the weeks before the observations. */
   readonly records?: PoolRecords | undefined;
   readonly nowMilliseconds: number;
 }
 
-/** What is learned of a pool at a moment. */
+/** News about a pool at one moment. */
 interface News extends Lesson {
   readonly at: number;
 }
@@ -162,7 +163,7 @@ export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
   const record = recordFor(seen.records, pool);
   const scoredAt = seen.nowMilliseconds - (seen.scoreAgeSeconds ?? 0) * 1_000;
   const related: News[] = [];
-  // From the newest back: of a month of sightings the last few are all that is taken.
+  // From the newest backwards: only the last few of a month's observations are used.
   for (let k = seen.observations.length - 1; k >= 0 && related.length < MAXIMUM_SIGHTINGS; k -= 1) {
     const sighting = seen.observations[k];
     const news = sighting && newsOf(sighting, pool);
@@ -189,10 +190,10 @@ export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
   return { ...outlook, upSeconds: meanUpSeconds(outlook.upSeconds, record) };
 }
 
-/** The chain forgets what it saw towards its own long run; a pool with a record of its own, towards that. */
+/** The chain forgets observations and returns to its own long-run share; a pool with statistics returns to those. */
 const FORGETTING_HOURS = 12;
 
-/** The share of time with capacity that the pool's own record says, over the chain's, and the same without capacity. */
+/** The pool's own long-run share of time with capacity relative to the chain's, and the same without capacity. */
 function ownShare(model: BeliefModel, record: PoolRecord): OwnShare | undefined {
   if (record.had + record.refused === 0) return undefined;
   const chain = chanceUp(model.start);
@@ -202,7 +203,7 @@ function ownShare(model: BeliefModel, record: PoolRecord): OwnShare | undefined 
 
 function describe(model: BeliefModel, belief: Belief): Outlook {
   const half = belief.length / 2;
-  // Had a moment from now: in the regimes that lasted, or in those that capacity comes back in.
+  // Capacity a moment from now: in the regimes that lasted, or in those in which capacity returns.
   const once = observe(advance(belief, model.step), 1, 0);
   return {
     belief,

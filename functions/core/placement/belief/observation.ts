@@ -1,6 +1,6 @@
 import type { Pool } from '../../runs/run-records.ts';
 
-/** Something seen of capacity at a time. */
+/** An observation of a pool's capacity at one time. */
 export interface Observation {
   readonly atMilliseconds: number;
   readonly instanceType: string;
@@ -9,12 +9,12 @@ export interface Observation {
   /** As in Pool. */
   readonly region?: string | undefined;
   readonly launcher: Pool['launcher'];
-  /** Refused for an account's limit, not for want of capacity. */
+  /** Refused because of a quota, not for lack of capacity. */
   readonly quota?: true | undefined;
-  /** lost: we had it and it was taken away; refused: we asked and were not given it. */
+  /** lost: an attempt had capacity and lost it; refused: an attempt asked and got none. */
   readonly seen: 'up' | 'lost' | 'refused';
-  /** The placement score under which it was asked, on the first sighting of an attempt. */
+  /** The placement score at the request, on an attempt's first observation. */
   readonly score?: number | undefined;
-  /** On the last sighting of an attempt: since when it had had its capacity. Absent if it never had any. */
+  /** On an attempt's last observation: since when it had capacity. Absent if it never had any. */
   readonly heldSinceMilliseconds?: number | undefined;
 }

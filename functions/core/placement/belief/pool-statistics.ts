@@ -1,12 +1,15 @@
-/** What a month of attempts says of a pool in the long run, beyond what their newest sightings say of the moment. */
+/**
+ * Long-run statistics of a pool from a month of attempts; the newest observations feed the belief of the moment
+ * instead.
+ */
 import type { Pool } from '../../runs/run-records.ts';
 import type { Observation } from './observation.ts';
 
 export interface PoolRecord {
-  /** How often capacity was had, and how often it was refused. */
+  /** How often attempts got capacity, and how often they did not. */
   readonly had: number;
   readonly refused: number;
-  /** How long it was held, all together, and how often it was taken away. */
+  /** Total time that attempts held capacity, and how often they lost it. */
   readonly heldSeconds: number;
   readonly lost: number;
 }
@@ -20,7 +23,7 @@ const keyOf = ({ instanceType, zoneId, purchaseOption, region, launcher }: Named
 
 const NOTHING: PoolRecord = { had: 0, refused: 0, heldSeconds: 0, lost: 0 };
 
-/** Newer sightings are in the belief of the moment already and are not counted twice. */
+/** Newer observations are already in the belief of the moment and are not counted twice. */
 const COUNTED_FROM_MILLISECONDS = 7 * 86_400_000;
 const COUNTED_TO_MILLISECONDS = 30 * 86_400_000;
 
@@ -47,14 +50,17 @@ export function recordsOf(sightings: readonly Observation[], nowMilliseconds: nu
 export const recordFor = (records: PoolRecords | undefined, pool: Named): PoolRecord =>
   records?.get(keyOf(pool)) ?? NOTHING;
 
-/** The fitted chain counts as so many attempts and as so many losses; a stated prior. */
+/** The fitted chain counts as this many attempts and losses; a stated prior. */
 const PRIOR_ATTEMPTS = 6;
 const PRIOR_LOSSES = 2;
 
-/** The share of time with capacity, from the chain's own share and what was met. */
+/** The share of time with capacity, from the chain's share and the statistics. */
 export const longRunShare = (chainShare: number, { had, refused }: PoolRecord): number =>
   (PRIOR_ATTEMPTS * chainShare + had) / (PRIOR_ATTEMPTS + had + refused);
 
-/** Mean seconds until a loss, from the chain's own and what was met; attempts that ended well count as time without one. */
+/**
+ * Mean seconds until a loss, from the chain's mean and the statistics; attempts that ended well count as time without
+ * a loss.
+ */
 export const meanUpSeconds = (chainSeconds: number, { heldSeconds, lost }: PoolRecord): number =>
   (PRIOR_LOSSES * chainSeconds + heldSeconds) / (PRIOR_LOSSES + lost);

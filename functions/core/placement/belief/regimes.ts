@@ -1,7 +1,7 @@
 /**
- * How Spot capacity comes and goes: a hidden chain of regimes, some with capacity and some without. Spells are far from
- * memoryless (a pool that has been up for ten hours is lost ten times more rarely than a fresh one), and a few regimes
- * of very different mean stays say just that. Only capacity is seen; the regime is a belief.
+ * How Spot capacity comes and goes: a hidden Markov chain of regimes, some with capacity and some without. Spells are
+ * far from memoryless: a pool that has been up for ten hours is lost ten times less often than a fresh one. A few
+ * regimes with very different mean durations model that. Only capacity is observed; the regime is a belief.
  */
 import fitted from './regimes.json' with { type: 'json' };
 
@@ -49,10 +49,10 @@ export const advance = (belief: Belief, step: Matrix): number[] =>
     step,
   );
 
-/** The same into an array that is at hand: a placement takes this step a hundred thousand times. */
+/** The same into an existing array: a placement takes this step a hundred thousand times. */
 export function advanceInto(next: number[], belief: Belief, step: Matrix): number[] {
   next.fill(0);
-  // Counted, not iterated, for the same reason.
+  // An index loop, for the same reason.
   for (let i = 0; i < belief.length; i += 1) {
     const share = belief[i] ?? 0;
     if (share < 1e-15) continue;
@@ -62,7 +62,7 @@ export function advanceInto(next: number[], belief: Belief, step: Matrix): numbe
   return next;
 }
 
-/** The long-run share of each regime: what is believed of a pool nobody has looked at. */
+/** The long-run share of each regime: the belief about a pool without observations. */
 export function longRun(table: RegimeTable): number[] {
   let step = transition(table, 1);
   for (let k = 0; k < 20; k += 1) step = multiply(step, step);
@@ -71,13 +71,13 @@ export function longRun(table: RegimeTable): number[] {
 }
 
 /**
- * Bayes: how likely what was seen is with capacity and without. Certain sight is (1, 0) or (0, 1); a placement score or
- * news of a neighbouring pool is something in between.
+ * Bayes' rule, given the likelihood of an observation with and without capacity. A certain observation is (1, 0) or
+ * (0, 1); a placement score or news of a neighbouring pool lies between.
  */
 export const observe = (belief: Belief, likelihoodUp: number, likelihoodDown: number): number[] =>
   observeInPlace(belief.slice(), likelihoodUp, likelihoodDown);
 
-/** The same in the array itself, which is returned. */
+/** The same in place; returns the array. */
 export function observeInPlace(belief: number[], likelihoodUp: number, likelihoodDown: number): number[] {
   const half = belief.length / 2;
   const likelihood = (j: number): number => (j < half ? likelihoodUp : likelihoodDown);
@@ -87,7 +87,7 @@ export function observeInPlace(belief: number[], likelihoodUp: number, likelihoo
     belief[j] = weighed;
     total += weighed;
   }
-  // What was seen was thought impossible: start again, evenly over the regimes that agree with it.
+  // The observation was believed impossible: start again, evenly over the regimes that agree with it.
   if (total <= 1e-12) {
     for (let j = 0; j < belief.length; j += 1) belief[j] = likelihood(j);
     total = half * (likelihoodUp + likelihoodDown);

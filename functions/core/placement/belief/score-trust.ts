@@ -1,6 +1,6 @@
 /**
- * What a placement score says of capacity, learned from what attempts met that were asked under one. AWS says that a high
- * score is likely to be given and promises nothing; how likely, only experience tells.
+ * What a placement score says about capacity, learned from the outcomes of attempts that asked under a score. AWS says
+ * that a high score is likely to succeed and promises nothing; the likelihood must be measured.
  */
 
 export interface ScoredMeeting {
@@ -8,7 +8,7 @@ export interface ScoredMeeting {
   readonly had: boolean;
 }
 
-/** How likely a score is where there is capacity and where there is none, up to a common factor. */
+/** The likelihood of a score with and without capacity, up to a common factor. */
 interface ScoreLikelihood {
   readonly up: number;
   readonly down: number;
@@ -16,19 +16,21 @@ interface ScoreLikelihood {
 
 export type ScoreTrust = (score: number) => ScoreLikelihood;
 
-/** How far what a high score says lies from what a low one says: 0 where scores say nothing, 1 where all. */
+/** How much high and low scores differ in what they say: 0 for nothing, 1 for everything. */
 export const reliabilityOf = (trust: ScoreTrust): number => trust(8).up - trust(3).up;
 
-/** From here on a score counts as high. */
+/** The lowest score that counts as high. */
 const HIGH_FROM = 5;
-/** Stated assumptions, not fits: with capacity scores fall on 1 to 10 as (score - 0.5) / 50, without as the mirror of it. */
+/**
+ * Stated, not fitted: with capacity a score has probability (score - 0.5) / 50, without capacity the mirror image.
+ */
 const HIGH_IF_UP = 0.84;
 const HIGH_IF_DOWN = 0.36;
-/** The logarithm of how much more a high score says for capacity than a low one. */
+/** The log odds ratio of capacity between a high and a low score. */
 const PRIOR_GAP = Math.log((HIGH_IF_UP * (1 - HIGH_IF_DOWN)) / (HIGH_IF_DOWN * (1 - HIGH_IF_UP)));
-/** They count as so many meetings on either side. */
+/** The priors count as this many attempts on either side. */
 const PRIOR_MEETINGS = 4;
-/** No score is ever taken for certain. */
+/** No score is ever certain. */
 const LEAST = 0.02;
 
 export function scoreTrust(meetings: readonly ScoredMeeting[]): ScoreTrust {
@@ -41,7 +43,8 @@ export function scoreTrust(meetings: readonly ScoredMeeting[]): ScoreTrust {
   const highIfDown = shareOfHigh(false, HIGH_IF_DOWN);
   const high = highIfUp / HIGH_IF_UP / (highIfDown / HIGH_IF_DOWN);
   const low = (1 - highIfUp) / (1 - HIGH_IF_UP) / ((1 - highIfDown) / (1 - HIGH_IF_DOWN));
-  // Where high scores turn out worse than low ones, scores say less and in the end nothing; a better one never says less.
+  // Where high scores turn out worse than low ones, scores count less and finally not at all; a better score
+  // never counts less than a worse one.
   const weight = Math.min(1, Math.max(0, 1 + Math.log(high / low) / PRIOR_GAP));
   return (score) => {
     const prior = Math.min(0.95, Math.max(0.05, (score - 0.5) / 10));

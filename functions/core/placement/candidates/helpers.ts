@@ -1,4 +1,4 @@
-/** Whether CPU nodes beside the accelerators pay: as many samples for less money, by the throughput model. */
+/** Whether CPU helper nodes pay: the same samples for less money, by the throughput model. */
 import { catalogTypes, type FactsOf, instanceFacts, trainingPrice } from '../../catalog/catalog.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { forecastStep, type HelperGroup, type StepForecast, type Workload } from './throughput.ts';
@@ -27,12 +27,12 @@ export interface HelperAdvice {
 }
 
 const MAXIMUM_HELPERS_PER_NODE = 4;
-/** Below this gain another group is not worth its own risk of not being there. */
+/** Below this gain a helper group is not worth the risk that it finds no capacity. */
 const LEAST_GAIN = 0.05;
-/** Each further node is one more that must be had, start and stay: it has to save this much more. */
+/** Each further node must find capacity, start and stay, so it has to save this much more. */
 const NODE_PENALTY = 0.05;
 
-/** undefined: a price is unknown, so that nothing can be weighed. */
+/** Undefined: a price is unknown, so costs cannot be compared. */
 export function adviseHelpers(question: HelperQuestion): HelperAdvice | undefined {
   const { workload, instanceType, nodes, region } = question;
   const priceOf = question.priceOf ?? ((type: string) => trainingPrice(type, region)?.hourlyUsd);

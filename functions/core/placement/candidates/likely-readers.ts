@@ -1,4 +1,4 @@
-/** Who is likely to read what is packed now: the processes of every topology that the declaration allows. */
+/** The likely readers of the shards packed now: the processes of every topology that the declaration allows. */
 import { instanceFacts } from '../../catalog/catalog.ts';
 import type { LikelyReaders } from '../../packing/model/division.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
@@ -6,12 +6,12 @@ import { gangsOf } from './topologies.ts';
 
 const greatestDivisor = (a: number, b: number): number => (b === 0 ? a : greatestDivisor(b, a % b));
 
-/** A common multiple may be so much larger than the largest number itself. */
+/** How much larger than the largest number a common multiple may be. */
 const MOST_MULTIPLE = 4;
 
 /**
- * Pure and from the release's own catalog, so that whoever plans a run plans the same. A type that the catalog does not
- * know counts as one process.
+ * Pure, from the release's own catalog, so that every planner of a run computes the same. A type that the catalog does
+ * not know counts as one process.
  */
 export function likelyReaders({ training, compute }: Pick<Pipeline, 'training' | 'compute'>): LikelyReaders {
   const hasProcesses = training.strategy === 'ddp' || training.strategy === 'mpi';
@@ -23,7 +23,7 @@ export function likelyReaders({ training, compute }: Pick<Pipeline, 'training' |
   );
   const largest = Math.max(1, ...worlds);
   const common = worlds.reduce((multiple, world) => (multiple / greatestDivisor(multiple, world)) * world, 1);
-  // Of a job with helpers they are those that read.
+  // In a job with helpers, the helpers read.
   const helpers = (compute.helpers ?? []).reduce((sum, { nodes }) => sum + nodes, 0);
   return {
     processes: Math.max(largest, helpers),

@@ -1,4 +1,4 @@
-/** Why a pool that a topology could run in is not weighed. */
+/** Why a pool that a topology could run in is not considered. */
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Pool } from '../../runs/run-records.ts';
 import type { OnDemandPrice } from '../model/market-source.ts';
@@ -14,7 +14,7 @@ interface Facts {
   readonly region: string;
 }
 
-/** undefined: its price is known and it is offered there. */
+/** Undefined: its price is known and the zone offers it. */
 export function whyNotWeighed(
   pool: Pool,
   { topology, compute, price, helpers, quotes, region }: Facts,
@@ -27,7 +27,7 @@ export function whyNotWeighed(
   return notOffered(pool, quotes) ? `${instanceType} is not offered in ${zoneId ?? region}` : undefined;
 }
 
-/** A type with live Spot prices in some zones is offered in those only; no live price at all says nothing. */
+/** A type with live Spot prices in some zones is offered only there; no live price anywhere says nothing. */
 function notOffered({ instanceType, zoneId }: Pool, quotes: Quotes): boolean {
   if (zoneId === undefined) return false;
   const offered = quotes.get(instanceType)?.filter((each) => each.basis === 'asked') ?? [];

@@ -1,4 +1,4 @@
-/** The pools a pipeline allows, each with what is known of it; what is pruned keeps its reason. */
+/** The pools that a pipeline allows, each with its facts; a pruned pool keeps its reason. */
 import { type FactsOf, instanceFacts } from '../../catalog/catalog.ts';
 import { type LauncherName, launchersOf } from '../../pipeline/launchers.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
@@ -20,7 +20,7 @@ export interface Candidate extends PoolPrices {
   readonly helpersHourlyUsd: number;
   /** Absent in the data's own region. */
   readonly transfer?: Transfer | undefined;
-  /** Why nothing can be launched here: weighed and shown, never chosen. */
+  /** Why nothing can be launched here; such a pool is assessed and shown, never chosen. */
   readonly closed?: string | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface RegionView {
   readonly market: MarketView;
   readonly transfer: Transfer;
   readonly vpc?: Pipeline['compute']['vpc'];
-  /** Why nothing can be launched there; its pools are weighed and shown all the same. */
+  /** Why nothing can be launched there; its pools are still assessed and shown. */
   readonly closed?: string | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface PoolsQuestion {
   readonly hardware?: FactsOf | undefined;
 }
 
-/** So many are weighed in full; those beyond are the dearest for their speed, on demand. */
+/** The most pools that are assessed; the rest are the most expensive for their speed, on demand. */
 const MAXIMUM_POOLS = 300;
 
 interface Place {
@@ -170,7 +170,7 @@ function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): P
   return { candidates, pruned };
 }
 
-/** One for each place and market. */
+/** One for each place and purchase option. */
 const poolsOfTopology = (
   { instanceType }: GangTopology,
   given: {
@@ -192,7 +192,9 @@ const shapeOf = ({ nodes, acceleratorsPerNode, helpers }: GangTopology): Topolog
   ...(helpers === undefined ? {} : { helpers }),
 });
 
-/** The same with a group of CPU nodes, where hosts were measured to set the pace and the pipeline lets them be added. */
+/**
+ * The same with a group of CPU nodes, where hosts were measured as the bottleneck and the pipeline allows helpers.
+ */
 function helpedBy(
   topology: GangTopology,
   market: MarketView,
@@ -221,13 +223,13 @@ const addedUsd = ({ helpers = [] }: GangTopology, prices: ReadonlyMap<string, On
     0,
   );
 
-/** What an hour of the work costs here, the work being stated for the reference. */
+/** The price of one hour of the reference topology's work in this pool. */
 export const unitUsd = (
   { topology, throughput, helpersHourlyUsd }: Pick<Candidate, 'topology' | 'throughput' | 'helpersHourlyUsd'>,
   hourlyUsd: number,
 ): number => (hourlyUsd * topology.nodes + helpersHourlyUsd) * throughput.factor;
 
-/** What no region could mend is told once, not for each. */
+/** A reason that holds in every region is given once. */
 function onceEach(pruned: readonly Pruned[]): readonly Pruned[] {
   const told = new Set<string>();
   return pruned.filter(({ pool: { instanceType, zoneId, purchaseOption, launcher }, topology, reason }) => {

@@ -1,4 +1,4 @@
-/** Prices of the AWS Price List in the places of the snapshot's, which ships with the project and grows old. */
+/** Replaces the snapshot's prices, which grow old with the release, by those of the AWS Price List. */
 import { ec2OnDemandUsd, trainingRatio } from '../../catalog/catalog.ts';
 import type { ListPrice, ListPrices, TransferPrice } from '../../catalog/price-list.ts';
 import { transferPricesAsOf, transferUsdPerGigabyte } from '../../catalog/transfer.ts';
@@ -41,7 +41,7 @@ export function pricedFrom(
   return { ...view, onDemandPrices: [...onDemandPrices, ...fresh] };
 }
 
-/** The list may have EC2's price of a type that it has no training price of. */
+/** The list may have an EC2 price for a type without a training price. */
 function estimated({ instanceType, hourlyUsd: ec2HourlyUsd }: ListPrice): OnDemandPrice {
   const ratio = trainingRatio(instanceType);
   const note = `estimate: EC2 On-Demand ${ec2HourlyUsd} of the AWS Price List x ${ratio} (ratio seen in us-east-1)`;
@@ -63,7 +63,7 @@ export interface TransferRate {
   readonly note: string;
 }
 
-/** What a gigabyte costs that leaves one region for another: the list's price, else that of the snapshot. */
+/** USD a gigabyte from one region to another: the list's price, else the snapshot's. */
 export function transferRate(
   from: string,
   to: string,

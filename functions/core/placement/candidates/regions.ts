@@ -51,7 +51,7 @@ export async function readElsewhere(
   );
 }
 
-/** Code in a bucket that the user named is not copied: nobody knows what else it belongs to. */
+/** Code in a bucket that the user named is not copied: other things may belong to it. */
 const closedBy = (source: string, region: string): string | undefined =>
   source.startsWith('s3://')
     ? `training.source names ${source}, and a job in ${region} takes code only from a bucket there: put it under the pipeline's source/`

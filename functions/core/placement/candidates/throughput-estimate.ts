@@ -1,6 +1,6 @@
 /**
- * How fast each topology is beside the one that the work is stated for. Where an attempt has trained the figure is
- * measured; elsewhere the throughput model extrapolates from what was measured, or from data sheets, and says how surely.
+ * The speed of each topology relative to the reference. It is measured where an attempt has trained. Elsewhere the
+ * throughput model extrapolates from measurements or data sheets and states its uncertainty.
  */
 import { type FactsOf, instanceFacts } from '../../catalog/catalog.ts';
 import type { AttemptRecord, Progress, Topology } from '../../runs/run-records.ts';
@@ -13,15 +13,15 @@ export interface TrainedTopology {
   readonly helpers?: readonly HelperGroup[] | undefined;
 }
 
-/** One attempt's pace. */
+/** The measured throughput of one attempt. */
 export interface MeasuredThroughput extends TrainedTopology {
   readonly stepSeconds: number;
-  /** It is the mean of so many. */
+  /** The number of steps that the mean covers. */
   readonly steps: number;
-  /** 0 to 1, means over the host that leads; undefined where nobody measured them. */
+  /** 0 to 1, means on the leading host; undefined where not measured. */
   readonly acceleratorUse?: number | undefined;
   readonly cpuUse?: number | undefined;
-  /** Of the newest checkpoint: from it the weight of a gradient is guessed. */
+  /** Size of the newest checkpoint, from which the size of a gradient is estimated. */
   readonly checkpointBytes?: number | undefined;
 }
 
@@ -38,7 +38,7 @@ export const REFERENCE_THROUGHPUT: RelativeThroughput = { factor: 1, uncertainty
 const percent = (value: number | undefined): number | undefined =>
   value === undefined ? undefined : value / 100;
 
-/** What each attempt that saved new work says of its topology, oldest first. */
+/** The throughput of each attempt that saved new work, oldest first. */
 export const measuredThroughputs = (attempts: readonly AttemptRecord[]): readonly MeasuredThroughput[] =>
   attempts.flatMap(({ placement, progressBefore, progressAfter: after }) => {
     if (after === undefined) return [];
@@ -61,21 +61,21 @@ const useOf = ({ usage, checkpointBytes }: Progress): Partial<MeasuredThroughput
 
 export interface ThroughputModel {
   throughputOf(topology: GangTopology): RelativeThroughput;
-  /** What a step asks of accelerators and hosts, where an attempt has measured how busy both were. */
+  /** The load of a step on accelerators and hosts, where an attempt has measured both. */
   readonly workload?: Workload | undefined;
 }
 
-/** Weights of an optimiser with two moments, beside the gradient: a checkpoint weighs three gradients. A stated prior. */
+/** An optimiser with two moments makes a checkpoint three gradients large. A stated prior. */
 const CHECKPOINT_PER_GRADIENT = 3;
-/** About ResNet-50 in 32 bits; until a checkpoint says otherwise. */
+/** About ResNet-50 in 32 bits, until a checkpoint gives the size. */
 const PRIOR_GRADIENT_BYTES = 1e8;
 const PRIOR_STEP_SECONDS = 0.3;
-/** Nobody measured how busy hosts and accelerators were: the accelerator is taken for the bottleneck, the host for half busy. */
+/** Used where utilisation was not measured: the accelerator is the bottleneck and the host is half busy. */
 const PRIOR_USE = { acceleratorUse: 1, cpuUse: 0.5 } as const;
 const USE_UNKNOWN = 0.1;
-/** A script that waits for something else is measured as using nothing; a step that needs nothing would take no time anywhere. */
+/** A script that waits for something else uses nothing, and a step that needs nothing would take no time anywhere. */
 const LEAST_USE = 0.01;
-/** Steps differ among themselves by so much, and in a mean of many by at least that. */
+/** Spread of single steps, and the least spread of a mean of many. */
 const OF_ONE_STEP = 0.5;
 const OF_A_MEAN = 0.02;
 
@@ -89,7 +89,7 @@ export function throughputModel(
   helpers: readonly HelperGroup[] = [],
   hardware: FactsOf = instanceFacts,
 ): ThroughputModel {
-  // Helpers count as well: those that placement once added may be of types that nothing is known of any more.
+  // Helpers count too: the catalog may no longer know types that placement once added.
   const isKnown = (shape: TrainedTopology): boolean =>
     [shape, ...(shape.helpers ?? [])].every(({ instanceType }) => hardware(instanceType) !== undefined);
   if (reference === undefined || !isKnown(reference))
@@ -129,14 +129,14 @@ export const sameTopology = (a: TrainedTopology, b: TrainedTopology): boolean =>
 const groupsOf = ({ helpers = [] }: TrainedTopology): string =>
   helpers.map(({ instanceType, nodes }) => `${nodes} x ${instanceType}`).join();
 
-/** Of no attempt: what is unsure about it is the way from here to other topologies. */
+/** Before any attempt: the uncertainty lies in going from here to other topologies. */
 const priorOf = (reference: TrainedTopology): MeasuredThroughput => ({
   ...reference,
   stepSeconds: PRIOR_STEP_SECONDS,
   steps: Number.MAX_SAFE_INTEGER,
 });
 
-/** One measurement a topology: the mean over all its steps, with what was last seen of its use. */
+/** One measurement a topology: the mean over all its steps, with the newest utilisation. */
 function pooled(measured: readonly MeasuredThroughput[]): readonly MeasuredThroughput[] {
   const byShape = new Map<string, MeasuredThroughput>();
   for (const each of measured) {
@@ -159,12 +159,12 @@ function pooled(measured: readonly MeasuredThroughput[]): readonly MeasuredThrou
 interface Source {
   readonly measured: MeasuredThroughput;
   readonly workload: Workload;
-  /** What its own topology is forecast to take, so that the rest of the model's error cancels out. */
+  /** The forecast for its own topology, so that the model's remaining error cancels out. */
   readonly scale: number;
   readonly uncertainty: number;
 }
 
-/** What is the same for every topology. */
+/** Inputs that are the same for every topology. */
 interface Helping {
   readonly helpers: readonly HelperGroup[];
   readonly hardware: FactsOf;
@@ -202,7 +202,7 @@ function sourceOf(measured: MeasuredThroughput, { helpers, hardware }: Helping):
   };
 }
 
-/** Every measurement's forecast, weighed by how sure it is. */
+/** The mean of every measurement's forecast, weighted by its certainty. */
 function combine(
   sources: readonly Source[],
   topology: TrainedTopology,

@@ -1,7 +1,7 @@
 /**
- * How long a training step takes on a topology: accelerators, hosts that prepare samples, and the network overlap, so
- * the slowest of them sets the pace; the exchange of gradients is added where it cannot hide. Measured on one topology,
- * it predicts others, the less surely the less they have in common.
+ * The time of a training step on a topology. Accelerators, the hosts that prepare samples, and the network overlap, so
+ * the slowest decides; the part of the gradient exchange that cannot overlap is added. A measurement on one topology
+ * predicts others, with more uncertainty the less they have in common.
  */
 import { acceleratorSpeed, VCPU_SPEED } from '../../catalog/accelerators.ts';
 import { type FactsOf, type InstanceFacts, instanceFacts } from '../../catalog/catalog.ts';
@@ -14,7 +14,7 @@ export interface Measured {
   /** 0 to 1, means over all accelerators and all vCPUs. */
   readonly acceleratorUse: number;
   readonly cpuUse: number;
-  /** What each node's samples of a step weigh, prepared; undefined leaves the network out. */
+  /** Bytes of prepared samples per node and step; undefined leaves the network out. */
   readonly preparedBytesPerStep?: number | undefined;
   readonly gradientBytes?: number | undefined;
   /** CPU nodes that prepared samples beside it; `cpuUse` is then of all hosts alike. */
@@ -36,7 +36,7 @@ export interface TopologyChoice {
 
 /** Seconds that one step of the whole gang needs of each resource, on one unit of it. */
 export interface Workload {
-  /** The type that it was measured on: its accelerator's seconds are meant. */
+  /** The type it was measured on; seconds are those of its accelerator. */
   readonly measuredOn: string;
   readonly acceleratorSeconds: number;
   readonly vcpuSeconds: number;
@@ -63,7 +63,7 @@ export class UnknownTypeError extends Error {
 
 /** A vCPU of a helper is worth this much of a local one: samples are sent over the network. A stated prior. */
 const HELPER_WORTH = 0.8;
-/** A host this busy is at its limit: the step waits for it, whatever is missing to 100 %. */
+/** A host this busy is saturated: the step waits for it. */
 const HOST_SATURATED = 0.85;
 /** Attainable shares of nominal bandwidth, without and with EFA. Stated priors. */
 const TCP_SHARE = 0.6;
@@ -132,9 +132,9 @@ export function forecastStep(
   };
 }
 
-/** Spread between what data sheets say of two kinds of accelerators and what a training gets from them. */
+/** Spread between the speed ratio of two accelerators on data sheets and in training. */
 const OTHER_KIND = 0.25;
-/** Another sort of device altogether: Trainium for a GPU, CPUs for accelerators. */
+/** A different sort of device: Trainium for a GPU, CPUs for accelerators. */
 const OTHER_SORT = 0.6;
 
 interface Load {
@@ -143,7 +143,7 @@ interface Load {
   readonly uncertainty: number;
 }
 
-/** What a step asks of this type's accelerator or, where it has none, of its vCPUs. */
+/** The load of a step on this type's accelerator or, without one, on its vCPUs. */
 function loadOn(
   { measuredOn, acceleratorSeconds, vcpuSeconds }: Workload,
   there: InstanceFacts,
@@ -164,13 +164,13 @@ function loadOn(
       vcpuSeconds: vcpuSeconds + acceleratorSeconds * (from / to),
       uncertainty: OTHER_SORT,
     };
-  // How much of the CPUs' time was training and how much preparing is not known: all of it moves to the accelerator.
+  // The split of CPU time between training and preparing is unknown: all of it moves to the accelerator.
   return there.acceleratorCount > 0
     ? { acceleratorSeconds: vcpuSeconds * (from / to), vcpuSeconds: 0, uncertainty: OTHER_SORT }
     : { acceleratorSeconds: 0, vcpuSeconds, uncertainty: 0 };
 }
 
-/** A kind that no source names is taken for an A10G. */
+/** An unknown kind counts as an A10G. */
 const speedOf = ({ accelerator, acceleratorMemoryMib }: InstanceFacts): number =>
   accelerator === undefined
     ? VCPU_SPEED
@@ -190,6 +190,6 @@ function exchangeSeconds(bytes: number, facts: InstanceFacts, nodes: number): nu
   return inside + secondsToMove(around(nodes), facts);
 }
 
-/** A training's stream is steady and gets the baseline: what a burst allows is gone after minutes. */
+/** Training traffic is steady and gets the baseline; burst credit lasts minutes. */
 const secondsToMove = (bytes: number, { networkBaselineGbps: gbps, efa }: InstanceFacts): number =>
   gbps <= 0 ? 0 : (bytes * 8) / (gbps * 1e9 * (efa ? EFA_SHARE : TCP_SHARE));

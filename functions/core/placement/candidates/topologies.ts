@@ -1,6 +1,6 @@
 /**
- * The topologies that a pipeline allows: its own types and nodes, or all that have what it needs. What the launcher or
- * the strategy would not take is ruled out before any price is asked, each with its reason.
+ * The topologies that a pipeline allows: its declared types and nodes, or all that meet its needs. Those that the
+ * launcher or the strategy would not accept are ruled out with a reason before any price is asked.
  */
 import { catalogTypes, type FactsOf, type InstanceFacts, instanceFacts } from '../../catalog/catalog.ts';
 import { launcherFacts } from '../../catalog/launchers/registry.ts';
@@ -24,15 +24,15 @@ export interface RuledOut {
 
 export interface TopologyQuestion {
   readonly compute: Pipeline['compute'];
-  /** Without it nothing is ruled out for the sake of the strategy or the image. */
+  /** Without it, strategy and image rule nothing out. */
   readonly training?: Pipeline['training'] | undefined;
   /** AWS's name of it. */
   readonly region: string;
-  /** The region is another than the data's own. */
+  /** Whether the region differs from the data's own. */
   readonly isElsewhere?: boolean | undefined;
   /** Default: the first that the pipeline allows. */
   readonly launcher?: LauncherName | undefined;
-  /** What wrote the newest checkpoint; undefined before the first. */
+  /** The topology that wrote the newest checkpoint; undefined before the first. */
   readonly savedOn?: GangTopology | undefined;
   /** Default: the snapshot's. */
   readonly hardware?: FactsOf | undefined;
@@ -54,7 +54,7 @@ export function topologiesOf(question: TopologyQuestion): {
   return { topologies, ruledOut };
 }
 
-/** Every type that may be asked about, and for how many nodes: one question of the market for each size of the gang. */
+/** Every type that may be used, by number of nodes: one market question for each gang size. */
 export function gangsOf(
   compute: Pipeline['compute'],
   hardware?: FactsOf,
@@ -96,7 +96,7 @@ function proposals(
     if (facts === undefined)
       return [{ topology: gang(instanceType, 1), reason: `the catalog does not know ${instanceType}` }];
     const lacking = facts.acceleratorCount > 0 ? lackOfAccelerators(facts, needs) : lackOfCpus(facts, needs);
-    // A type of the wrong sort altogether is no candidate that lost.
+    // A type of the wrong sort is not shown as a candidate that lost.
     if (lacking === NO_CANDIDATE) return [];
     const topology = gang(instanceType, nodesOf(facts, needs)[0] ?? 1);
     if (lacking !== undefined) return [{ topology, reason: lacking }];
@@ -107,7 +107,7 @@ function proposals(
 const NO_CANDIDATE = Symbol('no candidate');
 type Lack = string | typeof NO_CANDIDATE | undefined;
 
-/** As many nodes as make the whole number of accelerators; of CPU nodes 1, 2, 4, ... */
+/** The numbers of nodes that give the needed accelerators; for CPU nodes 1, 2, 4, ... */
 function nodesOf(facts: InstanceFacts, { accelerators, maximumNodes }: Needs): readonly number[] {
   if (facts.acceleratorCount > 0) return [Math.max(1, Math.ceil(accelerators / facts.acceleratorCount))];
   const powers = Array.from({ length: Math.floor(Math.log2(maximumNodes)) + 1 }, (_, k) => 2 ** k);
@@ -120,7 +120,7 @@ function lackOfAccelerators(facts: InstanceFacts, needs: Needs): Lack {
   if (accelerators === 0) return NO_CANDIDATE;
   if (kinds ? !kinds.some((kind) => kind === accelerator) : accelerator === 'Trainium') return NO_CANDIDATE;
   const each = (facts.acceleratorMemoryMib ?? 0) / 1_024;
-  // AWS gives what the driver leaves: 22,888 MiB of an A10G's 24 GB.
+  // AWS states the memory that the driver leaves: 22,888 MiB of an A10G's 24 GB.
   if (memory !== undefined && each < memory * USABLE_SHARE)
     return `its ${accelerator} has ${each.toFixed(0)} GB, compute.needs asks for ${memory}`;
   if (count < least) return `it has ${count} accelerators in a node, compute.needs asks for ${least}`;
@@ -134,7 +134,7 @@ const USABLE_SHARE = 0.93;
 
 function lackOfCpus(facts: InstanceFacts, needs: Needs): Lack {
   if (needs.accelerators > 0 && !needs.cpuInstead) return NO_CANDIDATE;
-  // Nearly every CPU size is too small or too large for somebody: those are no candidates, not losers.
+  // Almost every CPU size is too small or too large for a given need; such sizes are no candidates.
   return lackOfHost(facts, needs) === undefined ? undefined : NO_CANDIDATE;
 }
 
@@ -147,13 +147,13 @@ function lackOfHost({ memoryGib, vcpu }: InstanceFacts, needs: Needs): string | 
 
 type Type = ReturnType<typeof trainingType>;
 
-/** What the launcher, the strategy or the checkpoint would not take. */
+/** Why the launcher, the strategy or the checkpoint would not accept a topology. */
 function whyRuledOut(topology: GangTopology, question: TopologyQuestion): string | undefined {
   const { compute, training } = question;
   const type = trainingType(topology.instanceType);
   const infeasible = infeasibleOn(topology, question);
   if (infeasible !== undefined) return infeasible;
-  // Types and nodes that the pipeline names itself are its own affair from here on.
+  // From here on, types and nodes that the pipeline declares are accepted as they are.
   if (compute.needs === undefined) return undefined;
   return againstStrategy(topology, type, training?.strategy) ?? againstCheckpoint(topology, question);
 }
@@ -188,6 +188,6 @@ function againstCheckpoint(
   return `the checkpoint is of ${savedOn.nodes} x ${savedOn.acceleratorsPerNode} accelerators and may not be gone on with by another number (compute.needs.resumeOnOtherTopology)`;
 }
 
-/** The number of hosts and of processes on each: what a checkpoint or a batch may have been cut for. */
+/** Equal numbers of hosts and of processes on each, for which a checkpoint or batch may have been split. */
 const sameShape = (a: GangTopology, b: GangTopology): boolean =>
   a.nodes === b.nodes && a.acceleratorsPerNode === b.acceleratorsPerNode;

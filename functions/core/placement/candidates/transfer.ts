@@ -1,4 +1,4 @@
-/** What training in another region than the data's costs in money and time before the first step, and on the way back. */
+/** The money and time that training in another region costs before the first step and on the way back. */
 import type { ListPrices } from '../../catalog/price-list.ts';
 import type { AttemptRecord, Transfer } from '../../runs/run-records.ts';
 import { transferRate } from './priced-from-list.ts';
@@ -10,12 +10,12 @@ export interface TransferQuestion {
   readonly datasetBytes?: number | undefined;
   readonly checkpointBytes?: number | undefined;
   readonly attempts: readonly AttemptRecord[];
-  /** What the AWS Price List says of either way; without it the snapshot's table counts. */
+  /** The AWS Price List's rates for either direction; default: the snapshot's table. */
   readonly rates?: { readonly there: ListRate; readonly back: ListRate } | undefined;
 }
 
 interface ListRate {
-  /** Of the region that the bytes leave. */
+  /** Price list of the region that the bytes leave. */
   readonly list?: ListPrices | undefined;
   readonly now: Date;
 }
@@ -26,7 +26,7 @@ const BYTES_PER_SECOND = 250e6;
 const START_SECONDS = 10;
 const GIGABYTE = 1e9;
 
-/** Shards that an earlier attempt took along are there; the newest checkpoint goes there and one more comes back. */
+/** Shards that an earlier attempt copied are already there; the newest checkpoint goes there and one comes back. */
 export function transferOf(question: TransferQuestion): Transfer {
   const { home, region, datasetBytes = 0, checkpointBytes = 0, attempts } = question;
   const wasThere = attempts.some(({ placement }) => placement.pool.region === region);

@@ -1,6 +1,6 @@
 /**
- * Asks for placement scores without more new questions than are planned for a day, whether the schedule, a placement or a
- * look at a running attempt asks.
+ * Asks for placement scores within the day's limit of new configurations, for the schedule, a placement and a look at
+ * a running attempt alike.
  */
 import { scoredFamily } from '../../catalog/catalog.ts';
 import type { MarketSample, ScoreQuestionStore } from '../../runs/market-history.ts';
@@ -40,7 +40,7 @@ export async function askScores(
     notes.push(`scores of ${key} are not asked: the day's new questions are used up`);
   const asked: Asked[] = [];
   for (const need of ask) {
-    // On record before it is asked: should this function die, the question still counts.
+    // Recorded before the request: if this function dies, the question still counts.
     await scoreQuestions.put({ key: need.key, at: now.toISOString() });
     const answer = await market(need.region).scores(need.instanceTypes, need.nodes);
     asked.push({ need, scores: taken(`scores of ${need.key}`, answer, notes) });
@@ -51,8 +51,8 @@ export async function askScores(
 const dayBefore = (now: Date): string => new Date(now.getTime() - DAY_MILLISECONDS).toISOString();
 
 /**
- * The same market, but its score questions stay within the day's plan: those of the last day may be asked again, new ones
- * only while there is room. They are asked one after the other, so that each sees the ones before it on record.
+ * The same market with its score questions kept within the day's plan. Questions of the last day may be repeated; new
+ * ones are asked only while there is room. They go one after the other, so that each sees the earlier ones on record.
  */
 export function withinPlan(
   source: MarketSource,
@@ -81,7 +81,7 @@ export function withinPlan(
   };
 }
 
-/** The answers of this moment as samples of the history, so that they can be weighed beside kept ones. They are not stored. */
+/** This moment's answers as samples, so that they combine with stored ones. They are not stored. */
 export const samplesOfNow = (asked: readonly Asked[], now: Date): readonly MarketSample[] =>
   asked.flatMap(({ need, scores }) =>
     scores.map(({ zoneId, score }) => ({
@@ -94,7 +94,7 @@ export const samplesOfNow = (asked: readonly Asked[], now: Date): readonly Marke
     })),
   );
 
-/** The values of an answer. Where there are none, a note says why. */
+/** The values of an answer; without values, adds a note with the reason. */
 export function taken<T>(what: string, answer: Answer<readonly T[]>, notes: string[]): readonly T[] {
   if (answer.kind === 'known') return answer.value;
   notes.push(`${what} unknown (${answer.failure}): ${answer.message}`);

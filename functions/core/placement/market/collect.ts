@@ -1,4 +1,7 @@
-/** collect-scores: keeps the market's history, which AWS does not keep for placement scores, and what our attempts met. */
+/**
+ * collect-scores: keeps a history of the market, which AWS does not keep for placement scores, and the outcomes of our
+ * attempts.
+ */
 import { type FactsOf, familyOf } from '../../catalog/catalog.ts';
 import { readDeclaration } from '../../pipeline/declaration.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
@@ -57,7 +60,7 @@ export async function collectScores(deps: CollectDeps): Promise<Collected> {
   };
 }
 
-/** A declaration that is gone or cannot be used is asked nothing for; `settle` tells its owner. */
+/** A missing or invalid declaration is skipped; `settle` reports it to its owner. */
 async function declaredComputes(
   { store }: CollectDeps,
   names: readonly string[],
@@ -109,7 +112,7 @@ async function samplesOf(
     for (const family of new Set(need.instanceTypes.map(familyOf)))
       for (const { zoneId, score } of scores)
         draft(family, zoneId).scores[questionKey(need.instanceTypes, need.nodes)] = score;
-  // A price of the snapshot is no news, and would be kept as if it were.
+  // A snapshot price is not news and must not be stored as if it were.
   for (const { instanceType, zoneId, hourlyUsd, basis } of taken(`Spot prices${there}`, spot, given.notes))
     if (basis === 'asked') draft(familyOf(instanceType), zoneId).spotUsd[instanceType] = hourlyUsd;
   const listed = taken(`On-Demand prices${there}`, onDemand, given.notes);
@@ -123,7 +126,7 @@ async function samplesOf(
   });
 }
 
-/** So many runs of a pipeline are looked at each time; `place` remembers the attempts of a run that goes on. */
+/** Runs of a pipeline read each time; `place` records the attempts of a run in progress. */
 const RUNS_LOOKED_AT = 5;
 
 async function keepPoolOutcomes(

@@ -1,6 +1,6 @@
 /**
- * What `collect-scores` has kept, where the market does not answer: when the day's score questions are used up or an API
- * fails, the newest kept values stand in, each with its age.
+ * Stored values where the market does not answer. When the day's score questions are used up or an API fails, the
+ * newest values that `collect-scores` stored stand in, each with its age.
  */
 import { type FactsOf, familyOf, regionOfZone, zonesOfRegion } from '../../catalog/catalog.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
@@ -9,13 +9,13 @@ import { gangsOf, typesOf } from '../candidates/topologies.ts';
 import type { MarketView, PlacementScore, SpotPrice } from '../model/market-source.ts';
 import { questionKey } from './score-plan.ts';
 
-/** A score says something of a day at most, a price moves more slowly. */
+/** A score is useful for a day at most; prices move more slowly. */
 export const SCORE_SECONDS = 24 * 3_600;
 const PRICE_SECONDS = 7 * 24 * 3_600;
 
 export interface MemoryQuestion {
   readonly compute: Pipeline['compute'];
-  /** As the region says them; else all that the snapshot knows of it. */
+  /** The region's zone ids; default: all that the snapshot knows. */
   readonly zoneIds?: readonly string[] | undefined;
   readonly region: string;
   readonly now: Date;
@@ -23,7 +23,7 @@ export interface MemoryQuestion {
   readonly hardware?: FactsOf | undefined;
 }
 
-/** Of every family and zone that the pipeline may use, newest first. */
+/** Samples of every family and zone that the pipeline may use, newest first. */
 export async function samplesFor(
   marketSamples: Pick<MarketSampleStore, 'list'>,
   { compute, zoneIds, region, now, hardware }: MemoryQuestion,
@@ -41,7 +41,10 @@ export async function samplesFor(
     .toSorted((a, b) => b.at.localeCompare(a.at));
 }
 
-/** When it was read. The key `at` is the start of the schedule's step, by which a sample of this moment would look minutes old. */
+/**
+ * When the sample was read. The key `at` is the start of the schedule's step, which would make a fresh sample look
+ * minutes old.
+ */
 const readAtOf = ({ readAt, at }: MarketSample): string => readAt ?? at;
 
 export const ageSeconds = (sample: MarketSample, now: Date): number =>
@@ -79,7 +82,7 @@ function keptPrices(samples: readonly MarketSample[], types: readonly string[]):
 
 const minutes = (seconds: number): string => `${Math.round(seconds / 60)} min`;
 
-/** Kept values in the places of those that the market did not tell; what it told stays. */
+/** Fills in stored values where the market gave none; its own answers stay. */
 export function filledFrom(
   samples: readonly MarketSample[],
   view: MarketView,
@@ -113,7 +116,7 @@ export function filledFrom(
 
 const named = (zoneId: string, rest: string | number | undefined): string => `${zoneId} ${rest ?? ''}`;
 
-/** A stored view brought up to date: what was kept since it was read takes the place of what it says. */
+/** Brings a stored view up to date with the samples stored since it was read. */
 export function refreshedBy(
   samples: readonly MarketSample[],
   view: MarketView,

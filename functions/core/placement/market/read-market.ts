@@ -1,4 +1,4 @@
-/** Asks the market everything a placement needs, at once; what it does not learn becomes a note, never an error. */
+/** Asks the market for everything a placement needs, in parallel; a failed answer becomes a note, never an error. */
 import type { Answer, MarketSource, MarketView, PlacementScore } from '../model/market-source.ts';
 
 interface Gang {

@@ -1,4 +1,4 @@
-/** What `collect-scores` reads anew once a day, so that the snapshot of the catalog grows old without harm. */
+/** What `collect-scores` refreshes once a day, so that an old snapshot of the catalog does no harm. */
 import {
   catalogTypes,
   ec2OnDemandUsd,
@@ -20,7 +20,7 @@ import { regionsOf } from './score-plan.ts';
 export interface RefreshDeps extends Pick<Stores, 'listPrices' | 'hardware'> {
   /** The data's own region. */
   readonly region: string;
-  /** Absent where nothing may be asked: then what is kept stays. */
+  /** Absent where AWS may not be asked; then stored values stay. */
   readonly catalog?: CatalogSource | undefined;
   readonly clock: Clock;
 }
@@ -31,7 +31,7 @@ const FRESH_MILLISECONDS = 24 * 3_600_000;
 const isFresh = (at: string | undefined, now: Date): boolean =>
   at !== undefined && now.getTime() - Date.parse(at) < FRESH_MILLISECONDS;
 
-/** Once a day, and at once for a type that was not asked for before. @returns the facts as they now stand */
+/** Once a day, and at once for a new type. @returns the current facts */
 export async function refreshHardware(
   { hardware, region, catalog, clock }: RefreshDeps,
   computes: readonly Pipeline['compute'][],
@@ -63,14 +63,14 @@ export interface PricesQuestion {
   readonly notes: string[];
 }
 
-/** Region by region, so that a look that runs out of time leaves the next one less to do. */
+/** Region by region, so that a call that runs out of time leaves less for the next one. */
 export async function refreshPrices(deps: RefreshDeps, question: PricesQuestion): Promise<void> {
   const { computes, hardware, notes } = question;
   const regions = new Set(computes.flatMap((compute) => regionsOf(compute, deps.region)));
   for (const region of regions) {
     const here = computes.filter((compute) => regionsOf(compute, deps.region).includes(region));
     const types = here.flatMap((compute) => [...typesOf(compute, hardware), ...helperTypesOf(compute)]);
-    // Data goes there and checkpoints come back: no two other regions ever send each other anything.
+    // Data goes to a region and checkpoints come back; two other regions never exchange anything.
     const others = region === deps.region ? [...regions].filter((each) => each !== region) : [deps.region];
     await refreshRegion(deps, { region, types: [...new Set(types)].sort(), others, notes });
   }
@@ -84,7 +84,7 @@ interface Wanted {
   readonly notes: string[];
 }
 
-/** What the list does not tell stays as it was, with the time of its reading. */
+/** Prices that AWS does not return keep their previous value and time. */
 async function refreshRegion({ listPrices, catalog, clock }: RefreshDeps, wanted: Wanted): Promise<void> {
   const { region, types, others } = wanted;
   if (catalog === undefined || types.length === 0) return;
@@ -155,10 +155,10 @@ function told<T>(
   return [];
 }
 
-/** No price of AWS's has ever moved so far; P4 and P5 fell by less than half in 2025. */
+/** No AWS price has ever moved this far; P4 and P5 fell by less than half in 2025. */
 const MOST_CHANGE = 5;
 
-/** Where the snapshot has no price to be measured by: far beyond what AWS asks for anything. */
+/** Bounds where the snapshot has no price to compare with, far beyond any AWS price. */
 type Bounds = readonly [number, number];
 const USD_AN_HOUR: Bounds = [0.001, 5_000];
 const USD_A_GIGABYTE: Bounds = [0.001, 1];
@@ -199,7 +199,7 @@ const believed = <T>(
     return false;
   });
 
-/** Fresh ones first, then those of old that were not told anew. */
+/** New values first, then previous ones that have no new value. */
 function over<T>(
   known: readonly T[] | undefined,
   fresh: readonly T[],

@@ -1,6 +1,6 @@
 /**
- * Which placement-score configurations are asked. AWS limits new ones a day and answers old ones again, so the set is
- * planned: equal questions are one, those of the last day come first, and what does not fit is left with its reason.
+ * Plans which placement-score configurations to ask. AWS limits new configurations per day and answers repeated ones.
+ * Equal questions are merged, those of the last day come first, and the rest is left out with its reason.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
  */
 import type { FactsOf } from '../../catalog/catalog.ts';
@@ -9,22 +9,22 @@ import type { AskedQuestion } from '../../runs/market-history.ts';
 import { gangsOf } from '../candidates/topologies.ts';
 
 export interface ScoreNeed {
-  /** Of the question as it is asked: in other regions than the data's own it begins with their name. */
+  /** Key of the question; in regions other than the data's own it begins with the region's name. */
   readonly key: string;
   readonly region: string;
   readonly instanceTypes: readonly string[];
-  /** Of the gang as it is; the question rounds it up to a power of two. */
+  /** The gang's real size; the question rounds it up to a power of two. */
   readonly nodes: number;
 }
 
-/** AWS does not publish its limit. Whoever asks keeps within it: `collect-scores`, `place`, and a look at a running attempt. */
+/** AWS does not publish its limit. `collect-scores`, `place` and the look at a running attempt share this one. */
 export const QUESTIONS_A_DAY = 20;
 
-/** The same for every order of types and every gang that is asked for by the same power of two. */
+/** Equal for every order of types and every gang size that rounds to the same power of two. */
 export const questionKey = (types: readonly string[], nodes: number): string =>
   `${2 ** Math.ceil(Math.log2(Math.max(1, nodes)))} x ${[...new Set(types)].sort().join(' ')}`;
 
-/** Where a placement of this pipeline asks the market: at home always, and in every region that it names. */
+/** The regions whose market a placement of this pipeline asks: always its own, and every region that it names. */
 export const regionsOf = ({ regions = [] }: Pipeline['compute'], home: string): readonly string[] => [
   ...new Set([home, ...regions.map(({ name }) => name)]),
 ];
@@ -37,8 +37,8 @@ export interface Site {
 }
 
 /**
- * One need for each distinct question of the pipelines that may use Spot: a region is a part of the question. Those that
- * most pipelines share come first, and of equal ones the data's own region.
+ * One need for each distinct question of the pipelines that may use Spot; the region is part of the question. The most
+ * shared come first, and among equals the data's own region.
  */
 export function scoreNeeds(
   computes: readonly Pipeline['compute'][],
@@ -60,7 +60,7 @@ export function scoreNeeds(
     .map(({ need }) => need);
 }
 
-/** What is asked of a region for a gang. */
+/** The question for one gang in one region. */
 export function needOf(
   { instanceTypes, nodes }: { readonly instanceTypes: readonly string[]; readonly nodes: number },
   region: string,

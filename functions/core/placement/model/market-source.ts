@@ -1,7 +1,7 @@
 /** What placement asks of the market. The adapter is functions/aws/market/ec2-market.ts; every failure is a value. */
 import type { ListPrice, TransferPrice } from '../../catalog/price-list.ts';
 
-/** Why something could not be learned. Placement goes on with what is known and says so. */
+/** Why a value is unknown. Placement goes on with what is known and says so. */
 export type MarketFailure = 'throttled' | 'configurationLimit' | 'notAuthorised' | 'unavailable';
 
 export type Answer<T> =
@@ -10,9 +10,9 @@ export type Answer<T> =
 
 export interface PlacementScore {
   readonly zoneId: string;
-  /** 1 to 10, for the whole gang; 10 is likely but not promised to be had. */
+  /** 1 to 10, for the whole gang; 10 means likely, not promised. */
   readonly score: number;
-  /** Of the gang that was asked for; absent: of whichever gang there is. */
+  /** Size of the gang that was asked for; absent: any size. */
   readonly nodes?: number | undefined;
   /** Absent: of this moment. */
   readonly ageSeconds?: number | undefined;
@@ -21,7 +21,7 @@ export interface PlacementScore {
 export interface SpotPrice {
   readonly instanceType: string;
   readonly zoneId: string;
-  /** EC2's price; SageMaker's own Spot price is published nowhere. */
+  /** EC2's price; SageMaker does not publish its Spot price. */
   readonly hourlyUsd: number;
   readonly basis: 'asked' | 'snapshot';
 }
@@ -47,7 +47,7 @@ export interface Zone {
 
 export interface MarketSource {
   readonly region: string;
-  /** One question for the whole family and the whole gang; each zone is scored by itself. */
+  /** One question for the whole family and gang; each zone gets its own score. */
   scores(types: readonly string[], nodes: number): Promise<Answer<readonly PlacementScore[]>>;
   spotPrices(types: readonly string[]): Promise<Answer<readonly SpotPrice[]>>;
   zones(): Promise<Answer<readonly Zone[]>>;
@@ -65,7 +65,7 @@ export interface CatalogSource {
   instanceTypes(types: readonly string[]): Promise<Answer<readonly unknown[]>>;
 }
 
-/** Everything the market said, with a note for whatever it did not. */
+/** Everything the market answered, with a note for each missing answer. */
 export interface MarketView {
   readonly region: string;
   readonly scores: readonly PlacementScore[];

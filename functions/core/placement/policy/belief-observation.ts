@@ -1,4 +1,6 @@
-/** What is believed of a pool, in the words of the policy's plans: the chain that the simulator plays, in ticks of ten minutes. */
+/**
+ * Turns the belief about a pool into the states of the policy's plans: the simulator's chain, in ticks of ten minutes.
+ */
 
 import { type Belief, chanceUp, fittedRegimes, observe } from '../belief/regimes.ts';
 import type { MarketBelief } from './decide.ts';
@@ -7,7 +9,7 @@ import { marketModel } from './market-model.ts';
 
 export const market = marketModel(fittedRegimes, 600, drawn);
 
-/** One pool's belief is asked of every plan that is made. */
+/** Every plan asks for the belief of the same pools. */
 const sights = new WeakMap<Belief, MarketBelief>();
 
 export function marketBeliefOf(belief: Belief): MarketBelief {

@@ -1,4 +1,4 @@
-/** Groups points around so many centres: k-means with spread-out seeds, the same result for the same draws. */
+/** Groups points around centres: k-means++ with given draws, so the same draws give the same result. */
 
 type Point = readonly number[];
 
@@ -31,7 +31,7 @@ export function clusterCentres(
   return centres;
 }
 
-/** Each next seed is drawn with the square of its distance from those there are. */
+/** Draws each next seed with probability proportional to the square of its distance from the others. */
 function spreadSeeds(points: readonly Point[], wanted: number, draw: () => number): number[][] {
   const first = points[Math.floor(draw() * points.length)];
   if (!first) return [];

@@ -1,7 +1,8 @@
 /**
- * The policy over one or many zones, asked once a tick. It keeps a belief for every zone and one for all of them together:
- * the belief of the zone in use, or of the best there is, says whether to run on Spot, on demand or to wait, and that of
- * all together says it when none has capacity; the zones' say where, and when a cheaper zone is worth a wait or a move.
+ * The policy over one or many zones, called once a tick. It keeps a belief for every zone and one for all zones
+ * together. The belief of the zone in use, or of the best zone, decides between Spot, On-Demand and waiting; the
+ * common belief decides when no zone has capacity. The zones' beliefs decide where to run, and when a cheaper zone is
+ * worth a wait or a move.
  */
 
 import { type Belief, observe } from '../belief/regimes.ts';
@@ -41,10 +42,10 @@ export interface ZonedDecision {
 
 const PLAN_OPTIONS: PlanOptions = { cellsPerTick: 4 };
 
-/** As a share of On-Demand's; with finer steps plans are shared less and no run costs less. */
+/** As a share of On-Demand's price. Finer steps share fewer plans and make no run cheaper. */
 const PRICE_STEP = 1 / 64;
 
-/** The one price that the plan of several zones is made with: between the mean and the cheapest, in steps. */
+/** The single price of a plan over several zones: between the mean and the cheapest, in steps. */
 function planPrice(spotUsd: readonly number[], onDemandUsd: number): number {
   if (spotUsd.length === 1) return spotUsd[0] ?? 0;
   const mean = spotUsd.reduce((sum, price) => sum + price, 0) / spotUsd.length;
@@ -70,7 +71,10 @@ export const termsOf = ({
 export const tableFor = (model: MarketModel, terms: Terms, horizons: readonly Horizon[]): PlanTable =>
   makeTable(model.lattice, terms, horizons, PLAN_OPTIONS);
 
-/** A fresh controller of one run; the function returned remembers what it saw and must see every tick once, in order. */
+/**
+ * A new controller for one run. The returned function keeps what it has observed and must be called once for every
+ * tick, in order.
+ */
 export function controller(
   model: MarketModel,
   job: ZonedJob,
@@ -89,13 +93,14 @@ export function controller(
     );
     const candidate = moment.runs === SPOT ? moment.zone : bestZone(job, moment.available, stays);
     pool = sight(pool, candidate !== undefined);
-    // With capacity at hand what counts is how long that zone has had it; without, how long all have been without.
+    // With capacity, the time for which that zone has had it counts; without, the time for which all zones
+    // have had none.
     const weights = model.weights((candidate === undefined ? undefined : zones[candidate]) ?? pool);
     const sees = {
       chance: candidate === undefined ? 0 : 1,
       ifThere: weights,
       ifNot: weights,
-      // The plan's one price stands for what comes later; this tick has its own.
+      // The plan's single price stands for later ticks; this tick has its own.
       spotUsd: candidate === undefined ? undefined : job.spotUsd[candidate],
     };
     const best = offers(plan, { ...moment, ...slackAt(plan, moment) }, sees)[0];
@@ -109,7 +114,7 @@ export function controller(
   };
 }
 
-/** Who waits for another zone stays where it was. */
+/** A run that waits for another zone stays in its zone. */
 const inZone = (cheaper: CheaperZone | undefined, atHand: number): ZonedDecision => ({
   action: cheaper?.action ?? SPOT,
   zone: cheaper?.action === SPOT ? cheaper.zone : atHand,
@@ -145,7 +150,7 @@ function zoneQuestion(
   };
 }
 
-/** The cheapest zone with capacity, a zone that will not last counted dearer by the starts it costs. */
+/** The cheapest zone with capacity; the cost of a zone that will not last includes the restarts it causes. */
 function bestZone(
   job: ZonedJob,
   available: readonly boolean[],

@@ -1,27 +1,27 @@
 /**
- * What each action is worth in the tick that begins. The simulator's controller and the placement of an attempt both
- * decide by it: the one knows whether Spot is there, the other has only a belief and finds out by asking.
+ * The expected cost of each action in the coming tick. The simulator's controller and the placement of an attempt both
+ * use it: the controller knows whether Spot has capacity, placement has only a belief and learns by asking.
  */
 import { type Action, IDLE, ON_DEMAND, SPOT } from './actions.ts';
 import type { Plan } from './value-function.ts';
 
 /** Where a campaign stands. */
 export interface Standing {
-  /** Until the deadline. A part of a tick counts as such: between whole ones values are taken linearly. */
+  /** Until the deadline. Values between whole ticks are interpolated linearly. */
   readonly ticksLeft: number;
   /** Seconds that can still be lost if On-Demand runs from now. */
   readonly slack: number;
   /** What runs: IDLE after an interruption. */
   readonly runs: Action;
-  /** Seconds of start-up that what runs has still to pay. */
+  /** Seconds of start-up that the running job still owes. */
   readonly debt: number;
 }
 
 /** What is known of Spot in this tick. */
 export interface MarketBelief {
-  /** That it can be had: 1 or 0 for who sees it. */
+  /** Chance that capacity is there; 1 or 0 where it is observed. */
   readonly chance: number;
-  /** Of the market's state in the next tick, if it can be had now and if not. */
+  /** Distribution of the market's state in the next tick, with capacity now and without. */
   readonly ifThere: readonly number[];
   readonly ifNot: readonly number[];
   /** Per hour in this tick, where the zone at hand has another price than the plan. */
@@ -58,8 +58,8 @@ export function slackAt(
 }
 
 /**
- * Every safe action with its expected cost, the best first; On-Demand is always among them. SPOT means to ask for it:
- * where there is none the tick is waited.
+ * Every safe action with its expected cost, the best first; On-Demand is always among them. SPOT means to ask for it;
+ * without capacity the job waits for the tick.
  */
 export function offers(plan: Plan, standing: Standing, sight: MarketBelief): readonly Offer[] {
   if (standing.ticksLeft < 1) return [{ action: ON_DEMAND, expectedUsd: 0 }];
@@ -89,7 +89,7 @@ interface Worths {
   readonly idle: number;
   readonly spot: number;
   readonly onDemand: number;
-  /** Having asked in vain: the tick was waited, or if that is not safe, On-Demand begins. */
+  /** After a capacity error: the job waits for the tick or, where that is not safe, On-Demand begins. */
   readonly refused: number;
 }
 

@@ -1,8 +1,8 @@
 /**
- * A plan over hidden regimes would believe that the regime is known from the next tick on, and so overvalue waiting to
- * see. What is really known is the belief, and since nothing that we do changes the market, beliefs move by themselves:
- * a long run of the chain is drawn, its beliefs are grouped by what they forecast, and how often group follows group is
- * counted. The plan is then made over these groups, which are known for certain.
+ * A plan over hidden regimes would assume that the regime is known from the next tick on, and would overvalue waiting.
+ * Only the belief is known. Our actions do not change the market, so beliefs move by themselves. A long run of the
+ * chain is therefore drawn, its beliefs are grouped by their forecasts, and transitions between groups are counted.
+ * The plan is made over these groups, which are known for certain.
  */
 
 import { pick, seeded } from '../../shared/seeded-random.ts';
@@ -84,7 +84,9 @@ const groupOf = (
   point: readonly number[],
 ): number => (up ? nearest(centresUp, point) : centresUp.length + nearest(centresDown, point));
 
-/** What a belief says of the next ticks: how likely the present spell lasts, and how likely there is capacity. */
+/**
+ * The forecast of a belief: how likely the present spell lasts, and how likely there is capacity, for each horizon.
+ */
 function forecaster(step: Matrix): (belief: Belief) => number[] {
   const half = step.length / 2;
   const sameSide = step.map((row, i) => row.map((share, j) => (i < half === j < half ? share : 0)));
@@ -111,7 +113,7 @@ function forecaster(step: Matrix): (belief: Belief) => number[] {
 const apply = (matrix: Matrix, values: readonly number[]): number[] =>
   matrix.map((row) => row.reduce((sum, share, j) => sum + share * (values[j] ?? 0), 0));
 
-/** A run of beliefs as an observer of the chain would hold them, tick after tick. */
+/** The beliefs of an observer of the chain, tick by tick. */
 function drawBeliefs(
   start: Belief,
   step: Matrix,
@@ -140,7 +142,7 @@ function countSteps(groups: readonly number[], states: number): number[][] {
   });
 }
 
-/** A trace of the chain: whether there is capacity, tick by tick. For tests, which may not hold real traces. */
+/** A trace of the chain: whether there is capacity, tick by tick. For tests, which must not contain real traces. */
 export function drawTrace(
   table: RegimeTable,
   tickSeconds: number,

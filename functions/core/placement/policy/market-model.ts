@@ -1,4 +1,4 @@
-/** What the policy believes of one Spot pool, tick by tick, in the words that the plan is made in. */
+/** The policy's belief about one Spot pool, tick by tick, in the states of the plan. */
 
 import {
   advance,
@@ -14,9 +14,9 @@ import { drawLattice, type Lattice, type LatticeData, latticeOf } from './lattic
 export interface MarketModel {
   readonly tickSeconds: number;
   readonly lattice: Lattice;
-  /** Before anything was seen. */
+  /** Before any observation. */
   readonly start: Belief;
-  /** One tick later, before it is seen. */
+  /** One tick later, before that tick is observed. */
   ahead(belief: Belief): Belief;
   /** Chances of the plan's states in the next tick. */
   weights(belief: Belief): number[];
@@ -58,7 +58,7 @@ export function marketModel(table: RegimeTable, tickSeconds: number, drawn?: Lat
   };
 }
 
-/** From each regime, the expected ticks until capacity comes or goes, at most so many. */
+/** Expected ticks from each regime until capacity comes or goes, with an upper bound. */
 function staysByRegime(step: readonly (readonly number[])[], ticks: number): number[] {
   const half = step.length / 2;
   let alive = step.map(() => 1);

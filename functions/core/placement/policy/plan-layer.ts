@@ -60,8 +60,8 @@ export interface Term {
 type Four = Readonly<Record<'a' | 'b' | 'c' | 'd', Term>>;
 
 /**
- * A sum of rows, made once for all layers. Four at a time, added in the same order as one by one: what is summed is read
- * and written a quarter as often, and a plan takes a third less time.
+ * A sum of rows, prepared once for all layers. Four rows are added at a time, in the same order as one by one. That
+ * reads and writes the sum a quarter as often, and a plan takes a third less time.
  */
 export interface Mixture {
   readonly fours: readonly Four[];

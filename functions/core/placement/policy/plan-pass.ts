@@ -1,4 +1,4 @@
-/** One step back in time: what every situation is worth with one tick more left. */
+/** One step back in time: the value of every situation with one more tick left. */
 import { IDLE, ON_DEMAND, SPOT } from './actions.ts';
 import { addRows, type Layer, type Mixture, mixtureOf, type Rows, UNREACHABLE } from './plan-layer.ts';
 
@@ -9,7 +9,7 @@ export interface MarketChain {
   readonly step: readonly (readonly number[])[];
 }
 
-/** What the values of a plan follow from, besides the market. */
+/** The inputs of a plan's values besides the market. */
 export interface Terms {
   readonly tickSeconds: number;
   /** From the start of billing to the first progress, lost work included. */
@@ -17,7 +17,7 @@ export interface Terms {
   /** Per hour, for the whole gang. */
   readonly spotUsd: number;
   readonly onDemandUsd: number;
-  /** What an hour costs in which nothing runs, where time has a value; the prices above then hold it as well. */
+  /** The cost of an hour in which nothing runs, where time has a value; the prices above then include it too. */
   readonly waitingUsd?: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface PassGrid {
   readonly rows: Rows;
 }
 
-/** Dearer than any schedule, cheaper than what cannot be reached: where not even On-Demand ends in time. */
+/** Where not even On-Demand ends in time: more expensive than any schedule, cheaper than an unreachable cell. */
 const HOPELESS_USD = 1_000;
 
 /** A move along the slack axis: out[s] = values[s - seconds] + add, and unreachable below the cell `first`. */
@@ -72,7 +72,7 @@ function moveInto(
 /** Chances below this are left out of every expectation. */
 const LEAST_SHARE = 1e-7;
 
-/** What each thing that may run meets next, by the market's chances of moving on from one of its states. */
+/** The next states of each running action, weighted by the market's transition chances from one state. */
 function mixturesFrom(chances: readonly number[], rows: Rows) {
   const mixed = (isOf: (state: number) => boolean, rowOf: (state: number) => number): Mixture =>
     mixtureOf(
@@ -92,7 +92,7 @@ function mixturesFrom(chances: readonly number[], rows: Rows) {
   };
 }
 
-/** Expectations over the market's next step, by what runs; the same arrays are filled anew for each state. */
+/** Expectations over the market's next step for each running action; the arrays are reused for each state. */
 function expectations(chain: MarketChain, { cells, cellSeconds, rows }: PassGrid) {
   const { upStates, debts } = rows;
   const most = cells[0] ?? 0;
@@ -109,18 +109,18 @@ function expectations(chain: MarketChain, { cells, cellSeconds, rows }: PassGrid
     if (state >= upStates) return;
     addRows({ out: spot, from: down }, layer, here.spotUp);
     for (const [phase, { values, back }] of starting.entries()) {
-      // Lost while it starts: what is still owed comes back as slack.
+      // Lost during its start: the start-up still owed returns as slack.
       values.fill(0);
       values.set(down.subarray(Math.min(back, most)));
       addRows({ out: values, from: values }, layer, here.startingUp[phase] ?? here.spotUp);
     }
   };
-  /** What the actions of this tick are worth: filled anew for each state as well. */
+  /** Values of this tick's actions; reused for each state as well. */
   const worth = { wait: blank(), demand: blank(), start: blank(), withoutSpot: blank() };
   return { look, idle, onDemand, spot, starting, worth };
 }
 
-/** What the actions of a tick do to the slack, with so many ticks left. */
+/** How a tick's actions change the slack, with `ticksLeft` left. */
 interface Moves {
   readonly wait: Move;
   readonly demand: Move;
@@ -189,7 +189,7 @@ interface StateTask {
   readonly state: number;
 }
 
-/** What it costs to wait, and to go on without Spot if nothing runs or Spot does. */
+/** The cost of waiting, and of going on without Spot when nothing or Spot runs. */
 function weighWithoutSpot({ width }: Layer, { expected, moves }: StateTask): void {
   const { wait, demand, withoutSpot } = expected.worth;
   const cells = width - 1;
@@ -233,7 +233,7 @@ function settleWithSpot(layer: Layer, task: StateTask): void {
   settleStarts(layer, task);
 }
 
-/** The same for a start that still owes something: whoever leaves it has the rest back as slack. */
+/** The same for a start that still owes seconds: an action that leaves it gets the rest back as slack. */
 function settleStarts({ values, width }: Layer, { rows, expected, moves, state }: StateTask): void {
   const { withoutSpot } = expected.worth;
   for (const [phase, { back }] of expected.starting.entries()) {

@@ -1,14 +1,14 @@
 /**
- * The plan of a job: the least expected cost from every situation it can come to, by one backward pass over time.
- * A situation is ticks left, slack (time that can still be lost), what ran last with the start-up that it still owes, and
- * the state of the market. Deadline safety is in what is allowed, not in the values: after every tick an On-Demand
- * start must still end in time.
+ * The plan of a job: the least expected cost from every situation that it can reach, by one backward pass over time. A
+ * situation consists of the ticks left, the slack (time that can still be lost), what ran last with the start-up it
+ * still owes, and the state of the market. The deadline is enforced by the allowed actions, not by the values: after
+ * every tick an On-Demand start must still end in time.
  */
 import { type Action, IDLE, SPOT } from './actions.ts';
 import { type Layer, lookUp, type Rows, rowsFor } from './plan-layer.ts';
 import { backwardPass, type MarketChain, type Terms } from './plan-pass.ts';
 
-/** How much there is to do and by when. No value follows from it, only how far a table has to reach. */
+/** The work and the deadline. They do not change values, only how far a table must reach. */
 export interface Horizon {
   readonly workSeconds: number;
   readonly deadlineSeconds: number;
@@ -24,9 +24,9 @@ export interface PlanOptions {
 /** How a tick ends. */
 export interface TickEnd {
   readonly ran: Action;
-  /** Seconds that can still be lost; start-up that is still owed counts as lost already. */
+  /** Seconds that can still be lost; start-up still owed counts as already lost. */
   readonly slack: number;
-  /** Seconds of start-up still owed. A loss of capacity gives them back as slack: what never ran need not be started. */
+  /** Seconds of start-up still owed. A loss of capacity returns them as slack. */
   readonly debt: number;
 }
 
@@ -52,15 +52,15 @@ export function makePlan(chain: MarketChain, job: Job, options: PlanOptions): Pl
   return planFrom(makeTable(chain, job, [job], options), job);
 }
 
-/** The plan of one of the jobs that the table was made for: to the bit the same as if it had been made for this job alone. */
+/** The plan of one of the table's jobs, equal to the bit to a plan made for this job alone. */
 export const planFrom = (
   { chain, terms, value }: PlanTable,
   { workSeconds, deadlineSeconds }: Horizon,
 ): Plan => ({ chain, value, job: { ...terms, workSeconds, deadlineSeconds } });
 
 /**
- * One table for all those jobs, as wide at each moment as the widest of them that can still be running then. Slack never
- * grows, so no value that a job can come to follows from the cells that only a wider job needs.
+ * One table for several jobs, at each moment as wide as the widest job that can still run then. Slack never grows, so
+ * the values that a job can reach do not depend on cells that only a wider job needs.
  */
 export function makeTable(
   chain: MarketChain,
@@ -106,7 +106,10 @@ function reachOf(horizons: readonly Horizon[], tickSeconds: number, cellSeconds:
 /** More ticks than any plan is made of: no table is counted beyond. */
 const MOST_TICKS = 1e6;
 
-/** What the values of such a table weigh, before it is made. @param groups of the market, with capacity and without */
+/**
+ * Bytes of such a table's values, before it is made.
+ * @param groups of the market, with capacity and without
+ */
 export function tableBytes(
   groups: { readonly up: number; readonly down: number },
   { tickSeconds, restartSeconds }: Terms,
@@ -125,7 +128,7 @@ export function tableBytes(
   return width * count * Float32Array.BYTES_PER_ELEMENT;
 }
 
-/** What a start still owes at the ends of its first ticks, as long as it owes anything. */
+/** Seconds that a start still owes at the end of each of its first ticks. */
 function debtsOf({
   restartSeconds,
   tickSeconds,
@@ -141,7 +144,7 @@ function weighted(
   { ran, slack, debt }: TickEnd,
   weights: readonly number[],
 ): number {
-  // The debts fall from tick to tick: the last that is not below what is owed.
+  // Debts fall from tick to tick: take the last that is not below the one owed.
   const phase = ran === SPOT && debt > 1e-6 ? rows.debts.findLastIndex((each) => each >= debt - 1e-6) : -1;
   let total = 0;
   for (let state = 0; state < weights.length; state += 1) {

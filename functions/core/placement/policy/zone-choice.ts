@@ -1,58 +1,63 @@
 /**
- * Whether a cheaper zone is worth waiting for or moving to. That is a small campaign of its own: the cheaper zone comes and
- * goes as the chain says, and the one at hand stands where On-Demand stands in the large one, dearer and always to be had.
- * The same backward pass plans it, starts and all; prices count by their ratio only.
+ * Decides whether a cheaper zone is worth a wait or a move. This is a small campaign of its own: the cheaper zone
+ * comes and goes by the chain, and the zone at hand takes On-Demand's part, more expensive and always available. The
+ * same backward pass plans it, including restarts; only the ratio of prices counts.
  */
 import { IDLE, ON_DEMAND, SPOT } from './actions.ts';
 import { type MarketBelief, type Offer, offers, type Standing } from './decide.ts';
 import type { MarketModel } from './market-model.ts';
 import { makeTable, type Plan, planFrom } from './value-function.ts';
 
-/** What the small campaigns are planned with. */
+/** The parameters of the small campaigns. */
 interface ZonePlan {
   /** How far they look, and the most slack that they may use up on the way. */
   readonly aheadSeconds: number;
   readonly mostSlackSeconds: number;
-  /** Prices are compared in steps of so small a part, so that few tables serve many zones. */
+  /** Price ratios are rounded to this many steps, so that few tables serve many zones. */
   readonly ratioSteps: number;
 }
 
 const ZONE_PLAN: ZonePlan = { aheadSeconds: 12 * 3_600, mostSlackSeconds: 6 * 3_600, ratioSteps: 128 };
-/** At most so many tables are kept, the newest: at ticks of 195 s one takes 13 MB. */
+/** The most tables kept, newest first: with ticks of 195 s one takes 13 MB. */
 const MOST_TABLES = 32;
-/** A start there, one back, and one more must fit, and the time to ask in vain: nothing is weighed with less slack. */
+/**
+ * Slack must cover a start there, one back, one more, and one request without success; otherwise nothing is compared.
+ */
 const STARTS = 3;
 
-/** Everything about the moment that the choice follows from. Times in seconds, prices per hour by zone. */
+/** The input of the choice. Times in seconds, prices per hour by zone. */
 export interface ZoneQuestion {
   readonly restartSeconds: number;
   readonly spotUsd: readonly number[];
-  /** What an hour costs in which nothing runs, where time has a value; the prices then hold it as well. */
+  /** The cost of an hour in which nothing runs, where time has a value; the prices then include it too. */
   readonly waitingUsd?: number | undefined;
-  /** What is known of a zone's capacity now: its chance is 1 or 0 for who sees it. */
+  /** The belief about a zone's capacity now; the chance is 1 or 0 where it is observed. */
   readonly marketBeliefOf: (zone: number) => Pick<MarketBelief, 'chance' | 'ifThere' | 'ifNot'>;
   readonly workLeft: number;
   readonly slack: number;
   /** The zone that has capacity and would be used, and whether it is in use already. */
   readonly atHand: number;
   readonly inUse: boolean;
-  /** What asking in vain takes; 0, the default, for who sees what is there. */
+  /** Seconds that a request without success takes; 0, the default, where capacity is observed. */
   readonly inVainSeconds?: number | undefined;
-  /** How surely it will be seen that this zone is back: 1, the default, for who sees every tick; at 0 it is not waited for. */
+  /**
+   * How surely the zone's return will be noticed: 1, the default, where every tick is observed; at 0 the run does not
+   * wait for it.
+   */
   readonly seesBack?: ((zone: number) => number) | undefined;
-  /** Share of the time to come in which some zone will have capacity: what is out of it has to come out of the slack. */
+  /** Share of the coming time in which some zone will have capacity; the rest comes out of the slack. */
   readonly lasting: number;
 }
 
 export interface CheaperZone {
-  /** SPOT: asked for now. IDLE: waited for, with nothing running. */
+  /** SPOT: ask for it now. IDLE: wait for it with nothing running. */
   readonly action: typeof SPOT | typeof IDLE;
   readonly zone: number;
-  /** Beside going on in the zone at hand, in what is looked ahead. */
+  /** Against going on in the zone at hand, over the time looked ahead. */
   readonly savedUsd: number;
 }
 
-/** undefined: the zone at hand is the best there is. */
+/** Undefined: the zone at hand is the best. */
 export type ZoneChoice = (question: ZoneQuestion) => CheaperZone | undefined;
 
 /** Prices as shares of the price at hand. */
@@ -63,7 +68,7 @@ interface Ratios {
 
 type PlanOf = (restartSeconds: number, ratios: Ratios) => Plan;
 
-/** Keeps the tables of the small campaigns that it was asked about. */
+/** Keeps the tables of the small campaigns. */
 export function zoneChoice(model: MarketModel, zonePlan = ZONE_PLAN): ZoneChoice {
   const { ratioSteps } = zonePlan;
   const plans = new Map<string, Plan>();
@@ -117,7 +122,7 @@ function choose(question: ZoneQuestion, given: Given): CheaperZone | undefined {
   return best;
 }
 
-/** This zone beside the one at hand: what the best of asking for it and waiting for it saves. */
+/** Compares this zone with the one at hand: the saving of asking for it or waiting for it, whichever is better. */
 function compare(
   zone: number,
   {
@@ -131,7 +136,7 @@ function compare(
   const price = spotUsd[atHand] ?? 0;
   const ratio = (spotUsd[zone] ?? 0) / price;
   const plan = planOf(restartSeconds, { spot: ratio, waiting: waitingUsd / price });
-  // Who does not see that it is back pays the price at hand for all the work.
+  // A run that does not notice its return pays the price at hand for all the work.
   const unseenUsd = standing.workSeconds / 3_600 + (question.inUse ? 0 : restartSeconds / 3_600);
   const seen = ({ action, expectedUsd }: Offer): Offer =>
     action === SPOT
@@ -160,11 +165,12 @@ function standingIn(
   const kept = STARTS * restartSeconds + inVainSeconds;
   const free = slack - kept - tickSeconds;
   if (free < 0 || workLeft <= 0) return undefined;
-  // What outages of all zones will take is not there to be waited away; the rest is spread over the work.
+  // Slack that outages of all zones will take cannot be spent on waiting; the rest is spread over the work.
   const toWait = lasting > 0 ? Math.max(0, free - (workLeft * (1 - lasting)) / lasting) : 0;
   const work = Math.min(workLeft, aheadSeconds);
   const smallSlack = Math.min((toWait * work) / workLeft + kept, mostSlackSeconds);
-  // Both in whole ticks, as they are billed: by a part of one, what ends in this tick would seem done, and waiting free.
+  // Both in whole ticks, as billed: with part of a tick, work that ends in this tick would seem done and
+  // waiting free.
   const slackTicks = Math.ceil(smallSlack / tickSeconds - 1e-9);
   const ticksLeft = Math.max(2, Math.ceil(work / tickSeconds - 1e-9) + slackTicks);
   const runs = inUse ? ON_DEMAND : IDLE;
