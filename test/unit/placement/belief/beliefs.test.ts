@@ -21,7 +21,7 @@ describe('the belief in a pool', () => {
   const wellAMomentAgo = seen(15, 'up', 'c6i.xlarge');
   const neighbourLost = seen(4, 'lost', 'm5.xlarge');
 
-  it('is shaken by a neighbour that lost its capacity seconds after the pool was surely well', () => {
+  it('drops when a neighbour loses capacity seconds later', () => {
     expect(chance([wellAMomentAgo])).toBeCloseTo(1);
     expect(chance([wellAMomentAgo, neighbourLost])).toBeLessThan(0.6);
     expect(chance([wellAMomentAgo, neighbourLost], 1)).toBeLessThan(0.2);
@@ -32,7 +32,7 @@ describe('the belief in a pool', () => {
   });
 });
 
-it('passes any number of steps at once as one after the other', () => {
+it('passes many steps at once as one by one', () => {
   for (const steps of [1, 2, 7, 40, 63, 64, 65, 200]) {
     const [atOnce, oneByOne] = [beginWalk(model), beginWalk(model)];
     for (const walk of [atOnce, oneByOne]) walk.learn({ up: 1, down: 0 });

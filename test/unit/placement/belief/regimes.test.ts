@@ -11,7 +11,7 @@ import {
 } from '../../../../functions/core/placement/belief/regimes.ts';
 
 describe('beliefs', () => {
-  it('hold a fresh gain of capacity for a flicker and an old one for lasting', () => {
+  it('expect fresh gains to flicker, old ones to last', () => {
     const step = transition(fittedRegimes, 1 / 6);
     let belief: readonly number[] = observe(longRun(fittedRegimes), 0, 1);
     for (let tick = 0; tick < 60; tick += 1) belief = observe(advance(belief, step), 0, 1);
@@ -36,7 +36,7 @@ describe('beliefs', () => {
     );
   });
 
-  it('know how long it takes until capacity comes or goes, and that every regime is left in the end', () => {
+  it('know the mean time until capacity comes or goes', () => {
     const pair = {
       name: 'pair',
       ratesPerHour: [

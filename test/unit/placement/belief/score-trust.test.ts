@@ -26,7 +26,7 @@ describe('a placement score', () => {
     expect(odds([], 10)).toBeLessThan(50);
   });
 
-  it('says more the more often it was right, and less when it was wrong', () => {
+  it('says more the more often it was right', () => {
     const right = [...times(10, { score: 8, had: true }), ...times(10, { score: 3, had: false })];
     expect(odds(right, 8)).toBeGreaterThan(8);
     expect(odds(right, 3)).toBeLessThan(1 / 8);
@@ -64,7 +64,7 @@ function asked(
   return { ...made, placement: { ...made.placement, considered } };
 }
 
-it('is learned from the attempts that were asked under one', () => {
+it('is learned from attempts that asked under one', () => {
   const attempts = Array.from({ length: 8 }, (_, k) =>
     k % 2 === 0 ? asked(k, 'capacity', 2) : asked(k, 'interrupted', 9),
   );
@@ -72,14 +72,14 @@ it('is learned from the attempts that were asked under one', () => {
   expect(up / down).toBeGreaterThan(odds([], 8));
 });
 
-it('is not contradicted by capacity that came minutes after it was asked for', () => {
+it('is not contradicted by capacity that came minutes later', () => {
   const waited = Array.from({ length: 8 }, (_, k) => asked(k, 'interrupted', 2, 0.15));
   expect(trustOf(observationsOf(waited))(2)).toEqual(trustOf([])(2));
   const prompt = Array.from({ length: 8 }, (_, k) => asked(k, 'interrupted', 2, 0.05));
   expect(trustOf(observationsOf(prompt))(2).up).toBeGreaterThan(trustOf([])(2).up);
 });
 
-it('is not learned from a limit of the account, neither by the run that met it nor by others', async () => {
+it('is never learned from a quota of the account', async () => {
   const pool: Pool = {
     instanceType: 'g5.xlarge',
     zoneId: 'use1-az1',

@@ -66,7 +66,7 @@ const launched = (input: PlacementInput): Placement => {
 describe('a group of CPU nodes', () => {
   const hostBound = { cpuPercent: 99, gpuPercent: 20 };
 
-  it('is added where the hosts set the pace, because the work then costs less, and is paid for', () => {
+  it('is added where hosts are the bottleneck', () => {
     const placement = launched(after(hostBound));
     expect(placement.topology.helpers).toEqual([{ name: 'loaders', instanceType: 'c5.4xlarge', nodes: 1 }]);
     expect(placement.helpersHourlyUsd).toBeCloseTo(trainingPrice('c5.4xlarge', 'us-east-1')?.hourlyUsd ?? 0);
@@ -76,19 +76,19 @@ describe('a group of CPU nodes', () => {
     expect(chosen?.expectedSeconds).toBeLessThan((without?.expectedSeconds ?? 0) / 2);
   });
 
-  it('is not added where the accelerator sets the pace, nor before anything was measured', () => {
+  it('is not added for a busy accelerator, nor unmeasured', () => {
     expect(launched(after({ cpuPercent: 50, gpuPercent: 97 })).topology.helpers).toBeUndefined();
     expect(launched(question({ compute, market: priced })).topology.helpers).toBeUndefined();
   });
 
-  it('is only spoken of where the pipeline does not let it be added', () => {
+  it('is only mentioned where not allowed', () => {
     const { mayAddHelpers: _none, ...own } = compute;
     const placement = launched(after(hostBound, { compute: own }));
     expect(placement.topology.helpers).toBeUndefined();
     expect(placement.reason).toMatch(/hosts are the bottleneck: 1 x c5\.4xlarge.*see compute\.helpers/);
   });
 
-  it('is spoken of for the strategy whose hosts all prepare, and never where the helpers alone do', () => {
+  it('is mentioned only where every host prepares data', () => {
     const { mayAddHelpers: _none, ...own } = compute;
     const { training } = pipelineSchema.parse(declared('ddp'));
     const saidFor = (strategy: Pipeline['training']['strategy']): string =>
@@ -107,7 +107,7 @@ describe('a group of CPU nodes', () => {
     expect(helpedOnSpot?.verdict).toContain('spotWithHelpers');
   });
 
-  it('makes a topology of its own, whose pace is measured apart', () => {
+  it('makes a topology with a throughput of its own', () => {
     const topology = {
       nodes: 1,
       acceleratorsPerNode: 1,
@@ -140,7 +140,7 @@ describe('a group of CPU nodes', () => {
   });
 });
 
-it('is for ray only: other strategies name their helpers or have none', () => {
+it('is for ray only', () => {
   expect(pipelineSchema.safeParse(declared('ray', { mayAddHelpers: {} })).success).toBe(true);
   expect(pipelineSchema.safeParse(declared('ddp', { mayAddHelpers: {} })).error?.issues[0]).toMatchObject({
     path: ['compute', 'mayAddHelpers'],

@@ -12,7 +12,7 @@ function place(change: Partial<PlacementInput>): Placement {
 }
 const base = question();
 
-it('leaves Spot out where helper groups run beside, unless the pipeline wants it tried', () => {
+it('exclude Spot unless the pipeline asks for it', () => {
   const helpers = [{ name: 'prepare', instanceType: 'c5.4xlarge', nodes: 1 }];
   const priced = market({ onDemandPrices: [...market().onDemandPrices, onDemand('c5.4xlarge', 0.8)] });
   const kept = place({ compute: { ...base.compute, helpers }, market: priced });
@@ -34,7 +34,7 @@ describe('helper groups', () => {
   };
   const free = { compute: { ...compute, helpers: undefined } };
 
-  it('are paid for in every row of the table and in the placement', () => {
+  it('are paid for in row and placement', () => {
     const ofG5 = ({ considered }: Placement) =>
       considered.find(({ pool }) => pool.instanceType === 'g5.xlarge');
     const without = ofG5(place(free));
@@ -57,7 +57,7 @@ describe('helper groups', () => {
   });
 });
 
-it('leaves every pool out whose helpers have no known price: they are not free', () => {
+it('exclude every pool whose helpers have no known price', () => {
   const helpers = [{ name: 'load', instanceType: 'c5.4xlarge', nodes: 3 }];
   const decision = choosePlacement(question({ compute: { ...base.compute, helpers } }));
   expect(decision).toMatchObject({ kind: 'giveUp' });

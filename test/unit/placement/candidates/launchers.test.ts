@@ -63,7 +63,7 @@ const ec2At = (factor: number): PlacementInput['market'] => {
 };
 
 describe('the cheapest launcher', () => {
-  it('is EC2 where its own prices are lower, and every pool is weighed on both', () => {
+  it('is EC2 where its own prices are lower', () => {
     const placement = placed(cheapest());
     expect(placement.pool).toMatchObject({
       launcher: 'ec2',
@@ -85,7 +85,7 @@ describe('the cheapest launcher', () => {
     expect(placed(cheapest(compute, { market: ec2At(1) })).pool.launcher).toBe('ec2');
   });
 
-  it('is the only one that a pipeline names, whatever the other costs', () => {
+  it('is the declared one, whatever the other costs', () => {
     const named = (launcher: 'sagemaker' | 'ec2') => placed(cheapest({ launcher }));
     expect(new Set(named('ec2').considered.map(({ pool }) => pool.launcher))).toEqual(new Set(['ec2']));
     expect(new Set(named('sagemaker').considered.map(({ pool }) => pool.launcher))).toEqual(
@@ -104,7 +104,7 @@ describe('the cheapest launcher', () => {
     });
   });
 
-  it('never costs more when EC2 asks less, and never more than SageMaker alone', () => {
+  it('never costs more than SageMaker alone', () => {
     const costOf = (placement: Placement): number => placement.considered[0]?.expectedCostUsd ?? Number.NaN;
     const factor = fc.double({ min: 0.3, max: 3, noNaN: true });
     fc.assert(
@@ -121,13 +121,13 @@ describe('the cheapest launcher', () => {
     );
   }, 30_000);
 
-  it('says in the table and in the headline which one it is', () => {
+  it('is named in the table and in the headline', () => {
     const shown = formatDecision(choosePlacement(cheapest()));
     expect(shown).toMatch(/2 x g6\.xlarge, spot, in use1-az\d, on EC2/);
     expect(shown).toMatch(/2 x g6\.xlarge use1-az1 spot EC2 /);
   });
 
-  it('comes out the same when the stored decision is decided again', () => {
+  it('is the same when the stored decision is replayed', () => {
     const input = cheapest();
     const decision = { ...choosePlacement(input), question: storedPart(input) };
     const { compute, limits } = input;
@@ -138,7 +138,7 @@ describe('the cheapest launcher', () => {
   });
 });
 
-it('a pipeline that lets EC2 be chosen must say what its hosts need, all at once', () => {
+it('a pipeline that allows EC2 declares its hosts', () => {
   const declaration = { name: 'p', training: { strategy: 'ddp' }, compute: { instanceTypes: ['g5.xlarge'] } };
   const compute = { ...declaration.compute, launcher: 'cheapest' };
   const parsed = pipelineSchema.safeParse({ ...declaration, compute });
@@ -148,7 +148,7 @@ it('a pipeline that lets EC2 be chosen must say what its hosts need, all at once
   ]);
 });
 
-it('a pipeline that names none can be asked what the other would have cost', () => {
+it('a what-if compares launchers for any pipeline', () => {
   const decision = decideIf(question(), { launcher: 'cheapest' });
   if (decision.kind !== 'launch') throw new Error(decision.reason);
   expect(decision.placement.pool.launcher).toBe('ec2');
@@ -201,7 +201,7 @@ describe('what EC2 cannot do', () => {
     for (const { verdict } of away) expect(verdict).toContain('in the region of the data bucket only');
   });
 
-  it('SageMaker cannot do either: a type that it does not train on is EC2’s alone', () => {
+  it('a type that SageMaker lacks is EC2’s alone', () => {
     const type = { instanceType: 'g5g.xlarge', hourlyUsd: 0.6, basis: 'estimated' as const, note: '' };
     const view = { ...market(), onDemandPrices: [{ ...type, ec2HourlyUsd: 0.42 }] };
     const placement = placed(cheapest({ instanceTypes: ['g5g.xlarge'] }, { market: view }));
@@ -219,7 +219,7 @@ describe('a launcher that was tried', () => {
     ...change,
   });
 
-  it('and refused for a limit of the account is left alone in every zone, and the other goes on', () => {
+  it('with a quota error rests in every zone', () => {
     const refused = attempt(1, on('ec2', 'use1-az1'), {
       kind: 'capacity',
       quota: true,
@@ -248,7 +248,7 @@ describe('a launcher that was tried', () => {
     ]);
   });
 
-  it('has a start of its own: a prior each, then what its own attempts took', () => {
+  it('has a start of its own, prior then measured', () => {
     const both = {
       launchers: ['sagemaker', 'ec2'],
       maximumRunSeconds: 86_400,
@@ -274,7 +274,7 @@ describe('a launcher that was tried', () => {
   });
 });
 
-it('no pool costs less than nothing for its short start when nearly all is done', () => {
+it('no pool costs less than nothing', () => {
   const pool: Pool = {
     instanceType: 'g6.xlarge',
     zoneId: 'use1-az1',
@@ -315,7 +315,7 @@ describe('the launch', () => {
     purchaseOption: 'spot',
   };
 
-  it('follows the placement, and either kind saves and reads where the other does', () => {
+  it('follows the placement, with the same folders on both', () => {
     const [there, here] = [request(pool), request({ ...pool, launcher: 'ec2' })];
     if (there.kind !== 'sagemaker' || here.kind !== 'ec2') throw new Error(`${there.kind} and ${here.kind}`);
     const document = JSON.parse(here.objects.at(-1)?.text ?? '{}') as Record<string, unknown>;

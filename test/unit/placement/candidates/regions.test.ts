@@ -50,7 +50,7 @@ const spotAt = (zone: string) =>
 const inWest = (decision: PlacementDecision) => rows(decision).filter(({ pool }) => pool.region === WEST);
 
 describe('another region', () => {
-  it('is chosen where it is cheaper with the moving of the data in it, on its own subnet', () => {
+  it('is chosen where it is cheaper including the transfer', () => {
     const decision = choosePlacement(asked(west()));
     expect(decision).toMatchObject({
       kind: 'launch',
@@ -63,14 +63,14 @@ describe('another region', () => {
     });
   });
 
-  it('loses by what its data costs to move, and the table says how much that is', () => {
+  it('loses by the cost of its transfer', () => {
     const far = west({ transfer: { gigabytes: 5_000, usd: 100, seconds: 20_000 } });
     const decision = choosePlacement(asked(far));
     expect(poolOf(decision)).not.toHaveProperty('region');
     expect(inWest(decision)[0]?.verdict).toContain('$100.00 of it for moving 5000.0 GB');
   });
 
-  it('is too late for a deadline that its copies do not fit into', () => {
+  it('is too late where its copies miss the deadline', () => {
     const slow = west({ transfer: { gigabytes: 1, usd: 0, seconds: 18 * 3_600 } });
     const decision = choosePlacement(asked(slow));
     expect(poolOf(decision)).not.toHaveProperty('region');
@@ -81,7 +81,7 @@ describe('another region', () => {
     ).toMatch(/too slow to leave time|would probably be late/);
   });
 
-  it('is weighed and never chosen where nothing can be launched, with the remedy', () => {
+  it('is shown where nothing can be launched', () => {
     const decision = choosePlacement(asked(west({ closed: 'the bucket data-us-west-2 is not there' })));
     expect(poolOf(decision)).not.toHaveProperty('region');
     expect(inWest(decision)[0]).toMatchObject({
@@ -95,7 +95,7 @@ describe('another region', () => {
     );
   });
 
-  it('is all there is when the pipeline leaves the data region out', () => {
+  it('is the only one when declared so', () => {
     const pinned = { ...compute, regions: [{ name: WEST, vpc }] };
     const decision = choosePlacement({
       ...asked(west({ transfer: { gigabytes: 1, usd: 50, seconds: 9 } })),
@@ -118,14 +118,14 @@ describe('what moves', () => {
       { kind: 'interrupted' },
     );
 
-  it('is all shards and the checkpoint at first, later only the checkpoint, and nothing twice', () => {
+  it('is shards and checkpoint first, later the checkpoint alone', () => {
     expect(moving([]).usd).toBeCloseTo(104 * 0.02, 9);
     expect(moving([there(1, WEST), there(2)]).usd).toBeCloseTo(4 * 0.02, 9);
     expect(moving([there(1, WEST)]).usd).toBeCloseTo(2 * 0.02, 9);
     expect(moving([]).seconds).toBeGreaterThan(400);
   });
 
-  it('has a price between all regions, the dearest where none is known', () => {
+  it('has a price between all regions', () => {
     expect(transferUsdPerGigabyte('us-east-1', 'us-east-2')).toBe(0.01);
     expect(transferUsdPerGigabyte('us-east-1', 'us-east-1')).toBe(0);
     expect(transferUsdPerGigabyte('mars-1', 'us-east-1')).toBeGreaterThan(
@@ -134,7 +134,7 @@ describe('what moves', () => {
   });
 });
 
-it('is not counted where nothing can be launched when all that can be has refused lately', () => {
+it('is ignored where nothing can be launched', () => {
   const refused = [spotAt('use1-az1'), { ...spotAt('use1-az1'), purchaseOption: 'on-demand' as const }].map(
     (pool, k) => attempt(k + 1, pool, { kind: 'capacity', endedAt: hoursLater(1) }),
   );
@@ -177,7 +177,7 @@ describe('a what-if', () => {
     return { decision: decideIf(input, change), notes };
   };
 
-  it('takes a region, its zone and a type that were not weighed from the history of that time', async () => {
+  it('takes unknown pools from the history of that time', async () => {
     const change = {
       regions: ['us-east-1', WEST],
       zoneIds: [zoneId, 'use1-az1'],
@@ -193,7 +193,7 @@ describe('a what-if', () => {
     expect(inWest(decision)[0]?.transfer).toMatchObject({ gigabytes: 50 });
   });
 
-  it('takes a score of the history with its age, and none that is older than a day', async () => {
+  it('takes scores up to a day old', async () => {
     const types = ['g6e.xlarge', 'g5.xlarge', 'g6.xlarge'];
     const change = { regions: [WEST], zoneIds: [zoneId], instanceTypes: types };
     const scored = (hours: number): MarketSample => ({
@@ -218,7 +218,7 @@ describe('a what-if', () => {
     expect(poolOf(decision)).toMatchObject({ instanceType: 'g5.xlarge' });
   });
 
-  it('says of zones and regions that nobody has heard of that they have no row, and which there are', async () => {
+  it('names unknown zones and regions, and lists the known', async () => {
     const { notes } = await ask({
       zoneIds: ['use1-az1', 'nowhere-az9'],
       regions: ['us-east-1', 'mars-north-1'],

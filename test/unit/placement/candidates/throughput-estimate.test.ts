@@ -26,7 +26,7 @@ const onT4: MeasuredThroughput = {
 describe('before anything is measured', () => {
   const model = throughputModel(gang('g4dn.xlarge', 1), []);
 
-  it('takes data sheets, and says that they are no measurement', () => {
+  it('data sheets count, marked as no measurement', () => {
     const a100 = model.throughputOf(gang('p4d.24xlarge', 1, 8));
     expect(a100.basis).toBe('dataSheet');
     expect(a100.factor).toBeLessThan(model.throughputOf(gang('g5.xlarge', 1)).factor);
@@ -42,7 +42,7 @@ describe('before anything is measured', () => {
 });
 
 describe('what an attempt measured', () => {
-  it('is taken for its own topology, whatever data sheets say', () => {
+  it('counts for its own topology, whatever data sheets say', () => {
     const onA10G: MeasuredThroughput = { ...onT4, instanceType: 'g5.xlarge', stepSeconds: 0.25 };
     const pace = throughputModel(gang('g4dn.xlarge', 1), [onT4, onA10G]).throughputOf(gang('g5.xlarge', 1));
     expect(pace.factor).toBeCloseTo(0.25, 1);
@@ -59,14 +59,14 @@ describe('what an attempt measured', () => {
     expect(many.basis).toBe('extrapolated');
   });
 
-  it('shows that a host at its limit gains nothing from a faster accelerator of as many vCPUs', () => {
+  it('shows that a saturated host gains nothing', () => {
     const hostBound = { ...onT4, acceleratorUse: 0.3, cpuUse: 0.99 };
     const model = throughputModel(gang('g4dn.xlarge', 1), [hostBound]);
     expect(model.throughputOf(gang('g5.xlarge', 1)).factor).toBeCloseTo(1, 1);
     expect(model.throughputOf(gang('g5.4xlarge', 1)).factor).toBeLessThan(0.4);
   });
 
-  it('tells by the weight of a checkpoint how much a gradient costs on a thin line', () => {
+  it('sizes the gradient by the checkpoint', () => {
     const light = throughputModel(gang('g5.xlarge', 1), [
       { ...onT4, instanceType: 'g5.xlarge', checkpointBytes: 3e7 },
     ]);
@@ -77,7 +77,7 @@ describe('what an attempt measured', () => {
     expect(light.throughputOf(gang('g5.xlarge', 4)).factor).toBeLessThan(0.35);
   });
 
-  it('is read from the attempts that saved new work, with the steps between', () => {
+  it('is read from attempts that saved new work', () => {
     const pool = {
       instanceType: 'g5.xlarge',
       launcher: 'sagemaker' as const,
@@ -126,7 +126,7 @@ describe('links between accelerators', () => {
     gradientBytes: 4e9,
   });
 
-  it('cost less inside a node with NVLink than over PCIe or between nodes', () => {
+  it('cost less with NVLink than over PCIe or network', () => {
     const excess = (instanceType: string, nodes: number) => {
       const choice = { instanceType, nodes };
       return (
@@ -138,7 +138,7 @@ describe('links between accelerators', () => {
     expect(excess('p4d.24xlarge', 1)).toBeLessThan(excess('p4d.24xlarge', 2));
   });
 
-  it('leave an interval that is the wider the less is known', () => {
+  it('widen the interval the less is known', () => {
     const own = forecastStep(heavy, { instanceType: 'p4d.24xlarge', nodes: 1 });
     const other = forecastStep(heavy, { instanceType: 'p5.48xlarge', nodes: 1 });
     const width = ({ lowSeconds, highSeconds }: typeof own) => highSeconds / lowSeconds;
@@ -147,14 +147,14 @@ describe('links between accelerators', () => {
   });
 });
 
-it('takes a type that the catalog does not know for one of the same pace, and says so', () => {
+it('treats an unknown type as equally fast', () => {
   expect(throughputModel(gang('g5.xlarge', 1), []).throughputOf(gang('x9.large', 1))).toMatchObject({
     factor: 1,
     basis: 'unknown',
   });
 });
 
-it('leaves out what was measured beside helpers of a type that the catalog does not know', () => {
+it('leaves out measurements beside unknown helper types', () => {
   const helped = { ...onT4, stepSeconds: 0.2, helpers: [{ instanceType: 'x9.large', nodes: 2 }] };
   const [without, withThem] = [[onT4], [onT4, helped]].map((measured) =>
     throughputModel(gang('g4dn.xlarge', 1), measured).throughputOf(gang('g5.xlarge', 1)),
@@ -165,7 +165,7 @@ it('leaves out what was measured beside helpers of a type that the catalog does 
   });
 });
 
-it('has a pace for every type and gang, however little the hosts were seen to do', () => {
+it('has a throughput for every type and gang', () => {
   const use = fc.option(fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true })), {
     nil: undefined,
   });

@@ -17,7 +17,7 @@ const p4d: Measured = {
 };
 
 describe("AWS's heterogeneous benchmark", () => {
-  it('is predicted within 20 % from its homogeneous row alone', () => {
+  it('is predicted within 20 % from its homogeneous row', () => {
     const helpers = { instanceType: 'c5.18xlarge', nodes: 2 };
     const { stepSeconds } = forecastStep(workloadOf(p4d), {
       instanceType: 'p4d.24xlarge',
@@ -27,7 +27,7 @@ describe("AWS's heterogeneous benchmark", () => {
     expect(Math.abs(stepSeconds - 0.086) / 0.086).toBeLessThan(0.2);
   });
 
-  it('gets helpers advised, and keeps its measured step without them', () => {
+  it('gets helpers advised', () => {
     const advice = adviseHelpers({
       workload: workloadOf(p4d),
       instanceType: 'p4d.24xlarge',
@@ -70,7 +70,7 @@ describe('a g5.xlarge that blurs every image ten times', () => {
     expect(advice?.reason).toContain('accelerator is the bottleneck');
   });
 
-  it('gets none advised where a little less waiting would cost more than it saves', () => {
+  it('gets none advised where they cost more', () => {
     const nearly: Measured = { ...blurring(0.93), cpuUse: 0.99 };
     const advice = adviseHelpers({
       workload: workloadOf(nearly),
@@ -84,7 +84,7 @@ describe('a g5.xlarge that blurs every image ten times', () => {
 });
 
 describe('the network', () => {
-  it('sets the pace when gradients are heavy and the line is thin', () => {
+  it('is the bottleneck for large gradients on slow links', () => {
     const heavy = workloadOf({
       ...p4d,
       instanceType: 'g5.xlarge',
@@ -97,7 +97,7 @@ describe('the network', () => {
     expect(four.stepSeconds).toBeGreaterThan(one.stepSeconds);
   });
 
-  it('is the bottleneck when helpers send more than the node can take', () => {
+  it('is the bottleneck when helpers send too much', () => {
     const workload = workloadOf({ ...p4d, instanceType: 'g5.xlarge', preparedBytesPerStep: 2e9 });
     const helpers = { instanceType: 'c5.18xlarge', nodes: 2 };
     expect(forecastStep(workload, { instanceType: 'g5.xlarge', nodes: 1, helpers }).bottleneck).toBe(
@@ -106,6 +106,6 @@ describe('the network', () => {
   });
 });
 
-it('refuses a type that the catalog does not know, and says what to do', () => {
+it('refuses an unknown type, with the remedy', () => {
   expect(() => workloadOf({ ...p4d, instanceType: 'x9.large' })).toThrow(UnknownTypeError);
 });

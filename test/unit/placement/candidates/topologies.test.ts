@@ -18,7 +18,7 @@ const names = (needs: object) =>
   ask(needs).topologies.map(({ nodes, instanceType }) => `${nodes} x ${instanceType}`);
 
 describe('eight accelerators with 20 GB each', () => {
-  it('are one node with all of them, several with some, or eight with one each', () => {
+  it('are one node, several, or eight with one each', () => {
     const found = names({ accelerators: 8, acceleratorMemoryGigabytes: 20, kinds: ['A10G', 'L4'] });
     expect(found).toContain('1 x g5.48xlarge');
     expect(found).toContain('2 x g5.12xlarge');
@@ -26,7 +26,7 @@ describe('eight accelerators with 20 GB each', () => {
     expect(found.every((name) => /x g[56]\./.test(name))).toBe(true);
   });
 
-  it('leave out what is too small, too spread or not launched by SageMaker, each with its reason', () => {
+  it('leave out unfit types, each with its reason', () => {
     const { ruledOut } = ask({ accelerators: 8, acceleratorMemoryGigabytes: 20, maximumNodes: 4 });
     const reason = (type: string) => ruledOut.find(({ topology }) => topology.instanceType === type)?.reason;
     expect(reason('g4dn.xlarge')).toBe('its T4 has 16 GB, compute.needs asks for 20');
@@ -35,13 +35,13 @@ describe('eight accelerators with 20 GB each', () => {
     expect(all.ruledOut.map(({ reason: why }) => why)).toContain('SageMaker does not train on g4dn.metal');
   });
 
-  it('need code of their own on Trainium, and are asked for there only by name', () => {
+  it('run on Trainium only when the pipeline names it', () => {
     expect(names({ accelerators: 16 }).some((name) => name.includes('trn1'))).toBe(false);
     expect(names({ accelerators: 16, kinds: ['Trainium'] })).toEqual(['1 x trn1.32xlarge']);
   });
 });
 
-it('stays with the number of hosts and processes that a checkpoint was made by, unless the pipeline says otherwise', () => {
+it('keeps the topology of its checkpoint unless told otherwise', () => {
   const savedOn = { instanceType: 'g5.12xlarge', nodes: 1, acceleratorsPerNode: 4 };
   const kept = ask({ accelerators: 4, kinds: ['A10G', 'T4'] }, { savedOn });
   expect(new Set(kept.topologies.map(({ nodes }) => nodes))).toEqual(new Set([1]));
@@ -50,7 +50,7 @@ it('stays with the number of hosts and processes that a checkpoint was made by, 
   expect(new Set(free.topologies.map(({ nodes }) => nodes))).toEqual(new Set([1, 4]));
 });
 
-it('runs one process on one node, and finds no image for devices that the framework has none for', () => {
+it('runs single on one node, with an existing image', () => {
   const training = (more: object) => trainingSchema.parse({ strategy: 'single', ...more });
   const one = ask({ accelerators: 1, kinds: ['A10G'] }, { training: training({}) });
   expect(one.topologies.length).toBeGreaterThan(3);
@@ -66,7 +66,7 @@ it('runs one process on one node, and finds no image for devices that the framew
   expect(neuron.ruledOut[0]?.reason).toContain('neuron');
 });
 
-it('trains a small model on CPUs where that is allowed', () => {
+it('trains a small model on CPUs where allowed', () => {
   expect(names({ accelerators: 1, kinds: ['T4'] }).some((name) => name.includes('c5'))).toBe(false);
   const both = names({ accelerators: 1, kinds: ['T4'], cpuInstead: true, vcpus: 16, maximumNodes: 4 });
   expect(both).toContain('1 x g4dn.4xlarge');
@@ -75,7 +75,7 @@ it('trains a small model on CPUs where that is allowed', () => {
   expect(names({ accelerators: 0, maximumNodes: 1 }).every((name) => /^1 x [cmr]\d/.test(name))).toBe(true);
 });
 
-it('asks the market one question for each size of the gang', () => {
+it('asks the market once for each gang size', () => {
   const gangs = gangsOf(computeOf({ accelerators: 4, kinds: ['A10G', 'L4'] }));
   expect(new Set(gangs.map(({ nodes }) => nodes))).toEqual(new Set([1, 4]));
   expect(gangsOf(computeSchema.parse({ instanceTypes: ['g5.xlarge', 'g6.xlarge'], nodes: 3 }))).toEqual([
@@ -87,7 +87,7 @@ const kindsOrNone = fc.option(fc.uniqueArray(fc.constantFrom(...ACCELERATOR_KIND
   nil: undefined,
 });
 
-it('gives whatever is asked for, and nothing that lacks it', () => {
+it('gives what is asked, and nothing that lacks it', () => {
   fc.assert(
     fc.property(
       fc.record({
@@ -118,7 +118,7 @@ it('gives whatever is asked for, and nothing that lacks it', () => {
   );
 });
 
-it('knows a speed for every accelerator of the catalog, by the names that a pipeline may use', () => {
+it('knows a speed for every accelerator of the catalog', () => {
   expect([...acceleratorKinds()].sort()).toEqual([...ACCELERATOR_KINDS].sort());
   for (const type of catalogTypes()) {
     const { accelerator, acceleratorMemoryMib } = instanceFacts(type) ?? {};
@@ -134,7 +134,7 @@ describe('a declaration', () => {
       .safeParse(compute)
       .error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
 
-  it('names types or needs, and not two numbers of nodes', () => {
+  it('names types or needs, and one number of nodes', () => {
     expect(problems({})?.[0]).toContain('instanceTypes: name the types that may be used');
     expect(problems({ needs: { accelerators: 8 }, nodes: 2 })?.[0]).toContain('maximumNodes bounds it');
     expect(typesOf(computeOf({ accelerators: 1 }, { instanceTypes: ['g5.xlarge'] }))).toEqual(['g5.xlarge']);

@@ -175,7 +175,7 @@ it('breaks no constraint of topology or region', { timeout: TIMEOUT }, () => {
   });
 });
 
-it('takes Spot only while some On-Demand alternative still ends in time after a start in vain', {
+it('takes Spot only while On-Demand could still follow', {
   timeout: 60_000,
 }, () => {
   forAll((draw) => {
@@ -190,7 +190,7 @@ it('takes Spot only while some On-Demand alternative still ends in time after a 
   });
 });
 
-it('takes an On-Demand pool that ends in time wherever there is one', { timeout: TIMEOUT }, () => {
+it('takes an On-Demand pool that ends in time', { timeout: TIMEOUT }, () => {
   forAll((draw) => {
     const input = inputOf(draw);
     const placement = launched(

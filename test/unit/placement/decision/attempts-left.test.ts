@@ -45,7 +45,7 @@ describe('of the attempts', () => {
     [10, 8, 'on-demand'],
     [10, 9, 'on-demand'],
     [10, 10, 'giveUp'],
-  ])('%d in all, %d used: the next one is %s', (attempts, used, expected) => {
+  ])('%d in all, %d used: next %s', (attempts, used, expected) => {
     expect(marketOf(after(used, attempts))).toBe(expected);
   });
 
@@ -58,13 +58,13 @@ describe('of the attempts', () => {
       expect(verdict).toMatch(/^the attempts that are left are kept for On-Demand/);
   });
 
-  it('none is kept where there is no On-Demand, or a pipeline wants none', () => {
+  it('none is reserved where the pipeline allows no On-Demand', () => {
     const { compute, market } = question();
     expect(marketOf(after(9, 10, { compute: { ...compute, purchaseOption: 'spot' } }))).toBe('spot');
     expect(marketOf(after(9, 10, { market: { ...market, onDemandPrices: [] } }))).not.toBe('on-demand');
   });
 
-  it('none is spent on Spot while On-Demand has no capacity and there is time, but beside a limit of the account', () => {
+  it('none goes to Spot while waiting for On-Demand', () => {
     const oneZone = { securityGroupIds: ['sg-1'], subnets: [{ id: 'subnet-1', zoneId: ZONES[0] }] };
     const refused = (quota?: true) => {
       const refusals = Array.from({ length: 5 }, (_, k) =>
@@ -83,7 +83,7 @@ describe('of the attempts', () => {
   });
 });
 
-it('a run that may use On-Demand never spends its last attempt on Spot', () => {
+it('the last is never spent on Spot beside On-Demand', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 2, max: 12 }),

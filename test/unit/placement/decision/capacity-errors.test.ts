@@ -51,13 +51,13 @@ describe('a limit of the account', () => {
     });
   };
 
-  it('holds in every zone until capacity of the type has been had in any of them', () => {
+  it('holds in every zone until any zone has capacity', () => {
     expect(restAt(1.1, [limited(1)])).toBeCloseTo(900 - 360);
     expect(restAt(1.1, [limited(1), sighting(1.05, { seen: 'up' })])).toBe(0);
     expect(restAt(1.3, [limited(1), sighting(1.1, { seen: 'up' }), limited(1.2)])).toBeCloseTo(900 - 360);
   });
 
-  it('makes a dear pool look no cheaper, neither while it rests nor later', () => {
+  it('never makes an expensive pool look cheaper', () => {
     const dear = market({
       scores: ZONES.map((zoneId) => ({ zoneId, score: 6 })),
       spotPrices: ZONES.flatMap((zoneId) => [
@@ -74,7 +74,7 @@ describe('a limit of the account', () => {
     expect(costOf([limited(4.9)])).toBeGreaterThan(before * 0.99);
   });
 
-  it('of the fast On-Demand type leaves the deadline to a slower one that can be had', () => {
+  it('of the fast On-Demand type leaves a slower one', () => {
     const compute = { ...question().compute, nodes: 1, instanceTypes: ['g4dn.xlarge', 'p3.8xlarge'] };
     const asked = {
       compute,
@@ -109,7 +109,7 @@ describe('a limit of the account', () => {
 });
 
 describe('a refusal', () => {
-  it('by a clock that is ahead of ours is a refusal of now', () => {
+  it('by a clock ahead of ours counts as now', () => {
     const compute = {
       ...question().compute,
       instanceTypes: ['g5.xlarge'],
@@ -125,7 +125,7 @@ describe('a refusal', () => {
     expect(decision).toMatchObject({ kind: 'wait', seconds: 60 });
   });
 
-  it('of days ago neither adds to the time of an On-Demand pool nor is called recent', () => {
+  it('of days ago no longer counts', () => {
     const compute = {
       ...question().compute,
       purchaseOption: 'on-demand' as const,

@@ -70,7 +70,7 @@ const justGone = { attempts: [trained(CHEAP, [1, 8], 'interrupted')], now: hours
 describe('beside a dearer pool that is there', () => {
   const decide = (input: PlacementInput) => choosePlacement({ ...input, observations: scoresTrusted });
 
-  it('a cheaper one that has just gone is waited for while there is slack, ten minutes at a time', () => {
+  it('waits for a cheaper one while slack lasts', () => {
     const decision = decide(asked({ cheap: 1 }, justGone));
     expect(decision).toMatchObject({ kind: 'wait', seconds: 600 });
     expect(decision.kind === 'wait' && decision.reason).toMatch(
@@ -78,7 +78,7 @@ describe('beside a dearer pool that is there', () => {
     );
   });
 
-  it('nothing is waited for without slack, without a score, for a cent or where time has a price', () => {
+  it('needs slack, a score and a saving to wait', () => {
     const pool = (input: PlacementInput) => {
       const decision = decide(input);
       return decision.kind === 'launch' ? decision.placement.pool.zoneId : decision.kind;
@@ -93,14 +93,14 @@ describe('beside a dearer pool that is there', () => {
     expect(pool(asked({ cheap: 1 }, { ...justGone, limits: hurried }))).toBe(DEAR);
   });
 
-  it('nothing is waited for while nobody knows how long the work is', () => {
+  it('does not wait while the work is unknown', () => {
     const patient = { ...question().limits, deadlineHours: 100 };
     const known = asked({ cheap: 1 }, { ...justGone, limits: patient });
     expect(decide(known).kind).toBe('wait');
     expect(decide({ ...known, expectedSeconds: undefined }).kind).toBe('launch');
   });
 
-  it('a cheaper one is taken as soon as its score says that it is back', () => {
+  it('takes a cheaper one once its score rises', () => {
     const decision = decide(asked({ cheap: 9 }, { ...justGone, now: hoursLater(9) }));
     expect(decision.kind === 'launch' && decision.placement.pool).toEqual(poolIn(CHEAP));
   });
@@ -123,7 +123,7 @@ const look = ({ cheap = 9, steps = 20, change = {} }: Look = {}) =>
   });
 
 describe('an attempt that runs in a dearer pool', () => {
-  it('is moved to a cheaper one that is back, and `place` goes there', () => {
+  it('moves to a cheaper one that is up again', () => {
     const moved = look();
     expect(moved?.cause).toBe('spot');
     expect(moved?.why).toMatch(/moved to cheaper Spot \(g6\.xlarge in use1-az1\), which saves about \$\d/);
@@ -142,7 +142,7 @@ describe('an attempt that runs in a dearer pool', () => {
     expect(next.kind === 'launch' && next.placement.pool).toEqual(poolIn(CHEAP));
   });
 
-  it('is moved to one without a score as well if that is more likely there than not, and not if it was just lost', () => {
+  it('moves without a score once capacity is likely', () => {
     expect(look({ cheap: 'none' })?.cause).toBe('spot');
     const attempts = [trained(CHEAP, [-3, 1.7], 'interrupted')];
     expect(look({ cheap: 'none', change: { attempts } })).toBeUndefined();
@@ -153,7 +153,7 @@ describe('an attempt that runs in a dearer pool', () => {
     expect(look({ change: { compute } })?.cause).toBe('spot');
   });
 
-  it('stays while the cheaper one is gone, when nearly done, or when it costs nearly the same', () => {
+  it('stays while a move would gain nothing', () => {
     expect(look({ cheap: 1 })).toBeUndefined();
     expect(look({ steps: 98 })).toBeUndefined();
     const view = asked({}).market;
@@ -161,7 +161,7 @@ describe('an attempt that runs in a dearer pool', () => {
     expect(look({ change: { market: alike } })).toBeUndefined();
   });
 
-  it('stays once half of the attempts are used: the others are kept for losses', () => {
+  it('stays once half of the attempts are used', () => {
     const used = (attempts: number) => look({ change: { limits: { ...question().limits, attempts } } });
     expect(used(4)?.cause).toBe('spot');
     expect(used(3)).toBeUndefined();
@@ -173,7 +173,7 @@ describe('an attempt that runs in a dearer pool', () => {
   });
 });
 
-it('never has a run both moved and sent back: what it is moved to is what is placed', {
+it('never moves to a pool that `place` would refuse', {
   timeout: 60_000,
 }, () => {
   fc.assert(

@@ -34,7 +34,7 @@ describe('with slack', () => {
     });
   });
 
-  it('takes the zone with the best score where prices are equal', () => {
+  it('takes the best score where prices are equal', () => {
     const scored = market({
       scores: ZONES.map((zoneId) => ({ zoneId, score: zoneId === 'use1-az4' ? 9 : 3 })),
     });
@@ -46,7 +46,7 @@ describe('with slack', () => {
     expect(chosen.subnetId).toBe(`subnet-${chosen.pool.zoneId?.replaceAll('-', '')}`);
   });
 
-  it('leaves the zone to SageMaker without a VPC, with the best zone as the score', () => {
+  it('leaves the zone to SageMaker without a VPC', () => {
     const { vpc: _vpc, ...compute } = base.compute;
     const scored = market({ scores: ZONES.map((zoneId, k) => ({ zoneId, score: 3 + k })) });
     const chosen = place({ compute, market: scored });
@@ -55,7 +55,7 @@ describe('with slack', () => {
     expect(chosen.considered[0]?.score).toBe(5);
   });
 
-  it('goes elsewhere after an interruption, and back when hours have passed', () => {
+  it('goes elsewhere after an interruption, and returns hours later', () => {
     // Of one type, which costs the same in every zone: nothing cheaper is waited for.
     const compute = { ...base.compute, instanceTypes: ['g6.xlarge'] };
     const first = place({ compute });
@@ -90,7 +90,7 @@ describe('with slack', () => {
       endedAt: hoursLater(1),
     });
 
-    it('leaves the cheaper neighbour type there alone, which is offered elsewhere', () => {
+    it('leaves neighbour types there alone that are offered elsewhere', () => {
       expect(place({ market: cheapThere }).pool).toMatchObject({
         instanceType: 'g6.xlarge',
         zoneId: 'use1-az1',
@@ -104,7 +104,7 @@ describe('with slack', () => {
       expect(next.zoneId).not.toBe('use1-az1');
     });
 
-    it('asks the neighbour all the same where its type is offered nowhere else', () => {
+    it('asks a neighbour type that is offered only there', () => {
       const only = market({
         spotPrices: [
           ...ZONES.map((zoneId) => spot('g5.xlarge', zoneId, 1.2)),
@@ -121,7 +121,7 @@ describe('with slack', () => {
       });
     });
 
-    it('goes back as soon as capacity of another type has been seen there', () => {
+    it('returns once another type has had capacity there', () => {
       const g6: Pool = { ...lostG5, instanceType: 'g6.xlarge' };
       const kept = attempt(2, g6, {
         kind: 'recalled',
@@ -133,7 +133,7 @@ describe('with slack', () => {
     });
   });
 
-  it('takes On-Demand at once for seconds of work where Spot is gone: a wait would save a part of a cent', () => {
+  it('takes On-Demand at once for seconds of work', () => {
     const gone = market({
       scores: ZONES.map((zoneId) => ({ zoneId, score: 1 })),
       spotPrices: ZONES.map((zoneId) => spot('g5.xlarge', zoneId, 0.35)),
@@ -155,7 +155,7 @@ describe('with slack', () => {
     expect(place({ ...short, expectedSeconds: 20 * 3_600 * 0.9 }).pool.purchaseOption).toBe('spot');
   });
 
-  it('does not ask a pool that is probably gone for the last cent', () => {
+  it('does not ask a pool that is probably down', () => {
     const scored = (score: number) =>
       market({
         scores: ZONES.map((zoneId) => ({ zoneId, score: zoneId === 'use1-az2' ? score : 9 })),
@@ -167,7 +167,7 @@ describe('with slack', () => {
     expect(place({ ...short, market: scored(1) }).pool.zoneId).not.toBe('use1-az2');
   });
 
-  it('lets the whole rest of the time be waited for Spot and no wait be named on demand', () => {
+  it('sets a maximum wait for Spot only', () => {
     const onSpot = place();
     expect(onSpot.maximumWaitSeconds).toBeGreaterThanOrEqual(onSpot.maximumRunSeconds);
     const dear = place({ compute: { ...base.compute, purchaseOption: 'on-demand' } });
@@ -175,7 +175,7 @@ describe('with slack', () => {
     expect(dear.maximumWaitSeconds).toBeUndefined();
   });
 
-  it('waits when every pool has just refused, and says for how long', () => {
+  it('waits when every pool is cooling down', () => {
     const pools: Pool[] = (base.compute.instanceTypes ?? []).flatMap((instanceType) =>
       ZONES.map((zoneId) => ({
         instanceType,
@@ -195,7 +195,7 @@ describe('with slack', () => {
 });
 
 describe('without slack', () => {
-  it('changes to On-Demand at the latest safe moment, and without scores not before', () => {
+  it('changes to On-Demand at the latest safe moment', () => {
     const unscored = market({ scores: [] });
     const six = 6 * 3_600;
     const restart = 300;
@@ -205,7 +205,7 @@ describe('without slack', () => {
     expect(place({ now: hoursLater(latest + 0.01), market: unscored }).pool.purchaseOption).toBe('on-demand');
   });
 
-  it('changes sooner where scores would tell that Spot is back, and says what that saves', () => {
+  it('changes sooner where scores would show Spot again', () => {
     const gone = market({ scores: ZONES.map((zoneId) => ({ zoneId, score: 1 })) });
     const early = place({ now: hoursLater(16.5), market: gone });
     expect(early.pool.purchaseOption).toBe('on-demand');
@@ -221,7 +221,7 @@ describe('without slack', () => {
     expect(next.pool).not.toEqual(first.pool);
   });
 
-  it('goes on with Spot where the pipeline allows nothing else, and says what that means', () => {
+  it('goes on with Spot where nothing else is allowed', () => {
     const chosen = place({ now: hoursLater(19), compute: { ...base.compute, purchaseOption: 'spot' } });
     expect(chosen.pool.purchaseOption).toBe('spot');
     expect(chosen.reason).toContain('can no longer be promised');
@@ -259,12 +259,12 @@ describe('limits', () => {
     expect(choosePlacement(question({ now: hoursLater(24) })).kind).toBe('giveUp');
   });
 
-  it('gives up when the budget does not last, and names the sums', () => {
+  it('gives up when the budget cannot suffice, with sums', () => {
     const decision = choosePlacement(question({ limits: { ...base.limits, budgetUsd: 2 } }));
     expect(decision).toMatchObject({ kind: 'giveUp', reason: expect.stringContaining('$2.00') });
   });
 
-  it('gives up when only Spot would be in the budget and no slack is left for it', () => {
+  it('gives up when no slack is left within budget', () => {
     // Two nodes on demand for 6 h and a start are $13.68 at least; on Spot they were $6.
     const limits = { ...base.limits, budgetUsd: 11 };
     for (const hours of [17.7, 17.85, 17.92, 18.5])
@@ -279,14 +279,14 @@ describe('limits', () => {
     );
   });
 
-  it('lets SageMaker itself end an attempt that would pass the budget', () => {
+  it('lets SageMaker stop an attempt at the budget', () => {
     const chosen = place({ limits: { ...base.limits, budgetUsd: 20 } });
     const hourly = chosen.considered[0]?.hourlyUsd ?? 0;
     expect((chosen.maximumRunSeconds / 3_600) * hourly * 2).toBeLessThanOrEqual(20);
     expect(chosen.maximumRunSeconds).toBeGreaterThan(3_600);
   });
 
-  it('leaves out what has no price, with the reason, and gives up when nothing is left', () => {
+  it('leaves out pools without a price, with the reason', () => {
     const compute = { ...base.compute, instanceTypes: ['g5.xlarge', 'g6e.xlarge', 'x9.large'] };
     const { considered } = place({ compute });
     const verdict = (type: string) => considered.find(({ pool }) => pool.instanceType === type)?.verdict;
@@ -297,7 +297,7 @@ describe('limits', () => {
   });
 });
 
-it('gives every pool a row with a verdict, and puts what the market did not say into the reason', () => {
+it('gives every pool a row with a verdict', () => {
   const chosen = place({
     market: market({ scores: [], notes: ['placement scores unknown (throttled): later'] }),
   });
@@ -321,7 +321,7 @@ describe('after the only Spot pool was lost', () => {
       }),
     );
 
-  it('Spot is asked for again while there is slack: On-Demand would end the campaign there', () => {
+  it('the run asks Spot again while there is slack', () => {
     const again = alone(1, 'interrupted');
     expect(again).toMatchObject({ kind: 'launch', placement: { pool } });
   });
@@ -356,14 +356,14 @@ describe('when On-Demand is needed and every pool of it refuses', () => {
       }),
     );
 
-  it('is asked again at first, which is what the margin is for', () => {
+  it('is asked again at first, within the margin', () => {
     expect(refused(4)).toMatchObject({
       kind: 'wait',
       reason: expect.stringContaining('On-Demand is needed now and has refused lately'),
     });
   });
 
-  it('leaves the work to Spot when it goes on refusing or a limit is in the way, instead of to nothing', () => {
+  it('leaves the work to Spot when it persists', () => {
     for (const decision of [refused(5), refused(1, { quota: true })]) {
       expect(decision).toMatchObject({
         kind: 'launch',

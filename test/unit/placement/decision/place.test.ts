@@ -38,7 +38,7 @@ const spotPool = {
 } as const;
 
 describe('place', () => {
-  it('stores the decision with its reasons and names the next attempt', async () => {
+  it('stores the decision and names the next attempt', async () => {
     const { deps, stores, runId } = await setUp();
     expect(await place(deps, { runId })).toMatchObject({ kind: 'launch', attempt: 1 });
     const [stored] = await stores.placements.list(runId);
@@ -56,7 +56,7 @@ describe('place', () => {
     expect(await stores.placements.list(runId)).toEqual(stored);
   });
 
-  it('takes an attempt that is still open up again and starts no second one', async () => {
+  it('returns an open attempt and starts no second one', async () => {
     const { deps, stores, runId } = await setUp();
     const { outcome: _, ...open } = attempt(1, spotPool, { kind: 'completed' }, { runId, status: 'running' });
     await stores.attempts.create(open);
@@ -64,7 +64,7 @@ describe('place', () => {
     expect(await stores.placements.list(runId)).toEqual([]);
   });
 
-  it('leaves the decision as it is that an attempt was launched from while it asked the market', async () => {
+  it('keeps the decision of an attempt launched meanwhile', async () => {
     const { deps, stores, runId } = await setUp();
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     const scores: MarketSource['scores'] = async () => {
@@ -94,7 +94,7 @@ describe('place', () => {
     expect(await place(deps, { runId })).toMatchObject({ kind: 'launch', attempt: 2 });
   });
 
-  it('gives up with a reason after the deadline, and stores that too', async () => {
+  it('gives up after the deadline, and stores why', async () => {
     const { deps, stores, runId } = await setUp(25);
     expect(await place(deps, { runId })).toMatchObject({
       kind: 'giveUp',
@@ -103,7 +103,7 @@ describe('place', () => {
     expect((await stores.placements.list(runId))[0]?.decision.kind).toBe('giveUp');
   });
 
-  it('decides with what was read of EC2 of the hardware, says so, and keeps it with the question', async () => {
+  it('decides with the hardware that EC2 describes', async () => {
     const { deps, stores, runId } = await setUp();
     const [g5, g6] = [instanceFacts('g5.xlarge'), instanceFacts('g6.xlarge')];
     if (!g5 || !g6) throw new Error('the catalog has both');
@@ -120,7 +120,7 @@ describe('place', () => {
     expect(stored.decision.placement.reason).toContain("hardware of g5.xlarge is EC2's of 2026-11-20");
   });
 
-  it('weighs a type that is newer than the snapshot once its hardware was read', async () => {
+  it('considers a newer type once its hardware is known', async () => {
     const { deps, stores } = await setUp();
     const g6 = instanceFacts('g6.xlarge');
     if (!g6) throw new Error('the catalog has it');
@@ -180,7 +180,7 @@ describe('the scores that placements ask for', () => {
     return { asked, reasons, stores };
   }
 
-  it('stay within the plan of the day, and the reason says what was not asked', async () => {
+  it("stay within the day's plan, and say so", async () => {
     const { asked, reasons, stores } = await placeMany();
     expect(new Set(asked).size).toBe(QUESTIONS_A_DAY);
     expect(await stores.scoreQuestions.list(CLOSED_AT)).toHaveLength(QUESTIONS_A_DAY);
@@ -213,14 +213,14 @@ describe('a pipeline that names regions', () => {
     return stored.decision;
   }
 
-  it('has them weighed with what the dataset costs to move, and the question kept', async () => {
+  it('has them assessed with the cost of the transfer', async () => {
     const { placement, question } = await placed();
     const away = placement.considered.filter(({ pool }) => pool.region === 'us-west-2');
     expect(away[0]?.transfer).toMatchObject({ gigabytes: 50, usd: 1 });
     expect(storedQuestion({ question })?.elsewhere?.map((view) => view.market.region)).toEqual(['us-west-2']);
   });
 
-  it('has moving counted at the price of the AWS Price List, where that was read', async () => {
+  it("pays transfer at the AWS Price List's price", async () => {
     const list = { at: hoursLater(0), asked: [], prices: [] };
     const { placement } = await placed(undefined, {}, [
       { ...list, region: 'us-east-1', transfer: [{ to: 'us-west-2', usdPerGigabyte: 0.03 }] },
@@ -229,7 +229,7 @@ describe('a pipeline that names regions', () => {
     expect(away?.transfer).toMatchObject({ usd: 1.5, priceNote: 'AWS Price List, read today' });
   });
 
-  it('is told why nothing can be launched there, by a bucket that is missing or code that lies elsewhere', async () => {
+  it('learns why nothing can be launched there', async () => {
     const verdicts = async (...asked: Parameters<typeof placed>) =>
       (await placed(...asked)).placement.considered
         .filter(({ pool }) => pool.region === 'us-west-2')

@@ -60,27 +60,27 @@ const lost = attempt(
 );
 
 describe('a dearer pool', () => {
-  it('costs more only until the cheaper one is back, which its score tells', () => {
+  it('costs more only until the cheaper one returns', () => {
     const premium = (score: number) => costOf(DEAR, asked(score)) - costOf(CHEAP, asked(score));
     expect(premium(9)).toBeGreaterThan(0);
     expect(premium(9)).toBeLessThan(ALL_THERE_USD / 5);
   });
 
-  it('costs the more the surer the cheaper one is gone', () => {
+  it('costs more the surer the cheaper one is down', () => {
     const now = hoursLater(4);
     const costs = [9, 7, 5, 3, 1].map((score) => costOf(DEAR, asked(score, { attempts: [lost], now })));
     expect(costs).toEqual(costs.toSorted((a, b) => a - b));
     expect(costs.at(-1)).toBeGreaterThan((costs[0] ?? 0) + 0.1);
   });
 
-  it('costs more for a whole spell where no score tells that the cheaper one is back', () => {
+  it('costs more for a whole spell without a score', () => {
     expect(costOf(DEAR, asked(undefined))).toBeGreaterThan(costOf(DEAR, asked(9)) + 0.1);
     expect(costOf(DEAR, asked(undefined))).toBeLessThan(costOf(CHEAP, asked(undefined)) + ALL_THERE_USD);
   });
 });
 
 describe('a pool whose score says that it is there', () => {
-  it('is asked though its neighbours were just lost: asked in vain, the others are there still', () => {
+  it('is asked although its neighbours were just lost', () => {
     const lostIn = (zoneId: string, [from, to]: readonly [number, number], number: number) =>
       attempt(
         number,

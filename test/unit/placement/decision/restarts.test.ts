@@ -25,7 +25,7 @@ function lostOnce(provisioningSeconds: number, change: Partial<PlacementInput> =
 }
 
 describe('of a start', () => {
-  it('what was measured takes the place of the prior, and provisioning, which nobody pays, the place of slack', () => {
+  it('measurements replace the prior, and provisioning reduces slack', () => {
     const measured = situationOf(lostOnce(240));
     expect(measured.work.restartSeconds).toBe(BILLED_START_SECONDS);
     expect(measured.marginSeconds).toBe(900 + 240);
@@ -38,7 +38,7 @@ describe('of a start', () => {
     expect(situationOf(lostOnce(1_200)).marginSeconds).toBe(900);
   });
 
-  it('provisioning brings the change to On-Demand forward by as much', () => {
+  it('provisioning brings the change to On-Demand forward', () => {
     const until = (provisioning: number) => secondsUntilUnsafe(situationOf(lostOnce(provisioning)));
     expect(until(0) - until(240)).toBeCloseTo(240);
     const now = hoursLater(3 + (until(0) - 120) / HOUR);

@@ -41,7 +41,7 @@ function look({ pool = ON_DEMAND, steps = 20, hours = 2, unsavedHours = 0, ask =
 }
 
 describe('an On-Demand attempt that runs', () => {
-  it('is moved to Spot when the rest is clearly cheaper there and a loss can be borne', () => {
+  it('moves to Spot when clearly cheaper and safe', () => {
     const moved = look();
     expect(moved?.cause).toBe('spot');
     expect(moved?.why).toMatch(
@@ -49,7 +49,7 @@ describe('an On-Demand attempt that runs', () => {
     );
   });
 
-  it('stays where Spot is believed gone, or costs nearly as much', () => {
+  it('stays where Spot is down or hardly cheaper', () => {
     expect(look({ ask: { market: scores(1) } })).toBeUndefined();
     const dear = scores(9);
     const spotPrices = dear.spotPrices.map((each) => ({ ...each, hourlyUsd: 0.89 }));
@@ -60,19 +60,19 @@ describe('an On-Demand attempt that runs', () => {
     expect(look({ hours: 9, steps: 98 })).toBeUndefined();
   });
 
-  it('stays where a loss of Spot would miss the deadline', () => {
+  it('stays where a loss would miss the deadline', () => {
     const limits = { ...question().limits, deadlineHours: 10.4 };
     expect(look({ ask: { limits } })).toBeUndefined();
   });
 
-  it('is moved with as much slack shortly before a save as right after one: what was done since is saved', () => {
+  it('moves before a save as after one', () => {
     const limits = { ...question().limits, deadlineHours: 11 };
     expect(look({ ask: { limits } })?.cause).toBe('spot');
     // Half an hour of slack is left beside start and margin; without the unsaved work it would look used up.
     expect(look({ unsavedHours: 0.75, ask: { limits } })?.cause).toBe('spot');
   });
 
-  it('has its hours not counted as waiting where patience is what runs out', () => {
+  it('does not use up patience while it trains', () => {
     const limits = { ...question().limits, deadlineHours: undefined, patienceHours: 1.5 };
     expect(look({ ask: { limits } })?.cause).toBe('spot');
   });
@@ -102,18 +102,18 @@ describe('a Spot attempt that runs', () => {
     return look({ pool: SPOT, steps, ask: { limits } });
   };
 
-  it('is left alone while its measured pace leaves time for an On-Demand start', () => {
+  it('stays while an On-Demand start still fits', () => {
     // 8 h of work are left after 2 h.
     expect(late(11)).toBeUndefined();
   });
 
-  it('is changed at the last moment when it is slower than believed', () => {
+  it('changes at the last moment when slower than estimated', () => {
     const change = late(10 + 1 / 6);
     expect(change?.cause).toBe('deadline');
     expect(change?.why).toMatch(/8\.0 h of work are left/);
   });
 
-  it('is not stopped for On-Demand that rests: every pool that would end in time has refused lately', () => {
+  it('is not stopped for On-Demand that is cooling down', () => {
     const limits = { ...question().limits, deadlineHours: 10 + 1 / 6 };
     const given = (sightings: ReturnType<typeof onDemandRefused>) =>
       look({ pool: SPOT, ask: { limits, observations: sightings } })?.cause;
@@ -124,12 +124,12 @@ describe('a Spot attempt that runs', () => {
     expect(given(onDemandRefused(14))).toBe('deadline');
   });
 
-  it('is left alone however long it has trained where patience is what runs out', () => {
+  it('stays however long it trains within its patience', () => {
     const limits = { ...question().limits, deadlineHours: undefined, patienceHours: 2.05 };
     expect(look({ pool: SPOT, ask: { limits } })).toBeUndefined();
   });
 
-  it('goes on when it is too late for a change, or nearly done', () => {
+  it('goes on when too late or nearly done', () => {
     expect(late(10)).toBeUndefined();
     expect(late(2.2, 98)).toBeUndefined();
   });

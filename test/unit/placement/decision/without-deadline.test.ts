@@ -28,28 +28,28 @@ function decide(given: object, hours = 1, score = 6, more = {}) {
 }
 
 describe('limits', () => {
-  it('have a deadline of 24 h unless patience or a value of time is given', () => {
+  it('have a deadline of 24 h by default', () => {
     expect(deadlineHoursOf(limits({}))).toBe(24);
     expect(deadlineHoursOf(limits({ patienceHours: 3 }))).toBeUndefined();
     expect(deadlineHoursOf(limits({ valueOfTimeUsdPerHour: 3 }))).toBeUndefined();
     expect(deadlineHoursOf(limits({ valueOfTimeUsdPerHour: 3, deadlineHours: 5 }))).toBe(5);
   });
 
-  it('without a deadline make a run that has none to miss', () => {
+  it('without a deadline leave none to miss', () => {
     const declaration = declarationOf('digits', { limits: { patienceHours: 3 } });
     expect(deadlineAt(runOf('digits', 1, { declaration, closedAt: CLOSED_AT }))).toBeUndefined();
   });
 });
 
 describe('patience', () => {
-  it('waits for Spot while there is some left, and takes On-Demand when it is used up', () => {
+  it('waits for Spot, then takes On-Demand', () => {
     expect(decide({ patienceHours: 8 }, 1).pool.purchaseOption).toBe('spot');
     const late = decide({ patienceHours: 8 }, 8.1);
     expect(late.pool.purchaseOption).toBe('on-demand');
     expect(late.reason).toMatch(/no deadline, 8 h of patience/);
   });
 
-  it('is used up by waiting only: hours that trained do not count', () => {
+  it('is used up by waiting only, not by training', () => {
     const pool = {
       instanceType: 'g6.xlarge',
       zoneId: 'use1-az1',
@@ -82,7 +82,7 @@ describe('patience', () => {
     expect(decide({ patienceHours: 1 }, 500).pool.purchaseOption).toBe('on-demand');
   });
 
-  it('gives no run up either whose fast topology can no longer be had', () => {
+  it('keeps a run whose fast topology has no capacity', () => {
     const fast = {
       instanceType: 'p3.8xlarge',
       zoneId: 'use1-az1',
@@ -108,7 +108,7 @@ describe('patience', () => {
 });
 
 it.each([{ patienceHours: 1 }, { valueOfTimeUsdPerHour: 0.01 }])(
-  'a script that names steps without end is placed within what dates and timers can hold, with %j',
+  'endless steps stay within dates and timers, with %j',
   (given) => {
     const endless = { ...progress(50, 5_000), totalSteps: Number.MAX_SAFE_INTEGER };
     const pool = {
@@ -128,7 +128,7 @@ it.each([{ patienceHours: 1 }, { valueOfTimeUsdPerHour: 0.01 }])(
 );
 
 describe('a value of time', () => {
-  it('buys On-Demand where Spot is believed gone, the sooner the more an hour is worth', () => {
+  it('takes On-Demand sooner the more an hour is worth', () => {
     expect(decide({ valueOfTimeUsdPerHour: 0.01 }, 1, 2).pool.purchaseOption).toBe('spot');
     const hasty = decide({ valueOfTimeUsdPerHour: 50 }, 1, 2);
     expect(hasty.pool.purchaseOption).toBe('on-demand');
@@ -142,13 +142,13 @@ describe('a value of time', () => {
 });
 
 describe('a deadline that cannot be promised', () => {
-  it('is said to be so at the start, before anything is known of the work', () => {
+  it('is reported at the start', () => {
     expect(decide({}, 0, 6, { expectedSeconds: undefined }).reason).toMatch(
       /assumed.*the deadline cannot be promised until a checkpoint shows the pace/,
     );
   });
 
-  it('is said to be so when former runs took longer than there is time', () => {
+  it('is reported when former runs took longer', () => {
     const late = decide({ deadlineHours: 5 }, 0);
     expect(late.pool.purchaseOption).toBe('on-demand');
     expect(late.reason).toMatch(/the deadline can no longer be promised/);
@@ -156,7 +156,7 @@ describe('a deadline that cannot be promised', () => {
 });
 
 describe('On-Demand that is refused', () => {
-  it('is looked for in another pool at once, and a margin for it was kept', () => {
+  it('is kept in another pool, within the margin', () => {
     // At the latest safe moment Spot is passed over with a quarter of an hour in hand, of which a refusal takes a part.
     const first = decide({ deadlineHours: 24 }, 17.7);
     expect(first.pool.purchaseOption).toBe('on-demand');

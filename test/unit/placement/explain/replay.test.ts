@@ -80,7 +80,7 @@ describe('a stored decision', () => {
     for (const [k, cost] of costs(again).entries()) expect(cost).toBeCloseTo(before[k] ?? 0, 6);
   });
 
-  it('answers what no Spot, another deadline or fewer zones would have led to', () => {
+  it('answers what-ifs of Spot, deadline and zones', () => {
     if (!replayed) throw new Error('no question');
     expect(poolOf(decideIf(replayed, { purchaseOption: 'on-demand' }))).toMatchObject({
       purchaseOption: 'on-demand',
@@ -93,7 +93,7 @@ describe('a stored decision', () => {
     expect(poolOf(decideIf(replayed, { budgetUsd: 0.5 }))).toBe('giveUp');
   });
 
-  it('says of a what-if that gives up when each pool would have been done', () => {
+  it("shows each pool's end when giving up", () => {
     if (!replayed) throw new Error('no question');
     const text = formatDecision(decideIf(replayed, { budgetUsd: 0.01 }));
     expect(text).toContain('the budget of $0.01 does not last');
@@ -102,7 +102,7 @@ describe('a stored decision', () => {
     );
   });
 
-  it('is known as damaged by the first thing that is missing in it', () => {
+  it('is damaged when a field is missing', () => {
     const kept = { ...decided, question: storedPart(input) };
     const copy = (): unknown => JSON.parse(JSON.stringify(kept));
     expect(damageIn(copy())).toBeUndefined();

@@ -93,7 +93,7 @@ beforeEach(async () => {
 });
 
 describe('collect-scores', () => {
-  it('asks one question for pipelines that want the same, and keeps scores and prices by family and zone', async () => {
+  it('merges equal questions, and keeps scores and prices', async () => {
     expect(await collectScores(deps)).toMatchObject({ questions: 1, samples: 9, notes: [] });
     expect(asked).toEqual([KEY]);
     const [sample, ...more] = await deps.marketSamples.list('g5', 'use1-az1', AT);
@@ -110,7 +110,7 @@ describe('collect-scores', () => {
     });
   });
 
-  it('replaces a look of the same quarter of an hour and adds one of the next', async () => {
+  it('replaces samples within a quarter of an hour', async () => {
     await collectScores(deps);
     deps.clock.advance(600);
     await collectScores(deps);
@@ -121,7 +121,7 @@ describe('collect-scores', () => {
     expect(await deps.scoreQuestions.list(AT)).toEqual([{ key: KEY, at: secondsAfter(1_200) }]);
   });
 
-  it('keeps what is known when the market answers nothing, and says what it did not learn', async () => {
+  it('keeps known values when the market answers nothing', async () => {
     const silent = () =>
       Promise.resolve({ kind: 'unknown' as const, failure: 'throttled' as const, message: 'slow down' });
     const done = await collectScores({
@@ -138,7 +138,7 @@ describe('collect-scores', () => {
     expect(done.notes).toHaveLength(4);
   });
 
-  it('keeps the history of every region that a pipeline names, each question once', async () => {
+  it('keeps the history of every declared region', async () => {
     const regions = [{ name: 'us-east-1' }, { name: 'us-west-2' }];
     declare('far', { instanceTypes: TYPES, nodes: 2, regions });
     await deps.pipelines.ensure('far', { firstBatch: 1, at: AT });
@@ -149,7 +149,7 @@ describe('collect-scores', () => {
     ]);
   });
 
-  it('asks the new questions of other regions last when the day has room for few', async () => {
+  it('asks new questions of other regions last', async () => {
     const far = ['eu-west-1', 'us-west-2', 'us-east-2', 'eu-central-1', 'ap-northeast-1'];
     for (const nodes of [4, 8, 16, 32]) {
       const name = `far-${nodes}`;
@@ -164,7 +164,7 @@ describe('collect-scores', () => {
     expect(new Set(asked).size).toBe(QUESTIONS_A_DAY);
   });
 
-  it('asks nothing for a type that no two others can stand in for, and says so', async () => {
+  it('skips types without two substitutes, and says so', async () => {
     declare('rare', { instanceTypes: ['p5.4xlarge'], nodes: 1 });
     await deps.pipelines.ensure('rare', { firstBatch: 1, at: AT });
     const { notes, questions } = await collectScores(deps);
@@ -199,7 +199,7 @@ describe('collect-scores', () => {
 });
 
 describe('the plan of questions', () => {
-  it('never has more distinct questions in a day than the limit, whatever is wanted day after day', () => {
+  it('never passes the daily limit of distinct questions', () => {
     const types = fc.subarray(['a.x', 'b.x', 'c.x', 'd.x', 'e.x'], { minLength: 1 });
     const regions = fc
       .subarray(['us-east-1', 'us-west-2', 'eu-west-1'], { minLength: 1 })
@@ -239,7 +239,7 @@ describe('what other runs met', () => {
     return outcome;
   };
 
-  it('is seen by a placement for a month, by the run itself never', async () => {
+  it('counts for a month, never for its own run', async () => {
     await deps.poolOutcomes.put(met());
     const see = (runId: string, seconds: number) =>
       observationsOfOthers(deps.poolOutcomes, {
@@ -256,7 +256,7 @@ describe('what other runs met', () => {
     expect(poolOutcomeOf(attemptOf('other-000001', 1))).toBeUndefined();
   });
 
-  it('tells how long the next run takes: the longest of the last ones with as many nodes', async () => {
+  it('predicts the next run by the longest similar one', async () => {
     const times = [900, 2_000, 1_000];
     for (const [index, seconds] of times.entries()) {
       const batch = index + 1;

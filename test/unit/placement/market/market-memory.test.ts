@@ -55,7 +55,7 @@ const asked = (hours: number) => ({
 const silent = market({ scores: [], spotPrices: [] });
 
 describe('kept scores and prices', () => {
-  it('stand in, the newest of each zone with its age, where the market says nothing', async () => {
+  it('stand in where the market says nothing', async () => {
     const samples = await samplesFor((await remembering()).marketSamples, asked(2));
     const view = filledFrom(samples, silent, asked(2));
     expect(view.scores).toEqual([
@@ -70,14 +70,14 @@ describe('kept scores and prices', () => {
     );
   });
 
-  it('never take the place of what the market says, and scores are forgotten after a day', async () => {
+  it("never replace the market's own, nor after a day", async () => {
     const samples = await samplesFor((await remembering()).marketSamples, asked(2));
     const told = market({ scores: [{ zoneId: 'use1-az1', score: 5, nodes: 2 }] });
     expect(filledFrom(samples, told, asked(2))).toEqual(told);
     expect(filledFrom(samples, silent, asked(26)).scores).toEqual([]);
   });
 
-  it('bring a stored view up to date, and what was not seen since grows old', async () => {
+  it('bring a stored view up to date', async () => {
     const samples = await samplesFor((await remembering()).marketSamples, asked(2));
     const stored = market({
       scores: ['use1-az1', 'use1-az2'].map((zoneId) => ({ zoneId, score: 5, nodes: 2 })),
@@ -89,7 +89,7 @@ describe('kept scores and prices', () => {
     ]);
   });
 
-  it('are as old as the look that read them, not as the step of the schedule that they are kept under', async () => {
+  it('are as old as their reading, not their step', async () => {
     const stores = memoryStores();
     await stores.marketSamples.put({ ...sample('use1-az1', hoursLater(1), 9), readAt: hoursLater(1.2) });
     const samples = await samplesFor(stores.marketSamples, asked(1.25));
@@ -102,7 +102,7 @@ describe('kept scores and prices', () => {
     ]);
   });
 
-  it('decide a placement when the questions of the day are used up', async () => {
+  it('decide a placement when questions are used up', async () => {
     const stores = await remembering();
     const declaration = declarationOf('digits', { compute: { instanceTypes: TYPES, nodes: 2, vpc } });
     await stores.runs.create(runOf('digits', 1, { declaration, closedAt: CLOSED_AT }));
@@ -171,12 +171,12 @@ describe('the record of a pool', () => {
   const good = [20, 18, 16, 14].flatMap((day) => met(day, 'lost', 1.5));
   const bad = [20.3, 18.3, 16.3, 14.3].flatMap((day) => met(day, 'refused'));
 
-  it('counts what was had, refused, held and lost, and leaves the last week to the belief of the moment', () => {
+  it('counts outcomes older than a week', () => {
     const records = recordsOf([...good, ...bad, ...met(3, 'refused')], now);
     expect(recordFor(records, pool)).toEqual({ had: 4, refused: 4, heldSeconds: 4 * 1.5 * 86_400, lost: 4 });
   });
 
-  it('keeps attempts apart that had the same pool at the same time, and one that began before the month', () => {
+  it('keeps simultaneous attempts in one pool apart', () => {
     const beside = [
       ...met(20, 'kept', 1),
       ...met(19.8, 'lost', 0.1),
@@ -191,7 +191,7 @@ describe('the record of a pool', () => {
     });
   });
 
-  it('makes a pool that refused often less likely, and one that lasted long more lasting', () => {
+  it('moves the belief towards the statistics', () => {
     const [none, had, refused] = [outlook([]), outlook(good), outlook(bad)];
     expect(had.chanceUp).toBeGreaterThan(none.chanceUp);
     expect(refused.chanceUp).toBeLessThan(none.chanceUp);
@@ -199,7 +199,7 @@ describe('the record of a pool', () => {
     expect(had.upSeconds).toBeGreaterThan(none.upSeconds);
   });
 
-  it('takes a recalled attempt for one that had its capacity to the end', () => {
+  it('counts a recalled attempt as capacity to the end', () => {
     const recalled = attempt(1, pool, { kind: 'recalled', startedAt: CLOSED_AT, endedAt: hoursLater(3) });
     expect(poolOutcomeOf(recalled)?.end).toBe('kept');
   });

@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 
 describe('placement scores', () => {
-  it('are asked for the whole gang in single zones, never for fewer than three types, over all pages', async () => {
+  it('are asked per zone, for three types or more', async () => {
     ec2
       .on(GetSpotPlacementScoresCommand, { NextToken: undefined })
       .resolves({ SpotPlacementScores: [{ AvailabilityZoneId: 'use1-az1', Score: 9 }], NextToken: 'more' })
@@ -50,7 +50,7 @@ describe('placement scores', () => {
     expect(answer.kind === 'known' && answer.notes.join()).toMatch(/filled up with .* for 4 nodes/s);
   });
 
-  it('are not asked for where there are no three types that can stand in for each other', async () => {
+  it('are not asked without three substitutable types', async () => {
     expect(await market().scores(['p5.4xlarge'], 1)).toMatchObject({
       kind: 'unknown',
       message: expect.stringContaining('name three interchangeable types') as string,
@@ -58,7 +58,7 @@ describe('placement scores', () => {
     expect(ec2.commandCalls(GetSpotPlacementScoresCommand)).toHaveLength(0);
   });
 
-  it('are not asked for again within five minutes, whatever the order of the types', async () => {
+  it('are not asked again within five minutes', async () => {
     ec2.on(GetSpotPlacementScoresCommand).resolves({ SpotPlacementScores: [] });
     const source = market();
     await source.scores(['g5.xlarge', 'g6.xlarge', 'g4dn.xlarge'], 2);
@@ -74,7 +74,7 @@ describe('placement scores', () => {
     ['RequestLimitExceeded', 'throttled'],
     ['UnauthorizedOperation', 'notAuthorised'],
     ['InternalError', 'unavailable'],
-  ])('that fail with %s are the value %s, and the next question is asked afresh', async (name, failure) => {
+  ])('that fail with %s are the value %s', async (name, failure) => {
     const source = market();
     ec2.on(GetSpotPlacementScoresCommand).rejectsOnce(named(name)).resolves({ SpotPlacementScores: [] });
     expect(await source.scores(['g5.xlarge'], 1)).toMatchObject({ kind: 'unknown', failure });
@@ -83,7 +83,7 @@ describe('placement scores', () => {
 });
 
 describe('Spot prices', () => {
-  it('are the newest of each type and zone, with zone names of older answers mapped to ids', async () => {
+  it('are the newest of each type and zone', async () => {
     const at = (minute: number) => new Date(now.getTime() - minute * 60_000);
     ec2.on(DescribeSpotPriceHistoryCommand).resolves({
       SpotPriceHistory: [
@@ -105,7 +105,7 @@ describe('Spot prices', () => {
     expect(ec2.commandCalls(DescribeSpotPriceHistoryCommand)[0]?.args[0].input.StartTime).toEqual(now);
   });
 
-  it('fall back to the catalog when EC2 does not answer, and say that these are old', async () => {
+  it('fall back to the catalog when EC2 fails', async () => {
     ec2.on(DescribeSpotPriceHistoryCommand).rejects(named('UnauthorizedOperation'));
     const answer = await market().spotPrices(['g5.xlarge']);
     expect(answer.kind === 'known' && answer.notes[0]).toContain('notAuthorised');

@@ -60,7 +60,7 @@ const prices = (...computes: ReturnType<typeof computeOf>[]) =>
 describe('prices', () => {
   const kept = async (region = HOME) => (await deps.listPrices.get(region))?.prices[0];
 
-  it('are read once a day, at once for a new type, and stay with their date when the list does not answer', async () => {
+  it('are read daily, at once for new types', async () => {
     await prices(computeOf());
     deps.clock.advance(3_600);
     await prices(computeOf());
@@ -80,7 +80,7 @@ describe('prices', () => {
     expect(await kept()).toMatchObject({ hourlyUsd: 1.2, readAt: secondsAfter(90_000) });
   });
 
-  it('are asked again at the next look when only some of the list answered', async () => {
+  it('are asked again when only some were answered', async () => {
     deps = { ...deps, catalog: { ...catalog, ec2Prices: () => Promise.resolve(silent) } };
     await prices(computeOf());
     await prices(computeOf());
@@ -88,7 +88,7 @@ describe('prices', () => {
     expect(await deps.listPrices.get(HOME)).toMatchObject({ prices: [{ hourlyUsd: 1.4 }], ec2: [] });
   });
 
-  it('are those of each region that is named, with transfer there and back and nowhere else', async () => {
+  it('cover each declared region and its transfer', async () => {
     await prices(computeOf({ regions: [{ name: 'us-west-2' }, { name: 'eu-west-1' }] }));
     expect(asked).toEqual([
       'training us-east-1: g5.xlarge',
@@ -104,7 +104,7 @@ describe('prices', () => {
     });
   });
 
-  it('that no price of AWS has ever come near to are not believed', async () => {
+  it('that are absurd are not believed', async () => {
     usd = 140;
     await prices(computeOf());
     expect(await deps.listPrices.get(HOME)).toMatchObject({ prices: [], ec2: [] });
@@ -113,7 +113,7 @@ describe('prices', () => {
     );
   });
 
-  it('of transfer and of types that the snapshot lacks are not believed either when they are absurd', async () => {
+  it('of transfer and new types are checked too', async () => {
     const regions = [{ name: 'us-west-2' }, { name: 'sa-east-1' }];
     const absurd: CatalogSource = {
       ...catalog,
@@ -140,7 +140,7 @@ describe('hardware', () => {
   const refresh = (...types: string[]) =>
     refreshHardware(deps, [computeOf({ instanceTypes: ['g5.xlarge', ...types] })], notes);
 
-  it('of the snapshot and of a type that is newer than it is read once a day', async () => {
+  it('of known and new types is read daily', async () => {
     entries = [entry('g5.xlarge'), entry('g9.xlarge', { vcpu: 8, accelerator: 'B400', memoryMib: 98_304 })];
     const facts = await refresh('g9.xlarge');
     expect(facts('g9.xlarge')).toMatchObject({ vcpu: 8, accelerator: 'B400', acceleratorCount: 1 });
@@ -155,7 +155,7 @@ describe('hardware', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('that is nonsense replaces nothing, neither the snapshot nor what was read before, and is told', async () => {
+  it('that is nonsense replaces nothing, and is reported', async () => {
     entries = [entry('g9.xlarge', { vcpu: 8 })];
     await refresh('g9.xlarge');
     deps.clock.advance(86_401);

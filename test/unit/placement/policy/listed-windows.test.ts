@@ -60,7 +60,7 @@ const listed = (windows: unknown): readonly string[] => {
 };
 
 describe('a file of windows', () => {
-  it('is taken as it stands when nothing is wrong in it', () => {
+  it('is taken as it stands when right', () => {
     expect(listed([good])).toEqual([]);
     expect(listed([{ ...good, nodes: undefined, restartHours: 0 }])).toEqual([]);
   });
@@ -129,7 +129,7 @@ describe('a file of windows', () => {
       { zones: [{ ...zone, trace: 'seconds.json' }], workHours: 60, deadlineHours: 66, restartHours: 1 },
       /: restartHours is 1: with ticks of 1 s the optimum would take 19 GB, and 4\.0 GB is the limit: give at most 0\.2/,
     ],
-  ])('is refused for %j, which would take all memory or hours, with the limit', (change, told) => {
+  ])('is refused for %j, with the limit', (change, told) => {
     const problems = listed([
       { ...good, ...change },
       { ...good, id: 'other', ticks: 0 },
@@ -138,7 +138,7 @@ describe('a file of windows', () => {
     expect(problems[1]).toMatch(told);
   });
 
-  it('has windows of one plan handed out apart where the plan for all of them would be too large', () => {
+  it('splits windows whose common plan is too large', () => {
     const [wide, long] = [
       { ...good, id: 'wide', deadlineHours: 380 },
       { ...good, id: 'long', workHours: 2_990, deadlineHours: 3_000 },
@@ -150,20 +150,20 @@ describe('a file of windows', () => {
     );
   });
 
-  it('may have windows as long as other policies can bear where ours is not replayed', () => {
+  it('may have longer windows for other policies alone', () => {
     const file = write('long.json', [{ ...good, deadlineHours: 1_000 }]);
     expect(readWindows(path.join(folder, 'good'), file, false)).toHaveLength(1);
     expect(problemsOf(() => readWindows(path.join(folder, 'good'), file))).toHaveLength(1);
   });
 
-  it('is refused when it is no list, no JSON or not there', () => {
+  it('is refused without a readable list', () => {
     expect(listed(good)).toEqual(['give a JSON array with one window or more']);
     expect(listed([])).toEqual(['give a JSON array with one window or more']);
     expect(listed('[')[0]).toMatch(/^it is no JSON/);
     expect(problemsOf(() => readWindows(folder, path.join(folder, 'none.json')))[0]).toContain('ENOENT');
   });
 
-  it('keeps parts of a second: 0.033 hours are 118.8 seconds', () => {
+  it('keeps fractions of a second', () => {
     const window = { ...good, restartHours: 0.033, workHours: 0.07 };
     const setting = settingOf(path.join(folder, 'good'), window);
     expect([setting.restartSeconds, setting.workSeconds]).toEqual([118.8, 252]);
@@ -185,7 +185,7 @@ describe('a folder of traces', () => {
       }),
     ).map((each) => each.replace(`${path.join(folder, name)}/`, ''));
 
-  it('is not cut into windows that would take all memory', () => {
+  it('is not cut into too many windows', () => {
     const long = trace(
       60,
       Array.from({ length: 30_000 }, () => 1),
@@ -217,7 +217,7 @@ describe('a folder of traces', () => {
     expect(cut('empty')[0]).toMatch(/^there is no trace under .*: name the folder/);
   });
 
-  it('is refused with what is wrong in each of its files', () => {
+  it("is refused with every file's problem", () => {
     write('bad/a.json', '{');
     write('bad/b.json', trace(0, [1, -1]));
     write('bad/c.json', { metadata: {}, data: [] });

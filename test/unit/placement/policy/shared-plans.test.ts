@@ -36,7 +36,7 @@ const horizon = fc
   .map(({ workSeconds, slackSeconds }) => ({ workSeconds, deadlineSeconds: workSeconds + slackSeconds }));
 
 describe('a table that several jobs share', () => {
-  it('holds for each of them, to the bit, what a table of its own would', () => {
+  it("equals each job's own table to the bit", () => {
     const weights = [0.4, 0.1, 0.3, 0.2];
     fc.assert(
       fc.property(terms, horizon, fc.array(horizon, { maxLength: 3 }), (on, job, others) => {
@@ -85,7 +85,7 @@ describe('a table that several jobs share', () => {
     );
   });
 
-  it('decides a run as if the others were not there', () => {
+  it('decides each run independently', () => {
     const setting = (workSeconds: number, deadlineSeconds: number): Setting => ({
       tickSeconds: 600,
       workSeconds,

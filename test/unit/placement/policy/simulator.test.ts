@@ -32,14 +32,14 @@ const scripted = (letters: string, zones: readonly number[] = []): Strategy => (
 const bits = (text: string): boolean[] => Array.from(text, (bit) => bit === '1');
 
 describe('the simulated market', () => {
-  it('bills whole ticks, pays the start first and ends inside the last tick', () => {
+  it('bills whole ticks, the start first', () => {
     const outcome = simulate(scripted('OOOO'), setting(), [bits('0000')]);
     expect(outcome.costUsd).toBeCloseTo(4 * (3 / 6), 10);
     expect(outcome.finishSeconds).toBe(1_920);
     expect(outcome.starts).toBe(1);
   });
 
-  it('makes an interruption cost a new start and nothing else', () => {
+  it('makes an interruption cost one new start', () => {
     const outcome = simulate(scripted('SISSS'), setting(), [bits('10111')]);
     expect(lettersOf(outcome.actions)).toBe('SISSS');
     expect(outcome.starts).toBe(2);
@@ -52,14 +52,14 @@ describe('the simulated market', () => {
     );
   });
 
-  it('bills each tick at its own zone and takes a move for a start', () => {
+  it("bills each zone's price, and moves as starts", () => {
     const two = setting({ spotUsd: [0.6, 1.2] });
     const outcome = simulate(scripted('SSSS', [0, 1, 1, 1]), two, [bits('1111'), bits('1111')]);
     expect(outcome.starts).toBe(2);
     expect(outcome.costUsd).toBeCloseTo(0.1 + 3 * 0.2, 10);
   });
 
-  it('spills a start that is longer than a tick into the next', () => {
+  it('spills a long start into the next tick', () => {
     const slow = setting({ restartSeconds: 720 });
     expect(simulate(scripted('OOOOO'), slow, [bits('00000')]).finishSeconds).toBe(720 + 1_800);
   });
@@ -81,7 +81,7 @@ function cheapestOfAll(job: Setting, zones: boolean[][]): number {
 }
 
 describe('the clairvoyant optimum', () => {
-  it('waits for Spot that will come and moves to a cheaper zone when that pays', () => {
+  it('waits for Spot and moves when that pays', () => {
     expect(optimumUsd(setting(), [bits('0000111100')])).toBeCloseTo(4 * 0.15, 10);
     const two = setting({ spotUsd: [1.8, 0.6] });
     expect(optimumUsd(two, [bits('1111000000'), bits('0111100000')])).toBeCloseTo(4 * 0.1, 10);
@@ -105,7 +105,7 @@ describe('the clairvoyant optimum', () => {
     );
   });
 
-  it('is a lower bound for every peer that ends in time', () => {
+  it('is a lower bound for every timely peer', () => {
     const job = setting({ workSeconds: 12_000, deadlineSeconds: 18_000, spotUsd: [0.9, 1.1] });
     const flags = fc.array(fc.boolean(), { minLength: 40, maxLength: 40 });
     fc.assert(

@@ -55,17 +55,17 @@ function choose(asked: Asked): { readonly action: number; readonly zone: number 
 const cheaperIsBack = { available: [true, true], beliefs: [after(144, 0), after(144, 0)] };
 
 describe('the choice of a zone', () => {
-  it('waits for a cheaper zone that has just gone while there is slack for it', () => {
+  it('waits for a cheaper zone while slack lasts', () => {
     expect(choose(question())).toEqual({ action: IDLE, zone: 1 });
   });
 
-  it('does not wait with the slack that outages of all zones will take', () => {
+  it('leaves slack for outages of all zones', () => {
     expect(choose(question({ lasting: 0.4 }))).toEqual({ action: SPOT, zone: 0 });
     expect(choose(question({ lasting: 0 }))).toEqual({ action: SPOT, zone: 0 });
     expect(choose(question({ slack: HOUR }))).toEqual({ action: SPOT, zone: 0 });
   });
 
-  it('does not wait for a zone that has long been gone, nor for a cent', () => {
+  it('does not wait for a zone long down', () => {
     const little = { slack: 3 * HOUR };
     expect(choose(question(little))).toEqual({ action: IDLE, zone: 1 });
     const longGone = { ...little, beliefs: [after(144, 0), after(0, 144)] };
@@ -73,14 +73,14 @@ describe('the choice of a zone', () => {
     expect(choose(question({ spotUsd: [1.2, 1.19], inUse: true }))).toEqual({ action: SPOT, zone: 0 });
   });
 
-  it('moves to a cheaper zone that is back when that saves more than the start, and with little work left does not', () => {
+  it('moves to a cheaper zone when that pays', () => {
     const moving = { ...cheaperIsBack, inUse: true };
     expect(choose(question(moving))).toEqual({ action: SPOT, zone: 1 });
     expect(choose(question({ ...moving, workLeft: 0.5 * HOUR }))).toEqual({ action: SPOT, zone: 0 });
     expect(choose(question({ ...moving, spotUsd: [1.2, 1.19] }))).toEqual({ action: SPOT, zone: 0 });
   });
 
-  it('leaves a job alone that ends in this tick where another start takes as long and costs half as much or more', () => {
+  it('leaves a job alone that ends in this tick', () => {
     const ending = fc.record({
       workLeft: evenly(1, 600),
       slack: evenly(0, 20 * HOUR),
@@ -94,7 +94,7 @@ describe('the choice of a zone', () => {
     );
   });
 
-  it('starts in the cheaper of two zones that are there, unless its spell is too fresh for what it saves', () => {
+  it('starts in the cheaper zone unless too fresh', () => {
     expect(choose(question(cheaperIsBack))).toEqual({ action: SPOT, zone: 1 });
     const fresh = { available: [true, true], beliefs: [after(144, 0), after(0, 1)], spotUsd: [1.2, 1.15] };
     expect(choose(question({ ...fresh, slack: 3 * HOUR }))).toEqual({ action: SPOT, zone: 0 });
@@ -121,7 +121,7 @@ describe('the choice of a zone', () => {
       }),
     );
 
-  it('waits or moves only where an On-Demand start still fits afterwards, and never for a dearer zone', () => {
+  it('moves only where On-Demand still fits afterwards', () => {
     fc.assert(
       fc.property(anyQuestion, (asked) => {
         const { action, zone } = choose(asked);
@@ -143,7 +143,7 @@ describe('the choice of a zone', () => {
     expect(worth(2)).toBe(SPOT);
   });
 
-  it('asks for a zone that is there with a chance, and the less readily the smaller that is', () => {
+  it('asks less readily for a less likely zone', () => {
     const belief = after(144, 0);
     const saved = [0.9, 0.7, 0.5, 0.3].map((chance) => {
       const ifThere = model.weights(observe(belief, 1, 0));
