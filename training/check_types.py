@@ -1,8 +1,7 @@
 """`python check_types.py`: mypy over the agent, the tests and every recipe, with one cache.
 
-Recipes share the names of their files on purpose, each being a folder of its own to copy, so each
-is checked by itself. What they import from environments of their own (Ray, TensorFlow, timm,
-Horovod) has no types here.
+Each recipe is checked by itself: recipes are folders to copy, so their files share names. Packages
+from other environments (Ray, TensorFlow, timm, Horovod) have no types here.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ const CHECKS = [
   { name: 'knip', command: ['knip'] },
   { name: 'ruff', command: ['ruff', 'check', 'training', 'emulators', 'test'] },
   { name: 'ruff format', command: ['ruff', 'format', '--check', 'training', 'emulators', 'test'] },
+  { name: 'vulture training', command: [python, '-m', 'vulture'], cwd: training },
   { name: 'mypy training', command: [python, 'check_types.py'], cwd: training },
   { name: 'mypy emulators/aws', command: [python, '-m', 'mypy', '--strict', '.'], cwd: emulator },
   { name: 'mypy emulators/clock', command: [python, '-m', 'mypy', '--strict', '.'], cwd: clock },

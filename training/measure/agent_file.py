@@ -1,4 +1,4 @@
-"""The agent as jobs get it: one file, made by the program that makes it for them."""
+"""The agent as one file, packed as for real jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @cache
 def agent_file() -> Path:
-    """Made once a process; gone with it."""
+    """Packs the agent once per process, and removes the file at its end."""
     node = ROOT / "node_modules" / ".bin" / "node"
     if not node.exists():
         raise FileNotFoundError(f"{node} is not there: run `npm run setup` once")

@@ -1,4 +1,4 @@
-"""The recipes that are measured, each as small as it can be and still show its strategy."""
+"""The recipes to measure, each just large enough to show its strategy."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ THREE = (*TWO, "127.0.0.4")
 
 @dataclass(frozen=True)
 class Entry:
-    """`environment`: "" for the project's own, else the folder .venv-<name>."""
+    """`environment`: empty for the project's own, else that of the folder .venv-<environment>."""
 
     name: str
     environment: str
     make: Callable[[Path, Path], Recipe]
-    """From the interpreter and a folder for data."""
+    """Makes the recipe from an interpreter and a folder for data."""
 
 
 def click_data(folder: Path) -> Path:
-    """Made once a folder."""
+    """Click records, which the first call makes."""
     target = folder / "clicks"
     if not target.exists():
         make = str(RECIPES / "deepfm" / "make_data.py")
@@ -74,7 +74,7 @@ def _mirrored(python: Path, data: Path) -> Recipe:
 
 
 def _single_tensorflow(python: Path, data: Path) -> Recipe:
-    """MirroredStrategy on one host with two devices, which are parts of its CPU."""
+    """MirroredStrategy on one host with two logical devices of its CPU."""
     job = deepfm("single", "train_tensorflow.py", python, data, devices=2)
     recipe = _synchronous(replace(job, hosts=ONE), world_size=2)
     return replace(recipe, name="deepfm, TensorFlow")
@@ -86,11 +86,11 @@ def _mpi(python: Path, data: Path) -> Recipe:
 
 
 def _mpi_pipe(python: Path, data: Path) -> Recipe:
-    """A Pipe for each local rank instead of files."""
+    """Reads from one Pipe per local rank instead of files."""
     recipe = _mpi(python, data)
-    told = {**recipe.job.hyperparameters, "steps": 128}
+    parameters = {**recipe.job.hyperparameters, "steps": 128}
     return replace(
-        recipe, name="deepfm, Pipe", job=replace(recipe.job, pipes=2, hyperparameters=told)
+        recipe, name="deepfm, Pipe", job=replace(recipe.job, pipes=2, hyperparameters=parameters)
     )
 
 
@@ -100,7 +100,7 @@ def _horovod(python: Path, data: Path) -> Recipe:
 
 
 def _synchronous(job: JobOnThisMachine, world_size: int) -> Recipe:
-    """The same bits are asked for."""
+    """An interrupted run must end with the same bits."""
     return Recipe(
         name="deepfm",
         job=job,
@@ -114,7 +114,7 @@ def _synchronous(job: JobOnThisMachine, world_size: int) -> Recipe:
 
 
 def digit_data(folder: Path) -> Path:
-    """The shipped digits as the packer writes them."""
+    """The project's digits as the packer writes them."""
     target = folder / "digits"
     if not target.exists():
         write_digits(target, shards=4)
@@ -142,7 +142,7 @@ def _ray(python: Path, data: Path, trainer: str = "torch", training_hosts: int =
         interrupt_from=10,
         total=352,
         check=_was_prepared_on_helpers,
-        # Minutes on an idle machine; on a busy one the ten processes of Ray take long.
+        # It takes minutes on an idle machine; on a busy one Ray's ten processes take long.
         limit_seconds=900.0,
     )
 
@@ -152,14 +152,14 @@ def _ray_data(python: Path, data: Path) -> Recipe:
 
 
 def _ray_two(python: Path, data: Path) -> Recipe:
-    """Two hosts train together, a third prepares."""
+    """Two hosts train, a third prepares."""
     return _ray(python, data, training_hosts=2)
 
 
 def _was_prepared_on_helpers(attempt: Attempt) -> str:
-    """Each host has one CPU here, and who trains keeps it: all is left to the helper."""
-    said = json.loads((attempt.leader / "model" / "metrics.json").read_text())
-    hosts = set(said["preparedOn"])
+    """Checks that the helper prepared everything: the other hosts train on their only CPU."""
+    metrics = json.loads((attempt.leader / "model" / "metrics.json").read_text())
+    hosts = set(metrics["preparedOn"])
     helpers = set(attempt.job.hosts[-1:])
     return "" if hosts == helpers else f"the data was prepared on {sorted(hosts)}"
 
@@ -182,7 +182,7 @@ def _data_service(python: Path, data: Path) -> Recipe:
 
 
 def _was_served_by_helpers(attempt: Attempt) -> str:
-    """The data's own line is in the log of the host that prepared it."""
+    """Checks the logs: the host that prepares data prints a line about it."""
     logs = {base.name: (base / "log").read_text(errors="replace") for base in attempt.bases}
     seen = {host for host, log in logs.items() if "prepared here" in log}
     return "" if seen and THREE[0] not in seen else f"the data was prepared on {sorted(seen)}"
@@ -218,7 +218,7 @@ def _vit(python: Path, data: Path) -> Recipe:
 
 
 def _single(python: Path, data: Path) -> Recipe:
-    """One host with two devices, and a loader process for each of them."""
+    """One host with two devices and a loader process for each."""
     recipe = _images_ddp("ddp", python, data, 6)
     job = replace(
         recipe.job,
@@ -231,12 +231,12 @@ def _single(python: Path, data: Path) -> Recipe:
 
 
 def _read_ahead(attempt: Attempt) -> str:
-    wanted = "2 ranks, 1 loader workers each"
-    return "" if wanted in attempt.logs(10_000) else f"the log does not say {wanted!r}"
+    expected = "2 ranks, 1 loader workers each"
+    return "" if expected in attempt.logs(10_000) else f"the log does not hold {expected!r}"
 
 
 def text_data(folder: Path) -> Path:
-    """Made once a folder."""
+    """Text, which the first call makes."""
     target = folder / "text"
     if not target.exists():
         make = str(RECIPES / "lm" / "make_text.py")

@@ -1,4 +1,4 @@
-"""The shipped digits as WebDataset shards, the way the packer writes them."""
+"""The project's digits as WebDataset shards, as the packer writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several hosts of one job on this machine: each a base folder, an agent and an address."""
+"""Several hosts of one job on this machine; each has a base folder, an agent and an address."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHECKPOINTS = "checkpoints"
 
 @dataclass(frozen=True)
 class JobOnThisMachine:
-    """What all hosts of a job are told."""
+    """A job as all its hosts see it."""
 
     strategy: str
     source: Path
@@ -32,12 +32,12 @@ class JobOnThisMachine:
     python: Path
     hosts: tuple[str, ...]
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Instance groups and their hosts; the first trains. Empty: one group of all hosts."""
+    """Instance groups with their hosts; the first trains. Empty means one group of all hosts."""
     hyperparameters: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
     pipes: int = 0
-    """Training channels that are Pipes, one for each process of a host; the last shard is in a
-    channel of files, `evaluation`. 0: the shards are files."""
+    """Training channels that are Pipes, one for each process of a host. The last shard is then a
+    file in the channel `evaluation`. With 0 all shards are files."""
 
 
 def make_base(base: Path, job: JobOnThisMachine, host: str, run: str) -> None:
@@ -58,7 +58,7 @@ def make_base(base: Path, job: JobOnThisMachine, host: str, run: str) -> None:
         "network_interface_name": "lo",
     }
     (config / "resourceconfig.json").write_text(json.dumps(resource))
-    told = {
+    parameters = {
         "sagemaker_program": job.program,
         "sagemaker_job_name": run,
         "tidewheel_strategy": job.strategy,
@@ -66,8 +66,8 @@ def make_base(base: Path, job: JobOnThisMachine, host: str, run: str) -> None:
     }
     if job.groups:
         named = list(job.groups) if job.strategy in ("ray", "data-service") else [*job.groups][:1]
-        told["sagemaker_distribution_instance_groups"] = named
-    encoded = {key: json.dumps(value) for key, value in told.items()}
+        parameters["sagemaker_distribution_instance_groups"] = named
+    encoded = {key: json.dumps(value) for key, value in parameters.items()}
     (config / "hyperparameters.json").write_text(json.dumps(encoded))
     data = base / "input" / "data"
     data.mkdir()
@@ -89,12 +89,12 @@ def make_base(base: Path, job: JobOnThisMachine, host: str, run: str) -> None:
 
 
 def channels_of(job: JobOnThisMachine) -> list[str]:
-    """As the launch names them."""
+    """The channels' names, as the service chooses them."""
     return ["train", *(f"train-{number}" for number in range(1, job.pipes))]
 
 
 def free_ports(count: int = 10) -> int:
-    """The first of `count` ports in a row that nobody listens on now."""
+    """The first of `count` consecutive ports that are free now."""
     for first in range(21_000 + os.getpid() % 900 * 10, 32_000, count):
         with contextlib.ExitStack() as stack:
             try:
@@ -108,7 +108,7 @@ def free_ports(count: int = 10) -> int:
 
 
 class Attempt:
-    """Agents that were started, in the order of the hosts."""
+    """One attempt: its agents in the order of the hosts."""
 
     def __init__(self, root: Path, job: JobOnThisMachine) -> None:
         self.job = job
@@ -154,16 +154,16 @@ class Attempt:
     def progress(self) -> dict[str, Any]:
         path = self.leader / CHECKPOINTS / "tidewheel-progress.json"
         try:
-            said: dict[str, Any] = json.loads(path.read_text())
+            note: dict[str, Any] = json.loads(path.read_text())
         except (FileNotFoundError, ValueError):
             return {"step": 0}
-        return said
+        return note
 
     def ended(self) -> bool:
         return any(agent.poll() is not None for agent in self.agents)
 
     def await_step(self, step: int, seconds: float) -> bool:
-        """Whether a checkpoint of that step came before the end."""
+        """Whether a checkpoint of that step came before any agent ended."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if self.progress()["step"] >= step:
@@ -174,7 +174,7 @@ class Attempt:
         return False
 
     def wait(self, seconds: float) -> list[int | None]:
-        """Exit codes; None for an agent that is still there."""
+        """Exit codes; None for an agent that still runs."""
         deadline = time.monotonic() + seconds
         codes: list[int | None] = []
         for agent in self.agents:
@@ -189,7 +189,7 @@ class Attempt:
             self.agents[index].send_signal(number)
 
     def lose(self, host: int) -> None:
-        """The machine is gone: kill -9 of everything on it."""
+        """Kills every process of the host with -9, as when its machine is gone."""
         for pid in processes_below(self.bases[host]):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -204,7 +204,7 @@ class Attempt:
         return "\n".join(parts)
 
     def close(self) -> None:
-        """The machines are gone: nothing of the job is left on this one."""
+        """Kills every process of the job."""
         for host in range(len(self.bases)):
             self.lose(host)
         for feeder in self._feeders:
@@ -224,13 +224,13 @@ for epoch in range(100_000):
             for shard in shards:
                 pipe.write(pathlib.Path(shard).read_bytes())
         except BrokenPipeError:
-            pass  # The reader has left early.
+            pass  # The reader left early.
     os.unlink(f"{prefix}_{epoch}")
 """
 
 
 def feed(prefix: Path, shards: Sequence[Path]) -> subprocess.Popen[bytes]:
-    """Serves the files as SageMaker serves a Pipe: one FIFO an epoch, for one reader each."""
+    """Serves the files as a SageMaker Pipe: one FIFO per epoch, with one reader."""
     return subprocess.Popen([sys.executable, "-c", _FEEDER, str(prefix), *map(str, shards)])
 
 

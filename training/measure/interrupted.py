@@ -1,4 +1,4 @@
-"""One recipe twice: undisturbed, and with one seeded interruption; then the two are compared."""
+"""Runs a recipe undisturbed and with one seeded interruption, and compares the results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEAVE_SECONDS = 60.0
 
 
 class RecipeError(Exception):
-    """A run that did not do what it must; carries the ends of the logs."""
+    """A run went wrong; the message holds the ends of the logs."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Result:
     undisturbed: float
     interrupted: float
     same: str
-    """`yes`: the model is the same to the bit; else the difference of the metric."""
+    """`yes` if the models are equal to the bit; else the difference of the metrics."""
     is_within: bool
-    """Whether that is within what the framework's determinism allows."""
+    """Whether the difference is within the recipe's tolerance."""
     seconds: float
 
-    def document(self) -> dict[str, object]:
+    def as_dict(self) -> dict[str, object]:
         return asdict(self)
 
 
@@ -50,24 +50,24 @@ class Recipe:
     world_size: int
     metric: str
     model: str
-    """The file in the model folder that is compared."""
+    """The file in the model folder to compare."""
     tolerance: float = 0.0
-    """Allowed difference of the metric; 0 asks for the same bits."""
+    """Allowed difference of the metrics; 0 demands equal bits."""
     least: float = 0.0
-    """The metric must reach this: a run that learnt nothing proves nothing."""
+    """The metric's lower limit: a run that learned nothing proves nothing."""
     interrupt_from: int = 1
-    """Step whose checkpoint the interruption waits for, at the earliest."""
+    """The earliest step for the interruption, which waits for a checkpoint."""
     total: int = 100
     limit_seconds: float = 240.0
     check: Callable[[Attempt], str] | None = None
-    """Looks for what else must be true of a finished run; returns what is wrong, or nothing."""
+    """Checks a finished run further; returns the problem, or an empty string."""
 
 
 def measure(recipe: Recipe, root: Path, seed: int) -> Result:
-    """Raises RecipeError when an attempt ends otherwise than it must."""
+    """Raises RecipeError when an attempt does not end as it should."""
     started = time.monotonic()
     undisturbed = run_whole(recipe, root / "undisturbed")
-    # Where the interruption hits is the seed's choice, of the steps before the last checkpoint.
+    # The seed chooses the step, in the first half of the training.
     latest = max(recipe.interrupt_from, recipe.total // 2)
     step = random.Random(seed).randint(recipe.interrupt_from, latest)
     before, saved = run_interrupted(recipe, root / "first", step)
@@ -96,19 +96,18 @@ def measure(recipe: Recipe, root: Path, seed: int) -> Result:
 
 
 def run_whole(recipe: Recipe, root: Path, saved: Path | None = None) -> Path:
-    """The leader's folder of a run from its start, or from what was saved, to its end."""
+    """Runs to the end, from the start or from checkpoints; returns the leader's folder."""
     attempt = Attempt(root, recipe.job)
     if saved is not None:
-        _give(saved, attempt)
+        _copy_checkpoints(saved, attempt)
     try:
         attempt.start()
         codes = attempt.wait(recipe.limit_seconds)
-        # None: still there after its time.
         if any(code != 0 for code in codes):
             raise RecipeError(f"{recipe.name}: exit codes {codes}\n{attempt.logs()}")
-        wrong = recipe.check(attempt) if recipe.check else ""
-        if wrong:
-            raise RecipeError(f"{recipe.name}: {wrong}\n{attempt.logs()}")
+        problem = recipe.check(attempt) if recipe.check else ""
+        if problem:
+            raise RecipeError(f"{recipe.name}: {problem}\n{attempt.logs()}")
         if saved is not None and "resumed at step" not in attempt.logs(10_000):
             raise RecipeError(f"{recipe.name}: did not resume\n{attempt.logs()}")
         return attempt.leader
@@ -117,7 +116,7 @@ def run_whole(recipe: Recipe, root: Path, saved: Path | None = None) -> Path:
 
 
 def run_interrupted(recipe: Recipe, root: Path, step: int) -> tuple[int, Path]:
-    """The step that was saved, and the folder with what the next attempt gets."""
+    """Runs until a checkpoint of `step`, then stops; returns the saved step and its folder."""
     attempt = Attempt(root, recipe.job)
     try:
         attempt.start()
@@ -134,23 +133,23 @@ def run_interrupted(recipe: Recipe, root: Path, step: int) -> tuple[int, Path]:
 
 @dataclass(frozen=True)
 class Loss:
-    """What became of the others when a host was gone from one moment to the next."""
+    """How the other hosts ended after one was lost."""
 
     codes: tuple[int | None, ...]
-    """Exit codes of the survivors; None: still there."""
+    """Exit codes of the other hosts; None for one that still runs."""
     seconds: float
-    """From the loss to the end of the last survivor."""
+    """From the loss to the end of the last host."""
     failures: tuple[str, ...]
-    """What survivors wrote into their failure files."""
+    """Their failure files."""
     left: int
-    """Processes of the job that are still there."""
+    """Processes of the job that still run."""
     step: int
-    """The newest step that is safe."""
+    """The newest saved step."""
     saved: Path
 
 
 def lose_host(recipe: Recipe, root: Path, host: int, *, step: int, within: float) -> Loss:
-    """Kills everything on one host once `step` is saved: kill -9, nothing gets to say a word."""
+    """Kills everything on one host with -9 once `step` is saved."""
     attempt = Attempt(root, recipe.job)
     try:
         attempt.start()
@@ -175,7 +174,7 @@ def lose_host(recipe: Recipe, root: Path, host: int, *, step: int, within: float
 
 
 def same_result(recipe: Recipe, one: Path, other: Path) -> bool:
-    """To the bit, or within the tolerance where the framework allows no more."""
+    """Whether two results are equal to the bit, or within the recipe's tolerance."""
     models = [(base / "model" / recipe.model).read_bytes() for base in (one, other)]
     if recipe.tolerance == 0:
         return models[0] == models[1]
@@ -183,12 +182,12 @@ def same_result(recipe: Recipe, one: Path, other: Path) -> bool:
     return abs(values[0] - values[1]) <= recipe.tolerance
 
 
-def _give(saved: Path, attempt: Attempt) -> None:
-    """As S3 does: every host of the next job gets all that was saved."""
+def _copy_checkpoints(saved: Path, attempt: Attempt) -> None:
+    """As from S3, every host of the next job gets all checkpoints."""
     for base in attempt.bases:
         shutil.copytree(saved, base / CHECKPOINTS, dirs_exist_ok=True)
 
 
 def _metrics(base: Path) -> dict[str, float]:
-    said: dict[str, float] = json.loads((base / "model" / "metrics.json").read_text())
-    return said
+    metrics: dict[str, float] = json.loads((base / "model" / "metrics.json").read_text())
+    return metrics

@@ -1,10 +1,10 @@
-"""Hosts that share a machine, each with the same CPU time for every second of a clock of their own.
+"""Hosts that share a machine, each with the same CPU time for every second of their own clock.
 
-Every period each host may use a quantum of CPU time; what has used it up is stopped (SIGSTOP) until
-the next. A period ends when no host has anything left to do in it, and not before its length has
-passed on the wall. So the clock counts what the hosts were given: other work on the machine makes a
-period last longer, and changes nothing that is measured by it. On a machine with CPUs to spare it
-runs as fast as the wall's.
+In every period each host may use a quantum of CPU time; then it is stopped (SIGSTOP) until the next
+period. A period ends when its length has passed on the wall clock and no host has work left that it
+may do. So the hosts' clock counts the CPU time that they got: other work on the machine lengthens a
+period and hardly changes what is measured. With CPUs to spare the clock runs as fast as the wall
+clock.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 _LOOK_SECONDS = 0.002
-_AT_WORK = "RD"
-"""States of a thread that runs, wants to, or waits for a disk: proc_pid_stat(5)."""
+_WORKING_STATES = "RD"
+"""States of a thread that runs, is runnable, or waits for a disk: proc_pid_stat(5)."""
 
 
 class Host:
-    """The processes of one host, and the CPU time of all that it ever had."""
+    """The processes of one host, and the CPU time of all that it has ever had."""
 
     def __init__(self) -> None:
         self.pids: set[int] = set()
         self.is_stopped = False
         self.left = 0.0
-        """CPU seconds that it may still use in this period; what it overdraws is kept as a debt."""
+        """CPU seconds that the host may still use in this period; negative for a debt."""
         self._of_living: dict[int, float] = {}
         self._of_ended = 0.0
 
-    def has(self, pids: set[int]) -> None:
+    def update(self, pids: set[int]) -> None:
         for pid in self.pids - pids:
             self._of_ended += self._of_living.pop(pid, 0.0)
         self.pids = pids
 
     def cpu_seconds(self) -> float:
         for pid in self.pids:
-            # Its process may be gone: what was last read of it counts.
+            # For a process that has ended the last reading counts.
             with contextlib.suppress(OSError):
                 self._of_living[pid] = time.clock_gettime(_cpu_clock(pid))
         return self._of_ended + sum(self._of_living.values())
@@ -52,41 +52,41 @@ class Host:
                 os.kill(pid, number)
         self.is_stopped = number is signal.SIGSTOP
 
-    def is_at_work(self) -> bool:
-        return any(_is_at_work(pid) for pid in self.pids)
+    def is_working(self) -> bool:
+        return any(_is_working(pid) for pid in self.pids)
 
 
 def _cpu_clock(pid: int) -> int:
-    """The clock of a process's CPU time, as the C library makes it (clock_getcpuclockid(3))."""
+    """The id of a process's CPU clock, as clock_getcpuclockid(3) computes it."""
     return (~pid << 3) | 2
 
 
-def _is_at_work(pid: int) -> bool:
+def _is_working(pid: int) -> bool:
     with contextlib.suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with contextlib.suppress(OSError):
                 state = (thread / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
-                if state in _AT_WORK:
+                if state in _WORKING_STATES:
                     return True
     return False
 
 
 class Members:
-    """Which processes are whose: by a line of their environment, which children inherit."""
+    """Maps processes to hosts by a line of their environment, which children inherit."""
 
     def __init__(self, lines: Mapping[str, str]) -> None:
         self._hosts = {line.encode(): name for name, line in lines.items()}
         self._known: dict[int, str | None] = {}
 
-    def look(self) -> dict[str, set[int]]:
+    def find(self) -> dict[str, set[int]]:
         pids = {int(entry) for entry in os.listdir("/proc") if entry.isdigit()} - {os.getpid()}
         self._known = {pid: host for pid, host in self._known.items() if pid in pids}
         for pid in pids - self._known.keys():
             try:
                 lines = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-            except OSError:  # The kernel's own, or somebody else's.
+            except OSError:  # A kernel thread, or a process of another user.
                 lines = [b"?"]
-            # Without any, it is being started this moment: it will be looked at again.
+            # A process without environment is just starting, so look at it again later.
             if lines != [b""]:
                 named = (self._hosts[line] for line in lines if line in self._hosts)
                 self._known[pid] = next(named, None)
@@ -111,13 +111,15 @@ class SharedClock:
 
 
 @contextlib.contextmanager
-def _before_all_others() -> Iterator[None]:
-    """Where that is allowed: who is looked at late has used more than its quantum, and waits for it
-    in the periods after."""
+def _high_priority() -> Iterator[None]:
+    """Raises this process's priority where that is allowed.
+
+    A host that is stopped late has used more than its quantum and pays for it in later periods.
+    """
     policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
-    first = os.SCHED_RR | os.SCHED_RESET_ON_FORK
+    real_time = os.SCHED_RR | os.SCHED_RESET_ON_FORK
     with contextlib.suppress(PermissionError):
-        os.sched_setscheduler(0, first, os.sched_param(1))
+        os.sched_setscheduler(0, real_time, os.sched_param(1))
     try:
         yield
     finally:
@@ -126,8 +128,10 @@ def _before_all_others() -> Iterator[None]:
 
 
 class Lockstep:
-    """`cores`: CPU seconds of each host for a second of the clock. Together they must leave the
-    machine room: where they do not, a period lasts longer, and is as fair."""
+    """`cores`: CPU seconds of each host per second of the clock.
+
+    Where all hosts together need more than the machine has, periods last longer and stay fair.
+    """
 
     def __init__(
         self, lines: Mapping[str, str], clock: Path, *, cores: float, period_seconds: float = 0.05
@@ -143,34 +147,34 @@ class Lockstep:
         return {name: host.cpu_seconds() for name, host in self.hosts.items()}
 
     def run_free(self, until: Callable[[], bool]) -> None:
-        """Without limits, by the wall's clock: for what is not to be measured."""
+        """Runs without limits on the wall clock, for what is not measured."""
         began, before = time.monotonic(), self.now
         while not until():
             time.sleep(_LOOK_SECONDS)
-            self._tell(before + time.monotonic() - began)
-        self._look()
+            self._set_clock(before + time.monotonic() - began)
+        self._update_hosts()
 
     def run_fair(self, until: Callable[[], bool]) -> None:
-        """Asks at the end of each period; then everything runs again."""
+        """Runs periods until `until` holds at the end of one, then releases all processes."""
         for host in self.hosts.values():
             host.left = 0.0
         try:
-            with _before_all_others():
+            with _high_priority():
                 while not until():
                     self._run_period()
         finally:
             self.release()
 
     def release(self) -> None:
-        self._look()
+        self._update_hosts()
         for host in self.hosts.values():
             host.signal(signal.SIGCONT)
 
     def _run_period(self) -> None:
-        self._look()
+        self._update_hosts()
         used = self.cpu_seconds()
         for name, host in self.hosts.items():
-            # Debts are paid; what was not used is gone, as an idle CPU's time is.
+            # A debt carries over; unused time does not, as on an idle CPU.
             host.left = min(self._quantum, host.left + self._quantum)
             self._keep_within(host, name, used[name], used)
         began, before = time.monotonic(), self.now
@@ -180,28 +184,28 @@ class Lockstep:
             for name, host in self.hosts.items():
                 self._keep_within(host, name, host.cpu_seconds(), used)
             passed = time.monotonic() - began
-            if passed >= self._period and seen == used and not self._is_anybody_at_work():
+            if passed >= self._period and seen == used and not self._is_any_host_working():
                 break
-            self._tell(before + min(passed, self._period))
-        self._tell(before + self._period)
+            self._set_clock(before + min(passed, self._period))
+        self._set_clock(before + self._period)
 
     def _keep_within(self, host: Host, name: str, used: float, before: dict[str, float]) -> None:
         host.left -= used - before[name]
         before[name] = used
         if host.left <= 0 and not host.is_stopped:
-            # Once more, for what it has started since the period began.
-            host.has(self._members.look()[name])
+            # Includes the processes that the host has started in this period.
+            host.update(self._members.find()[name])
             host.signal(signal.SIGSTOP)
         elif host.left > 0 and host.is_stopped:
             host.signal(signal.SIGCONT)
 
-    def _is_anybody_at_work(self) -> bool:
-        return any(not host.is_stopped and host.is_at_work() for host in self.hosts.values())
+    def _is_any_host_working(self) -> bool:
+        return any(not host.is_stopped and host.is_working() for host in self.hosts.values())
 
-    def _look(self) -> None:
-        for name, pids in self._members.look().items():
-            self.hosts[name].has(pids)
+    def _update_hosts(self) -> None:
+        for name, pids in self._members.find().items():
+            self.hosts[name].update(pids)
 
-    def _tell(self, now: float) -> None:
+    def _set_clock(self, now: float) -> None:
         self.now = now
         self._clock.set(now)

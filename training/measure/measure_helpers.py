@@ -1,5 +1,5 @@
-"""`measure_helpers.py --python INTERPRETER --data FOLDER --helpers 2 ...`: a training that waits
-for its data, on one host with so many helpers, all of them alike; prints one JSON line."""
+"""`measure_helpers.py --python INTERPRETER --data FOLDER --helpers 2 ...`: measures a training that
+waits for its data, on one host with equal helper hosts; prints one JSON line."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from lockstep import Lockstep
 
 HERE = Path(__file__).resolve().parent / "helpers"
 VCPUS = 2
-"""Of each host: threads that prepare."""
+"""Threads that prepare on each host."""
 _WARM_UP_STEPS = 30
-"""What was prepared ahead at full speed is used up by then: some batches on each host."""
+"""By then the batches that hosts prepared ahead at full speed are used up."""
 _PERIOD_SECONDS = 0.2
-"""Every stop and start of a host costs it some of its time: the fewer the better."""
+"""Long periods, because each stop of a host costs it some of its time."""
 _START_SECONDS = 240.0
 _RUN_SECONDS = 900.0
 _END_SECONDS = 60.0
@@ -34,7 +34,7 @@ _END_SECONDS = 60.0
 class Question:
     helpers: int
     prepare_here: bool
-    """Whether the host that trains prepares too; without helpers it does."""
+    """Whether the host that trains prepares too, as it must without helpers."""
     accelerator_seconds: float
     steps: int
     cores: float
@@ -42,7 +42,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Mark:
-    """A moment between two periods."""
+    """The state between two periods."""
 
     step: int
     seconds: float
@@ -81,21 +81,21 @@ class Run:
         )
 
     def measure(self) -> tuple[Mark, Mark, list[dict[str, Any]]]:
-        """The first and the last moment, and all that the script said."""
+        """The first and the last mark, and all lines of the script."""
         try:
             self._attempt.start()
-            # Starting is not measured: it would take minutes at this pace.
+            # The start runs free; it would take minutes in lockstep.
             self._lockstep.run_free(self._until(1, _START_SECONDS))
             first, last = self._measure_between(
                 _WARM_UP_STEPS, _WARM_UP_STEPS + self._question.steps
             )
-            # Whether it ends well is seen at full speed.
+            # The end runs free as well; it only has to succeed.
             deadline = time.monotonic() + _START_SECONDS
             self._lockstep.run_free(lambda: self._attempt.ended() or time.monotonic() > deadline)
             codes = self._attempt.wait(_END_SECONDS)
             if any(code != 0 for code in codes):
                 raise RecipeError(f"exit codes {codes}\n{self._attempt.logs()}")
-            return first, last, self._said()
+            return first, last, self._read_lines()
         finally:
             self._lockstep.release()
             self._attempt.close()
@@ -120,12 +120,12 @@ class Run:
 
         def reached() -> bool:
             if self._attempt.ended() or time.monotonic() > deadline:
-                raise RecipeError(f"never came to step {step}\n{self._attempt.logs()}")
-            return len(self._said()) >= step
+                raise RecipeError(f"never reached step {step}\n{self._attempt.logs()}")
+            return len(self._read_lines()) >= step
 
         return reached
 
-    def _said(self) -> list[dict[str, Any]]:
+    def _read_lines(self) -> list[dict[str, Any]]:
         try:
             lines = self._steps.read_text().splitlines(keepends=True)
         except FileNotFoundError:
@@ -134,17 +134,17 @@ class Run:
 
     def _mark(self) -> Mark:
         lockstep = self._lockstep
-        return Mark(len(self._said()), lockstep.now, lockstep.cpu_seconds(), time.monotonic())
+        return Mark(len(self._read_lines()), lockstep.now, lockstep.cpu_seconds(), time.monotonic())
 
 
-def report(question: Question, first: Mark, last: Mark, said: list[dict[str, Any]]) -> Any:  # noqa: ANN401
+def report(question: Question, first: Mark, last: Mark, log: list[dict[str, Any]]) -> Any:  # noqa: ANN401
     seconds, steps = last.seconds - first.seconds, last.step - first.step
     used = [after - first.cpu_seconds[name] for name, after in last.cpu_seconds.items()]
-    losses = [float(line["loss"]) for line in said]
+    losses = [float(line["loss"]) for line in log]
     few = max(1, len(losses) // 5)
     early, late = sum(losses[:few]) / few, sum(losses[-few:]) / few
     if late >= early:
-        raise RecipeError(f"nothing was learnt: the loss went from {early} to {late}")
+        raise RecipeError(f"the model learned nothing: the loss went from {early} to {late}")
     return {
         "helpers": question.helpers,
         "prepare_here": question.prepare_here or question.helpers == 0,
@@ -159,13 +159,13 @@ def report(question: Question, first: Mark, last: Mark, said: list[dict[str, Any
 
 
 def images(python: Path, folder: Path) -> Path:
-    """Made once a folder."""
+    """The images, which the first call makes."""
     if not folder.exists():
-        being_made = folder.with_name(f"{folder.name}.new")
-        shutil.rmtree(being_made, ignore_errors=True)
-        command = [str(python), str(HERE / "make_images.py"), str(being_made)]
+        temporary = folder.with_name(f"{folder.name}.new")
+        shutil.rmtree(temporary, ignore_errors=True)
+        command = [str(python), str(HERE / "make_images.py"), str(temporary)]
         subprocess.run(command, check=True, capture_output=True)
-        being_made.rename(folder)
+        temporary.rename(folder)
     return folder
 
 
@@ -178,19 +178,19 @@ def main() -> int:
     parser.add_argument("--accelerator-seconds", type=float, required=True)
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--cores", type=float, default=0.25)
-    told = parser.parse_args()
+    arguments = parser.parse_args()
     question = Question(
-        helpers=told.helpers,
-        prepare_here=told.prepare_here,
-        accelerator_seconds=told.accelerator_seconds,
-        steps=told.steps,
-        cores=told.cores,
+        helpers=arguments.helpers,
+        prepare_here=arguments.prepare_here,
+        accelerator_seconds=arguments.accelerator_seconds,
+        steps=arguments.steps,
+        cores=arguments.cores,
     )
     root = Path(tempfile.mkdtemp(prefix="tw-"))
     (root / "measured").mkdir()
     try:
-        python = told.python.absolute()
-        job = job_of(question, python, images(python, told.data.absolute()), root / "measured")
+        python = arguments.python.absolute()
+        job = job_of(question, python, images(python, arguments.data.absolute()), root / "measured")
         print(json.dumps(report(question, *Run(question, job, root).measure())))
     except RecipeError as error:
         print(error, file=sys.stderr)

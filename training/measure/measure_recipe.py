@@ -1,4 +1,4 @@
-"""`measure_recipe.py NAME --python INTERPRETER [--seed 7]`: measures one, prints one JSON line."""
+"""`measure_recipe.py NAME --python INTERPRETER [--seed 7]`: prints one JSON line about a recipe."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def adopt_orphans() -> None:
-    """What the hosts leave behind becomes this process's child, so that its time is counted."""
-    with contextlib.suppress(OSError, AttributeError):  # Linux only; else they are not counted.
+    """Makes orphans of the hosts this process's children, so that their CPU time counts."""
+    with contextlib.suppress(OSError, AttributeError):  # Only Linux can do this.
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def cpu_seconds() -> float:
-    """Of everything that ran for the recipe; unlike its seconds, hardly changed by other load."""
+    """CPU seconds of all processes of the recipe, which other load hardly changes."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -40,22 +40,22 @@ def main() -> int:
     parser.add_argument("--python", type=Path, default=Path(sys.executable))
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--list", action="store_true", help="print names and environments")
-    told = parser.parse_args()
-    if told.list or told.name is None:
+    arguments = parser.parse_args()
+    if arguments.list or arguments.name is None:
         print(json.dumps([{"name": e.name, "environment": e.environment} for e in CATALOGUE]))
         return 0
-    entry = next(entry for entry in CATALOGUE if entry.name == told.name)
+    entry = next(entry for entry in CATALOGUE if entry.name == arguments.name)
     root = Path(tempfile.mkdtemp(prefix="tw-"))
     adopt_orphans()
     try:
-        result = measure(entry.make(told.python.absolute(), root), root, told.seed)
+        result = measure(entry.make(arguments.python.absolute(), root), root, arguments.seed)
     except RecipeError as error:
         print(error, file=sys.stderr)
         return 1
     finally:
         shutil.rmtree(root, ignore_errors=True)
-    spent = {"cpu_seconds": round(cpu_seconds())}
-    print(json.dumps({"name": entry.name, **result.document(), **spent}))
+    row = {"name": entry.name, **result.as_dict(), "cpu_seconds": round(cpu_seconds())}
+    print(json.dumps(row))
     return 0 if result.is_within else 1
 
 

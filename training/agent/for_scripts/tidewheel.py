@@ -168,7 +168,7 @@ def _install_handler() -> None:
         signal.signal(signal.SIGTERM, _on_sigterm)
 
 
-def _on_sigterm(number: int, frame: FrameType | None) -> None:
+def _on_sigterm(number: int, _frame: FrameType | None) -> None:
     global _stopped
     _stopped = True
 

@@ -29,12 +29,12 @@ def main() -> int:
     """Runs one host of a training job; returns the container's exit code."""
     stop, save = StopRequest(), SaveRequest()
 
-    def on_stop_signal(number: int, frame: FrameType | None) -> None:
+    def on_stop_signal(number: int, _frame: FrameType | None) -> None:
         stop.set(signal.Signals(number).name)
 
     signal.signal(signal.SIGTERM, on_stop_signal)
     signal.signal(signal.SIGINT, on_stop_signal)
-    signal.signal(signal.SIGUSR1, lambda number, frame: save.request())
+    signal.signal(signal.SIGUSR1, lambda *_: save.request())
     base = Path(os.environ.get("SAGEMAKER_BASE_DIR") or "/opt/ml")
     try:
         settings = read_settings(os.environ)

@@ -1,5 +1,7 @@
-"""`make_images.py FOLDER [--shards 8] [--records 64] [--pixels 448]`: photographs of nothing, as
-JPEG in TFRecord: waves over noise, ten classes by the waves' direction and colour."""
+"""`make_images.py FOLDER [--shards 8] [--records 64] [--pixels 448]`: JPEG images in TFRecord.
+
+The images are waves over noise, in ten classes by the waves' direction and colour.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ import tensorflow as tf
 CLASSES = 10
 
 
-def photograph(generator: np.random.Generator, label: int, pixels: int) -> np.ndarray:
+def wave_image(generator: np.random.Generator, label: int, pixels: int) -> np.ndarray:
     across, down = np.meshgrid(np.arange(pixels), np.arange(pixels))
     angle = np.pi * label / CLASSES
     along = across * np.cos(angle) + down * np.sin(angle)
@@ -44,14 +46,14 @@ def main() -> None:
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--records", type=int, default=64)
     parser.add_argument("--pixels", type=int, default=448)
-    told = parser.parse_args()
-    told.folder.mkdir(parents=True)
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True)
     generator = np.random.default_rng(5)
-    for shard in range(told.shards):
-        with tf.io.TFRecordWriter(str(told.folder / f"{shard:06d}.tfrecord")) as writer:
-            for _ in range(told.records):
+    for shard in range(arguments.shards):
+        with tf.io.TFRecordWriter(str(arguments.folder / f"{shard:06d}.tfrecord")) as writer:
+            for _ in range(arguments.records):
                 label = int(generator.integers(CLASSES))
-                writer.write(example(photograph(generator, label, told.pixels), label))
+                writer.write(example(wave_image(generator, label, arguments.pixels), label))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""Trains on images that cost more to prepare than to learn from: what helper hosts are for.
+"""Trains on images that take longer to prepare than to learn from: the case for helper hosts.
 
-Under the strategy `single` this host prepares them all; under `data-service` the helpers do, and
-with `--prepare_here 1` this host beside them. The images are really decoded, augmented, sent and
-learnt from; the accelerator alone is a wait of `--accelerator_seconds` by the clock that all hosts
-of the measurement share.
+With strategy `single` this host prepares all images. With `data-service` the helpers do, and with
+`--prepare_here 1` this host too. Decoding, augmenting, sending and learning are real. Only the
+accelerator is simulated, by a wait of `--accelerator_seconds` on the clock that all hosts share.
 """
 
 from __future__ import annotations
@@ -25,14 +24,13 @@ SIDE = 224
 CLASSES = 10
 BLURS = 10
 _SHARDS = 100_000
-"""More than a measurement reads: it ends first."""
+"""More shards than a measurement reads."""
 _BATCHES_AHEAD = 4
-"""Prepared at most before they are asked for, on every host: none waits for another's turn."""
+"""How many batches each host prepares ahead at most, so that no host waits for another."""
 
 
 class Accelerator:
-    """Takes every step the same time, one after the other; the host may be a step ahead of it, as
-    it is with a GPU's queue."""
+    """Every step takes the same time. As with a GPU's queue, the host may be one step ahead."""
 
     def __init__(self, clock: Path, seconds: float) -> None:
         with clock.open("r+b") as file:
@@ -52,7 +50,7 @@ class Accelerator:
 
 
 def prepared(serialized: Any) -> tuple[Any, Any]:  # noqa: ANN401
-    """Decode, a crop of random size and place, mirror, light, blurs; bytes, as they are sent."""
+    """Decodes, crops, mirrors, changes brightness and contrast, blurs; returns 8-bit pixels."""
     features = {
         "jpeg": tf.io.FixedLenFeature([], tf.string),
         "label": tf.io.FixedLenFeature([], tf.int64),
@@ -79,7 +77,7 @@ def images(folder: Path, batch_size: int, cpus: int) -> Any:  # noqa: ANN401
 
 
 def served(data: Any, service: str, here: bool) -> tuple[Any, Any]:  # noqa: ANN401
-    """The data by way of the service, and this host's own worker, to be kept."""
+    """The data through the service, and this host's worker, which the caller must keep alive."""
     experimental = tf.data.experimental.service
     worker = None
     if here:
@@ -90,7 +88,7 @@ def served(data: Any, service: str, here: bool) -> tuple[Any, Any]:  # noqa: ANN
             )
         )
     share = experimental.ShardingPolicy.DYNAMIC
-    # Uncompressed: CPU time is what is short, not the network.
+    # No compression, because CPU time is scarce and the network is not.
     distribute = experimental.distribute(share, service, compression=None)
     return data.apply(distribute), worker
 
@@ -101,33 +99,35 @@ def main() -> None:
     parser.add_argument("--batch_size", type=int, default=32)
     parser.add_argument("--prepare_here", type=int, default=0)
     parser.add_argument("--steps", type=int, required=True)
-    told = parser.parse_args()
+    arguments = parser.parse_args()
     cpus = int(os.environ["TIDEWHEEL_CPUS"])
-    data: Any = images(Path(os.environ["SM_CHANNEL_TRAIN"]).resolve(), told.batch_size, cpus)
+    data: Any = images(Path(os.environ["SM_CHANNEL_TRAIN"]).resolve(), arguments.batch_size, cpus)
     service = os.environ.get("TIDEWHEEL_DATA_SERVICE")
     worker = None
     if service:
-        data, worker = served(data, service, bool(told.prepare_here))
+        data, worker = served(data, service, bool(arguments.prepare_here))
     weights = tf.Variable(tf.zeros([28 * 28 * 3, CLASSES]))
     measured = Path(os.environ["TIDEWHEEL_MEASURED"])
-    accelerator = Accelerator(measured / "clock", told.accelerator_seconds)
+    accelerator = Accelerator(measured / "clock", arguments.accelerator_seconds)
 
     @tf.function  # type: ignore[untyped-decorator]
     def learn(pixels: Any, labels: Any) -> Any:  # noqa: ANN401
         seen = tf.nn.avg_pool2d(tf.cast(pixels, tf.float32) / 127.5 - 1, 8, 8, "VALID")
         with tf.GradientTape() as tape:
-            scores = tf.reshape(seen, [told.batch_size, -1]) @ weights
+            scores = tf.reshape(seen, [arguments.batch_size, -1]) @ weights
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, scores)
             loss = tf.reduce_mean(losses)
         weights.assign_sub(0.03 * tape.gradient(loss, weights))
         return loss
 
     with (measured / "steps").open("a", buffering=1) as log:
-        for step, (pixels, labels) in enumerate(data.prefetch(_BATCHES_AHEAD).take(told.steps)):
+        for step, (pixels, labels) in enumerate(
+            data.prefetch(_BATCHES_AHEAD).take(arguments.steps)
+        ):
             loss = float(learn(pixels, labels))
             accelerator.step()
-            said = {"step": step, "seconds": accelerator.now(), "loss": loss}
-            log.write(json.dumps(said) + "\n")
+            line = {"step": step, "seconds": accelerator.now(), "loss": loss}
+            log.write(json.dumps(line) + "\n")
     del worker
 
 

@@ -1,1 +1,1 @@
-"""What the recipes share. Each recipe's folder links to it: copy one with `cp -rL`."""
+"""Code that all recipes share. Each recipe's folder links here: copy a recipe with `cp -rL`."""

@@ -1,8 +1,9 @@
-"""Checkpoints that are whole or do not count.
+"""Saves and loads checkpoints that count only when they are complete.
 
-`step-00000120/state.bin` is written first, `COMPLETE.json` last, each to a temporary name, synced
-to disk and renamed. The marker holds size and hash: a copy that lost its tail on the way through S3
-is passed over for the one before it. What the bytes mean is the recipe's affair.
+`step-00000120/state.bin` is written first and the marker `COMPLETE.json` last, each under a
+temporary name, synced to disk and renamed. The marker holds size and hash, so a copy that lost
+bytes on its way through S3 does not count, and the one before it does. The recipe decides what the
+bytes mean.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ _FOLDER = re.compile(r"step-(\d{8,})")
 
 
 @dataclass(frozen=True)
-class Saved:
-    """What a checkpoint says of itself (the marker)."""
+class CheckpointInfo:
+    """What the marker says about the checkpoint."""
 
     step: int
     total_steps: int
@@ -30,54 +31,54 @@ class Saved:
     metrics: dict[str, float]
 
 
-def save(folder: Path, saved: Saved, content: bytes, *, keep: int) -> Path:
-    """Writes one checkpoint and then drops all but the newest `keep`; returns its folder."""
-    target = folder / f"step-{saved.step:08d}"
+def save_checkpoint(folder: Path, info: CheckpointInfo, state: bytes, *, keep: int) -> Path:
+    """Writes one checkpoint, then removes all but the newest `keep`; returns its folder."""
+    target = folder / f"step-{info.step:08d}"
     target.mkdir(parents=True, exist_ok=True)
     (target / MARKER).unlink(missing_ok=True)
-    _write(target / _STATE, content)
+    _write(target / _STATE, state)
     marker = {
-        "step": saved.step,
-        "totalSteps": saved.total_steps,
-        "trainingSeconds": round(saved.training_seconds, 3),
-        "metrics": saved.metrics,
-        "files": {_STATE: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}},
+        "step": info.step,
+        "totalSteps": info.total_steps,
+        "trainingSeconds": round(info.training_seconds, 3),
+        "metrics": info.metrics,
+        "files": {_STATE: {"bytes": len(state), "sha256": hashlib.sha256(state).hexdigest()}},
     }
     _write(target / MARKER, (json.dumps(marker, sort_keys=True) + "\n").encode())
-    _drop_old(folder, keep)
+    _remove_old(folder, keep)
     return target
 
 
-def load_newest(folder: Path) -> tuple[Saved, bytes] | None:
-    """The newest checkpoint whose bytes are what its marker says, or None."""
-    for target in sorted(_folders(folder), reverse=True):
+def load_checkpoint(folder: Path) -> tuple[CheckpointInfo, bytes] | None:
+    """The newest checkpoint whose bytes match its marker, or None."""
+    for target in sorted(_find_checkpoints(folder), reverse=True):
         try:
             marker = json.loads((target / MARKER).read_text(encoding="utf-8"))
-            content = (target / _STATE).read_bytes()
-            if hashlib.sha256(content).hexdigest() != marker["files"][_STATE]["sha256"]:
-                raise ValueError("its hash is not the marker's")
-            saved = Saved(
+            state = (target / _STATE).read_bytes()
+            if hashlib.sha256(state).hexdigest() != marker["files"][_STATE]["sha256"]:
+                raise ValueError("its hash differs from the marker's")
+            info = CheckpointInfo(
                 step=marker["step"],
                 total_steps=marker["totalSteps"],
                 training_seconds=marker["trainingSeconds"],
                 metrics=marker["metrics"],
             )
-            return saved, content
+            return info, state
         except (OSError, ValueError, KeyError, TypeError) as error:
-            print(f"checkpoint {target.name} is passed over: {error}", flush=True)
+            print(f"skipping checkpoint {target.name}: {error}", flush=True)
     return None
 
 
-def _folders(folder: Path) -> list[Path]:
+def _find_checkpoints(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return [entry for entry in folder.iterdir() if _FOLDER.fullmatch(entry.name)]
 
 
-def _drop_old(folder: Path, keep: int) -> None:
-    complete = sorted(target for target in _folders(folder) if (target / MARKER).exists())
+def _remove_old(folder: Path, keep: int) -> None:
+    complete = sorted(target for target in _find_checkpoints(folder) if (target / MARKER).exists())
     for target in complete[:-keep]:
-        # The marker goes first: half a folder must not look like a checkpoint.
+        # The marker goes first, because half a folder must not look like a checkpoint.
         (target / MARKER).unlink(missing_ok=True)
         shutil.rmtree(target, ignore_errors=True)
 

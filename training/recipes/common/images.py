@@ -1,4 +1,4 @@
-"""Learning to tell classes of packed images apart: what `ddp` and `vit` do, whatever the model."""
+"""Image classification over packed images, the task of the recipes `ddp` and `vit`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from common.image_batches import Batches, Rows, load, spare_cpus, steps_per_epoch
+from common.image_batches import Batches, Rows, load_rows, spare_cpus, steps_per_epoch
 from common.schedule import count_parameters, rate_at, settle_buckets
 from common.settings import ImageSettings
 from common.shards import ImageReader, fingerprint, is_held_out, read_index
@@ -22,11 +22,11 @@ from common.world import World
 _EVALUATION_BATCH = 256
 
 MakeModel = Callable[[tuple[int, ...], int], nn.Module]
-"""From channels, height and width of the images, and the number of classes."""
+"""Makes the model for images of (channels, height, width) and a number of classes."""
 
 
 class ImageTask:
-    """A `Task` of the loop. `described`: the settings that the model is built again from."""
+    """A `Task` of the training loop. `described`: the settings that rebuild the model."""
 
     def __init__(
         self,
@@ -43,13 +43,13 @@ class ImageTask:
         config, world = self.config, self.world
         samples = read_index(Path(os.environ["SM_CHANNEL_TRAIN"]))
         self._share = share = share_of(world, config.batch_size)
-        # Each host may hold other shards: the classes are those of all of them.
+        # Hosts may hold different shards, so the classes are those of all hosts.
         self.labels = sorted(
-            {label for seen in world.gather({s.label for s in samples}) for label in seen}
+            {label for seen in world.all_gather({s.label for s in samples}) for label in seen}
         )
         self._held_out = [s for s in samples if is_held_out(s.key, config.holdout_percent)]
         training = [s for s in samples if not is_held_out(s.key, config.holdout_percent)]
-        per_epoch = world.smallest(steps_per_epoch(len(training), share))
+        per_epoch = world.all_reduce_min(steps_per_epoch(len(training), share))
         if per_epoch == 0 or not self._held_out:
             raise ValueError(
                 f"{len(training)} training and {len(self._held_out)} held-out samples are too few "
@@ -59,12 +59,12 @@ class ImageTask:
         self.data = "" if is_sharded_by_host() else fingerprint(samples)
         workers = config.loader_workers
         workers = spare_cpus(world.local_size) if workers < 0 else workers
-        # Each of them keeps images of its own.
+        # Each worker keeps images of its own in memory.
         self._reader = ImageReader(samples[0], config.cache_megabytes // max(1, workers))
         self._batches = Batches(
             training, self.labels, self._reader, per_epoch, config.seed, share, workers
         )
-        world.say(
+        world.print0(
             f"{len(training)} samples to train on, {len(self._held_out)} held out, "
             f"{len(self.labels)} classes, {per_epoch} steps an epoch, {world.size} ranks, "
             f"{workers} loader workers each"
@@ -80,12 +80,12 @@ class ImageTask:
             self.network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
         )
         settle_buckets(self._model, torch.zeros(2, *self._reader.shape, device=device))
-        self.world.say(f"{count_parameters(self.network)} parameters on {device.type}")
+        self.world.print0(f"{count_parameters(self.network)} parameters on {device.type}")
 
     def batches(self, step: int) -> Iterator[Rows]:
         return self._batches.from_step(step, self.total_steps)
 
-    def learn(self, batch: Rows, step: int) -> torch.Tensor:
+    def train_step(self, batch: Rows, step: int) -> torch.Tensor:
         for group in self._optimizer.param_groups:
             group["lr"] = rate_at(
                 step,
@@ -104,25 +104,25 @@ class ImageTask:
 
     @torch.no_grad()
     def evaluate(self, step: int, loss: torch.Tensor) -> dict[str, float] | None:
-        """After each epoch: accuracy on the held-out part, each rank its share of it."""
+        """After each epoch: accuracy on the held-out part, each rank computing its share."""
         if step % self._batches.per_epoch:
             return None
         self._model.eval()
         own = self._held_out[self._share.rank :: self._share.ranks]
-        right = 0
+        correct = 0
         for start in range(0, len(own), _EVALUATION_BATCH):
             some = own[start : start + _EVALUATION_BATCH]
-            images, targets = load(some, self.labels, self._reader)
+            images, targets = load_rows(some, self.labels, self._reader)
             outputs = self.network(images.to(self.world.device))
-            right += int((outputs.argmax(1).cpu() == targets).sum())
+            correct += int((outputs.argmax(1).cpu() == targets).sum())
         self._model.train()
-        right_all, seen, losses = self.world.total(right, len(own), float(loss))
-        return {"loss": losses / self.world.size, "accuracy": right_all / seen}
+        all_correct, seen, losses = self.world.all_reduce_sum(correct, len(own), float(loss))
+        return {"loss": losses / self.world.size, "accuracy": all_correct / seen}
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         return {"model": self.network.state_dict(), "optimizer": self._optimizer.state_dict()}
 
-    def load(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         self.network.load_state_dict(state["model"])
         self._optimizer.load_state_dict(state["optimizer"])
 

@@ -1,4 +1,4 @@
-"""How fast a model learns, and that it does so alike in every run."""
+"""The learning rate of each step, and the set-up that makes every run round alike."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import nn
 
 
 def rate_at(step: int, *, peak: float, warmup: int, total: int) -> float:
-    """Learning rate of a step: a function of the step alone, so nothing of it has to be saved."""
+    """Learning rate of a step. It depends on the step alone, so a checkpoint need not hold it."""
     if step < warmup:
         return peak * (step + 1) / warmup
     share = (step - warmup) / max(1, total - warmup)
@@ -21,11 +21,11 @@ def count_parameters(model: nn.Module) -> int:
 
 
 def settle_buckets(model: nn.Module, example: torch.Tensor) -> None:
-    """Two backward passes, before any state is loaded.
+    """Runs two backward passes, before any state is loaded.
 
-    DistributedDataParallel lays its buckets out anew after its first backward pass. With more than
-    two ranks the layout decides the order of summation, so a resumed run would differ in the last
-    bit at its first step; after this every step of every run has the final layout.
+    DistributedDataParallel lays its buckets out again after its first backward pass. With more than
+    two ranks the layout decides the order of summation, so the first step of a resumed run would
+    differ in the last bit. After two passes every step of every run has the final layout.
     """
     for _ in range(2):
         torch.autograd.backward(model(example).float().mean())

@@ -1,4 +1,4 @@
-"""Settings of a recipe; each is a hyperparameter of the same name, and a wrong one is said."""
+"""Settings of the recipes; each is a hyperparameter of the same name."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _Settings = TypeVar("_Settings", bound="Settings")
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Fields with a default that is a whole number, a number or a text."""
+    """Every field has a default that is an integer, a number or a string."""
 
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {}
-    """Least and most of every number."""
+    """The smallest and largest value of every number."""
 
     def problems(self) -> list[str]:
-        """All that is wrong at once, each with its remedy."""
+        """Everything that is wrong with these settings, with the remedies."""
         return [
             f"{name}={getattr(self, name)}: give a value from {least:g} to {most:g}"
             for name, (least, most) in self.LIMITS.items()
@@ -31,7 +31,7 @@ class Settings:
 
     @classmethod
     def from_arguments(cls: type[_Settings], arguments: Sequence[str]) -> _Settings:
-        """`--epochs 20 …`; unknown names are refused, so that a typing error is not a default."""
+        """Reads `--epochs 20 …`; refuses unknown names, so that a typo is no default."""
         parser = argparse.ArgumentParser(allow_abbrev=False)
         for item in fields(cls):
             parser.add_argument(f"--{item.name}", type=type(item.default), default=item.default)
@@ -40,32 +40,32 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class LearningSettings(Settings):
-    """What every training by AdamW can be told, whoever starts its ranks."""
+    """Settings of every training with AdamW."""
 
     epochs: int = 20
-    """Passes over the training part; the length of the training."""
+    """Passes over the training part."""
     batch_size: int = 64
-    """Samples per step over all ranks; any number of them that divides it computes the same steps.
-    """
+    """Samples per step over all ranks. Every number of ranks that divides it computes the same
+    steps."""
     learning_rate: float = 3e-3
-    """Peak of AdamW's rate, for this global batch size: it does not change with the world size."""
+    """AdamW's peak rate for this global batch size; the world size does not change it."""
     warmup_steps: int = 20
-    """Steps over which the rate rises from zero; it falls to zero along a cosine afterwards."""
+    """Steps over which the rate rises from zero; afterwards it falls to zero along a cosine."""
     weight_decay: float = 1e-2
     """AdamW's weight decay."""
     dropout: float = 0.1
-    """Share of the features dropped in training."""
+    """Share of the features that training drops."""
     checkpoint_steps: int = 40
-    """Steps between checkpoints; TIDEWHEEL_CHECKPOINT_SECONDS adds one whenever it has passed."""
+    """Steps between checkpoints; TIDEWHEEL_CHECKPOINT_SECONDS adds checkpoints by time."""
     keep_checkpoints: int = 2
-    """Complete checkpoints kept; two, so that one is whole while the next is being written."""
+    """Complete checkpoints to keep; with two, one is complete while the next is written."""
     holdout_percent: int = 20
     """Share of the samples held out for evaluation, chosen by a hash of their keys."""
     threads: int = 1
-    """CPU threads per rank. Fixed, since sums over another number of threads round otherwise, and
-    an interrupted run may go on where a host has more CPUs; 0 takes what the host gives."""
+    """CPU threads per rank; 0 takes OMP_NUM_THREADS. The number is fixed because sums over another
+    number of threads round differently, and a run may resume on a host with more CPUs."""
     seed: int = 17
-    """Start of every random choice."""
+    """Seed of every random choice."""
 
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
         "epochs": (1, 100_000),
@@ -84,11 +84,10 @@ class LearningSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings(LearningSettings):
-    """What every training of torchrun's ranks can be told."""
+    """Settings of every training with torchrun's ranks."""
 
     devices: int = 0
-    """Ranks on this host where torchrun has not started them (strategy `single`): 0 means one for
-    each GPU, or one where there is none."""
+    """Ranks on this host without torchrun (strategy `single`); 0 means one per GPU, or one."""
 
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
         **LearningSettings.LIMITS,
@@ -98,12 +97,12 @@ class TrainingSettings(LearningSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class ImageSettings(TrainingSettings):
-    """What every training over packed images can be told."""
+    """Settings of every training over packed images."""
 
     cache_megabytes: int = 256
-    """Decoded images kept in memory per rank; the rest is read from the shards again."""
+    """Memory per rank for decoded images; other images are read from the shards again."""
     loader_workers: int = -1
-    """Processes per rank that read and decode ahead; -1 takes the CPUs that the ranks leave."""
+    """Processes per rank that read and decode ahead; -1 means one per spare CPU."""
 
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
         **TrainingSettings.LIMITS,
@@ -114,7 +113,7 @@ class ImageSettings(TrainingSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionSettings(Settings):
-    """How large a transformer is, whatever its tokens stand for."""
+    """The size of a transformer."""
 
     width: int = 32
     """Length of a token's vector."""
@@ -123,7 +122,7 @@ class AttentionSettings(Settings):
     heads: int = 4
     """Heads of attention."""
     dropout: float = 0.1
-    """Share of the features dropped in training."""
+    """Share of the features that training drops."""
 
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
         "width": (1, 65_536),
@@ -135,13 +134,13 @@ class AttentionSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerSettings(AttentionSettings):
-    """How large a vision transformer is."""
+    """The size of a vision transformer."""
 
     model: str = ""
-    """A vision transformer by timm's name, vit_small_patch16_224 say; its size is then its own, and
-    the images' size is put in. Without a name width, depth, heads and patch say how large it is."""
+    """timm's name of a vision transformer, such as vit_small_patch16_224, adapted to the images'
+    size. Without a name, width, depth, heads and patch give the size."""
     patch: int = 2
-    """Pixels of a patch's side."""
+    """Side of a patch in pixels."""
 
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
         **AttentionSettings.LIMITS,

@@ -1,7 +1,7 @@
-"""Reads WebDataset shards: tar files in which a sample's members stand together.
+"""Reads WebDataset shards: tar files in which the members of a sample follow each other.
 
-`a/b.png` and `a/b.cls` are the image and the label of the sample `a/b`. Only the headers are read
-at the start; an image is fetched from its place in the tar when it is asked for.
+`a/b.png` and `a/b.cls` are the image and the label of the sample `a/b`. The index holds the
+positions of the images, which are read when they are needed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Sample:
 
 
 def read_index(folder: Path) -> list[Sample]:
-    """All samples of all shards below the folder, in the order of path and position."""
+    """All samples of all shards below the folder, ordered by path and position."""
     shards = sorted(folder.rglob("*.tar"), key=lambda path: path.relative_to(folder).as_posix())
     samples = [sample for shard in shards for sample in _read_shard(shard)]
     if not samples:
@@ -64,12 +64,12 @@ def _read_shard(shard: Path) -> Iterator[Sample]:
 
 
 def is_held_out(key: str, percent: int) -> bool:
-    """By the key alone: a sample stays on its side whatever is added to the dataset later."""
+    """Depends on the key alone, so new data moves no sample between training and held-out part."""
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") % 100 < percent
 
 
 def fingerprint(samples: Sequence[Sample]) -> str:
-    """Changes with any key or label, or their order: a position is only valid in the same data."""
+    """Changes with any key, any label and their order."""
     digest = hashlib.sha256()
     for sample in samples:
         digest.update(f"{sample.key}\0{sample.label}\n".encode())
@@ -77,7 +77,7 @@ def fingerprint(samples: Sequence[Sample]) -> str:
 
 
 class ImageReader:
-    """Decodes images to float tensors in [0, 1]; keeps as many decoded ones as it may."""
+    """Decodes images to float tensors in [0, 1] and keeps decoded ones up to a limit."""
 
     def __init__(self, example: Sample, cache_megabytes: int) -> None:
         self._cache: dict[tuple[Path, int], torch.Tensor] = {}
@@ -86,7 +86,7 @@ class ImageReader:
         image = Image.open(io.BytesIO(_bytes_of(example)))
         self._mode = "L" if image.mode in ("1", "L", "I;16") else "RGB"
         self.shape = tuple(self._decode(example).shape)
-        """Channels, height, width; every image has to have it."""
+        """Channels, height and width of every image."""
 
     def read(self, sample: Sample) -> torch.Tensor:
         place = (sample.shard, sample.offset)

@@ -1,4 +1,4 @@
-"""Which part of each step's batch is a rank's own."""
+"""Each rank's share of a step's batch."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from common.world import World
 
 @dataclass(frozen=True)
 class Share:
-    """This rank's part of a pool of ranks that reads the same samples.
+    """This rank's share within a pool of ranks that read the same samples.
 
-    Where every host has all shards the pool is all ranks. Where S3 gave each host its own shards
-    (ShardedByS3Key) the pool is the host's ranks.
+    The pool is all ranks where every host has all shards. It is the host's ranks where S3 gave each
+    host its own shards (ShardedByS3Key).
     """
 
     rank: int
@@ -29,8 +29,8 @@ class Share:
 
 def is_sharded_by_host() -> bool:
     """Whether S3 gave each host its own shards of the channel."""
-    said = json.loads(os.environ.get("SM_INPUT_DATA_CONFIG") or "{}")
-    return bool(said.get("train", {}).get("S3DistributionType") == "ShardedByS3Key")
+    channels = json.loads(os.environ.get("SM_INPUT_DATA_CONFIG") or "{}")
+    return bool(channels.get("train", {}).get("S3DistributionType") == "ShardedByS3Key")
 
 
 def share_of(world: World, batch_size: int) -> Share:

@@ -1,4 +1,4 @@
-"""What a checkpoint of PyTorch holds, to the bit."""
+"""The state of a PyTorch training as bytes, and what makes training deterministic."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 import torch
 
 
-def pack(state: dict[str, Any]) -> bytes:
+def state_to_bytes(state: dict[str, Any]) -> bytes:
     buffer = io.BytesIO()
     torch.save(state, buffer)
     return buffer.getvalue()
 
 
-def unpack(content: bytes) -> dict[str, Any]:
-    """Tensors and plain values only: a checkpoint cannot run code."""
+def state_from_bytes(content: bytes) -> dict[str, Any]:
+    """Loads tensors and plain values only, so a checkpoint cannot run code."""
     state: dict[str, Any] = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     return state
 
 
 def make_deterministic(seed: int, threads: int) -> None:
-    """Same bits for the same inputs on the same kind of processor."""
-    # Must be there before CUDA's first matrix product (docs: torch.use_deterministic_algorithms).
+    """Makes the same inputs give the same bits on the same kind of processor."""
+    # CUDA reads it at its first matrix product (docs: torch.use_deterministic_algorithms).
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True)
     torch.backends.cudnn.benchmark = False
@@ -40,7 +40,7 @@ def random_state() -> dict[str, Any]:
     return state
 
 
-def restore_random(state: dict[str, Any]) -> None:
+def restore_random_state(state: dict[str, Any]) -> None:
     torch.set_rng_state(state["torch"])
     random.setstate(state["python"])
     if torch.cuda.is_available() and "cuda" in state:

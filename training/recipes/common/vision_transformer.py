@@ -1,4 +1,4 @@
-"""A vision transformer (https://arxiv.org/abs/2010.11929) of the library timm."""
+"""A vision transformer (https://arxiv.org/abs/2010.11929) from the library timm."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from common.settings import TransformerSettings
 
 
 def build_model(shape: tuple[int, ...], classes: int, config: TransformerSettings) -> nn.Module:
-    """By timm's name if one is given; else as wide and deep as the settings say."""
+    """timm's model of that name, or without a name one of the configured size."""
     channels, height, across = shape
     if config.model:
         named: nn.Module = timm.create_model(

@@ -1,4 +1,4 @@
-"""All settings of the recipe."""
+"""The recipe's settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from common.settings import ImageSettings
 @dataclass(frozen=True, kw_only=True)
 class Config(ImageSettings):
     width: int = 32
-    """Channels of the first convolution; twice and four times as many follow."""
+    """Channels of the first convolution; the next two have twice and four times as many."""
 
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
         **ImageSettings.LIMITS,

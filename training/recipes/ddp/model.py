@@ -1,7 +1,7 @@
 """A small convolutional network for small images.
 
-Group normalisation, since batch normalisation's statistics would depend on how many ranks share
-a batch.
+It uses group normalisation: the statistics of batch normalisation would depend on how many ranks
+share a batch.
 """
 
 from __future__ import annotations

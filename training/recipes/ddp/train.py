@@ -1,5 +1,4 @@
-"""Trains a convolutional network over packed images on any number of processes: torchrun's, or one
-for each GPU of this host."""
+"""Trains a convolutional network on packed images, with torchrun or on one host's GPUs."""
 
 from __future__ import annotations
 

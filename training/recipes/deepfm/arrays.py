@@ -1,5 +1,7 @@
-"""What a checkpoint holds: named arrays, of no framework. Another number of hosts, or another
-partition of the embeddings, reads them just as well."""
+"""The content of a checkpoint: named arrays that belong to no framework.
+
+Another number of hosts, or another partition of the embeddings, can load them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ import numpy.typing as npt
 Arrays = dict[str, npt.NDArray[np.float32]]
 
 
-def pack(arrays: Mapping[str, npt.NDArray[np.float32]]) -> bytes:
+def arrays_to_bytes(arrays: Mapping[str, npt.NDArray[np.float32]]) -> bytes:
     """The same arrays give the same bytes."""
     buffer = io.BytesIO()
     named: dict[str, Any] = dict(sorted(arrays.items()))
@@ -21,7 +23,7 @@ def pack(arrays: Mapping[str, npt.NDArray[np.float32]]) -> bytes:
     return buffer.getvalue()
 
 
-def unpack(content: bytes) -> Arrays:
-    """Plain arrays only: a checkpoint cannot run code."""
+def arrays_from_bytes(content: bytes) -> Arrays:
+    """Loads plain arrays only, so a checkpoint cannot run code."""
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}

@@ -1,4 +1,4 @@
-"""All settings of the recipe."""
+"""The recipe's settings."""
 
 from __future__ import annotations
 
@@ -14,28 +14,27 @@ class Config(Settings):
     epochs: int = 3
     """Passes over the training shards."""
     batch_size: int = 64
-    """Samples of one batch. Synchronous workers split it, asynchronous ones take one each."""
+    """Samples of one batch. Synchronous workers share a batch; asynchronous ones take one each."""
     learning_rate: float = 0.1
-    """Adagrad's rate for this batch; see docs/training.md on other batch sizes."""
+    """Adagrad's rate for this batch size; docs/training.md tells about others."""
     vocabulary: int = 3000
-    """Rows of the embedding table, all fields together."""
+    """Rows of the embedding table, over all fields."""
     dimensions: int = 8
     """Length of an embedding."""
     hidden: int = 32
     """Width of the two hidden layers."""
     checkpoint_steps: int = 40
-    """Batches between checkpoints; TIDEWHEEL_CHECKPOINT_SECONDS adds one whenever it has passed."""
+    """Batches between checkpoints; TIDEWHEEL_CHECKPOINT_SECONDS adds checkpoints by time."""
     keep_checkpoints: int = 2
-    """Complete checkpoints kept."""
+    """Complete checkpoints to keep."""
     devices: int = 1
-    """Devices of a host without GPUs, for MirroredStrategy: its CPU in so many parts."""
+    """For MirroredStrategy on a host without GPUs: logical devices of its CPU."""
     seed: int = 17
-    """Start of every random choice."""
+    """Seed of every random choice."""
     steps: int = 0
-    """Length of the training where the data comes through a Pipe, which does not say how much of it
-    there is; 0 where it lies in files, which are counted."""
+    """Length of the training from a Pipe, which does not tell its length; 0 for files."""
     pause: float = 0.0
-    """Seconds to wait after each batch: makes small data last long enough to be interrupted."""
+    """Seconds to wait after each batch, so that tests can interrupt a short training."""
 
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
         "epochs": (1, 100_000),

@@ -1,6 +1,6 @@
 """Makes click-through data from a seed: `python make_data.py FOLDER [--shards 8] [--records 1024]`.
 
-A hidden factorization machine decides who clicks, so that a DeepFM has something to find.
+A hidden factorization machine decides the clicks, so that a DeepFM can learn them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ VALUES = 4
 
 
 def make(folder: Path, *, shards: int, records: int, vocabulary: int, seed: int = 17) -> None:
-    """`shards` files of `records` samples each, the last of them for evaluation."""
+    """Writes `shards` files of `records` samples each; the last file is for evaluation."""
     folder.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(seed)
     linear = random.normal(0, 0.5, FIELDS * vocabulary)
     factors = random.normal(0, 0.6, (FIELDS * vocabulary, 3))
     weights = random.normal(0, 0.7, VALUES)
     for shard in range(shards):
-        # Few words are frequent and most are rare, as in real logs.
+        # As in real logs, few words are frequent and most are rare.
         words = np.minimum(random.zipf(1.3, (records, FIELDS)) - 1, vocabulary - 1)
         ids = words + np.arange(FIELDS) * vocabulary
         values = random.normal(0, 1, (records, VALUES))
@@ -46,11 +46,11 @@ if __name__ == "__main__":
     parser.add_argument("--records", type=int, default=1024)
     parser.add_argument("--vocabulary", type=int, default=500)
     parser.add_argument("--seed", type=int, default=17)
-    told = parser.parse_args()
+    arguments = parser.parse_args()
     make(
-        told.folder,
-        shards=told.shards,
-        records=told.records,
-        vocabulary=told.vocabulary,
-        seed=told.seed,
+        arguments.folder,
+        shards=arguments.shards,
+        records=arguments.records,
+        vocabulary=arguments.vocabulary,
+        seed=arguments.seed,
     )

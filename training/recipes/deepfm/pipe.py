@@ -1,8 +1,8 @@
-"""Records out of SageMaker's Pipes: FIFOs `<channel>_0`, `<channel>_1` …, one for each epoch.
+"""Reads records from SageMaker's Pipes: FIFOs `<channel>_0`, `<channel>_1` …, one for each epoch.
 
-A FIFO has one reader, so each rank of a host has a channel of its own: `train`, `train-1` … by
-local rank, with its part of the shards. Where every host is given all of them (FullyReplicated) a
-rank takes every n-th record of its channel, n being the number of hosts.
+A FIFO has one reader, so each local rank of a host has a channel with its part of the shards:
+`train`, `train-1` …. Where every host gets all shards (FullyReplicated), a rank takes every n-th
+record of its channel on n hosts.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _OPEN_SECONDS = 300.0
 
 def is_piped() -> bool:
     """Whether the training channel is a Pipe."""
-    said = json.loads(os.environ.get("SM_INPUT_DATA_CONFIG") or "{}")
-    return bool(said.get("train", {}).get("TrainingInputMode") == "Pipe")
+    channels = json.loads(os.environ.get("SM_INPUT_DATA_CONFIG") or "{}")
+    return bool(channels.get("train", {}).get("TrainingInputMode") == "Pipe")
 
 
 class PipeReader:
     def __init__(self, local_rank: int) -> None:
-        said = json.loads(os.environ["SM_INPUT_DATA_CONFIG"])
+        channels = json.loads(os.environ["SM_INPUT_DATA_CONFIG"])
         self._channel = "train" if local_rank == 0 else f"train-{local_rank}"
-        if self._channel not in said:
+        if self._channel not in channels:
             raise ValueError(
                 f"there is no channel {self._channel}: declare training.processesPerHost, and each "
                 "process of a host gets a Pipe of its own"
             )
         hosts: list[str] = json.loads(os.environ["SM_HOSTS"])
-        divided = said[self._channel].get("S3DistributionType") == "ShardedByS3Key"
+        divided = channels[self._channel].get("S3DistributionType") == "ShardedByS3Key"
         self._every = 1 if divided else len(hosts)
         self._first = 0 if divided else hosts.index(os.environ["SM_CURRENT_HOST"])
         self._epoch = -1
@@ -45,7 +45,7 @@ class PipeReader:
         self._file: BinaryIO | None = None
 
     def next_epoch(self) -> None:
-        """Leaves what is left of this epoch, and opens the next."""
+        """Skips the rest of this epoch and opens the next."""
         if self._file is not None:
             self._file.close()
         self._epoch += 1
@@ -59,7 +59,7 @@ class PipeReader:
         self._records = self._own(read_stream(self._file, str(path)))
 
     def take(self, count: int) -> list[Click] | None:
-        """The next records; None when this epoch has fewer left."""
+        """The next `count` records; None when this epoch has fewer left."""
         taken = list(islice(self._records, count))
         return taken if len(taken) == count else None
 
@@ -70,7 +70,7 @@ class PipeReader:
 
 
 def read_stream(file: BinaryIO, name: str) -> Iterator[Click]:
-    """TFRecord frames, file after file without a border, to the end."""
+    """The TFRecord frames of all files, which follow each other without a border."""
     offset = 0
     while head := file.read(12):
         if len(head) < 12 or struct.unpack("<I", head[8:])[0] != masked_crc(head[:8]):

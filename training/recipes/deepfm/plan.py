@@ -1,8 +1,8 @@
-"""Which records make up each batch: a pure function of seed and step.
+"""Which records form each batch: a pure function of seed and step.
 
-A batch is `batch_size` consecutive records of one shard (Tidewheel's packer has shuffled them);
-the order of the batches is drawn anew each epoch. The position in the data is the number of batches
-done and nothing else, on however many hosts.
+A batch is `batch_size` consecutive records of one shard, which Tidewheel's packer has shuffled.
+Each epoch has its own order of batches. The number of batches done is the whole position in the
+data, on any number of hosts.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ class Batch:
 @dataclass(frozen=True)
 class Plan:
     shards: Sequence[tuple[Path, int]]
-    """Each file with its number of records."""
+    """Files with their numbers of records."""
     batch_size: int
     epochs: int
     seed: int
 
     @property
     def per_epoch(self) -> int:
-        """Whole batches only: every rank has the same number, or a collective would hang."""
+        """Whole batches only: with unequal numbers of batches a collective would hang."""
         return sum(records // self.batch_size for _, records in self.shards)
 
     @property
@@ -46,21 +46,21 @@ class Plan:
         random.Random(self.seed * 1_000_003 + epoch).shuffle(batches)
         return batches
 
-    def between(self, start: int, end: int) -> list[Batch]:
-        """The batches of the steps from `start` up to `end`."""
-        found: list[Batch] = []
+    def batches_between(self, start: int, end: int) -> list[Batch]:
+        """The batches of the steps from `start` up to, not including, `end`."""
+        batches: list[Batch] = []
         epoch = -1
         order: list[Batch] = []
         for step in range(start, min(end, self.total)):
             if step // self.per_epoch != epoch:
                 epoch = step // self.per_epoch
                 order = self.order(epoch)
-            found.append(order[step % self.per_epoch])
-        return found
+            batches.append(order[step % self.per_epoch])
+        return batches
 
 
 def shard_files(folder: Path, least: int = 2) -> list[Path]:
-    """All shards, in the order of their paths; the last is held out for evaluation."""
+    """All shards in the order of their paths; the last is held out for evaluation."""
     shards = sorted(folder.rglob("*.tfrecord"), key=lambda p: p.relative_to(folder).as_posix())
     if len(shards) < least:
         raise ValueError(

@@ -1,7 +1,7 @@
 """Reads and writes TFRecord files of click samples with numpy alone.
 
-Framing (https://www.tensorflow.org/tutorials/load_data/tfrecord): length, its masked CRC-32C, the
-bytes, their masked CRC-32C; all little-endian. The bytes are a tf.train.Example with `label`
+A frame (https://www.tensorflow.org/tutorials/load_data/tfrecord) is the length, its masked CRC-32C,
+the bytes and their masked CRC-32C, all little-endian. The bytes are a tf.train.Example with `label`
 (int64), `ids` (int64, one per field) and `values` (float).
 """
 
@@ -54,7 +54,7 @@ def write_file(path: Path, clicks: Iterable[Click]) -> None:
 
 
 def read_positions(path: Path) -> list[tuple[int, int]]:
-    """Offset and length of every record; lengths are checked, contents when they are read."""
+    """Offset and length of every record. Checks the lengths; `read_clicks` checks the contents."""
     positions = []
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -141,7 +141,7 @@ def _read_varint(content: bytes, position: int) -> tuple[int, int]:
 
 
 def _fields(content: bytes) -> list[tuple[int, bytes]]:
-    """Length-delimited fields; an Example of packed lists has no others."""
+    """The length-delimited fields; an Example of packed lists has no others."""
     fields, position = [], 0
     while position < len(content):
         tag, position = _read_varint(content, position)

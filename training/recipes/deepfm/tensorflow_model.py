@@ -1,7 +1,7 @@
-"""DeepFM in TensorFlow without Keras, whose third version does not run under these strategies.
+"""DeepFM in TensorFlow without Keras, because Keras 3 does not run under these strategies.
 
-First order, pairs by factorization, and a deep part over the same embeddings
-(https://arxiv.org/abs/1703.04247); Adagrad, sparse for the embeddings.
+The model (https://arxiv.org/abs/1703.04247) adds first-order terms, pairs by factorization, and a
+deep part over the same embeddings. Adagrad is sparse for the embeddings.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ import tensorflow as tf
 from arrays import Arrays
 
 TABLES = ("embedding", "linear")
-Parts = dict[str, list[Any]]
 
 
 def make_variables(arrays: Arrays) -> dict[str, Any]:
-    """One variable per array; under parameter servers the tables come out as ShardedVariable."""
+    """One variable per array; parameter servers make each table a ShardedVariable."""
     variables: dict[str, Any] = {}
     for name, value in arrays.items():
         is_table = name.removeprefix("adagrad/") in TABLES
@@ -30,13 +29,14 @@ def make_variables(arrays: Arrays) -> dict[str, Any]:
 
 
 def _part_of(value: np.ndarray[Any, Any]) -> Any:  # noqa: ANN401 (what tf.Variable calls back)
-    def initial(**asked: Any) -> Any:  # noqa: ANN401
-        shape, offset = asked.get("partition_shape"), asked.get("partition_offset")
+    def initial(**partition: Any) -> Any:  # noqa: ANN401
+        shape = partition.get("partition_shape")
+        offset = partition.get("partition_offset")
         if shape is None or offset is None:
             return tf.constant(value)
         return tf.constant(value[offset[0] : offset[0] + shape[0]])
 
-    # TensorFlow asks a function's signature whether it can make parts.
+    # TensorFlow reads from the signature whether the function can make parts.
     def with_parts(
         shape: Any = None,  # noqa: ANN401
         dtype: Any = None,  # noqa: ANN401
@@ -53,7 +53,7 @@ def parts_of(variable: Any) -> list[Any]:  # noqa: ANN401
 
 
 def read_arrays(variables: dict[str, Any]) -> Arrays:
-    """Whole arrays, wherever their parts live."""
+    """Whole arrays, gathered from all their parts."""
     return {
         name: np.concatenate([part.numpy() for part in parts_of(variable)])
         for name, variable in variables.items()
@@ -61,7 +61,7 @@ def read_arrays(variables: dict[str, Any]) -> Arrays:
 
 
 def logits(variables: dict[str, Any], ids: Any, values: Any) -> Any:  # noqa: ANN401
-    # "div": rows lie in the parts one after the other, as ShardedVariable lays them out.
+    # ShardedVariable partitions rows one after the other ("div").
     look_up = tf.nn.embedding_lookup
     rows = look_up(variables["embedding"], ids)
     first = tf.reduce_sum(look_up(variables["linear"], ids), axis=[1, 2])
@@ -76,7 +76,7 @@ def logits(variables: dict[str, Any], ids: Any, values: Any) -> Any:  # noqa: AN
 
 
 def adagrad(variable: Any, accumulator: Any, gradient: Any, rate: float) -> None:  # noqa: ANN401
-    """One update of one part; of a table only the rows that were read."""
+    """Updates one part of a variable; of a table only the rows that were read."""
     if isinstance(gradient, tf.IndexedSlices):
         rows, place = tf.unique(gradient.indices)
         total = tf.math.unsorted_segment_sum(gradient.values, place, tf.size(rows))
@@ -101,6 +101,6 @@ def parse(serialized: Any, fields: int, values: int) -> tuple[Any, Any, Any]:  #
 
 
 def read_batch(path: Any, first: Any, size: int) -> Any:  # noqa: ANN401
-    """The records of one batch, read where this runs: on the worker."""
+    """The records of one batch; the worker that computes them reads them."""
     records = tf.data.TFRecordDataset(path).skip(first).take(size).batch(size)
     return records.get_single_element()

@@ -11,7 +11,7 @@ Weights = dict[str, torch.Tensor]
 def logits(
     weights: Weights, rows: torch.Tensor, linear: torch.Tensor, values: torch.Tensor
 ) -> torch.Tensor:
-    """First order, pairs by factorization, and a deep part over the same embeddings."""
+    """Adds first-order terms, pairs by factorization, and a deep part over the same embeddings."""
     first = linear.sum((1, 2)) + (values @ weights["value_weights"]).squeeze(1) + weights["bias"]
     summed = rows.sum(1)
     pairs = 0.5 * (summed**2 - (rows**2).sum(1)).sum(1)

@@ -1,9 +1,9 @@
 """Trains DeepFM with PyTorch and Horovod under any MPI: `mpiexec -n N python train_horovod.py`.
 
 Each rank computes its share of each batch on the GPU of its local rank, or on its CPUs. Horovod
-averages the gradients, those of the embeddings as the rows that were read. One tensor at a time is
-exchanged (a fusion threshold of 0), since how tensors are fused, and so how sums are rounded,
-depends on when they are ready: an interrupted run ends with the bits of an uninterrupted one.
+averages the gradients; of the embeddings it sends only the rows that were read. The fusion
+threshold is 0: fused tensors, and so the rounding of sums, would depend on when each tensor is
+ready. An interrupted run therefore ends with the bits of an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-# Said before Horovod reads it.
+# Horovod reads these when it is imported.
 os.environ.setdefault("HOROVOD_FUSION_THRESHOLD", "0")
 os.environ.setdefault("HOROVOD_CYCLE_TIME", "1")
 
@@ -22,10 +22,10 @@ import torch
 
 import tidewheel
 from arrays import Arrays
-from campaign import Campaign, first_weights
 from config import Config
 from records import read_clicks
 from torch_model import TABLES, logits
+from training_run import TrainingRun, first_weights
 
 Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
@@ -35,12 +35,12 @@ class DeepFM(torch.nn.Module):
 
     def __init__(self, arrays: Arrays) -> None:
         super().__init__()
-        learnt = {name: torch.from_numpy(value.copy()) for name, value in arrays.items()}
-        self.tables = torch.nn.ModuleDict({name: _table(learnt[name]) for name in TABLES})
+        learned = {name: torch.from_numpy(value.copy()) for name, value in arrays.items()}
+        self.tables = torch.nn.ModuleDict({name: _table(learned[name]) for name in TABLES})
         self.dense = torch.nn.ParameterDict(
             {
                 n: torch.nn.Parameter(v)
-                for n, v in learnt.items()
+                for n, v in learned.items()
                 if "/" not in n and n not in TABLES
             }
         )
@@ -50,7 +50,7 @@ class DeepFM(torch.nn.Module):
         return logits(dict(self.dense.items()), rows, linear, values)
 
     def named(self) -> dict[str, torch.nn.Parameter]:
-        """By the names that checkpoints use."""
+        """Parameters by the names that checkpoints use."""
         return {**{n: table.weight for n, table in self.tables.items()}, **dict(self.dense.items())}
 
 
@@ -67,58 +67,58 @@ class Trainer:
             )
         self.config, self.device = config, device
         self.own = config.batch_size // hvd.size()
-        self.campaign = Campaign(config, is_first=hvd.rank() == 0)
-        path, _ = self.campaign.plan.shards[0]
-        example = next(read_clicks(path, self.campaign.positions[path][:1]))
-        # The first rank's checkpoint holds for all; the others may never have seen it.
-        found = self.campaign.resume() if hvd.rank() == 0 else None
-        self.step, learnt = hvd.broadcast_object(found, root_rank=0, name="start")
-        arrays = learnt or first_weights(config, len(example.ids), len(example.values))
+        self.run = TrainingRun(config, is_main=hvd.rank() == 0)
+        path, _ = self.run.plan.shards[0]
+        example = next(read_clicks(path, self.run.positions[path][:1]))
+        # Rank 0 reads the checkpoint for all: other hosts may not have it.
+        found = self.run.resume() if hvd.rank() == 0 else None
+        self.step, learned = hvd.broadcast_object(found, root_rank=0, name="start")
+        arrays = learned or first_weights(config, len(example.ids), len(example.values))
         self.model = DeepFM(arrays).to(device)
         self.optimizer = hvd.DistributedOptimizer(
             torch.optim.Adagrad(self.model.parameters(), lr=config.learning_rate),
             named_parameters=self.model.named_parameters(),
         )
-        # After it was wrapped: wrapping makes an optimizer anew.
+        # Only now, because wrapping makes a new optimizer.
         for name, parameter in self.model.named().items():
-            kept = torch.from_numpy(arrays[f"adagrad/{name}"].copy())
-            self.optimizer.state[parameter]["sum"] = kept.to(device)
+            accumulator = torch.from_numpy(arrays[f"adagrad/{name}"].copy())
+            self.optimizer.state[parameter]["sum"] = accumulator.to(device)
         hvd.broadcast_parameters(self.model.state_dict(), root_rank=0)
 
     def train(self) -> bool:
-        """Trains to the end, True; or until told to stop, saved, False."""
-        total = self.campaign.plan.total
+        """True when training has finished; False when it was told to stop and has saved."""
+        total = self.run.plan.total
         while self.step < total:
-            loss = self._learn()
+            loss = self._train_step()
             self.step += 1
-            late = self.campaign.is_first and self.campaign.is_due(self.step)
-            # All leave, and all save, at the same step.
-            flags = torch.tensor([float(tidewheel.stop_soon()), float(late), loss])
+            is_due = self.run.is_main and self.run.is_due(self.step)
+            # All ranks save, and all leave, at the same step.
+            flags = torch.tensor([float(tidewheel.stop_soon()), float(is_due), loss])
             stopping, due, summed = hvd.allreduce(flags, name="flags", op=hvd.Sum).tolist()
             if due or stopping or self.step % 10 == 0:
-                self.campaign.tell(self.step, loss=summed / self.config.batch_size)
+                self.run.report(self.step, loss=summed / self.config.batch_size)
             time.sleep(self.config.pause)
             if due or stopping:
-                self.campaign.save(self.step, self.arrays())
+                self.run.save(self.step, self.arrays())
             if stopping and self.step < total:
-                self.campaign.say(f"told to stop: saved step {self.step} and leaving")
+                self.run.print0(f"told to stop: saved step {self.step} and leaving")
                 return False
         return True
 
-    def _learn(self) -> float:
+    def _train_step(self) -> float:
         labels, ids, values = self._read()
         self.optimizer.zero_grad()
         scores = self.model(ids, values)
         loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, labels, reduction="sum")
-        # Horovod takes the mean over the ranks.
+        # Horovod averages over the ranks.
         torch.autograd.backward(loss / self.own)
         self.optimizer.step()
         return float(loss.detach())
 
     def _read(self) -> Batch:
-        (batch,) = self.campaign.plan.between(self.step, self.step + 1)
+        (batch,) = self.run.plan.batches_between(self.step, self.step + 1)
         first = batch.first + hvd.rank() * self.own
-        positions = self.campaign.positions[batch.shard][first : first + self.own]
+        positions = self.run.positions[batch.shard][first : first + self.own]
         clicks = list(read_clicks(batch.shard, positions))
         return (
             torch.tensor([float(click.label) for click in clicks]).to(self.device),
@@ -135,12 +135,12 @@ class Trainer:
 
     @torch.no_grad()
     def finish(self) -> None:
-        if not self.campaign.is_first:
+        if not self.run.is_main:
             return
-        _, ids, values = self.campaign.evaluation_data()
+        _, ids, values = self.run.evaluation_data()
         index, numbers = torch.from_numpy(ids), torch.from_numpy(values)
         scores = self.model(index.to(self.device), numbers.to(self.device))
-        self.campaign.finish(self.arrays(), np.asarray(scores.sigmoid().double().cpu()))
+        self.run.finish(self.arrays(), np.asarray(scores.sigmoid().double().cpu()))
 
 
 def main() -> None:
@@ -149,13 +149,11 @@ def main() -> None:
     torch.use_deterministic_algorithms(True, warn_only=True)
     device = torch.device("cpu")
     if torch.cuda.is_available():
-        # One GPU a local rank; with tidewheel_pin_gpus each rank sees only its own, which is 0.
+        # One GPU per local rank. With training.pinGpus each rank sees only its own, which is 0.
         device = torch.device("cuda", hvd.local_rank() % torch.cuda.device_count())
         torch.cuda.set_device(device)
     trainer = Trainer(Config.from_arguments(sys.argv[1:]), device)
-    trainer.campaign.say(
-        f"{hvd.size()} ranks, {trainer.own} samples each, Horovod on {device.type}"
-    )
+    trainer.run.print0(f"{hvd.size()} ranks, {trainer.own} samples each, Horovod on {device.type}")
     if trainer.train():
         trainer.finish()
     hvd.join()

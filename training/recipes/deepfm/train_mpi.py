@@ -1,9 +1,9 @@
 """Trains DeepFM with PyTorch and MPI: `mpiexec -n N python train_mpi.py`, on one host or many.
 
-Each rank computes its share of each batch; gradients are summed by MPI, those of the embeddings as
-the rows that were read, so that a table may be as large as a host's memory. Every rank has the same
-number of batches and applies the same sums in the same order: the ranks' weights stay equal, and an
-interrupted run ends with the bits of an uninterrupted one on the same number of ranks.
+Each rank computes its share of each batch. MPI sums the gradients; of the embeddings it sends only
+the rows that were read, so that a table may fill a host's memory. Every rank has the same number of
+batches and applies the same sums in the same order, so the ranks' weights stay equal. On the same
+number of ranks an interrupted run ends with the bits of an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from mpi4py import MPI
 
 import tidewheel
 from arrays import Arrays
-from campaign import Campaign, first_weights
 from config import Config
 from pipe import PipeReader, is_piped
 from records import Click, read_clicks
 from torch_model import TABLES, Weights, logits
+from training_run import TrainingRun, first_weights
 
 
 class Trainer:
@@ -34,48 +34,51 @@ class Trainer:
                 f"batch_size={config.batch_size}: choose a multiple of {ranks.size} ranks"
             )
         self.own = config.batch_size // ranks.size
-        self.campaign = Campaign(config, is_first=ranks.rank == 0, reads_pipes=True)
-        path, _ = self.campaign.plan.shards[0]
-        example = next(read_clicks(path, self.campaign.positions[path][:1]))
-        # The first rank's checkpoint holds for all; the others may never have seen it.
-        found = self.campaign.resume() if ranks.rank == 0 else None
-        self.step, learnt = ranks.bcast(found)
-        start = learnt or first_weights(config, len(example.ids), len(example.values))
+        self.run = TrainingRun(config, is_main=ranks.rank == 0, reads_pipes=True)
+        path, _ = self.run.plan.shards[0]
+        example = next(read_clicks(path, self.run.positions[path][:1]))
+        # Rank 0 reads the checkpoint for all: other hosts may not have it.
+        found = self.run.resume() if ranks.rank == 0 else None
+        self.step, learned = ranks.bcast(found)
+        start = learned or first_weights(config, len(example.ids), len(example.values))
         self.weights = {name: torch.from_numpy(value.copy()) for name, value in start.items()}
         self.pipe: PipeReader | None = None
         if is_piped():
             on_host = ranks.Split_type(MPI.COMM_TYPE_SHARED)
             self.pipe = PipeReader(int(os.environ.get("TIDEWHEEL_LOCAL_RANK", on_host.rank)))
-            self._find_position(self.pipe)
+            self._skip_learned(self.pipe)
         self.dense = [n for n in self.weights if "/" not in n and n not in TABLES]
 
     def train(self) -> bool:
-        """Trains to the end, True; or until told to stop, saved, False."""
-        total = self.campaign.total
+        """True when training has finished; False when it was told to stop and has saved."""
+        total = self.run.total
         while self.step < total:
-            loss = self._learn()
+            loss = self._train_step()
             self.step += 1
-            late = self.campaign.is_first and self.campaign.is_due(self.step)
-            flags = np.array([tidewheel.stop_soon(), late], np.int32)
-            # All leave, and all save, at the same step.
+            is_due = self.run.is_main and self.run.is_due(self.step)
+            flags = np.array([tidewheel.stop_soon(), is_due], np.int32)
+            # All ranks save, and all leave, at the same step.
             self.ranks.Allreduce(MPI.IN_PLACE, flags, MPI.MAX)
             stopping, due = (bool(flag) for flag in flags)
             if due or stopping or self.step % 10 == 0:
-                self.campaign.tell(self.step, loss=loss)
+                self.run.report(self.step, loss=loss)
             time.sleep(self.config.pause)
             if due or stopping:
-                self.campaign.save(self.step, self.arrays())
+                self.run.save(self.step, self.arrays())
             if stopping and self.step < total:
-                self.campaign.say(f"told to stop: saved step {self.step} and leaving")
+                self.run.print0(f"told to stop: saved step {self.step} and leaving")
                 return False
         return True
 
-    def _find_position(self, pipe: PipeReader) -> None:
-        """Past the batches that were learnt before: read in the first epoch, which says how many an
-        epoch has, left out whole in the others, and read in the last."""
+    def _skip_learned(self, pipe: PipeReader) -> None:
+        """Skips the batches that earlier attempts have learned.
+
+        It reads the first epoch to count its batches, skips whole epochs, and reads the beginning
+        of the last one.
+        """
         pipe.next_epoch()
         per_epoch = 0
-        while per_epoch < self.step and self._take(pipe) is not None:
+        while per_epoch < self.step and self._next_share(pipe) is not None:
             per_epoch += 1
         if per_epoch == self.step:
             return
@@ -85,10 +88,10 @@ class Trainer:
         for _ in range(epochs):
             pipe.next_epoch()
         for _ in range(batches):
-            self._take(pipe)
+            self._next_share(pipe)
 
-    def _take(self, pipe: PipeReader) -> list[Click] | None:
-        """This rank's share of a batch; None for all as soon as one has too little left."""
+    def _next_share(self, pipe: PipeReader) -> list[Click] | None:
+        """This rank's share of a batch; None on all ranks once one of them has too few records."""
         clicks = pipe.take(self.own)
         have = np.array([clicks is not None], np.int32)
         self.ranks.Allreduce(MPI.IN_PLACE, have, MPI.MIN)
@@ -96,14 +99,14 @@ class Trainer:
 
     def _clicks(self) -> list[Click]:
         if self.pipe is None:
-            (batch,) = self.campaign.plan.between(self.step, self.step + 1)
+            (batch,) = self.run.plan.batches_between(self.step, self.step + 1)
             first = batch.first + self.ranks.rank * self.own
-            positions = self.campaign.positions[batch.shard][first : first + self.own]
+            positions = self.run.positions[batch.shard][first : first + self.own]
             return list(read_clicks(batch.shard, positions))
-        clicks = self._take(self.pipe)
+        clicks = self._next_share(self.pipe)
         if clicks is None:
             self.pipe.next_epoch()
-            clicks = self._take(self.pipe)
+            clicks = self._next_share(self.pipe)
         if clicks is None:
             raise ValueError("the Pipes hold less than a batch: lower batch_size")
         return clicks
@@ -111,7 +114,7 @@ class Trainer:
     def arrays(self) -> Arrays:
         return {name: value.detach().numpy() for name, value in self.weights.items()}
 
-    def _learn(self) -> float:
+    def _train_step(self) -> float:
         labels, ids, values = self._read()
         rows = self.weights["embedding"][ids].requires_grad_()
         linear = self.weights["linear"][ids].requires_grad_()
@@ -125,8 +128,8 @@ class Trainer:
                 assert read.grad is not None
                 gradients = self._gather(read.grad.flatten(0, 1).numpy())
                 self._update_rows(name, torch.from_numpy(all_ids), torch.from_numpy(gradients))
-            told = self._update_dense(leaves, float(loss.detach()))
-        return told / self.config.batch_size
+            total_loss = self._update_dense(leaves, float(loss.detach()))
+        return total_loss / self.config.batch_size
 
     def _read(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         clicks = self._clicks()
@@ -137,40 +140,41 @@ class Trainer:
         )
 
     def _gather(self, own: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-        everyone = np.empty((own.shape[0] * self.ranks.size, *own.shape[1:]), own.dtype)
-        self.ranks.Allgather(np.ascontiguousarray(own), everyone)
-        return everyone
+        gathered = np.empty((own.shape[0] * self.ranks.size, *own.shape[1:]), own.dtype)
+        self.ranks.Allgather(np.ascontiguousarray(own), gathered)
+        return gathered
 
     def _update_rows(self, name: str, ids: torch.Tensor, gradients: torch.Tensor) -> None:
-        """Adagrad on the rows that some rank has read."""
-        rows, place = torch.unique(ids, return_inverse=True)
-        total = torch.zeros(len(rows), gradients.shape[1]).index_add_(0, place, gradients)
-        kept = self.weights[f"adagrad/{name}"]
-        kept[rows] += total**2
-        self.weights[name][rows] -= self.config.learning_rate * total / kept[rows].sqrt()
+        """Applies Adagrad to the rows that any rank has read."""
+        rows, positions = torch.unique(ids, return_inverse=True)
+        total = torch.zeros(len(rows), gradients.shape[1]).index_add_(0, positions, gradients)
+        accumulator = self.weights[f"adagrad/{name}"]
+        accumulator[rows] += total**2
+        step = self.config.learning_rate * total / accumulator[rows].sqrt()
+        self.weights[name][rows] -= step
 
     def _update_dense(self, leaves: Weights, loss: float) -> float:
-        """One message for all of them, and the loss."""
+        """Sums all dense gradients and the loss in one message; returns the total loss."""
         parts = [leaves[name].grad for name in self.dense]
         flat = np.concatenate([*(p.flatten().numpy() for p in parts if p is not None), [loss]])
         flat = flat.astype(np.float32)
         self.ranks.Allreduce(MPI.IN_PLACE, flat, MPI.SUM)
-        at = 0
+        offset = 0
         for name in self.dense:
             weight = leaves[name].detach()
-            gradient = torch.from_numpy(flat[at : at + weight.numel()]).view_as(weight)
-            at += weight.numel()
-            kept = self.weights[f"adagrad/{name}"]
-            kept += gradient**2
-            weight -= self.config.learning_rate * gradient / kept.sqrt()
+            gradient = torch.from_numpy(flat[offset : offset + weight.numel()]).view_as(weight)
+            offset += weight.numel()
+            accumulator = self.weights[f"adagrad/{name}"]
+            accumulator += gradient**2
+            weight -= self.config.learning_rate * gradient / accumulator.sqrt()
             self.weights[name] = weight
         return float(flat[-1])
 
     @torch.no_grad()
     def finish(self) -> None:
-        if not self.campaign.is_first:
+        if not self.run.is_main:
             return
-        _, ids, values = self.campaign.evaluation_data()
+        _, ids, values = self.run.evaluation_data()
         index = torch.from_numpy(ids)
         scores = logits(
             self.weights,
@@ -178,7 +182,7 @@ class Trainer:
             self.weights["linear"][index],
             torch.from_numpy(values),
         )
-        self.campaign.finish(self.arrays(), scores.sigmoid().double().numpy())
+        self.run.finish(self.arrays(), scores.sigmoid().double().numpy())
 
 
 def main() -> None:
@@ -186,9 +190,7 @@ def main() -> None:
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     torch.use_deterministic_algorithms(True)
     trainer = Trainer(Config.from_arguments(sys.argv[1:]), ranks)
-    trainer.campaign.say(
-        f"{ranks.size} ranks, {trainer.own} samples each, MPI of {MPI.get_vendor()}"
-    )
+    trainer.run.print0(f"{ranks.size} ranks, {trainer.own} samples each, MPI of {MPI.get_vendor()}")
     if trainer.train():
         trainer.finish()
     ranks.Barrier()

@@ -1,7 +1,7 @@
-"""Which sequences each rank computes at each step: a pure function of seed, step and world.
+"""Which sequences each rank computes at each step: a pure function of seed, step and world size.
 
-The position in the data is the step number and nothing else, so a run that resumes at step n sees
-exactly what an uninterrupted one sees from there.
+The step number is the whole position in the data. A run that resumes at step n therefore sees the
+same sequences as one that was never interrupted.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class Order:
 
     sequences: npt.NDArray[np.int64]
     per_epoch: int
-    """Steps of an epoch: whole batches only, or a rank without one would hang the others."""
+    """Steps of an epoch. Whole batches only: a rank without one would hang the others."""
     seed: int
     share: Share
 
     def from_step(self, step: int, end: int) -> Iterator[npt.NDArray[np.int64]]:
-        """The numbers of the sequences of this rank, step by step."""
+        """The numbers of this rank's sequences, step by step."""
         epoch, shuffled = -1, self.sequences
         for current in range(step, end):
             if current // self.per_epoch != epoch:
@@ -39,8 +39,8 @@ class Order:
             yield shuffled[start : start + self.share.own]
 
 
-def passes(own: int, micro_batch: int) -> list[slice]:
-    """How a rank's share of a batch is computed: pass by pass, as equal as can be."""
+def micro_batches(own: int, micro_batch: int) -> list[slice]:
+    """Cuts a rank's share of a batch into parts of at most `micro_batch`, as equal as possible."""
     count = -(-own // micro_batch)
     edges = [own * number // count for number in range(count + 1)]
     return [slice(start, end) for start, end in itertools.pairwise(edges)]

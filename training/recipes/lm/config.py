@@ -1,4 +1,4 @@
-"""All settings of the recipe."""
+"""The recipe's settings."""
 
 from __future__ import annotations
 
@@ -14,33 +14,36 @@ PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 
 @dataclass(frozen=True, kw_only=True)
 class Config(TrainingSettings, AttentionSettings):
-    """`batch_size`: sequences. `learning_rate`: for batches of `reference_batch` sequences.
-    `weight_decay`: of matrices only. `holdout_percent`: blocks of sequences all over the text."""
+    """`batch_size` counts sequences. `learning_rate` belongs to batches of `reference_batch`.
+
+    `weight_decay` applies to matrices only. The held-out part is blocks of sequences from all over
+    the text.
+    """
 
     epochs: int = 2
     batch_size: int = 32
     micro_batch: int = 16
-    """Sequences that a rank computes at once; a larger share of the batch is gathered from several
-    such passes (gradient accumulation). Fewer ranks take more passes, not more memory."""
+    """Sequences that a rank computes at once. It computes a larger share in several passes
+    (gradient accumulation), so fewer ranks need more passes and not more memory."""
     context: int = 64
     """Tokens of a sequence."""
     vocabulary: int = 512
-    """Tokens: the 256 bytes and the most frequent pieces of words. 256 means bytes alone."""
+    """Number of tokens: the 256 bytes and the most frequent pieces of words."""
     reference_batch: int = 32
-    """The batch that `learning_rate` was found for: the rate of another batch is that times the
-    square root of how many times larger it is (see docs/training.md)."""
+    """The batch size that `learning_rate` belongs to. Another batch size changes the rate by the
+    square root of the ratio (see docs/training.md)."""
     weight_decay: float = 0.1
     clip: float = 1.0
-    """Longest gradient; longer ones are shortened to it. 0 leaves all as they are."""
+    """Largest norm of the gradient, to which larger ones are clipped; 0 clips none."""
     width: int = 64
     dropout: float = 0.0
     precision: str = "auto"
-    """`auto`: bfloat16 where the GPU has it, float16 with a scaled loss on older ones, float32 on
-    CPUs. Or one of these three by name."""
+    """float32, bfloat16, float16, or `auto`: bfloat16 on GPUs that have it, float16 with a scaled
+    loss on older ones, float32 on CPUs."""
     evaluate_steps: int = 40
-    """Steps between two looks at the held-out part; a last one comes at the end."""
+    """Steps between two evaluations; the last one comes at the end."""
     evaluate_batches: int = 8
-    """Batches of the held-out part that such a look takes; the last one takes all."""
+    """Micro batches of an evaluation; the last evaluation takes the whole held-out part."""
     holdout_percent: int = 5
 
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
@@ -56,14 +59,14 @@ class Config(TrainingSettings, AttentionSettings):
     }
 
     def problems(self) -> list[str]:
-        found = super().problems()
+        problems = super().problems()
         if self.heads > 0 and self.width % self.heads:
-            found.append(f"heads={self.heads}: give a number that divides width={self.width}")
+            problems.append(f"heads={self.heads}: give a number that divides width={self.width}")
         if self.precision not in PRECISIONS:
-            found.append(f"precision={self.precision!r}: choose one of {', '.join(PRECISIONS)}")
-        return found
+            problems.append(f"precision={self.precision!r}: choose one of {', '.join(PRECISIONS)}")
+        return problems
 
     @property
     def peak_rate(self) -> float:
-        """The rate that belongs to this batch."""
+        """The peak rate for this batch size."""
         return self.learning_rate * math.sqrt(self.batch_size / self.reference_batch)

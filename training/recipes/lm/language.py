@@ -1,4 +1,4 @@
-"""Learning the next token of packed text."""
+"""Next-token prediction over packed text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from batches import Order, passes
+from batches import Order, micro_batches
 from common.schedule import count_parameters
 from common.share import is_sharded_by_host, share_of
 from common.world import World
@@ -25,19 +25,19 @@ from tokens import Tokenizer
 _SAMPLE_TOKENS = 60
 
 Numbers = npt.NDArray[np.int64]
-"""Which sequences."""
+"""Numbers of sequences."""
 
 
 class LanguageTask:
-    """A `Task` of the loop."""
+    """A `Task` of the training loop."""
 
     def __init__(self, config: Config, world: World) -> None:
         self.config, self.world = config, world
         self._read_text()
         self.learner = Learner(config, world.device, self._tokenizer.size)
         kind = str(self.learner.precision.kind).removeprefix("torch.")
-        count = len(passes(self._share.own, config.micro_batch))
-        world.say(
+        count = len(micro_batches(self._share.own, config.micro_batch))
+        world.print0(
             f"{count_parameters(self.learner.network)} parameters on {world.device.type} in "
             f"{kind}, {count} passes a step and rank"
         )
@@ -46,11 +46,11 @@ class LanguageTask:
         config, world = self.config, self.world
         self._share = share_of(world, config.batch_size)
         shards = shard_files(Path(os.environ["SM_CHANNEL_TRAIN"]))
-        # Hosts may hold different text: the first rank's tokens hold for all.
-        learnt = learn_tokens(shards, config.vocabulary).merges if world.is_first else None
-        self._tokenizer = Tokenizer(world.from_first(learnt))
+        # Hosts may hold different text, so all ranks use the tokens of rank 0.
+        merges = learn_tokens(shards, config.vocabulary).merges if world.is_rank0 else None
+        self._tokenizer = Tokenizer(world.broadcast(merges))
         text = read_sequences(shards, self._tokenizer, config.context, config.holdout_percent)
-        per_epoch = world.smallest(len(text.training) // self._share.batch_size)
+        per_epoch = world.all_reduce_min(len(text.training) // self._share.batch_size)
         if per_epoch == 0 or len(text.held_out) == 0:
             raise ValueError(
                 f"{len(text.training)} sequences to train on and {len(text.held_out)} held out are "
@@ -61,7 +61,7 @@ class LanguageTask:
         self._order = Order(text.training, per_epoch, config.seed, self._share)
         self.total_steps = per_epoch * config.epochs
         self.data = "" if is_sharded_by_host() else text.fingerprint
-        world.say(
+        world.print0(
             f"{len(text.tokens)} tokens of {self._tokenizer.size} kinds, {len(text.training)} "
             f"sequences to train on, {per_epoch} steps an epoch, {world.size} ranks"
         )
@@ -69,25 +69,26 @@ class LanguageTask:
     def batches(self, step: int) -> Iterator[Numbers]:
         return self._order.from_step(step, self.total_steps)
 
-    def learn(self, batch: Numbers, step: int) -> torch.Tensor:
-        parts = passes(len(batch), self.config.micro_batch)
+    def train_step(self, batch: Numbers, step: int) -> torch.Tensor:
+        parts = micro_batches(len(batch), self.config.micro_batch)
         rows = [self._text.batch(batch[part]) for part in parts]
-        return self.learner.learn(rows, step, self.total_steps)
+        return self.learner.train_step(rows, step, self.total_steps)
 
     def evaluate(self, step: int, loss: torch.Tensor) -> dict[str, float] | None:
-        """Bits per byte on the held-out part, each rank its share of it."""
+        """Loss, accuracy and bits per byte on the held-out part, each rank computing its share."""
         is_last = step == self.total_steps
         if step % self.config.evaluate_steps and not is_last:
             return None
         size = self.config.micro_batch
         own = self._text.held_out[self._share.rank :: self._share.ranks]
         own = own if is_last else own[: self.config.evaluate_batches * size]
-        sum_of_losses = right = 0.0
+        sum_of_losses = correct = 0.0
         for start in range(0, len(own), size):
             losses, hits = self.learner.score(self._text.batch(own[start : start + size]))
-            sum_of_losses, right = sum_of_losses + losses, right + hits
+            sum_of_losses, correct = sum_of_losses + losses, correct + hits
         tokens = len(own) * self.config.context
-        losses, hits, seen, trained = self.world.total(sum_of_losses, right, tokens, float(loss))
+        sums = self.world.all_reduce_sum(sum_of_losses, correct, tokens, float(loss))
+        losses, hits, seen, trained = sums
         return {
             "loss": trained / self.world.size,
             "accuracy": hits / seen,
@@ -95,14 +96,14 @@ class LanguageTask:
             "bits_per_byte": losses / seen / math.log(2) / self._text.bytes_per_token,
         }
 
-    def state(self) -> dict[str, Any]:
-        return self.learner.state()
+    def state_dict(self) -> dict[str, Any]:
+        return self.learner.state_dict()
 
-    def load(self, state: dict[str, Any]) -> None:
-        self.learner.load(state)
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.learner.load_state_dict(state)
 
     def write_model(self, folder: Path) -> None:
-        """The model, and a piece of its own text."""
+        """Writes the model and a sample of its text."""
         torch.save(self.learner.network.state_dict(), folder / "model.pt")
         settings = ("context", "width", "depth", "heads", "dropout")
         description = {

@@ -1,4 +1,4 @@
-"""The model and how one step changes it."""
+"""The model, its optimizer and one training step."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from model import LanguageModel, decay_groups
 from precision import Precision
 
 Rows = tuple[torch.Tensor, torch.Tensor]
-"""Inputs, and the same one token later."""
+"""Inputs and targets; the targets are the inputs shifted by one token."""
 
 
 class Learner:
     def __init__(self, config: Config, device: torch.device, vocabulary: int) -> None:
         self.config, self.device = config, device
         if device.type == "cuda":
-            # What is left has a deterministic backward pass.
+            # Of the attention kernels only the others have a deterministic backward pass.
             torch.backends.cuda.enable_mem_efficient_sdp(False)
             torch.backends.cuda.enable_cudnn_sdp(False)
         self.network = LanguageModel(
@@ -38,15 +38,15 @@ class Learner:
             self.network, device_ids=[device.index] if device.type == "cuda" else None
         )
         self._model: nn.Module = parallel
-        self._unexchanged = parallel.no_sync
+        self._no_sync = parallel.no_sync
         self.precision = Precision.choose(config.precision, device)
         self._optimizer = torch.optim.AdamW(
             decay_groups(self.network, config.weight_decay), lr=config.peak_rate, betas=(0.9, 0.95)
         )
         settle_buckets(self._model, torch.zeros(1, 2, dtype=torch.long, device=device))
 
-    def learn(self, parts: Sequence[Rows], step: int, total: int) -> torch.Tensor:
-        """One step: this rank's share of a batch in several passes, exchanged once."""
+    def train_step(self, parts: Sequence[Rows], step: int, total: int) -> torch.Tensor:
+        """Computes this rank's share of a batch in several passes and exchanges gradients once."""
         for group in self._optimizer.param_groups:
             group["lr"] = rate_at(
                 step, peak=self.config.peak_rate, warmup=self.config.warmup_steps, total=total
@@ -55,10 +55,10 @@ class Learner:
         whole = sum(len(inputs) for inputs, _ in parts)
         summed = torch.zeros((), device=self.device)
         for number, rows in enumerate(parts, start=1):
-            # The last pass sends what all of them have gathered.
-            with contextlib.nullcontext() if number == len(parts) else self._unexchanged():
+            # The last pass exchanges the gradients that all passes have accumulated.
+            with contextlib.nullcontext() if number == len(parts) else self._no_sync():
                 loss, _ = self._forward(self._model, rows)
-                # The mean over the whole share, whatever the sizes of its parts.
+                # Parts may differ in size; the sum must be the mean over the whole share.
                 loss = loss * (len(rows[0]) / whole)
                 torch.autograd.backward(self.precision.scaler.scale(loss))
             summed += loss.detach()
@@ -71,7 +71,7 @@ class Learner:
 
     @torch.no_grad()
     def score(self, rows: Rows) -> tuple[float, float]:
-        """Sum of the losses, and how often the likeliest token was right."""
+        """Sum of the losses, and how often the likeliest token was correct."""
         self.network.eval()
         loss, scores = self._forward(self.network, rows)
         targets = rows[1].to(self.device)
@@ -79,26 +79,26 @@ class Learner:
         return float(loss) * targets.numel(), float((scores.argmax(-1) == targets).sum())
 
     def _forward(self, model: nn.Module, rows: Rows) -> Rows:
-        """The mean loss, and the scores of each next token."""
-        inputs, targets = (self._placed(tensor) for tensor in rows)
+        """The mean loss and the scores of each next token."""
+        inputs, targets = (self._to_device(tensor) for tensor in rows)
         with self.precision.autocast():
             scores = model(inputs)
         loss = nn.functional.cross_entropy(scores.flatten(0, 1).float(), targets.flatten())
         return loss, scores
 
-    def _placed(self, tensor: torch.Tensor) -> torch.Tensor:
+    def _to_device(self, tensor: torch.Tensor) -> torch.Tensor:
         if self.device.type == "cuda":
             return tensor.pin_memory().to(self.device, non_blocking=True)
         return tensor
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         return {
             "model": self.network.state_dict(),
             "optimizer": self._optimizer.state_dict(),
             "scaler": self.precision.scaler.state_dict(),
         }
 
-    def load(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         self.network.load_state_dict(state["model"])
         self._optimizer.load_state_dict(state["optimizer"])
         self.precision.scaler.load_state_dict(state["scaler"])

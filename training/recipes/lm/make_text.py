@@ -1,7 +1,7 @@
 """Makes text from a seed: `python make_text.py FOLDER [--shards 4] [--stories 400]`.
 
-The text is this program's own, put together from the words below, and is in the public domain. It
-has what a small model can find: words, grammar, and a thing and a place that a story keeps to.
+The program combines the words below; its text is in the public domain. A small model can learn the
+words, the grammar, and that a story keeps to one thing and one place.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def story(random_: random.Random) -> str:
 
 
 def make(folder: Path, *, shards: int, stories: int, seed: int = 17) -> None:
-    """`shards` text files of `stories` stories each."""
+    """Writes `shards` text files of `stories` stories each."""
     folder.mkdir(parents=True, exist_ok=True)
     random_ = random.Random(seed)
     for shard in range(shards):
@@ -52,5 +52,5 @@ if __name__ == "__main__":
     parser.add_argument("--shards", type=int, default=4)
     parser.add_argument("--stories", type=int, default=400)
     parser.add_argument("--seed", type=int, default=17)
-    told = parser.parse_args()
-    make(told.folder, shards=told.shards, stories=told.stories, seed=told.seed)
+    arguments = parser.parse_args()
+    make(arguments.folder, shards=arguments.shards, stories=arguments.stories, seed=arguments.seed)

@@ -1,6 +1,7 @@
 """A decoder-only transformer (https://arxiv.org/abs/1706.03762) in plain PyTorch, of any size.
 
-Normalised before each part, learned places, one matrix for reading tokens and for predicting them.
+It normalises before each sublayer, learns its position embeddings, and shares one matrix between
+input and output.
 """
 
 from __future__ import annotations
@@ -47,25 +48,25 @@ class LanguageModel(nn.Module):
         super().__init__()
         self.context = context
         self.tokens = nn.Embedding(vocabulary, width)
-        self.places = nn.Parameter(torch.empty(context, width))
+        self.positions = nn.Parameter(torch.empty(context, width))
         self.drop = nn.Dropout(dropout)
         self.blocks = nn.ModuleList(Block(width, heads, dropout) for _ in range(depth))
         self.norm = nn.LayerNorm(width)
         self._initialize(depth)
 
     def _initialize(self, depth: int) -> None:
-        nn.init.normal_(self.places, std=0.02)
+        nn.init.normal_(self.positions, std=0.02)
         for name, parameter in self.named_parameters():
-            if parameter.dim() == 2 and name != "places":
-                # What is added to the stream of tokens is smaller the more of it there is.
+            if parameter.dim() == 2 and name != "positions":
+                # The deeper the model, the smaller what each layer adds to the residual stream.
                 added = name.endswith(("gather.weight", "contract.weight"))
                 nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * depth) if added else 0.02)
             elif name.endswith(".bias"):
                 nn.init.zeros_(parameter)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Scores of each next token: samples x length x vocabulary."""
-        stream = self.drop(self.tokens(tokens) + self.places[: tokens.shape[1]])
+        """Scores of each next token, of shape samples x length x vocabulary."""
+        stream = self.drop(self.tokens(tokens) + self.positions[: tokens.shape[1]])
         for block in self.blocks:
             stream = block(stream)
         scores: torch.Tensor = functional.linear(self.norm(stream), self.tokens.weight)
@@ -73,7 +74,7 @@ class LanguageModel(nn.Module):
 
     @torch.no_grad()
     def continue_text(self, tokens: list[int], length: int) -> list[int]:
-        """The likeliest next token, again and again."""
+        """Appends the likeliest next token, `length` times."""
         device = self.tokens.weight.device
         for _ in range(length):
             scores = self(torch.tensor([tokens[-self.context :]], device=device))
@@ -82,9 +83,9 @@ class LanguageModel(nn.Module):
 
 
 def decay_groups(model: nn.Module, weight_decay: float) -> list[dict[str, object]]:
-    """Matrices decay; biases, norms and places do not."""
-    decayed = [p for name, p in model.named_parameters() if p.dim() > 1 and name != "places"]
-    others = [p for name, p in model.named_parameters() if p.dim() <= 1 or name == "places"]
+    """Matrices decay; biases, norms and position embeddings do not."""
+    decayed = [p for name, p in model.named_parameters() if p.dim() > 1 and name != "positions"]
+    others = [p for name, p in model.named_parameters() if p.dim() <= 1 or name == "positions"]
     return [
         {"params": decayed, "weight_decay": weight_decay},
         {"params": others, "weight_decay": 0.0},

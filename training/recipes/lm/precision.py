@@ -1,4 +1,4 @@
-"""Mixed precision: which, and the scaling that the older kind needs."""
+"""Mixed precision, with the loss scaling that float16 needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Precision:
     device: torch.device
     kind: torch.dtype
     scaler: torch.amp.GradScaler
-    """Enlarges the loss where float16 would lose small gradients; otherwise does nothing."""
+    """Scales the loss up where float16 would lose small gradients; else does nothing."""
 
     @staticmethod
     def choose(name: str, device: torch.device) -> Precision:

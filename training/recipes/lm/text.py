@@ -1,8 +1,8 @@
 """Reads `lines` shards: `*.txt`, and `*.jsonl` with the text in a field `text`.
 
-All tokens of all shards, in the order of their paths, are one long row; a sequence is `context`
-tokens of it and the one after. Sequences are numbered, so that which ones a step computes is a
-function of numbers alone.
+The tokens of all shards, in the order of their paths, form one long row. A sequence is `context`
+tokens of the row and the token after them. Numbers identify the sequences, so a step depends on
+numbers alone.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import torch
 from tokens import Tokenizer, learn
 
 _LEARN_BYTES = 4_000_000
-"""Text from whose beginning the pieces of words are learnt."""
+"""The beginning of the text, from which the tokenizer learns the pieces of words."""
 _HOLD_OUT_BLOCK = 8
-"""Sequences that are held out together: neighbours share words, so single ones would be known."""
+"""Sequences that are held out together: neighbours share words, which training would know."""
 
 
 def shard_files(folder: Path) -> list[Path]:
@@ -53,7 +53,7 @@ def read_text(shard: Path) -> Iterator[bytes]:
 
 
 def learn_tokens(shards: list[Path], vocabulary: int) -> Tokenizer:
-    """From the beginning of the text; bytes alone when there are 256 tokens."""
+    """Learns from the beginning of the text; with 256 tokens, bytes alone."""
     if vocabulary <= 256:
         return Tokenizer([])
     sample = bytearray()
@@ -67,21 +67,21 @@ def learn_tokens(shards: list[Path], vocabulary: int) -> Tokenizer:
 
 @dataclass(frozen=True)
 class Sequences:
-    """The whole text as sequences, some of them held out."""
+    """The whole text as sequences, of which some are held out."""
 
     tokens: npt.NDArray[np.uint16]
     context: int
     training: npt.NDArray[np.int64]
-    """Numbers of the sequences to train on."""
+    """Numbers of the sequences for training."""
     held_out: npt.NDArray[np.int64]
     bytes_per_token: float
     fingerprint: str
-    """Changes with any token: a position is only valid in the same text."""
+    """Changes with any token."""
 
     def batch(self, numbers: npt.NDArray[np.int64]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Inputs, and the same one token later."""
-        places = numbers[:, None] * self.context + np.arange(self.context + 1)
-        rows = torch.from_numpy(self.tokens[places].astype(np.int64))
+        """Inputs and targets; the targets are the inputs shifted by one token."""
+        positions = numbers[:, None] * self.context + np.arange(self.context + 1)
+        rows = torch.from_numpy(self.tokens[positions].astype(np.int64))
         return rows[:, :-1], rows[:, 1:]
 
 
@@ -107,6 +107,6 @@ def read_sequences(
 
 
 def _is_held_out(block: int, percent: int) -> bool:
-    """By the block's number alone."""
+    """Depends on the block's number alone."""
     digest = hashlib.sha256(f"block {block}".encode()).digest()
     return int.from_bytes(digest[:4], "big") % 100 < percent

@@ -1,8 +1,8 @@
-"""Text as numbers: bytes, and the most frequent pieces of words.
+"""Text as tokens: bytes, and the most frequent pieces of words.
 
-Byte pair encoding over words (https://arxiv.org/abs/1508.07909): a word is a run of letters, digits
-or other signs together with the space before it, and pairs are merged within words only. Every text
-can be encoded, and comes back byte for byte.
+Byte pair encoding (https://arxiv.org/abs/1508.07909) merges pairs within words only. A word is a
+run of letters, digits or other signs with the space before it. Every text can be encoded and
+decodes to the same bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Merge = tuple[int, int]
 
 
 class Tokenizer:
-    """`merges`: pairs of tokens in the order in which they were found; the n-th makes 256 + n."""
+    """`merges`: pairs of tokens in the order of their merging; the n-th makes token 256 + n."""
 
     def __init__(self, merges: Sequence[Merge]) -> None:
         self.merges = [(int(a), int(b)) for a, b in merges]
@@ -60,7 +60,7 @@ class Tokenizer:
 
 
 def learn(text: bytes, vocabulary: int) -> Tokenizer:
-    """The same text gives the same tokens: ties go to the smaller pair."""
+    """The same text always gives the same tokens: of equally frequent pairs the smaller wins."""
     words = Counter(_WORD.findall(text))
     split = {word: list(word) for word in sorted(words)}
     merges: list[Merge] = []

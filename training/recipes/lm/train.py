@@ -1,5 +1,4 @@
-"""Trains a small language model over packed text on any number of processes: torchrun's, or one for
-each GPU of this host."""
+"""Trains a small language model on packed text, with torchrun or on one host's GPUs."""
 
 from __future__ import annotations
 

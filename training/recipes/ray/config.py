@@ -1,4 +1,4 @@
-"""All settings of the recipe."""
+"""The recipe's settings."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from common.settings import LearningSettings, TransformerSettings
 
 @dataclass(frozen=True, kw_only=True)
 class Config(LearningSettings, TransformerSettings):
-    """`threads`: CPUs that each worker keeps to train on; the others prepare."""
+    """`threads`: CPUs that each worker trains on; all other CPUs prepare data."""
 
     trainer: str = "torch"
     """`torch`: Ray's TorchTrainer on the hosts of the first group. `none`: this process trains, and
-    Ray only prepares its data, on whatever CPUs there are."""
+    Ray only prepares its data."""
     epochs: int = 8
     warmup_steps: int = 10
     checkpoint_steps: int = 10
     pause: float = 0.0
-    """Seconds to wait after each step: makes small data last long enough to be interrupted."""
+    """Seconds to wait after each step, so that tests can interrupt a short training."""
 
     LIMITS: ClassVar[Mapping[str, tuple[float, float]]] = {
         **LearningSettings.LIMITS,
@@ -30,7 +30,7 @@ class Config(LearningSettings, TransformerSettings):
     }
 
     def problems(self) -> list[str]:
-        found = super().problems()
+        problems = super().problems()
         if self.trainer not in ("torch", "none"):
-            found.append(f"trainer={self.trainer!r}: choose torch or none")
-        return found
+            problems.append(f"trainer={self.trainer!r}: choose torch or none")
+        return problems

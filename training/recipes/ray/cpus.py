@@ -1,19 +1,19 @@
-"""How the CPUs of the whole cluster are divided between training and preparing."""
+"""How training and preparing share the CPUs of the cluster."""
 
 from __future__ import annotations
 
 _UNITS = 10_000
-"""Ray counts parts of a CPU in these, and rounds."""
+"""Ray rounds CPU shares to this many parts of a CPU."""
 
 
-def left_to_prepare(cpus: int, *, workers: int, threads: int) -> tuple[int, float]:
-    """For each worker: how many processes prepare its data at most, and each one's CPUs.
+def divide_cpus(cpus: int, *, workers: int, threads: int) -> tuple[int, float]:
+    """How many processes at most prepare data for each worker, and the CPUs of each process.
 
-    Every worker keeps `threads` CPUs to train on. No share of the rest may depend on another's:
-    the workers wait for each other, so one that got nothing would stop them all.
+    Every worker keeps `threads` CPUs for training. All workers get equal shares of the rest: they
+    wait for each other, so one without a share would stop them all.
     """
     left = cpus - workers * threads
     if left <= 0:
-        return 1, 0.0  # Beside the training, since nothing is left.
-    to_a_cpu = -(-workers // left)
-    return max(1, left // workers), _UNITS // to_a_cpu / _UNITS
+        return 1, 0.0  # No CPU is left: the process prepares beside the training.
+    processes_per_cpu = -(-workers // left)
+    return max(1, left // workers), _UNITS // processes_per_cpu / _UNITS

@@ -1,4 +1,4 @@
-"""The training of one worker: the model, the loop, its checkpoints."""
+"""The training of one worker: the model, the loop and the checkpoints."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ import torch
 from torch import nn
 
 import tidewheel
-from common import checkpoints, torch_state
+from common.checkpoints import CheckpointInfo, save_checkpoint
 from common.schedule import rate_at, settle_buckets
 from common.shards import ImageReader, fingerprint
+from common.torch_state import state_from_bytes, state_to_bytes
 from common.vision_transformer import build_model
 from config import Config
-from prepare import describe, steps_per_epoch
+from prepare import read_samples, steps_per_epoch
 
 
 class Learner:
-    """`saves`: this worker writes for all."""
+    """`saves`: this worker writes checkpoints and the model for all."""
 
     def __init__(self, config: Config, *, rank: int, workers: int, saves: bool) -> None:
         torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
         torch.set_num_threads(config.threads)
         torch.manual_seed(config.seed)
         self.config, self.rank, self.workers, self.saves = config, rank, workers, saves
-        self.samples = describe(config.holdout_percent)
+        self.samples = read_samples(config.holdout_percent)
         self._data = fingerprint([*self.samples.training, *self.samples.held_out])
         self._reader = ImageReader(self.samples.training[0], 64)
         self.total = steps_per_epoch(self.samples, config) * config.epochs
-        # Ray shows each worker its own GPU, and no other.
+        # Ray shows each worker its own GPU alone.
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         shape, classes = self._reader.shape, len(self.samples.labels)
         self.network = build_model(shape, classes, config).to(self.device)
@@ -46,55 +47,55 @@ class Learner:
         self.folder = Path(folder) if folder else None
         self.step = 0
         self.hosts: Counter[str] = Counter()
-        """This worker's samples since it started, by the host that prepared them."""
+        """How many of this worker's samples each host has prepared since the worker started."""
         self._loss = 0.0
-        self._seconds_before = 0.0
+        self._earlier_seconds = 0.0
         self._started = self._saved_at = time.monotonic()
 
-    def load(self, found: tuple[checkpoints.Saved, bytes] | None) -> None:
+    def resume(self, found: tuple[CheckpointInfo, bytes] | None) -> None:
         if found is None:
-            self._say("starting at step 0")
+            self._print("starting at step 0")
             return
-        saved, content = found
-        state = torch_state.unpack(content)
-        if state["data"] != self._data or saved.total_steps != self.total:
+        info, content = found
+        state = state_from_bytes(content)
+        if state["data"] != self._data or info.total_steps != self.total:
             raise ValueError(
-                f"checkpoint of step {saved.step} belongs to other data or another length of "
+                f"checkpoint of step {info.step} belongs to other data or another length of "
                 "training: name another checkpoint prefix, or bring the old settings back"
             )
         self.network.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.step, self._seconds_before = saved.step, saved.training_seconds
+        self.step, self._earlier_seconds = info.step, info.training_seconds
         if state["workers"] != self.workers:
             before = state["workers"]
-            self._say(f"{before} workers before, {self.workers} now: not equal to the bit")
-        self._say(f"resumed at step {saved.step} of {self.total}")
+            self._print(f"{before} workers before, {self.workers} now: not equal to the bit")
+        self._print(f"resumed at step {info.step} of {self.total}")
 
     def wrap(self, model: nn.Module) -> None:
-        """`model`: the network with its gradients exchanged between the workers."""
+        """`model`: the network that exchanges gradients between the workers."""
         self._model = model
         settle_buckets(model, torch.zeros(2, *self._reader.shape, device=self.device))
 
     def train(self, batches: Iterable[dict[str, Any]]) -> bool:
-        """True at the end; False when told to stop, saved."""
+        """True when training has finished; False when it was told to stop and has saved."""
         interval = tidewheel.checkpoint_seconds() or float("inf")
         for batch in batches:
-            self._loss = self._learn(batch)
+            self._loss = self._train_step(batch)
             self.step += 1
-            late = time.monotonic() - self._saved_at >= interval or tidewheel.save_soon()
+            due_by_time = time.monotonic() - self._saved_at >= interval or tidewheel.save_soon()
             due = self.step % self.config.checkpoint_steps == 0 or self.step == self.total
-            stopping = self._agree(tidewheel.stop_soon())
-            if stopping or late or due:
+            stopping = self._any_worker(tidewheel.stop_soon())
+            if stopping or due_by_time or due:
                 self._save()
             time.sleep(self.config.pause)
             if stopping and self.step < self.total:
-                self._say(f"told to stop: saved step {self.step} and leaving")
+                self._print(f"told to stop: saved step {self.step} and leaving")
                 return False
         return True
 
-    def _learn(self, batch: dict[str, Any]) -> float:
+    def _train_step(self, batch: dict[str, Any]) -> float:
         self.hosts.update(str(host) for host in batch["host"])
-        # What is dropped depends on step and rank alone: no state of it has to be saved.
+        # Dropout depends on step and rank alone, so a checkpoint need not hold its state.
         torch.manual_seed((self.config.seed + self.step) * 1009 + self.rank)
         for group in self.optimizer.param_groups:
             group["lr"] = rate_at(
@@ -113,7 +114,7 @@ class Learner:
         self.optimizer.step()
         return float(loss.detach())
 
-    def _agree(self, stopping: bool) -> bool:
+    def _any_worker(self, stopping: bool) -> bool:
         if self.workers == 1:
             return stopping
         flag = torch.tensor([int(stopping)], device=self.device)
@@ -127,7 +128,7 @@ class Learner:
         tidewheel.progress(self.step, self.total, loss=self._loss)
         if self.folder is None:
             return
-        seconds = self._seconds_before + time.monotonic() - self._started
+        seconds = self._earlier_seconds + time.monotonic() - self._started
         state = {
             "model": self.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -135,9 +136,9 @@ class Learner:
             "data": self._data,
         }
         metrics = {"loss": round(self._loss, 6)}
-        saved = checkpoints.Saved(self.step, self.total, seconds, metrics)
-        content = torch_state.pack(state)
-        checkpoints.save(self.folder, saved, content, keep=self.config.keep_checkpoints)
+        info = CheckpointInfo(self.step, self.total, seconds, metrics)
+        keep = self.config.keep_checkpoints
+        save_checkpoint(self.folder, info, state_to_bytes(state), keep=keep)
 
     @torch.no_grad()
     def finish(self) -> None:
@@ -147,14 +148,18 @@ class Learner:
         held_out, labels = self.samples.held_out, self.samples.labels
         images = torch.stack([self._reader.read(sample) for sample in held_out])
         targets = torch.tensor([labels.index(sample.label) for sample in held_out])
-        right = (self.network(images).argmax(1) == targets).float().mean()
+        accuracy = (self.network(images).argmax(1) == targets).float().mean()
         folder = Path(os.environ["SM_MODEL_DIR"])
         torch.save(self.network.state_dict(), folder / "model.pt")
-        metrics = {"accuracy": round(float(right), 6), "step": self.step, "totalSteps": self.total}
-        said = {**metrics, "preparedOn": dict(self.hosts)}
-        (folder / "metrics.json").write_text(json.dumps(said, indent=2) + "\n")
-        self._say(f"model saved: {said}")
+        metrics = {
+            "accuracy": round(float(accuracy), 6),
+            "step": self.step,
+            "totalSteps": self.total,
+        }
+        document = {**metrics, "preparedOn": dict(self.hosts)}
+        (folder / "metrics.json").write_text(json.dumps(document, indent=2) + "\n")
+        self._print(f"model saved: {document}")
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         if self.saves:
             print(text, flush=True)

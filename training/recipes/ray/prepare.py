@@ -1,8 +1,8 @@
-"""The samples in the order of the training, decoded by Ray Data on all CPUs that training leaves:
-those of the helper hosts, and the spare ones of the hosts that train.
+"""The samples in training order, decoded by Ray Data on all CPUs that training does not need.
 
-The whole order, over all epochs, is a function of the seed, and so is each worker's share of each
-batch: the position in the data is the number of steps done, on however many workers.
+Those are the helper hosts' CPUs and the spare ones of the hosts that train. The order over all
+epochs, and each worker's share of each batch, are functions of the seed: the number of steps done
+is the whole position in the data, with any number of workers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import torch
 
 from common.shards import ImageReader, Sample, is_held_out, read_index
 from config import Config
-from cpus import left_to_prepare
+from cpus import divide_cpus
 
 _BLOCK_ROWS = 256
 
@@ -30,14 +30,14 @@ def data_folder() -> Path:
 
 @dataclass(frozen=True)
 class Samples:
-    """What there is to train on, and to evaluate on."""
+    """The samples for training, and those held out for evaluation."""
 
     training: list[Sample]
     held_out: list[Sample]
     labels: list[str]
 
 
-def describe(percent: int) -> Samples:
+def read_samples(percent: int) -> Samples:
     samples = read_index(data_folder())
     return Samples(
         training=[s for s in samples if not is_held_out(s.key, percent)],
@@ -59,7 +59,7 @@ def steps_per_epoch(samples: Samples, config: Config) -> int:
 def rows_from(
     samples: Samples, config: Config, *, steps_done: int, rank: int, workers: int
 ) -> list[dict[str, Any]]:
-    """This worker's share of every batch that is left, batch by batch."""
+    """This worker's share of every remaining batch, batch after batch."""
     if config.batch_size % workers:
         raise ValueError(f"batch_size={config.batch_size}: choose a multiple of {workers} workers")
     own = config.batch_size // workers
@@ -87,7 +87,7 @@ def _row(samples: Samples, index: int) -> dict[str, Any]:
 
 
 class Decoder:
-    """Runs wherever a CPU is left; says where it ran."""
+    """Decodes images on any spare CPU, and names the host that it ran on."""
 
     def __init__(self) -> None:
         torch.set_num_threads(1)
@@ -109,12 +109,12 @@ class Decoder:
 
 
 def dataset(rows: list[dict[str, Any]], config: Config, workers: int) -> Any:  # noqa: ANN401 (Ray is untyped)
-    """One worker's rows, decoded, in their order wherever and whenever each was decoded."""
+    """One worker's rows, decoded on any host and returned in their order."""
     context = ray.data.DataContext.get_current()
     context.execution_options.preserve_order = True
     context.enable_progress_bars = False
     cpus = sum(int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"])
-    most, cpus_each = left_to_prepare(cpus, workers=workers, threads=config.threads)
+    most, cpus_each = divide_cpus(cpus, workers=workers, threads=config.threads)
     return ray.data.from_items(rows, override_num_blocks=-(-len(rows) // _BLOCK_ROWS)).map_batches(
         Decoder,
         batch_size=config.batch_size // workers,

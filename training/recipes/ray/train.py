@@ -1,9 +1,9 @@
-"""Trains a vision transformer whose images Ray prepares on every CPU that training leaves.
+"""Trains a vision transformer whose images Ray prepares on every CPU that training does not need.
 
-Start it with strategy `ray`: the cluster is there, with every host of every group. Each worker
-asks Ray for its own share of each batch, so an interrupted run ends with the bits of an
-uninterrupted one on the same number of workers, and on another number computes the same steps on
-the same samples.
+It needs strategy `ray`, which starts the cluster over every host of every group. Each worker asks
+Ray for its own share of each batch. On the same number of workers an interrupted run therefore ends
+with the bits of an uninterrupted one; on another number it computes the same steps on the same
+samples.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import ray
 
 import tidewheel
-from common import checkpoints
+from common.checkpoints import CheckpointInfo, load_checkpoint
 from config import Config
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 _KEEP_SECONDS = 120
 
 
-def newest() -> tuple[checkpoints.Saved, bytes] | None:
+def find_checkpoint() -> tuple[CheckpointInfo, bytes] | None:
     folder = tidewheel.checkpoint_dir()
-    return checkpoints.load_newest(Path(folder)) if folder else None
+    return load_checkpoint(Path(folder)) if folder else None
 
 
-def learn(learner: Learner) -> None:
-    """From where the learner is to the end, or until told to stop."""
+def run(learner: Learner) -> None:
+    """Trains from the learner's step to the end, or until it is told to stop."""
     from prepare import dataset, rows_from
 
     config, workers = learner.config, learner.workers
@@ -48,12 +48,12 @@ def learn(learner: Learner) -> None:
 
 
 def gpu_count() -> int:
-    """Of each host that trains."""
+    """GPUs of each host that trains."""
     return int(os.environ.get("SM_NUM_GPUS") or 0)
 
 
 def refuse_too_many_threads(config: Config) -> None:
-    """Ray would wait for the CPUs of a host that has not as many."""
+    """Without this check Ray would wait forever for CPUs that the host does not have."""
     workers = max(1, gpu_count()) if config.trainer == "torch" else 1
     cpus = int(os.environ["SM_NUM_CPUS"])
     if config.threads * workers > cpus:
@@ -64,7 +64,7 @@ def refuse_too_many_threads(config: Config) -> None:
 
 
 def keep_cpus(count: int) -> None:
-    """Takes CPUs of this host out of Ray's accounts, for this process, which is none of Ray's."""
+    """Reserves CPUs of this host for this process, which Ray does not know."""
     here = {"ray.io/node-id": ray.get_runtime_context().get_node_id()}
     kept = ray.util.placement_group([{"CPU": count}], bundle_label_selector=[here])
     if not kept.wait(_KEEP_SECONDS):
@@ -75,17 +75,17 @@ def keep_cpus(count: int) -> None:
 
 
 def train_here(config: Config) -> None:
-    """Ray prepares, this process trains."""
+    """Ray prepares the data, and this process trains."""
     from learner import Learner
 
     keep_cpus(config.threads)
     learner = Learner(config, rank=0, workers=1, saves=True)
-    learner.load(newest())
-    learn(learner)
+    learner.resume(find_checkpoint())
+    run(learner)
 
 
-def train_worker(told: dict[str, Any]) -> None:
-    """Runs in each worker of TorchTrainer. The driver does without what only workers need."""
+def train_worker(arguments: dict[str, Any]) -> None:
+    """Runs in each worker of TorchTrainer; its imports are here because the driver needs none."""
     from ray import train
     from ray.train.torch import prepare_model
 
@@ -94,16 +94,16 @@ def train_worker(told: dict[str, Any]) -> None:
     context = train.get_context()
     workers = context.get_world_size()
     learner = Learner(
-        told["config"],
+        arguments["config"],
         rank=context.get_world_rank(),
         workers=workers,
-        # Not rank 0, which Ray puts on any of the hosts: the model belongs on the leader's.
+        # Ray puts rank 0 on any of the hosts, and the model belongs on the leader's.
         saves=tidewheel.is_main_process(),
     )
-    learner.load(told["checkpoint"])
+    learner.resume(arguments["checkpoint"])
     if workers > 1:
         learner.wrap(prepare_model(learner.network))
-    learn(learner)
+    run(learner)
 
 
 def train_with_ray(config: Config) -> None:
@@ -116,13 +116,13 @@ def train_with_ray(config: Config) -> None:
     gpus = gpu_count()
     trainer = TorchTrainer(
         train_worker,
-        # Only the leader's host need have the checkpoint: it goes to every worker from here.
-        train_loop_config={"config": config, "checkpoint": newest()},
+        # The driver sends the checkpoint to every worker: only the leader's host must have it.
+        train_loop_config={"config": config, "checkpoint": find_checkpoint()},
         scaling_config=ScalingConfig(
             num_workers=len(hosts) * max(1, gpus),
             use_gpu=gpus > 0,
             resources_per_worker={"CPU": config.threads, first: 1, **({"GPU": 1} if gpus else {})},
-            # One worker a host, or one a GPU: none of them gets another's.
+            # Spreads one worker to each host, or to each GPU.
             placement_strategy="SPREAD",
         ),
         run_config=RunConfig(storage_path=os.environ["SM_OUTPUT_INTERMEDIATE_DIR"], name="ray"),

@@ -1,4 +1,4 @@
-"""All settings of the recipe."""
+"""The recipe's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hosts in lockstep: each gets its CPU time, whatever else the machine does."""
+"""Hosts in lockstep: each gets its CPU time on an idle and on a busy machine."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from lockstep import Lockstep
 pytestmark = pytest.mark.slow
 CORES = 0.25
 SLACK = 0.15
-"""Seconds: three periods, of which the first and the last need not be whole."""
+"""Seconds: three periods, of which the first and the last may be partial."""
 READY = (
     "import os, struct, subprocess, sys, time\nprint('ready', flush=True)\nsys.stdin.readline()\n"
 )
-"""A process that has started waits for its word: a cold start waits for more than its CPU."""
+"""The process starts, then waits for a line, because starting takes more than CPU time."""
 SPIN = "end = time.process_time() + float(sys.argv[1])\nwhile time.process_time() < end: pass\n"
-"""Uses so many CPU seconds."""
+"""Uses a number of CPU seconds."""
 SPIN_TWICE = (
     "spin = [sys.executable, '-c', 'import sys, time\\n' + sys.argv[2], sys.argv[1]]\n"
     "for _ in range(2): subprocess.run(spin, check=True)\n"
 )
-"""The same in two processes, one after the other, their start on top."""
+"""Uses them in each of two processes, which run one after the other."""
 WAIT = (
     "now = lambda: struct.unpack('<d', open(sys.argv[2], 'rb').read())[0]\n"
     "began = now()\n"
@@ -36,7 +36,7 @@ WAIT = (
     "print(now() - began, flush=True)\n"
 )
 LEAVE = "os._exit(0)\n"
-"""Without the interpreter's farewell, which takes CPU time of its own."""
+"""Skips the interpreter's clean-up, which takes CPU time of its own."""
 
 
 class Hosts:
@@ -58,7 +58,7 @@ class Hosts:
         self.processes.append(process)
         return process
 
-    def give_the_word(self) -> None:
+    def go(self) -> None:
         self.lockstep.release()
         self.started_with = self.lockstep.cpu_seconds()
         for process in self.processes:
@@ -67,12 +67,12 @@ class Hosts:
             process.stdin.flush()
 
     def cpu_seconds(self, name: str) -> float:
-        """Since they were given the word."""
+        """CPU seconds since the processes went to work."""
         return self.lockstep.cpu_seconds()[name] - self.started_with[name]
 
     def run_to_the_end(self) -> float:
-        """Seconds of their own clock."""
-        self.give_the_word()
+        """Runs until all processes have ended; returns seconds of the hosts' clock."""
+        self.go()
         deadline = time.monotonic() + 60
         self.lockstep.run_fair(
             lambda: time.monotonic() > deadline or all(p.poll() is not None for p in self.processes)
@@ -96,9 +96,7 @@ def other_work(count: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("busy", [0, 4])
-def test_work_takes_its_cpu_time_over_the_hosts_cores_on_an_idle_and_a_busy_machine(
-    tmp_path: Path, busy: int
-) -> None:
+def test_other_work_does_not_change_the_time(tmp_path: Path, busy: int) -> None:
     hosts = Hosts(tmp_path, "a")
     with other_work(busy):
         hosts.start("a", SPIN, 0.2)
@@ -107,43 +105,43 @@ def test_work_takes_its_cpu_time_over_the_hosts_cores_on_an_idle_and_a_busy_mach
     assert hosts.cpu_seconds("a") == pytest.approx(0.2, rel=0.1)
 
 
-def test_two_hosts_do_the_work_of_one_in_half_the_time(tmp_path: Path) -> None:
+def test_two_hosts_take_half_the_time(tmp_path: Path) -> None:
     hosts = Hosts(tmp_path, "a", "b")
     hosts.start("a", SPIN, 0.1)
     hosts.start("b", SPIN, 0.1)
     assert hosts.run_to_the_end() == pytest.approx(0.1 / CORES, abs=SLACK)
 
 
-def test_processes_of_one_host_share_its_time(tmp_path: Path) -> None:
+def test_processes_of_a_host_share_its_time(tmp_path: Path) -> None:
     hosts = Hosts(tmp_path, "a")
     hosts.start("a", SPIN, 0.1)
     hosts.start("a", SPIN, 0.1)
     assert hosts.run_to_the_end() == pytest.approx(0.2 / CORES, abs=SLACK)
 
 
-def test_the_time_of_children_that_have_ended_stays_counted(tmp_path: Path) -> None:
+def test_the_time_of_ended_children_counts(tmp_path: Path) -> None:
     hosts = Hosts(tmp_path, "a")
     hosts.start("a", SPIN_TWICE, 0.15, SPIN)
     hosts.run_to_the_end()
-    # Their start comes on top; of each child the last glance before its end may miss.
+    # The children's start adds time, and the last look before a child's end may miss some.
     assert 0.28 <= hosts.cpu_seconds("a") <= 0.5
 
 
-def test_who_waits_by_the_clock_waits_as_long_beside_other_work(tmp_path: Path) -> None:
+def test_other_work_does_not_lengthen_a_wait(tmp_path: Path) -> None:
     hosts = Hosts(tmp_path, "a", "b")
     with other_work(4):
         waiting = hosts.start("a", WAIT, 0.5, hosts.clock)
         hosts.start("b", SPIN, 0.1)
         hosts.run_to_the_end()
     assert waiting.stdout is not None
-    # It looks once in ten milliseconds, and may find the next period begun.
+    # The process looks every ten milliseconds and may see the next period.
     assert 0.5 <= float(waiting.stdout.read()) <= 0.65
 
 
-def test_nothing_stays_stopped(tmp_path: Path) -> None:
+def test_no_process_stays_stopped(tmp_path: Path) -> None:
     hosts = Hosts(tmp_path, "a")
     process = hosts.start("a", SPIN, 0.2)
-    hosts.give_the_word()
+    hosts.go()
     periods = iter([False, False, True])
     hosts.lockstep.run_fair(lambda: next(periods))
     assert process.wait(20) == 0

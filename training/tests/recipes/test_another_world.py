@@ -1,4 +1,4 @@
-"""A run goes on with another number of hosts: the same steps on the same samples, but for rounding.
+"""A run resumes with another number of hosts: the same steps on the same samples, except rounding.
 
 Minutes, in the recipes' own environments: `pytest -m heavy tests/recipes/test_another_world.py -s`.
 """
@@ -25,7 +25,7 @@ def one_host(job: JobOnThisMachine) -> JobOnThisMachine:
 
 
 def one_training_host(job: JobOnThisMachine) -> JobOnThisMachine:
-    """The last host is the helper."""
+    """Keeps one host that trains and one helper."""
     hosts = (job.hosts[0], job.hosts[-1])
     return replace(job, hosts=hosts, groups={"train": hosts[:1], "helpers": hosts[1:]})
 
@@ -41,17 +41,18 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "change", "tolerance"), CASES)
-def test_a_run_goes_on_with_another_number_of_hosts(
+def test_a_run_resumes_with_another_number_of_hosts(
     name: str, change: Change, tolerance: float, work: Path, tmp_path: Path
 ) -> None:
     recipe = recipe_of(name, work)
     step, saved = run_interrupted(recipe, tmp_path / "first", recipe.interrupt_from)
     smaller = replace(recipe, job=change(recipe.job), check=None)
     resumed = run_whole(smaller, tmp_path / "second", saved)
-    said, whole = (
+    resumed_metrics, whole_metrics = (
         json.loads((base / "model" / "metrics.json").read_text())
         for base in (resumed, undisturbed(name, work))
     )
-    print(f"\n{name}: {recipe.metric} {whole[recipe.metric]}, changed at step {step}: {said}")
-    assert said["step"] == whole["step"] > step
-    assert abs(said[recipe.metric] - whole[recipe.metric]) <= tolerance
+    whole_metric, resumed_metric = whole_metrics[recipe.metric], resumed_metrics[recipe.metric]
+    print(f"\n{name}: {recipe.metric} {whole_metric}, changed at step {step}: {resumed_metric}")
+    assert resumed_metrics["step"] == whole_metrics["step"] > step
+    assert abs(resumed_metric - whole_metric) <= tolerance

@@ -1,4 +1,4 @@
-"""The ddp recipe under the agent, with real torchrun on two hosts, interrupted in every way."""
+"""The ddp recipe under the agent, on two hosts with real torchrun, interrupted in every way."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def make_hosts(tmp_path: Path, digit_shards: Path) -> MakeHosts:
     ) -> list[Path]:
         bases = hosts_below(tmp_path / attempt, digit_shards, hosts, **more)
         for base in bases if saved else []:
-            # As S3 does: every host of the next job gets all that was saved.
+            # As from S3, every host of the next job gets all checkpoints.
             shutil.copytree(saved or base, base / "checkpoints", dirs_exist_ok=True)
         return bases
 
@@ -56,7 +56,7 @@ def make_hosts(tmp_path: Path, digit_shards: Path) -> MakeHosts:
 
 @pytest.fixture(scope="session")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory, digit_shards: Path) -> Path:
-    """The folder of the leader of a run that nothing happened to."""
+    """The leader's folder of an uninterrupted run."""
     bases = hosts_below(tmp_path_factory.mktemp("uninterrupted"), digit_shards, HOSTS)
     with running(bases, TIDEWHEEL_SPOT="1") as cluster:
         assert cluster.wait() == [0, 0], cluster.log()
@@ -67,7 +67,7 @@ def model_of(base: Path) -> bytes:
     return (base / "model" / "model.pt").read_bytes()
 
 
-def test_uninterrupted_run_recognises_the_digits(uninterrupted: Path) -> None:
+def test_an_uninterrupted_run_recognises_the_digits(uninterrupted: Path) -> None:
     metrics = json.loads((uninterrupted / "model" / "metrics.json").read_text())
     assert metrics["accuracy"] >= 0.97
     assert metrics["step"] == metrics["totalSteps"] == 176
@@ -77,9 +77,7 @@ def test_uninterrupted_run_recognises_the_digits(uninterrupted: Path) -> None:
     assert progress["metrics"]["accuracy"] == metrics["accuracy"]
 
 
-def test_warned_run_saves_leaves_and_goes_on_to_the_same_bits(
-    make_hosts: MakeHosts, uninterrupted: Path
-) -> None:
+def test_a_warned_run_resumes_to_the_same_bits(make_hosts: MakeHosts, uninterrupted: Path) -> None:
     first = make_hosts("first")
     with running(first) as cluster:
         cluster.await_step(40)
@@ -93,7 +91,7 @@ def test_warned_run_saves_leaves_and_goes_on_to_the_same_bits(
     assert [processes_below(base) for base in first] == [[], []]
 
     second = make_hosts("second", first[0] / "checkpoints")
-    # Elsewhere the host may have more CPUs.
+    # The next host may have more CPUs.
     with running(second, TIDEWHEEL_CPUS="2") as cluster:
         assert cluster.wait() == [0, 0], cluster.log()
         assert f"resumed at step {saved['step']} of 176" in cluster.log()
@@ -101,17 +99,17 @@ def test_warned_run_saves_leaves_and_goes_on_to_the_same_bits(
     assert model_of(second[0]) == model_of(uninterrupted)
 
 
-def test_stop_of_one_host_is_a_stop_of_all(make_hosts: MakeHosts) -> None:
+def test_stopping_one_host_stops_all(make_hosts: MakeHosts) -> None:
     with running(make_hosts("one")) as cluster:
         cluster.await_step(20)
         cluster.agents[1].send_signal(signal.SIGTERM)
         assert cluster.wait(30) == [143, 143], cluster.log()
         assert "told to stop: saved step" in cluster.log()
-        assert "host 127.0.0.3 was told to leave (SIGTERM)" in cluster.log()
+        assert "host 127.0.0.3 was told to stop (SIGTERM)" in cluster.log()
 
 
 @pytest.mark.parametrize("lost", [0, 1], ids=["leader", "member"])
-def test_lost_host_ends_the_others_and_the_next_attempt_reaches_the_same_bits(
+def test_after_a_lost_host_the_bits_are_the_same(
     make_hosts: MakeHosts, uninterrupted: Path, lost: int
 ) -> None:
     first = make_hosts("first")
@@ -131,7 +129,7 @@ def test_lost_host_ends_the_others_and_the_next_attempt_reaches_the_same_bits(
     assert model_of(second[0]) == model_of(uninterrupted)
 
 
-def test_ranks_do_not_outlive_a_killed_agent(make_hosts: MakeHosts) -> None:
+def test_no_rank_outlives_a_killed_agent(make_hosts: MakeHosts) -> None:
     bases = make_hosts("orphans")
     with running(bases) as cluster:
         cluster.await_step(20)
@@ -155,10 +153,10 @@ def test_a_checkpoint_of_another_training_is_refused(
     assert "belongs to other data or another length of training" in failure
 
 
-def test_a_run_goes_on_with_another_number_of_hosts(
+def test_ddp_resumes_with_another_number_of_hosts(
     make_hosts: MakeHosts, uninterrupted: Path
 ) -> None:
-    """The same steps on the same samples, but not the same bits."""
+    """It computes the same steps on the same samples, with other rounding."""
     first = make_hosts("two")
     with running(first) as cluster:
         cluster.await_step(40)

@@ -1,4 +1,4 @@
-"""The language model's text, tokens, order and step, without processes."""
+"""The language model's text, tokens, order and training step, without processes."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ def shards(tmp_path: Path) -> Path:
 
 @settings(max_examples=80, deadline=None)
 @given(st.binary(max_size=300), st.integers(256, 300))
-def test_every_text_comes_back_byte_for_byte(content: bytes, vocabulary: int) -> None:
+def test_every_text_decodes_to_the_same_bytes(content: bytes, vocabulary: int) -> None:
     tokenizer = tokens.learn(content + b" the mill, the mill and the miller", vocabulary)
     encoded = tokenizer.encode(content)
     assert tokenizer.decode(encoded.tolist()) == content
     assert tokenizer.size <= vocabulary
 
 
-def test_frequent_pieces_become_tokens_and_ties_are_settled_by_their_order() -> None:
+def test_frequent_pieces_become_tokens_deterministically() -> None:
     sample = b" the mill the mill the orchard" * 3
     tokenizer = tokens.learn(sample, 270)
     assert len(tokenizer.encode(b" the mill")) < len(b" the mill")
     assert tokens.learn(sample, 270).merges == tokenizer.merges
 
 
-def test_lines_of_json_are_read_as_their_text(tmp_path: Path) -> None:
+def test_json_lines_are_read_as_text(tmp_path: Path) -> None:
     lines = [json.dumps({"text": f"story {number}"}) for number in range(3)]
     (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
     (shard,) = text.shard_files(tmp_path)
@@ -52,12 +52,12 @@ def test_lines_of_json_are_read_as_their_text(tmp_path: Path) -> None:
         list(text.read_text(shard))
 
 
-def test_a_folder_without_text_says_what_was_expected(tmp_path: Path) -> None:
+def test_a_folder_without_text_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected shards of the format lines"):
         text.shard_files(tmp_path)
 
 
-def test_no_held_out_sequence_is_trained_on_and_targets_are_one_ahead(shards: Path) -> None:
+def test_training_excludes_held_out_sequences(shards: Path) -> None:
     files = text.shard_files(shards)
     found = text.read_sequences(files, text.learn_tokens(files, 300), 16, 10)
     assert set(found.training).isdisjoint(found.held_out)
@@ -75,7 +75,7 @@ def test_no_held_out_sequence_is_trained_on_and_targets_are_one_ahead(shards: Pa
     start=st.integers(0, 60),
     seed=st.integers(0, 2**31 - 1),
 )
-def test_every_world_size_computes_the_same_steps_from_any_position(
+def test_every_world_size_computes_the_same_steps(
     samples: int, ranks: int, start: int, seed: int
 ) -> None:
     import numpy as np
@@ -93,15 +93,15 @@ def test_every_world_size_computes_the_same_steps_from_any_position(
 
 
 @given(st.integers(1, 300), st.integers(1, 64))
-def test_passes_cover_the_share_and_none_is_larger_than_told(own: int, micro_batch: int) -> None:
-    parts = batches.passes(own, micro_batch)
+def test_micro_batches_cover_the_share(own: int, micro_batch: int) -> None:
+    parts = batches.micro_batches(own, micro_batch)
     sizes = [part.stop - part.start for part in parts]
     assert [n for part in parts for n in range(own)[part]] == list(range(own))
     assert max(sizes) <= micro_batch and min(sizes) >= 1
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Iterator[None]:
+def one_rank(tmp_path: Path) -> Iterator[None]:
     dist.init_process_group("gloo", init_method=f"file://{tmp_path}/meet", rank=0, world_size=1)
     yield
     dist.destroy_process_group()
@@ -113,49 +113,49 @@ def rows_of(count: int) -> tuple[torch.Tensor, torch.Tensor]:
     return rows[:, :-1], rows[:, 1:]
 
 
-def learnt(parts: list[tuple[torch.Tensor, torch.Tensor]], **more: object) -> torch.Tensor:
+def trained(parts: list[tuple[torch.Tensor, torch.Tensor]], **more: object) -> torch.Tensor:
     torch.manual_seed(5)
-    told = config.Config(context=8, width=16, heads=2, depth=1, warmup_steps=0, **more)
-    one = learner.Learner(told, torch.device("cpu"), 256)
+    small = config.Config(context=8, width=16, heads=2, depth=1, warmup_steps=0, **more)
+    one = learner.Learner(small, torch.device("cpu"), 256)
     for step in range(3):
-        one.learn(parts, step, 10)
+        one.train_step(parts, step, 10)
     weights: torch.Tensor = one.network.tokens.weight.detach().clone()
     return weights
 
 
-@pytest.mark.usefixtures("alone")
-def test_gradients_gathered_in_uneven_passes_are_those_of_the_whole_batch() -> None:
+@pytest.mark.usefixtures("one_rank")
+def test_accumulated_gradients_equal_those_of_one_pass() -> None:
     inputs, targets = rows_of(8)
-    whole = learnt([(inputs, targets)])
-    parts = [(inputs[part], targets[part]) for part in batches.passes(8, 3)]
+    whole = trained([(inputs, targets)])
+    parts = [(inputs[part], targets[part]) for part in batches.micro_batches(8, 3)]
     assert len(parts) == 3
-    torch.testing.assert_close(learnt(parts), whole, rtol=1e-4, atol=1e-6)
-    assert not torch.equal(learnt([(inputs[:4], targets[:4])]), whole)
+    torch.testing.assert_close(trained(parts), whole, rtol=1e-4, atol=1e-6)
+    assert not torch.equal(trained([(inputs[:4], targets[:4])]), whole)
 
 
-@pytest.mark.usefixtures("alone")
-def test_mixed_precision_trains_in_bfloat16_and_keeps_its_weights_in_float32() -> None:
+@pytest.mark.usefixtures("one_rank")
+def test_mixed_precision_keeps_weights_in_float32() -> None:
     rows = [rows_of(8)]
-    mixed = learnt(rows, precision="bfloat16")
+    mixed = trained(rows, precision="bfloat16")
     assert mixed.dtype == torch.float32
-    assert not torch.equal(mixed, learnt(rows, precision="float32"))
-    torch.testing.assert_close(mixed, learnt(rows), rtol=0.2, atol=0.02)
+    assert not torch.equal(mixed, trained(rows, precision="float32"))
+    torch.testing.assert_close(mixed, trained(rows), rtol=0.2, atol=0.02)
     with pytest.raises(ValueError, match="float16 needs a GPU"):
-        learnt(rows, precision="float16")
+        trained(rows, precision="float16")
 
 
-def test_a_larger_batch_takes_a_larger_rate() -> None:
+def test_a_larger_batch_has_a_larger_rate() -> None:
     assert config.Config().peak_rate == config.Config().learning_rate
     larger = config.Config(batch_size=128, reference_batch=32, learning_rate=1e-3)
     assert larger.peak_rate == pytest.approx(2e-3)
 
 
-def test_all_bad_settings_are_named_at_once() -> None:
+def test_the_error_names_all_bad_settings_of_lm() -> None:
     with pytest.raises(ValueError, match=r"context=0.*heads=3.*precision='half'"):
         config.Config(context=0, heads=3, precision="half")
 
 
-def test_a_token_sees_none_that_comes_after_it() -> None:
+def test_no_token_sees_a_later_one() -> None:
     torch.manual_seed(1)
     network = model.LanguageModel(300, 8, width=16, depth=2, heads=2, dropout=0.0).eval()
     rows = torch.randint(0, 300, (1, 8))

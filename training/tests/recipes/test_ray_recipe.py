@@ -1,4 +1,4 @@
-"""The ray recipe on a real cluster: who prepares where no host helps.
+"""The ray recipe on a real cluster without helpers.
 
 Minutes, in `.venv-ray`: `pytest -m heavy tests/recipes/test_ray_recipe.py`.
 """
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.heavy, pytest.mark.timeout(900)]
 
 
 def prepared_on(tmp_path: Path, cpus: int) -> dict[str, int]:
-    """Samples by host, where one host of so many CPUs is all there is."""
+    """How many samples each host prepares in a cluster of one host with so many CPUs."""
     job = JobOnThisMachine(
         strategy="ray",
         source=TRAINING / "recipes" / "ray",
@@ -33,14 +33,14 @@ def prepared_on(tmp_path: Path, cpus: int) -> dict[str, int]:
     try:
         attempt.start()
         assert attempt.wait(600) == [0], attempt.logs()
-        said = json.loads((attempt.leader / "model" / "metrics.json").read_text())
+        metrics = json.loads((attempt.leader / "model" / "metrics.json").read_text())
     finally:
         attempt.close()
-    assert sum(said["preparedOn"].values()) == said["totalSteps"] * 64
-    counts: dict[str, int] = said["preparedOn"]
+    assert sum(metrics["preparedOn"].values()) == metrics["totalSteps"] * 64
+    counts: dict[str, int] = metrics["preparedOn"]
     return counts
 
 
-@pytest.mark.parametrize("cpus", [1, 2], ids=["beside its training", "on its spare CPU"])
-def test_one_host_without_helpers_prepares(cpus: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cpus", [1, 2], ids=["without a spare CPU", "with a spare CPU"])
+def test_a_single_host_prepares_its_own_data(cpus: int, tmp_path: Path) -> None:
     assert set(prepared_on(tmp_path, cpus)) == set(ONE)

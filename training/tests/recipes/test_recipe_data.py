@@ -1,4 +1,4 @@
-"""The ddp recipe's data path and checkpoints, without processes."""
+"""The ddp recipe's data and checkpoints, without processes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.checkpoints import Saved, load_newest, save
-from common.image_batches import Batches, indices_of
+from common.checkpoints import CheckpointInfo, load_checkpoint, save_checkpoint
+from common.image_batches import Batches, sample_indices
 from common.shards import ImageReader, fingerprint, is_held_out, read_index
 from common.share import Share
-from common.torch_state import pack, unpack
+from common.torch_state import state_from_bytes, state_to_bytes
 from config import Config
 from digits import write_digits
 
@@ -50,20 +50,20 @@ def test_every_world_size_computes_the_same_batch(
 
     def of(rank: int, size: int) -> list[int]:
         share = Share(rank=rank, ranks=size, batch_size=batch)
-        return indices_of(step, samples=samples, per_epoch=per_epoch, seed=seed, share=share)
+        return sample_indices(step, samples=samples, per_epoch=per_epoch, seed=seed, share=share)
 
     shares = [of(rank, ranks) for rank in range(ranks)]
     assert {len(share) for share in shares} == {batch // ranks}
     assert [index for share in shares for index in share] == of(0, 1)
 
 
-def test_an_epoch_sees_no_sample_twice_and_epochs_differ() -> None:
+def test_epochs_differ_and_repeat_no_sample() -> None:
     share = Share(rank=0, ranks=1, batch_size=10)
     orders = [
         [
             i
             for s in range(10)
-            for i in indices_of(epoch * 10 + s, samples=105, per_epoch=10, seed=3, share=share)
+            for i in sample_indices(epoch * 10 + s, samples=105, per_epoch=10, seed=3, share=share)
         ]
         for epoch in range(2)
     ]
@@ -72,7 +72,7 @@ def test_an_epoch_sees_no_sample_twice_and_epochs_differ() -> None:
 
 
 @pytest.mark.parametrize("stop_at", [1, 22, 23, 40])
-def test_a_resumed_stream_is_the_rest_of_the_whole_one(digit_shards: Path, stop_at: int) -> None:
+def test_a_resumed_stream_continues_the_whole_one(digit_shards: Path, stop_at: int) -> None:
     samples = read_index(digit_shards)
     labels = sorted({sample.label for sample in samples})
     reader = ImageReader(samples[0], 64)
@@ -85,7 +85,7 @@ def test_a_resumed_stream_is_the_rest_of_the_whole_one(digit_shards: Path, stop_
         assert torch.equal(targets, same_targets)
 
 
-def test_reads_all_generations_at_any_depth(tmp_path: Path) -> None:
+def test_generations_are_read_at_any_depth(tmp_path: Path) -> None:
     write_digits(tmp_path / "digits-000001" / "shards", shards=3)
     write_digits(tmp_path / "deeper" / "digits-000002" / "shards", shards=2)
     samples = read_index(tmp_path)
@@ -94,7 +94,7 @@ def test_reads_all_generations_at_any_depth(tmp_path: Path) -> None:
     assert len({s.label for s in samples}) == 10
 
 
-def test_cached_and_uncached_images_are_the_same(digit_shards: Path) -> None:
+def test_cached_images_equal_uncached_ones(digit_shards: Path) -> None:
     samples = read_index(digit_shards)[:50]
     cached, uncached = ImageReader(samples[0], 64), ImageReader(samples[0], 0)
     for sample in samples:
@@ -105,7 +105,7 @@ def test_cached_and_uncached_images_are_the_same(digit_shards: Path) -> None:
         assert torch.equal(image, cached.read(sample))
 
 
-def test_odd_members_are_left_out(tmp_path: Path, digit_shards: Path) -> None:
+def test_incomplete_samples_are_left_out(tmp_path: Path, digit_shards: Path) -> None:
     first = read_index(digit_shards)[0]
     with first.shard.open("rb") as file:
         file.seek(first.offset)
@@ -126,51 +126,51 @@ def test_odd_members_are_left_out(tmp_path: Path, digit_shards: Path) -> None:
     assert [(s.key, s.label) for s in read_index(tmp_path)] == [("x/whole", "7")]
 
 
-def test_no_samples_is_an_error_that_says_what_is_expected(tmp_path: Path) -> None:
+def test_a_folder_without_samples_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no samples in 0 shards below .*<key>\.cls"):
         read_index(tmp_path)
 
 
-def test_a_key_stays_on_its_side_when_data_is_added(tmp_path: Path) -> None:
+def test_more_held_out_data_keeps_what_was_held_out(tmp_path: Path) -> None:
     keys = [f"{n % 10}/{n:04d}" for n in range(5000)]
     share = sum(is_held_out(key, 20) for key in keys) / len(keys)
     assert 0.18 < share < 0.22
     assert all(is_held_out(key, 30) for key in keys if is_held_out(key, 20))
 
 
-def test_fingerprint_changes_with_any_label(digit_shards: Path) -> None:
+def test_the_fingerprint_changes_with_the_samples(digit_shards: Path) -> None:
     samples = read_index(digit_shards)
     assert fingerprint(samples) == fingerprint(read_index(digit_shards))
     assert fingerprint(samples) != fingerprint(samples[:-1])
     assert fingerprint(samples) != fingerprint(samples[::-1])
 
 
-def saved_at(step: int) -> Saved:
-    return Saved(step=step, total_steps=100, training_seconds=1.5, metrics={"loss": 0.5})
+def info_at(step: int) -> CheckpointInfo:
+    return CheckpointInfo(step=step, total_steps=100, training_seconds=1.5, metrics={"loss": 0.5})
 
 
-def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
-    save(tmp_path, saved_at(40), pack({"model": torch.arange(5.0)}), keep=2)
-    found = load_newest(tmp_path)
+def test_a_loaded_checkpoint_equals_the_saved_one(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path, info_at(40), state_to_bytes({"model": torch.arange(5.0)}), keep=2)
+    found = load_checkpoint(tmp_path)
     assert found is not None
-    assert found[0] == saved_at(40)
-    assert torch.equal(unpack(found[1])["model"], torch.arange(5.0))
+    assert found[0] == info_at(40)
+    assert torch.equal(state_from_bytes(found[1])["model"], torch.arange(5.0))
     assert sorted(p.name for p in (tmp_path / "step-00000040").iterdir()) == [
         "COMPLETE.json",
         "state.bin",
     ]
 
 
-def test_the_last_two_are_kept(tmp_path: Path) -> None:
+def test_the_last_two_checkpoints_are_kept(tmp_path: Path) -> None:
     for step in (10, 20, 30, 40):
-        save(tmp_path, saved_at(step), pack({"step": step}), keep=2)
+        save_checkpoint(tmp_path, info_at(step), state_to_bytes({"step": step}), keep=2)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["step-00000030", "step-00000040"]
 
 
 @pytest.mark.parametrize("damage", ["no marker", "cut", "flipped", "no state", "bad marker"])
-def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_checkpoint_does_not_count(tmp_path: Path, damage: str) -> None:
     for step in (10, 20):
-        save(tmp_path, saved_at(step), pack({"step": step}), keep=2)
+        save_checkpoint(tmp_path, info_at(step), state_to_bytes({"step": step}), keep=2)
     state, marker = (tmp_path / "step-00000020" / name for name in ("state.bin", "COMPLETE.json"))
     content = state.read_bytes()
     match damage:
@@ -184,17 +184,17 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path, damage
             state.unlink()
         case _:
             marker.write_text(json.dumps([1]))
-    found = load_newest(tmp_path)
+    found = load_checkpoint(tmp_path)
     assert found is not None and found[0].step == 10
 
 
 @pytest.mark.parametrize("moment", range(9))
-def test_a_crash_at_any_moment_of_saving_leaves_a_whole_checkpoint(
+def test_a_crash_while_saving_leaves_a_complete_checkpoint(
     tmp_path: Path, moment: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Crashes at the n-th call that changes the disk."""
+    """The crash comes at the n-th call that changes the disk."""
     for step in (10, 20):
-        save(tmp_path, saved_at(step), pack({"step": step}), keep=2)
+        save_checkpoint(tmp_path, info_at(step), state_to_bytes({"step": step}), keep=2)
     calls = 0
 
     class CrashError(Exception):
@@ -216,16 +216,16 @@ def test_a_crash_at_any_moment_of_saving_leaves_a_whole_checkpoint(
         patch.setattr(Path, "unlink", crashing(Path.unlink))
         patch.setattr(shutil, "rmtree", crashing(shutil.rmtree))
         with pytest.raises(CrashError):
-            save(tmp_path, saved_at(30), pack({"step": 30}), keep=2)
-    found = load_newest(tmp_path)
+            save_checkpoint(tmp_path, info_at(30), state_to_bytes({"step": 30}), keep=2)
+    found = load_checkpoint(tmp_path)
     assert found is not None and found[0].step in (20, 30)
-    assert unpack(found[1]) == {"step": found[0].step}
-    save(tmp_path, saved_at(30), pack({"step": 30}), keep=2)
-    again = load_newest(tmp_path)
+    assert state_from_bytes(found[1]) == {"step": found[0].step}
+    save_checkpoint(tmp_path, info_at(30), state_to_bytes({"step": 30}), keep=2)
+    again = load_checkpoint(tmp_path)
     assert again is not None and again[0].step == 30
 
 
-def test_all_bad_settings_are_named_at_once() -> None:
+def test_the_error_names_all_bad_settings() -> None:
     with pytest.raises(ValueError, match=r"epochs=0.*dropout=2"):
         Config(epochs=0, dropout=2)
 

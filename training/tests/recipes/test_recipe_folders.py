@@ -1,4 +1,4 @@
-"""Each recipe's folder is all that a pipeline's source needs, once its link is followed."""
+"""A copied recipe folder is a complete source for a pipeline."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ FOLDERS = sorted(path.parent for path in (TRAINING / "recipes").glob("*/config.p
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_recipe_that_is_copied_reads_its_settings_elsewhere(folder: Path, tmp_path: Path) -> None:
-    """`cp -rL`, as docs/strategies.md says."""
+def test_a_copied_recipe_runs_elsewhere(folder: Path, tmp_path: Path) -> None:
+    """Copies with `cp -rL`, as docs/strategies.md advises."""
     copy = tmp_path / "source"
     subprocess.run(["cp", "-rL", str(folder), str(copy)], check=True)
     assert not [path for path in copy.rglob("*") if path.is_symlink()]
@@ -26,7 +26,7 @@ def test_a_recipe_that_is_copied_reads_its_settings_elsewhere(folder: Path, tmp_
     assert "epochs=0: give a value from 1 to 100000" in ended.stderr
 
 
-def test_every_link_in_the_recipes_is_to_what_they_share() -> None:
+def test_every_recipe_links_to_the_shared_code() -> None:
     links = {
         path.parent.name: str(path.readlink())
         for path in (TRAINING / "recipes").glob("*/*")

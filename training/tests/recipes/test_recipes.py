@@ -12,17 +12,14 @@ from heavy import python_of
 from interrupted import measure
 
 pytestmark = pytest.mark.slow
-# The ddp recipe has tests of its own, with every way of being interrupted.
-# It and one host alone are in `npm run recipes`.
+# test_ddp_recipe.py interrupts ddp in every way; `npm run recipes` measures all three.
 ELSEWHERE = ("ddp", "single", "mpi-pipe")
 LIGHT = [e for e in CATALOGUE if e.environment == "" and e.name not in ELSEWHERE]
 HEAVY = [entry for entry in CATALOGUE if entry.environment != ""]
 
 
 @pytest.mark.parametrize("entry", LIGHT, ids=lambda entry: entry.name)
-def test_a_recipe_goes_on_after_an_interruption_to_the_same_result(
-    entry: Entry, tmp_path: Path
-) -> None:
+def test_an_interrupted_recipe_reaches_the_same_result(entry: Entry, tmp_path: Path) -> None:
     result = measure(entry.make(Path(sys.executable), tmp_path / "data"), tmp_path, seed=3)
     assert result.is_within, result
 
@@ -30,7 +27,7 @@ def test_a_recipe_goes_on_after_an_interruption_to_the_same_result(
 @pytest.mark.heavy
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("entry", HEAVY, ids=lambda entry: entry.name)
-def test_a_heavy_recipe_goes_on_after_an_interruption(entry: Entry, tmp_path: Path) -> None:
+def test_an_interrupted_heavy_recipe_reaches_the_same_result(entry: Entry, tmp_path: Path) -> None:
     python = python_of(entry.environment, entry.name)
     result = measure(entry.make(python, tmp_path / "data"), tmp_path, seed=3)
     assert result.is_within, result

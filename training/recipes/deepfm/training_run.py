@@ -1,4 +1,4 @@
-"""What every way of training this model does the same: data, position, saving, telling."""
+"""What all strategies share in training this model: data, position, saving, reporting."""
 
 from __future__ import annotations
 
@@ -10,28 +10,27 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-import arrays
 import tidewheel
-from arrays import Arrays
-from common import checkpoints
+from arrays import Arrays, arrays_from_bytes, arrays_to_bytes
+from common.checkpoints import CheckpointInfo, load_checkpoint, save_checkpoint
 from config import Config
 from pipe import is_piped
 from plan import Plan, shard_files
 from records import read_clicks, read_positions
 
 
-class Campaign:
-    """`is_first`: this process saves and speaks. `reads_pipes`: it can take its data from Pipes."""
+class TrainingRun:
+    """`is_main`: this process saves and prints for all. `reads_pipes`: it can read Pipes."""
 
-    def __init__(self, config: Config, *, is_first: bool, reads_pipes: bool = False) -> None:
+    def __init__(self, config: Config, *, is_main: bool, reads_pipes: bool = False) -> None:
         if is_piped() and not reads_pipes:
             raise ValueError(
                 "the channel train is a Pipe, and this program reads files: declare inputMode File "
                 "or FastFile, or train with train_mpi.py"
             )
         self.config = config
-        self.is_first = is_first
-        # Through a Pipe comes what is trained on; files of a channel `evaluation` say how well.
+        self.is_main = is_main
+        # With Pipes the data for evaluation comes as files, in the channel `evaluation`.
         channel = "SM_CHANNEL_EVALUATION" if is_piped() else "SM_CHANNEL_TRAIN"
         files = shard_files(Path(os.environ[channel]), 1 if is_piped() else 2)
         training, self.held_out = files[:-1] or files, files[-1]
@@ -40,7 +39,9 @@ class Campaign:
         self.plan = Plan(counts, config.batch_size, config.epochs, config.seed)
         self.total = config.steps if is_piped() else self.plan.total
         if is_piped() and config.steps == 0:
-            raise ValueError("steps=0: a Pipe does not say how much there is, so say how long")
+            raise ValueError(
+                "steps=0: give the number of steps, because a Pipe does not tell its length"
+            )
         if self.plan.per_epoch == 0 and not is_piped():
             raise ValueError(
                 f"no shard holds batch_size={config.batch_size} records: lower batch_size"
@@ -48,60 +49,62 @@ class Campaign:
         folder = tidewheel.checkpoint_dir()
         self.folder = Path(folder) if folder else None
         self._interval = tidewheel.checkpoint_seconds() or float("inf")
-        self._seconds_before = 0.0
+        self._earlier_seconds = 0.0
         self._started = self._saved_at = time.monotonic()
         self.metrics: dict[str, float] = {}
-        # Listens from now on: a stop may come while the cluster still forms.
+        # Installs the SIGTERM handler now: a stop may come while the cluster still forms.
         tidewheel.stop_soon()
 
     def resume(self) -> tuple[int, Arrays]:
-        """Batches done and what was learnt; 0 and nothing at the start."""
-        found = checkpoints.load_newest(self.folder) if self.folder else None
+        """The number of batches done, and the arrays learned by then."""
+        found = load_checkpoint(self.folder) if self.folder else None
         if found is None:
-            self.say("starting at step 0")
+            self.print0("starting at step 0")
             return 0, {}
-        saved, content = found
-        if saved.total_steps != self.total:
+        info, content = found
+        if info.total_steps != self.total:
             raise ValueError(
-                f"checkpoint of step {saved.step} belongs to another length of training "
-                f"({saved.total_steps} steps, now {self.total}): name another checkpoint "
+                f"checkpoint of step {info.step} belongs to another length of training "
+                f"({info.total_steps} steps, now {self.total}): name another checkpoint "
                 "prefix, or bring the old settings and data back"
             )
-        self._seconds_before = saved.training_seconds
-        self.metrics = dict(saved.metrics)
-        self.say(f"resumed at step {saved.step} of {self.total}")
-        return saved.step, arrays.unpack(content)
+        self._earlier_seconds = info.training_seconds
+        self.metrics = dict(info.metrics)
+        self.print0(f"resumed at step {info.step} of {self.total}")
+        return info.step, arrays_from_bytes(content)
 
     def is_due(self, step: int, steps_now: int = 1) -> bool:
-        """Whether a checkpoint is due after `steps_now` more steps led to `step`."""
+        """Whether a checkpoint is due at `step`, which the last `steps_now` steps have led to."""
         every = self.config.checkpoint_steps
-        late = time.monotonic() - self._saved_at >= self._interval or tidewheel.save_soon()
-        return late or step // every > (step - steps_now) // every or step >= self.total
+        by_time = time.monotonic() - self._saved_at >= self._interval or tidewheel.save_soon()
+        return by_time or step // every > (step - steps_now) // every or step >= self.total
 
-    def save(self, step: int, learnt: Arrays) -> None:
+    def save(self, step: int, learned: Arrays) -> None:
         self._saved_at = time.monotonic()
-        if self.folder is None or not self.is_first:
+        if self.folder is None or not self.is_main:
             return
-        seconds = self._seconds_before + time.monotonic() - self._started
-        saved = checkpoints.Saved(step, self.total, seconds, self.metrics)
+        seconds = self._earlier_seconds + time.monotonic() - self._started
+        info = CheckpointInfo(step, self.total, seconds, self.metrics)
         keep = self.config.keep_checkpoints
-        checkpoints.save(self.folder, saved, arrays.pack(learnt), keep=keep)
+        save_checkpoint(self.folder, info, arrays_to_bytes(learned), keep=keep)
 
-    def tell(self, step: int, **metrics: float) -> None:
+    def report(self, step: int, **metrics: float) -> None:
         self.metrics |= {name: round(value, 6) for name, value in metrics.items()}
-        if self.is_first:
+        if self.is_main:
             tidewheel.progress(step, self.total, **self.metrics)
 
-    def finish(self, learnt: Arrays, probabilities: npt.NDArray[np.float64]) -> None:
-        """Writes the model and what it reached on the held-out shard."""
+    def finish(self, learned: Arrays, probabilities: npt.NDArray[np.float64]) -> None:
+        """Writes the model and its metrics on the held-out shard."""
         labels, _, _ = self.evaluation_data()
-        self.tell(self.total, auc=area_under_curve(labels, probabilities))
+        self.report(self.total, auc=area_under_curve(labels, probabilities))
         folder = Path(os.environ["SM_MODEL_DIR"])
-        weights = {name: value for name, value in learnt.items() if not name.startswith("adagrad/")}
-        (folder / "model.npz").write_bytes(arrays.pack(weights))
+        weights = {
+            name: value for name, value in learned.items() if not name.startswith("adagrad/")
+        }
+        (folder / "model.npz").write_bytes(arrays_to_bytes(weights))
         metrics = {**self.metrics, "step": self.total, "totalSteps": self.total}
         (folder / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
-        self.say(f"model saved: {self.metrics}")
+        self.print0(f"model saved: {self.metrics}")
 
     def evaluation_data(
         self,
@@ -113,22 +116,22 @@ class Campaign:
             np.array([click.values for click in clicks], np.float32),
         )
 
-    def say(self, text: str) -> None:
-        if self.is_first:
+    def print0(self, text: str) -> None:
+        if self.is_main:
             print(text, flush=True)
 
 
 def area_under_curve(labels: npt.NDArray[np.int64], scores: npt.NDArray[np.float64]) -> float:
-    """The chance that a click scores above a non-click."""
+    """The probability that a click scores higher than a non-click."""
     ranks = np.empty(len(scores))
     ranks[np.argsort(scores, kind="stable")] = np.arange(1, len(scores) + 1)
-    clicked = int(labels.sum())
-    others = len(labels) - clicked
-    return float((ranks[labels == 1].sum() - clicked * (clicked + 1) / 2) / (clicked * others))
+    clicks = int(labels.sum())
+    others = len(labels) - clicks
+    return float((ranks[labels == 1].sum() - clicks * (clicks + 1) / 2) / (clicks * others))
 
 
 def first_weights(config: Config, fields: int, values: int) -> Arrays:
-    """The same start for every framework."""
+    """The initial weights, the same for every framework."""
     random = np.random.default_rng(config.seed)
     width = fields * config.dimensions + values
 
