@@ -20,7 +20,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it('lies under its own hash, alone, and is written once', async () => {
+it('lies under its hash, written once', async () => {
   const store = memoryObjectStore(fakeClock());
   const publish = agentPublisher(store, ROOT);
   const [prefix, again] = [await publish(), await publish()];
@@ -31,7 +31,7 @@ it('lies under its own hash, alone, and is written once', async () => {
   expect(prefix).toBe(`agent/${digest.slice(0, 16)}/`);
 });
 
-it('has the same bytes from another folder, with other dates and with what Python leaves behind', async () => {
+it('has the same bytes from another folder', async () => {
   const agent = path.join(folder, 'training/agent');
   cpSync(path.join(ROOT, 'training/agent'), agent, { recursive: true });
   utimesSync(path.join(agent, '__main__.py'), 1, 1);
@@ -56,7 +56,7 @@ it('says so where the package holds none', async () => {
   await expect(packAgent(path.join(ROOT, 'docs'))).rejects.toThrow();
 });
 
-it('is a zip as other programs write and read it', () => {
+it('is a zip that other programs read', () => {
   const names = ['train.py', 'a/ü \u{1F30A}.txt', 'a/b'];
   const file = path.join(folder, 'some.zip');
   writeFileSync(file, zipOf(names.map((name) => ({ name, bytes: Buffer.from(name) }))));
@@ -69,7 +69,7 @@ with zipfile.ZipFile(sys.argv[1]) as z:
   expect(read).toEqual(names.toSorted().map((name) => [name, name, 1980, '0o100644']));
 });
 
-it('unpacks a source that the service has packed, with every name and byte', () => {
+it('unpacks a source with every name and byte', () => {
   const names = ['train.py', 'a/b.py', 'ü \u{1F30A}/x', "'; rm -rf $(id)", 'a/..b', 'x'.repeat(255)];
   const { digest, archive } = packSource(names.map((name) => ({ name, bytes: Buffer.from(`${name}\0`) })));
   const file = path.join(folder, 'source.zip');

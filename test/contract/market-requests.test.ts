@@ -31,7 +31,7 @@ beforeEach(() => {
 const inputs = (calls: readonly { readonly args: readonly { readonly input: unknown }[] }[]): unknown[] =>
   calls.map(({ args }) => args[0]?.input);
 
-it('the hardware of all types is asked for in requests that EC2 takes', async () => {
+it('hardware requests are valid for EC2', async () => {
   const many = Array.from({ length: 450 }, (_, k) => `x${k}.large`);
   await describeHardware(new EC2Client({ region: 'us-east-1' }), [...catalogTypes(), ...many]);
   const sent = inputs(ec2Client.commandCalls(DescribeInstanceTypesCommand));
@@ -39,7 +39,7 @@ it('the hardware of all types is asked for in requests that EC2 takes', async ()
   expect(sent.flatMap((each) => requestViolations(ec2, 'DescribeInstanceTypes', each))).toEqual([]);
 });
 
-it('scores and Spot prices are asked for in requests that EC2 takes', async () => {
+it('score and Spot price requests are valid', async () => {
   const market = ec2Market({
     ec2: new EC2Client({ region: 'us-east-1' }),
     region: 'us-east-1',
@@ -53,7 +53,7 @@ it('scores and Spot prices are asked for in requests that EC2 takes', async () =
   expect(requestViolations(ec2, 'DescribeSpotPriceHistory', prices)).toEqual([]);
 });
 
-it('prices are asked for in requests that the Price List takes', async () => {
+it('price requests are valid for the Price List', async () => {
   const client = new PricingClient({ region: 'us-east-1' });
   await listPrices(client, ['g5.xlarge'], 'us-east-1');
   await ec2ListPrices(client, ['g5.xlarge'], 'us-east-1');
@@ -79,7 +79,7 @@ function unknownFields(model: ServiceModel, shapeName: string, value: unknown, p
   });
 }
 
-it('every field that is read of an instance type is one that EC2 sends', () => {
+it('EC2 sends every field that is read', () => {
   const gpu = entry('p4d.24xlarge');
   const neuron = { NeuronInfo: { NeuronDevices: [{ Name: '', Count: 1, MemoryInfo: { SizeInMiB: 1 } }] } };
   const disks = { InstanceStorageInfo: { TotalSizeInGB: 1, NvmeSupport: '', Disks: [{ Type: '' }] } };

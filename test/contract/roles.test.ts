@@ -81,7 +81,7 @@ describe('the training role', () => {
 });
 
 describe('the role of hosts on EC2', () => {
-  it('lets a host read its data, save and say what became of it', async () => {
+  it('lets a host read, save and report', async () => {
     expect(await surprises(roleOf('HostRole'), HOST_CALLS, 'allowed')).toEqual([]);
   });
 
@@ -119,7 +119,7 @@ describe('every role', () => {
     expect(broad).toEqual([]);
   });
 
-  it('allows only: nothing is denied that a later statement would have to work around', () => {
+  it('allows only, and denies nothing', () => {
     expect(roles.flatMap(({ statements }) => statements.filter(({ Effect }) => Effect !== 'Allow'))).toEqual(
       [],
     );

@@ -104,7 +104,7 @@ describe.each(files)('%s', (file) => {
     expect(cutShort).toEqual([]);
   });
 
-  it('tries every task again when our error or AWS says that it may pass', () => {
+  it('retries every task after a transient error', () => {
     const expected = ['TransientError', 'Lambda.TooManyRequestsException', 'Lambda.ServiceException'];
     expect(offenders((task) => expected.every((name) => retried(task).includes(name)))).toEqual([]);
   });
@@ -152,7 +152,7 @@ describe('the classes that Retry and Catch name', () => {
     new errors.ConfigurationError('x'),
   ];
 
-  it.each(made)('carry their own name, which is what Step Functions compares: $name', (error) => {
+  it.each(made)('carry their own name: $name', (error) => {
     expect(error.name).toBe(error.constructor.name);
   });
 

@@ -56,7 +56,7 @@ describe('the packaged template', () => {
     expect(stdout.trim().split('\n').filter(Boolean)).toEqual([]);
   });
 
-  it('holds a function for every folder with a handler, and no other', () => {
+  it('holds one function for every handler', () => {
     const folders = readdirSync('functions').filter(
       (name) => statSync(join('functions', name, 'handler.ts'), { throwIfNoEntry: false }) !== undefined,
     );
@@ -64,7 +64,7 @@ describe('the packaged template', () => {
     expect(names.toSorted()).toEqual(folders.toSorted());
   });
 
-  it('points every function at the handler of its own folder', () => {
+  it('points every function at its handler', () => {
     const elsewhere = offenders(
       all('AWS::Lambda::Function'),
       (resource) => resource.Properties['Handler'] === `functions/${functionName(resource)}/handler.handler`,
@@ -72,7 +72,7 @@ describe('the packaged template', () => {
     expect(elsewhere).toEqual([]);
   });
 
-  it('runs every function on Node 24 with a bounded time', () => {
+  it('runs every function on Node 24, bounded', () => {
     const odd = offenders(
       all('AWS::Lambda::Function'),
       ({ Properties }) => Properties['Runtime'] === 'nodejs24.x' && Number(Properties['Timeout']) <= 900,
@@ -140,7 +140,7 @@ describe('the stores', () => {
     expect(closed).toEqual(expect.arrayContaining(buckets().map(([id]) => id)));
   });
 
-  it('encrypt every table and can set it back to a moment before', () => {
+  it('encrypt every table, with point-in-time recovery', () => {
     const weak = offenders(
       all('AWS::DynamoDB::Table'),
       ({ Properties }) =>
@@ -164,7 +164,7 @@ const mappings = () => all('AWS::Lambda::EventSourceMapping');
 const queueOf = ({ Properties }: Resource): unknown => get(Properties, 'EventSourceArn', 'Fn::GetAtt', '0');
 
 describe('events', () => {
-  it('stay hidden six times as long as the function that reads them may take', () => {
+  it('hide messages six times the function timeout', () => {
     const short = offenders(mappings(), (mapping) => {
       const reader = get(mapping.Properties, 'FunctionName', 'Fn::GetAtt', '0');
       return (
@@ -183,7 +183,7 @@ describe('events', () => {
     ).toEqual([]);
   });
 
-  it('end in a queue that keeps them for 14 days when nobody can handle them', () => {
+  it('end in a dead-letter queue for 14 days', () => {
     const lost = offenders(mappings(), (mapping) => {
       const letters = get(
         property(queueOf(mapping), 'RedrivePolicy'),
@@ -196,7 +196,7 @@ describe('events', () => {
     expect(lost).toEqual([]);
   });
 
-  it('have a dead-letter queue at every target that a pattern feeds', () => {
+  it('have a dead-letter queue at every target', () => {
     // A schedule that is missed is made up for by the next one, so those need none.
     const patterns = all('AWS::Events::Rule').filter(
       ([, { Properties }]) => Properties['EventPattern'] !== undefined,

@@ -55,7 +55,7 @@ describe.each(seeds)('the campaign of seed %i', (seed) => {
     expect(Math.abs(ratio - 1)).toBeLessThan(TOLERANCE);
   });
 
-  it('paid for the work and for the starts, and for nothing else', () => {
+  it('paid for work and starts alone', () => {
     const ran = (played?.report.attempts ?? []).filter(({ trainingSeconds }) => trainingSeconds > 0);
     const seconds = ran.reduce((sum, { trainingSeconds }) => sum + trainingSeconds, 0);
     const expected = campaign.workSeconds + ran.length * campaign.startSeconds;
@@ -65,7 +65,7 @@ describe.each(seeds)('the campaign of seed %i', (seed) => {
     expect(played?.report.lostSeconds).toBeLessThanOrEqual(ran.length);
   });
 
-  it('ran on Spot only in ticks in which the trace has capacity', () => {
+  it('ran on Spot only with capacity', () => {
     const { report, startedMs = 0 } = played ?? {};
     const tickMs = campaign.tickSeconds * 1_000;
     const spot = (report?.attempts ?? []).filter(
@@ -94,7 +94,7 @@ async function processesOf(folder: string): Promise<readonly string[]> {
   return found;
 }
 
-it('is ended by a signal with its processes and files', async () => {
+it('ends by a signal, leaving nothing', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tidewheel-ended-'));
   folders.push(folder);
   const child = spawn(process.execPath, [join(PROJECT_FOLDER, 'bench/campaign/main.ts'), '--seeds', '1'], {

@@ -57,7 +57,7 @@ async function leftBehind(): Promise<string[]> {
   return found;
 }
 
-it('takes up the run after a kill -9 in the middle of training and ends with the report', async () => {
+it('resumes the run after kill -9', async () => {
   const first = start('--once');
   await until(() => /training .*█/.test(first.output()), `training\n${first.output()}`, 300);
   first.child.kill('SIGKILL');
@@ -71,7 +71,7 @@ it('takes up the run after a kill -9 in the middle of training and ends with the
   expect(await leftBehind()).toEqual([]);
 }, 580_000);
 
-it('takes what was dropped meanwhile, is ready for more, and ends on Ctrl-C with nothing left behind', async () => {
+it('takes drops made meanwhile, and ends cleanly', async () => {
   const label = join(state, 'drop/digits/7');
   await mkdir(label, { recursive: true });
   await writeFile(join(label, 'meanwhile.png'), 'no image, which is for the run to say');

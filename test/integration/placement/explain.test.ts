@@ -73,14 +73,14 @@ const explain = async (...args: string[]): Promise<string> =>
   (await run(process.execPath, ['cli/explain.ts', ...args], { cwd: ROOT, env: environment })).stdout;
 
 describe('explain', () => {
-  it('shows every column of the table, and decides the same again from what is stored', async () => {
+  it('shows every column, and decides the same again', async () => {
     const text = await explain('digits-000001');
     expect(text).toMatch(/pool +score +\$\/h +wait +lasts +cost +time +done by +verdict/);
     expect(text).toMatch(/2 x g6\.xlarge use1-az1 (spot|on-demand)/);
     expect(text).toContain('Decided again from what is stored: the same.');
   }, 60_000);
 
-  it('answers what another region, its zone and a type nobody weighed would have led to, by the history', async () => {
+  it('answers a what-if from the history', async () => {
     const text = await explain(
       'digits-000001',
       '--regions=us-east-1,us-west-2',
@@ -94,7 +94,7 @@ describe('explain', () => {
     expect(text).toContain(`the Spot price of g6e.xlarge in usw2-az1 is the history's of ${hoursLater(0.5)}`);
   }, 60_000);
 
-  it('shows the attempts that it can read, names the damaged one and an attempt that there is none of', async () => {
+  it('names damaged and missing attempts', async () => {
     const [first] = await stores.placements.list('digits-000001');
     if (first === undefined) throw new Error('nothing was placed');
     const damaged = JSON.parse('{"kind":"launch"}') as typeof first.decision;

@@ -97,7 +97,7 @@ function work(run: Run, tick: number, hourlyUsd: number): void {
 }
 
 describe('npm run sim -- --windows FILE --json OUT', () => {
-  it('writes decisions that come to the same cost, starts and end wherever they are replayed', () => {
+  it('writes decisions that replay to equal results', () => {
     const windows = fc.sample(window, { numRuns: 40, seed: 5 }).map((each, id) => ({ id, ...each }));
     const [file, out] = [path.join(folder, 'windows.txt'), path.join(folder, 'out.txt')];
     writeFileSync(file, JSON.stringify(windows));
@@ -121,7 +121,7 @@ describe('npm run sim -- --windows FILE --json OUT', () => {
     expect(cheaper).toEqual([]);
   });
 
-  it('tells all that is wrong with its words before it replays anything', () => {
+  it('names every wrong argument before replaying', () => {
     const nowhere = path.join(folder, 'none', 'out.json');
     const { status, stderr } = spawnSync(
       process.execPath,

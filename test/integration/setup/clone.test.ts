@@ -144,7 +144,7 @@ async function python(code: string): Promise<string> {
   return stdout.trim();
 }
 
-it('one command installs all, and the next finds nothing to do', async () => {
+it('one command installs all, once', async () => {
   const first = await succeed('run', '--python', 'show.mjs');
   expect(first.stdout).toBe(`ran on ${process.version}\n`);
   expect(first.stderr).toMatch(/✓ npm packages[\s\S]*✓ Python packages/);
@@ -153,7 +153,7 @@ it('one command installs all, and the next finds nothing to do', async () => {
   expect((await succeed('run', '--python', 'show.mjs')).stderr).toBe('');
 });
 
-it('a script that needs no Python gets npm packages alone', async () => {
+it('a script without Python gets npm packages alone', async () => {
   const { stderr } = await succeed('run', 'show.mjs');
   expect(stderr).not.toContain('Python');
 });
@@ -167,7 +167,7 @@ it('a killed set-up is repaired by the next', async () => {
   expect(await python('import alpha; print(alpha.A)')).toBe('1');
 });
 
-it('a package that a killed set-up left half there is repaired', async () => {
+it('a half-installed package is repaired', async () => {
   await succeed('setup');
   // An installer believes the record of a package, whose files may be missing.
   await rm(path.join(clone, '.tidewheel/stamps'), { recursive: true });
@@ -176,7 +176,7 @@ it('a package that a killed set-up left half there is repaired', async () => {
   expect(await python('import alpha; print(alpha.A)')).toBe('1');
 });
 
-it('the packages for tests survive other pins of npm start', async () => {
+it('test packages survive other pins', async () => {
   await succeed('setup', '--develop');
   expect(await python('import alpha, omega; print(omega.O)')).toBe('1');
   await makeWheel('beta', 'B = 1');
@@ -197,7 +197,7 @@ it('of two set-ups at once the second waits', async () => {
   expect(stderr).not.toContain('Setting up with Node');
 });
 
-it('a set-up without network says so and gives the remedy', async () => {
+it('a set-up without network gives the remedy', async () => {
   await write('training/requirements.lock', 'not-here==1.0\n');
   const { code, stderr } = await start(['setup']).ended;
   expect(code).toBe(1);
@@ -206,7 +206,7 @@ it('a set-up without network says so and gives the remedy', async () => {
   );
 });
 
-it('a set-up that a signal ends does not blame the network', async () => {
+it('a signalled set-up does not blame the network', async () => {
   await write('training/requirements.lock', 'not-here==1.0\n');
   const installs = Promise.withResolvers<void>();
   let requests = 0;

@@ -27,9 +27,6 @@ function outputAfter(signal: NodeJS.Signals): Promise<string> {
   });
 }
 
-it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  '%s ends the program, and nothing is to come after it',
-  async (signal) => {
-    expect(await outputAfter(signal)).toBe(`ready\nended by ${signal}`);
-  },
-);
+it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s ends the program and what follows', async (signal) => {
+  expect(await outputAfter(signal)).toBe(`ready\nended by ${signal}`);
+});

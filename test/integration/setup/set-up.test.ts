@@ -37,7 +37,7 @@ describe('the lock', () => {
     return child;
   }
 
-  it('is waited for while its holder lives, and taken when it was killed', async () => {
+  it('is awaited, and taken from a killed holder', async () => {
     const file = path.join(folder, 'lock');
     const first = await holder(file);
     const told: string[] = [];
@@ -55,7 +55,7 @@ describe('the lock', () => {
     expect(order).toEqual(['first is killed', 'second']);
   });
 
-  it('is not believed when another process has the number of its holder', async () => {
+  it("is ignored when its holder's number was reused", async () => {
     const file = path.join(folder, 'lock');
     await symlink(`${process.pid} 1`, file);
     expect(
@@ -113,7 +113,7 @@ describe('what the machine must have', () => {
     );
   });
 
-  it('is a Python that is new enough and can make environments', async () => {
+  it('is a new enough Python with venv', async () => {
     await program('npm', 'echo 11');
     await python([3, 9, 2], true);
     expect(() => checkMachine({ PATH: folder })).toThrow(/found only 3\.9\.2 at \/some\/python3/);
@@ -160,7 +160,7 @@ describe('the npm packages', () => {
     await writeFile(path.join(folder, 'node_modules/.package-lock.json'), lock(packages));
   }
 
-  it('are current when they are what the lock says, optional ones aside', async () => {
+  it('are current when they match the lock', async () => {
     const wanted = {
       '': {},
       'node_modules/a': { version: '1.0.0' },

@@ -112,7 +112,7 @@ describe('looking at a job', () => {
     expect(thrown).toMatchObject({ cause });
   });
 
-  it('throws a refusal that is not about the job being absent', async () => {
+  it('throws any refusal but an absent job', async () => {
     sagemaker
       .on(DescribeTrainingJobCommand)
       .rejects(odd('ValidationException', 'failed to satisfy constraint'));
@@ -144,7 +144,7 @@ describe('stopping a job', () => {
     expect(await service.stop(name)).toBe('notFound');
   });
 
-  it('passes on a refusal that the status does not explain', async () => {
+  it('passes on an unexplained refusal', async () => {
     sagemaker.on(StopTrainingJobCommand).rejects(odd('ValidationException', 'bad name'));
     sagemaker.on(DescribeTrainingJobCommand).resolves(described({}));
     await expect(service.stop(name)).rejects.toThrow('bad name');

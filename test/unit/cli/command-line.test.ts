@@ -26,7 +26,7 @@ const problemsOf = (...args: readonly string[]): readonly string[] => {
   return [];
 };
 
-it('a place that cannot be written is told by the word that named it', async () => {
+it('an unwritable path is named by its option', async () => {
   const refused = usable('--state', '/file/x', () => Promise.reject(new Error('ENOTDIR: not a directory')));
   await expect(refused).rejects.toEqual(
     new UsageError([
@@ -37,7 +37,7 @@ it('a place that cannot be written is told by the word that named it', async () 
 });
 
 describe('a command line', () => {
-  it('is read into what the schema makes of it, with defaults', () => {
+  it('is parsed by its schema, with defaults', () => {
     expect(readCommandLine(['run-1', '--deadline', '2.5'], words)).toEqual({
       values: { deadline: 2.5, market: 'spot', verbose: false },
       positionals: ['run-1'],
@@ -57,16 +57,16 @@ describe('a command line', () => {
     expect(problemsOf('run-1', '--deadline')).toEqual(['--deadline needs a value']);
   });
 
-  it('names the words that are missing and those that are too many', () => {
+  it('names missing and surplus arguments', () => {
     expect(problemsOf('--deadline', '1')).toEqual(['RUN_ID is missing']);
     expect(problemsOf('run-1', '2', 'three', '--deadline', '1')).toEqual(['"three" is one word too many']);
   });
 
-  it('guesses no option that is far from what was typed', () => {
+  it('suggests only similar options', () => {
     expect(problemsOf('run-1', '--deadline', '1', '--colour')).toEqual(['there is no option --colour']);
   });
 
-  it('knows no option by a name that every object has', () => {
+  it("knows no option by an object's own name", () => {
     expect(problemsOf('run-1', '--deadline', '1', '--constructor')).toEqual([
       'there is no option --constructor',
     ]);

@@ -46,12 +46,12 @@ describe('the table', () => {
     '\n',
   );
 
-  it('gives the median of the runs, and all of their span', () => {
+  it('gives the median and range of the runs', () => {
     expect(lines[2]).toContain('| 0.410 (0.400 to 0.500) ');
     expect(lines[3]).toContain('| 0.200 (0.200 to 0.200) ');
   });
 
-  it('compares with the runs without helpers of the same accelerator alone', () => {
+  it('compares runs of the same accelerator only', () => {
     expect(lines[3]).toContain('| 2.05 x ');
     // Nothing was measured without helpers on that accelerator.
     expect(lines[4]).not.toContain(' x ');

@@ -22,7 +22,7 @@ const row = rowSchema.parse({
 });
 
 describe('the table', () => {
-  it('has a line for each recipe, as wide as its widest cell', () => {
+  it('has a line for each recipe', () => {
     const lines = tableOf([row, { ...row, strategy: 'multi-worker-mirrored' }]).split('\n');
     expect(lines).toHaveLength(4);
     expect(new Set(lines.map((line) => line.length)).size).toBe(1);
@@ -30,7 +30,7 @@ describe('the table', () => {
     expect(lines[2]).toContain('| accuracy 0.9895 / 0.9895 ');
   });
 
-  it('cries out where the result is not what it must be', () => {
+  it('marks a wrong result', () => {
     expect(tableOf([{ ...row, is_within: false, same: 'accuracy differs by 0.2' }])).toContain(
       '| NO: accuracy differs by 0.2 |',
     );
@@ -40,7 +40,7 @@ describe('the table', () => {
 describe('the page', () => {
   const page = 'before\n<!-- table: begin -->\nold\n<!-- table: end -->\nafter\n';
 
-  it('gets the table between its marks and keeps the rest', () => {
+  it('replaces only the marked table', () => {
     expect(withTable(page, 'new')).toBe('before\n<!-- table: begin -->\nnew\n<!-- table: end -->\nafter\n');
   });
 
@@ -55,7 +55,7 @@ describe('the page', () => {
 });
 
 describe('the last line of JSON', () => {
-  it('is found among what else a program says, also after it', () => {
+  it('is found among other output', () => {
     expect(lastJsonLine('{"a":1}\nnoise\n{"b":2}\nbye')).toBe('{"b":2}');
     expect(lastJsonLine('nothing here')).toBeUndefined();
   });

@@ -24,14 +24,14 @@ describe('a file of the drop folder', () => {
     expect((await takenFiles(record)).has(FILE)).toBe(true);
   });
 
-  it('is another one once its size or time has changed', async () => {
+  it('is another once size or time changed', async () => {
     await (await takenFiles(record)).add(FILE);
     const next = await takenFiles(record);
     expect(next.has({ ...FILE, size: 4 })).toBe(false);
     expect(next.has({ ...FILE, mtimeMs: 2 })).toBe(false);
   });
 
-  it('is taken again if the process died while it was written down, and then stays taken', async () => {
+  it('is taken again after a kill mid-write', async () => {
     await (await takenFiles(record)).add(FILE);
     await truncate(record, (await readFile(record)).length - 4);
     const next = await takenFiles(record);
@@ -40,7 +40,7 @@ describe('a file of the drop folder', () => {
     expect((await takenFiles(record)).has(FILE)).toBe(true);
   });
 
-  it('cannot be hidden by a record that cannot be read', async () => {
+  it('cannot be hidden by an unreadable record', async () => {
     await appendFile(record, 'not json\n[]\n');
     expect((await takenFiles(record)).has(FILE)).toBe(false);
     await expect(takenFiles(folder)).rejects.toThrow('EISDIR');

@@ -35,7 +35,7 @@ async function said(store: MemoryBlobStore): Promise<{ code: number; text: strin
 }
 
 describe('the report of a verified generation', () => {
-  it('tells each class before and after the balance, and that shards are equal for every worker', async () => {
+  it('shows each class before and after balancing', async () => {
     const store = filled({ cat: 4, dog: 12 });
     await packAll(
       store,
@@ -72,13 +72,13 @@ describe('the report of a verified generation', () => {
     expect(text).toMatch(/shards of \d to \d samples\n/);
   });
 
-  it('says that shards do not divide among the workers, and why that may be', async () => {
+  it('explains shards that do not divide evenly', async () => {
     const store = filled({ cat: 3 });
     await packAll(store, settings({ shardsMultipleOf: 4 }));
     expect((await said(store)).text).toMatch(/3 shards .* do not divide among 4 workers \(too few samples/);
   });
 
-  it('names the class whose samples are not those that were sealed', async () => {
+  it('names a class with other samples than sealed', async () => {
     const store = filled({ cat: 4, dog: 12 });
     await packAll(store, settings({ balance: 'over' }));
     const manifest = manifestOf(store);
@@ -90,7 +90,7 @@ describe('the report of a verified generation', () => {
     ]);
   });
 
-  it('counts a manifest that cannot be read as one problem, and goes on to the next generation', async () => {
+  it('counts an unreadable manifest and goes on', async () => {
     const store = filled({ cat: 4 });
     await packAll(store, settings());
     store.seed(`${incoming}cat/late.jpg`, 'late');
@@ -103,7 +103,7 @@ describe('the report of a verified generation', () => {
     expect(text).toMatch(/digits-000002: whole; 1 shard, 2 members/);
   });
 
-  it('ends with 1 and names shard and key of what is wrong', async () => {
+  it('ends with 1 and names the fault', async () => {
     const store = filled({ cat: 4 });
     await packAll(store, settings());
     const [key = ''] = store.keys(bucketKeys.shards(PIPELINE, RUN));
@@ -119,7 +119,7 @@ describe('the report of a verified generation', () => {
 
 describe('the number of shards', () => {
   it.each(['even', 'drop', 'ragged'] as const)(
-    'is a multiple of the workers with equal counts where the remainder is %s',
+    'is a multiple of workers, remainder %s',
     async (remainder) => {
       const choice = fc.record({
         workers: fc.integer({ min: 2, max: 6 }),

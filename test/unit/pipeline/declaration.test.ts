@@ -20,7 +20,7 @@ const problemsOf = (declaration: Declaration): Record<string, string> =>
 const pathsOf = (declaration: Declaration) => Object.keys(problemsOf(declaration));
 
 describe('a declaration that is right', () => {
-  it('is taken in YAML and in JSON alike, defaults filled in', () => {
+  it('is accepted in YAML and JSON, with defaults', () => {
     const json = '{"name":"digits","training":{"strategy":"ddp"},"compute":{"instanceTypes":["g5.xlarge"]}}';
     const fromYaml = readDeclaration('digits', GOOD);
     expect(fromYaml).toEqual(readDeclaration('digits', json));
@@ -39,7 +39,7 @@ describe('a declaration that is right', () => {
 });
 
 describe('a declaration that is wrong', () => {
-  it('has all of its problems named at once, each with its path', () => {
+  it('has all problems named at once', () => {
     const text = `
 name: digits
 settle: { quietSeconds: 0, quiet: 5 }
@@ -66,7 +66,7 @@ colour: blue
     );
   });
 
-  it('has no hyperparameter or channel dropped for a name that objects have themselves', () => {
+  it('keeps names that objects have themselves', () => {
     const text = `
 name: digits
 training:
@@ -86,7 +86,7 @@ compute: { instanceTypes: [g5.xlarge], __proto__: 1 }
     ]);
   });
 
-  it('is told the value that was given for each field, and what to give instead', () => {
+  it('names each value and its remedy', () => {
     const text = `
 name: Digits 2
 settle: { quietSeconds: 0, maximumWaitSeconds: soon, quiet: 5 }
@@ -129,7 +129,7 @@ limits: { attempts: 0.5, deadlineHours: }
     });
   });
 
-  it('is told what its fields ask of each other beside what is wrong in one of them', () => {
+  it('names cross-field problems beside single ones', () => {
     const text = `
 name: digits
 packing: { format: webdatset, label: namePattern, annotations: { file: labels.csv } }
@@ -155,7 +155,7 @@ limits: { attempts: 0 }
     );
   });
 
-  it.each(['ec2', 'cheapest'])('needs to know of hosts on EC2 what its launcher asks: %s', (launcher) => {
+  it.each(['ec2', 'cheapest'])('declares what EC2 hosts need: %s', (launcher) => {
     const hosts = GOOD.replace('] }', `], launcher: ${launcher} }`);
     expect(problemsOf(readDeclaration('digits', hosts))).toEqual({
       'compute.ec2': `is needed with launcher: ${launcher}, name the image of its hosts`,
@@ -174,7 +174,7 @@ limits: { attempts: 0 }
     expect(problemsOf(readDeclaration('digits', `${GOOD}colour: blue`))['']).toContain('"colour"');
   });
 
-  it('is refused when it bears another name than its key, beside its other problems', () => {
+  it('is refused under another name than its key', () => {
     const problems = problemsOf(readDeclaration('letters', `${GOOD}limits: { attempts: 0 }`));
     expect(problems['name']).toContain('"digits"');
     expect(problems['name']).toContain('"letters"');
@@ -218,7 +218,7 @@ limits: { attempts: 0 }
 });
 
 describe('a hostile declaration', () => {
-  it('is not unfolded when it is a bomb of aliases', () => {
+  it('is not expanded as an alias bomb', () => {
     const levels = Array.from({ length: 12 }, (_, level) =>
       level === 0
         ? 'a0: &a0 [x, x]'
@@ -232,7 +232,7 @@ describe('a hostile declaration', () => {
     expect(problemsOf(declaration)['']).toContain('aliases');
   });
 
-  it('is not read when it is longer than any declaration', () => {
+  it('is not read when too long', () => {
     const declaration = readDeclaration('digits', `${GOOD}# ${'x'.repeat(200_000)}`);
     expect(problemsOf(declaration)['']).toContain('keep it under 100000');
   });

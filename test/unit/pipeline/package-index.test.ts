@@ -8,7 +8,7 @@ const index = {
 };
 const declared = (packageIndex: unknown) => declaration({ training: { packageIndex } });
 
-it('a private package index reaches the agent by address and by the name of its secret, nowhere else', () => {
+it('a package index reaches the agent alone', () => {
   const job = buildTrainingJob(launch({ declaration: declared(index) }));
   if (job.kind !== 'request') throw new Error(JSON.stringify(job.problems));
   const { Environment, ...rest } = job.request;

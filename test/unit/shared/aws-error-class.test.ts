@@ -65,13 +65,13 @@ describe('awsErrorClass', () => {
     expect(awsErrorClass(wrapped)).toBe('throttle');
   });
 
-  it('looks into an AggregateError, as a failed dual-stack connection throws', () => {
+  it('looks into an AggregateError', () => {
     expect(
       awsErrorClass(new AggregateError([new Error('x'), named('Error', { code: 'ECONNREFUSED' })])),
     ).toBe('transient');
   });
 
-  it('takes a fault of the server without a name for transient', () => {
+  it('treats an unnamed server fault as transient', () => {
     expect(awsErrorClass(named('Odd', { $fault: 'server' }))).toBe('transient');
   });
 

@@ -6,7 +6,7 @@ import { type ZipFile, zipOf } from '../../../functions/core/shared/zip.ts';
 const file = (name: string, text: string): ZipFile => ({ name, bytes: Buffer.from(text) });
 
 describe('an archive', () => {
-  it('has the same bytes in whatever order the files come', () => {
+  it('has the same bytes in any order', () => {
     const files = fc.uniqueArray(fc.record({ name: fc.string({ minLength: 1 }), bytes: fc.uint8Array() }), {
       selector: ({ name }) => name,
     });
@@ -17,14 +17,14 @@ describe('an archive', () => {
     );
   });
 
-  it('has other bytes when a name or a content is another', () => {
+  it('has other bytes for other content', () => {
     const one = zipOf([file('a', 'bc')]);
     expect(zipOf([file('a', 'bd')]).equals(one)).toBe(false);
     expect(zipOf([file('b', 'bc')]).equals(one)).toBe(false);
     expect(zipOf([file('ab', 'c')]).equals(one)).toBe(false);
   });
 
-  it('is refused where the format would need its larger form', () => {
+  it("is refused beyond the format's limits", () => {
     const many = Array.from({ length: 65_535 }, (_, index) => file(String(index), ''));
     expect(() => zipOf(many)).toThrow('too much for one zip archive');
   });

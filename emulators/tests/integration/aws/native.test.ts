@@ -34,7 +34,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => Promise.all([withModules.stop(), without.stop()]));
 
-it('is loaded by a bundled function where the region names its modules', async () => {
+it('is loaded by a bundled function', async () => {
   await createFunction(withModules.url, 'images', await bundled());
   expect(await invoke(withModules.url, 'images')).toEqual({
     name: IMAGE_ENGINE,
@@ -42,7 +42,7 @@ it('is loaded by a bundled function where the region names its modules', async (
   });
 }, 120_000);
 
-it('is missed without an error where nothing was put beside the bundle', async () => {
+it('is optional where the bundle has none', async () => {
   await createFunction(without.url, 'images', await bundled());
   expect(await invoke(without.url, 'images')).toEqual({ name: 'none' });
 }, 120_000);

@@ -59,7 +59,7 @@ describe('the class of a Lambda error', () => {
     expect(await runCatching(mended.url, arn)).toEqual({ caught: 'by class' });
   });
 
-  it('names the type of a thrown value that is no error', async () => {
+  it('names the type of a thrown non-error', async () => {
     await createFunction(
       mended.url,
       'throws-text',
@@ -83,7 +83,7 @@ describe('the class of a Lambda error', () => {
 });
 
 describe('a Lambda function', () => {
-  it('sees the endpoints passed in, runs on this Node, and no credentials of the user', async () => {
+  it('sees the given endpoints, and no user credentials', async () => {
     await createFunction(
       mended.url,
       'sees',
@@ -122,7 +122,7 @@ describe.runIf(process.platform === 'linux')('the address it listens on', () => 
 describe('a task that waits for its token', () => {
   const resource = 'arn:aws:states:::lambda:invoke.waitForTaskToken';
 
-  it('fails by the class of its function, which can no longer answer', async () => {
+  it('fails by the class of its function', async () => {
     const arn = await createFunction(mended.url, 'fails-before-it-answers', FAILS_BY_CLASS);
     expect(await runCatching(mended.url, arn, resource)).toEqual({ caught: 'by class' });
   });
@@ -144,7 +144,7 @@ describe('an object to be encrypted by KMS with no key named', () => {
 });
 
 describe('a part that is copied', () => {
-  it('is answered with its CRC-32, as the upload was created with one', async () => {
+  it('is answered with its CRC-32', async () => {
     expect(await copyPart(mended.url)).toMatchObject({
       ETag: expect.any(String) as string,
       ChecksumCRC32: 'y/Q5Jg==',

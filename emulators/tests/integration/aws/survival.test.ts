@@ -48,7 +48,7 @@ async function kill(emulator: Emulator): Promise<void> {
 }
 
 describe('after kill -9', () => {
-  it('what was written more than one interval ago is there again', async () => {
+  it('older writes are there again', async () => {
     const first = await start();
     await putEverywhere(first.url, 'kept');
     await createFunction(first.url, 'kept', 'export const handler = async () => ({ answer: 42 });');
@@ -60,7 +60,7 @@ describe('after kill -9', () => {
     expect(await invoke(second.url, 'kept')).toEqual({ answer: 42 });
   });
 
-  it('a snapshot under way never leaves a state that cannot be read', async () => {
+  it('an unfinished snapshot leaves a readable state', async () => {
     let emulator = await start();
     await putEverywhere(emulator.url, '0');
     await sleep(1_500);
@@ -89,7 +89,7 @@ describe('after kill -9', () => {
     });
   });
 
-  it('no Lambda worker goes on, and the next start removes its folder', async () => {
+  it('no Lambda worker or folder stays', async () => {
     const first = await start();
     await createFunction(first.url, 'tells', TELLS_ITS_PROCESS);
     const { pid } = await invoke(first.url, 'tells');
@@ -104,7 +104,7 @@ describe('after kill -9', () => {
 });
 
 describe('after an orderly stop', () => {
-  it('the last write is there again, and neither worker nor folder is left', async () => {
+  it('the last write is there, and nothing stays', async () => {
     const first = await start();
     await createFunction(first.url, 'tells', TELLS_ITS_PROCESS);
     const { pid } = await invoke(first.url, 'tells');
@@ -137,7 +137,7 @@ it('the emulator ends, saved, when its parent is killed', async () => {
   expect(await readEverywhere(next.url)).toEqual({ item: 'orphaned', object: 'orphaned' });
 });
 
-it('a second emulator on the same folder is refused with the reason', async () => {
+it('a second emulator on one folder is refused', async () => {
   await start();
   const second = spawn(
     projectPython(),
@@ -152,7 +152,7 @@ it('a second emulator on the same folder is refused with the reason', async () =
   expect({ code, said }).toEqual({ code: 3, said: expect.stringContaining('another emulator uses') });
 });
 
-it('the port of the last time can be asked for', async () => {
+it('the previous port can be requested', async () => {
   const first = await start();
   await first.stop();
   running = await startEmulator({ ...COMMON, stateDirectory, port: first.port });

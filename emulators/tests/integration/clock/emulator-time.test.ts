@@ -83,7 +83,7 @@ describe('before the clock is started', () => {
 });
 
 describe('once it is started', () => {
-  it('a day of waiting passes at once, and no time passes while a function works', async () => {
+  it('a day passes at once, but not during work', async () => {
     const release = clock.hold('the test is not ready');
     clock.start();
     const task = { Type: 'Task', Resource: await createFunction(emulator.url, 'works', SLOW) };
@@ -108,7 +108,7 @@ describe('once it is started', () => {
     });
   });
 
-  it('a rule of every five minutes comes due twelve times in an hour', async () => {
+  it('a five-minute rule fires twelve times an hour', async () => {
     const release = clock.hold('the test is not ready');
     const events = new EventBridgeClient(clientConfiguration(emulator.url));
     const times = join(folder, 'times');

@@ -42,7 +42,7 @@ function program(script: string, onChange: (isAsleep: boolean) => void) {
   return { child, ended };
 }
 
-it('a day of sleep passes at once, and the date of every Python program is the virtual one', async () => {
+it('a day of sleep passes at once in Python', async () => {
   const states: boolean[] = [];
   const { ended } = program(
     `import time, tidewheel_clock
@@ -59,7 +59,7 @@ print(time.time())`,
   expect(states).toEqual([true, false]);
 });
 
-it('a signal ends a sleep, and a program that is killed sleeps no longer', async () => {
+it('a signal or a kill ends a sleep', async () => {
   const states: boolean[] = [];
   const { child, ended } = program(
     `import signal, time, tidewheel_clock
@@ -75,7 +75,7 @@ finally: print('saved', time.time())`,
   await expect.poll(() => states).toEqual([true, false]);
 });
 
-it('nobody who was not asked to join can sleep on it', async () => {
+it('uninvited programs cannot sleep on it', async () => {
   const states: boolean[] = [];
   const { environment } = sleepers.join((isAsleep) => states.push(isAsleep));
   const stranger = { ...environment, TIDEWHEEL_CLOCK_MEMBER: 'somebody' };

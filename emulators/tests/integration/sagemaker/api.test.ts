@@ -38,7 +38,7 @@ afterAll(async () => {
   await emulator?.stop();
 });
 
-test('a name is taken until its job is deleted, and a job is deleted only after its end', async () => {
+test('a name is taken until its job is deleted', async () => {
   const name = await ground.create({
     script: 'import time; time.sleep(600)',
     TrainingJobName: 'unique-name',
@@ -55,7 +55,7 @@ test('a name is taken until its job is deleted, and a job is deleted only after 
   expect((await ground.ended(name)).TrainingJobStatus).toBe('Completed');
 });
 
-test('of ten that create one name at once exactly one succeeds', async () => {
+test('of ten simultaneous creations exactly one succeeds', async () => {
   await ground.put('code/raced/main.py', 'pass');
   const command = new CreateTrainingJobCommand(jobRequest(ground.bucket, 'raced'));
   const results = await Promise.allSettled(Array.from({ length: 10 }, () => ground.sageMaker.send(command)));
@@ -163,7 +163,7 @@ test('tags, updates and what was sent come back', async () => {
   await ground.ended(name);
 });
 
-test('every change of status is an event on the default bus, as SageMaker sends it', async () => {
+test('every status change is an event', async () => {
   const events = new EventBridgeClient(clientConfiguration(emulator.url));
   const { QueueUrl } = await askQueue('CreateQueue', { QueueName: 'training-events' });
   const pattern = { source: ['aws.sagemaker'], 'detail-type': ['SageMaker Training Job State Change'] };

@@ -66,7 +66,7 @@ const plainOutput = () => ({
   OutputDataConfig: { S3OutputPath: `s3://${ground.bucket}/models/`, CompressionType: 'NONE' as const },
 });
 
-test('sharded channels give each host its share, replicated ones everything', async () => {
+test('sharded channels split data, replicated ones repeat it', async () => {
   for (const letter of ['a', 'b', 'c', 'd', 'e']) await ground.put(`data/deep/${letter}.txt`, letter);
   const name = await ground.create({
     script: SHOW,
@@ -99,7 +99,7 @@ test('sharded channels give each host its share, replicated ones everything', as
   });
 });
 
-test('instance groups get their own channels and a configuration of their own', async () => {
+test('instance groups get channels and configurations of their own', async () => {
   await ground.put('grouped/x', 'x');
   const name = await ground.create({
     script: SHOW,
@@ -131,7 +131,7 @@ test('instance groups get their own channels and a configuration of their own', 
   expect(seen.map(({ files }) => Object.keys(files))).toEqual([['train/x'], [], []]);
 });
 
-test('the program sees only its own environment and its arguments as they were sent', async () => {
+test('the program sees only its environment and arguments', async () => {
   process.env['A_SECRET_OF_THE_SERVER'] = 'leak';
   const name = await ground.create({
     script: SHOW,
@@ -182,7 +182,7 @@ test('the program sees only its own environment and its arguments as they were s
   expect(environment).toMatchObject({ MINE: 'a\nb', TRAINING_JOB_NAME: name, SAGEMAKER_BASE_DIR: base });
 });
 
-test('an object key that climbs out of its channel fails the job and writes nothing', async () => {
+test('a climbing key fails the job, unwritten', async () => {
   await ground.put('evil/../../escaped', 'x');
   const name = await ground.create({
     script: SHOW,
@@ -195,7 +195,7 @@ test('an object key that climbs out of its channel fails the job and writes noth
   expect(await ground.keys('escaped')).toEqual([]);
 });
 
-test('log metrics become final metrics, and a hostile expression does not stop the server', async () => {
+test('log metrics survive a hostile expression', async () => {
   const name = await ground.create({
     script: `
 for step in range(5):
@@ -221,7 +221,7 @@ print('a' * 60 + 'b', flush=True)
   expect(ground.lines.join('\n')).toContain("metric 'evil' is not watched any more");
 });
 
-test('Pipe channels stream an epoch after another, shuffled by their seed', async () => {
+test('Pipe channels stream epochs, shuffled by their seed', async () => {
   const big = 'x'.repeat(300_000);
   for (const letter of ['a', 'b', 'c', 'd']) await ground.put(`stream/${letter}`, letter + big);
   const name = await ground.create({
@@ -257,7 +257,7 @@ for epoch in range(3):
 /** Containers and hardened systems forbid it; there the option says so and nothing else is lost. */
 const canMount = spawnSync('unshare', ['--user', '--mount', 'true']).status === 0;
 
-test.skipIf(!canMount)('a program may have the container’s own paths written into it', async () => {
+test.skipIf(!canMount)('a program may contain the container’s paths', async () => {
   const mounted = await layGround(emulator.url, { mountOptMl: true });
   try {
     const name = await mounted.create({
@@ -278,7 +278,7 @@ print(os.getuid(), sorted(os.listdir('/opt')))
   }
 });
 
-test('a manifest names the objects of a channel, a file system lies beside it', async () => {
+test('manifests and file systems feed channels', async () => {
   const fileSystemsDirectory = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-fsx-'));
   await mkdir(path.join(fileSystemsDirectory, 'fs-0123456789abcdef0/1234abcd/ns1'), { recursive: true });
   await writeFile(path.join(fileSystemsDirectory, 'fs-0123456789abcdef0/1234abcd/ns1/big'), 'shared');

@@ -17,7 +17,7 @@ afterAll(async () => {
   await emulator?.stop();
 });
 
-test('two hosts reach each other by the addresses in their configuration', async () => {
+test('two hosts reach each other by their addresses', async () => {
   const name = await ground.create({
     script: `
 import json, os, pathlib, socket, time
@@ -49,7 +49,7 @@ else:
   );
 });
 
-test('a failing host fails the job with its own words and code, and its peers are stopped', async () => {
+test('a failing host fails the job with its reason', async () => {
   const name = await ground.create({
     script: `
 import json, os, pathlib, sys, time
@@ -71,7 +71,7 @@ time.sleep(600)
   expect(output).toContain('deep');
 });
 
-test('a program that is not there fails the job and says what to do', async () => {
+test('a missing program fails the job, with remedy', async () => {
   const name = await ground.create({
     script: 'pass',
     AlgorithmSpecification: {
@@ -86,7 +86,7 @@ test('a program that is not there fails the job and says what to do', async () =
   );
 });
 
-test('orphans that left the process group die with their host', async () => {
+test('orphans outside the process group die too', async () => {
   const seen = Promise.withResolvers<number>();
   const ears = createServer((request, response) => {
     seen.resolve(Number(request.url?.slice(1)));
@@ -114,7 +114,7 @@ time.sleep(0.5)
   ears.close();
 });
 
-test('jobs at once do not meet: each has its own addresses and ports', async () => {
+test('simultaneous jobs have separate addresses and ports', async () => {
   const names = await Promise.all(
     [1, 2, 3, 4].map(() =>
       ground.create({
@@ -147,7 +147,7 @@ else:
   }
 });
 
-test('a host that is killed from outside fails the job with the signal’s code', async () => {
+test('a killed host fails the job with its signal', async () => {
   const name = await ground.create({
     script: `
 import os, signal
@@ -157,7 +157,7 @@ os.kill(os.getpid(), signal.SIGKILL)
   expect((await ground.ended(name)).FailureReason).toBe('AlgorithmError: , exit code: 137');
 });
 
-test('an emulator that is away fails the download as the service’s fault, not the caller’s', async () => {
+test('an absent emulator is the service’s fault', async () => {
   const stops = await startTestEmulator();
   const away = await layGround(stops.url);
   try {
@@ -175,7 +175,7 @@ test('an emulator that is away fails the download as the service’s fault, not 
   }
 });
 
-test('a supervisor that is killed takes its program with it', async () => {
+test('a killed supervisor takes its program along', async () => {
   const name = await ground.create({
     script: `
 import os, pathlib, time

@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 it(
-  'a training whose host is killed in a save ends with the weights of one that was left in peace',
+  'a kill during a save changes no weights',
   async () => {
     const { struck, problems } = await survive(ground, SEEDS.map(interruptionOf), reference);
     expect(struck.map(({ interruption, wasStruck }) => [interruption.blow, wasStruck])).toEqual([

@@ -67,14 +67,14 @@ async function readsOf(distribution: 'FullyReplicated' | 'ShardedByS3Key') {
 
 const sorted = (names: readonly string[]): string[] => names.toSorted((a, b) => a.localeCompare(b));
 
-test('divided by S3, each shard is read once an epoch, by one process of one host', async () => {
+test('divided shards are read once an epoch', async () => {
   const { keys, read } = await readsOf('ShardedByS3Key');
   expect(keys).toHaveLength(2 * PROCESSES);
   for (const epoch of [0, 1] as const)
     expect(sorted(read.flatMap((epochs) => epochs[epoch]))).toEqual(SHARDS);
 });
 
-test('replicated, each host reads every shard once an epoch, each process its part', async () => {
+test('replicated shards are read once per host', async () => {
   const { read } = await readsOf('FullyReplicated');
   for (const epoch of [0, 1] as const)
     expect(sorted(read.flatMap((epochs) => epochs[epoch]))).toEqual(

@@ -77,7 +77,7 @@ async function startLingering(url: string, name: string): Promise<number[]> {
   return (await ground.get(`pids/${name}/pids`)).toString().split(' ').map(Number);
 }
 
-test('kill -9 of the server leaves no process, and its jobs have failed at the next start', async () => {
+test('kill -9 leaves no process, and failed jobs', async () => {
   const first = await startAlone();
   const pids = await startLingering(first.url, 'killed-job');
   expect(pids.filter(isRunning)).toEqual(pids);
@@ -95,7 +95,7 @@ test('kill -9 of the server leaves no process, and its jobs have failed at the n
   await once(second.server, 'exit');
 });
 
-test('SIGTERM of the server ends its hosts before it ends itself', async () => {
+test('SIGTERM ends the hosts before the server', async () => {
   const { server, url } = await startAlone();
   const pids = await startLingering(url, 'closed-job');
   server.kill('SIGTERM');

@@ -79,7 +79,7 @@ async function logOf(name: string): Promise<string[]> {
 const statuses = (job: { SecondaryStatusTransitions?: { Status?: string | undefined }[] | undefined }) =>
   job.SecondaryStatusTransitions?.map(({ Status }) => Status);
 
-test('a reclaimed job is saved by SIGTERM, starts again in place and resumes', async () => {
+test('a reclaimed job saves, restarts in place, resumes', async () => {
   const name = await ground.create({ ...spotJob(60, { code: '143' }), ...withCheckpoints('resume') });
   await ground.until(name, ({ SecondaryStatus }) => SecondaryStatus === 'Training');
   await ground.market.nextSync();
@@ -116,7 +116,7 @@ test('a reclaimed job is saved by SIGTERM, starts again in place and resumes', a
   expect(billed).toBeLessThan(0.35);
 });
 
-test('a starved Spot job waits in Starting and ends at its wait limit', async () => {
+test('a starved Spot job ends at its limit', async () => {
   ground.market.isOpen = false;
   const name = await ground.create({
     ...spotJob(5),
@@ -131,7 +131,7 @@ test('a starved Spot job waits in Starting and ends at its wait limit', async ()
   expect(statuses(job)).toEqual(['Starting', 'Stopping', 'MaxWaitTimeExceeded']);
 });
 
-test('a starved On-Demand job with accelerators waits in Pending until it is stopped', async () => {
+test('a starved accelerator job waits in Pending', async () => {
   ground.market.isOpen = false;
   const name = await ground.create({
     script: COUNTING,
@@ -146,7 +146,7 @@ test('a starved On-Demand job with accelerators waits in Pending until it is sto
   );
 });
 
-test('On-Demand jobs without capacity fail, or stop at their limit of pending', async () => {
+test('On-Demand jobs without capacity fail or stop', async () => {
   const hasty = await layGround(emulator.url, { timeScale: 1_500 });
   try {
     hasty.market.isOpen = false;
@@ -165,7 +165,7 @@ test('On-Demand jobs without capacity fail, or stop at their limit of pending', 
   }
 });
 
-test('a job that runs too long is stopped, and its model is kept', async () => {
+test('an overlong job stops and keeps its model', async () => {
   const name = await ground.create({
     ...spotJob(10_000),
     ...withCheckpoints('too-long'),
@@ -185,7 +185,7 @@ test('a job that runs too long is stopped, and its model is kept', async () => {
   ]);
 });
 
-test('a program that ignores SIGTERM is killed at the end of the grace time', async () => {
+test('a program that ignores SIGTERM is killed', async () => {
   const name = await ground.create({
     ...spotJob(1),
     script: `
@@ -207,7 +207,7 @@ time.sleep(600)
   expect((await ground.ended(name)).TrainingJobStatus).toBe('Stopped');
 });
 
-test('whatever moment one looks, a marker in S3 has its whole data beside it', async () => {
+test('a marker in S3 always has its data', async () => {
   const name = await ground.create({
     ...spotJob(1),
     ...withCheckpoints('whole'),
@@ -249,7 +249,7 @@ while time.monotonic() < end:
   expect(steps.size).toBe(20);
 });
 
-test('a stop while checkpoints come down leaves S3 as it was', async () => {
+test('a stop during download leaves S3 unchanged', async () => {
   const big = 'x'.repeat(1_000_000);
   for (let index = 0; index < 60; index += 1) await ground.put(`cut/file-${index}`, big);
   const before = await ground.keys('cut/');
@@ -261,7 +261,7 @@ test('a stop while checkpoints come down leaves S3 as it was', async () => {
   for (const key of before) expect((await ground.get(key)).length).toBe(big.length);
 });
 
-test('interruptions at any moment lose no step that S3 has seen', async () => {
+test('interruptions lose no step that S3 holds', async () => {
   const random = seeded(11);
   const name = await ground.create({ ...spotJob(50, { code: '143' }), ...withCheckpoints('often') });
   for (let round = 0; round < 8; round += 1) {

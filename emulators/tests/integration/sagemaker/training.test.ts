@@ -23,7 +23,7 @@ open(base + '/model/weights.txt', 'w').write('learnt')
 print('done')
 `;
 
-test('a program that ends well gives a completed job and its model', async () => {
+test('a successful program gives a job and model', async () => {
   const name = await ground.create({ script: WRITE_MODEL });
   const job = await ground.ended(name);
   expect(job).toMatchObject({ TrainingJobStatus: 'Completed', SecondaryStatus: 'Completed' });

@@ -67,7 +67,7 @@ const refusal = (promise: Promise<unknown>): Promise<{ name: string; message: st
   );
 
 describe('GetSpotPlacementScores', () => {
-  it('names zones by id, the deepest first, and gives dry pools the lowest score', async () => {
+  it('ranks zones by depth', async () => {
     const { SpotPlacementScores = [], NextToken } = await scores(FAMILY);
     const byZone = Object.fromEntries(SpotPlacementScores.map((row) => [row.AvailabilityZoneId, row.Score]));
     expect(SpotPlacementScores[0]).toMatchObject({ Region: 'us-east-1', AvailabilityZoneId: 'use1-az1' });
@@ -81,7 +81,7 @@ describe('GetSpotPlacementScores', () => {
     expect(Math.max(...SpotPlacementScores.map((row) => row.Score ?? 99))).toBeLessThanOrEqual(3);
   });
 
-  it('answers with the ten best only, and regions when no single zone is asked for', async () => {
+  it('returns ten results, and regions by default', async () => {
     const zones = await scores(FAMILY, { RegionNames: undefined });
     expect(zones.SpotPlacementScores).toHaveLength(10);
     const regions = await scores(FAMILY, { RegionNames: undefined, SingleAvailabilityZone: false });
@@ -118,7 +118,7 @@ describe('GetSpotPlacementScores', () => {
 });
 
 describe('DescribeSpotPriceHistory', () => {
-  it('answers StartTime = now with the price in force of every zone, as text, and an empty token', async () => {
+  it('answers StartTime = now with every current price', async () => {
     const { SpotPriceHistory = [], NextToken } = await ec2.send(
       new DescribeSpotPriceHistoryCommand({ InstanceTypes: ['c5.xlarge'], StartTime: new Date() }),
     );
@@ -153,7 +153,7 @@ describe('DescribeSpotPriceHistory', () => {
     expect(old).toHaveLength(pools.size);
   });
 
-  it('tells placement the prices of types beside one that nobody knows', async () => {
+  it('prices known types beside an unknown one', async () => {
     const source = ec2Market({ ec2, region: 'us-east-1', clock: { now: () => new Date() } });
     const answer = await source.spotPrices(['c5.xlarge', 'x9.huge', 'm5.xlarge']);
     const prices = answer.kind === 'known' ? answer.value : [];
@@ -176,7 +176,7 @@ describe('DescribeSpotPriceHistory', () => {
     expect(await refusal(both)).toMatchObject({ name: 'InvalidParameterCombination' });
   });
 
-  it('shows a dry pool dearer, by its share of On-Demand', () => {
+  it('shows higher prices for a dry pool', () => {
     expect(market.spotDiscount('c5.xlarge', 'use1-az4')).toBeGreaterThan(
       market.spotDiscount('c5.xlarge', 'use1-az1'),
     );
@@ -184,7 +184,7 @@ describe('DescribeSpotPriceHistory', () => {
 });
 
 describe('the catalog', () => {
-  it('is read whole, over all pages, past types that the region does not have, and says what the snapshot says', async () => {
+  it('is read whole over all pages', async () => {
     const answer = await describeHardware(ec2, [...catalogTypes(), 'x9.huge']);
     const readings = answer.kind === 'known' ? answer.value.map((each) => readAnswer(each)) : [answer];
     const offered = catalogTypes().filter((type) => offeredZoneIds(type, 'us-east-1') !== undefined);
@@ -192,7 +192,7 @@ describe('the catalog', () => {
     expect(readings).toHaveLength(offered.length);
   });
 
-  it('is described by type, with a GPU where there is one', async () => {
+  it('is described by type, with its GPUs', async () => {
     const { InstanceTypes } = await ec2.send(
       new DescribeInstanceTypesCommand({ InstanceTypes: ['p4d.24xlarge', 'c5.xlarge'] }),
     );
@@ -268,7 +268,7 @@ it('boto3 reads every answer', async () => {
 });
 
 /** Last: it uses up the day's configurations. */
-it('a new configuration beyond the limit of the day is refused, a known one is not', async () => {
+it('a new configuration beyond the limit is refused', async () => {
   await scores(FAMILY);
   const answers: string[] = [];
   for (let target = 100; target < 112; target += 1) {

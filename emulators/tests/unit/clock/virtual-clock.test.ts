@@ -30,7 +30,7 @@ const moment = (ms: number): Promise<number> =>
   new Promise((resolve) => clock.at(ms, () => resolve(clock.now())));
 
 describe('a virtual clock', () => {
-  it('stands until it is started, and then jumps from moment to moment in their order', async () => {
+  it('stands until started, then jumps in order', async () => {
     const seen: number[] = [];
     clock.at(START + 86_400_000, () => seen.push(clock.now()));
     clock.at(START + 5, () => seen.push(clock.now()));
@@ -61,7 +61,7 @@ describe('a virtual clock', () => {
     expect(await reached).toBe(START + 1);
   });
 
-  it('does not go on when a callback takes hold of it', async () => {
+  it('stops when a callback holds it', async () => {
     let release: () => void = () => undefined;
     let second = false;
     clock.at(START + 1, () => (release = clock.hold('work that takes no time')));
@@ -75,7 +75,7 @@ describe('a virtual clock', () => {
     expect(second).toBe(true);
   });
 
-  it('calls nobody that was called off, not even by another at the same moment', async () => {
+  it('never calls a cancelled callback', async () => {
     const seen: string[] = [];
     clock.at(START + 1, () => callOff());
     const callOff = clock.at(START + 1, () => seen.push('called'));
@@ -84,7 +84,7 @@ describe('a virtual clock', () => {
     expect(seen).toEqual([]);
   });
 
-  it('never comes to the end of time, and refuses a moment that is none', async () => {
+  it('refuses a moment that is none', async () => {
     let ended = false;
     clock.at(Number.POSITIVE_INFINITY, () => (ended = true));
     clock.start();
@@ -94,13 +94,13 @@ describe('a virtual clock', () => {
     expect(() => clock.at(Number.NaN, () => undefined)).toThrow(RangeError);
   });
 
-  it('calls back at once for a moment that has passed, and never goes back', async () => {
+  it('calls back at once for a past moment', async () => {
     clock.start();
     await moment(START + 10);
     expect(await moment(START + 3)).toBe(START + 10);
   });
 
-  it('waits for every follower, tells it the time, and stops where it wants to be woken', async () => {
+  it('waits for every follower', async () => {
     const told: number[] = [];
     let settle: (next: number | undefined) => void = () => undefined;
     clock.follow({
@@ -120,7 +120,7 @@ describe('a virtual clock', () => {
     expect(await reached).toBe(START + 100);
   });
 
-  it('asks its followers again when something was done while they answered', async () => {
+  it('asks followers again after work meanwhile', async () => {
     const answers: (() => void)[] = [];
     clock.follow({
       name: 'follower',
@@ -137,7 +137,7 @@ describe('a virtual clock', () => {
     expect(await reached).toBe(START + 1);
   });
 
-  it('goes nowhere on the word of a follower that fails', async () => {
+  it('stands while a follower fails', async () => {
     let isThere = false;
     const settle = async () => {
       await turn();
@@ -155,7 +155,7 @@ describe('a virtual clock', () => {
 });
 
 describe('a presence', () => {
-  it('holds the clock from work to rest, however often either is said', async () => {
+  it('holds the clock from work to rest', async () => {
     const presence = new Presence(clock, 'worker');
     presence.work();
     presence.work();

@@ -12,7 +12,7 @@ const file = (path: string, changedNs: bigint, size = 1): SeenFile => ({
 const synced = (...files: SeenFile[]) => new Map(files.map((one) => [one.path, one]));
 const nothing: ReadonlySet<string> = new Set();
 
-test('new and changed files go in the order of writing, unchanged ones stay', () => {
+test('new and changed files go in order', () => {
   const files = [file('marker', 30n), file('same', 5n), file('weights', 20n), file('changed', 10n)];
   const pass = planPass(
     { files, settledBeforeNs: 100n },
@@ -23,7 +23,7 @@ test('new and changed files go in the order of writing, unchanged ones stay', ()
   expect(pass.deletions).toEqual([]);
 });
 
-test('what was written while the look went round waits for the next pass', () => {
+test('files written during a look wait', () => {
   const files = [file('weights', 99n), file('marker', 100n)];
   expect(
     planPass({ files, settledBeforeNs: 100n }, synced(), nothing).uploads.map(({ path }) => path),
@@ -31,7 +31,7 @@ test('what was written while the look went round waits for the next pass', () =>
   expect(planPass({ files, settledBeforeNs: undefined }, synced(), nothing).uploads).toHaveLength(2);
 });
 
-test('a file is deleted when two looks have missed it, at the end when one has', () => {
+test('a file is deleted after two missing looks', () => {
   const before = synced(file('old', 1n));
   const first = planPass({ files: [], settledBeforeNs: 100n }, before, nothing);
   expect([first.deletions, [...first.missing]]).toEqual([[], ['old']]);
@@ -39,7 +39,7 @@ test('a file is deleted when two looks have missed it, at the end when one has',
   expect(planPass({ files: [], settledBeforeNs: undefined }, before, nothing).deletions).toEqual(['old']);
 });
 
-test('a rewrite within one clock tick is seen by the inode or the size', () => {
+test('a rewrite within one tick is noticed', () => {
   const before = synced(file('a', 1n));
   const files = [{ ...file('a', 1n), inode: 2n }];
   expect(planPass({ files, settledBeforeNs: 9n }, before, nothing).uploads).toEqual(files);
@@ -48,7 +48,7 @@ test('a rewrite within one clock tick is seen by the inode or the size', () => {
   );
 });
 
-test('a marker never goes before the data that was written before it', () => {
+test('a marker never precedes its data', () => {
   const arbitraryFile = fc
     .record({ path: fc.string({ minLength: 1, maxLength: 3 }), at: fc.bigInt({ min: 0n, max: 50n }) })
     .map(({ path, at }) => file(path, at));

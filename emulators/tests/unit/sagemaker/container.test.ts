@@ -20,7 +20,7 @@ const firstHost = (request = plainRequest()) => {
   return host;
 };
 
-test('hosts of all groups are numbered on and have addresses of the job alone', () => {
+test('hosts of all groups are numbered consecutively', () => {
   const request = plainRequest({ ResourceConfig: groups(1, 2) });
   expect(hostsOf(request, 300).map(({ name, address, groupName }) => [name, address, groupName])).toEqual([
     ['algo-1', '127.65.44.2', 'group-0'],
@@ -29,7 +29,7 @@ test('hosts of all groups are numbered on and have addresses of the job alone', 
   ]);
 });
 
-test('a homogeneous job has one group with the name that SageMaker gives it', () => {
+test('a homogeneous job has one named group', () => {
   const host = firstHost();
   expect(resourceConfig([host], host)).toEqual({
     current_host: '127.64.0.2',
@@ -142,7 +142,7 @@ test.each([
   expect(relativeKey(key, prefix).replace(/^\//, '')).toBe(expected);
 });
 
-test('a prefix that is a whole key gives that one file, folder markers give none', () => {
+test('a whole key is one file, markers none', () => {
   expect(planFiles(['data/model.bin'], 'data/model.bin', 'c')).toEqual([
     { key: 'data/model.bin', path: 'model.bin' },
   ]);
@@ -167,7 +167,7 @@ test('sharding gives every object to exactly one host, evenly', () => {
   expect(receivers(['a', 'b'], 5, 'FullyReplicated')).toEqual(['a', 'b']);
 });
 
-test('a manifest names its keys after its prefix, and says what is wrong with it', () => {
+test('a manifest names keys and its problems', () => {
   expect(keysOfManifest('[{"prefix":"s3://b/x/"},"a","c/d"]')).toEqual({
     bucket: 'b',
     prefix: 'x/',

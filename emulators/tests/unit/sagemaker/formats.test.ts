@@ -20,7 +20,7 @@ test('lines are whole whatever the pieces they come in', async () => {
   }
 });
 
-test('a line without an end is cut instead of held', async () => {
+test('an endless line is cut', async () => {
   const stream = new PassThrough();
   const lines: string[] = [];
   const read = readLines(stream, (line) => lines.push(line));
@@ -29,7 +29,7 @@ test('a line without an end is cut instead of held', async () => {
   expect(lines.map((line) => line.length)).toEqual([80_000, 80_000, 40_000]);
 });
 
-test('patterns catch numbers, and one that never ends or never compiles is named', () => {
+test('patterns catch numbers, and bad ones are named', () => {
   const answer = scanLines({
     id: 1,
     patterns: ['loss: ([-0-9.e]+)', '(', '(x+x+)+y', 'loss: (?P<v>\\S+)'],
@@ -44,12 +44,12 @@ test('patterns catch numbers, and one that never ends or never compiles is named
   expect(answer.unusable.map(({ pattern }) => pattern)).toEqual([1, 2]);
 });
 
-test('a record is framed with its magic number, its length and padding to four bytes', () => {
+test('a record is framed and padded', () => {
   expect(recordIoFrame(Buffer.from('abcde')).toString('hex')).toBe('0a23d7ce050000006162636465000000');
   expect(recordIoFrame(Buffer.alloc(4))).toHaveLength(12);
 });
 
-test('a shuffle keeps every item and is the same for the same seed', () => {
+test('a shuffle keeps items and follows its seed', () => {
   fc.assert(
     fc.property(fc.array(fc.nat()), fc.integer(), (items, seed) => {
       const mixed = shuffled(items, seed);

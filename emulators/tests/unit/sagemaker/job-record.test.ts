@@ -30,7 +30,7 @@ test('a change of status closes the open transition', () => {
   expect(stopped.modifiedAt).toBe(30);
 });
 
-test('only time on capacity counts, Spot time at its share of the price', () => {
+test('only time on capacity counts', () => {
   const first = withPhaseEnded(withPhaseStarted(newRecord(), 0.5, 1_000), 10, 3_000);
   expect(first).toMatchObject({ trainingSeconds: 20, billableSeconds: 10, trainingStartedAt: 1_000 });
   const second = withPhaseStarted(first, 0.25, 100_000);
@@ -73,7 +73,7 @@ test('Describe counts whole seconds and bills at the end', () => {
   });
 });
 
-test('an event has milliseconds, tags as a map and null for what has not happened', () => {
+test('an event has milliseconds, tags and nulls', () => {
   const record = withPhaseStarted(newRecord({ tags: { project: 'p' } }), 1, 1_000_500);
   expect(eventDetail(record)).toMatchObject({
     CreationTime: 1_000_000,
@@ -84,7 +84,7 @@ test('an event has milliseconds, tags as a map and null for what has not happene
   });
 });
 
-test('capacity is asked for by EC2 names, Spot seconds cost the mean of their instances', () => {
+test('capacity is requested by EC2 names', () => {
   const request = spotRequest({ ResourceConfig: groups(1, 3) });
   expect(capacityRequest('a-job', request, ['use1-az1'])).toEqual({
     owner: 'a-job',
@@ -116,7 +116,7 @@ test('lists by creation unless asked otherwise, and filters', () => {
   expect(listJobs(all, { NextToken: 'made-up' })).toBeUndefined();
 });
 
-test('pages hold every job once, also when jobs come and go between them', () => {
+test('pages hold every job once', () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(fc.tuple(fc.string({ minLength: 1, maxLength: 4 }), fc.nat(5)), {

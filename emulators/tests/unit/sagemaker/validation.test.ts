@@ -15,7 +15,7 @@ test('a plain request and a Spot request are taken', () => {
   }
 });
 
-test('every broken constraint is in one message, with its place', () => {
+test('one message names every broken constraint', () => {
   const problems = shape({
     TrainingJobName: 'under_score',
     RoleArn: 'short',
@@ -183,7 +183,7 @@ test.each([
   expect(rules(request)).toEqual([expect.stringMatching(problem)]);
 });
 
-test('channels name instance groups all or not at all, and the refusal lists them', () => {
+test('channels name instance groups all or not', () => {
   const request = plainRequest({
     ResourceConfig: groups(1, 1),
     InputDataConfig: [
@@ -197,7 +197,7 @@ test('channels name instance groups all or not at all, and the refusal lists the
   ]);
 });
 
-test('a file system needs a VPC and a folder that stands for it', () => {
+test('a file system needs a VPC and folder', () => {
   const request = plainRequest({
     InputDataConfig: [
       {

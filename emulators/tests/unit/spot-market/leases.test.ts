@@ -43,20 +43,20 @@ const seconds = (count: number): void => {
 };
 
 describe('acquire', () => {
-  it('gives the deepest zone, and of equally deep ones the cheapest', () => {
+  it('gives the deepest zone, then the cheapest', () => {
     const plan = byTrace({ 'use1-az1': [4], 'use1-az2': [8], 'use1-az4': [8] });
     const leases = leasesOf(plan, (zoneId) => (zoneId === 'use1-az4' ? 1 : 2));
     expect(leases.acquire(gang('a', 2))?.zoneId).toBe('use1-az4');
   });
 
-  it('gives a gang all or nothing, in the zones that it allows', () => {
+  it('gives a gang all or nothing', () => {
     const leases = leasesOf(byTrace({ 'use1-az1': [3], 'use1-az2': [9] }));
     expect(leases.acquire(gang('a', 4, ['use1-az1']))).toBeUndefined();
     expect(leases.acquire(gang('b', 3, ['use1-az1']))?.zoneId).toBe('use1-az1');
     expect(leases.acquire(gang('c', 1, ['use1-az1']))).toBeUndefined();
   });
 
-  it('needs room for every group of the gang in one zone', () => {
+  it('needs one zone for all groups', () => {
     const leases = leasesOf(byTrace({ 'use1-az1': [2] }));
     const groups = [
       { instanceType: 'g5.xlarge', count: 2 },
@@ -119,7 +119,7 @@ describe('a pool that loses capacity', () => {
     expect(listener).not.toHaveBeenCalled();
   });
 
-  it('counts what was reclaimed as in use until it is released', () => {
+  it('counts reclaimed capacity until it is released', () => {
     const leases = leasesOf(byTrace({ 'use1-az1': [2, 0, 2, 2, 2, 2] }));
     const lease = leases.acquire(gang('a', 2));
     seconds(2);
@@ -153,7 +153,7 @@ describe('whoever waits', () => {
     expect(listener).toHaveBeenCalled();
   });
 
-  it('hears nothing after it has unsubscribed, though another listener fails', () => {
+  it('hears nothing after it has unsubscribed', () => {
     const leases = leasesOf(byTrace({ 'use1-az1': [2] }));
     const gone = vi.fn<() => void>();
     const unsubscribe = leases.onCapacity(gone);
@@ -169,7 +169,7 @@ describe('whoever waits', () => {
   });
 });
 
-it('what stands never exceeds what there is, whatever is asked and given back', () => {
+it('leases never exceed capacity', () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('acquire' as const), count: fc.integer({ min: 1, max: 5 }) }),
     fc.record({ kind: fc.constant('release' as const), index: fc.nat({ max: 9 }) }),

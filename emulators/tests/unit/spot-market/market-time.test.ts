@@ -4,7 +4,7 @@ import { startMarketTime } from '../../../spot-market/model/market-time.ts';
 beforeEach(() => vi.useFakeTimers({ now: 1_000_000 }));
 afterEach(() => vi.useRealTimers());
 
-it('market time passes as many seconds in a real one as its scale says', () => {
+it('market time passes at its scale', () => {
   const time = startMarketTime(3_600);
   vi.advanceTimersByTime(2_000);
   expect(time.now()).toBe(7_200);
@@ -12,7 +12,7 @@ it('market time passes as many seconds in a real one as its scale says', () => {
   expect(time.marketSecond(1_001_000)).toBe(3_600);
 });
 
-it('calls back at the moment, not before, and not once it is called off', () => {
+it('calls back at the moment unless cancelled', () => {
   const time = startMarketTime(10);
   const called: number[] = [];
   time.at(50, () => called.push(time.now()));
@@ -24,7 +24,7 @@ it('calls back at the moment, not before, and not once it is called off', () => 
   expect(called).toEqual([50]);
 });
 
-it('waits for no moment that is further than a timer can reach', () => {
+it('waits for no moment beyond a timer', () => {
   const called: number[] = [];
   startMarketTime().at(10 ** 9, () => called.push(1));
   vi.advanceTimersByTime(2 ** 31);

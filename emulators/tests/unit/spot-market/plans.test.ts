@@ -26,7 +26,7 @@ const moments = fc.nat({ max: 30 * 24 * HOUR });
 const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 10 });
 
 describe('a seeded market', () => {
-  it('is the same for the same seed, in whatever order it is asked', () => {
+  it('is the same for one seed, whatever order', () => {
     fc.assert(
       fc.property(fc.nat(), fc.array(moments, { minLength: 1, maxLength: 20 }), (seed, times) => {
         const forwards = seedPlan({ kind: 'seed', seed });
@@ -57,7 +57,7 @@ describe('a seeded market', () => {
     }
   });
 
-  it('has capacity for about the share of time that the means say', () => {
+  it('has capacity for the expected share of time', () => {
     const plan = seedPlan({ kind: 'seed', seed: 9, upSeconds: 3 * HOUR, downSeconds: HOUR });
     const samples = Array.from({ length: 20_000 }, (_, index) => plan.capacityAt(pool, index * 900) > 0);
     const share = samples.filter(Boolean).length / samples.length;
@@ -65,7 +65,7 @@ describe('a seeded market', () => {
     expect(share).toBeLessThan(0.8);
   });
 
-  it('moves all sizes of a family together, and zones apart', () => {
+  it('moves families together and zones apart', () => {
     const plan = seedPlan({ kind: 'seed', seed: 3 });
     const times = Array.from({ length: 200 }, (_, index) => index * HOUR);
     const of = (instanceType: string, zoneId: string) =>
@@ -76,7 +76,7 @@ describe('a seeded market', () => {
 });
 
 describe('a market by a trace', () => {
-  it('has what the tick says, and begins again after the last', () => {
+  it('follows its ticks, and repeats them', () => {
     const plan = tracePlan({ kind: 'trace', zones: { 'use1-az1': trace([4, 0, 2]) } });
     const seen = [0, 299, 300, 600, 899, 900, 1_200].map((at) => plan.capacityAt(pool, at));
     expect(seen).toEqual([4, 4, 0, 2, 2, 4, 0]);
@@ -110,7 +110,7 @@ describe('a market by a trace', () => {
 const gang = (owner: string, zoneId = 'use1-az1') => ({ owner, zoneId });
 
 describe('the demo', () => {
-  it('takes the zone back a moment after the Nth checkpoint and leaves the others alone', () => {
+  it('reclaims the zone after the Nth checkpoint', () => {
     const plan = demoPlan({ kind: 'demo', checkpoints: [3, 3], delaySeconds: [1, 1], downSeconds: 100 });
     const first = gang('digits-000001-a1-abcdef');
     expect([1, 2, 3].map((at) => plan.checkpointSynced?.(first, at))).toEqual([false, false, true]);
@@ -144,7 +144,7 @@ describe('the demo', () => {
     expect(plan.checkpointSynced?.(gang('digits-000001-a3-abcdef', 'use1-az3'), 50)).toBe(false);
   });
 
-  it('draws N from the range by seed and run alone', () => {
+  it('draws N by seed and run', () => {
     fc.assert(
       fc.property(fc.nat(), fc.stringMatching(/^[a-z]{1,10}$/), (seed, run) => {
         const counts = [0, 1].map(() => {

@@ -23,7 +23,7 @@ describe('Spot prices', () => {
     }
   });
 
-  it('are higher while a pool has nothing than while it has plenty', () => {
+  it('are higher in a dry pool', () => {
     const empty = makePrices(1, { capacityAt: () => 0, nextChange: () => undefined }, time);
     const full = makePrices(1, calmPlan(), time);
     expect(empty.priceAt(pool, HOUR)).toBeGreaterThan(full.priceAt(pool, HOUR) ?? Number.NaN);
@@ -46,7 +46,7 @@ describe('Spot prices', () => {
     );
   });
 
-  it('have a history whose points are the prices in force', () => {
+  it('have a history of the current prices', () => {
     fc.assert(
       fc.property(
         fc.nat(),
@@ -67,7 +67,7 @@ describe('Spot prices', () => {
     );
   });
 
-  it('are unknown where the catalog knows none, and then discount nothing', () => {
+  it('are unknown where the catalog has none', () => {
     const prices = makePrices(1, calmPlan(), time);
     expect(prices.priceAt({ instanceType: 'x9.huge', zoneId: 'use1-az4' }, 0)).toBeUndefined();
     expect(prices.history({ instanceType: 'x9.huge', zoneId: 'use1-az4' }, 0, HOUR)).toEqual([]);
@@ -81,7 +81,7 @@ const score = (types: readonly string[], target: number, free: number): number =
 const four = () => 4;
 
 describe('placement scores', () => {
-  it('lie between 1 and 10, rise with the capacity and fall with the target', () => {
+  it('lie between 1 and 10, and follow capacity', () => {
     const counts = fc.integer({ min: 0, max: 3_000 });
     fc.assert(
       fc.property(counts, counts, fc.integer({ min: 1, max: 500 }), (free, more, target) => {
@@ -100,7 +100,7 @@ describe('placement scores', () => {
     expect(score(FAMILY, 2, 1_000)).toBeGreaterThanOrEqual(9);
   });
 
-  it('are always low for fewer than three types, also when one is named twice', () => {
+  it('are low for fewer than three types', () => {
     expect(score(FAMILY.slice(0, 2), 1, 1_000)).toBe(3);
     expect(score(['g5.xlarge', 'g5.xlarge', 'g5.xlarge'], 1, 1_000)).toBe(3);
   });
@@ -119,7 +119,7 @@ describe('placement scores', () => {
 });
 
 describe('the zones', () => {
-  it('are named as the emulator names them, so that its subnets lie in them', () => {
+  it('are named as the emulator names them', () => {
     expect(zonesOf('us-east-1').map(({ zoneId, zoneName }) => [zoneId, zoneName])).toEqual([
       ['use1-az1', 'us-east-1a'],
       ['use1-az2', 'us-east-1b'],
@@ -130,7 +130,7 @@ describe('the zones', () => {
     ]);
   });
 
-  it('offer what the catalog says, and a type it does not know everywhere', () => {
+  it('offer what the catalog says', () => {
     expect(zonesOffering('p4de.24xlarge', 'us-east-1').map(({ zoneId }) => zoneId)).toEqual([
       'use1-az4',
       'use1-az6',

@@ -51,7 +51,7 @@ describe('filters', () => {
     expect(filter('a\\*', ['a*', 'ab'])).toEqual(['a*']);
   });
 
-  it('find any text by itself and nothing else, whatever characters it holds', () => {
+  it('find any text by itself alone', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (text, other) => {
         const escaped = text.replace(/[*?\\]/g, '\\$&');
@@ -84,14 +84,14 @@ describe('paging', () => {
     );
   });
 
-  it('keeps the moment of the first question, and refuses a foreign token', () => {
+  it('keeps the first moment, and refuses foreign tokens', () => {
     const { nextToken } = pageOf([1, 2], positionOf(undefined, 1_234), 1);
     expect(positionOf(nextToken, 9_999)).toEqual({ offset: 1, askedMs: 1_234 });
     expect(() => positionOf('!!', 0)).toThrow(/NextToken/);
   });
 });
 
-it('new configurations are limited for a day, known ones are not', () => {
+it('only new configurations are limited per day', () => {
   const limit = configurationLimit(2);
   limit.count('a', 0);
   limit.count('b', 10);
@@ -134,7 +134,7 @@ describe('the script option', () => {
     },
   );
 
-  it('reads a folder of traces, foreign zones into the free ones', () => {
+  it('reads a folder of traces', () => {
     write('use1-az2.json', trace(2));
     write('us-east-1d_v100_1.json', trace(4));
     write('us-west-2a_v100_1.json', trace(9));

@@ -76,7 +76,7 @@ describe('a read that hangs', () => {
     expect(world.aborted).toEqual([LIMITS.memory]);
   });
 
-  it('is tried again into other memory: the first may still be writing', async () => {
+  it('is tried again into other memory', async () => {
     const world = clockwork([...WARM, 5_000, 10]);
     await world.warmUp();
     const into = new Uint8Array(4);
@@ -113,7 +113,7 @@ describe('a read that hangs', () => {
     await expect(answer).rejects.toThrow('try 0');
   });
 
-  it('is not tried twice before its like are known, nor when it is no read', async () => {
+  it('is hedged only with known latencies', async () => {
     const cold = clockwork([200]);
     const first = send(cold.hedged, read());
     await cold.run(300);

@@ -69,7 +69,7 @@ describe('an answer', () => {
     );
   });
 
-  it('without a length ends with the connection, and no other does', () => {
+  it('without a length ends with the connection', () => {
     const open = new HttpAnswer();
     expect(open.take(latin1(`${head(200, 'Connection: close')}to the end`))).toBe(false);
     expect(open.close()).toBe(true);
@@ -86,7 +86,7 @@ describe('an answer', () => {
     }
   });
 
-  it('has no body with 204, and one of no length is complete with its head', () => {
+  it('has no body with 204', () => {
     expect(new HttpAnswer().take(latin1(head(204)))).toBe(true);
     const empty = new HttpAnswer(new Uint8Array(3));
     expect(empty.take(latin1(head(200, 'content-length: 0')))).toBe(true);
@@ -101,7 +101,7 @@ describe('an answer', () => {
     expect(answer.answer().status).toBe(200);
   });
 
-  it('puts a body of another length, or an error, into memory of its own', () => {
+  it('copies unexpected bodies into memory of their own', () => {
     for (const [status, body] of [
       [200, 'longer'],
       [404, 'abc'],
@@ -143,7 +143,7 @@ describe('an answer', () => {
     for (const text of broken) expect(() => new HttpAnswer().take(latin1(text))).toThrow(MalformedAnswer);
   });
 
-  it('in chunks is not complete before its last empty line', () => {
+  it('in chunks ends with its last line', () => {
     const whole = latin1('5\r\nab\r\nc\r\n0\r\n\r\n');
     for (let end = 0; end < whole.length; end += 1)
       expect(decodeChunked(whole.subarray(0, end))).toBeUndefined();

@@ -4,7 +4,7 @@ import { Pacer } from '../../../../functions/aws/s3/pacer.ts';
 const LIMITS = { least: 2, most: 10, calmMilliseconds: 500 };
 
 describe('the pace of requests', () => {
-  it('lets through what is allowed and keeps the rest waiting in turn', async () => {
+  it('admits the allowed number, in turn', async () => {
     const pacer = new Pacer(() => 0, LIMITS);
     const turns = Array.from({ length: 12 }, () => pacer.enter());
     expect(turns.filter((turn) => turn === undefined)).toHaveLength(10);
@@ -17,7 +17,7 @@ describe('the pace of requests', () => {
     expect(entered).toBe(true);
   });
 
-  it('falls once for a burst of throttles, never below the least', () => {
+  it('falls once per burst, never below minimum', () => {
     let now = 0;
     const pacer = new Pacer(() => now, LIMITS);
     for (let burst = 0; burst < 3; burst += 1) {

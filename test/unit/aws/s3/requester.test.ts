@@ -45,7 +45,7 @@ const dateOf = (exchange: Exchange | undefined): string =>
   exchange?.headers[exchange.headers.indexOf('x-amz-date') + 1] ?? '';
 
 describe('a request', () => {
-  it('is sent again after a reset, a 500 and a 503, waiting longer each time', async () => {
+  it('is retried with growing waits', async () => {
     const reset = Object.assign(new Error('reset'), { code: 'ECONNRESET' });
     const world = scripted([reset, error(500, 'InternalError'), error(503, 'SlowDown'), text('done')]);
     const answer = await world.requester.send(GET);
@@ -59,7 +59,7 @@ describe('a request', () => {
     expect(world.sent).toHaveLength(1);
   });
 
-  it('gives up with the last error when the attempts are used up', async () => {
+  it('gives up with the last error', async () => {
     const world = scripted(Array.from({ length: 9 }, () => error(503, 'SlowDown')));
     await expect(world.requester.send(GET)).rejects.toBeInstanceOf(S3Throttled);
     expect(world.sent).toHaveLength(4);
@@ -85,7 +85,7 @@ describe('a request', () => {
     await expect(world.requester.send(GET)).rejects.toBeInstanceOf(S3Transient);
   });
 
-  it('takes the clock of the service when its own is far off', async () => {
+  it('adopts the clock of the service', async () => {
     const world = scripted([
       error(403, 'RequestTimeTooSkewed', { date: 'Sat, 21 Nov 2026 02:00:00 GMT' }),
       text('ok'),
@@ -95,13 +95,13 @@ describe('a request', () => {
     expect(dateOf(world.sent[1])).toBe('20261121T020000Z');
   });
 
-  it('asks for new credentials when the old have run out', async () => {
+  it('asks for new credentials on expiry', async () => {
     const world = scripted([error(400, 'ExpiredToken'), text('ok')]);
     await world.requester.send(GET);
     expect(world.refreshed).toEqual([false, true]);
   });
 
-  it('asks once for all requests that find out together that the old have run out', async () => {
+  it('renews credentials once for simultaneous requests', async () => {
     let clock = Date.UTC(2026, 10, 21);
     const asked: boolean[] = [];
     let key = 'old';
@@ -136,13 +136,13 @@ describe('a request', () => {
 
   const HEAD: S3Request = { operation: 'HeadObject', method: 'HEAD', key: 'k', accept: [200, 404] };
 
-  it.each([400, 403])('for a head does so once on a %d, since no body says why', async (status) => {
+  it.each([400, 403])('for a head does so once on %d', async (status) => {
     const world = scripted([{ status }, { status: 200 }]);
     expect((await world.requester.send(HEAD)).status).toBe(200);
     expect(world.refreshed).toEqual([false, true]);
   });
 
-  it('for a head is refused for good when new credentials are of no use', async () => {
+  it('for a head fails when new credentials fail', async () => {
     const world = scripted([{ status: 403 }, { status: 403 }]);
     await expect(world.requester.send(HEAD)).rejects.toBeInstanceOf(S3Refused);
     await expect(world.requester.send(HEAD)).resolves.toMatchObject({ status: 200 });

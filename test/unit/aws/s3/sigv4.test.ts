@@ -87,7 +87,7 @@ describe('our signatures', () => {
     expect(ours(request, 'token')).toBe(await theirs(request, 'token'));
   });
 
-  it('take a new key when the day or the credentials change', () => {
+  it('take a new key with day or credentials', () => {
     const signer = new Signer('us-east-1');
     const request = { method: 'GET', path: '/', query: '', host: 'h', amzHeaders: [] };
     const today = signer.sign(request, CREDENTIALS, NOW).at(-1);

@@ -23,17 +23,17 @@ describe('counting vitest’s report', () => {
     expect(countVitest(report, 1)).toEqual({ passed: 3, failed: 1, skipped: 3 });
   });
 
-  it('counts a file that could not be loaded as a failure', () => {
+  it('counts an unloadable file as a failure', () => {
     const report = vitestReport({ testResults: [{ status: 'failed', assertionResults: [] }] });
     expect(countVitest(report, 1)).toEqual({ passed: 3, failed: 1, skipped: 0 });
   });
 
-  it('counts an error outside of every test as a failure', () => {
+  it('counts an error outside tests as a failure', () => {
     expect(countVitest(vitestReport({}), 1)).toEqual({ passed: 3, failed: 1, skipped: 0 });
     expect(countVitest(vitestReport({}), 0)).toEqual({ passed: 3, failed: 0, skipped: 0 });
   });
 
-  it('counts a runner that left no report as a failure', () => {
+  it('counts a missing report as a failure', () => {
     expect(countVitest(undefined, 0).failed).toBe(1);
   });
 });
@@ -47,18 +47,18 @@ describe('counting pytest’s report', () => {
     expect(countJunit(text, 1)).toEqual({ passed: 4, failed: 3, skipped: 3 });
   });
 
-  it('passes no run whose error was outside of every test', () => {
+  it('fails a run with an error outside tests', () => {
     const text = suite('errors="0" failures="0" skipped="0" tests="4"');
     expect(countJunit(text, 3)).toEqual({ passed: 4, failed: 1, skipped: 0 });
     expect(countJunit(text, 0)).toEqual({ passed: 4, failed: 0, skipped: 0 });
   });
 
-  it('counts a runner that left no report as a failure', () => {
+  it('counts a missing report as a failure', () => {
     expect(countJunit(undefined, 0).failed).toBe(1);
   });
 });
 
-it('the closing line names what was skipped only if something was', () => {
+it('the closing line names skipped tests only', () => {
   expect(closingLine({ passed: 4, failed: 0, skipped: 0 })).toBe('4 passed, 0 failed');
   expect(closingLine({ passed: 4, failed: 1, skipped: 2 })).toBe('4 passed, 1 failed, 2 skipped');
 });
