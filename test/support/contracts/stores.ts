@@ -18,5 +18,7 @@ const CONTRACTS: Readonly<Record<string, (open: () => Promise<Stores>) => void>>
 };
 
 export function storesContract(name: string, open: () => Promise<Stores>): void {
-  describe.each(Object.entries(CONTRACTS))(`${name}: %s`, (_, contract) => contract(open));
+  describe.each(Object.entries(CONTRACTS))(`${name}: %s`, (_, contract) => {
+    contract(open);
+  });
 }
