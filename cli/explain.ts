@@ -15,8 +15,8 @@ import { choosePlacement } from '../functions/core/placement/decision/choose.ts'
 import { type PlacementInput, storedQuestion } from '../functions/core/placement/decision/situation.ts';
 import { formatDecision } from '../functions/core/placement/explain/format-decision.ts';
 import { completeMarket } from '../functions/core/placement/explain/market-for-what-if.ts';
-import { decidedAt, questionOf, sameChoice } from '../functions/core/placement/explain/replay.ts';
-import { damageIn } from '../functions/core/placement/explain/stored-decision.ts';
+import { questionOf, sameChoice } from '../functions/core/placement/explain/replay.ts';
+import { whyUnreadable } from '../functions/core/placement/explain/stored-decision.ts';
 import { decideIf, type WhatIf } from '../functions/core/placement/explain/what-if.ts';
 import type { StoredPlacement, Stores } from '../functions/core/runs/stores.ts';
 
@@ -99,18 +99,17 @@ async function main(args: readonly string[]): Promise<number> {
     if (values.attempt === undefined || last === undefined) say(`nothing was decided for ${runId} yet`);
     else throw new Error(`${runId} has no attempt ${values.attempt}: its last is ${last.attempt}`);
   }
-  const damaged = wanted.flatMap(({ attempt, decision }) => {
-    const damage = damageIn(decision);
-    return damage === undefined ? [] : [{ attempt, damage }];
-  });
+  const unreadable = new Map(
+    wanted.flatMap(({ attempt, decision }) => {
+      const why = whyUnreadable(decision);
+      return why === undefined ? [] : [[attempt, why]];
+    }),
+  );
   for (const placement of wanted)
-    if (damaged.every(({ attempt }) => attempt !== placement.attempt))
-      await explain(stores, runId, placement, values);
-  for (const { attempt, damage } of damaged)
-    process.stderr.write(
-      `✗ what was decided for attempt ${attempt} cannot be read (${damage}): its item in ${config.table()} is damaged\n`,
-    );
-  return damaged.length > 0 ? 1 : 0;
+    if (!unreadable.has(placement.attempt)) await explain(stores, runId, placement, values);
+  for (const [attempt, why] of unreadable)
+    process.stderr.write(`✗ what was decided for attempt ${attempt} cannot be read: ${why}\n`);
+  return unreadable.size > 0 ? 1 : 0;
 }
 
 type ExplainDeps = Pick<Stores, 'runs' | 'attempts' | 'poolOutcomes' | 'marketSamples'>;
@@ -121,13 +120,13 @@ async function explain(
   { attempt, decision }: StoredPlacement,
   values: Values,
 ): Promise<void> {
-  say(`\nattempt ${attempt}, as decided\n${formatDecision(decision)}`);
+  say(`\nattempt ${attempt}, as decided\n${formatDecision(decision, storedQuestion(decision).now)}`);
   const [run, attempts] = await Promise.all([stores.runs.get(runId), stores.attempts.list(runId)]);
   if (run?.declaration === undefined) return;
-  const now = new Date(decidedAt(decision, run));
+  const now = new Date(storedQuestion(decision).now);
   const sightingsIn = (instanceTypes: readonly string[]) =>
     observationsOfOthers(stores.poolOutcomes, { runId, instanceTypes, now });
-  const types = typesOf(run.declaration.compute, factsWith(storedQuestion(decision)?.hardware));
+  const types = typesOf(run.declaration.compute, factsWith(storedQuestion(decision).hardware));
   const question = questionOf({ run, attempts, attempt, decision, observations: await sightingsIn(types) });
   if (question === undefined) return;
   const again = sameChoice(choosePlacement(question), decision);
@@ -139,8 +138,7 @@ async function explain(
   }
 }
 
-const OTHERWISE =
-  'otherwise; rules, catalog or what other runs met on record have changed since, or the decision is of an older format';
+const OTHERWISE = 'otherwise; rules, catalog or what other runs met on record have changed since';
 
 interface Asked {
   readonly question: PlacementInput;
@@ -156,10 +154,9 @@ async function whatIf(
   const gigabytes = values['data-gigabytes'];
   const { input, notes } = await completeMarket(question, change, {
     marketSamples,
-    home: config.region(),
     datasetBytes: gigabytes === undefined ? undefined : gigabytes * 1e9,
   });
-  say(`\nattempt ${attempt}, what if\n${formatDecision(decideIf(input, change))}`);
+  say(`\nattempt ${attempt}, what if\n${formatDecision(decideIf(input, change), input.now)}`);
   for (const note of notes) say(`- ${note}`);
 }
 

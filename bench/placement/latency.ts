@@ -1,6 +1,7 @@
 /** How long one placement takes with 300 pools and a month of history: node bench/placement/latency.ts */
 import { catalogTypes } from '../../functions/core/catalog/catalog.ts';
 import { trainingType } from '../../functions/core/catalog/training-types.ts';
+import { trainingSchema } from '../../functions/core/pipeline/training.ts';
 import { choosePlacement } from '../../functions/core/placement/decision/choose.ts';
 import type { PlacementInput } from '../../functions/core/placement/decision/situation.ts';
 
@@ -26,6 +27,7 @@ const input = (turn: number): PlacementInput => ({
       subnets: zones.map((zoneId) => ({ id: `subnet-${zoneId.replaceAll('-', '')}`, zoneId })),
     },
   },
+  training: trainingSchema.parse({ strategy: 'ddp' }),
   limits: { deadlineHours: 70, maximumRunSeconds: 86_400 * 3, attempts: 50 },
   market: {
     region: 'us-east-1',

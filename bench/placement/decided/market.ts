@@ -78,6 +78,7 @@ export async function sampleMarket(
       family: 'p3',
       zoneId,
       at: clock.now().toISOString(),
+      readAt: clock.now().toISOString(),
       scores: told === undefined ? {} : { [questionKey(TYPES, 1)]: told },
       spotUsd: { [TYPE]: spotUsd },
       onDemandUsd: {},

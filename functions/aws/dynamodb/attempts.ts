@@ -40,7 +40,8 @@ export function attemptStore(table: StoredTable): AttemptStore {
     findByJob: async (jobName) => {
       const job = await table.get(jobKey(jobName));
       if (job === undefined) return undefined;
-      return get(String(job['runId']), Number(job['attempt']));
+      const { runId, attempt } = recordOf<Pick<AttemptRecord, 'runId' | 'attempt'>>(job);
+      return get(runId, attempt);
     },
     listOpen: async () => listOpen<AttemptRecord>(table, 'ATTEMPT'),
   };

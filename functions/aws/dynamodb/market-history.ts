@@ -13,7 +13,7 @@ import {
   SAMPLE_DAYS,
   type ScoreQuestionStore,
 } from '../../core/runs/market-history.ts';
-import { type Item, recordOf, type StoredTable } from './table.ts';
+import { type Item, isOfThisVersion, recordOf, type StoredTable } from './table.ts';
 
 /** DynamoDB's TTL attribute, in seconds since 1970; see TimeToLiveSpecification in serverless/storage.yml. */
 const expires = (at: string, days: number): number => Math.floor(Date.parse(at) / 1_000) + days * 86_400;
@@ -25,10 +25,9 @@ const HARDWARE = { pk: 'HARDWARE', sk: 'EC2' };
 /** Not the catalog's: every function's bundle would hold its price tables. */
 const familyOf = (instanceType: string): string => instanceType.split('.', 1)[0] ?? instanceType;
 
-function withoutExpiry<T>(item: Item): T {
-  const { expires: _, ...rest } = item;
-  return recordOf<T>(rest);
-}
+/** AWS and the next runs tell all of this again: what another release has written is left out. */
+const recordsOf = <T>(items: readonly Item[]): T[] =>
+  items.filter(isOfThisVersion).map((item) => recordOf<T>(item));
 
 /** Sort keys begin with a time, so that one range read gives all since then. */
 const since = (table: StoredTable, pk: string, at: string): Promise<Item[]> =>
@@ -43,7 +42,7 @@ export const marketSampleStore = (table: StoredTable): MarketSampleStore => ({
     await table.put({ pk, sk: sample.at, ...sample, expires: expires(sample.at, SAMPLE_DAYS) });
   },
   list: async (family, zoneId, at) =>
-    (await since(table, `MARKET#${family}#${zoneId}`, at)).map((item) => withoutExpiry<MarketSample>(item)),
+    recordsOf<MarketSample>(await since(table, `MARKET#${family}#${zoneId}`, at)),
 });
 
 export const poolOutcomeStore = (table: StoredTable): PoolOutcomeStore => ({
@@ -52,8 +51,7 @@ export const poolOutcomeStore = (table: StoredTable): PoolOutcomeStore => ({
     const sk = `${met.endedAt}#${met.runId}#${met.attempt}`;
     await table.put({ pk, sk, ...met, expires: expires(met.endedAt, POOL_OUTCOME_DAYS) });
   },
-  list: async (family, at) =>
-    (await since(table, `OUTCOME#${family}`, at)).map((item) => withoutExpiry<PoolOutcome>(item)),
+  list: async (family, at) => recordsOf<PoolOutcome>(await since(table, `OUTCOME#${family}`, at)),
 });
 
 export const scoreQuestionStore = (table: StoredTable): ScoreQuestionStore => ({
@@ -72,7 +70,7 @@ export const scoreQuestionStore = (table: StoredTable): ScoreQuestionStore => ({
       ConsistentRead: true,
     });
     // TTL deletes late, so what is older is left out here as well.
-    return items.map((item) => withoutExpiry<AskedQuestion>(item)).filter((each) => each.at >= at);
+    return recordsOf<AskedQuestion>(items).filter((each) => each.at >= at);
   },
 });
 
@@ -82,7 +80,7 @@ export const listPriceStore = (table: StoredTable): ListPriceStore => ({
   },
   get: async (region) => {
     const item = await table.get({ pk: LIST_PRICES, sk: region });
-    return item && recordOf<ListPrices>(item);
+    return recordsOf<ListPrices>(item ? [item] : [])[0];
   },
 });
 
@@ -92,6 +90,6 @@ export const hardwareStore = (table: StoredTable): HardwareStore => ({
   },
   get: async () => {
     const item = await table.get(HARDWARE);
-    return item && recordOf<Hardware>(item);
+    return recordsOf<Hardware>(item ? [item] : [])[0];
   },
 });

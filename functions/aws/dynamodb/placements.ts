@@ -1,5 +1,5 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import type { PlacementDecision } from '../../core/runs/run-records.ts';
+import type { PlacementDecision, StoredDecision } from '../../core/runs/run-records.ts';
 import type { PlacementStore, StoredPlacement } from '../../core/runs/stores.ts';
 import { type Item, recordOf, type StoredTable } from './table.ts';
 
@@ -7,7 +7,7 @@ export function placementStore(table: StoredTable): PlacementStore {
   return {
     put: async (runId, attempt, decision) => {
       const sk = `PLACEMENT#${String(attempt).padStart(4, '0')}`;
-      await table.put({ pk: `RUN#${runId}`, sk, attempt, ...packed(decision) });
+      await table.put({ pk: `RUN#${runId}`, sk, ...packed(attempt, decision) });
     },
     list: async (runId) => (await table.queryPrefix(`RUN#${runId}`, 'PLACEMENT#')).map(unpacked),
   };
@@ -16,22 +16,22 @@ export function placementStore(table: StoredTable): PlacementStore {
 /** An item holds 400 KB, of which the table of a decision takes 30; markets of many regions and types can take more. */
 const LARGEST_QUESTION = 200_000;
 
-interface PackedItem {
-  readonly decision: PlacementDecision;
-  /** JSON of the decision's question, gzipped; absent where it is small enough to be read in the table. */
-  readonly packedQuestion?: Uint8Array | undefined;
-}
+type PackedItem = Pick<StoredPlacement, 'attempt'> & { readonly decision: PlacementDecision } & (
+    | { readonly question: unknown }
+    /** JSON of a question that is too large to be read in the table, gzipped. */
+    | { readonly packedQuestion: Uint8Array }
+  );
 
-function packed({ question, ...rest }: PlacementDecision): PackedItem {
-  const text = JSON.stringify(question ?? null);
+function packed(attempt: number, { question, ...decision }: StoredDecision): PackedItem {
+  const text = JSON.stringify(question);
   return text.length <= LARGEST_QUESTION
-    ? { decision: { ...rest, ...(question === undefined ? {} : { question }) } }
-    : { decision: rest, packedQuestion: gzipSync(text) };
+    ? { attempt, decision, question }
+    : { attempt, decision, packedQuestion: gzipSync(text) };
 }
 
 function unpacked(item: Item): StoredPlacement {
-  const { packedQuestion, ...placement } = recordOf<StoredPlacement & PackedItem>(item);
-  if (packedQuestion === undefined) return placement;
-  const question = JSON.parse(gunzipSync(packedQuestion).toString()) as PlacementDecision['question'];
-  return { ...placement, decision: { ...placement.decision, question } };
+  const { attempt, decision, ...rest } = recordOf<PackedItem>(item);
+  const question: unknown =
+    'packedQuestion' in rest ? JSON.parse(gunzipSync(rest.packedQuestion).toString()) : rest.question;
+  return { attempt, decision: { ...decision, question } };
 }

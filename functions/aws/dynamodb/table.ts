@@ -10,6 +10,7 @@ import {
   type TransactWriteCommandInput,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
+import { StoredVersionError } from '../../core/shared/errors.ts';
 
 export interface Key {
   readonly pk: string;
@@ -17,6 +18,9 @@ export interface Key {
 }
 
 export type Item = Record<string, unknown>;
+
+/** Format of the records; every item carries it as `version`. A release that changes the format counts on. */
+const RECORD_VERSION = 1;
 
 /** Sparse index of what is not finished: `open` is 'RUN' or 'ATTEMPT' and is removed at the end. */
 export const OPEN_INDEX = 'open';
@@ -46,14 +50,18 @@ export function storedTable(dynamo: DynamoDBDocumentClient, name: string): Store
       unlessConditionFails(
         async () => {
           await dynamo.send(
-            new PutCommand({ TableName: name, Item: item, ConditionExpression: 'attribute_not_exists(pk)' }),
+            new PutCommand({
+              TableName: name,
+              Item: { ...item, version: RECORD_VERSION },
+              ConditionExpression: 'attribute_not_exists(pk)',
+            }),
           );
           return 'created' as const;
         },
         () => 'exists' as const,
       ),
     put: async (item) => {
-      await dynamo.send(new PutCommand({ TableName: name, Item: item }));
+      await dynamo.send(new PutCommand({ TableName: name, Item: { ...item, version: RECORD_VERSION } }));
     },
     update: async (key, change) =>
       unlessConditionFails(
@@ -133,9 +141,20 @@ async function queryAll(
   return items;
 }
 
-const INTERNAL = ['pk', 'sk', 'open', 'listKey'];
+const INTERNAL = ['pk', 'sk', 'open', 'listKey', 'expires', 'version'];
 
-/** An item without the table's own attributes. The table is written by this folder alone, hence the trusted type. */
+/** For records that the service reads again from AWS: one of another version counts as none. */
+export const isOfThisVersion = ({ version }: Item): boolean => version === RECORD_VERSION;
+
+/**
+ * An item without the table's own attributes. This folder alone writes the table, hence the trusted type.
+ * @throws StoredVersionError
+ */
 export function recordOf<T>(item: Item): T {
+  if (!isOfThisVersion(item))
+    throw new StoredVersionError(`${String(item['pk'])} ${String(item['sk'])} of the table`, {
+      found: item['version'],
+      read: RECORD_VERSION,
+    });
   return Object.fromEntries(Object.entries(item).filter(([name]) => !INTERNAL.includes(name))) as T;
 }

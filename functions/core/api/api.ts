@@ -1,11 +1,12 @@
 /** The HTTP API's answers, as values; functions/api turns them into responses. */
 import * as z from 'zod';
+import { REPORT_VERSION } from '../attempts/report.ts';
 import { registerPipeline, type WakeDeps, wakeRun } from '../ingest/wake.ts';
 import { readDeclaration } from '../pipeline/declaration.ts';
 import { pipelineName } from '../pipeline/pipeline.ts';
 import { readProgress } from '../runs/progress.ts';
 import type { Stores } from '../runs/stores.ts';
-import type { Problem } from '../shared/errors.ts';
+import { type Problem, StoredVersionError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Schedules } from '../shared/ports.ts';
 
@@ -48,7 +49,12 @@ export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiRes
   if (name !== undefined && !pipelineName.safeParse(name).success) {
     return problem(400, `"${name}" cannot name a pipeline: use 1 to 32 of a-z, 0-9 and inner hyphens`);
   }
-  return route(deps, request);
+  try {
+    return await route(deps, request);
+  } catch (error: unknown) {
+    if (error instanceof StoredVersionError) return problem(409, error.message);
+    throw error;
+  }
 }
 
 async function getPipeline({ pipelines, store }: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
@@ -116,7 +122,16 @@ async function getRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiRes
     attempt,
     decision,
   }));
-  return ok({ run, attempts: shown, placements: tables, timeline, progress, report: parse(report?.text) });
+  return ok({ run, attempts: shown, placements: tables, timeline, progress, report: reportIn(report?.text) });
+}
+
+/** @throws StoredVersionError */
+function reportIn(text: string | undefined): unknown {
+  const report = parse(text);
+  if (typeof report !== 'object' || report === null) return undefined;
+  const found = 'version' in report ? report.version : undefined;
+  if (found === REPORT_VERSION) return report;
+  throw new StoredVersionError('the report of this run', { found, read: REPORT_VERSION });
 }
 
 function parse(text: string | undefined): unknown {

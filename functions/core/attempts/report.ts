@@ -28,8 +28,11 @@ export interface AttemptReport {
   readonly costUsd: number;
 }
 
+/** Format of the report. */
+export const REPORT_VERSION = 1;
+
 export interface RunReport {
-  readonly version: 1;
+  readonly version: typeof REPORT_VERSION;
   readonly runId: string;
   readonly pipeline: string;
   readonly status: 'succeeded' | 'failed' | 'empty';
@@ -73,7 +76,7 @@ export function makeReport(input: ReportInput): RunReport {
   const onDemandUsd = sum(input.attempts.map(onDemandCost));
   const last = input.attempts.at(-1);
   return {
-    version: 1,
+    version: REPORT_VERSION,
     runId: run.runId,
     pipeline: run.pipeline,
     status,

@@ -122,7 +122,7 @@ async function questionNow(
   if (stored === undefined || run.declaration === undefined) return undefined;
   const { compute } = run.declaration;
   const { decision } = stored;
-  const hardware = factsWith(storedQuestion(decision)?.hardware);
+  const hardware = factsWith(storedQuestion(decision).hardware);
   const [attempts, sightings] = await Promise.all([
     deps.attempts.list(runId),
     observationsOfOthers(deps.poolOutcomes, { runId, instanceTypes: typesOf(compute, hardware), now }),

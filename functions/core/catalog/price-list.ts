@@ -12,8 +12,6 @@ export interface ListPrice {
   readonly hourlyUsd: number;
   /** From when the price holds, as the list says it. */
   readonly effective?: string | undefined;
-  /** When the list was last read and named it; absent in what older versions kept. */
-  readonly readAt?: string | undefined;
 }
 
 /** Of data that leaves the region for another. */
@@ -22,8 +20,13 @@ export interface TransferPrice {
   /** 10^9 bytes are taken for a GB of the list. */
   readonly usdPerGigabyte: number;
   readonly effective?: string | undefined;
-  readonly readAt?: string | undefined;
 }
+
+/** A price as it is kept. */
+export type KeptPrice<T extends ListPrice | TransferPrice> = T & {
+  /** When the list was last read and named it. */
+  readonly readAt: string;
+};
 
 /** What was read of the list for a region. */
 export interface ListPrices {
@@ -33,12 +36,12 @@ export interface ListPrices {
   /** The types that were asked for, whether the list has them or not. */
   readonly asked: readonly string[];
   /** SageMaker's, for training on demand. */
-  readonly prices: readonly ListPrice[];
-  /** EC2's, on demand: Linux, shared tenancy. Absent in what older versions kept, as the next two. */
-  readonly ec2?: readonly ListPrice[] | undefined;
-  readonly transfer?: readonly TransferPrice[] | undefined;
+  readonly prices: readonly KeptPrice<ListPrice>[];
+  /** EC2's, on demand: Linux, shared tenancy. */
+  readonly ec2: readonly KeptPrice<ListPrice>[];
+  readonly transfer: readonly KeptPrice<TransferPrice>[];
   /** The regions that prices of transfer were asked for. */
-  readonly askedTo?: readonly string[] | undefined;
+  readonly askedTo: readonly string[];
 }
 
 const onDemandTerms = z.object({

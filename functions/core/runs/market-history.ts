@@ -13,8 +13,8 @@ export interface MarketSample {
   readonly zoneName?: string | undefined;
   /** ISO 8601, rounded down to the schedule's step: a second look within it replaces the first. */
   readonly at: string;
-  /** When it was looked, ISO 8601: from here on it grows old. Absent in samples of before it was kept. */
-  readonly readAt?: string | undefined;
+  /** When AWS was asked, ISO 8601; the sample's age counts from here. */
+  readonly readAt: string;
   /** Placement scores 1 to 10 by question (`questionKey`). */
   readonly scores: Readonly<Record<string, number>>;
   /** EC2 Spot price of one instance in USD an hour, by type. */

@@ -51,8 +51,8 @@ export interface PoolAssessment {
   /** Mean time until capacity comes, and from then until an interruption; undefined when not expected. */
   readonly expectedWaitSeconds?: number | undefined;
   readonly expectedUpSeconds?: number | undefined;
-  /** Of the gang; absent in decisions of before topologies were weighed. */
-  readonly topology?: Topology | undefined;
+  /** Of the gang. */
+  readonly topology: Topology;
   /** Nine times out of ten the work takes between these; absent where nothing is extrapolated. */
   readonly expectedSecondsBetween?: readonly [number, number] | undefined;
   /** Moving shards and checkpoints to another region, in the costs and times above. */
@@ -65,8 +65,8 @@ export interface Transfer {
   readonly gigabytes: number;
   readonly usd: number;
   readonly seconds: number;
-  /** How the price of a gigabyte is known; absent in decisions of before it was told. */
-  readonly priceNote?: string | undefined;
+  /** How the price of a gigabyte is known. */
+  readonly priceNote: string;
 }
 
 /** The choice of topology and pool for the next attempt, with the reasons. */
@@ -92,8 +92,7 @@ export interface Placement {
   readonly decidedAt: string;
 }
 
-/** `question`: what it was decided from, as placement wrote it; only `storedQuestion` of placement reads it. Absent in decisions of an older format. */
-export type PlacementDecision = { readonly question?: unknown } & (
+export type PlacementDecision =
   | { readonly kind: 'launch'; readonly placement: Placement }
   | {
       readonly kind: 'wait';
@@ -101,8 +100,10 @@ export type PlacementDecision = { readonly question?: unknown } & (
       readonly reason: string;
       readonly considered: readonly PoolAssessment[];
     }
-  | { readonly kind: 'giveUp'; readonly reason: string; readonly considered: readonly PoolAssessment[] }
-);
+  | { readonly kind: 'giveUp'; readonly reason: string; readonly considered: readonly PoolAssessment[] };
+
+/** A decision with the document that it was made from; `storedQuestion` of placement reads the document. */
+export type StoredDecision = PlacementDecision & { readonly question: unknown };
 
 /** Work that a checkpoint proves done. Written by the agent, judged by the service. */
 export interface Progress {

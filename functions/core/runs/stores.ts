@@ -11,7 +11,7 @@ import type {
   PoolOutcomeStore,
   ScoreQuestionStore,
 } from './market-history.ts';
-import type { AttemptRecord, PlacementDecision, RunRecord } from './run-records.ts';
+import type { AttemptRecord, RunRecord, StoredDecision } from './run-records.ts';
 
 export interface PipelineStore {
   get(name: string): Promise<PipelineRecord | undefined>;
@@ -70,12 +70,12 @@ export interface AttemptStore {
 
 export interface StoredPlacement {
   readonly attempt: number;
-  readonly decision: PlacementDecision;
+  readonly decision: StoredDecision;
 }
 
 export interface PlacementStore {
   /** A later decision for the same attempt replaces the earlier one. */
-  put(runId: string, attempt: number, decision: PlacementDecision): Promise<void>;
+  put(runId: string, attempt: number, decision: StoredDecision): Promise<void>;
   /** The newest decision of each attempt, in order. */
   list(runId: string): Promise<StoredPlacement[]>;
 }

@@ -50,6 +50,23 @@ export class RunNotFoundError extends TidewheelError {
   }
 }
 
+/** A stored document is not of the version that this release reads. */
+export class StoredVersionError extends TidewheelError {
+  override readonly name = 'StoredVersionError';
+  /** @param what names the document, as the subject of the sentence */
+  constructor(
+    what: string,
+    { found, read }: { readonly found: unknown; readonly read: number },
+    options?: ErrorOptions,
+  ) {
+    const version = found === undefined ? 'no version' : `version ${JSON.stringify(found)}`;
+    super(
+      `${what} has ${version}, and this release reads version ${read}: use the release that wrote it, or delete it`,
+      options,
+    );
+  }
+}
+
 /** AWS will not take this training job as declared; trying again changes nothing. */
 export class LaunchRefusedError extends TidewheelError {
   override readonly name = 'LaunchRefusedError';

@@ -1,10 +1,13 @@
 /** The adapters on the emulator keep the contracts that the fakes keep (test/unit/support/fakes.test.ts). */
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateActivityCommand, GetActivityTaskCommand, SFNClient } from '@aws-sdk/client-sfn';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Stores } from '../../../functions/core/runs/stores.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 import { LARGE_DECISION } from '../../support/builders/large-decision.ts';
 import { pinnedSourceContract } from '../../support/builders/pinned-source.ts';
+import { AT, runOf } from '../../support/builders/records.ts';
 import { type ExecutionsGround, executionsContract } from '../../support/contracts/executions.ts';
 import { objectStoreContract } from '../../support/contracts/object-store.ts';
 import { type SchedulesGround, schedulesContract } from '../../support/contracts/schedules.ts';
@@ -63,4 +66,30 @@ it('DynamoDB gives a decision back whose market is larger than an item may be', 
   const { stores } = standing();
   await stores.placements.put('large-000001', 1, LARGE_DECISION);
   expect(await stores.placements.list('large-000001')).toEqual([{ attempt: 1, decision: LARGE_DECISION }]);
+});
+
+describe('an item of another version', () => {
+  const put = (item: Readonly<Record<string, unknown>>) =>
+    DynamoDBDocumentClient.from(new DynamoDBClient(clientConfiguration(emulator?.url ?? ''))).send(
+      new PutCommand({ TableName: 'contract-table', Item: item }),
+    );
+
+  it.each([undefined, 2])('is refused with a remedy when it is a run of version %s', async (version) => {
+    const run = runOf('other-version', 1);
+    await put({ pk: `RUN#${run.runId}`, sk: 'RUN', ...run, ...(version && { version }) });
+    const read = standing().stores.runs.get(run.runId);
+    await expect(read).rejects.toMatchObject({
+      name: 'StoredVersionError',
+      message: expect.stringMatching(/^RUN#other-version-000001 RUN .*reads version 1: use the release/),
+    });
+  });
+
+  it('counts as none when AWS tells the same again', async () => {
+    const { listPrices, scoreQuestions } = standing().stores;
+    await put({ pk: 'LISTPRICES', sk: 'eu-north-1', region: 'eu-north-1', version: 2 });
+    await put({ pk: 'QUESTIONS', sk: 'of another version', key: 'of another version', at: AT, version: 2 });
+    expect(await listPrices.get('eu-north-1')).toBeUndefined();
+    const asked = await scoreQuestions.list(AT);
+    expect(asked.filter(({ key }) => key === 'of another version')).toEqual([]);
+  });
 });

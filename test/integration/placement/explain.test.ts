@@ -55,6 +55,7 @@ beforeAll(async () => {
     family: 'g6e',
     zoneId: 'usw2-az1',
     at: hoursLater(0.5),
+    readAt: hoursLater(0.5),
     scores: {},
     spotUsd: { 'g6e.xlarge': 0.05 },
     onDemandUsd: { 'g6e.xlarge': 0.9 },
@@ -97,12 +98,12 @@ describe('explain', () => {
   it('names damaged and missing attempts', async () => {
     const [first] = await stores.placements.list('digits-000001');
     if (first === undefined) throw new Error('nothing was placed');
-    const damaged = JSON.parse('{"kind":"launch"}') as typeof first.decision;
+    const damaged = JSON.parse('{"kind":"launch","question":{}}') as typeof first.decision;
     await stores.placements.put('digits-000001', 2, damaged);
     await expect(explain('digits-000001')).rejects.toMatchObject({
       code: 1,
       stdout: expect.stringContaining('attempt 1, as decided'),
-      stderr: expect.stringMatching(/^✗ what was decided for attempt 2 cannot be read \(placement: /),
+      stderr: expect.stringMatching(/^✗ what was decided for attempt 2 cannot be read: decision placement: /),
     });
     await expect(explain('digits-000001', '--attempt', '9')).rejects.toMatchObject({
       code: 1,

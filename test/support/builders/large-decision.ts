@@ -1,12 +1,13 @@
 /** A decision about 80 types in six zones of eight regions: its market alone is about as large as an item may be. */
-import type { PlacementDecision } from '../../../functions/core/runs/run-records.ts';
+import type { StoredDecision } from '../../../functions/core/runs/run-records.ts';
 import { AT } from './records.ts';
 
-export const decisionWith = (prices: number): PlacementDecision => ({
+export const decisionWith = (prices: number): StoredDecision => ({
   kind: 'giveUp',
   reason: 'test',
   considered: [],
   question: {
+    version: 1,
     closedAt: AT,
     now: AT,
     market: {

@@ -1,5 +1,6 @@
 /** Pieces of a placement question that tests vary. */
 
+import { trainingSchema } from '../../../functions/core/pipeline/training.ts';
 import type { PlacementInput } from '../../../functions/core/placement/decision/situation.ts';
 import type {
   MarketView,
@@ -61,6 +62,7 @@ export const question = (change: Partial<PlacementInput> = {}): PlacementInput =
     vpc,
   },
   limits: { deadlineHours: 24, maximumRunSeconds: 86_400, attempts: 50 },
+  training: trainingSchema.parse({ strategy: 'ddp' }),
   market: market(),
   closedAt: CLOSED_AT,
   now: hoursLater(1),
@@ -83,13 +85,16 @@ export function attempt(
   outcome: Partial<AttemptOutcome> & Pick<AttemptOutcome, 'kind'>,
   change: Partial<AttemptRecord> = {},
 ): AttemptRecord {
+  const topology = { nodes: 2, acceleratorsPerNode: 1 };
   const placement: Placement = {
     pool,
-    topology: { nodes: 2, acceleratorsPerNode: 1 },
+    topology,
     onDemandHourlyUsd: 1.25,
     maximumRunSeconds: 86_400,
     reason: 'test',
-    considered: [{ pool, hourlyUsd: 0.5, expectedCostUsd: 1, expectedSeconds: 1, verdict: 'chosen' }],
+    considered: [
+      { pool, topology, hourlyUsd: 0.5, expectedCostUsd: 1, expectedSeconds: 1, verdict: 'chosen' },
+    ],
     decidedAt: CLOSED_AT,
   };
   return {

@@ -6,6 +6,7 @@ import type {
   Placement,
   Progress,
   RunRecord,
+  StoredDecision,
 } from '../../../functions/core/runs/run-records.ts';
 
 export const AT = '2026-11-20T00:00:00.000Z';
@@ -46,6 +47,7 @@ export const placementOf = (over: Partial<Placement> = {}): Placement => ({
   considered: [
     {
       pool: { instanceType: 'g5.xlarge', zoneId: 'use1-az4', launcher: 'sagemaker', purchaseOption: 'spot' },
+      topology: { nodes: 2, acceleratorsPerNode: 1 },
       hourlyUsd: 0.6,
       expectedCostUsd: 1.2,
       expectedSeconds: 3_600,
@@ -54,6 +56,21 @@ export const placementOf = (over: Partial<Placement> = {}): Placement => ({
   ],
   decidedAt: AT,
   ...over,
+});
+
+/** As `place` stores it, for tests that never put its question again. */
+export const launchOf = (over: Partial<Placement> = {}): StoredDecision => ({
+  kind: 'launch',
+  placement: placementOf(over),
+  question: { version: 1 },
+});
+
+export const waitOf = (): StoredDecision => ({
+  kind: 'wait',
+  seconds: 60,
+  reason: 'no capacity',
+  considered: [],
+  question: { version: 1 },
 });
 
 export const attemptOf = (

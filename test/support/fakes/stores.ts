@@ -16,8 +16,8 @@ import type {
 import {
   type AttemptRecord,
   FINISHED,
-  type PlacementDecision,
   type RunRecord,
+  type StoredDecision,
 } from '../../../functions/core/runs/run-records.ts';
 import type {
   AttemptStore,
@@ -191,7 +191,7 @@ function under<K, V>(map: Map<string, Map<K, V>>, runId: string): Map<K, V> {
   return known;
 }
 
-function placementStore(placements: Map<string, Map<number, PlacementDecision>>): PlacementStore {
+function placementStore(placements: Map<string, Map<number, StoredDecision>>): PlacementStore {
   return {
     put: async (runId, attempt, decision) => {
       under(placements, runId).set(attempt, stored(decision));

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ApiRequest, answer } from '../../../functions/core/api/api.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { attemptOf, outcomeOf, placementOf, runOf } from '../../support/builders/records.ts';
+import { attemptOf, launchOf, outcomeOf, runOf } from '../../support/builders/records.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
 
 let at: Ground;
@@ -115,7 +115,7 @@ describe('GET /runs/{runId}', () => {
       attemptOf('digits-000001', 1, { taskToken: 'SECRET-TOKEN', outcome: outcomeOf('interrupted') }),
     );
     await at.attempts.create(attemptOf('digits-000001', 2, { taskToken: 'SECRET-TOKEN-2' }));
-    await at.placements.put('digits-000001', 1, { kind: 'launch', placement: placementOf() });
+    await at.placements.put('digits-000001', 1, launchOf());
   });
 
   it('shows the run, its attempts, placements, timeline and report', async () => {
@@ -135,6 +135,14 @@ describe('GET /runs/{runId}', () => {
 
   it('never lets a task token out', async () => {
     expect(JSON.stringify((await show()).body)).not.toMatch(/SECRET|taskToken/);
+  });
+
+  it.each([{}, { version: 2 }])('refuses a report of another version, such as %j', async (report) => {
+    at.store.put(bucketKeys.report('digits', 'digits-000001'), JSON.stringify(report));
+    expect(await show()).toMatchObject({
+      status: 409,
+      body: { message: expect.stringMatching(/report of this run has .*reads version 1: use the release/) },
+    });
   });
 
   it('leaves out a report that cannot be read', async () => {

@@ -12,10 +12,11 @@ import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import {
   AT,
   declarationOf,
+  launchOf,
   outcomeOf,
-  placementOf,
   progressOf,
   runOf,
+  waitOf,
 } from '../../support/builders/records.ts';
 import type { JobScript } from '../../support/fakes/training.ts';
 import { type Ground, ground, message } from '../../support/world/ground.ts';
@@ -36,12 +37,13 @@ async function prepare(script?: JobScript): Promise<void> {
   await at.pipelines.ensure('digits', { firstBatch: 1, at: now });
   await at.runs.create(runOf('digits', 1));
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration: declarationOf('digits') });
-  await at.placements.put(RUN, 1, {
-    kind: 'launch',
-    placement: placementOf({
+  await at.placements.put(
+    RUN,
+    1,
+    launchOf({
       pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
     }),
-  });
+  );
   at.store.put(bucketKeys.manifest('digits', RUN), '{}');
 }
 
@@ -180,7 +182,7 @@ describe('a launch', () => {
   });
 
   it('needs a placement that says launch', async () => {
-    await at.placements.put(RUN, 1, { kind: 'wait', seconds: 5, reason: '', considered: [] });
+    await at.placements.put(RUN, 1, waitOf());
     await expect(launch()).rejects.toThrow('has no placement');
   });
 });

@@ -159,13 +159,14 @@ describe('another region, whose score was high when the run was placed', () => {
       spotPrices: [spot('g6.xlarge', zoneId, 0.2)],
     }),
     vpc: vpcThere,
-    transfer: { gigabytes: 0, usd: 0, seconds: 60 },
+    transfer: { gigabytes: 0, usd: 0, seconds: 60, priceNote: 'test price' },
   };
   const samples = (score: number) =>
     at.marketSamples.put({
       family: 'g6',
       zoneId,
       at: secondsAfter(2 * HOUR - 600),
+      readAt: secondsAfter(2 * HOUR - 600),
       scores: { [KEY]: score },
       spotUsd: {},
       onDemandUsd: {},

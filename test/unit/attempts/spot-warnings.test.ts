@@ -6,7 +6,7 @@ import { observeAttempt } from '../../../functions/core/attempts/observe-attempt
 import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { takeSpotWarnings } from '../../../functions/core/attempts/spot-warnings.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { declarationOf, placementOf, runOf } from '../../support/builders/records.ts';
+import { declarationOf, launchOf, placementOf, runOf } from '../../support/builders/records.ts';
 import { type Ground, ground, message } from '../../support/world/ground.ts';
 
 const RUN = 'digits-000001';
@@ -56,7 +56,7 @@ beforeEach(async () => {
     declaration: declarationOf('digits', { compute }),
   });
   const pool = { ...placementOf().pool, launcher: 'ec2' as const };
-  await at.placements.put(RUN, 1, { kind: 'launch', placement: placementOf({ pool }) });
+  await at.placements.put(RUN, 1, launchOf({ pool }));
   at.store.put(bucketKeys.manifest('digits', RUN), JSON.stringify({ shards: [{ name: '0.tar', bytes: 9 }] }));
   at.executions.wait('x', 'token-1');
   await launch();

@@ -55,7 +55,9 @@ describe('an attempt under a budget', () => {
   });
 
   it('counts what moving its data to another region has cost', () => {
-    const placement = placementOf({ transfer: { gigabytes: 30, usd: 0.6, seconds: 130 } });
+    const placement = placementOf({
+      transfer: { gigabytes: 30, usd: 0.6, seconds: 130, priceNote: 'test price' },
+    });
     const attempt = attemptOf('budget-000001', 2, { placement });
     expect(ask(1_800 - 421, { budgetUsd: 1.2, attempt })).toBeUndefined();
     expect(ask(1_800 - 419, { budgetUsd: 1.2, attempt })).toMatch(/budget/);

@@ -225,14 +225,18 @@ describe('the Price List', () => {
 
 describe('prices that were read of the list', () => {
   const now = new Date('2026-11-20T12:00:00Z');
+  const readAt = '2026-11-17T12:00:00.000Z';
   const list = {
     region: 'us-east-1',
-    at: '2026-11-17T12:00:00.000Z',
+    at: readAt,
     asked: ['g5.xlarge', 'g9.xlarge'],
+    askedTo: [],
     prices: [
-      { instanceType: 'g5.xlarge', hourlyUsd: 1.7, effective: '2026-11-01' },
-      { instanceType: 'g9.xlarge', hourlyUsd: 2 },
+      { instanceType: 'g5.xlarge', hourlyUsd: 1.7, effective: '2026-11-01', readAt },
+      { instanceType: 'g9.xlarge', hourlyUsd: 2, readAt },
     ],
+    ec2: [],
+    transfer: [],
   };
   const wanted = ['g5.xlarge', 'g6.xlarge', 'g9.xlarge'];
 
@@ -253,8 +257,8 @@ describe('prices that were read of the list', () => {
 
   it('of EC2 are the base of its Spot share, and of estimates', () => {
     const ec2 = [
-      { instanceType: 'g5.xlarge', hourlyUsd: 1.1 },
-      { instanceType: 'g6.xlarge', hourlyUsd: 0.8 },
+      { instanceType: 'g5.xlarge', hourlyUsd: 1.1, readAt },
+      { instanceType: 'g6.xlarge', hourlyUsd: 0.8, readAt },
       { instanceType: 'p9.48xlarge', hourlyUsd: 100, readAt: now.toISOString() },
     ];
     const view = market();

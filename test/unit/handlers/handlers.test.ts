@@ -147,10 +147,12 @@ describe('on-arrival', () => {
     Records: bodies.map((body, index) => ({ messageId: `m${index}`, body, receiptHandle: 'r' })),
   });
 
+  const RECORD = { version: 1, name: 'digits', openBatch: 1, valid: true };
+
   it('gives back only the messages that failed', async () => {
     dynamo.on(GetCommand).callsFake((input: { Key: { pk: string } }) => {
       if (input.Key.pk === 'PIPELINE#broken') throw throttled;
-      return { Item: { name: 'digits', openBatch: 1, valid: true, updatedAt: '2026-11-20T00:00:00Z' } };
+      return { Item: { ...RECORD, updatedAt: '2026-11-20T00:00:00Z' } };
     });
     dynamo.on(PutCommand).resolves({});
     sfn.on(StartExecutionCommand).resolves({});
@@ -169,7 +171,7 @@ describe('on-arrival', () => {
   });
 
   it('answers an empty list when all is well, also for an execution that there was', async () => {
-    dynamo.on(GetCommand).resolves({ Item: { name: 'digits', openBatch: 1, valid: true, updatedAt: '' } });
+    dynamo.on(GetCommand).resolves({ Item: { ...RECORD, updatedAt: '' } });
     dynamo.on(PutCommand).resolves({});
     sfn.on(StartExecutionCommand).rejects(new ExecutionAlreadyExists({ message: 'there', $metadata: {} }));
     sfn.on(DescribeExecutionCommand).resolves({ status: 'RUNNING' });

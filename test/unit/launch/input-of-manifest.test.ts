@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { declarationOf, placementOf, runOf } from '../../support/builders/records.ts';
+import { declarationOf, launchOf, runOf } from '../../support/builders/records.ts';
 import { packAll, settings } from '../../support/builders/whole-way.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 import { ground } from '../../support/world/ground.ts';
@@ -33,7 +33,7 @@ async function launched(manifest: Manifest) {
   await at.runs.create(runOf('digits', 1));
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration: declarationOf('digits') });
   const pool = { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' } as const;
-  await at.placements.put(RUN, 1, { kind: 'launch', placement: placementOf({ pool }) });
+  await at.placements.put(RUN, 1, launchOf({ pool }));
   at.store.put(bucketKeys.manifest('digits', RUN), JSON.stringify(manifest));
   const deps = {
     ...at,

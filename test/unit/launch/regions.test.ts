@@ -6,7 +6,7 @@ import { makeReport } from '../../../functions/core/attempts/report.ts';
 import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
 import type { Region } from '../../../functions/core/launch/regions/region-bucket.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { declarationOf, placementOf, progressOf, runOf } from '../../support/builders/records.ts';
+import { declarationOf, launchOf, placementOf, progressOf, runOf } from '../../support/builders/records.ts';
 import { type MemoryObjectStore, memoryObjectStore } from '../../support/fakes/object-store.ts';
 import { type JobScript, type ScriptedTraining, scriptedTraining } from '../../support/fakes/training.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
@@ -74,9 +74,10 @@ async function prepare(script: JobScript): Promise<void> {
   await at.pipelines.ensure('digits', { firstBatch: 1, at: now });
   await at.runs.create(runOf('digits', 1));
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration });
-  await at.placements.put(RUN, 1, {
-    kind: 'launch',
-    placement: placementOf({
+  await at.placements.put(
+    RUN,
+    1,
+    launchOf({
       pool: {
         instanceType: 'g5.xlarge',
         launcher: 'sagemaker',
@@ -85,9 +86,9 @@ async function prepare(script: JobScript): Promise<void> {
         region: AWAY,
       },
       subnetId: subnet.id,
-      transfer: { gigabytes: 100, usd: 2, seconds: 400 },
+      transfer: { gigabytes: 100, usd: 2, seconds: 400, priceNote: 'test price' },
     }),
-  });
+  );
   at.store.put(bucketKeys.manifest('digits', RUN), '{}');
   at.store.put(shard, 'samples');
 }
@@ -151,14 +152,15 @@ describe('a launch in another region', () => {
 
   it('has the groups of nodes that placement added', async () => {
     const helpers = [{ name: 'loaders', instanceType: 'c5.4xlarge', nodes: 2 }];
-    await at.placements.put(RUN, 1, {
-      kind: 'launch',
-      placement: placementOf({
+    await at.placements.put(
+      RUN,
+      1,
+      launchOf({
         pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand', region: AWAY },
         topology: { nodes: 1, acceleratorsPerNode: 1, helpers },
         helpersHourlyUsd: 1.6,
       }),
-    });
+    );
     await launch();
     expect(request()?.ResourceConfig.InstanceGroups).toMatchObject([
       { InstanceGroupName: 'train', InstanceType: 'ml.g5.xlarge', InstanceCount: 1 },
@@ -184,12 +186,13 @@ describe('what was saved in another region', () => {
     west.advance();
     expect(await judgeAgain()).toMatchObject({ kind: 'place' });
     expect((await at.attempts.get(RUN, 1))?.progressAfter).toMatchObject({ step: 9, checkpointBytes: 7 });
-    await at.placements.put(RUN, 2, {
-      kind: 'launch',
-      placement: placementOf({
+    await at.placements.put(
+      RUN,
+      2,
+      launchOf({
         pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand' },
       }),
-    });
+    );
     await launchAttempt(deps, { runId: RUN, attempt: 2, taskToken: 'token-2' });
     expect(at.training.jobs.size).toBe(1);
     expect(await at.attempts.get(RUN, 2)).toMatchObject({ progressBefore: { step: 9 } });

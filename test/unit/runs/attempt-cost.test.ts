@@ -27,7 +27,7 @@ describe('the cost of an attempt', () => {
   });
 
   it('counts the data that moved to another region', () => {
-    const transfer = { gigabytes: 10, usd: 0.2, seconds: 60 };
+    const transfer = { gigabytes: 10, usd: 0.2, seconds: 60, priceNote: 'test price' };
     const attempt = attemptOf('digits-000001', 1, { placement: placementOf({ transfer }), outcome: HOUR });
     expect(attemptCost(attempt)).toBeCloseTo(2 * 1.5 + 0.2, 9);
   });

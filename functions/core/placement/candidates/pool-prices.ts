@@ -49,23 +49,15 @@ const mean = (quotes: MarketView['spotPrices']): number | undefined =>
 
 export interface HelpersQuestion {
   readonly compute: Pick<Pipeline['compute'], 'helpers'>;
-  /** Where a view does not name the prices of helpers, as in decisions of old. */
-  readonly helpersHourlyUsd?: number | undefined;
 }
 
 /** Per hour of all helper groups, or why it cannot be known: what has no price is not free. */
-export function helpersIn(
-  market: MarketView,
-  { compute, helpersHourlyUsd }: HelpersQuestion,
-): number | string {
+export function helpersIn(market: MarketView, { compute }: HelpersQuestion): number | string {
   let sum = 0;
   for (const { name, instanceType, nodes } of compute.helpers ?? []) {
     const price = market.onDemandPrices.find((each) => each.instanceType === instanceType);
     if (price === undefined)
-      return (
-        helpersHourlyUsd ??
-        `no price of ${instanceType} in ${market.region} is known, which the helper group "${name}" runs on: name another type`
-      );
+      return `no price of ${instanceType} in ${market.region} is known, which the helper group "${name}" runs on: name another type`;
     sum += nodes * price.hourlyUsd;
   }
   return sum;

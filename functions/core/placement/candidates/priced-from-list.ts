@@ -1,6 +1,6 @@
 /** Replaces the snapshot's prices, which grow old with the release, by those of the AWS Price List. */
 import { ec2OnDemandUsd, trainingRatio } from '../../catalog/catalog.ts';
-import type { ListPrice, ListPrices, TransferPrice } from '../../catalog/price-list.ts';
+import type { KeptPrice, ListPrice, ListPrices, TransferPrice } from '../../catalog/price-list.ts';
 import { transferPricesAsOf, transferUsdPerGigabyte } from '../../catalog/transfer.ts';
 import type { MarketView, OnDemandPrice } from '../model/market-source.ts';
 
@@ -14,8 +14,8 @@ export function pricedFrom(
 ): MarketView {
   if (list === undefined || list.region !== view.region) return view;
   const training = new Map(list.prices.map((each) => [each.instanceType, each]));
-  const ec2 = new Map((list.ec2 ?? []).map((each) => [each.instanceType, each]));
-  const noteOf = (price: ListPrice): string => `AWS Price List${sourceOf(price, list, now)}`;
+  const ec2 = new Map(list.ec2.map((each) => [each.instanceType, each]));
+  const noteOf = (price: KeptPrice<ListPrice>): string => `AWS Price List${sourceOf(price, now)}`;
   const onDemandPrices = view.onDemandPrices.map((price): OnDemandPrice => {
     const { instanceType, basis } = price;
     const own = ec2.get(instanceType);
@@ -48,12 +48,8 @@ function estimated({ instanceType, hourlyUsd: ec2HourlyUsd }: ListPrice): OnDema
   return { instanceType, hourlyUsd: ec2HourlyUsd * ratio, basis: 'estimated', note, ec2HourlyUsd };
 }
 
-function sourceOf(
-  { effective, readAt }: Pick<ListPrice | TransferPrice, 'effective' | 'readAt'>,
-  { at }: Pick<ListPrices, 'at'>,
-  now: Date,
-): string {
-  const days = Math.floor((now.getTime() - Date.parse(readAt ?? at)) / DAY_MILLISECONDS);
+function sourceOf({ effective, readAt }: KeptPrice<ListPrice | TransferPrice>, now: Date): string {
+  const days = Math.floor((now.getTime() - Date.parse(readAt)) / DAY_MILLISECONDS);
   const since = effective === undefined ? '' : `, in force since ${effective}`;
   return `${since}, read ${days < 1 ? 'today' : `${days} days ago`}`;
 }
@@ -70,11 +66,11 @@ export function transferRate(
   known: { readonly list?: ListPrices | undefined; readonly now: Date } | undefined,
 ): TransferRate {
   const listed =
-    known?.list?.region === from ? known.list.transfer?.find((each) => each.to === to) : undefined;
-  if (known?.list === undefined || listed === undefined)
+    known?.list?.region === from ? known.list.transfer.find((each) => each.to === to) : undefined;
+  if (known === undefined || listed === undefined)
     return { usdPerGigabyte: transferUsdPerGigabyte(from, to), note: `table of ${transferPricesAsOf}` };
   return {
     usdPerGigabyte: listed.usdPerGigabyte,
-    note: `AWS Price List${sourceOf(listed, known.list, known.now)}`,
+    note: `AWS Price List${sourceOf(listed, known.now)}`,
   };
 }

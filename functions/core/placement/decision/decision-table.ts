@@ -148,7 +148,7 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
   return [...parts, ...input.market.notes].join('; ');
 }
 
-const known = ({ priceNote }: Transfer): string => (priceNote === undefined ? '' : ` (${priceNote})`);
+const known = ({ priceNote }: Transfer): string => ` (${priceNote})`;
 
 /** Why Spot, or why On-Demand. */
 function aboutMarket(
@@ -193,7 +193,7 @@ function helpersThatWouldPay(
   { input, workload }: Pick<Situation, 'input' | 'workload'>,
 ): readonly string[] {
   const hardware = factsWith(input.hardware);
-  const strategy = input.training?.strategy ?? 'ray';
+  const strategy = input.training.strategy;
   if (strategy === 'data-service' || workload === undefined || hardware(instanceType) === undefined)
     return [];
   const advice = adviseHelpers({

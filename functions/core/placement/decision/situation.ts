@@ -2,7 +2,8 @@
 import { factsWith, type ReadFacts } from '../../catalog/hardware.ts';
 import { launchersOf } from '../../pipeline/launchers.ts';
 import { deadlineHoursOf, type Pipeline } from '../../pipeline/pipeline.ts';
-import type { AttemptRecord, Progress } from '../../runs/run-records.ts';
+import type { AttemptRecord, Progress, StoredDecision } from '../../runs/run-records.ts';
+import { StoredVersionError } from '../../shared/errors.ts';
 import { observationsOf } from '../belief/attempt-observations.ts';
 import { recentObservations } from '../belief/beliefs.ts';
 import { type Observation } from '../belief/observation.ts';
@@ -25,7 +26,7 @@ export interface PlacementInput {
   readonly compute: Pipeline['compute'];
   readonly limits: Pipeline['limits'];
   /** Its strategy and image rule topologies out. */
-  readonly training?: Pipeline['training'] | undefined;
+  readonly training: Pipeline['training'];
   readonly market: MarketView;
   /** The other regions that the pipeline names. */
   readonly elsewhere?: readonly RegionView[] | undefined;
@@ -42,8 +43,6 @@ export interface PlacementInput {
   /** The topology of those seconds, and the throughputs of former runs. */
   readonly expectedOn?: TrainedTopology | undefined;
   readonly formerThroughputs?: readonly MeasuredThroughput[] | undefined;
-  /** Of all helper groups together; used where the market gives no prices for them. */
-  readonly helpersHourlyUsd?: number | undefined;
   /** What other runs met in these pools. */
   readonly observations?: readonly Observation[] | undefined;
   /** Hardware as EC2 describes it, where that differs from the snapshot. */
@@ -52,13 +51,17 @@ export interface PlacementInput {
   readonly runningSeconds?: number | undefined;
 }
 
+/** Format of the question that is stored with a decision. */
+export const QUESTION_VERSION = 1;
+
 /** What is stored with a decision beside the run and its attempts; from both the decision can be replayed exactly. */
 export type StoredQuestion = Omit<
   PlacementInput,
-  'compute' | 'limits' | 'training' | 'attempts' | 'progress' | 'sightings' | 'runningSeconds'
->;
+  'compute' | 'limits' | 'training' | 'attempts' | 'progress' | 'observations' | 'runningSeconds'
+> & { readonly version: typeof QUESTION_VERSION };
 
 export const storedPart = (input: PlacementInput): StoredQuestion => ({
+  version: QUESTION_VERSION,
   market: input.market,
   elsewhere: input.elsewhere,
   closedAt: input.closedAt,
@@ -67,16 +70,23 @@ export const storedPart = (input: PlacementInput): StoredQuestion => ({
   expectedSeconds: input.expectedSeconds,
   expectedOn: input.expectedOn,
   formerThroughputs: input.formerThroughputs,
-  helpersHourlyUsd: input.helpersHourlyUsd,
   ...(input.hardware === undefined ? {} : { hardware: input.hardware }),
 });
 
-/** What placement stored with a decision, given back its type; undefined where nothing was stored. */
-export const storedQuestion = ({ question }: { readonly question?: unknown }): StoredQuestion | undefined =>
-  isStored(question) ? question : undefined;
+/** @throws StoredVersionError */
+export function storedQuestion({ question }: Pick<StoredDecision, 'question'>): StoredQuestion {
+  if (isOfThisVersion(question)) return question;
+  const found =
+    typeof question === 'object' && question !== null && 'version' in question ? question.version : undefined;
+  throw new StoredVersionError('the question of this decision', { found, read: QUESTION_VERSION });
+}
 
-const isStored = (question: unknown): question is StoredQuestion =>
-  typeof question === 'object' && question !== null && 'market' in question;
+/** Placement alone writes questions, hence the trusted shape; `damageIn` looks closer at one that a person reads. */
+const isOfThisVersion = (question: unknown): question is StoredQuestion =>
+  typeof question === 'object' &&
+  question !== null &&
+  'version' in question &&
+  question.version === QUESTION_VERSION;
 
 /** Everything the decision is made from, derived once. */
 export interface Situation {

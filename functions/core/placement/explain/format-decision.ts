@@ -1,19 +1,12 @@
 /** A decision as text: the sentence, then the table. */
 import { launcherFacts, launcherSuffix } from '../../catalog/launchers/registry.ts';
 import type { PlacementDecision, PoolAssessment } from '../../runs/run-records.ts';
-import { storedQuestion } from '../decision/situation.ts';
 import { hours, usd } from '../model/amounts.ts';
 
-export function formatDecision(decision: PlacementDecision): string {
-  const { rows, at } = tableIn(decision);
+/** @param at when it was decided: `done by` counts from here */
+export function formatDecision(decision: PlacementDecision, at: string): string {
+  const rows = decision.kind === 'launch' ? decision.placement.considered : decision.considered;
   return [headline(decision), '', ...tableOf(rows, at)].join('\n');
-}
-
-/** Rows, and when they were weighed; waits of an older format do not say. */
-function tableIn(decision: PlacementDecision): { rows: readonly PoolAssessment[]; at: string | undefined } {
-  if (decision.kind === 'launch')
-    return { rows: decision.placement.considered, at: decision.placement.decidedAt };
-  return { rows: decision.considered, at: storedQuestion(decision)?.now };
 }
 
 function headline(decision: PlacementDecision): string {
@@ -32,7 +25,7 @@ function headline(decision: PlacementDecision): string {
 
 const HEADS = ['pool', 'score', '$/h', 'wait', 'lasts', 'cost', 'time', 'done by', 'verdict'] as const;
 
-function tableOf(rows: readonly PoolAssessment[], at: string | undefined): readonly string[] {
+function tableOf(rows: readonly PoolAssessment[], at: string): readonly string[] {
   const cells = [HEADS, ...rows.map((row) => cellsOf(row, at))];
   const widths = HEADS.map((_, k) => Math.max(...cells.map((row) => row[k]?.length ?? 0)));
   return cells.map((row) =>
@@ -43,12 +36,12 @@ function tableOf(rows: readonly PoolAssessment[], at: string | undefined): reado
 const hoursOrNone = (seconds: number | undefined): string => (seconds === undefined ? '-' : hours(seconds));
 
 /** The price is of one node, cost and time are of the gang. What was left out was not weighed. */
-function cellsOf(row: PoolAssessment, at: string | undefined): readonly string[] {
+function cellsOf(row: PoolAssessment, at: string): readonly string[] {
   const { pool, topology, expectedSecondsBetween: between } = row;
-  const helped = (topology?.helpers ?? [])
+  const helped = (topology.helpers ?? [])
     .map(({ nodes, instanceType }) => ` + ${nodes} x ${instanceType}`)
     .join('');
-  const name = `${topology ? `${topology.nodes} x ` : ''}${pool.instanceType}${helped} ${pool.zoneId ?? pool.region ?? '(any zone)'} ${pool.purchaseOption}${launcherSuffix(pool.launcher)}`;
+  const name = `${topology.nodes} x ${pool.instanceType}${helped} ${pool.zoneId ?? pool.region ?? '(any zone)'} ${pool.purchaseOption}${launcherSuffix(pool.launcher)}`;
   if (row.verdict.startsWith('left out')) return [name, '-', '-', '-', '-', '-', '-', '-', row.verdict];
   return [
     name,
@@ -60,7 +53,7 @@ function cellsOf(row: PoolAssessment, at: string | undefined): readonly string[]
     between
       ? `${hours(row.expectedSeconds)} (${hours(between[0])} to ${hours(between[1])})`
       : hours(row.expectedSeconds),
-    at === undefined ? '-' : minuteAfter(at, row.expectedSeconds),
+    minuteAfter(at, row.expectedSeconds),
     row.verdict,
   ];
 }

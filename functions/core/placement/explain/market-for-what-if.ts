@@ -29,8 +29,6 @@ export interface CompletedMarket {
 
 export interface CompletionDeps {
   readonly marketSamples: Pick<MarketSampleStore, 'list'>;
-  /** The data's own region, for decisions that do not say it. */
-  readonly home: string;
   /** Of all shards; undefined where nobody says. */
   readonly datasetBytes?: number | undefined;
 }
@@ -42,10 +40,10 @@ export async function completeMarket(
 ): Promise<CompletedMarket> {
   const notes: string[] = [];
   const compute = changedCompute(input, change);
-  const home = /^[a-z]{2}-/.test(input.market.region) ? input.market.region : deps.home;
+  const home = input.market.region;
   const hardware = factsWith(input.hardware);
   const wanted = { compute, change, now: input.now, hardware, notes };
-  const market = await completed({ ...input.market, region: home }, input.compute.vpc, wanted, deps);
+  const market = await completed(input.market, input.compute.vpc, wanted, deps);
   const known = new Map((input.elsewhere ?? []).map((view) => [view.market.region, view]));
   const regions = (change.regions ?? [...known.keys()]).filter((region) => region !== home);
   const elsewhere = await Promise.all(

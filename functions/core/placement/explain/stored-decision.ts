@@ -1,11 +1,15 @@
-/** Stored decisions outlive releases, and tables are edited by hand: what one must still hold to be shown and put again. */
+/** Tables are edited by hand: what a stored decision must still hold to be shown and put again. */
 import * as z from 'zod';
+import type { StoredDecision } from '../../runs/run-records.ts';
+import { StoredVersionError } from '../../shared/errors.ts';
 import { check } from '../../shared/validation.ts';
+import { storedQuestion } from '../decision/situation.ts';
 
 const pool = z.object({ instanceType: z.string(), purchaseOption: z.enum(['spot', 'on-demand']) });
 const considered = z.array(
   z.object({
     pool,
+    topology: z.object({ nodes: z.number() }),
     hourlyUsd: z.number(),
     expectedCostUsd: z.number(),
     expectedSeconds: z.number(),
@@ -22,20 +26,17 @@ const market = z.object({
   notes: z.array(z.string()),
 });
 const time = z.string().refine((text) => Number.isFinite(Date.parse(text)), 'is no time');
-const question = z
-  .object({
-    market,
-    elsewhere: z.array(z.object({ market })).optional(),
-    closedAt: time,
-    sealedAt: time.optional(),
-    now: time,
-  })
-  .optional();
+const questionSchema = z.object({
+  market,
+  elsewhere: z.array(z.object({ market })).optional(),
+  closedAt: time,
+  sealedAt: time.optional(),
+  now: time,
+});
 
 const decisionSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('launch'),
-    question,
     placement: z.object({
       pool,
       topology: z.object({ nodes: z.number() }),
@@ -44,13 +45,25 @@ const decisionSchema = z.discriminatedUnion('kind', [
       decidedAt: time,
     }),
   }),
-  z.object({ kind: z.literal('wait'), question, seconds: z.number(), reason: z.string(), considered }),
-  z.object({ kind: z.literal('giveUp'), question, reason: z.string(), considered }),
+  z.object({ kind: z.literal('wait'), seconds: z.number(), reason: z.string(), considered }),
+  z.object({ kind: z.literal('giveUp'), reason: z.string(), considered }),
 ]);
 
-/** The first thing that is missing or wrong in it, as `field: what`; undefined where all is there. */
-export function damageIn(decision: unknown): string | undefined {
-  const checked = check(decisionSchema, decision, 'hidden');
+/** Why a decision cannot be shown and put again, with the remedy; undefined where it can. */
+export function whyUnreadable(decision: StoredDecision): string | undefined {
+  const damage = damageIn(decisionSchema, decision, 'decision');
+  if (damage !== undefined) return damage;
+  try {
+    return damageIn(questionSchema, storedQuestion(decision), 'question');
+  } catch (error: unknown) {
+    if (error instanceof StoredVersionError) return error.message;
+    throw error;
+  }
+}
+
+/** The first thing that is missing or wrong, as `field: what`. */
+function damageIn(schema: z.ZodType, document: unknown, name: string): string | undefined {
+  const checked = check(schema, document, 'hidden');
   const [problem] = checked.ok ? [] : checked.problems;
-  return problem && `${problem.path || 'decision'}: ${problem.message}`;
+  return problem && `${name} ${problem.path}: ${problem.message}; its item in the table is damaged`;
 }

@@ -3,7 +3,7 @@ import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { PlacementDecision } from '../../runs/run-records.ts';
 import type { RegionView } from '../candidates/pools.ts';
 import { choosePlacement } from '../decision/choose.ts';
-import { type PlacementInput, storedPart } from '../decision/situation.ts';
+import type { PlacementInput } from '../decision/situation.ts';
 
 export interface WhatIf {
   readonly deadlineHours?: number | undefined;
@@ -17,8 +17,7 @@ export interface WhatIf {
 
 /** @param input as asked then; with types, zones or regions that it did not have, what `fill-in.ts` found of them */
 export function decideIf(input: PlacementInput, change: WhatIf): PlacementDecision {
-  const asked = changed(input, change);
-  return { ...choosePlacement(asked), question: storedPart(asked) };
+  return choosePlacement(changed(input, change));
 }
 
 type Vpc = Pipeline['compute']['vpc'];

@@ -88,6 +88,7 @@ export const samplesOfNow = (asked: readonly Asked[], now: Date): readonly Marke
       family: '',
       zoneId,
       at: now.toISOString(),
+      readAt: now.toISOString(),
       scores: { [questionKey(need.instanceTypes, need.nodes)]: score },
       spotUsd: {},
       onDemandUsd: {},

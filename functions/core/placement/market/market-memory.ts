@@ -41,14 +41,8 @@ export async function samplesFor(
     .toSorted((a, b) => b.at.localeCompare(a.at));
 }
 
-/**
- * When the sample was read. The key `at` is the start of the schedule's step, which would make a fresh sample look
- * minutes old.
- */
-const readAtOf = ({ readAt, at }: MarketSample): string => readAt ?? at;
-
 export const ageSeconds = (sample: MarketSample, now: Date): number =>
-  Math.max(0, (now.getTime() - Date.parse(readAtOf(sample))) / 1_000);
+  Math.max(0, (now.getTime() - Date.parse(sample.readAt)) / 1_000);
 
 /** The newest score of each zone for each gang, no older than a day. */
 function keptScores(
@@ -122,7 +116,7 @@ export function refreshedBy(
   view: MarketView,
   question: MemoryQuestion & { readonly readAt: string },
 ): MarketView {
-  const since = samples.filter((sample) => readAtOf(sample) >= question.readAt);
+  const since = samples.filter((sample) => sample.readAt >= question.readAt);
   const age = Math.max(0, (question.now.getTime() - Date.parse(question.readAt)) / 1_000);
   const scores = keptScores(since, question);
   const prices = keptPrices(since, typesOf(question.compute, question.hardware));

@@ -7,7 +7,7 @@ import {
   trainingPrice,
 } from '../../catalog/catalog.ts';
 import { factsWith, keepRead, readAnswer } from '../../catalog/hardware.ts';
-import type { ListPrice, ListPrices, TransferPrice } from '../../catalog/price-list.ts';
+import type { KeptPrice, ListPrice, ListPrices, TransferPrice } from '../../catalog/price-list.ts';
 import { tabledTransferUsd } from '../../catalog/transfer.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Stores } from '../../runs/stores.ts';
@@ -100,9 +100,9 @@ async function refreshRegion({ listPrices, catalog, clock }: RefreshDeps, wanted
 }
 
 const wasAsked = (known: ListPrices | undefined, { types, others }: Wanted): boolean =>
-  known?.ec2 !== undefined &&
+  known !== undefined &&
   types.every((type) => known.asked.includes(type)) &&
-  others.every((other) => known.askedTo?.includes(other));
+  others.every((other) => known.askedTo.includes(other));
 
 interface Answers {
   readonly training: Answer<readonly ListPrice[]>;
@@ -145,11 +145,11 @@ const NEVER = new Date(0).toISOString();
 const united = (some: readonly string[], others: readonly string[] = []): readonly string[] =>
   [...new Set([...some, ...others])].sort();
 
-function told<T>(
+function told<T extends ListPrice | TransferPrice>(
   what: string,
   answer: Answer<readonly T[]>,
   { at, region, notes }: Wanted & { readonly at: string },
-): readonly (T & { readonly readAt: string })[] {
+): readonly KeptPrice<T>[] {
   if (answer.kind === 'known') return answer.value.map((each) => ({ ...each, readAt: at }));
   notes.push(`${what} of ${region} unknown (${answer.failure}): ${answer.message}`);
   return [];
@@ -170,14 +170,14 @@ interface Measure<T> {
   readonly bounds: Bounds;
 }
 
-const ofHours = (snapshotOf: (type: string) => number | undefined): Measure<ListPrice> => ({
+const ofHours = (snapshotOf: (type: string) => number | undefined): Measure<KeptPrice<ListPrice>> => ({
   nameOf: ({ instanceType }) => instanceType,
   usdOf: ({ hourlyUsd }) => hourlyUsd,
   snapshotOf: ({ instanceType }) => snapshotOf(instanceType),
   bounds: USD_AN_HOUR,
 });
 
-const ofTransfer = (from: string): Measure<TransferPrice> => ({
+const ofTransfer = (from: string): Measure<KeptPrice<TransferPrice>> => ({
   nameOf: ({ to }) => `a gigabyte for ${to}`,
   usdOf: ({ usdPerGigabyte }) => usdPerGigabyte,
   snapshotOf: ({ to }) => tabledTransferUsd(from, to),

@@ -11,7 +11,13 @@ export function marketHistoryContract(
   >,
 ): void {
   const sample = { family: 'g5', zoneId: 'use1-az4', zoneName: 'us-east-1d', spotUsd: { 'g5.xlarge': 0.4 } };
-  const look = (at: string, scores: Record<string, number>) => ({ ...sample, at, scores, onDemandUsd: {} });
+  const look = (at: string, scores: Record<string, number>) => ({
+    ...sample,
+    at,
+    readAt: at,
+    scores,
+    onDemandUsd: {},
+  });
 
   it('keeps the newest sample of a step by family and zone', async () => {
     const { marketSamples } = await open();
@@ -48,10 +54,19 @@ export function marketHistoryContract(
 
   it('keeps the last list prices of a region', async () => {
     const { listPrices } = await open();
-    const prices = [{ instanceType: 'g5.xlarge', hourlyUsd: 1.41, effective: '2026-11-01' }];
+    const prices = [{ instanceType: 'g5.xlarge', hourlyUsd: 1.41, effective: '2026-11-01', readAt: AT }];
+    const nothing = {
+      region: 'us-east-1',
+      at: AT,
+      asked: [],
+      askedTo: [],
+      prices: [],
+      ec2: [],
+      transfer: [],
+    };
     expect(await listPrices.get('us-east-1')).toBeUndefined();
-    await listPrices.put({ region: 'us-east-1', at: AT, asked: ['g5.xlarge'], prices: [] });
-    const last = { region: 'us-east-1', at: LATER, asked: ['g5.xlarge', 'p9.large'], prices };
+    await listPrices.put({ ...nothing, asked: ['g5.xlarge'] });
+    const last = { ...nothing, at: LATER, asked: ['g5.xlarge', 'p9.large'], prices };
     await listPrices.put(last);
     expect(await listPrices.get('us-east-1')).toEqual(last);
     expect(await listPrices.get('us-west-2')).toBeUndefined();

@@ -1,13 +1,13 @@
 /** What every PlacementStore does. */
 import { expect, it } from 'vitest';
 import type { Stores } from '../../../../functions/core/runs/stores.ts';
-import { AT, placementOf } from '../../builders/records.ts';
+import { AT, launchOf, waitOf } from '../../builders/records.ts';
 
 export function placementStoreContract(open: () => Promise<Pick<Stores, 'placements' | 'timeline'>>): void {
   it('keeps the newest decision of each attempt, in order', async () => {
     const { placements } = await open();
-    const wait = { kind: 'wait', seconds: 60, reason: 'no capacity', considered: [] } as const;
-    const launch = { kind: 'launch', placement: placementOf() } as const;
+    const wait = waitOf();
+    const launch = launchOf();
     await placements.put('his-a-000001', 2, wait);
     await placements.put('his-a-000001', 1, wait);
     await placements.put('his-a-000001', 2, launch);
@@ -19,7 +19,7 @@ export function placementStoreContract(open: () => Promise<Pick<Stores, 'placeme
 
   it('keeps runs apart whose names begin alike', async () => {
     const { placements } = await open();
-    const wait = { kind: 'wait', seconds: 60, reason: 'no capacity', considered: [] } as const;
+    const wait = waitOf();
     await placements.put('his-d-000001', 1, wait);
     expect(await placements.list('his-d-00000')).toEqual([]);
   });

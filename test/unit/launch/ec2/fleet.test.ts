@@ -148,7 +148,15 @@ describe('buildFleet', () => {
       launcher: 'ec2',
       purchaseOption: 'spot',
     } as const;
-    const assessed = { pool, hourlyUsd: 5, expectedCostUsd: 1, expectedSeconds: 1, verdict: 'chosen' };
+    const topology = { nodes: 1, acceleratorsPerNode: 8 };
+    const assessed = {
+      pool,
+      topology,
+      hourlyUsd: 5,
+      expectedCostUsd: 1,
+      expectedSeconds: 1,
+      verdict: 'chosen',
+    };
     const [plan, unknown] = [planOf({ placed: { considered: [assessed] } }), planOf()];
     expect(JSON.parse(plan.objects.at(-1)?.text ?? '')).toMatchObject({ priceRatio: 0.25 });
     expect(JSON.parse(unknown.objects.at(-1)?.text ?? '')).toMatchObject({ priceRatio: 1 });

@@ -122,7 +122,7 @@ describe('the cheapest launcher', () => {
   }, 30_000);
 
   it('is named in the table and in the headline', () => {
-    const shown = formatDecision(choosePlacement(cheapest()));
+    const shown = formatDecision(choosePlacement(cheapest()), hoursLater(1));
     expect(shown).toMatch(/2 x g6\.xlarge, spot, in use1-az\d, on EC2/);
     expect(shown).toMatch(/2 x g6\.xlarge use1-az1 spot EC2 /);
   });
@@ -192,7 +192,7 @@ describe('what EC2 cannot do', () => {
 
   it('other regions keeps its reason', () => {
     const view = { ...market(), region: 'us-west-2' };
-    const transfer = { gigabytes: 0, usd: 0, seconds: 0 };
+    const transfer = { gigabytes: 0, usd: 0, seconds: 0, priceNote: 'test price' };
     const input = cheapest({}, { elsewhere: [{ market: view, transfer, vpc }] });
     const away = placed(input).considered.filter(
       ({ pool }) => pool.region === 'us-west-2' && pool.launcher === 'ec2',

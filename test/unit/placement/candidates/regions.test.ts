@@ -31,7 +31,7 @@ const west = (change: Partial<RegionView> = {}): RegionView => ({
     onDemandPrices: [onDemand('g5.xlarge', 1)],
   }),
   vpc,
-  transfer: { gigabytes: 10, usd: 0.2, seconds: 60 },
+  transfer: { gigabytes: 10, usd: 0.2, seconds: 60, priceNote: 'test price' },
   ...change,
 });
 const base = question();
@@ -64,14 +64,14 @@ describe('another region', () => {
   });
 
   it('loses by the cost of its transfer', () => {
-    const far = west({ transfer: { gigabytes: 5_000, usd: 100, seconds: 20_000 } });
+    const far = west({ transfer: { gigabytes: 5_000, usd: 100, seconds: 20_000, priceNote: 'test price' } });
     const decision = choosePlacement(asked(far));
     expect(poolOf(decision)).not.toHaveProperty('region');
     expect(inWest(decision)[0]?.verdict).toContain('$100.00 of it for moving 5000.0 GB');
   });
 
   it('is too late where its copies miss the deadline', () => {
-    const slow = west({ transfer: { gigabytes: 1, usd: 0, seconds: 18 * 3_600 } });
+    const slow = west({ transfer: { gigabytes: 1, usd: 0, seconds: 18 * 3_600, priceNote: 'test price' } });
     const decision = choosePlacement(asked(slow));
     expect(poolOf(decision)).not.toHaveProperty('region');
     expect(
@@ -98,7 +98,7 @@ describe('another region', () => {
   it('is the only one when declared so', () => {
     const pinned = { ...compute, regions: [{ name: WEST, vpc }] };
     const decision = choosePlacement({
-      ...asked(west({ transfer: { gigabytes: 1, usd: 50, seconds: 9 } })),
+      ...asked(west({ transfer: { gigabytes: 1, usd: 50, seconds: 9, priceNote: 'test price' } })),
       compute: pinned,
     });
     expect(poolOf(decision)).toMatchObject({ region: WEST });
@@ -160,6 +160,7 @@ describe('a what-if', () => {
     family: 'g6e',
     zoneId,
     at: hoursLater(0.75),
+    readAt: hoursLater(0.75),
     scores: {},
     spotUsd: { 'g6e.xlarge': 0.11 },
     onDemandUsd: { 'g6e.xlarge': 0.9 },
@@ -171,7 +172,6 @@ describe('a what-if', () => {
   const ask = async (change: Parameters<typeof completeMarket>[1], samples: readonly MarketSample[] = []) => {
     const { input, notes } = await completeMarket(base, change, {
       marketSamples: marketSamples(samples),
-      home: 'us-east-1',
       datasetBytes: 50e9,
     });
     return { decision: decideIf(input, change), notes };
@@ -199,12 +199,12 @@ describe('a what-if', () => {
     const scored = (hours: number): MarketSample => ({
       ...sample,
       at: hoursLater(hours),
+      readAt: hoursLater(hours),
       scores: { [questionKey(types, 2)]: 9 },
     });
     const scoresWith = async (samples: readonly MarketSample[]) => {
       const { input } = await completeMarket(base, change, {
         marketSamples: marketSamples(samples),
-        home: 'us-east-1',
       });
       return input.elsewhere?.[0]?.market.scores;
     };

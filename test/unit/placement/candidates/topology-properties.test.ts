@@ -89,7 +89,7 @@ function inputOf(draw: Draw): PlacementInput {
   const elsewhere: RegionView = {
     market: viewOf(REGIONS[1]),
     vpc: vpcOf(REGIONS[1]),
-    transfer: { gigabytes: 1, usd: draw.transferUsd, seconds: 100 },
+    transfer: { gigabytes: 1, usd: draw.transferUsd, seconds: 100, priceNote: 'test price' },
     ...(draw.closed ? { closed: 'no bucket' } : {}),
   };
   const nodes = draw.accelerators === 8 ? 2 : 1;

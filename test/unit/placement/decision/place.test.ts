@@ -221,9 +221,10 @@ describe('a pipeline that names regions', () => {
   });
 
   it("pays transfer at the AWS Price List's price", async () => {
-    const list = { at: hoursLater(0), asked: [], prices: [] };
+    const readAt = hoursLater(0);
+    const list = { at: readAt, asked: [], askedTo: [], prices: [], ec2: [] };
     const { placement } = await placed(undefined, {}, [
-      { ...list, region: 'us-east-1', transfer: [{ to: 'us-west-2', usdPerGigabyte: 0.03 }] },
+      { ...list, region: 'us-east-1', transfer: [{ to: 'us-west-2', usdPerGigabyte: 0.03, readAt }] },
     ]);
     const away = placement.considered.find(({ pool }) => pool.region === 'us-west-2');
     expect(away?.transfer).toMatchObject({ usd: 1.5, priceNote: 'AWS Price List, read today' });

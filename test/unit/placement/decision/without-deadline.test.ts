@@ -121,7 +121,7 @@ it.each([{ patienceHours: 1 }, { valueOfTimeUsdPerHour: 0.01 }])(
     const attempts = [{ ...trained, progressAfter: endless }];
     const input = question({ limits: limits(given), now: hoursLater(3), attempts, progress: endless });
     const decision = choosePlacement(input);
-    expect(formatDecision(decision)).toContain('chosen');
+    expect(formatDecision(decision, input.now)).toContain('chosen');
     if (decision.kind !== 'launch') throw new Error(decision.reason);
     expect(attemptTimeoutSeconds(decision.placement)).toBeLessThan(99_999_999);
   },

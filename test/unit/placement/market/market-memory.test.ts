@@ -35,6 +35,7 @@ const sample = (zoneId: string, at: string, score: number, spotUsd = 0.4) => ({
   family: 'g5',
   zoneId,
   at,
+  readAt: at,
   scores: { [KEY]: score },
   spotUsd: { 'g5.xlarge': spotUsd },
   onDemandUsd: {},
