@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
-import { attemptServices, away, publishAgent } from '../aws/lambda/services.ts';
+import { attemptServices, away, publishAgent, starters } from '../aws/lambda/services.ts';
 import { config } from '../aws/shared/config.ts';
 import { launchAttempt } from '../core/attempts/launch-attempt.ts';
 
@@ -14,12 +14,10 @@ export const handler = lambdaHandler('launch', input, async (launch) => {
   return launchAttempt(
     {
       ...attemptServices(),
+      starters: starters(),
       publishAgent: publishAgent(),
       elsewhere: away,
       region: config.region(),
-      trainingRoleArn: config.trainingRoleArn(),
-      hostProfileArn: config.hostProfileArn(),
-      hostLogGroup: config.hostLogGroup(),
     },
     launch,
   );

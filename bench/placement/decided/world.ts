@@ -123,7 +123,7 @@ async function lookAt(world: World): Promise<void> {
     clock,
     store,
     market,
-    launcher: deadLauncher,
+    launchers: { sagemaker: deadLauncher, ec2: deadLauncher },
     executions: noExecutions,
     notifier: noNotifier,
   };
@@ -212,12 +212,6 @@ const noNotifier = memoryNotifier();
 const noExecutions = memoryExecutions();
 /** The world of this test stops its jobs itself. */
 const deadLauncher: Launcher = {
-  start: () => Promise.resolve({ kind: 'created', arn: '' }),
   describe: () => Promise.resolve(undefined),
   stop: () => Promise.resolve('stopping'),
-  askToSave: () => Promise.resolve(),
-  refill: () => Promise.resolve({ kind: 'none' }),
-  release: () => Promise.resolve(),
-  remains: () => Promise.resolve([]),
-  jobsOf: () => Promise.resolve(new Map()),
 };

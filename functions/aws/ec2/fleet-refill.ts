@@ -2,11 +2,11 @@
 import { CreateFleetCommand, type EC2Client, TerminateInstancesCommand } from '@aws-sdk/client-ec2';
 import { fleetRequest } from '../../core/launch/ec2/fleet-request.ts';
 import { fleetResult } from '../../core/launch/ec2/fleet-result.ts';
-import type { RefillOutcome } from '../../core/launch/ec2/fleet-service.ts';
 import type { FleetInstance } from '../../core/launch/ec2/fleet-view.ts';
 import { asked, type Round } from '../../core/launch/ec2/host-requests.ts';
 import { nextRefillStep, type RefillStep } from '../../core/launch/ec2/refill.ts';
 import type { CreateOutcome } from '../../core/launch/job/training-service.ts';
+import type { RefillOutcome } from '../../core/launch/launcher.ts';
 import { TransientError } from '../../core/shared/errors.ts';
 import { rethrow } from '../shared/aws-errors.ts';
 import { hostsOf } from './fleet-hosts.ts';

@@ -1,5 +1,10 @@
 /** The ports on their AWS adapters, for the handlers: each is made when a function asks for it. */
-import { makeLauncher } from '../../core/launch/launcher.ts';
+import { makeEc2Launcher, makeEc2Starter } from '../../core/launch/ec2/ec2-launcher.ts';
+import type { Launchers, Starters } from '../../core/launch/launcher.ts';
+import {
+  makeSageMakerLauncher,
+  makeSageMakerStarter,
+} from '../../core/launch/sagemaker/sagemaker-launcher.ts';
 import type { Clock } from '../../core/shared/ports.ts';
 import { dynamoStores } from '../dynamodb/stores.ts';
 import { makeFleetService } from '../ec2/ec2-fleet-service.ts';
@@ -19,20 +24,28 @@ export const tableStores = () => dynamoStores(clients.dynamo(), config.table());
 export const store = () => s3ObjectStore(clients.s3(), config.bucket());
 export const executions = () => stepFunctionsExecutions(clients.stepFunctions(), config.stateMachineArn());
 export const notifier = () => eventBridgeNotifier(clients.eventBridge(), config.eventBus());
-const launcher = () =>
-  makeLauncher({
-    training: makeTrainingService(clients.sageMaker()),
-    fleets: makeFleetService({ ec2: clients.ec2(), store: store(), clock }),
-    elsewhere: {
-      training: (region) => makeTrainingService(clients.sageMakerIn(region)),
-      regionOf: async (jobName) => (await tableStores().attempts.findByJob(jobName))?.placement.pool.region,
-    },
-  });
+const sageMaker = () => ({
+  training: makeTrainingService(clients.sageMaker()),
+  trainingIn: (name: string) => makeTrainingService(clients.sageMakerIn(name)),
+});
+const fleets = () => makeFleetService({ ec2: clients.ec2(), store: store(), clock });
+export const launchers = (): Launchers => ({
+  sagemaker: makeSageMakerLauncher(sageMaker()),
+  ec2: makeEc2Launcher(fleets()),
+});
+/** For the launch function alone: they need its settings, and a catalog in the bundle. */
+export const starters = (): Starters => ({
+  sagemaker: makeSageMakerStarter(sageMaker(), config.trainingRoleArn()),
+  ec2: makeEc2Starter(fleets(), {
+    hostProfileArn: config.hostProfileArn(),
+    hostLogGroup: config.hostLogGroup(),
+  }),
+});
 /** What every look at an attempt needs, whoever asks. */
 export const attemptServices = () => ({
   ...tableStores(),
   store: store(),
-  launcher: launcher(),
+  launchers: launchers(),
   executions: executions(),
   notifier: notifier(),
   clock,

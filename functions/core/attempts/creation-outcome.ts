@@ -2,23 +2,19 @@
 
 import { launcherFacts } from '../catalog/launchers/registry.ts';
 import type { CreateOutcome } from '../launch/job/training-service.ts';
+import type { PreparedJob } from '../launch/launcher.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
 import { LaunchRefusedError, TransientError } from '../shared/errors.ts';
 import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
-export interface CreationDeps extends ObserveDeps {
-  /** Of CloudWatch Logs, for hosts on EC2. */
-  readonly hostLogGroup?: string | undefined;
-}
-
 interface Creation {
   readonly attempt: AttemptRecord;
   readonly created: CreateOutcome;
-  readonly inputReason: string;
+  readonly prepared: Pick<PreparedJob, 'inputReason' | 'log'>;
 }
 
 /** @throws LaunchRefusedError when the request will never be taken, TransientError when it may be later */
-export async function settleCreation(deps: CreationDeps, creation: Creation): Promise<void> {
+export async function settleCreation(deps: ObserveDeps, creation: Creation): Promise<void> {
   const { attempt, created } = creation;
   switch (created.kind) {
     case 'created':
@@ -45,20 +41,15 @@ export async function settleCreation(deps: CreationDeps, creation: Creation): Pr
 
 const serviceOf = ({ launcher }: AttemptRecord): string => launcherFacts[launcher].serviceName;
 
-/** SageMaker keeps the log of a job where it keeps all of them. */
-const logOf = ({ hostLogGroup }: CreationDeps, { launcher, jobName }: AttemptRecord): string =>
-  launcher === 'ec2' && hostLogGroup !== undefined
-    ? `; log: ${hostLogGroup} in CloudWatch Logs, streams ${jobName}/…`
-    : '';
-
-async function announce(deps: CreationDeps, { attempt, inputReason }: Creation): Promise<void> {
+async function announce(deps: ObserveDeps, { attempt, prepared }: Creation): Promise<void> {
+  const { inputReason, log } = prepared;
   const { runId, pipeline, jobName, placement } = attempt;
   const { pool, topology } = placement;
   await deps.timeline.add(runId, {
     id: `started-${attempt.attempt}`,
     at: deps.clock.now().toISOString(),
     kind: 'AttemptStarted',
-    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.purchaseOption}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); shards: ${inputReason}${logOf(deps, attempt)}`,
+    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.purchaseOption}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); shards: ${inputReason}${log === undefined ? '' : `; log: ${log}`}`,
   });
   await deps.notifier.notify(
     { runId, pipeline },
@@ -68,7 +59,7 @@ async function announce(deps: CreationDeps, { attempt, inputReason }: Creation):
 
 /** Refused at the door: an attempt that cost nothing, so that placement sees the refusal and looks elsewhere. */
 async function refuse(
-  deps: CreationDeps,
+  deps: ObserveDeps,
   attempt: AttemptRecord,
   { kind, message }: Extract<CreateOutcome, { readonly kind: 'quota' | 'capacity' }>,
 ): Promise<void> {

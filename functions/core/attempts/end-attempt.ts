@@ -1,4 +1,5 @@
 /** A run that ends leaves no job behind: what still runs is stopped, and its figures are waited for. */
+import { jobOf, portOf } from '../launch/launcher.ts';
 import { TransientError } from '../shared/errors.ts';
 import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
@@ -25,6 +26,6 @@ export async function endOpenAttempt(deps: ObserveDeps, runId: string): Promise<
     });
     return;
   }
-  await deps.launcher.stop(last.jobName);
+  await portOf(deps.launchers, last).stop(jobOf(last));
   throw new TransientError(`${last.jobName} is being stopped, because its run has ended`);
 }

@@ -1,5 +1,6 @@
 /** The Judge state: where does a run's training stand, and what comes next? Also where an execution takes a run up again. */
 
+import { jobOf, portOf } from '../launch/launcher.ts';
 import { bringBack, homeAddress } from '../launch/regions/mirror.ts';
 import type { Region } from '../launch/regions/region-bucket.ts';
 import { attemptTimeoutSeconds } from '../placement/model/attempt-timeout.ts';
@@ -74,7 +75,7 @@ async function openAttempt(deps: JudgeDeps, last: AttemptRecord, timedOut: boole
     recall: last.recall ?? { cause: 'time', why: 'ran out of the time that it was given' },
     updatedAt,
   });
-  if ((await deps.launcher.stop(last.jobName)) === 'notFound') {
+  if ((await portOf(deps.launchers, last).stop(jobOf(last))) === 'notFound') {
     return { kind: 'relaunch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
   }
   return {

@@ -3,7 +3,7 @@
 import { type Dataset, datasetOf } from '../dataset/dataset.ts';
 import { intervalOf } from '../launch/job/checkpoint-interval.ts';
 import { jobNameOf, jobSaltOf } from '../launch/job/job-name.ts';
-import { type AttemptRequest, buildAttempt } from '../launch/launcher.ts';
+import { type PreparedJob, portOf, type Starters } from '../launch/launcher.ts';
 import { takeAlong } from '../launch/regions/mirror.ts';
 import type { Region } from '../launch/regions/region-bucket.ts';
 import { pinnedSourceOf } from '../launch/source/pin-source.ts';
@@ -14,15 +14,13 @@ import type { Stores } from '../runs/stores.ts';
 import { LaunchRefusedError, RunNotFoundError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
-import { type CreationDeps, settleCreation } from './creation-outcome.ts';
-import { observeAttempt } from './observe-attempt.ts';
+import { settleCreation } from './creation-outcome.ts';
+import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
-export interface LaunchDeps extends CreationDeps, Pick<Stores, 'placements'> {
+export interface LaunchDeps extends ObserveDeps, Pick<Stores, 'placements'> {
+  readonly starters: Starters;
   readonly store: ObjectStore;
   readonly region: string;
-  readonly trainingRoleArn: string;
-  /** The instance profile of hosts on EC2, where a pipeline names none of its own. */
-  readonly hostProfileArn?: string | undefined;
   /** Puts the agent's files into the bucket if they are not there; answers their key prefix. */
   readonly publishAgent: () => Promise<string>;
   /** Another region by its name, with the same for its bucket. */
@@ -94,9 +92,9 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
   const source = await pinnedSourceOf(deps.store, run);
   const away = awayFor(deps, attempt);
   if (away !== undefined) await pack(deps, { run, dataset, source, away });
-  const request = await requestOf(deps, { run, attempt, dataset, source, away });
+  const prepared = await prepareJob(deps, { run, attempt, dataset, source, away });
   const store = away?.region.store ?? deps.store;
-  for (const { key, text } of request.objects) await store.writeText(key, text);
+  for (const { key, text } of prepared.objects) await store.writeText(key, text);
   const updatedAt = deps.clock.now().toISOString();
   await deps.runs.update(run.runId, {
     status: 'training',
@@ -104,8 +102,8 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
     ...(source !== undefined && { source }),
     updatedAt,
   });
-  const created = await deps.launcher.start(request);
-  await settleCreation(deps, { attempt, created, inputReason: request.inputReason });
+  const created = await prepared.start();
+  await settleCreation(deps, { attempt, created, prepared });
 }
 
 function awayFor({ elsewhere }: LaunchDeps, { placement, jobName }: AttemptRecord): Away | undefined {
@@ -143,14 +141,14 @@ interface Requested {
   readonly away: Away | undefined;
 }
 
-async function requestOf(
+async function prepareJob(
   deps: LaunchDeps,
   { run, attempt, dataset, source, away }: Requested,
-): Promise<AttemptRequest> {
+): Promise<PreparedJob> {
   const { runId, declaration } = run;
   if (declaration === undefined) throw new RunNotFoundError(runId);
   const earlier = (await deps.attempts.list(runId)).filter((each) => each.attempt < attempt.attempt);
-  const built = buildAttempt({
+  const built = portOf(deps.starters, attempt).prepare({
     runId,
     attempt: attempt.attempt,
     declaration: withHelpers(
@@ -161,9 +159,6 @@ async function requestOf(
     bucket: away?.region.store.bucket ?? deps.store.bucket,
     ...(away !== undefined && { dataBucket: deps.store.bucket }),
     region: away?.region.name ?? deps.region,
-    roleArn: deps.trainingRoleArn,
-    hostProfileArn: deps.hostProfileArn,
-    hostLogGroup: deps.hostLogGroup,
     agentPrefix: await (away?.publishAgent ?? deps.publishAgent)(),
     sourceDigest: source,
     generations: dataset.shards,

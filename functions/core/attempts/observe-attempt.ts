@@ -2,14 +2,14 @@
 
 import { isTerminal, outcomeOf } from '../launch/job/outcome.ts';
 import type { TrainingJobDescription } from '../launch/job/training-service.ts';
-import type { Launcher } from '../launch/launcher.ts';
+import { jobOf, type Launchers, portOf } from '../launch/launcher.ts';
 import type { AttemptOutcome, AttemptRecord, StopReason } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import type { Clock, Executions, Notifier } from '../shared/ports.ts';
 import { whyStop } from './stop-rules.ts';
 
 export interface ObserveDeps extends Pick<Stores, 'runs' | 'attempts' | 'timeline'> {
-  readonly launcher: Launcher;
+  readonly launchers: Launchers;
   readonly executions: Executions;
   readonly notifier: Notifier;
   readonly clock: Clock;
@@ -23,7 +23,8 @@ export type Observed =
 
 /** @param known may be old; what counts is what is on record once the job has been seen */
 export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): Promise<Observed> {
-  const job = known.outcome === undefined ? await deps.launcher.describe(known.jobName) : undefined;
+  const launcher = portOf(deps.launchers, known);
+  const job = known.outcome === undefined ? await launcher.describe(jobOf(known)) : undefined;
   // Read after the job: whoever took it back recorded that before the stop that we may see here.
   const attempt = (await deps.attempts.get(known.runId, known.attempt)) ?? known;
   if (attempt.outcome !== undefined) {
@@ -40,7 +41,7 @@ export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): P
   const why = attempt.takenBackAt === undefined ? await stopReason(deps, attempt, job) : undefined;
   if (why !== undefined) return takeBack(deps, attempt, why);
   if (attempt.takenBackAt !== undefined && job.TrainingJobStatus === 'InProgress') {
-    await deps.launcher.stop(attempt.jobName);
+    await launcher.stop(jobOf(attempt));
     return { kind: 'takenBack' };
   }
   if (attempt.status === 'starting') {
@@ -78,7 +79,7 @@ export async function takeBack(
     kind: recall.cause === 'capacity' ? 'AttemptInterrupted' : 'AttemptRecalled',
     text: `attempt ${attempt.attempt} ${recall.why}`,
   });
-  await deps.launcher.stop(attempt.jobName);
+  await portOf(deps.launchers, attempt).stop(jobOf(attempt));
   return { kind: 'takenBack' };
 }
 
@@ -112,7 +113,7 @@ async function end(
   });
   await tell(deps, ended);
   // Should this fail, the next sweep of reconcile does it.
-  if (ended.launcher === 'ec2') await deps.launcher.release(ended.jobName);
+  await portOf(deps.launchers, ended).leftovers?.release(ended.jobName);
   return ended;
 }
 

@@ -2,7 +2,7 @@
 
 import { observe } from '../ingest/settle.ts';
 import { startExecution, wakeRun } from '../ingest/wake.ts';
-import type { Launcher } from '../launch/launcher.ts';
+import type { LeftoverPort } from '../launch/launcher.ts';
 import { pipelineName } from '../pipeline/pipeline.ts';
 import { executionName, type PipelineRecord, wakes } from '../runs/batches.ts';
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
@@ -56,9 +56,9 @@ export async function reconcile(
   );
   if (options.sweep)
     await each(
-      [deps.launcher],
-      () => 'what is left of fleets',
-      (launcher) => release(deps, launcher),
+      Object.entries(deps.launchers),
+      ([name]) => `what jobs of ${name} left behind`,
+      ([, { leftovers }]) => (leftovers === undefined ? Promise.resolve() : release(deps, leftovers)),
     );
   const resumed: string[] = [];
   await each(
@@ -84,11 +84,11 @@ export async function reconcile(
   return { attempts: attempts.length, resumed, woken, failures };
 }
 
-/** Hosts, launch templates and placement groups of attempts that have ended; what other installations have is theirs. */
-async function release({ attempts }: ReconcileDeps, launcher: Launcher): Promise<void> {
-  for (const jobName of await launcher.remains()) {
+/** What attempts that have ended left behind; the jobs of other installations are on no record here. */
+async function release({ attempts }: ReconcileDeps, leftovers: LeftoverPort): Promise<void> {
+  for (const jobName of await leftovers.list()) {
     const attempt = await attempts.findByJob(jobName);
-    if (attempt?.outcome !== undefined) await launcher.release(jobName);
+    if (attempt?.outcome !== undefined) await leftovers.release(jobName);
   }
 }
 

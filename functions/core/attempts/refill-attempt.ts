@@ -2,7 +2,7 @@
  * A gang on EC2 that has lost hosts: made whole again where its strategy and the zone allow, else taken back to go on
  * elsewhere. It stays the same attempt: the same job, the same bill, an interruption more.
  */
-import type { Round } from '../launch/ec2/host-requests.ts';
+import { portOf, type RefillRound } from '../launch/launcher.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
 import { type ObserveDeps, type Observed, observeAttempt, takeBack } from './observe-attempt.ts';
 
@@ -18,8 +18,9 @@ export async function refillAttempt(
   warned: readonly string[] = [],
 ): Promise<Refilled> {
   const isOpen = attempt.outcome === undefined && attempt.takenBackAt === undefined;
-  if (attempt.launcher !== 'ec2' || !isOpen) return observeAttempt(deps, attempt);
-  const refilled = await deps.launcher.refill(attempt.jobName, warned);
+  const { hosts } = portOf(deps.launchers, attempt);
+  if (hosts === undefined || !isOpen) return observeAttempt(deps, attempt);
+  const refilled = await hosts.refill(attempt.jobName, warned);
   switch (refilled.kind) {
     case 'none':
       return observeAttempt(deps, attempt);
@@ -36,13 +37,17 @@ export async function refillAttempt(
 }
 
 /** What was seen, where it is not simply that the attempt goes on. */
-async function told(deps: ObserveDeps, attempt: AttemptRecord, round: Round): Promise<Observed | undefined> {
+async function told(
+  deps: ObserveDeps,
+  attempt: AttemptRecord,
+  round: RefillRound,
+): Promise<Observed | undefined> {
   await tell(deps, attempt, round);
   const seen = await observeAttempt(deps, attempt);
   return seen.kind === 'running' ? undefined : seen;
 }
 
-async function tell(deps: ObserveDeps, attempt: AttemptRecord, round: Round): Promise<void> {
+async function tell(deps: ObserveDeps, attempt: AttemptRecord, round: RefillRound): Promise<void> {
   const { stay, lost, missing } = round;
   await deps.timeline.add(attempt.runId, {
     id: `refilled-${attempt.attempt}-${round.round}`,

@@ -7,6 +7,7 @@
  */
 import * as z from 'zod';
 import type { QueueMessage, Taken } from '../ingest/take-arrivals.ts';
+import { portOf } from '../launch/launcher.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
 import type { ObserveDeps } from './observe-attempt.ts';
 import { refillAttempt } from './refill-attempt.ts';
@@ -30,7 +31,7 @@ export async function takeSpotWarnings(deps: ObserveDeps, messages: readonly Que
   const notes: string[] = [];
   let jobs: ReadonlyMap<string, string>;
   try {
-    jobs = await deps.launcher.jobsOf([...new Set(ids)]);
+    jobs = await jobsOf(deps, [...new Set(ids)]);
   } catch (error: unknown) {
     return { failed: messages.map(({ messageId }) => ({ messageId, reason: reasonOf(error) })), notes };
   }
@@ -42,6 +43,16 @@ export async function takeSpotWarnings(deps: ObserveDeps, messages: readonly Que
     }
   }
   return { failed, notes };
+}
+
+/** Asks every launcher that has hosts of its own: an instance belongs to one of them at most. */
+async function jobsOf(
+  { launchers }: ObserveDeps,
+  instanceIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const ports = Object.values(launchers).flatMap(({ hosts }) => hosts ?? []);
+  const found = await Promise.all(ports.map((hosts) => hosts.jobsOf(instanceIds)));
+  return new Map(found.flatMap((jobs) => [...jobs]));
 }
 
 async function take(
@@ -65,7 +76,7 @@ async function answer(deps: ObserveDeps, attempt: AttemptRecord, event: Instance
     return (await refillAttempt(deps, attempt, [instanceId])).kind;
   }
   if (isOpen && event['detail-type'] === REBALANCE) {
-    await deps.launcher.askToSave(attempt.jobName, instanceId);
+    await portOf(deps.launchers, attempt).hosts?.askToSave(attempt.jobName, instanceId);
     await deps.timeline.add(attempt.runId, {
       id: `rebalance-${attempt.attempt}-${instanceId}`,
       at: event.time ?? attempt.updatedAt,

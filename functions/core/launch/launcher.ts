@@ -1,111 +1,115 @@
-/** One word in the pipeline decides where an attempt runs; what follows it, stops it and judges it is the same. */
-
-import type { Problem } from '../shared/errors.ts';
-import { buildFleet, type FleetPlan } from './ec2/fleet.ts';
-import type { FleetService } from './ec2/fleet-service.ts';
+/**
+ * What every launcher gives: two ports that it must have (start a job, follow it) and two that it may have (its hosts,
+ * what its jobs leave behind). The attempt's record says which launcher is asked; no other is.
+ */
+import type { LauncherName } from '../pipeline/launchers.ts';
+import type { AttemptRecord } from '../runs/run-records.ts';
+import { ConfigurationError, type Problem } from '../shared/errors.ts';
 import type { PreparedObject } from './job/channels.ts';
-import type { TrainingJobInput } from './job/job-parts.ts';
-import type { CreateTrainingJobRequest } from './job/request.ts';
-import type {
-  CreateOutcome,
-  StopOutcome,
-  TrainingJobDescription,
-  TrainingService,
-} from './job/training-service.ts';
-import { buildTrainingJob } from './sagemaker/training-job.ts';
+import type { JobInput } from './job/job-parts.ts';
+import type { CreateOutcome, StopOutcome, TrainingJobDescription } from './job/training-service.ts';
 
-export type AttemptRequest =
-  | {
-      readonly kind: 'sagemaker';
-      readonly request: CreateTrainingJobRequest;
-      /** Absent in the data's own. */
-      readonly region?: string | undefined;
-      /** To be written to the bucket before the attempt is started. */
-      readonly objects: readonly PreparedObject[];
-      /** How the shards reach the script, and why. */
-      readonly inputReason: string;
-    }
-  | {
-      readonly kind: 'ec2';
-      readonly plan: FleetPlan;
-      readonly objects: readonly PreparedObject[];
-      readonly inputReason: string;
-    };
-
-export type AttemptResult =
-  | AttemptRequest
-  | { readonly kind: 'problems'; readonly problems: readonly Problem[] };
-
-export function buildAttempt(input: TrainingJobInput): AttemptResult {
-  if (input.placement.pool.launcher === 'ec2') {
-    const plan = buildFleet(input);
-    if (plan.kind === 'problems') return plan;
-    return {
-      kind: 'ec2',
-      plan,
-      objects: plan.objects,
-      inputReason: 'File: hosts on EC2 download their shards',
-    };
-  }
-  const job = buildTrainingJob(input);
-  if (job.kind === 'problems') return job;
-  const { request, objects, input: chosen } = job;
-  const { region } = input.placement.pool;
-  const inputReason = `${chosen.mode}: ${chosen.reason}`;
-  return { kind: 'sagemaker', request, objects, inputReason, ...(region !== undefined && { region }) };
+/** Starts jobs; only the launch function has it, because it needs the catalog and the launcher's own settings. */
+export interface Starter {
+  /** Pure but for the `start` in its answer: the same input gives the same request, and names the same job. */
+  prepare(input: JobInput): PreparedJob | JobProblems;
 }
 
-/** What follows an attempt needs to know of it only its name. What only EC2 has does nothing for a job on SageMaker. */
-export interface Launcher
-  extends Pick<FleetService, 'askToSave' | 'refill' | 'release' | 'remains' | 'jobsOf'> {
-  start(request: AttemptRequest): Promise<CreateOutcome>;
-  /** undefined when neither service knows the job */
-  describe(jobName: string): Promise<TrainingJobDescription | undefined>;
-  stop(jobName: string): Promise<StopOutcome>;
+export interface PreparedJob {
+  readonly kind: 'prepared';
+  /** To be written to the bucket before the job starts. */
+  readonly objects: readonly PreparedObject[];
+  /** How the shards reach the script, and why. */
+  readonly inputReason: string;
+  /** Where the log of the job is, for the timeline; absent where it is in the service's usual place. */
+  readonly log?: string | undefined;
+  /** Safe to repeat: a job of the name that exists is `alreadyExists`. */
+  start(): Promise<CreateOutcome>;
 }
 
-export interface Services {
-  readonly training: TrainingService;
-  readonly fleets: FleetService;
-  readonly elsewhere?: Elsewhere | undefined;
+/** Everything that is wrong with the declaration for this launcher; paths as in the declaration. */
+export interface JobProblems {
+  readonly kind: 'problems';
+  readonly problems: readonly Problem[];
 }
 
-/** SageMaker in other regions, and where a job was started that the own region does not know. */
-interface Elsewhere {
-  training(region: string): TrainingService;
-  /** undefined for the data's own region and for a job that is not on record */
-  regionOf(jobName: string): Promise<string | undefined>;
+/** A job by its name, and where it was started. */
+export interface JobReference {
+  readonly jobName: string;
+  /** Absent in the data bucket's own region. */
+  readonly region?: string | undefined;
 }
 
-/** Names do not say where a job runs: SageMaker is asked first, because most jobs are there. */
-export function makeLauncher({ training, fleets, elsewhere }: Services): Launcher {
-  const away = async (jobName: string): Promise<TrainingService | undefined> => {
-    const region = await elsewhere?.regionOf(jobName);
-    return region === undefined ? undefined : elsewhere?.training(region);
-  };
-  const create = ({ request, region }: Extract<AttemptRequest, { kind: 'sagemaker' }>) => {
-    const service = region === undefined ? training : elsewhere?.training(region);
-    if (service !== undefined) return service.create(request);
-    const message = `no SageMaker is set up for ${region}`;
-    return Promise.resolve<CreateOutcome>({ kind: 'invalid', message });
-  };
-  return {
-    start: (request) => (request.kind === 'ec2' ? fleets.launch(request.plan) : create(request)),
-    describe: async (jobName) =>
-      (await training.describe(jobName)) ??
-      (await (await away(jobName))?.describe(jobName)) ??
-      (await fleets.describe(jobName)),
-    stop: async (jobName) => {
-      const stopped = await training.stop(jobName);
-      if (stopped !== 'notFound') return stopped;
-      const there = await away(jobName);
-      return there === undefined ? fleets.stop(jobName) : there.stop(jobName);
-    },
-    askToSave: (jobName, instanceId) => fleets.askToSave(jobName, instanceId),
-    refill: (jobName, warned) => fleets.refill(jobName, warned),
-    // SageMaker clears its own instances away.
-    release: (jobName) => fleets.release(jobName),
-    remains: () => fleets.remains(),
-    jobsOf: (instanceIds) => fleets.jobsOf(instanceIds),
-  };
+/** @throws TransientError when the service cannot be asked now */
+export interface Launcher {
+  /** undefined when the service knows no such job */
+  describe(job: JobReference): Promise<TrainingJobDescription | undefined>;
+  /** Asks the job to save and end; asking again is safe, and may end it for good. */
+  stop(job: JobReference): Promise<StopOutcome>;
+  /** Absent where the service hides its hosts. */
+  readonly hosts?: HostPort | undefined;
+  /** Absent where the service removes what a job leaves. */
+  readonly leftovers?: LeftoverPort | undefined;
 }
+
+/** For launchers whose hosts AWS takes back one by one, and whose gangs outlive the loss of some. */
+export interface HostPort {
+  /** The jobs of those instances that are ours, by instance id. */
+  jobsOf(instanceIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Asks the hosts for a checkpoint at once; they train on. One request for each instance that is in danger. */
+  askToSave(jobName: string, instanceId: string): Promise<void>;
+  /**
+   * Keeps what is left of a gang that has lost hosts, asks for the missing ones again and has it begin anew. Safe to
+   * repeat at any time, by any number of processes.
+   * @param warned instances that AWS has announced to take back
+   */
+  refill(jobName: string, warned: readonly string[]): Promise<RefillOutcome>;
+}
+
+export type RefillOutcome =
+  /** No host is lost. */
+  | { readonly kind: 'none' }
+  /** Hosts were replaced before, and none is lost now. */
+  | { readonly kind: 'whole'; readonly round: RefillRound }
+  | { readonly kind: 'refilling'; readonly round: RefillRound }
+  /** The attempt has to continue elsewhere. */
+  | { readonly kind: 'impossible'; readonly why: string };
+
+/** One replacement of lost hosts. */
+export interface RefillRound {
+  /** 2 for the first replacement; the launch is round 1. */
+  readonly round: number;
+  readonly openedAt: string;
+  /** Instances that go on. */
+  readonly stay: readonly string[];
+  /** Instances that are gone or going. */
+  readonly lost: readonly string[];
+  readonly missing: number;
+}
+
+/** For launchers whose jobs leave hosts, templates or groups behind. */
+export interface LeftoverPort {
+  /** Names of the jobs that have left something, running ones among them. */
+  list(): Promise<readonly string[]>;
+  /** For an attempt that has ended. Idempotent; what cannot go yet is left to the next release. */
+  release(jobName: string): Promise<void>;
+}
+
+export type Launchers = Readonly<Record<LauncherName, Launcher>>;
+export type Starters = Readonly<Record<LauncherName, Starter>>;
+
+type Launched = Pick<AttemptRecord, 'jobName' | 'launcher' | 'placement'>;
+
+/** @throws ConfigurationError for a record of a launcher that this release does not have */
+export function portOf<Port>(ports: Readonly<Record<LauncherName, Port>>, attempt: Launched): Port {
+  const { launcher, jobName } = attempt;
+  if (Object.hasOwn(ports, launcher)) return ports[launcher];
+  throw new ConfigurationError(
+    `${jobName} is on record with the launcher "${launcher}", which this release does not have (${Object.keys(ports).join(', ')}): stop the job, then start a new run`,
+  );
+}
+
+export const jobOf = ({ jobName, placement }: Launched): JobReference => ({
+  jobName,
+  region: placement.pool.region,
+});

@@ -16,7 +16,6 @@ import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { observeAttempt } from '../../../functions/core/attempts/observe-attempt.ts';
 import { reportRun } from '../../../functions/core/attempts/report-run.ts';
-import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
@@ -52,6 +51,8 @@ while step < 12 and not tidewheel.stop_soon():
 if step < 12:
     raise SystemExit(143)
 `;
+
+import { launchersOver } from '../../support/builders/launchers.ts';
 
 let emulator: TestEmulator;
 let sageMaker: Ground;
@@ -98,13 +99,11 @@ async function makeDeps() {
     market,
     executions: memoryExecutions(),
     notifier: memoryNotifier(),
-    launcher: makeLauncher({
+    ...launchersOver({
       training: makeTrainingService(sageMaker.sageMaker),
       fleets: makeFleetService({ ec2, store, clock }),
     }),
     region: 'us-east-1',
-    trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
-    hostProfileArn: 'arn:aws:iam::123456789012:instance-profile/hosts',
     publishAgent: agentPublisher(store, path.join(import.meta.dirname, '../../..')),
   };
   const declaration = declarationOf('digits', {

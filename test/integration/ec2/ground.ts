@@ -13,11 +13,11 @@ import { agentPublisher } from '../../../functions/aws/lambda/agent.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { observeAttempt } from '../../../functions/core/attempts/observe-attempt.ts';
 import type { TrainingService } from '../../../functions/core/launch/job/training-service.ts';
-import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { launchersOver } from '../../support/builders/launchers.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import type { ExecutionsGround } from '../../support/contracts/executions.ts';
 import { clientConfiguration, projectPython, TEST_KEY } from '../../support/emulator.ts';
@@ -30,12 +30,8 @@ export const LOG_GROUP = '/tidewheel/test/hosts';
 const STATE_MACHINE = 'arn:aws:states:us-east-1:000000000000:stateMachine:none';
 const clock = { now: () => new Date() };
 
-/** The emulator has no SageMaker: here it knows no job, and must not be asked for one. */
-const noSageMaker: TrainingService = {
-  create: () => Promise.reject(new Error('a run on EC2 asked SageMaker for a job')),
-  describe: () => Promise.resolve(undefined),
-  stop: () => Promise.resolve('notFound'),
-};
+const notAsked = () => Promise.reject(new Error('a run on EC2 asked SageMaker'));
+const noSageMaker: TrainingService = { create: notAsked, describe: notAsked, stop: notAsked };
 
 const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
 const market: MarketSource = {
@@ -85,11 +81,12 @@ export async function makeGround(url: string, options: GroundOptions) {
     market,
     executions: waiting.executions,
     notifier: eventBridgeNotifier(events, 'default'),
-    launcher: makeLauncher({ training: noSageMaker, fleets: makeFleetService({ ec2, store, clock }) }),
+    ...launchersOver({
+      training: noSageMaker,
+      fleets: makeFleetService({ ec2, store, clock }),
+      hostLogGroup: LOG_GROUP,
+    }),
     region: 'us-east-1',
-    trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
-    hostProfileArn: 'arn:aws:iam::123456789012:instance-profile/hosts',
-    hostLogGroup: LOG_GROUP,
     publishAgent: agentPublisher(store, path.join(import.meta.dirname, '../../..')),
   };
   const declaration = declarationOf('digits', {

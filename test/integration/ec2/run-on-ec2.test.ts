@@ -103,7 +103,7 @@ it('resumes a run on EC2 elsewhere after a warning, and ends with a model', asyn
   expect(report.modelUri).toContain(`${secondJob}/output/model.tar.gz`);
   expect(report.timeline.some(({ text }) => text.includes(`log: ${LOG_GROUP}`))).toBe(true);
   expect(await logOf(made, `${secondJob}/${secondId}`)).toContain(`resumed at ${saved}`);
-  expect(await deps.launcher.remains()).toEqual([]);
+  expect(await deps.launchers.ec2.leftovers?.list()).toEqual([]);
 }, 300_000);
 
 it('keeps the host that is left when another dies, and trains on with one in its place', async () => {
@@ -150,7 +150,7 @@ it('keeps the host that is left when another dies, and trains on with one in its
   const timeline = await deps.timeline.list(RUN);
   expect(timeline.filter(({ kind }) => kind === 'HostsReplaced')).toHaveLength(1);
   expect(await deps.attempts.list(RUN)).toHaveLength(1);
-  expect(await deps.launcher.remains()).toEqual([]);
+  expect(await deps.launchers.ec2.leftovers?.list()).toEqual([]);
 }, 300_000);
 
 async function logOf(of: Ground, logStreamName: string): Promise<string> {

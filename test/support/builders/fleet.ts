@@ -1,6 +1,5 @@
 /** A launch on EC2 that is right, to be varied by the tests. */
-import { buildFleet, type FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
-import type { TrainingJobInput } from '../../../functions/core/launch/sagemaker/training-job.ts';
+import { buildFleet, type FleetInput, type FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
 import type { Placement } from '../../../functions/core/runs/run-records.ts';
 import { declaration, launch, placement } from './launch.ts';
 
@@ -24,10 +23,10 @@ export interface Choice {
   readonly compute?: Record<string, unknown>;
   readonly training?: Record<string, unknown>;
   readonly placed?: Partial<Placement>;
-  readonly over?: Partial<TrainingJobInput>;
+  readonly over?: Partial<FleetInput>;
 }
 
-export function fleetInput(choice: Choice = {}): TrainingJobInput {
+export function fleetInput(choice: Choice = {}): FleetInput {
   const {
     instanceType = 'p4d.24xlarge',
     nodes = 2,

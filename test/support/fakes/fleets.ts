@@ -1,7 +1,7 @@
 /** EC2 fleets that follow a script against a fake clock, told by the very rules that tell real ones. */
 
 import type { FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
-import type { FleetService, RefillOutcome } from '../../../functions/core/launch/ec2/fleet-service.ts';
+import type { FleetService } from '../../../functions/core/launch/ec2/fleet-service.ts';
 import {
   describeFleet,
   type FleetInstance,
@@ -14,6 +14,7 @@ import { type HostReport, type JobDocument } from '../../../functions/core/launc
 import { nextRefillStep } from '../../../functions/core/launch/ec2/refill.ts';
 import { isTerminal } from '../../../functions/core/launch/job/job-state.ts';
 import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
+import type { RefillOutcome } from '../../../functions/core/launch/launcher.ts';
 import type { Clock } from '../../../functions/core/shared/ports.ts';
 
 export interface ScriptedFleet {

@@ -2,10 +2,10 @@
 import type { ApiDeps } from '../../../functions/core/api/api.ts';
 import type { JobDocument } from '../../../functions/core/launch/ec2/job-document.ts';
 import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
-import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { Clock } from '../../../functions/core/shared/ports.ts';
+import { launchersOver } from '../builders/launchers.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { memoryExecutions } from '../fakes/executions.ts';
 import { type FleetScript, scriptedFleets } from '../fakes/fleets.ts';
@@ -50,7 +50,7 @@ export function ground(
     store,
     training,
     fleets,
-    launcher: makeLauncher({ training, fleets }),
+    ...launchersOver({ training, fleets }),
     ...memoryStores(),
     executions: memoryExecutions(),
     notifier: memoryNotifier(),

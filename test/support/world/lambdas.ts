@@ -12,7 +12,6 @@ import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { takeArrivals } from '../../../functions/core/ingest/take-arrivals.ts';
 import type { FleetService } from '../../../functions/core/launch/ec2/fleet-service.ts';
 import type { TrainingService } from '../../../functions/core/launch/job/training-service.ts';
-import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import type { Stores } from '../../../functions/core/runs/stores.ts';
@@ -23,6 +22,7 @@ import type {
   ObjectStore,
   Schedules,
 } from '../../../functions/core/shared/ports.ts';
+import { launchersOver } from '../builders/launchers.ts';
 import type { Data } from './asl.ts';
 import { pack, plan, seal } from './packing-model.ts';
 
@@ -38,7 +38,7 @@ export interface Ports extends Stores {
 }
 
 /** Made anew for every call of a function, as the handlers make it: every call below it can fail. */
-const launching = (ports: Ports) => ({ ...ports, launcher: makeLauncher(ports) });
+const launching = (ports: Ports) => ({ ...ports, ...launchersOver(ports) });
 
 export const MARKER = '_DONE';
 
@@ -66,8 +66,6 @@ export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Pro
       {
         ...launching(ports),
         region: 'us-east-1',
-        trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
-        hostProfileArn: 'arn:aws:iam::123456789012:instance-profile/hosts',
         publishAgent: async () => {
           await ports.store.createText('agent/0a1b/tidewheel.pyz', 'agent');
           return 'agent/0a1b/';

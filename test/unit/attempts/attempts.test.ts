@@ -9,6 +9,7 @@ import { takeTrainingEvents } from '../../../functions/core/attempts/training-ev
 import { poolOutcomeOf } from '../../../functions/core/placement/belief/attempt-observations.ts';
 import type { AttemptRecord } from '../../../functions/core/runs/run-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { launchersOver } from '../../support/builders/launchers.ts';
 import {
   AT,
   declarationOf,
@@ -30,7 +31,6 @@ async function prepare(script?: JobScript): Promise<void> {
   deps = {
     ...at,
     region: 'us-east-1',
-    trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
     publishAgent: () => Promise.resolve('agent/0a1b/'),
   };
   const now = at.clock.now().toISOString();
@@ -114,14 +114,16 @@ describe('a launch', () => {
     let known: AttemptRecord | undefined;
     deps = {
       ...deps,
-      launcher: {
-        ...at.launcher,
-        start: async (request) => {
-          if (request.kind === 'sagemaker')
-            known = await at.attempts.findByJob(request.request.TrainingJobName);
-          return at.launcher.start(request);
+      ...launchersOver({
+        ...at,
+        training: {
+          ...at.training,
+          create: async (request) => {
+            known = await at.attempts.findByJob(request.TrainingJobName);
+            return at.training.create(request);
+          },
         },
-      },
+      }),
     };
     await launch();
     expect(known).toMatchObject({ attempt: 1, taskToken: 'token-1', status: 'starting' });

@@ -21,11 +21,11 @@ import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.t
 import { makeTrainingService } from '../../../functions/aws/sagemaker/training-service.ts';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
-import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource, MarketView } from '../../../functions/core/placement/model/market-source.ts';
 import type { Pool } from '../../../functions/core/runs/run-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { launchersOver } from '../../support/builders/launchers.ts';
 import { market, ZONES } from '../../support/builders/placement.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { ground } from '../../support/world/ground.ts';
@@ -113,10 +113,8 @@ async function setUp({ compute = {}, view = dearEc2(), ...refusals }: Setting) {
   const deps = {
     ...at,
     market: sourceOf(view),
-    launcher: makeLauncher({ training: makeTrainingService(new SageMakerClient({})), fleets }),
+    ...launchersOver({ training: makeTrainingService(new SageMakerClient({})), fleets }),
     region: 'us-east-1',
-    trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
-    hostProfileArn: 'arn:aws:iam::123456789012:instance-profile/hosts',
     publishAgent: () => Promise.resolve('agent/0a1b/'),
   };
   const now = at.clock.now().toISOString();

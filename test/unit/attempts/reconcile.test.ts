@@ -124,8 +124,12 @@ describe('an execution that waits for an attempt', () => {
       CreationTime: at.clock.now(),
       SecondaryStatusTransitions: [],
     };
-    const launcher = { ...at.launcher, describe: () => Promise.resolve(ended) };
-    await reconcile({ ...at, launcher }, { sweep: false });
+    const { sagemaker } = at.launchers;
+    const launchers = {
+      ...at.launchers,
+      sagemaker: { ...sagemaker, describe: () => Promise.resolve(ended) },
+    };
+    await reconcile({ ...at, launchers }, { sweep: false });
     expect(at.executions.answers.get(TOKEN)).toEqual({ attempt: 1, outcome: 'completed' });
   });
 

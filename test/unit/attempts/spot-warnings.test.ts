@@ -5,6 +5,7 @@ import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.t
 import { observeAttempt } from '../../../functions/core/attempts/observe-attempt.ts';
 import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { takeSpotWarnings } from '../../../functions/core/attempts/spot-warnings.ts';
+import type { Launcher, Launchers } from '../../../functions/core/launch/launcher.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { declarationOf, launchOf, placementOf, runOf } from '../../support/builders/records.ts';
 import { type Ground, ground, message } from '../../support/world/ground.ts';
@@ -20,7 +21,7 @@ const compute = {
 const WARNING = 'EC2 Spot Instance Interruption Warning';
 let at: Ground;
 
-const hosts = async () => [...(await at.launcher.jobsOf(ids)).keys()];
+const hosts = async () => [...(await at.fleets.jobsOf(ids)).keys()];
 const ids = ['i-000000000000', 'i-000000000001', 'i-000000010000'];
 const [FIRST = '', SECOND = ''] = ids;
 const event = (type: string, instanceId: string) =>
@@ -33,12 +34,16 @@ const attempt = async (number = 1) => {
   return found;
 };
 
+/** With a launcher on EC2 that is different in this. */
+const on = (change: Partial<Launcher>): Launchers => ({
+  ...at.launchers,
+  ec2: { ...at.launchers.ec2, ...change },
+});
+
 async function launch(): Promise<void> {
   const deps = {
     ...at,
     region: 'us-east-1',
-    trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
-    hostProfileArn: 'arn:aws:iam::123456789012:instance-profile/hosts',
     publishAgent: () => Promise.resolve('agent/0a1b/'),
   };
   await launchAttempt(deps, { runId: RUN, attempt: 1, taskToken: 'token-1' });
@@ -84,7 +89,7 @@ describe('a warning', () => {
   it('keeps the hosts that are left and asks for the lost one again', async () => {
     const { failed, notes } = await takeSpotWarnings(at, [event(WARNING, FIRST)]);
     expect({ failed, notes }).toEqual({ failed: [], notes: [`${(await attempt()).jobName}: refilling`] });
-    expect(await at.launcher.describe((await attempt()).jobName)).toMatchObject({
+    expect(await at.fleets.describe((await attempt()).jobName)).toMatchObject({
       TrainingJobStatus: 'InProgress',
       SecondaryStatus: 'Restarting',
     });
@@ -92,7 +97,7 @@ describe('a warning', () => {
     const [fleet] = at.fleets.jobs.keys();
     at.fleets.end(fleet ?? '', FIRST);
     await takeSpotWarnings(at, [event('EC2 Instance State-change Notification', FIRST)]);
-    const job = await at.launcher.describe((await attempt()).jobName);
+    const job = await at.fleets.describe((await attempt()).jobName);
     expect(job).toMatchObject({ TrainingJobStatus: 'InProgress', SecondaryStatus: 'Training' });
     expect(await attempt()).toMatchObject({ status: 'running' });
     expect((await attempt()).outcome).toBeUndefined();
@@ -114,7 +119,7 @@ describe('a warning', () => {
     at.refuse(NO_MORE);
     const { failed } = await takeSpotWarnings(at, [event(WARNING, FIRST)]);
     expect(failed).toEqual([]);
-    expect(await at.launcher.describe((await attempt()).jobName)).toMatchObject({
+    expect(await at.fleets.describe((await attempt()).jobName)).toMatchObject({
       TrainingJobStatus: 'Stopping',
     });
     at.pass(40);
@@ -122,7 +127,7 @@ describe('a warning', () => {
     expect(await attempt()).toMatchObject({ status: 'interrupted', outcome: { kind: 'interrupted' } });
     expect(at.executions.answers.get('token-1')).toEqual({ attempt: 1, outcome: 'interrupted' });
     expect(await judgeRun(at, { runId: RUN })).toMatchObject({ kind: 'place' });
-    expect(await at.launcher.remains()).toEqual([]);
+    expect(await at.fleets.remains()).toEqual([]);
   });
 
   it('is answered once, however often and for however many hosts it comes', async () => {
@@ -138,9 +143,9 @@ describe('a warning', () => {
 
   it('comes back when the hosts could not be told, and they are told then', async () => {
     at.refuse(NO_MORE);
-    const launcher = { ...at.launcher, stop: () => Promise.reject(new Error('the bucket is away')) };
+    const launchers = on({ stop: () => Promise.reject(new Error('the bucket is away')) });
     const warning = event(WARNING, FIRST);
-    const { failed } = await takeSpotWarnings({ ...at, launcher }, [warning]);
+    const { failed } = await takeSpotWarnings({ ...at, launchers }, [warning]);
     expect(failed).toEqual([{ messageId: warning.messageId, reason: 'the bucket is away' }]);
     await takeSpotWarnings(at, [warning]);
     at.pass(40);
@@ -151,8 +156,10 @@ describe('a warning', () => {
   });
 
   it('comes back whole when EC2 cannot be asked', async () => {
-    const launcher = { ...at.launcher, jobsOf: () => Promise.reject(new Error('slow down')) };
-    const { failed } = await takeSpotWarnings({ ...at, launcher }, [event(WARNING, FIRST)]);
+    const { hosts } = at.launchers.ec2;
+    const jobsOf = () => Promise.reject(new Error('slow down'));
+    const launchers = on({ hosts: hosts && { ...hosts, jobsOf } });
+    const { failed } = await takeSpotWarnings({ ...at, launchers }, [event(WARNING, FIRST)]);
     expect(failed).toHaveLength(1);
     expect((await attempt()).takenBackAt).toBeUndefined();
   });
@@ -184,15 +191,17 @@ describe('any other event', () => {
 describe('a sweep', () => {
   it('clears away what an end had left when its observer died', async () => {
     at.refuse(NO_MORE);
-    const launcher = { ...at.launcher, release: () => Promise.reject(new Error('the process ended')) };
+    const { leftovers } = at.launchers.ec2;
+    const release = () => Promise.reject(new Error('the process ended'));
+    const launchers = on({ leftovers: leftovers && { ...leftovers, release } });
     await takeSpotWarnings(at, [event(WARNING, FIRST)]);
     at.pass(40);
-    await expect(observeAttempt({ ...at, launcher }, await attempt())).rejects.toThrow();
-    expect(await at.launcher.remains()).toHaveLength(1);
+    await expect(observeAttempt({ ...at, launchers }, await attempt())).rejects.toThrow();
+    expect(await at.fleets.remains()).toHaveLength(1);
     await reconcile(at, { sweep: false });
-    expect(await at.launcher.remains()).toHaveLength(1);
+    expect(await at.fleets.remains()).toHaveLength(1);
     await reconcile(at, { sweep: true });
-    expect(await at.launcher.remains()).toEqual([]);
+    expect(await at.fleets.remains()).toEqual([]);
   });
 
   it('leaves a fleet alone that still trains', async () => {

@@ -38,7 +38,6 @@ async function launched(manifest: Manifest) {
   const deps = {
     ...at,
     region: 'us-east-1',
-    trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
     publishAgent: () => Promise.resolve('agent/0a1b/'),
   };
   await launchAttempt(deps, { runId: RUN, attempt: 1, taskToken: 'token' });

@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { type LaunchDeps, launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { makeReport } from '../../../functions/core/attempts/report.ts';
-import { makeLauncher } from '../../../functions/core/launch/launcher.ts';
 import type { Region } from '../../../functions/core/launch/regions/region-bucket.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { launchersOver } from '../../support/builders/launchers.ts';
 import { declarationOf, launchOf, placementOf, progressOf, runOf } from '../../support/builders/records.ts';
 import { type MemoryObjectStore, memoryObjectStore } from '../../support/fakes/object-store.ts';
 import { type JobScript, type ScriptedTraining, scriptedTraining } from '../../support/fakes/training.ts';
@@ -46,23 +46,14 @@ async function prepare(script: JobScript): Promise<void> {
   );
   copies = [];
   dyingAfter = Number.POSITIVE_INFINITY;
-  const launcher = makeLauncher({
-    training: at.training,
-    fleets: at.fleets,
-    elsewhere: {
-      training: () => west,
-      regionOf: async (jobName) => (await at.attempts.findByJob(jobName))?.placement.pool.region,
-    },
-  });
   const away = (name: string) => ({
     region: regionOf(name),
     publishAgent: () => Promise.resolve('agent/west/'),
   });
   deps = {
     ...at,
-    launcher,
+    ...launchersOver({ ...at, trainingIn: () => west }),
     region: 'us-east-1',
-    trainingRoleArn: 'arn:aws:iam::123456789012:role/training',
     publishAgent: () => Promise.resolve('agent/home/'),
     elsewhere: away,
   };
@@ -94,7 +85,7 @@ async function prepare(script: JobScript): Promise<void> {
 }
 
 const launch = () => launchAttempt(deps, { runId: RUN, attempt: 1, taskToken: 'token-1' });
-const judgeAgain = () => judgeRun({ ...at, launcher: deps.launcher, regionOf }, { runId: RUN });
+const judgeAgain = () => judgeRun({ ...at, launchers: deps.launchers, regionOf }, { runId: RUN });
 const request = () => [...west.jobs.values()][0];
 
 function saveThere(step = 9): void {

@@ -1,16 +1,7 @@
 /** What the launcher asks of EC2; jobs are named as on SageMaker, and told in the same shape. */
 import type { CreateOutcome, StopOutcome, TrainingJobDescription } from '../job/training-service.ts';
+import type { RefillOutcome } from '../launcher.ts';
 import type { FleetPlan } from './fleet.ts';
-import type { Round } from './host-requests.ts';
-
-export type RefillOutcome =
-  /** Nothing is lost. */
-  | { readonly kind: 'none' }
-  /** Hosts were replaced before, and nothing is lost now. */
-  | { readonly kind: 'whole'; readonly round: Round }
-  | { readonly kind: 'refilling'; readonly round: Round }
-  /** The attempt has to go on elsewhere. */
-  | { readonly kind: 'impossible'; readonly why: string };
 
 /** @throws TransientError when EC2 or the bucket cannot be asked now (launch says `throttled`) */
 export interface FleetService {

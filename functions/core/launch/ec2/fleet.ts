@@ -8,12 +8,19 @@ import { type Placement, samePool } from '../../runs/run-records.ts';
 import type { Problem } from '../../shared/errors.ts';
 import { bucketKeys, s3Uri } from '../../shared/keys.ts';
 import type { PreparedObject } from '../job/channels.ts';
-import { type JobParts, jobParts, type TrainingJobInput } from '../job/job-parts.ts';
+import { type JobInput, type JobParts, jobParts } from '../job/job-parts.ts';
 import { networkInterfaces } from './efa.ts';
 import { fleetRequest, jobTags, tagged } from './fleet-request.ts';
 import { JOB_DOCUMENT_VERSION, type JobDocument } from './job-document.ts';
 import type { FleetRequest, LaunchTemplateRequest, PlacementGroupRequest, Tag } from './request.ts';
 import { encodeUserData, MAXIMUM_USER_DATA, userData } from './user-data.ts';
+
+export interface FleetInput extends JobInput {
+  /** The instance profile of hosts, where the pipeline names none of its own. */
+  readonly hostProfileArn?: string | undefined;
+  /** The group of CloudWatch Logs that hosts send their output to. */
+  readonly hostLogGroup?: string | undefined;
+}
 
 export interface FleetPlan {
   readonly kind: 'fleet';
@@ -43,7 +50,7 @@ const REFILLED: ReadonlySet<string> = new Set([
   'ray',
 ]);
 
-export function buildFleet(input: TrainingJobInput): FleetResult {
+export function buildFleet(input: FleetInput): FleetResult {
   const { declaration, placement } = input;
   const {
     parts,
@@ -94,7 +101,7 @@ interface Site {
 
 /** On EC2 the zone is chosen by the subnet, and nothing is chosen for us. */
 function siteOf(
-  input: TrainingJobInput,
+  input: FleetInput,
 ): Site | { readonly kind: 'nowhere'; readonly problems: readonly Problem[] } {
   const { vpc, ec2 } = input.declaration.compute;
   const { pool, subnetId } = input.placement;
@@ -145,10 +152,10 @@ function gangProblems({ helpers }: Pipeline['compute'], { topology }: Placement)
   return problems;
 }
 
-const attemptFolder = ({ declaration, runId, attempt }: TrainingJobInput): string =>
+const attemptFolder = ({ declaration, runId, attempt }: FleetInput): string =>
   bucketKeys.attempt(declaration.name, runId, attempt);
 
-function scriptOf(input: TrainingJobInput, python: string): string {
+function scriptOf(input: FleetInput, python: string): string {
   const folder = attemptFolder(input);
   return userData({
     region: input.region,
@@ -160,7 +167,7 @@ function scriptOf(input: TrainingJobInput, python: string): string {
   });
 }
 
-function jobDocument(input: TrainingJobInput, parts: JobParts): PreparedObject {
+function jobDocument(input: FleetInput, parts: JobParts): PreparedObject {
   const { placement, region, declaration, hostLogGroup } = input;
   const chosen = placement.considered.find(({ pool }) => samePool(pool, placement.pool));
   const ratio = (chosen?.hourlyUsd ?? placement.onDemandHourlyUsd) / placement.onDemandHourlyUsd;
@@ -187,7 +194,7 @@ const placementGroup = (name: string, tags: readonly Tag[]): PlacementGroupReque
 });
 
 interface TemplateInput {
-  readonly input: TrainingJobInput;
+  readonly input: FleetInput;
   readonly site: Site;
   readonly name: string;
   readonly tags: readonly Tag[];

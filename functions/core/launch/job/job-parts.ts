@@ -14,7 +14,8 @@ import { encodeHyperparameters } from './hyperparameters.ts';
 import { jobNameOf, jobSaltOf } from './job-name.ts';
 import type { CreateTrainingJobRequest, InputMode } from './request.ts';
 
-export interface TrainingJobInput {
+/** What a launcher makes an attempt's job of. */
+export interface JobInput {
   readonly runId: string;
   readonly attempt: number;
   readonly declaration: Pipeline;
@@ -24,12 +25,6 @@ export interface TrainingJobInput {
   /** Where that is another region: the data bucket, which the names of jobs derive from. */
   readonly dataBucket?: string | undefined;
   readonly region: string;
-  /** The role that the job runs under; the caller needs iam:PassRole for it. */
-  readonly roleArn: string;
-  /** The instance profile of hosts on EC2, where the pipeline names none of its own. */
-  readonly hostProfileArn?: string | undefined;
-  /** Where hosts on EC2 send what they print: a group of CloudWatch Logs. */
-  readonly hostLogGroup?: string | undefined;
   /** Key prefix of the agent, `layout.agent(digest)`. */
   readonly agentPrefix: string;
   /** Of the packed source that the run is pinned to; absent where the source lies in another bucket and is taken as it is. */
@@ -75,7 +70,7 @@ export interface JobChoices {
 }
 
 export function jobParts(
-  input: TrainingJobInput,
+  input: JobInput,
   { inputMode, groups, whyNoFileSystems }: JobChoices,
 ): JobPartsResult {
   const { declaration, bucket } = input;
@@ -117,13 +112,13 @@ export function jobParts(
 }
 
 /** As the agent counts them: as declared, else one for each accelerator, where a strategy has several at all. */
-function processesOf({ declaration: { training }, placement }: TrainingJobInput): number {
+function processesOf({ declaration: { training }, placement }: JobInput): number {
   if (training.strategy !== 'ddp' && training.strategy !== 'mpi') return 1;
   return training.processesPerHost ?? Math.max(1, placement.topology.acceleratorsPerNode);
 }
 
 /** Where the package index is and which secret opens it; the secret itself is read in the container alone. */
-function environmentOf({ declaration, placement }: TrainingJobInput): Record<string, string> {
+function environmentOf({ declaration, placement }: JobInput): Record<string, string> {
   const { packageIndex } = declaration.training;
   return {
     TIDEWHEEL_SPOT: placement.pool.purchaseOption === 'spot' ? '1' : '0',
@@ -132,16 +127,13 @@ function environmentOf({ declaration, placement }: TrainingJobInput): Record<str
   };
 }
 
-const tagsOf = ({ declaration, runId, attempt }: TrainingJobInput) => [
+const tagsOf = ({ declaration, runId, attempt }: JobInput) => [
   { Key: 'tidewheel:pipeline', Value: declaration.name },
   { Key: 'tidewheel:run', Value: runId },
   { Key: 'tidewheel:attempt', Value: String(attempt) },
 ];
 
-function hyperparametersOf(
-  input: TrainingJobInput,
-  groups: readonly string[] | undefined,
-): Record<string, string> {
+function hyperparametersOf(input: JobInput, groups: readonly string[] | undefined): Record<string, string> {
   const { training } = input.declaration;
   const { checkpointSeconds } = input;
   return encodeHyperparameters({
@@ -179,7 +171,7 @@ const reservedNameProblems = ({ training }: Pipeline): Problem[] =>
     }));
 
 /** Packed; else `s3://bucket/prefix/` as it stands, anything else under the pipeline's own folder. */
-function sourceUriOf({ bucket, sourceDigest, declaration: { name, training } }: TrainingJobInput): string {
+function sourceUriOf({ bucket, sourceDigest, declaration: { name, training } }: JobInput): string {
   if (sourceDigest !== undefined) return s3Uri(bucket, bucketKeys.packedSource(name, sourceDigest));
   return training.source.startsWith('s3://')
     ? training.source

@@ -7,7 +7,7 @@ import { imageFor } from '../../catalog/images.ts';
 import type { Placement } from '../../runs/run-records.ts';
 import type { Problem } from '../../shared/errors.ts';
 import type { PreparedObject } from '../job/channels.ts';
-import { AGENT_PATH, jobParts, type TrainingJobInput } from '../job/job-parts.ts';
+import { AGENT_PATH, type JobInput, jobParts } from '../job/job-parts.ts';
 import type { CreateTrainingJobRequest } from '../job/request.ts';
 import { chooseInput, type InputChoice } from './input-mode.ts';
 import { metricDefinitions } from './metrics.ts';
@@ -15,7 +15,10 @@ import { requestProblems } from './request-problems.ts';
 import { type Resources, resourcesOf } from './resources.ts';
 import { vpcOf } from './vpc.ts';
 
-export { type TrainingJobInput } from '../job/job-parts.ts';
+export interface TrainingJobInput extends JobInput {
+  /** The role that the job runs under. */
+  readonly roleArn: string;
+}
 
 export type TrainingJob =
   | {

@@ -4,6 +4,7 @@ import { efaCards } from '../../../../functions/core/launch/ec2/efa.ts';
 import { buildFleet } from '../../../../functions/core/launch/ec2/fleet.ts';
 import { buildTrainingJob } from '../../../../functions/core/launch/sagemaker/training-job.ts';
 import { type Choice, fleetInput, planOf, scriptOf } from '../../../support/builders/fleet.ts';
+import { TRAINING_ROLE } from '../../../support/builders/launchers.ts';
 
 const interfacesOf = (choice: Choice) => planOf(choice).launchTemplate.LaunchTemplateData.NetworkInterfaces;
 
@@ -116,7 +117,7 @@ describe('buildFleet', () => {
   it('gives the hosts the very job that SageMaker would be given', () => {
     const input = fleetInput({ training: { hyperparameters: { epochs: 3 } } });
     const compute = { ...input.declaration.compute, launcher: 'sagemaker' } as const;
-    const onSageMaker = { ...input, declaration: { ...input.declaration, compute } };
+    const onSageMaker = { ...input, roleArn: TRAINING_ROLE, declaration: { ...input.declaration, compute } };
     const [plan, job] = [buildFleet(input), buildTrainingJob(onSageMaker)];
     if (plan.kind !== 'fleet' || job.kind !== 'request') throw new Error('no plan');
     const document: unknown = JSON.parse(plan.objects.at(-1)?.text ?? '');

@@ -1,7 +1,8 @@
 /** `launcher: cheapest`: pools of SageMaker and of EC2 side by side, each at its own price, time and rules. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { buildAttempt } from '../../../../functions/core/launch/launcher.ts';
+import { buildFleet } from '../../../../functions/core/launch/ec2/fleet.ts';
+import { buildTrainingJob } from '../../../../functions/core/launch/sagemaker/training-job.ts';
 import { pipelineSchema } from '../../../../functions/core/pipeline/pipeline.ts';
 import {
   observationsFrom,
@@ -294,7 +295,7 @@ describe('the launch', () => {
     ec2: EC2,
     vpc: { securityGroupIds: ['sg-1'], subnets: [{ id: 'subnet-1', zoneId: 'use1-az4' }] },
   } as const;
-  const request = (pool: Pool) => {
+  const inputOf = (pool: Pool) => {
     const input = launch();
     const declaration = {
       ...input.declaration,
@@ -306,7 +307,7 @@ describe('the launch', () => {
     };
     const profile = 'arn:aws:iam::123456789012:instance-profile/hosts';
     const placement = { ...input.placement, pool, subnetId: 'subnet-1' };
-    return buildAttempt({ ...input, declaration, placement, hostProfileArn: profile });
+    return { ...input, declaration, placement, hostProfileArn: profile };
   };
   const pool: Pool = {
     instanceType: 'g5.xlarge',
@@ -315,9 +316,10 @@ describe('the launch', () => {
     purchaseOption: 'spot',
   };
 
-  it('follows the placement, with the same folders on both', () => {
-    const [there, here] = [request(pool), request({ ...pool, launcher: 'ec2' })];
-    if (there.kind !== 'sagemaker' || here.kind !== 'ec2') throw new Error(`${there.kind} and ${here.kind}`);
+  it('saves and reads in the same places on both', () => {
+    const there = buildTrainingJob(inputOf(pool));
+    const here = buildFleet(inputOf({ ...pool, launcher: 'ec2' }));
+    if (there.kind !== 'request' || here.kind !== 'fleet') throw new Error(`${there.kind} and ${here.kind}`);
     const document = JSON.parse(here.objects.at(-1)?.text ?? '{}') as Record<string, unknown>;
     const { CheckpointConfig, OutputDataConfig, TrainingJobName } = there.request;
     expect(document).toMatchObject({ CheckpointConfig, OutputDataConfig, TrainingJobName });

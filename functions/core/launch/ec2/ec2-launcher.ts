@@ -1,0 +1,43 @@
+/** Launches on EC2: one fleet of hosts in the data's own region, which Tidewheel refills, stops and removes itself. */
+import type { Launcher, Starter } from '../launcher.ts';
+import { buildFleet } from './fleet.ts';
+import type { FleetService } from './fleet-service.ts';
+
+export const makeEc2Launcher = (fleets: Omit<FleetService, 'launch'>): Launcher => ({
+  describe: ({ jobName }) => fleets.describe(jobName),
+  stop: ({ jobName }) => fleets.stop(jobName),
+  hosts: {
+    jobsOf: (instanceIds) => fleets.jobsOf(instanceIds),
+    askToSave: (jobName, instanceId) => fleets.askToSave(jobName, instanceId),
+    refill: (jobName, warned) => fleets.refill(jobName, warned),
+  },
+  leftovers: {
+    list: () => fleets.remains(),
+    release: (jobName) => fleets.release(jobName),
+  },
+});
+
+/** What the installation gives its hosts. */
+export interface HostSettings {
+  /** The instance profile of hosts, where the pipeline names none of its own. */
+  readonly hostProfileArn?: string | undefined;
+  /** The group of CloudWatch Logs that hosts send their output to. */
+  readonly hostLogGroup?: string | undefined;
+}
+
+export const makeEc2Starter = (fleets: Pick<FleetService, 'launch'>, settings: HostSettings): Starter => ({
+  prepare: (input) => {
+    const plan = buildFleet({ ...input, ...settings });
+    if (plan.kind === 'problems') return plan;
+    const { hostLogGroup } = settings;
+    return {
+      kind: 'prepared',
+      objects: plan.objects,
+      inputReason: 'File: hosts on EC2 download their shards',
+      ...(hostLogGroup !== undefined && {
+        log: `${hostLogGroup} in CloudWatch Logs, streams ${plan.name}/…`,
+      }),
+      start: () => fleets.launch(plan),
+    };
+  },
+});

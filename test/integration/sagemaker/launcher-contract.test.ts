@@ -1,0 +1,87 @@
+/** The SageMaker launcher keeps the launchers' contract on the local SageMaker, which trains in real processes. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll } from 'vitest';
+import { agentPublisher } from '../../../functions/aws/lambda/agent.ts';
+import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
+import { makeTrainingService } from '../../../functions/aws/sagemaker/training-service.ts';
+import {
+  makeSageMakerLauncher,
+  makeSageMakerStarter,
+} from '../../../functions/core/launch/sagemaker/sagemaker-launcher.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { declaration, launch, placement } from '../../support/builders/launch.ts';
+import { TRAINING_ROLE } from '../../support/builders/launchers.ts';
+import { type LauncherGround, launcherContract } from '../../support/contracts/launcher.ts';
+import { startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
+import { type Ground, layGround } from '../../support/local-sagemaker.ts';
+
+const RUN = 'digits-000001';
+/** Trains until it is told to stop, or until a file of its job's name appears. */
+const SCRIPT = `
+import json, os, pathlib, sys, time, tidewheel
+name = json.loads(os.environ['SM_TRAINING_ENV'])['job_name']
+finished = pathlib.Path(sys.argv[sys.argv.index('--finished') + 1]) / name
+while not finished.exists():
+    if tidewheel.stop_soon():
+        raise SystemExit(143)
+    time.sleep(0.05)
+`;
+
+let emulator: TestEmulator;
+let ground: Ground;
+let finished: string;
+let agentPrefix: string;
+
+beforeAll(async () => {
+  emulator = await startTestEmulator();
+  ground = await layGround(emulator.url);
+  finished = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-finished-'));
+  const store = s3ObjectStore(ground.s3, ground.bucket);
+  agentPrefix = await agentPublisher(store, path.join(import.meta.dirname, '../../..'))();
+  await ground.put(`${bucketKeys.source('digits')}train.py`, SCRIPT);
+  await ground.put(`${bucketKeys.shards('digits', RUN)}0.tar`, 'a shard');
+}, 60_000);
+
+afterAll(async () => {
+  await ground?.close();
+  await emulator?.stop();
+  await rm(finished, { recursive: true, force: true });
+}, 60_000);
+
+launcherContract(
+  'SageMaker on one machine',
+  { hosts: false, leftovers: false, refusals: false },
+  (): Promise<LauncherGround> => {
+    const services = { training: makeTrainingService(ground.sageMaker) };
+    return Promise.resolve({
+      launcher: makeSageMakerLauncher(services),
+      starter: makeSageMakerStarter(services, TRAINING_ROLE),
+      input: (attempt) =>
+        launch({
+          attempt,
+          bucket: ground.bucket,
+          agentPrefix,
+          declaration: declaration({
+            training: { strategy: 'single', hyperparameters: { finished } },
+            compute: { instanceTypes: ['c5.xlarge'], nodes: 1 },
+          }),
+          placement: placement({
+            pool: { instanceType: 'c5.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand' },
+            topology: { nodes: 1, acceleratorsPerNode: 0 },
+            maximumWaitSeconds: undefined,
+          }),
+        }),
+      write: async (objects) => {
+        for (const { key, text } of objects) await ground.put(key, text);
+      },
+      finish: async (jobName) => {
+        await mkdir(finished, { recursive: true });
+        await writeFile(path.join(finished, jobName), '');
+      },
+      pass: () => sleep(200),
+    });
+  },
+);

@@ -1,0 +1,31 @@
+/** Both launchers over services that a test gives: fakes, or adapters on an emulator. */
+import { makeEc2Launcher, makeEc2Starter } from '../../../functions/core/launch/ec2/ec2-launcher.ts';
+import type { FleetService } from '../../../functions/core/launch/ec2/fleet-service.ts';
+import type { Launchers, Starters } from '../../../functions/core/launch/launcher.ts';
+import {
+  makeSageMakerLauncher,
+  makeSageMakerStarter,
+  type SageMaker,
+} from '../../../functions/core/launch/sagemaker/sagemaker-launcher.ts';
+
+export const TRAINING_ROLE = 'arn:aws:iam::123456789012:role/tidewheel-training';
+export const HOST_PROFILE = 'arn:aws:iam::123456789012:instance-profile/hosts';
+
+export interface LaunchServices extends SageMaker {
+  readonly fleets: FleetService;
+  readonly hostLogGroup?: string | undefined;
+}
+
+export const launchersOver = (services: LaunchServices): { launchers: Launchers; starters: Starters } => ({
+  launchers: {
+    sagemaker: makeSageMakerLauncher(services),
+    ec2: makeEc2Launcher(services.fleets),
+  },
+  starters: {
+    sagemaker: makeSageMakerStarter(services, TRAINING_ROLE),
+    ec2: makeEc2Starter(services.fleets, {
+      hostProfileArn: HOST_PROFILE,
+      hostLogGroup: services.hostLogGroup,
+    }),
+  },
+});
