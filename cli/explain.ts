@@ -9,6 +9,7 @@ import { dynamoStores } from '../functions/aws/dynamodb/stores.ts';
 import { dynamo } from '../functions/aws/shared/clients.ts';
 import { config } from '../functions/aws/shared/config.ts';
 import { factsWith } from '../functions/core/catalog/hardware.ts';
+import { DECLARED_LAUNCHERS } from '../functions/core/pipeline/launchers.ts';
 import { observationsOfOthers } from '../functions/core/placement/belief/attempt-observations.ts';
 import { typesOf } from '../functions/core/placement/candidates/topologies.ts';
 import { choosePlacement } from '../functions/core/placement/decision/choose.ts';
@@ -25,7 +26,7 @@ const USAGE = `npm run explain -- RUN_ID [--attempt N]
 Why each attempt went where it went. To ask what would have been decided otherwise, at that moment:
   --deadline-hours H   --budget USD   --purchase-option spot|on-demand|spot-then-on-demand (on-demand: no Spot)
   --types a,b          --zones use1-az1,use1-az2          --regions us-east-1,us-west-2
-  --launcher sagemaker|ec2|cheapest (cheapest: both are weighed)
+  --launcher ${DECLARED_LAUNCHERS.join('|')} (cheapest: all are weighed)
   --data-gigabytes N   how much would move to a region that the pipeline did not name
 
 TIDEWHEEL_TABLE, AWS_REGION and credentials name the table. npm start prints those of the local region; of a deployment
@@ -61,7 +62,7 @@ const WORDS = {
     'purchase-option': z
       .enum(['spot', 'on-demand', 'spot-then-on-demand'], 'write spot, on-demand or spot-then-on-demand')
       .optional(),
-    launcher: z.enum(['sagemaker', 'ec2', 'cheapest'], 'write sagemaker, ec2 or cheapest').optional(),
+    launcher: z.enum(DECLARED_LAUNCHERS, `write ${DECLARED_LAUNCHERS.join(', ')}`).optional(),
     types: list,
     zones: list,
     regions: list,

@@ -6,7 +6,7 @@ import { startRegion } from '@tidewheel/emulators/region/region.ts';
 import { readCommandLine, runCommand, usable } from '@tidewheel/emulators/shared/command-line.ts';
 import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
 import * as z from 'zod';
-import { LAUNCHERS } from './demo/demo.ts';
+import { DECLARED_LAUNCHERS, DEFAULT_LAUNCHER } from '../functions/core/pipeline/launchers.ts';
 import { runDemo } from './demo/run-demo.ts';
 import { serveDrops } from './demo/serve-drops.ts';
 import { type Session } from './demo/session.ts';
@@ -17,7 +17,7 @@ const HELP = `npm start -- [options]
 
   --once             end with the report of the demo's run; exit code 0 if it succeeded
   --no-demo          start empty: no demo data, only what you drop
-  --launcher NAME    where the demo trains: sagemaker (default), ec2, or cheapest (placement weighs both)
+  --launcher NAME    where the demo trains: ${DECLARED_LAUNCHERS.join(', ')} (default ${DEFAULT_LAUNCHER}; cheapest: placement weighs all)
   --market SCRIPT    demo (default: one interruption a run), demo:N, calm, seed:NUMBER, trace:FOLDER
   --grace SECONDS    what a host gets between SIGTERM and SIGKILL (default 30; SageMaker's is 120)
   --state FOLDER     where everything is kept (default .tidewheel)
@@ -32,7 +32,7 @@ const words = {
   options: {
     once: { type: 'boolean', default: false },
     'no-demo': { type: 'boolean', default: false },
-    launcher: { type: 'string', default: 'sagemaker' },
+    launcher: { type: 'string', default: DEFAULT_LAUNCHER },
     market: { type: 'string', default: 'demo' },
     grace: { type: 'string', default: '30' },
     state: { type: 'string', default: join(projectFolder, '.tidewheel') },
@@ -41,7 +41,7 @@ const words = {
   schema: z.object({
     once: z.boolean(),
     'no-demo': z.boolean(),
-    launcher: z.enum(LAUNCHERS, `write ${LAUNCHERS.join(', ')}`),
+    launcher: z.enum(DECLARED_LAUNCHERS, `write ${DECLARED_LAUNCHERS.join(', ')}`),
     market: z.string().transform((text, context) => {
       try {
         return marketScriptOf(text);

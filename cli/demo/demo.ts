@@ -5,6 +5,7 @@ import { HeadObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/cli
 import type { DefaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { filesBelow } from '@tidewheel/emulators/shared/files.ts';
 import { parse, stringify } from 'yaml';
+import { DEFAULT_LAUNCHER, type DeclaredLauncher } from '../../functions/core/pipeline/launchers.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { digitImages } from './digits.ts';
 
@@ -20,23 +21,21 @@ export interface DemoTarget {
   readonly projectFolder: string;
 }
 
-export const LAUNCHERS = ['sagemaker', 'ec2', 'cheapest'] as const;
-export type LauncherName = (typeof LAUNCHERS)[number];
-/** Nobody's: local hosts run on this machine's own Python. */
+/** No such image exists: local hosts run on this machine's own Python. */
 const IMAGE = 'ami-00000000000000000';
 
 /** The declaration as it goes into the bucket. */
 export async function demoDeclaration(
   projectFolder: string,
   vpc: DefaultVpc,
-  launcher: LauncherName = 'sagemaker',
+  launcher: DeclaredLauncher = DEFAULT_LAUNCHER,
 ): Promise<string> {
   const text = await readFile(join(projectFolder, 'cli/demo/digits.yaml'), 'utf8');
   const declaration: unknown = parse(text);
   if (typeof declaration !== 'object' || declaration === null)
     throw new Error('cli/demo/digits.yaml is not a mapping');
   const compute: unknown = 'compute' in declaration ? declaration.compute : {};
-  const where = launcher === 'sagemaker' ? {} : { launcher, ec2: { image: IMAGE } };
+  const where = launcher === DEFAULT_LAUNCHER ? {} : { launcher, ec2: { image: IMAGE } };
   return stringify({ ...declaration, compute: { ...(compute as object), vpc, ...where } });
 }
 

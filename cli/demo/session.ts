@@ -1,8 +1,8 @@
 /** What one `npm start` works with. */
 import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
 import type { Region } from '@tidewheel/emulators/region/region.ts';
+import type { DeclaredLauncher } from '../../functions/core/pipeline/launchers.ts';
 import type { Screen } from '../show/screen.ts';
-import type { LauncherName } from './demo.ts';
 
 export interface Session {
   readonly region: Region;
@@ -10,6 +10,6 @@ export interface Session {
   readonly screen: Screen;
   readonly projectFolder: string;
   readonly stateDirectory: string;
-  readonly launcher: LauncherName;
+  readonly launcher: DeclaredLauncher;
   readonly signal: AbortSignal;
 }

@@ -9,12 +9,14 @@ export const DEFAULT_LAUNCHER: LauncherName = LAUNCHERS[0];
 
 /** In a declaration: placement weighs every launcher that the pipeline declares, before each attempt. */
 export const CHEAPEST = 'cheapest';
+export const DECLARED_LAUNCHERS = [...LAUNCHERS, CHEAPEST] as const;
+export type DeclaredLauncher = (typeof DECLARED_LAUNCHERS)[number];
 
 /** Sections of `compute` that one launcher alone reads. */
 export const launcherSections = { ec2: ec2Schema.optional() } as const;
 
 export const launcherField = z
-  .enum([...LAUNCHERS, CHEAPEST])
+  .enum(DECLARED_LAUNCHERS)
   .optional()
   .describe(
     'Where the job runs: sagemaker (the default), ec2 for instances of your own account, or cheapest: placement weighs both, each time.',
@@ -22,7 +24,7 @@ export const launcherField = z
 
 /** The parts of `compute` that the rules below read; other modules validate what stands in them. */
 interface DeclaredCompute {
-  readonly launcher?: LauncherName | typeof CHEAPEST | undefined;
+  readonly launcher?: DeclaredLauncher | undefined;
   readonly ec2?: unknown;
   readonly vpc?: unknown;
   readonly regions?: unknown;
