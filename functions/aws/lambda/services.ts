@@ -29,7 +29,7 @@ const sageMaker = () => ({
   trainingIn: (name: string) => makeTrainingService(clients.sageMakerIn(name)),
 });
 const fleets = () => makeFleetService({ ec2: clients.ec2(), store: store(), clock });
-export const launchers = (): Launchers => ({
+const launchers = (): Launchers => ({
   sagemaker: makeSageMakerLauncher(sageMaker()),
   ec2: makeEc2Launcher(fleets()),
 });

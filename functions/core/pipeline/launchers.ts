@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { ec2Schema } from './compute-parts.ts';
 
 /** The first one is the default. */
-const LAUNCHERS = ['sagemaker', 'ec2'] as const;
+export const LAUNCHERS = ['sagemaker', 'ec2'] as const;
 export type LauncherName = (typeof LAUNCHERS)[number];
 export const DEFAULT_LAUNCHER: LauncherName = LAUNCHERS[0];
 

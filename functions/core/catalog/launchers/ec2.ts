@@ -14,10 +14,10 @@ export const ec2: LauncherFacts = {
     // The launch tells a pipeline that names EC2 alone, with all its other problems.
     return compute.launcher === CHEAPEST && training ? unservedTraining(training) : undefined;
   },
-  bills: ({ instanceType, ec2Usd = 0, ec2Note, ec2SpotUsd, isSpotOfSnapshot }, isSpot) => {
+  bills: ({ instanceType, ec2Usd = 0, ec2Note, ec2SpotUsd, isSpotOfSnapshot }, purchaseOption) => {
     if (ec2Usd <= 0)
       return { unknown: `no EC2 price of ${instanceType} is known, so its cost cannot be weighed` };
-    if (!isSpot) {
+    if (purchaseOption === 'on-demand') {
       const priceNote = `EC2 On-Demand${ec2Note === undefined ? '' : `, ${ec2Note}`}`;
       return { hourlyUsd: ec2Usd, onDemandHourlyUsd: ec2Usd, priceNote };
     }

@@ -1,6 +1,8 @@
 /** What placement knows of a launcher before it asks anything of it: what it cannot do, what it bills, how long it starts. */
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 
+type PurchaseOption = 'spot' | 'on-demand';
+
 /** A gang that a launcher might start. */
 interface FeasibilityQuestion {
   readonly compute: Pipeline['compute'];
@@ -16,6 +18,8 @@ interface FeasibilityQuestion {
   readonly region: string;
   /** The region is another than the data bucket's. */
   readonly isElsewhere: boolean;
+  /** How its nodes would be bought; absent: asked about the gang, whichever way. */
+  readonly purchaseOption?: PurchaseOption | undefined;
 }
 
 /** What AWS asks for one node in USD per hour, as far as it is known. */
@@ -50,7 +54,7 @@ export interface LauncherFacts {
   /** @returns why the launcher cannot start the gang; undefined when it can */
   infeasible(question: FeasibilityQuestion): string | undefined;
   /** @returns the prices of a node, or why none is known */
-  bills(listed: ListedPrices, isSpot: boolean): NodePrices | { readonly unknown: string };
+  bills(listed: ListedPrices, purchaseOption: PurchaseOption): NodePrices | { readonly unknown: string };
 }
 
 /** Where no Spot price is known, this share of On-Demand is taken: about the middle of the snapshot's G and P families. */

@@ -13,14 +13,18 @@ export const sageMaker: LauncherFacts = {
   serviceName: 'SageMaker',
   // SageMaker fetches a container of many GB.
   restartSeconds: 300,
-  infeasible: ({ topology: { instanceType }, training, region }) => {
-    const type = trainingType(instanceType);
-    if (type === undefined) return `SageMaker does not train on ${instanceType}`;
+  infeasible: ({ compute, topology, training, region, purchaseOption }) => {
+    const type = trainingType(topology.instanceType);
+    if (type === undefined) return `SageMaker does not train on ${topology.instanceType}`;
+    const hasHelpers = compute.helpers !== undefined || topology.helpers !== undefined;
+    if (purchaseOption === 'spot' && hasHelpers && !compute.spotWithHelpers)
+      return 'AWS does not say whether Spot takes helper groups: set compute.spotWithHelpers: true to try';
     return training && missingImage(training, type, region);
   },
-  bills: (listed, isSpot) => {
+  bills: (listed, purchaseOption) => {
     const { trainingUsd, trainingNote } = listed;
-    if (!isSpot) return { hourlyUsd: trainingUsd, onDemandHourlyUsd: trainingUsd, priceNote: trainingNote };
+    if (purchaseOption === 'on-demand')
+      return { hourlyUsd: trainingUsd, onDemandHourlyUsd: trainingUsd, priceNote: trainingNote };
     const share = spotShare(listed);
     return {
       hourlyUsd: trainingUsd * (share ?? ASSUMED_SPOT_SHARE),

@@ -1,13 +1,9 @@
 /** Why a pool that a topology could run in is not considered. */
-import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Pool } from '../../runs/run-records.ts';
 import type { OnDemandPrice } from '../model/market-source.ts';
 import type { Quotes } from './pool-prices.ts';
-import type { GangTopology } from './topologies.ts';
 
 interface Facts {
-  readonly topology: GangTopology;
-  readonly compute: Pipeline['compute'];
   readonly price: OnDemandPrice | undefined;
   readonly helpers: number | string;
   readonly quotes: Quotes;
@@ -15,15 +11,10 @@ interface Facts {
 }
 
 /** Undefined: its price is known and the zone offers it. */
-export function whyNotWeighed(
-  pool: Pool,
-  { topology, compute, price, helpers, quotes, region }: Facts,
-): string | undefined {
-  const { instanceType, zoneId, purchaseOption } = pool;
+export function whyNotWeighed(pool: Pool, { price, helpers, quotes, region }: Facts): string | undefined {
+  const { instanceType, zoneId } = pool;
   if (!price) return `no price of ${instanceType} is known, so its cost cannot be weighed`;
   if (typeof helpers === 'string') return helpers;
-  if (purchaseOption === 'spot' && (compute.helpers ?? topology.helpers) && !compute.spotWithHelpers)
-    return 'AWS does not say whether Spot takes helper groups: set compute.spotWithHelpers: true to try';
   return notOffered(pool, quotes) ? `${instanceType} is not offered in ${zoneId ?? region}` : undefined;
 }
 

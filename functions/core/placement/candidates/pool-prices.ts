@@ -23,9 +23,10 @@ export function pricesOf(
   market: MarketView,
   quotes: Quotes,
 ): PoolPrices | { readonly unknown: string } {
-  const isSpot = pool.purchaseOption === 'spot';
-  const billed = launcherFacts[pool.launcher].bills(listedPrices(pool, price, quotes), isSpot);
-  return 'unknown' in billed || !isSpot ? billed : { ...scoreOf(pool, topology.nodes, market), ...billed };
+  const billed = launcherFacts[pool.launcher].bills(listedPrices(pool, price, quotes), pool.purchaseOption);
+  return 'unknown' in billed || pool.purchaseOption === 'on-demand'
+    ? billed
+    : { ...scoreOf(pool, topology.nodes, market), ...billed };
 }
 
 function listedPrices(pool: Pool, price: OnDemandPrice, all: Quotes): ListedPrices {

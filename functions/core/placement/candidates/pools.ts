@@ -139,11 +139,11 @@ function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): P
   for (const topology of topologies.flatMap((each) => [each, ...helpedBy(each, market, question)])) {
     const price = prices.get(topology.instanceType);
     const throughput = throughputOf?.(topology) ?? REFERENCE_THROUGHPUT;
-    const infeasible = infeasibleOn(topology, asked);
     const shape = shapeOf(topology);
     for (const { pool, subnetId } of poolsOfTopology(topology, { view, compute, named })) {
       const leftOut =
-        infeasible ?? whyNotWeighed(pool, { topology, compute, price, helpers, quotes, region });
+        whyNotWeighed(pool, { price, helpers, quotes, region }) ??
+        infeasibleOn(topology, { ...asked, purchaseOption: pool.purchaseOption });
       if (leftOut !== undefined || price === undefined || typeof helpers === 'string') {
         pruned.push({ pool, topology: shape, reason: leftOut ?? 'no price is known' });
         continue;

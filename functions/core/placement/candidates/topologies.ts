@@ -7,7 +7,7 @@ import { launcherFacts } from '../../catalog/launchers/registry.ts';
 import { trainingType } from '../../catalog/training-types.ts';
 import { DEFAULT_LAUNCHER, type LauncherName, launchersOf } from '../../pipeline/launchers.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { HelperNodes } from '../../runs/run-records.ts';
+import type { HelperNodes, Pool } from '../../runs/run-records.ts';
 
 export interface GangTopology {
   readonly instanceType: string;
@@ -30,6 +30,8 @@ export interface TopologyQuestion {
   readonly region: string;
   /** Whether the region differs from the data's own. */
   readonly isElsewhere?: boolean | undefined;
+  /** Absent: asked about the topology, whichever way it is bought. */
+  readonly purchaseOption?: Pool['purchaseOption'] | undefined;
   /** Default: the first that the pipeline allows. */
   readonly launcher?: LauncherName | undefined;
   /** The topology that wrote the newest checkpoint; undefined before the first. */
@@ -159,12 +161,9 @@ function whyRuledOut(topology: GangTopology, question: TopologyQuestion): string
 }
 
 /** Why the launcher cannot start it. */
-export function infeasibleOn(
-  topology: GangTopology,
-  { compute, training, region, isElsewhere = false, launcher }: TopologyQuestion,
-): string | undefined {
-  const name = launcher ?? launchersOf(compute)[0] ?? DEFAULT_LAUNCHER;
-  return launcherFacts[name].infeasible({ compute, training, topology, region, isElsewhere });
+export function infeasibleOn(topology: GangTopology, question: TopologyQuestion): string | undefined {
+  const { compute, isElsewhere = false, launcher = launchersOf(compute)[0] ?? DEFAULT_LAUNCHER } = question;
+  return launcherFacts[launcher].infeasible({ ...question, topology, isElsewhere });
 }
 
 function againstStrategy(

@@ -1,0 +1,32 @@
+/** What placement must know of a launcher: copy this file to functions/core/catalog/launchers/<name>.ts. */
+import {
+  ASSUMED_SPOT_NOTE,
+  ASSUMED_SPOT_SHARE,
+  type LauncherFacts,
+} from '../../catalog/launchers/launcher-facts.ts';
+
+export const jobQueue: LauncherFacts = {
+  serviceName: 'the job queue',
+  // Measure it: from RUNNING to the first new step. Until attempts of the run have measured it, placement uses this.
+  restartSeconds: 240,
+  infeasible: ({ compute, topology, isElsewhere, purchaseOption }) => {
+    if (isElsewhere) return 'a job queue runs in the region of the data bucket only';
+    if (compute.helpers !== undefined || topology.helpers !== undefined)
+      return 'a job queue has no groups of nodes for helpers';
+    // https://docs.aws.amazon.com/batch/latest/userguide/mnp-ce.html
+    return purchaseOption === 'spot' && topology.nodes > 1
+      ? 'multi-node parallel jobs of AWS Batch do not run on Spot'
+      : undefined;
+  },
+  // Batch adds nothing to EC2's price. A launcher with prices of its own reads them from another field of ListedPrices.
+  bills: ({ instanceType, ec2Usd = 0, ec2SpotUsd }, purchaseOption) => {
+    if (ec2Usd <= 0) return { unknown: `no EC2 price of ${instanceType} is known` };
+    if (purchaseOption === 'on-demand')
+      return { hourlyUsd: ec2Usd, onDemandHourlyUsd: ec2Usd, priceNote: 'EC2 On-Demand' };
+    return {
+      hourlyUsd: ec2SpotUsd ?? ec2Usd * ASSUMED_SPOT_SHARE,
+      onDemandHourlyUsd: ec2Usd,
+      priceNote: ec2SpotUsd === undefined ? ASSUMED_SPOT_NOTE : "EC2's own Spot price",
+    };
+  },
+};

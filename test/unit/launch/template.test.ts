@@ -1,0 +1,80 @@
+/** The template keeps the launchers' contract, so that a launcher that is copied from it begins with a green suite. */
+import { describe, expect, it } from 'vitest';
+import { outcomeOf } from '../../../functions/core/launch/job/outcome.ts';
+import { jobQueue } from '../../../functions/core/launch/template/template-facts.ts';
+import {
+  makeTemplateLauncher,
+  makeTemplateStarter,
+} from '../../../functions/core/launch/template/template-launcher.ts';
+import { declaration, launch } from '../../support/builders/launch.ts';
+import { launcherContract } from '../../support/contracts/launcher.ts';
+import { fakeClock } from '../../support/fakes/clock.ts';
+import { memoryJobQueue } from '../../support/fakes/job-queue.ts';
+
+const QUEUE = 'arn:aws:batch:us-east-1:123456789012:job-queue/training';
+
+function ground() {
+  const clock = fakeClock();
+  let refusal: 'capacity' | 'quota' | undefined;
+  const queue = memoryJobQueue(clock, () => refusal && { kind: refusal, message: 'not now' });
+  return {
+    queue,
+    launcher: makeTemplateLauncher(queue),
+    starter: makeTemplateStarter(queue, QUEUE),
+    input: (attempt: number) => launch({ attempt }),
+    write: () => Promise.resolve(),
+    finish: (jobName: string) => Promise.resolve(queue.finish(jobName)),
+    pass: () => Promise.resolve(clock.advance(60)),
+    refuse: (kind: 'capacity' | 'quota') => {
+      refusal = kind;
+    },
+  };
+}
+
+launcherContract('the template', { hosts: false, leftovers: false, refusals: true }, () =>
+  Promise.resolve(ground()),
+);
+
+describe('the template', () => {
+  it('submits what the placement chose', async () => {
+    const { starter, queue, input } = ground();
+    const prepared = starter.prepare(input(1));
+    if (prepared.kind === 'problems') throw new Error(JSON.stringify(prepared.problems));
+    await prepared.start();
+    const [request] = queue.requests.values();
+    expect(request).toMatchObject({
+      queue: QUEUE,
+      nodes: 2,
+      instanceType: 'g5.xlarge',
+      maximumSeconds: 3_600,
+    });
+    const key = prepared.objects.at(-1)?.key ?? '';
+    expect(request?.environment).toEqual({ TIDEWHEEL_JOB_URI: `s3://tw-data/${key}` });
+  });
+
+  it('tells the loss of a host from a failure of the script', async () => {
+    const { starter, launcher, queue, input, pass } = ground();
+    const prepared = starter.prepare(input(1));
+    if (prepared.kind === 'problems') throw new Error(JSON.stringify(prepared.problems));
+    await prepared.start();
+    const [jobName = ''] = queue.requests.keys();
+    await pass();
+    queue.loseHost(jobName);
+    const job = await launcher.describe({ jobName });
+    expect(job && outcomeOf(job)).toMatchObject({ kind: 'interrupted', trainingSeconds: 30 });
+  });
+
+  it('says what it cannot start, and what it bills', () => {
+    const { compute } = declaration();
+    const topology = { instanceType: 'g5.xlarge', nodes: 2 };
+    const asked = { compute, topology, region: 'us-east-1', isElsewhere: false };
+    expect(jobQueue.infeasible({ ...asked, purchaseOption: 'spot' })).toContain('do not run on Spot');
+    expect(jobQueue.infeasible({ ...asked, purchaseOption: 'on-demand' })).toBeUndefined();
+    const listed = { instanceType: 'g5.xlarge', trainingUsd: 1.4, trainingNote: '', isSpotOfSnapshot: false };
+    expect(jobQueue.bills({ ...listed, ec2Usd: 1, ec2SpotUsd: 0.4 }, 'spot')).toMatchObject({
+      hourlyUsd: 0.4,
+      onDemandHourlyUsd: 1,
+    });
+    expect(jobQueue.bills(listed, 'spot')).toEqual({ unknown: 'no EC2 price of g5.xlarge is known' });
+  });
+});
