@@ -134,8 +134,8 @@ async function explain(
   say(`\nDecided again from what is stored: ${again ? 'the same' : OTHERWISE}.`);
   const change = changeOf(values);
   if (Object.values(change).some((each) => each !== undefined)) {
-    const sightings = await sightingsIn([...types, ...(values.types ?? [])]);
-    await whatIf(stores, attempt, { question: { ...question, observations: sightings }, change, values });
+    const observations = await sightingsIn([...types, ...(values.types ?? [])]);
+    await whatIf(stores, attempt, { question: { ...question, observations: observations }, change, values });
   }
 }
 

@@ -62,7 +62,7 @@ async function main(args: readonly string[]): Promise<number> {
   const screen = terminalScreen(process.stdout);
   const stopping = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
-  // The set-up that started us is gone, perhaps by kill -9: nobody could stop us any more.
+  // The set-up that started us is gone, perhaps by kill -9: nothing could stop us any more.
   process.on('disconnect', () => stopping.abort());
   const region = await startRegion({
     projectFolder,

@@ -77,5 +77,5 @@ for (let turn = 0; turn < TURNS; turn += 1) {
 const warm = spent.slice(5).toSorted((a, b) => a - b);
 const median = warm[Math.floor(warm.length / 2)] ?? 0;
 console.log(
-  `${TYPES * ZONES * 2} pools, ${SIGHTINGS} sightings over 30 days: median ${median.toFixed(1)} ms, worst ${(warm.at(-1) ?? 0).toFixed(1)} ms of CPU`,
+  `${TYPES * ZONES * 2} pools, ${SIGHTINGS} observations over 30 days: median ${median.toFixed(1)} ms, worst ${(warm.at(-1) ?? 0).toFixed(1)} ms of CPU`,
 );

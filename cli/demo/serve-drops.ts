@@ -29,7 +29,7 @@ const LANES = 8;
 
 /**
  * drop/<pipeline>/… goes to <pipeline>/incoming/…; a file is taken when it has stopped growing, again when it has changed,
- * and at the start of the program if it was put there while nobody looked.
+ * and at the start of the program if it was put there while nothing ran.
  */
 async function watchFolder(session: Session) {
   const { screen, stateDirectory } = session;

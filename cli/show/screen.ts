@@ -41,7 +41,7 @@ export function terminalScreen(out: NodeJS.WriteStream): Screen {
       }
       const step = total > 0 ? Math.floor((value / total) * STEPS) : 0;
       const last = reported.get(label);
-      // A bar that runs again (the next attempt, the next drop) starts its lines anew.
+      // A bar that runs again (the next attempt, the next drop) starts its lines again.
       if (last === step && value < total) return;
       if (last === STEPS && step === STEPS) return;
       reported.set(label, step);

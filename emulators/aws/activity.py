@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 
-# Threads that stay, and wait for work that somebody else is counted for.
+# Threads that stay, and wait for work that another thread is counted for.
 _STAYING = frozenset(
     {
         "_worker",  # of a thread pool
@@ -79,7 +79,7 @@ class Activity:
             self.rest(key)
 
     def wait_until_quiet(self, seconds: float, is_due: Callable[[], bool]) -> bool:
-        """True once nobody works and nothing `is_due`; False after so many (real) seconds."""
+        """True once no thread works and nothing `is_due`; False after so many (real) seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._working and not is_due(), seconds)
 

@@ -1,4 +1,4 @@
-"""Starts MiniStack for Tidewheel: on 127.0.0.1, with a state folder of its own, mended, and
+"""Starts MiniStack for Tidewheel: on 127.0.0.1, with a state folder of its own, patched, and
 ending with its parent.
 
 `python emulator.py --state DIR [--port N] [--port-fd FD] [--save-seconds S] [--with-parent]`

@@ -96,7 +96,7 @@ function spawnEmulator(options: EmulatorOptions, log: number): ChildProcess {
   );
 }
 
-/** How it ended, in words. Listens at once: an 'error' nobody listens to ends this process. */
+/** How it ended, in words. Listens at once: an 'error' without a listener ends this process. */
 const endOf = (child: ChildProcess): Promise<string> =>
   new Promise((resolve) => {
     child.once('error', (error) => resolve(`could not be started: ${error.message}`));

@@ -1,6 +1,6 @@
-"""What MiniStack 1.5.33 does otherwise than AWS, mended from outside while it runs.
+"""Patches MiniStack 1.5.33, from outside while it runs, where it differs from AWS.
 
-emulators/tests/integration/aws/patches.test.ts starts MiniStack without these mends too: when it no
+emulators/tests/integration/aws/patches.test.ts starts MiniStack without these patches too: when it no
 longer shows a fault, that test fails and the mend can go.
 """
 
@@ -83,7 +83,7 @@ _BESIDE = frozenset({"aws.sagemaker", "aws.ec2"})
 def admit_events_of_services_beside() -> None:
     """Lets emulators/sagemaker and emulators/spot-market publish under their services' names.
 
-    On AWS nobody but the service itself can: PutEvents refuses every source that begins with
+    On AWS only the service itself can: PutEvents refuses every source that begins with
     `aws.`, as MiniStack does, and goes on doing for all other sources.
     """
     put_events = eventbridge._put_events
@@ -100,7 +100,7 @@ def admit_events_of_services_beside() -> None:
 
 def fail_callbacks_with_their_function() -> None:
     """Fails a `lambda:invoke.waitForTaskToken` task when its function fails, as Step Functions
-    does; MiniStack swallows the error and waits for a token that nobody has.
+    does; MiniStack swallows the error and waits for a token that is lost.
 
     https://docs.aws.amazon.com/step-functions/latest/dg/connect-lambda.html
     """

@@ -22,7 +22,7 @@ export interface SleepersOptions {
   readonly file: string;
 }
 
-/** Listens on 127.0.0.1 only. A member names itself in its first line, by a word that nobody else was told. */
+/** Listens on 127.0.0.1 only. A member names itself in its first line, by a word that only members know. */
 export async function startSleepers({ clock, file }: SleepersOptions): Promise<Sleepers> {
   const members = new Map<string, (isAsleep: boolean) => void>();
   const sockets = new Set<Socket>();
@@ -87,6 +87,6 @@ function serve(
       members.get(name)?.(true);
     })
     .on('error', () => undefined);
-  // Whoever is killed in its sleep does not sleep any more.
+  // A program that is killed in its sleep no longer sleeps.
   socket.on('close', wake);
 }

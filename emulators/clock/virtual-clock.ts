@@ -1,5 +1,5 @@
 /**
- * A clock that stands while anything is at work and jumps to the next moment that somebody waits for when nothing is: a
+ * A clock that stands while anything is at work and jumps to the next awaited moment when nothing is: a
  * day of a region passes in the time that its work takes, and no slowness of this machine shows in what it measures.
  */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
@@ -123,7 +123,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** The moments that followers wait for, once nobody works. */
+  /** The moments that followers wait for, once nothing works. */
   async #settled(): Promise<number[]> {
     const told = setInterval(() => this.#tellWhoHolds(), TELL_AFTER_MS);
     told.unref();
@@ -137,7 +137,7 @@ export class VirtualClock implements Clock {
     } catch (error) {
       if (!this.#closing.signal.aborted) this.#log(`the virtual clock: ${String(error)}`);
       await this.#anyChange(this.#changes, IDLE_LOOK_MS);
-      // Somebody may be at work: nothing moves until everybody has answered.
+      // A follower may be at work: nothing moves until all have answered.
       this.#changes += 1;
       return [];
     } finally {

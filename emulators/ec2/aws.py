@@ -28,7 +28,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 XML = "{http://s3.amazonaws.com/doc/2006-03-01/}"
 MARKER = "COMPLETE.json"
-"""Written last, so sent last: whoever sees it in the bucket finds the rest there."""
+"""Written last, so sent last: a reader that sees it in the bucket finds the rest there."""
 
 UNSIGNED = "UNSIGNED-PAYLOAD"
 FILTERS = ("--exclude", "--include")

@@ -196,7 +196,7 @@ class RunningEc2 implements LocalEc2 {
     );
   }
 
-  /** Whether its program has ended, or somebody has ended the instance: both are gone, the capacity is free, EC2 says so. */
+  /** Whether its program has ended, or a caller has ended the instance: both are gone, the capacity is free, EC2 says so. */
   async #end(instance: LocalInstance, machine: Machine | undefined): Promise<void> {
     const { instanceId } = instance;
     const { accountId, region } = this.#options;

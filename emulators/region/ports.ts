@@ -16,7 +16,7 @@ const PREFERRED: Ports = { aws: 4566, sageMaker: 4567, ec2: 4568 };
 
 /**
  * The ports of last time if they are free, else the usual ones, else any that are.
- * @param usual false leaves the usual ones to others: for a region that nobody is to find
+ * @param usual false leaves the usual ones to others: for a region that no client should find
  */
 export async function choosePorts(stateDirectory: string, usual = true): Promise<Ports> {
   const file = join(stateDirectory, 'ports.json');
@@ -55,7 +55,7 @@ async function readPorts(file: string): Promise<Ports | undefined> {
     const value: unknown = JSON.parse(await readFile(file, 'utf8'));
     return isPorts(value) ? value : undefined;
   } catch {
-    // Not there yet, or cut off by a kill: choose anew.
+    // Not there yet, or cut off by a kill: choose again.
     return undefined;
   }
 }

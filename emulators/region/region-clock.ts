@@ -44,7 +44,7 @@ export async function startRegionClock(options: {
   return {
     clock,
     virtual: clock,
-    // Saved at the end only: nobody takes up a campaign in the middle.
+    // Saved at the end only: a campaign is never resumed in the middle.
     emulator: { clockFile: file, saveSeconds: 0 },
     sageMaker: { clock, sleepers, hostEnvironment },
     followEmulator: (url) => clock.follow(emulatorFollower(url, log)),

@@ -37,7 +37,7 @@ export function readCommandLine<Schema extends z.ZodType>(
   });
   const typed = tokens.filter((token) => token.kind === 'option');
   const misread = typed.flatMap(({ rawName, name, value }) => misreadOption(options, rawName, name, value));
-  // What follows an option that nobody knows may have been its value.
+  // The word after an unknown option may have been its value.
   const problems = misread.length > 0 ? [...misread] : [...misplaced(positionals, names)];
   const parsed = schema.safeParse(values);
   if (parsed.success && problems.length === 0) return { values: parsed.data, positionals };

@@ -55,7 +55,7 @@ async function answer(
 const LOCAL_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|([a-z0-9-]+\.)+localhost)(:\d+)?$/i;
 
 /**
- * Whoever can call this server can run programs. A page in a browser must not: it sends Origin, or after rebinding its
+ * A caller of this server can run programs. A page in a browser must not: it sends Origin, or after rebinding its
  * name to 127.0.0.1 the Host of its own. A signature is asked for, as AWS does, but not verified.
  */
 function refuseStrangers(request: IncomingMessage): void {

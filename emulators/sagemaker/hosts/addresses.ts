@@ -5,7 +5,7 @@ import { MAXIMUM_SLOTS } from './container.ts';
 export interface AddressBook {
   /** Number of a free address range. */
   takeSlot(): number;
-  /** The first of PORTS_PER_JOB ports that nobody listens on, outside the range that outgoing connections take theirs from. */
+  /** The first of PORTS_PER_JOB free ports, outside the range of outgoing connections. */
   takePorts(): Promise<number>;
   release(slot: number | undefined, firstPort: number | undefined): void;
 }

@@ -27,7 +27,7 @@ export interface Look {
   /**
    * Files younger than this wait for the next pass. A look takes time: it may see a marker and have missed, in a folder
    * that it had read before, the data that was written before the marker. Nothing older than the look's beginning
-   * can be missed so. undefined when nobody writes any more.
+   * can be missed so. undefined once writing has ended.
    */
   readonly settledBeforeNs: bigint | undefined;
 }

@@ -23,11 +23,11 @@ export interface CheckpointSync {
   restore(signal: AbortSignal): Promise<void>;
   /** One pass from the folder to S3; whether it carried anything. */
   pass(): Promise<boolean>;
-  /** A pass that waits for no file to age: for a moment at which nobody writes. */
+  /** A pass that waits for no file to age: for a moment at which no program writes. */
   passAtRest(): Promise<void>;
   /** Passes every few seconds until stopped. */
   follow(seconds: number): void;
-  /** Ends following and carries what is left; nobody may write any more. */
+  /** Stops following and uploads the rest; no program may write any more. */
   finish(): Promise<void>;
 }
 

@@ -92,7 +92,7 @@ function watch(child: ChildProcess, onUsage: (usage: HostUsage) => void): Promis
   });
   // Not the end of the program's output: something that got away with it open must not hold the job.
   void Promise.all([readReports(child, take), exitOf(child)]).then(() => {
-    // Somebody killed the supervisor itself: what it guarded goes too.
+    // The supervisor itself was killed: what it guarded goes too.
     if (!exit && leader !== undefined) killGroup(leader);
     return resolve({
       exitCode: exit?.code ?? SUPERVISOR_LOST,

@@ -32,7 +32,7 @@ export interface PipeOptions {
 }
 
 const makeFifo = promisify(execFile);
-/** How often a FIFO that nobody reads yet is looked at. */
+/** How often a FIFO without a reader is checked. */
 const POLL_MS = 20;
 
 export const makePipeFeeder = (options: PipeOptions): PipeFeeder => new FifoFeeder(options);

@@ -75,7 +75,7 @@ export function waitForCapacity(
     resolve(undefined);
   };
   const tryAgain = (): void => {
-    // A call that comes late must not take capacity that nobody would give back.
+    // A call that comes late must not take capacity that would never be released.
     if (isSettled) return;
     try {
       const lease = market.acquire(request);

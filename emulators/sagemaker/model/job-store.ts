@@ -18,7 +18,7 @@ const RECORD_FILE = 'job.json';
 
 export async function openJobStore(stateDirectory: string): Promise<JobStore> {
   const jobs = join(stateDirectory, 'jobs');
-  // Hyperparameters and environments are nobody else's business.
+  // Hyperparameters and environments are for this user alone.
   await mkdir(jobs, { recursive: true, mode: 0o700 });
   // One write after another for a job: a late old state must not replace a newer one.
   const tails = new Map<string, Promise<void>>();

@@ -7,7 +7,7 @@ export interface Held {
   readonly zoneId: string;
   /** Instance type to number of instances. */
   readonly counts: ReadonlyMap<string, number>;
-  /** due: taken back, but nobody has listened yet. */
+  /** due: reclaimed, but its listener has not run yet. */
   reclaim: 'no' | 'due' | 'told';
   listener: ((notice: { readonly graceSeconds: number }) => void) | undefined;
 }

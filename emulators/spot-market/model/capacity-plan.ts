@@ -20,5 +20,5 @@ export interface Gang {
   readonly zoneId: string;
 }
 
-/** More than anybody asks for on one machine. */
+/** More than any client requests on one machine. */
 export const PLENTY = 1_000;

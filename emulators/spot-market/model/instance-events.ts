@@ -44,7 +44,7 @@ export function rebalanceRecommendation({
   };
 }
 
-/** The end of an instance, whoever ended it. */
+/** The end of an instance, by any cause. */
 export function instanceEnded({ instanceId, zoneId, accountId }: SpotInstance): PutEventsRequestEntry {
   return {
     Source: 'aws.ec2',
@@ -54,7 +54,7 @@ export function instanceEnded({ instanceId, zoneId, accountId }: SpotInstance): 
   };
 }
 
-/** On the default bus, as EC2's own. AWS refuses this source from anybody else; the emulator takes it. */
+/** On the default bus, as EC2's own. AWS refuses this source from customers; the emulator accepts it. */
 export async function sendInstanceEvents(
   events: EventBridgeClient,
   entries: readonly PutEventsRequestEntry[],

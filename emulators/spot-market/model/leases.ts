@@ -27,7 +27,7 @@ export function makeLeases(deps: LeaseDeps): Leases {
   const { plan, time, log } = deps;
   const ledger = makeLedger((pool) => plan.capacityAt(pool, time.now()));
   const listeners = makeListeners(log);
-  /** Pools that somebody asked for in vain since the listeners were last called. */
+  /** Pools requested without success since the listeners were last called. */
   const wanted = new Map<string, SpotPool>();
   let callOff: (() => void) | undefined;
 
@@ -38,7 +38,7 @@ export function makeLeases(deps: LeaseDeps): Leases {
     schedule();
   };
 
-  /** Wakes at the next change of a pool that somebody holds or wants. */
+  /** Wakes at the next change of a pool that is leased or wanted. */
   const schedule = (): void => {
     callOff?.();
     const pools = [...ledger.pools(), ...(listeners.count() > 0 ? wanted.values() : [])];

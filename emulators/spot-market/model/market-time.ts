@@ -17,7 +17,7 @@ export function startMarketTime(scale = 1, clock: Clock = wallClock): MarketTime
   const marketSecond = (wallMs: number): MarketSecond => ((wallMs - startedMs) / 1_000) * scale;
   const wallMs = (at: MarketSecond): number => startedMs + (at / scale) * 1_000;
 
-  // A millisecond late, never early: whoever is woken asks what there is at that moment.
+  // A millisecond late, never early: the woken listener reads the capacity of that moment.
   const at = (moment: MarketSecond, action: () => void): (() => void) =>
     clock.at(Math.ceil(wallMs(moment)), action);
 

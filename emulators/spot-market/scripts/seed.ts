@@ -17,7 +17,7 @@ export interface SeedScript {
 }
 
 const HOUR_SECONDS = 3_600;
-/** A shorter one would be gone before anybody could use it. */
+/** A shorter one would end before a job could use it. */
 const SHORTEST_SECONDS = 30;
 /** Of the ups, this share has only a few instances: enough for one node, not for a gang. */
 const THIN_SHARE = 0.2;

@@ -110,7 +110,7 @@ export async function linesOf({ logs }: Ground, job: string): Promise<string[]> 
     .map(({ message = '' }) => message);
 }
 
-/** Steps that attempts of the job went on from; 0 for one that began anew. */
+/** Steps that attempts of the job went on from; 0 for one that began again. */
 export const resumedAt = (lines: readonly string[]): number[] =>
   lines.flatMap((line) => {
     if (line === 'starting at step 0') return [0];

@@ -51,7 +51,7 @@ export async function prepareMask(
   return { kind: 'prepared', bytes: await indexedAgain(png, indexed, sharp) };
 }
 
-/** Nobody has looked at the palette so far: with one that is missing or damaged the result is no PNG, and decoding it fails. */
+/** The palette is unchecked so far: with a missing or damaged one the result is no PNG, and decoding it fails. */
 async function indexedAgain(
   png: Buffer,
   indexed: Indexed | undefined,

@@ -18,7 +18,7 @@ export function agentPublisher(store: ObjectStore, codeFolder: string): () => Pr
   return async () => {
     const archive = await packAgent(codeFolder);
     const prefix = bucketKeys.agent(createHash('sha256').update(archive).digest('hex').slice(0, 16));
-    // Content-addressed, so whoever writes first wrote the same.
+    // Content-addressed, so an earlier writer wrote the same bytes.
     await store.createBytes(prefix + AGENT_FILE, archive);
     return prefix;
   };

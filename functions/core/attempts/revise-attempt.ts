@@ -123,11 +123,17 @@ async function questionNow(
   const { compute } = run.declaration;
   const { decision } = stored;
   const hardware = factsWith(storedQuestion(decision).hardware);
-  const [attempts, sightings] = await Promise.all([
+  const [attempts, observations] = await Promise.all([
     deps.attempts.list(runId),
     observationsOfOthers(deps.poolOutcomes, { runId, instanceTypes: typesOf(compute, hardware), now }),
   ]);
-  const question = questionOf({ run, attempts, attempt: attempt.attempt, decision, observations: sightings });
+  const question = questionOf({
+    run,
+    attempts,
+    attempt: attempt.attempt,
+    decision,
+    observations: observations,
+  });
   if (question === undefined) return undefined;
   const { market, elsewhere = [], now: readAt } = question;
   /** With what was kept of the region since the decision; a score of which nothing newer is known grows old. */

@@ -68,7 +68,7 @@ export function readAnswer(entry: unknown, snapshotOf: FactsOf = instanceFacts):
     : { kind: 'facts', facts };
 }
 
-/** Bounds far beyond what there is: an answer outside them is an error of somebody's. */
+/** Bounds far beyond what there is: an answer outside them is an error at its source. */
 const BOUNDS = {
   vcpu: [1, 4_096],
   memoryGib: [0.25, 65_536],

@@ -12,7 +12,7 @@ import {
 } from './shard-formats.ts';
 
 /**
- * Nested repetition, which may take for ever on some keys, is not refused: many such patterns never do, and whoever declares
+ * Nested repetition, which may take for ever on some keys, is not refused: many such patterns never do, and the user who declares
  * one has only their own runs to lose.
  */
 function isPatternWithGroup(pattern: string): boolean {

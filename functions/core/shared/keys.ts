@@ -1,4 +1,4 @@
-/** Where everything lies in the data bucket. The only place that knows; nobody builds keys by hand. */
+/** Where everything lies in the data bucket. The only place that knows; no other code builds keys. */
 
 export const PIPELINES_PREFIX = 'pipelines/';
 

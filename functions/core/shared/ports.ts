@@ -46,7 +46,7 @@ export interface Executions {
   start(name: string, input: unknown): Promise<'started' | 'running' | 'closed'>;
   /** undefined when there is no execution of the name. */
   status(name: string): Promise<'running' | 'ended' | undefined>;
-  /** 'stale' when nobody waits for this token any more: answered before, timed out, or the execution is gone. */
+  /** 'stale' when no execution waits for this token any more: answered before, timed out, or the execution is gone. */
   succeed(taskToken: string, output: unknown): Promise<'delivered' | 'stale'>;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Tables whose keys users choose. zod's records leave out a key called `__proto__` without a word, so that it replaces
- * nobody's prototype; here it is a name like any other, kept as a key of the table's own or told as a name that is not to be used.
+ * no prototype; here it is a name like any other, kept as a key of the table's own or reported as a forbidden name.
  */
 import * as z from 'zod';
 

@@ -53,7 +53,7 @@ const MAY_BE_SECRET = new Set<PropertyKey>(['hyperparameters', 'packageIndex']);
 const LONGEST_SHOWN = 60;
 
 function givenIn({ code, input, path }: z.core.$ZodIssue, values: 'told' | 'hidden'): string {
-  // Whoever made a rule over several fields has told them.
+  // A rule over several fields names them itself.
   if (code === 'custom' && typeof input === 'object') return '';
   if (code === 'unrecognized_keys' || code === 'invalid_key') return '';
   if (input === undefined) return 'is missing, ';

@@ -1,6 +1,6 @@
 /**
  * A zip archive whose bytes follow from its files alone: sorted, dated 1980, stored and not compressed, for compressors
- * differ between versions and processors. So the same files have the same hash, whoever packs them and wherever.
+ * differ between versions and processors. So the same files have the same hash on every machine.
  * https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
  */
 import { crc32 } from 'node:zlib';

@@ -48,7 +48,7 @@ describe('a virtual clock', () => {
     expect(await written).toBe(START + 7);
   });
 
-  it('stands while anybody holds it', async () => {
+  it('stands while any program holds it', async () => {
     clock.start();
     const release = clock.hold('one');
     const also = clock.hold('another');

@@ -129,7 +129,7 @@ describe('a pool that loses capacity', () => {
   });
 });
 
-describe('whoever waits', () => {
+describe('a waiting client', () => {
   it('is called when capacity comes, and gets it', () => {
     const leases = leasesOf(byTrace({ 'use1-az1': [0, 0, 2, 2] }));
     let lease: CapacityLease | undefined;

@@ -36,9 +36,9 @@ export interface Outlook {
 }
 
 /** How far scores can be trusted, given the observations. */
-export const trustOf = (sightings: readonly Observation[]): ScoreTrust =>
+export const trustOf = (observations: readonly Observation[]): ScoreTrust =>
   scoreTrust(
-    sightings.flatMap(({ score, purchaseOption, seen }) =>
+    observations.flatMap(({ score, purchaseOption, seen }) =>
       score === undefined || purchaseOption !== 'spot' ? [] : [{ score, had: seen === 'up' }],
     ),
   );
@@ -50,23 +50,26 @@ const SAME_ZONE = 0.5;
 const OTHER_LAUNCHER = 0.7;
 const SAME_TYPE = 0.3;
 
-const ofLauncher = (sighting: Observation, pool: Pool): number =>
-  sighting.launcher === pool.launcher ? 1 : OTHER_LAUNCHER;
+const ofLauncher = (observation: Observation, pool: Pool): number =>
+  observation.launcher === pool.launcher ? 1 : OTHER_LAUNCHER;
 
 const familyOf = (type: string): string => type.slice(0, type.indexOf('.'));
 
 /** How much news of another pool says about this one, from 0 (nothing) to 1 (everything). */
-function kinship(sighting: Observation, pool: Pool): number {
+function kinship(observation: Observation, pool: Pool): number {
   // A quota of the account says nothing about capacity; capacity-errors.ts leaves such pools alone.
-  if (sighting.purchaseOption !== pool.purchaseOption || sighting.quota === true) return 0;
-  if (sighting.zoneId === undefined && pool.zoneId === undefined && sighting.region !== pool.region) return 0;
-  const sameType = sighting.instanceType === pool.instanceType;
-  if (sameType && sighting.zoneId === pool.zoneId) return ofLauncher(sighting, pool);
-  const sameZone = sighting.zoneId !== undefined && sighting.zoneId === pool.zoneId;
+  if (observation.purchaseOption !== pool.purchaseOption || observation.quota === true) return 0;
+  if (observation.zoneId === undefined && pool.zoneId === undefined && observation.region !== pool.region)
+    return 0;
+  const sameType = observation.instanceType === pool.instanceType;
+  if (sameType && observation.zoneId === pool.zoneId) return ofLauncher(observation, pool);
+  const sameZone = observation.zoneId !== undefined && observation.zoneId === pool.zoneId;
   // A shortage of one type in a zone also affects its neighbours, which share hosts; other zones have other
   // hosts.
   if (sameZone)
-    return familyOf(sighting.instanceType) === familyOf(pool.instanceType) ? SAME_FAMILY_AND_ZONE : SAME_ZONE;
+    return familyOf(observation.instanceType) === familyOf(pool.instanceType)
+      ? SAME_FAMILY_AND_ZONE
+      : SAME_ZONE;
   return sameType ? SAME_TYPE : 0;
 }
 
@@ -81,10 +84,10 @@ const MAXIMUM_SIGHTINGS = 40;
 
 /** The observations that still matter, oldest first. */
 export const recentObservations = (
-  sightings: readonly Observation[],
+  observations: readonly Observation[],
   nowMilliseconds: number,
 ): readonly Observation[] =>
-  sightings
+  observations
     .filter(({ atMilliseconds: at }) => at <= nowMilliseconds && nowMilliseconds - at <= MEMORY_MILLISECONDS)
     .toSorted((a, b) => a.atMilliseconds - b.atMilliseconds);
 
@@ -149,13 +152,13 @@ interface News extends Lesson {
 
 const UNTRIED = scoreTrust([]);
 
-function newsOf(sighting: Observation, pool: Pool): News | undefined {
-  const weight = kinship(sighting, pool);
+function newsOf(observation: Observation, pool: Pool): News | undefined {
+  const weight = kinship(observation, pool);
   if (weight <= 0) return undefined;
   const against = 1 - weight;
-  const at = sighting.atMilliseconds;
-  if (sighting.seen === 'up') return { at, up: 1, down: against };
-  const isNeighbours = sighting.seen === 'lost' && weight < 1;
+  const at = observation.atMilliseconds;
+  if (observation.seen === 'up') return { at, up: 1, down: against };
+  const isNeighbours = observation.seen === 'lost' && weight < 1;
   return { at, up: against, down: 1, ...(isNeighbours && { struck: weight }) };
 }
 
@@ -165,8 +168,8 @@ export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
   const related: News[] = [];
   // From the newest backwards: only the last few of a month's observations are used.
   for (let k = seen.observations.length - 1; k >= 0 && related.length < MAXIMUM_SIGHTINGS; k -= 1) {
-    const sighting = seen.observations[k];
-    const news = sighting && newsOf(sighting, pool);
+    const observation = seen.observations[k];
+    const news = observation && newsOf(observation, pool);
     if (news) related.push(news);
   }
   related.reverse();

@@ -27,10 +27,10 @@ const NOTHING: PoolRecord = { had: 0, refused: 0, heldSeconds: 0, lost: 0 };
 const COUNTED_FROM_MILLISECONDS = 7 * 86_400_000;
 const COUNTED_TO_MILLISECONDS = 30 * 86_400_000;
 
-/** @param sightings in any order; an attempt is counted once, by the sighting of its end */
-export function recordsOf(sightings: readonly Observation[], nowMilliseconds: number): PoolRecords {
+/** @param observations in any order; an attempt is counted once, by the observation of its end */
+export function recordsOf(observations: readonly Observation[], nowMilliseconds: number): PoolRecords {
   const records = new Map<string, PoolRecord>();
-  for (const { seen, atMilliseconds: at, heldSinceMilliseconds: since, quota, ...pool } of sightings) {
+  for (const { seen, atMilliseconds: at, heldSinceMilliseconds: since, quota, ...pool } of observations) {
     const age = nowMilliseconds - at;
     if (quota === true || age <= COUNTED_FROM_MILLISECONDS || age > COUNTED_TO_MILLISECONDS) continue;
     const isStart = seen === 'up' && since === undefined;

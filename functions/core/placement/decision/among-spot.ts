@@ -27,7 +27,7 @@ export function amongSpot(picked: Assessed, assessed: readonly Assessed[], situa
   if (expectedCostUsd >= picked.expectedCostUsd) return launched;
   if (kind === 'ask') return { kind: 'launch', pool: { ...pool, expectedCostUsd } };
   const [there, here] = [pool, atHand].map(({ candidate }) => nameOfPool(candidate.pool));
-  const why = `${there} is gone but expected back, and cheaper than ${here}: to wait for it saves $${savedUsd.toFixed(2)}`;
+  const why = `${there} is down, cheaper than ${here}, and expected to have capacity again: waiting for it saves $${savedUsd.toFixed(2)}`;
   return { kind: 'wait', why, atMostSeconds: LOOK_SECONDS };
 }
 

@@ -48,13 +48,13 @@ const keyOf = ({ instanceType, purchaseOption, region, launcher }: Pool): string
 const zoneKeyOf = ({ zoneId, purchaseOption }: Pick<Pool, 'zoneId' | 'purchaseOption'>): string =>
   `${zoneId ?? ''} ${purchaseOption}`;
 
-/** @param sightings oldest first; they are sorted once, and hundreds of pools are asked about */
+/** @param observations oldest first; they are sorted once, and hundreds of pools are asked about */
 export function capacityErrorsIn(
-  sightings: readonly Observation[],
+  observations: readonly Observation[],
 ): (candidate: Pick<Candidate, 'pool'>) => CapacityErrors {
-  const byKey = Map.groupBy(sightings, keyOf);
+  const byKey = Map.groupBy(observations, keyOf);
   const lastInZone = new Map<string, Observation>();
-  for (const each of sightings) if (each.seen !== 'refused') lastInZone.set(zoneKeyOf(each), each);
+  for (const each of observations) if (each.seen !== 'refused') lastInZone.set(zoneKeyOf(each), each);
   return ({ pool }) => {
     const last = pool.zoneId === undefined ? undefined : lastInZone.get(zoneKeyOf(pool));
     return {
@@ -64,24 +64,24 @@ export function capacityErrorsIn(
   };
 }
 
-/** @param sightings of its type in any zone */
+/** @param observations of its type in any zone */
 function refusalsOf(
   { zoneId }: Pool,
-  sightings: readonly Observation[],
+  observations: readonly Observation[],
 ): Omit<CapacityErrors, 'lastZoneLossMilliseconds'> {
   let refusals = 0;
   let quota = false;
   let lastRefusalMilliseconds: number | undefined;
   let lastLossMilliseconds: number | undefined;
-  for (const sighting of sightings) {
+  for (const observation of observations) {
     // A quota holds in every zone, so capacity in any of them shows that it no longer stands in the way.
-    const isOfLimit = sighting.quota === true || (quota && sighting.seen === 'up');
-    if (sighting.zoneId !== zoneId && !isOfLimit) continue;
-    const refused = sighting.seen === 'refused';
+    const isOfLimit = observation.quota === true || (quota && observation.seen === 'up');
+    if (observation.zoneId !== zoneId && !isOfLimit) continue;
+    const refused = observation.seen === 'refused';
     refusals = refused ? refusals + 1 : 0;
-    quota = refused && sighting.quota === true;
-    lastRefusalMilliseconds = refused ? sighting.atMilliseconds : undefined;
-    if (sighting.seen === 'lost') lastLossMilliseconds = sighting.atMilliseconds;
+    quota = refused && observation.quota === true;
+    lastRefusalMilliseconds = refused ? observation.atMilliseconds : undefined;
+    if (observation.seen === 'lost') lastLossMilliseconds = observation.atMilliseconds;
   }
   return {
     capacityErrors: refusals,

@@ -29,7 +29,7 @@ const MAXIMUM_FALLBACKS = 3;
  */
 export function fallbacksOf(
   candidates: readonly Candidate[],
-  sightings: readonly Observation[],
+  observations: readonly Observation[],
   { work, secondsLeft, marginSeconds }: TimeLeft,
 ): Fallbacks {
   const slackOf = (each: Candidate): number => secondsLeft - safeWorkOf(each, work) - restartOf(each, work);
@@ -37,7 +37,7 @@ export function fallbacksOf(
   const open = candidates.filter(({ closed }) => closed === undefined);
   const onDemand = reliable(
     open.filter(({ pool }) => pool.purchaseOption === 'on-demand'),
-    sightings,
+    observations,
     slackOf,
   );
   const counted = onDemand.length > 0 ? onDemand : open;
@@ -62,10 +62,10 @@ export function fallbacksOf(
  */
 function reliable(
   onDemand: readonly Candidate[],
-  sightings: readonly Observation[],
+  observations: readonly Observation[],
   slackOf: (candidate: Candidate) => number,
 ): readonly Candidate[] {
-  const refused = capacityErrorsIn(sightings);
+  const refused = capacityErrorsIn(observations);
   const sure = onDemand.filter((each) => !refused(each).quota && slackOf(each) >= 0);
   return sure.length > 0 ? sure : onDemand;
 }

@@ -97,7 +97,7 @@ async function questionFor(
   const wanted = [...types, ...helperTypesOf(compute)];
   const readView = (source: MarketSource) => viewOf(deps, source, { compute, facts, wanted, now });
   const progress = furthestProgress(attempts);
-  const [market, sightings, former] = await Promise.all([
+  const [market, observations, former] = await Promise.all([
     readView(deps.market),
     observationsOfOthers(deps.poolOutcomes, { runId: run.runId, instanceTypes: types, now }),
     formerRunOf(deps, run),
@@ -126,7 +126,7 @@ async function questionFor(
     now: now.toISOString(),
     attempts,
     progress,
-    observations: sightings,
+    observations: observations,
     expectedSeconds: former?.seconds,
     expectedOn: former?.on,
     formerThroughputs: former?.throughputs,

@@ -143,7 +143,7 @@ export function situationOf(input: PlacementInput): Situation {
   );
   const { candidates, pruned } = poolsFor(input, model);
   const seen = [...(input.observations ?? []), ...ownObservations(input.attempts, nowMilliseconds)];
-  const sightings = recentObservations(seen, nowMilliseconds);
+  const observations = recentObservations(seen, nowMilliseconds);
   const marginSeconds = Math.min(MARGIN_SECONDS, campaignSeconds / 20) + (work.provisioningSeconds ?? 0);
   const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
   const base = { work, secondsLeft, marginSeconds };
@@ -156,10 +156,10 @@ export function situationOf(input: PlacementInput): Situation {
     workload: model.workload,
     candidates,
     pruned,
-    observations: sightings,
+    observations: observations,
     records: recordsOf(seen, nowMilliseconds),
     spentUsd: spentUsd(input.attempts),
-    ...fallbacksOf(candidates, sightings, base),
+    ...fallbacksOf(candidates, observations, base),
   };
 }
 

@@ -29,7 +29,7 @@ export interface CompletedMarket {
 
 export interface CompletionDeps {
   readonly marketSamples: Pick<MarketSampleStore, 'list'>;
-  /** Of all shards; undefined where nobody says. */
+  /** Of all shards; undefined where unknown. */
   readonly datasetBytes?: number | undefined;
 }
 
@@ -59,7 +59,7 @@ export async function completeMarket(
   };
 }
 
-/** Zones and regions that nobody has heard of have no row in the table, and so no reason there. */
+/** Unknown zones and regions have no row in the table, and so no reason there. */
 function unheardOf(
   { zoneIds = [], regions = [] }: WhatIf,
   weighed: readonly MarketView[],

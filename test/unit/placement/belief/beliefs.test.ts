@@ -13,8 +13,8 @@ const seen = (secondsAgo: number, what: Observation['seen'], instanceType: strin
   atMilliseconds: NOW - secondsAgo * 1_000,
   seen: what,
 });
-const chance = (sightings: readonly Observation[], score?: number, zoneId?: string): number =>
-  outlookOf(model, pool('c6i.xlarge', zoneId), { observations: sightings, score, nowMilliseconds: NOW })
+const chance = (observations: readonly Observation[], score?: number, zoneId?: string): number =>
+  outlookOf(model, pool('c6i.xlarge', zoneId), { observations: observations, score, nowMilliseconds: NOW })
     .chanceUp;
 
 describe('the belief in a pool', () => {

@@ -20,7 +20,7 @@ import {
 
 const [HERE, THERE] = ZONES;
 
-const sighting = (hour: number, change: Partial<Observation> = {}): Observation => ({
+const observation = (hour: number, change: Partial<Observation> = {}): Observation => ({
   atMilliseconds: Date.parse(hoursLater(hour)),
   instanceType: 'g5.xlarge',
   zoneId: HERE,
@@ -30,7 +30,7 @@ const sighting = (hour: number, change: Partial<Observation> = {}): Observation 
   ...change,
 });
 const limited = (hour: number, change: Partial<Observation> = {}) =>
-  sighting(hour, { quota: true, ...change });
+  observation(hour, { quota: true, ...change });
 
 function launched(change: Partial<PlacementInput>): Placement {
   const decision = choosePlacement(question(change));
@@ -39,22 +39,22 @@ function launched(change: Partial<PlacementInput>): Placement {
 }
 
 describe('a limit of the account', () => {
-  const restAt = (hour: number, sightings: readonly Observation[], zoneId: string = THERE) => {
+  const restAt = (hour: number, observations: readonly Observation[], zoneId: string = THERE) => {
     const pool = {
       instanceType: 'g5.xlarge',
       zoneId,
       launcher: 'sagemaker',
       purchaseOption: 'spot',
     } as const;
-    return cooldownSeconds(capacityErrorsIn(sightings)({ pool }), {
+    return cooldownSeconds(capacityErrorsIn(observations)({ pool }), {
       nowMilliseconds: Date.parse(hoursLater(hour)),
     });
   };
 
   it('holds in every zone until any zone has capacity', () => {
     expect(restAt(1.1, [limited(1)])).toBeCloseTo(900 - 360);
-    expect(restAt(1.1, [limited(1), sighting(1.05, { seen: 'up' })])).toBe(0);
-    expect(restAt(1.3, [limited(1), sighting(1.1, { seen: 'up' }), limited(1.2)])).toBeCloseTo(900 - 360);
+    expect(restAt(1.1, [limited(1), observation(1.05, { seen: 'up' })])).toBe(0);
+    expect(restAt(1.3, [limited(1), observation(1.1, { seen: 'up' }), limited(1.2)])).toBeCloseTo(900 - 360);
   });
 
   it('never makes an expensive pool look cheaper', () => {
@@ -65,8 +65,8 @@ describe('a limit of the account', () => {
         spot('g6.xlarge', zoneId, 0.36),
       ]),
     });
-    const costOf = (sightings: readonly Observation[]) =>
-      launched({ market: dear, now: hoursLater(5), observations: sightings }).considered.find(
+    const costOf = (observations: readonly Observation[]) =>
+      launched({ market: dear, now: hoursLater(5), observations: observations }).considered.find(
         ({ pool }) => pool.instanceType === 'g5.xlarge' && pool.purchaseOption === 'spot',
       )?.expectedCostUsd ?? 0;
     const before = costOf([]);
@@ -102,7 +102,7 @@ describe('a limit of the account', () => {
     const late = {
       ...asked,
       now: hoursLater(17),
-      sightings: [{ ...limit, atMilliseconds: Date.parse(hoursLater(16.9)) }],
+      observations: [{ ...limit, atMilliseconds: Date.parse(hoursLater(16.9)) }],
     };
     expect(launched(late).pool.purchaseOption).toBe('spot');
   });
@@ -133,7 +133,7 @@ describe('a refusal', () => {
     };
     const limits = { ...question().limits, deadlineHours: 100 };
     const old = [0, 0.01, 0.02].map((hour) =>
-      sighting(hour, { instanceType: 'g6.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand' }),
+      observation(hour, { instanceType: 'g6.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand' }),
     );
     const { considered } = launched({ compute, limits, now: hoursLater(72), observations: old });
     expect(considered.find(({ pool }) => pool.zoneId === HERE)).toMatchObject({

@@ -74,7 +74,7 @@ describe('beside a dearer pool that is there', () => {
     const decision = decide(asked({ cheap: 1 }, justGone));
     expect(decision).toMatchObject({ kind: 'wait', seconds: 600 });
     expect(decision.kind === 'wait' && decision.reason).toMatch(
-      /g6\.xlarge in use1-az1 is gone but expected back, and cheaper than g6\.xlarge in use1-az2: to wait for it saves \$\d+\.\d\d/,
+      /g6\.xlarge in use1-az1 is down, cheaper than g6\.xlarge in use1-az2, and expected to have capacity again: waiting for it saves \$\d+\.\d\d/,
     );
   });
 
@@ -191,7 +191,7 @@ it('never moves to a pool that `place` would refuse', {
         const change = {
           market: priced,
           limits: { ...question().limits, deadlineHours },
-          sightings: scoresTrusted,
+          observations: scoresTrusted,
         };
         const moved = look({ cheap, steps, change });
         if (moved?.cause !== 'spot') return;

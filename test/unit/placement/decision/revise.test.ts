@@ -115,8 +115,8 @@ describe('a Spot attempt that runs', () => {
 
   it('is not stopped for On-Demand that is cooling down', () => {
     const limits = { ...question().limits, deadlineHours: 10 + 1 / 6 };
-    const given = (sightings: ReturnType<typeof onDemandRefused>) =>
-      look({ pool: SPOT, ask: { limits, observations: sightings } })?.cause;
+    const given = (observations: ReturnType<typeof onDemandRefused>) =>
+      look({ pool: SPOT, ask: { limits, observations: observations } })?.cause;
     // A rest of a quarter of an hour.
     expect(given(onDemandRefused(5))).toBeUndefined();
     expect(given(onDemandRefused(5, ['use1-az1', 'use1-az2']))).toBe('deadline');

@@ -167,8 +167,8 @@ describe('the record of a pool', () => {
         end,
       },
     ]);
-  const outlook = (sightings: readonly Observation[]) =>
-    outlookOf(model, pool, { observations: [], records: recordsOf(sightings, now), nowMilliseconds: now });
+  const outlook = (observations: readonly Observation[]) =>
+    outlookOf(model, pool, { observations: [], records: recordsOf(observations, now), nowMilliseconds: now });
   const good = [20, 18, 16, 14].flatMap((day) => met(day, 'lost', 1.5));
   const bad = [20.3, 18.3, 16.3, 14.3].flatMap((day) => met(day, 'refused'));
 
