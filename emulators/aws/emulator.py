@@ -161,6 +161,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     import hypercorn.asyncio
     import hypercorn.config
     import patches
+    from door import Door
     from ministack.app import app
     from snapshots import Snapshots
 
@@ -195,6 +196,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
         follower = virtual_time.Follower()
         follower.attach()
         served = virtual_time.ServeClock(served, follower)
+    served = Door(served)
     await hypercorn.asyncio.serve(served, config, shutdown_trigger=asked_to_stop.wait)
     patches.stop_workers()
 

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
+import { refusesPage } from '../access/web-pages.ts';
 
 export interface Metadata {
   readonly url: string;
@@ -15,6 +16,7 @@ export async function startMetadata(facts: Readonly<Record<string, string>>): Pr
   const answers = new Map(Object.entries(facts));
   const token = randomUUID();
   const server = http.createServer((request, response) => {
+    if (refusesPage(request, response)) return;
     if (request.method === 'PUT') {
       response.end(token);
       return;

@@ -46,7 +46,11 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
     timeScale: settings.timeScale,
     clock: settings.clock,
   };
-  const server = makeHttpServer((operation, body) => runOperation(operation, body, context), settings.log);
+  const server = makeHttpServer({
+    dispatch: (operation, body) => runOperation(operation, body, context),
+    credentials: settings.credentials,
+    log: settings.log,
+  });
   server.listen(settings.port, '127.0.0.1');
   try {
     await once(server, 'listening');

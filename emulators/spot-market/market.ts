@@ -22,7 +22,7 @@ export interface LocalMarketOptions {
   readonly port?: number;
   /** The emulator, for every EC2 action that is not the market's. */
   readonly awsEndpointUrl?: string;
-  /** Where capacity is leased, and the region of requests that are not signed. Default us-east-1. */
+  /** Where capacity is leased. Default us-east-1. */
   readonly region?: string;
   /** Market seconds that pass in a real one. Default 1. */
   readonly timeScale?: number;
@@ -74,7 +74,6 @@ export async function startLocalMarket(options: LocalMarketOptions): Promise<Loc
     port: options.port ?? 0,
     awsEndpointUrl: options.awsEndpointUrl,
     credentials: options.credentials,
-    region,
     market: { time, prices, leases, configurations },
     clock,
     log,

@@ -1,6 +1,9 @@
 /** AWS JSON 1.1 over HTTP, for this machine alone. */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AccessKey } from '../../access/access-key.ts';
+import { type SignatureProblem, signatureProblem } from '../../access/signature.ts';
+import { refusesPage } from '../../access/web-pages.ts';
 import { messageOf, RequestRefused } from '../model/errors.ts';
 import type { Answer } from './operations.ts';
 
@@ -10,9 +13,19 @@ const TARGET = /^SageMaker\.([A-Za-z]+)$/;
 const MAXIMUM_BODY_BYTES = 4 * 1024 * 1024;
 const INTERNAL_ERROR = 500;
 
-export function makeHttpServer(dispatch: Dispatch, log: (line: string) => void): Server {
+interface HttpServerOptions {
+  readonly dispatch: Dispatch;
+  /** The key that clients sign with. */
+  readonly credentials: AccessKey;
+  readonly log: (line: string) => void;
+}
+
+export function makeHttpServer({ dispatch, credentials, log }: HttpServerOptions): Server {
   return createServer((request, response) => {
-    void answer(request, dispatch, log).then(({ status, body }) => reply(response, status, body));
+    if (refusesPage(request, response)) return;
+    void answer(request, { dispatch, credentials, log }).then(({ status, body }) =>
+      reply(response, status, body),
+    );
   });
 }
 
@@ -23,11 +36,12 @@ interface Reply {
 
 async function answer(
   request: IncomingMessage,
-  dispatch: Dispatch,
-  log: (line: string) => void,
+  { dispatch, credentials, log }: HttpServerOptions,
 ): Promise<Reply> {
   try {
-    refuseStrangers(request);
+    const body = await readBody(request);
+    const problem = await signatureProblem(request, body, credentials);
+    if (problem !== undefined) throw REFUSALS[problem]();
     const target = TARGET.exec(request.headers['x-amz-target']?.toString() ?? '');
     if (request.method !== 'POST' || !target?.[1]) {
       throw new RequestRefused(
@@ -35,7 +49,7 @@ async function answer(
         'POST with the header X-Amz-Target: SageMaker.<Operation>',
       );
     }
-    return { status: 200, body: await dispatch(target[1], await readBody(request)) };
+    return { status: 200, body: await dispatch(target[1], parse(body)) };
   } catch (error) {
     if (error instanceof RequestRefused) {
       // Modelled errors of SageMaker spell it Message, the unmodelled ones message: clients read either.
@@ -52,30 +66,29 @@ async function answer(
   }
 }
 
-const LOCAL_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|([a-z0-9-]+\.)+localhost)(:\d+)?$/i;
-
-/**
- * A caller of this server can run programs. A page in a browser must not: it sends Origin, or after rebinding its
- * name to 127.0.0.1 the Host of its own. A signature is asked for, as AWS does, but not verified.
- */
-function refuseStrangers(request: IncomingMessage): void {
-  if (request.headers.origin !== undefined || !LOCAL_HOST.test(request.headers.host ?? '')) {
-    throw new RequestRefused(
-      'AccessDeniedException',
-      'The local SageMaker answers programs on this machine only',
-      403,
-    );
-  }
-  if (!request.headers.authorization) {
-    throw new RequestRefused(
+/** Names and status codes as AWS has them in its JSON protocol. */
+const REFUSALS: Readonly<Record<SignatureProblem, () => RequestRefused>> = {
+  unsigned: () =>
+    new RequestRefused(
       'MissingAuthenticationTokenException',
       'Missing Authentication Token: sign the request',
       403,
-    );
-  }
-}
+    ),
+  malformed: () =>
+    new RequestRefused('IncompleteSignatureException', 'Sign the request with AWS4-HMAC-SHA256'),
+  'unknown-key': () =>
+    new RequestRefused(
+      'UnrecognizedClientException',
+      'The security token included in the request is invalid: a local region answers its own access key only',
+    ),
+  mismatch: () =>
+    new RequestRefused(
+      'InvalidSignatureException',
+      'The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key.',
+    ),
+};
 
-async function readBody(request: IncomingMessage): Promise<unknown> {
+async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request) {
@@ -90,8 +103,12 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
     }
     chunks.push(chunk);
   }
+  return Buffer.concat(chunks);
+}
+
+function parse(body: Buffer): unknown {
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}') as unknown;
+    return JSON.parse(body.toString('utf8') || '{}') as unknown;
   } catch (error) {
     throw new RequestRefused('SerializationException', `The body is no JSON: ${messageOf(error)}`);
   }

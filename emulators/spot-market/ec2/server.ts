@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AccessKey } from '../../access/access-key.ts';
+import { signatureProblem } from '../../access/signature.ts';
+import { refusesPage } from '../../access/web-pages.ts';
 import type { Clock } from '../../clock/clock.ts';
 import { Ec2Error } from './errors.ts';
 import { describeInstanceTypes } from './instance-types.ts';
@@ -20,8 +22,6 @@ export interface Ec2ServerOptions {
   readonly awsEndpointUrl?: string | undefined;
   /** The key that clients sign with. */
   readonly credentials: AccessKey;
-  /** For requests that are not signed. */
-  readonly region: string;
   readonly market: MarketState;
   readonly clock: Clock;
   readonly log: (line: string) => void;
@@ -40,11 +40,24 @@ const ACTIONS: Readonly<Record<string, (asked: Asked) => Answer>> = {
   DescribeInstanceTypeOfferings: describeInstanceTypeOfferings,
 };
 
+// Codes, status codes and messages as EC2 has them.
+const UNSIGNED = new Ec2Error(
+  'MissingParameter',
+  'The request must contain the parameter AWSAccessKeyId',
+  400,
+);
+const AUTH_FAILURE = new Ec2Error(
+  'AuthFailure',
+  'AWS was not able to validate the provided access credentials',
+  401,
+);
+
 /** EC2's own requests are far smaller; user data is at most 16 KB. */
 const LARGEST_BODY_BYTES = 1_048_576;
 
 export async function startEc2Server(options: Ec2ServerOptions): Promise<Ec2Server> {
   const server = http.createServer((request, response) => {
+    if (refusesPage(request, response)) return;
     answer(request, response, options).catch((error: unknown) => {
       options.log(`EC2 request failed: ${error instanceof Error ? error.message : String(error)}`);
       if (response.headersSent) response.destroy();
@@ -76,6 +89,11 @@ async function answer(
     sendError(response, new Ec2Error('RequestEntityTooLarge', 'The request is too large.', 413));
     return;
   }
+  const problem = await signatureProblem(request, body, options.credentials);
+  if (problem !== undefined) {
+    sendError(response, problem === 'unsigned' ? UNSIGNED : AUTH_FAILURE);
+    return;
+  }
   const parameters = parametersOf(request, body);
   const name = parameters.get('Action') ?? '';
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
@@ -85,7 +103,7 @@ async function answer(
   }
   try {
     const query = readQuery(parameters);
-    const region = regionOf(request) ?? options.region;
+    const region = regionOf(request);
     const answered = action({ query, region, nowMs: options.clock.now(), market: options.market });
     if (query.isTrue('DryRun')) {
       throw new Ec2Error('DryRunOperation', 'Request would have succeeded, but DryRun flag is set.', 412);
@@ -149,8 +167,8 @@ function parametersOf(request: http.IncomingMessage, body: Buffer): URLSearchPar
 }
 
 /** A client signs for the region whose endpoint it believes to talk to. */
-const regionOf = (request: http.IncomingMessage): string | undefined =>
-  /Credential=[^/]+\/\d{8}\/([a-z0-9-]+)\/ec2\/aws4_request/.exec(request.headers.authorization ?? '')?.[1];
+const regionOf = (request: http.IncomingMessage): string =>
+  /Credential=[^/]+\/\d{8}\/([a-z0-9-]+)\//.exec(request.headers.authorization ?? '')?.[1] ?? '';
 
 interface Reply {
   readonly status: number;

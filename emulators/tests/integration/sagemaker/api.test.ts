@@ -1,4 +1,3 @@
-import { request as httpRequest } from 'node:http';
 import { CloudWatchClient, GetMetricStatisticsCommand, ListMetricsCommand } from '@aws-sdk/client-cloudwatch';
 import { EventBridgeClient, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
 import {
@@ -276,29 +275,19 @@ while time.monotonic() < end:
   expect(Math.max(...(Datapoints ?? []).map(({ Maximum }) => Maximum ?? 0))).toBeGreaterThan(10);
 });
 
-test('strangers, browsers and unknown operations are turned away', async () => {
-  const ask = (headers: Record<string, string>, body = '{}'): Promise<{ status: number; text: string }> =>
-    new Promise((resolve, reject) => {
-      const asked = httpRequest(ground.url, { method: 'POST', headers }, (response) => {
-        let text = '';
-        response.on('data', (chunk: Buffer) => (text += chunk.toString()));
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
-      });
-      asked.on('error', reject);
-      asked.end(body);
-    });
-  const signed = { authorization: 'AWS4-HMAC-SHA256 x', 'x-amz-target': 'SageMaker.ListTrainingJobs' };
-  expect((await ask(signed)).status).toBe(200);
-  expect((await ask({ ...signed, host: 'evil.example' })).status).toBe(403);
-  expect((await ask({ ...signed, origin: 'https://evil.example' })).status).toBe(403);
-  expect((await ask({ 'x-amz-target': 'SageMaker.ListTrainingJobs' })).status).toBe(403);
-  expect((await ask(signed, '{')).text).toContain('SerializationException');
-  expect((await ask({ ...signed, 'x-amz-target': 'SageMaker.CreateEndpoint' })).text).toContain(
-    'UnknownOperationException',
-  );
-  expect((await ask({ ...signed, 'x-amz-target': 'SageMaker.toString' })).text).toContain(
-    'UnknownOperationException',
-  );
+test('broken bodies and unknown operations are turned away', async () => {
+  const ask = async (operation: string, body = '{}'): Promise<string> => {
+    const headers = {
+      'content-type': 'application/x-amz-json-1.1',
+      'x-amz-target': `SageMaker.${operation}`,
+    };
+    const answer = await signedFetch(ground.url, { service: 'sagemaker', method: 'POST', headers, body });
+    return answer.text();
+  };
+  expect(await ask('ListTrainingJobs')).toContain('TrainingJobSummaries');
+  expect(await ask('ListTrainingJobs', '{')).toContain('SerializationException');
+  expect(await ask('CreateEndpoint')).toContain('UnknownOperationException');
+  expect(await ask('toString')).toContain('UnknownOperationException');
   await expect(
     ground.sageMaker.send(new DescribeTrainingJobCommand({ TrainingJobName: 'no-such-job' })),
   ).rejects.toMatchObject({ name: 'ValidationException' });

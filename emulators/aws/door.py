@@ -1,0 +1,172 @@
+"""Stands in front of MiniStack: programs on this machine that hold the region's key come in, web
+pages and programs of other regions do not.
+
+MiniStack sends `Access-Control-Allow-Origin: *` with every answer, allows every preflight, and
+answers under every host name, so any page open in a browser of this machine could write an object
+or run code. emulators/access does the same for the servers beside it.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, unquote
+
+from ministack.app import _parse_execute_api_url
+from ministack.core.iam_actions import access_denied_response
+from ministack.core.responses import fix_error_content_type
+from ministack.core.router import detect_service
+from ministack.core.sigv4 import decode_header_value
+from signatures import Refusal, Request, is_unsigned, needs_body, refusal_of
+
+Scope = dict[str, Any]
+Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+_LOCAL_HOST = re.compile(
+    r"(localhost|127(\.\d{1,3}){3}|\[::1\]|([a-z0-9_-]+\.)+localhost)(:\d+)?", re.IGNORECASE
+)
+_FROM_A_PAGE = "The local region answers programs on this machine, not web pages of other origins."
+_OTHER_HOST = "The local region answers at 127.0.0.1 and localhost, under no other name."
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+_OPEN = re.compile(
+    # Asked by the start before anything else, and by the owner of a virtual clock.
+    r"GET /_ministack/ready|GET /_tidewheel/clock"
+    # Their tokens are secrets: on AWS these are presigned addresses.
+    r"|PUT /_ministack/cfn-(response|signal)/[^/]+"
+)
+
+
+class Door:
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        request = _request_of(scope)
+        page = _refusal_of_page(request, scope["scheme"])
+        if page is not None:
+            await _refuse(scope, receive, send, _plain(page))
+            return
+        if not _is_open(request):
+            body = b""
+            if needs_body(request) and scope["type"] == "http":
+                body, receive = await _read(receive)
+            refusal = refusal_of(request, body)
+            if refusal is not None:
+                await _refuse(scope, receive, send, _as_the_service_says(refusal, request))
+                return
+        await self._app(scope, receive, _without_cors(send))
+
+
+def _request_of(scope: Scope) -> Request:
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key, text = name.decode("latin-1").lower(), decode_header_value(value)
+        headers[key] = f"{headers[key]},{text}" if key in headers else text
+    return Request(
+        scope.get("method", "GET"),
+        scope["raw_path"].decode("latin-1"),
+        scope["query_string"].decode("latin-1"),
+        headers,
+    )
+
+
+def _refusal_of_page(request: Request, scheme: str) -> str | None:
+    host = request.headers.get("host", "")
+    if not _LOCAL_HOST.fullmatch(host):
+        return _OTHER_HOST
+    own = f"{scheme.replace('ws', 'http')}://{host}"
+    is_foreign = request.headers.get("origin", own) != own
+    site = request.headers.get("sec-fetch-site", "none")
+    return _FROM_A_PAGE if is_foreign or site not in ("none", "same-origin") else None
+
+
+def _is_open(request: Request) -> bool:
+    """What AWS answers without a signature. An API's own routes say themselves what they ask for;
+    MiniStack takes any authorization there, so one that is given is verified here."""
+    if _OPEN.fullmatch(f"{request.method} {request.raw_path}"):
+        return True
+    host = request.headers["host"]
+    return is_unsigned(request) and _parse_execute_api_url(host, request.raw_path) is not None
+
+
+async def _read(receive: Receive) -> tuple[bytes, Receive]:
+    """The body, and a `receive` that begins with it."""
+    messages = [await receive()]
+    while messages[-1]["type"] == "http.request" and messages[-1].get("more_body"):
+        messages.append(await receive())
+    waiting = iter(messages)
+
+    async def again() -> Message:
+        message = next(waiting, None)
+        return message if message is not None else await receive()
+
+    return b"".join(message.get("body", b"") for message in messages), again
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, answer: Answer) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    # The rest is read and dropped, so that the answer reaches a client that is still sending.
+    message = await receive()
+    while message["type"] == "http.request" and message.get("more_body"):
+        message = await receive()
+    headers = {**answer.headers, "Content-Length": str(len(answer.body))}
+    await send(
+        {
+            "type": "http.response.start",
+            "status": answer.status,
+            "headers": [(name.lower().encode(), text.encode()) for name, text in headers.items()],
+        }
+    )
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+def _plain(sentence: str) -> Answer:
+    return Answer(403, {"Content-Type": "text/plain; charset=utf-8"}, f"{sentence}\n".encode())
+
+
+def _as_the_service_says(refusal: Refusal, request: Request) -> Answer:
+    query = parse_qs(request.query_string, keep_blank_values=True)
+    headers = dict(request.headers)
+    service = detect_service(request.method, unquote(request.raw_path), headers, query)
+    request_id = str(uuid.uuid4())
+    status, answered, body = access_denied_response(
+        service,
+        "",
+        "",
+        request_id,
+        error_code=refusal.code,
+        message=refusal.message,
+        headers=headers,
+    )
+    fix_error_content_type(service, status, answered)
+    return Answer(status, {**answered, "x-amzn-requestid": request_id}, body)
+
+
+def _without_cors(send: Send) -> Send:
+    async def send_without(message: Message) -> None:
+        if "headers" in message:
+            kept = [
+                (name, value)
+                for name, value in message["headers"]
+                if not name.lower().startswith(b"access-control-")
+            ]
+            message = {**message, "headers": kept}
+        await send(message)
+
+    return send_without
