@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -14,6 +14,7 @@ import {
   clientConfiguration,
   projectPython,
   startTestEmulator,
+  TEST_KEY,
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
 import { type Ground, isRunning, jobRequest, layGround } from '../../../../test/support/local-sagemaker.ts';
@@ -49,7 +50,12 @@ time.sleep(600)
 
 async function startAlone(): Promise<{ server: ChildProcess; url: string }> {
   const cli = path.join(import.meta.dirname, '../../../sagemaker/cli.ts');
-  const flags = ['--endpoint', emulator.url, '--python', projectPython(), '--state', stateDirectory];
+  const keyFile = path.join(stateDirectory, 'key-of-the-emulator.json');
+  await writeFile(keyFile, JSON.stringify(TEST_KEY));
+  const flags = [
+    ...['--endpoint', emulator.url, '--access-key', keyFile],
+    ...['--python', projectPython(), '--state', stateDirectory],
+  ];
   const server = spawn(process.execPath, [cli, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
   for await (const line of createInterface({ input: server.stdout })) {
     const url = /http:\/\/\S+/.exec(line)?.[0];

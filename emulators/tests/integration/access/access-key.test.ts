@@ -3,10 +3,10 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AccessKey, keyVariables, makeAccessKey } from '../../../emulators/access/access-key.ts';
-import { projectPython, TEST_KEY } from '../../support/emulator.ts';
-import { signedHeaders } from '../../support/signed-fetch.ts';
-import { createFunction, invoke } from '../emulator/lambda.ts';
+import { projectPython, TEST_KEY } from '../../../../test/support/emulator.ts';
+import { signedHeaders } from '../../../../test/support/signed-fetch.ts';
+import { type AccessKey, keyVariables, makeAccessKey } from '../../../access/access-key.ts';
+import { createFunction, invoke } from '../aws/lambda.ts';
 import { type Answer, ask, GOOD, SERVERS, type ServerName, type Servers, startServers } from './servers.ts';
 
 let servers: Servers;

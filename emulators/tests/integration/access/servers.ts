@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
-import { startLocalSageMaker } from '../../../emulators/sagemaker/server.ts';
-import { startLocalMarket } from '../../../emulators/spot-market/market.ts';
-import { projectPython, startTestEmulator, TEST_KEY } from '../../support/emulator.ts';
+import { projectPython, startTestEmulator, TEST_KEY } from '../../../../test/support/emulator.ts';
+import { startLocalSageMaker } from '../../../sagemaker/server.ts';
+import { startLocalMarket } from '../../../spot-market/market.ts';
 
 export const SERVERS = ['aws', 'sageMaker', 'ec2'] as const;
 export type ServerName = (typeof SERVERS)[number];

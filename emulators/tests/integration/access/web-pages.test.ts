@@ -1,8 +1,8 @@
 /** No page that is open in a browser of this machine may read or change a region. */
 import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clientConfiguration } from '../../support/emulator.ts';
-import { signedHeaders } from '../../support/signed-fetch.ts';
+import { clientConfiguration } from '../../../../test/support/emulator.ts';
+import { signedHeaders } from '../../../../test/support/signed-fetch.ts';
 import { type Asking, ask, GOOD, SERVERS, type ServerName, type Servers, startServers } from './servers.ts';
 
 const BUCKET = 'data';
