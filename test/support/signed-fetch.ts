@@ -23,7 +23,7 @@ export async function signedFetch(address: string, request: SignedRequest): Prom
 }
 
 /** What the request is sent with; `host` is among them. */
-async function signedHeaders(
+export async function signedHeaders(
   address: string,
   { service, method = 'GET', headers = {}, body, credentials = TEST_KEY }: SignedRequest,
 ): Promise<Record<string, string>> {
