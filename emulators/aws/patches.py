@@ -1,7 +1,7 @@
 """Patches MiniStack 1.5.33, from outside while it runs, where it differs from AWS.
 
-emulators/tests/integration/aws/patches.test.ts starts MiniStack without these patches too: when it no
-longer shows a fault, that test fails and the mend can go.
+emulators/tests/integration/aws/patches.test.ts also starts MiniStack without these patches: when it
+no longer shows a fault, that test fails and the patch can go.
 """
 
 from __future__ import annotations

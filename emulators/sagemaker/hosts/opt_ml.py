@@ -1,4 +1,4 @@
-"""Shows a host's folder as /opt/ml to the calling process and its children, and to no other process.
+"""Shows a host's folder as /opt/ml to the calling process and its children, and to no other.
 
 Linux only, without root: a user and a mount namespace of the process's own. For programs that have
 the container's paths written into them.

@@ -56,10 +56,9 @@ const REFUSALS = {
 } as const;
 
 describe.each(SERVERS)('%s', (server) => {
-  const expectRefusal = (answer: Answer, kind: keyof (typeof REFUSALS)['aws']) => {
+  const refusal = (kind: keyof (typeof REFUSALS)['aws']) => {
     const [status, code] = REFUSALS[server][kind];
-    expect(answer.status).toBe(status);
-    expect(answer.text).toContain(code);
+    return { status, text: expect.stringContaining(code) };
   };
 
   it('answers its own key', async () => {
@@ -73,28 +72,30 @@ describe.each(SERVERS)('%s', (server) => {
     { ...TEST_KEY, accessKeyId: '000000000000' },
     { ...TEST_KEY, accessKeyId: TEST_KEY.accessKeyId.toLowerCase() },
   ])('does not know the key $accessKeyId', async (key) => {
-    expectRefusal(await send(server, key), 'unknown');
+    expect(await send(server, key)).toMatchObject(refusal('unknown'));
   });
 
   it('refuses its own key with another secret', async () => {
-    expectRefusal(await send(server, { ...TEST_KEY, secretAccessKey: 'guessed' }), 'mismatch');
+    expect(await send(server, { ...TEST_KEY, secretAccessKey: 'guessed' })).toMatchObject(
+      refusal('mismatch'),
+    );
   });
 
   it('refuses a signature of another request', async () => {
     const more = { 'x-amz-date': '20260101T000000Z' };
     expect((await send(server, TEST_KEY, more)).status).toBeGreaterThanOrEqual(400);
     const { authorization = '' } = await signedHeaders(`${servers.urls[server]}/other`, GOOD[server]);
-    expectRefusal(await send(server, TEST_KEY, { authorization }), 'mismatch');
+    expect(await send(server, TEST_KEY, { authorization })).toMatchObject(refusal('mismatch'));
   });
 
   it('refuses its own key with a session token', async () => {
-    expectRefusal(await send(server, TEST_KEY, { 'x-amz-security-token': 'real' }), 'token');
+    expect(await send(server, TEST_KEY, { 'x-amz-security-token': 'real' })).toMatchObject(refusal('token'));
   });
 
   it('refuses what is not signed', async () => {
     const { method, headers, body } = GOOD[server];
     const unsigned = { method, ...(headers && { headers }), ...(body !== undefined && { body }) };
-    expectRefusal(await ask(servers.urls[server], unsigned), 'unsigned');
+    expect(await ask(servers.urls[server], unsigned)).toMatchObject(refusal('unsigned'));
   });
 
   it.each(['AWS4-HMAC-SHA256 x', 'AWS4-HMAC-SHA256 Credential=/////, SignedHeaders=, Signature='])(
@@ -106,14 +107,16 @@ describe.each(SERVERS)('%s', (server) => {
 
   it('refuses a wrong signature of Version 2', async () => {
     const authorization = `AWS ${TEST_KEY.accessKeyId}:c2lnbmF0dXJl`;
-    expectRefusal(await send(server, TEST_KEY, { authorization }), server === 'aws' ? 'mismatch' : 'other');
+    expect(await send(server, TEST_KEY, { authorization })).toMatchObject(
+      refusal(server === 'aws' ? 'mismatch' : 'other'),
+    );
   });
 
   it.each([
     'Bearer x',
     `AWS4-ECDSA-P256-SHA256 Credential=${TEST_KEY.accessKeyId}/20260101/s3/aws4_request, SignedHeaders=host;x-amz-region-set, Signature=00`,
   ])('refuses the authorization %s', async (authorization) => {
-    expectRefusal(await send(server, TEST_KEY, { authorization }), 'other');
+    expect(await send(server, TEST_KEY, { authorization })).toMatchObject(refusal('other'));
   });
 });
 

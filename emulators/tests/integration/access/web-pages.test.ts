@@ -85,7 +85,7 @@ describe.each(SERVERS)('%s', (server) => {
     'answers as %s with and without its port',
     async (name) => {
       for (const host of [name, `${name}:${portOf(server)}`])
-        expect((await answer({ host })).status, host).not.toBe(403);
+        expect({ host, status: (await answer({ host })).status }).not.toEqual({ host, status: 403 });
     },
   );
 
@@ -150,9 +150,14 @@ it.each([
     ['/_ministack/config', { method: 'POST', headers: page, body: '{}' }],
   ];
   for (const [place, attempt] of attempts)
-    expect((await ask(servers.urls.aws + place, attempt)).status, place).toBe(403);
+    expect({ place, status: (await ask(servers.urls.aws + place, attempt)).status }).toEqual({
+      place,
+      status: 403,
+    });
   for (const place of ['/', '/data', '/data?list-type=2', '/_ministack/sqs/messages'])
-    expect((await ask(servers.urls.aws + place, { headers: page })).text, place).not.toContain('<Name>');
+    expect(`${place}: ${(await ask(servers.urls.aws + place, { headers: page })).text}`).not.toContain(
+      '<Name>',
+    );
   expect(await keys()).toEqual([]);
 });
 

@@ -53,8 +53,14 @@ async function startAlone(): Promise<{ server: ChildProcess; url: string }> {
   const keyFile = path.join(stateDirectory, 'key-of-the-emulator.json');
   await writeFile(keyFile, JSON.stringify(TEST_KEY));
   const flags = [
-    ...['--endpoint', emulator.url, '--access-key', keyFile],
-    ...['--python', projectPython(), '--state', stateDirectory],
+    '--endpoint',
+    emulator.url,
+    '--access-key',
+    keyFile,
+    '--python',
+    projectPython(),
+    '--state',
+    stateDirectory,
   ];
   const server = spawn(process.execPath, [cli, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
   for await (const line of createInterface({ input: server.stdout })) {
