@@ -5,16 +5,20 @@
 
 import { reviseAttempt } from '../../../functions/core/attempts/revise-attempt.ts';
 import { whyStop } from '../../../functions/core/attempts/stop-rules.ts';
-import type { TrainingJobDescription } from '../../../functions/core/launch/job/training-service.ts';
-import type { Launcher } from '../../../functions/core/launch/launcher.ts';
+import type {
+  TrainingJobDescription,
+  TrainingService,
+} from '../../../functions/core/launch/job/training-service.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import type { AttemptOutcome, AttemptRecord } from '../../../functions/core/runs/run-records.ts';
 import type { Stores } from '../../../functions/core/runs/stores.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { launchersOver } from '../../../test/support/builders/launchers.ts';
 import { AT, attemptOf, outcomeOf, progressOf } from '../../../test/support/builders/records.ts';
 import { fakeClock } from '../../../test/support/fakes/clock.ts';
 import { memoryExecutions } from '../../../test/support/fakes/executions.ts';
+import { scriptedFleets } from '../../../test/support/fakes/fleets.ts';
 import { memoryNotifier } from '../../../test/support/fakes/notifier.ts';
 import { type MemoryObjectStore, memoryObjectStore } from '../../../test/support/fakes/object-store.ts';
 import type { Setting } from '../../sim/world.ts';
@@ -123,7 +127,7 @@ async function lookAt(world: World): Promise<void> {
     clock,
     store,
     market,
-    launchers: { sagemaker: deadLauncher, ec2: deadLauncher },
+    ...launchersOver({ training: deadTraining, fleets: scriptedFleets(clock) }),
     executions: noExecutions,
     notifier: noNotifier,
   };
@@ -211,7 +215,8 @@ const asSeen = ({ attempt, askedAt }: Job): { attempt: AttemptRecord; job: Train
 const noNotifier = memoryNotifier();
 const noExecutions = memoryExecutions();
 /** The world of this test stops its jobs itself. */
-const deadLauncher: Launcher = {
+const deadTraining: TrainingService = {
+  create: () => Promise.resolve({ kind: 'created', arn: '' }),
   describe: () => Promise.resolve(undefined),
   stop: () => Promise.resolve('stopping'),
 };
