@@ -76,29 +76,45 @@ export function launchersOf(compute: DeclaredCompute): readonly LauncherName[] {
   const { launcher = DEFAULT_LAUNCHER } = compute;
   // The field's own rule reports a name that no launcher has.
   if (launcher !== CHEAPEST) return LAUNCHERS.filter((name) => name === launcher);
-  const declared = LAUNCHERS.filter((name) => isDeclared(compute, name));
+  const declared = declaredIn(compute);
   return declared.length > 1 ? declared : LAUNCHERS;
 }
 
-function isDeclared(compute: DeclaredCompute, name: LauncherName): boolean {
-  const { section } = DECLARATIONS[name];
-  return section === undefined || compute[section] !== undefined;
-}
+const declaredIn = (compute: DeclaredCompute): readonly LauncherName[] =>
+  LAUNCHERS.filter((name) => {
+    const { section } = DECLARATIONS[name];
+    return section === undefined || compute[section] !== undefined;
+  });
+
+type FieldProblem = readonly [field: Field | 'launcher', message: string];
 
 /** What a launcher needs and the pipeline lacks, and what the pipeline declares that its launcher cannot serve. */
-export function launcherProblems(compute: DeclaredCompute): readonly (readonly [Field, string])[] {
+export function launcherProblems(compute: DeclaredCompute): readonly FieldProblem[] {
   const { launcher = DEFAULT_LAUNCHER } = compute;
-  const declarations = launchersOf(compute).map((name) => DECLARATIONS[name]);
+  const lacks = (name: LauncherName) =>
+    DECLARATIONS[name].needs.filter(([field]) => compute[field] === undefined);
   // With `cheapest`, placement leaves out the launcher that cannot serve a field, and says so.
   const refused =
     launcher === CHEAPEST
       ? []
-      : declarations.flatMap(({ refuses }) => refuses).filter(([field]) => compute[field] !== undefined);
-  const lacking = new Map(
-    declarations.flatMap(({ needs }) => needs).filter(([field]) => compute[field] === undefined),
-  );
-  const needed = [...lacking].map(
-    ([field, what]) => [field, `is needed with launcher: ${launcher}, name ${what}`] as const,
-  );
-  return [...refused, ...needed];
+      : launchersOf(compute)
+          .flatMap((name) => DECLARATIONS[name].refuses)
+          .filter(([field]) => compute[field] !== undefined);
+  if (launcher === CHEAPEST && declaredIn(compute).length === 1) return [nothingToCompare(lacks)];
+  const needed = new Map(launchersOf(compute).flatMap(lacks));
+  return [
+    ...refused,
+    ...[...needed].map(
+      ([field, what]) => [field, `is needed with launcher: ${launcher}, name ${what}`] as const,
+    ),
+  ];
+}
+
+function nothingToCompare(
+  lacks: (name: LauncherName) => readonly (readonly [field: Field, what: string])[],
+): FieldProblem {
+  const others = LAUNCHERS.filter((name) => DECLARATIONS[name].section !== undefined);
+  const remedies = others.map((name) => lacks(name).map(([field, what]) => `compute.${field} (${what})`));
+  const declare = remedies.map((fields) => fields.join(' and ')).join(', or ');
+  return ['launcher', `${CHEAPEST} has nothing to compare: declare ${declare}, or leave it out`];
 }

@@ -155,12 +155,23 @@ limits: { attempts: 0 }
     );
   });
 
-  it.each(['ec2', 'cheapest'])('declares what EC2 hosts need: %s', (launcher) => {
-    const hosts = GOOD.replace('] }', `], launcher: ${launcher} }`);
+  it('declares what EC2 hosts need', () => {
+    const hosts = GOOD.replace('] }', '], launcher: ec2 }');
     expect(problemsOf(readDeclaration('digits', hosts))).toEqual({
-      'compute.ec2': `is needed with launcher: ${launcher}, name the image of its hosts`,
-      'compute.vpc': `is needed with launcher: ${launcher}, name subnets and securityGroupIds`,
+      'compute.ec2': 'is needed with launcher: ec2, name the image of its hosts',
+      'compute.vpc': 'is needed with launcher: ec2, name subnets and securityGroupIds',
     });
+  });
+
+  it.each([
+    ['', { 'compute.launcher': expect.stringMatching(/declare compute\.ec2 .* and compute\.vpc /) }],
+    [
+      'ec2: { image: ami-0123456789abcdef0 }, ',
+      { 'compute.vpc': 'is needed with launcher: cheapest, name subnets and securityGroupIds' },
+    ],
+  ])('declares what cheapest is to compare: %j', (given, problems) => {
+    const text = GOOD.replace('] }', `], ${given}launcher: cheapest }`);
+    expect(problemsOf(readDeclaration('digits', text))).toEqual(problems);
   });
 
   it('has helpers that no launcher of it could launch', () => {
