@@ -1,7 +1,9 @@
 /** Launches that cover what a pipeline can declare and a placement can choose, each with a name that says what it is. */
+
 import type { TrainingJobInput } from '../../functions/core/launch/sagemaker/training-job.ts';
 import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import type { Pool } from '../../functions/core/runs/run-records.ts';
+import { generationAt } from '../support/builders/generations.ts';
 import { declaration, launch, placement } from '../support/builders/launch.ts';
 
 const PURCHASE_OPTIONS = ['spot', 'on-demand'] as const;
@@ -19,10 +21,11 @@ const vpc = {
   ],
 };
 
-const shardsOf = (generation: string, count: number) => ({
-  shardsPrefix: `digits/dataset/${generation}/shards/`,
-  shards: Array.from({ length: count }, (_, index) => `${String(index).padStart(5, '0')}.tar`),
-});
+const shardsOf = (generation: string, count: number) =>
+  generationAt(
+    `digits/dataset/${generation}/shards/`,
+    Array.from({ length: count }, (_, index) => `${String(index).padStart(5, '0')}.tar`),
+  );
 
 interface Choice {
   readonly purchaseOption: Pool['purchaseOption'];
@@ -106,7 +109,7 @@ const grouped: [string, TrainingJobInput][] = PURCHASE_OPTIONS.flatMap((purchase
 const long = 'p'.repeat(32);
 /** The same data at sizes that call for different ways of reading it. */
 const sized = (bytes: number, shards: number): Partial<TrainingJobInput> => ({
-  generations: [{ shardsPrefix: 'digits/dataset/digits-000001/shards/', totals: { shards, bytes } }],
+  generations: [{ ...generationAt('digits/dataset/digits-000001/shards/'), totals: { shards, bytes } }],
 });
 const modes: [string, TrainingJobInput][] = [
   ['data that is downloaded', made({ ...base, over: { ...sized(1e9, 4), attempt: 11 } })],
@@ -192,7 +195,7 @@ const single: [string, TrainingJobInput][] = [
     launch({
       runId: `${long}-999999`,
       declaration: declaration({ name: long }),
-      generations: [{ shardsPrefix: `${long}/dataset/${long}-999999/shards/` }],
+      generations: [generationAt(`${long}/dataset/${long}-999999/shards/`)],
     }),
   ],
   ['no checkpoint interval', made({ ...base, over: { checkpointSeconds: undefined } })],

@@ -1,10 +1,12 @@
 /** The service (TypeScript) and the hosts of an EC2 attempt (Python) talk in two documents: each reads the other's. */
+
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ASKED_FOLDER, asked, type Round } from '../../functions/core/launch/ec2/host-requests.ts';
 import { hostReportSchema, jobDocumentSchema } from '../../functions/core/launch/ec2/job-document.ts';
 import { planOf } from '../support/builders/fleet.ts';
+import { generationAt } from '../support/builders/generations.ts';
 
 const PYTHON = join(
   '.venv',
@@ -22,10 +24,7 @@ function python(program: string, input = ''): unknown {
 }
 
 describe('job.json', () => {
-  const generations = ['a', 'b'].map((name) => ({
-    shardsPrefix: `digits/dataset/${name}/shards/`,
-    shards: ['0.tar'],
-  }));
+  const generations = ['a', 'b'].map((name) => generationAt(`digits/dataset/${name}/shards/`, ['0.tar']));
   const plan = planOf({
     nodes: 4,
     over: { generations, checkpointSeconds: 30, hostLogGroup: '/tidewheel/dev/hosts' },

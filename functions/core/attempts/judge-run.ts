@@ -71,8 +71,7 @@ async function openAttempt(deps: JudgeDeps, last: AttemptRecord, timedOut: boole
   // On record before the stop, so that the end is not taken for somebody else's doing.
   const updatedAt = deps.clock.now().toISOString();
   await deps.attempts.update(last.runId, last.attempt, {
-    takenBackAt: last.takenBackAt ?? updatedAt,
-    recall: last.recall ?? { cause: 'time', why: 'ran out of the time that it was given' },
+    recall: last.recall ?? { at: updatedAt, cause: 'time', why: 'ran out of the time that it was given' },
     updatedAt,
   });
   if ((await portOf(deps.launchers, last).stop(jobOf(last))) === 'notFound') {

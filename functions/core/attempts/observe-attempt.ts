@@ -18,7 +18,7 @@ export interface ObserveDeps extends Pick<Stores, 'runs' | 'attempts' | 'timelin
 export type Observed =
   | { readonly kind: 'absent' }
   | { readonly kind: 'running'; readonly job: TrainingJobDescription }
-  | { readonly kind: 'takenBack' }
+  | { readonly kind: 'recalled' }
   | { readonly kind: 'ended'; readonly attempt: AttemptRecord };
 
 /** @param known may be old; what counts is what is on record once the job has been seen */
@@ -38,11 +38,11 @@ export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): P
     return { kind: 'ended', attempt: await end(deps, attempt, lossOf(attempt, outcomeOf(job))) };
 
   const updatedAt = now.toISOString();
-  const why = attempt.takenBackAt === undefined ? await stopReason(deps, attempt, job) : undefined;
-  if (why !== undefined) return takeBack(deps, attempt, why);
-  if (attempt.takenBackAt !== undefined && job.TrainingJobStatus === 'InProgress') {
+  const why = attempt.recall === undefined ? await stopReason(deps, attempt, job) : undefined;
+  if (why !== undefined) return recallAttempt(deps, attempt, why);
+  if (attempt.recall !== undefined && job.TrainingJobStatus === 'InProgress') {
     await launcher.stop(jobOf(attempt));
-    return { kind: 'takenBack' };
+    return { kind: 'recalled' };
   }
   if (attempt.status === 'starting') {
     await deps.attempts.update(attempt.runId, attempt.attempt, { status: 'running', updatedAt });
@@ -62,25 +62,24 @@ async function stopReason(
 }
 
 /** Recorded before the stop: whoever sees the job stopped must know that it was us. */
-export async function takeBack(
+export async function recallAttempt(
   deps: ObserveDeps,
   attempt: AttemptRecord,
-  recall: NonNullable<StopReason>,
+  reason: NonNullable<StopReason>,
 ): Promise<Observed> {
   const updatedAt = deps.clock.now().toISOString();
   await deps.attempts.update(attempt.runId, attempt.attempt, {
-    takenBackAt: updatedAt,
-    recall,
+    recall: { at: updatedAt, ...reason },
     updatedAt,
   });
   await deps.timeline.add(attempt.runId, {
-    id: `taken-back-${attempt.attempt}`,
+    id: `recalled-${attempt.attempt}`,
     at: updatedAt,
-    kind: recall.cause === 'capacity' ? 'AttemptInterrupted' : 'AttemptRecalled',
-    text: `attempt ${attempt.attempt} ${recall.why}`,
+    kind: reason.cause === 'capacity' ? 'AttemptInterrupted' : 'AttemptRecalled',
+    text: `attempt ${attempt.attempt} ${reason.why}`,
   });
   await portOf(deps.launchers, attempt).stop(jobOf(attempt));
-  return { kind: 'takenBack' };
+  return { kind: 'recalled' };
 }
 
 /**
@@ -88,10 +87,10 @@ export async function takeBack(
  * stopped for another reason lost nothing, and says that reason.
  */
 function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptOutcome {
-  const { recall, takenBackAt } = attempt;
-  if (takenBackAt === undefined || outcome.kind !== 'stopped') return outcome;
+  const { recall } = attempt;
+  if (recall === undefined || outcome.kind !== 'stopped') return outcome;
   const trained = outcome.trainingSeconds > 0;
-  if (trained && recall !== undefined && recall.cause !== 'capacity')
+  if (trained && recall.cause !== 'capacity')
     return { ...outcome, kind: 'recalled', message: `recalled by Tidewheel: it ${recall.why}` };
   const loss = trained ? 'capacity was taken away' : 'no capacity came';
   return {

@@ -4,7 +4,7 @@
  */
 import { portOf, type RefillRound } from '../launch/launcher.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
-import { type ObserveDeps, type Observed, observeAttempt, takeBack } from './observe-attempt.ts';
+import { type ObserveDeps, type Observed, observeAttempt, recallAttempt } from './observe-attempt.ts';
 
 export type Refilled = Observed | { readonly kind: 'refilling'; readonly round: number };
 
@@ -17,7 +17,7 @@ export async function refillAttempt(
   attempt: AttemptRecord,
   warned: readonly string[] = [],
 ): Promise<Refilled> {
-  const isOpen = attempt.outcome === undefined && attempt.takenBackAt === undefined;
+  const isOpen = attempt.outcome === undefined && attempt.recall === undefined;
   const { hosts } = portOf(deps.launchers, attempt);
   if (hosts === undefined || !isOpen) return observeAttempt(deps, attempt);
   const refilled = await hosts.refill(attempt.jobName, warned);
@@ -66,5 +66,5 @@ async function giveUp(
   const observed = warned.length === 0 ? await observeAttempt(deps, attempt) : undefined;
   if (observed !== undefined && observed.kind !== 'running') return observed;
   const whose = warned.length === 0 ? '' : `EC2 takes back ${warned.join(', ')}, and `;
-  return takeBack(deps, attempt, { cause: 'capacity', why: `is told to save: ${whose}${why}` });
+  return recallAttempt(deps, attempt, { cause: 'capacity', why: `is told to save: ${whose}${why}` });
 }

@@ -17,7 +17,7 @@ import type { AttemptRecord, Progress, RunRecord, StopReason } from '../runs/run
 import type { Stores } from '../runs/stores.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { advanced } from './judge.ts';
-import { type ObserveDeps, takeBack } from './observe-attempt.ts';
+import { type ObserveDeps, recallAttempt } from './observe-attempt.ts';
 
 export interface ReviseDeps
   extends ObserveDeps,
@@ -38,7 +38,7 @@ export async function reviseAttempt(
   if (why === undefined) return 'left';
   const current = await deps.attempts.get(attempt.runId, attempt.attempt);
   if (current === undefined || isOver(current)) return 'left';
-  await takeBack(deps, current, why);
+  await recallAttempt(deps, current, why);
   return 'recalled';
 }
 
@@ -86,8 +86,7 @@ async function campaignNow(
   };
 }
 
-const isOver = ({ outcome, takenBackAt }: AttemptRecord): boolean =>
-  outcome !== undefined || takenBackAt !== undefined;
+const isOver = ({ outcome, recall }: AttemptRecord): boolean => outcome !== undefined || recall !== undefined;
 
 /** Work goes as fast on demand as an earlier attempt has shown; a Spot job that may be too slow must show its own pace. */
 async function progressOf(store: ObjectStore, attempt: AttemptRecord): Promise<Progress | undefined> {

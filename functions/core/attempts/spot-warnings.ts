@@ -70,7 +70,7 @@ async function take(
 
 async function answer(deps: ObserveDeps, attempt: AttemptRecord, event: InstanceEvent): Promise<string> {
   const instanceId = event.detail['instance-id'];
-  const isOpen = attempt.outcome === undefined && attempt.takenBackAt === undefined;
+  const isOpen = attempt.outcome === undefined && attempt.recall === undefined;
   if (isOpen && event['detail-type'] === WARNING) {
     // The host sees the notice itself; the others of its gang learn of it by this.
     return (await refillAttempt(deps, attempt, [instanceId])).kind;

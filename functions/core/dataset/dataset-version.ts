@@ -65,7 +65,7 @@ function chosenFrom(
   return { chosen: { number: version?.number ?? 0, generations }, gone: all.filter(isGone) };
 }
 
-/** Sealed by an older release: no version names them. */
+/** Sealed by runs that died before one of them wrote the dataset's first version: the next seal will name them. */
 async function unversioned(
   store: ObjectStore,
   run: RunRecord,

@@ -1,18 +1,20 @@
 /** Which generations a run trains on: all that are sealed up to its own, the same for every attempt. */
 import * as z from 'zod';
 import type { RunRecord } from '../runs/run-records.ts';
+import { LaunchRefusedError, StoredVersionError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
+import { check } from '../shared/validation.ts';
 import { heldGenerations } from './dataset-version.ts';
 
 /** One generation of the dataset, as a training channel sees it. */
 export interface GenerationShards {
-  /** `layout.shards(...)`: nothing but shards lies under it. */
+  /** `bucketKeys.shards(...)`: nothing but shards lies under it. */
   readonly shardsPrefix: string;
-  /** Shard names relative to the prefix; needed when a run trains on several generations, or by Pipes of several processes. */
-  readonly shards?: readonly string[] | undefined;
+  /** Shard names relative to the prefix. */
+  readonly shards: readonly string[];
   /** Number and size of all its shards, for choosing the input mode. */
-  readonly totals?: { readonly shards: number; readonly bytes: number } | undefined;
+  readonly totals: { readonly shards: number; readonly bytes: number };
 }
 
 export interface Dataset {
@@ -27,50 +29,43 @@ export interface Dataset {
  */
 export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dataset> {
   const generations = run.generations ?? (await heldGenerations(store, run));
-  const several = generations.length > 1;
   const shards = await Promise.all(
     generations.map(async (generation): Promise<GenerationShards> => {
       const manifest = await readManifest(store, bucketKeys.manifest(run.pipeline, generation));
-      const shardsPrefix = bucketKeys.shards(run.pipeline, generation, manifest?.revision);
-      const found = manifest?.shards ?? (several ? await listedShards(store, shardsPrefix) : undefined);
       return {
-        shardsPrefix,
-        ...(found && { shards: found.map(({ name }) => name) }),
-        ...(found && { totals: { shards: found.length, bytes: sum(found.map(({ bytes }) => bytes)) } }),
+        shardsPrefix: bucketKeys.shards(run.pipeline, generation, manifest.revision),
+        shards: manifest.shards.map(({ name }) => name),
+        totals: { shards: manifest.shards.length, bytes: sum(manifest.shards.map(({ bytes }) => bytes)) },
       };
     }),
   );
   return { generations, shards };
 }
 
-interface Shard {
-  /** Relative to the generation's shards. */
-  readonly name: string;
-  readonly bytes: number;
-}
+const MANIFEST_VERSION = 1;
 
-const manifestShards = z.object({
+/** The part of a generation's manifest that training needs. */
+const manifestSchema = z.object({
+  version: z.literal(MANIFEST_VERSION),
   revision: z.string().optional(),
   shards: z.array(z.object({ name: z.string().min(1), bytes: z.number().int().min(0) })),
 });
 
-/** undefined for a manifest that says nothing of shards: an older or foreign one. */
-async function readManifest(
-  store: ObjectStore,
-  key: string,
-): Promise<z.output<typeof manifestShards> | undefined> {
-  const stored = await store.readText(key);
-  const parsed = manifestShards.safeParse(parse(stored?.text));
-  return parsed.data;
+/** @throws StoredVersionError, or LaunchRefusedError where the manifest is gone or damaged */
+async function readManifest(store: ObjectStore, key: string): Promise<z.output<typeof manifestSchema>> {
+  const at = `s3://${store.bucket}/${key}`;
+  const document = parse((await store.readText(key))?.text);
+  if (document === undefined) throw new LaunchRefusedError(`${at} is gone or no JSON: ${RESTORE}`);
+  const checked = check(manifestSchema, document, 'hidden');
+  if (checked.ok) return checked.value;
+  const version = z.object({ version: z.unknown() }).safeParse(document).data?.version;
+  if (version !== MANIFEST_VERSION)
+    throw new StoredVersionError(at, { found: version, read: MANIFEST_VERSION });
+  const [problem] = checked.problems;
+  throw new LaunchRefusedError(`${at} is damaged, ${problem?.path}: ${problem?.message}: ${RESTORE}`);
 }
 
-async function listedShards(store: ObjectStore, prefix: string): Promise<Shard[]> {
-  const shards: Shard[] = [];
-  for await (const { key, size } of store.list(prefix)) {
-    shards.push({ name: key.slice(prefix.length), bytes: size });
-  }
-  return shards;
-}
+const RESTORE = 'restore an older version of the object, or a copy';
 
 function parse(text: string | undefined): unknown {
   try {
@@ -82,9 +77,8 @@ function parse(text: string | undefined): unknown {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Of all shards that the run trains on; undefined where a manifest does not say. */
-export async function datasetBytes(store: ObjectStore, run: RunRecord): Promise<number | undefined> {
+/** Of all shards that the run trains on. */
+export async function datasetBytes(store: ObjectStore, run: RunRecord): Promise<number> {
   const { shards } = await datasetOf(store, run);
-  const known = shards.map(({ totals }) => totals?.bytes);
-  return known.includes(undefined) ? undefined : sum(known.map((bytes) => bytes ?? 0));
+  return sum(shards.map(({ totals }) => totals.bytes));
 }

@@ -169,6 +169,11 @@ type AttemptStatus = 'starting' | 'running' | 'done' | 'interrupted' | 'recalled
  */
 type RecallCause = 'capacity' | 'budget' | 'deadline' | 'spot' | 'time';
 
+/** A stop by Tidewheel, so that the run goes on elsewhere. */
+export interface Recall extends NonNullable<StopReason> {
+  readonly at: string;
+}
+
 /** Why to stop an attempt, `why` as it goes on after "attempt 2 ...", or undefined: leave it alone. */
 export type StopReason = { readonly cause: RecallCause; readonly why: string } | undefined;
 
@@ -186,9 +191,8 @@ export interface AttemptRecord {
   readonly updatedAt: string;
   readonly progressBefore?: Progress | undefined;
   readonly progressAfter?: Progress | undefined;
-  /** Set before we stop the job ourselves, with why; without a cause, capacity. */
-  readonly takenBackAt?: string | undefined;
-  readonly recall?: { readonly cause: RecallCause; readonly why: string } | undefined;
+  /** Set before Tidewheel stops the job itself. */
+  readonly recall?: Recall | undefined;
   readonly outcome?: AttemptOutcome | undefined;
 }
 

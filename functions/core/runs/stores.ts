@@ -50,10 +50,7 @@ export interface RunStore {
 }
 
 type AttemptChange = Partial<
-  Pick<
-    AttemptRecord,
-    'status' | 'taskToken' | 'progressBefore' | 'progressAfter' | 'takenBackAt' | 'recall' | 'outcome'
-  >
+  Pick<AttemptRecord, 'status' | 'taskToken' | 'progressBefore' | 'progressAfter' | 'recall' | 'outcome'>
 > & { readonly updatedAt: string };
 
 export interface AttemptStore {

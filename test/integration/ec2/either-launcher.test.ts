@@ -2,6 +2,7 @@
  * One run on both launchers: its first attempt on the local SageMaker, which takes its capacity away, its second on the
  * emulator's EC2, going on from what the first has saved. Placement chooses both times: by price, then by what was lost.
  */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -20,6 +21,7 @@ import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { sealedManifest } from '../../support/builders/generations.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import { memoryExecutions } from '../../support/fakes/executions.ts';
@@ -122,10 +124,7 @@ async function makeDeps() {
   await stores.runs.closeBatch(runOf('digits', 1), { at, declaration });
   await store.writeText(`${bucketKeys.shards('digits', RUN)}0.tar`, 'a shard');
   await store.writeText(`${bucketKeys.source('digits')}train.py`, SCRIPT);
-  await store.writeText(
-    bucketKeys.manifest('digits', RUN),
-    JSON.stringify({ shards: [{ name: '0.tar', bytes: 7 }] }),
-  );
+  await store.writeText(...sealedManifest('digits', RUN, [7]));
   return { ...deps, ec2 };
 }
 type Deps = Awaited<ReturnType<typeof makeDeps>>;

@@ -1,4 +1,5 @@
 /** Everything a run on EC2 needs, in one emulator: bucket, table, state machine, the function that answers EC2's events. */
+
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,6 +18,7 @@ import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { sealedManifest } from '../../support/builders/generations.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import type { ExecutionsGround } from '../../support/contracts/executions.ts';
@@ -105,10 +107,7 @@ export async function makeGround(url: string, options: GroundOptions) {
   await stores.runs.closeBatch(runOf('digits', 1), { at, declaration });
   await store.writeText(`${bucketKeys.shards('digits', RUN)}0.tar`, 'a shard');
   await store.writeText(`${bucketKeys.source('digits')}train.py`, script);
-  await store.writeText(
-    bucketKeys.manifest('digits', RUN),
-    JSON.stringify({ shards: [{ name: '0.tar', bytes: 7 }] }),
-  );
+  await store.writeText(...sealedManifest('digits', RUN, [7]));
   return { url, ec2, events, logs, waiting, deps, close };
 }
 export type Ground = Awaited<ReturnType<typeof makeGround>>;

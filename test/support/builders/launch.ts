@@ -1,7 +1,9 @@
 /** A declaration, a placement and a launch that are right, to be varied by the tests. */
+
 import type { TrainingJobInput } from '../../../functions/core/launch/sagemaker/training-job.ts';
 import { type Pipeline, pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
 import type { Placement } from '../../../functions/core/runs/run-records.ts';
+import { generationAt } from './generations.ts';
 
 type Raw = Record<string, unknown>;
 
@@ -34,7 +36,7 @@ export const launch = (over: Partial<TrainingJobInput> = {}): TrainingJobInput =
   region: 'us-east-1',
   roleArn: 'arn:aws:iam::123456789012:role/tidewheel-training',
   agentPrefix: 'agent/0123abcd/',
-  generations: [{ shardsPrefix: 'digits/dataset/digits-000001/shards/' }],
+  generations: [generationAt('digits/dataset/digits-000001/shards/')],
   checkpointSeconds: 30,
   ...over,
 });

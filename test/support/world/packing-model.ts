@@ -2,6 +2,7 @@
  * Plan, pack and seal as small as they can be with the promises that the real ones keep (test/unit/packing): one
  * immutable plan a run, finished items are skipped, the manifest is written last and only if none is there.
  */
+import * as z from 'zod';
 import { sealedGenerations } from '../../../functions/core/dataset/dataset-version.ts';
 import { takeIn, versionsBeside } from '../../../functions/core/packing/model/versions.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
@@ -19,21 +20,23 @@ const planKey = ({ pipeline, runId }: PackedRun) => `${bucketKeys.plan(pipeline,
 const doneKey = ({ pipeline, runId }: PackedRun, item: number) =>
   `${bucketKeys.plan(pipeline, runId)}done-${item}`;
 const ITEM_OBJECTS = 3;
+const itemsOf = (planned: Arrivals): number => Math.ceil(planned.length / ITEM_OBJECTS);
 
 export async function arrivalsAt(store: ObjectStore, key: string): Promise<Arrivals | undefined> {
   const stored = await store.readText(key);
   if (stored === undefined) return undefined;
-  const parsed: unknown = JSON.parse(stored.text);
-  return Array.isArray(parsed) ? parsed.map(String) : [];
+  return arrivalsIn.parse(JSON.parse(stored.text)).arrivals;
 }
+
+const arrivalsIn = z.object({ arrivals: z.array(z.string()) });
 
 export async function plan(store: ObjectStore, run: PackedRun, marker: string) {
   let planned = await arrivalsAt(store, planKey(run));
   if (planned === undefined) {
-    await store.createText(planKey(run), JSON.stringify(await unsealed(store, run, marker)));
+    await store.createText(planKey(run), JSON.stringify({ arrivals: await unsealed(store, run, marker) }));
     planned = (await arrivalsAt(store, planKey(run))) ?? [];
   }
-  const items = Array.from({ length: Math.ceil(planned.length / ITEM_OBJECTS) }, (_, item) => ({ item }));
+  const items = Array.from({ length: itemsOf(planned) }, (_, item) => ({ item }));
   await store.writeText(bucketKeys.planItems(run.pipeline, run.runId), JSON.stringify(items));
   return { status: planned.length === 0 ? 'nothingNew' : 'planned', items: items.length };
 }
@@ -65,11 +68,12 @@ export async function seal(store: ObjectStore, run: PackedRun) {
   const key = bucketKeys.manifest(run.pipeline, run.runId);
   if ((await store.readText(key)) === undefined) {
     const planned = (await arrivalsAt(store, planKey(run))) ?? [];
-    for (let item = 0; item * ITEM_OBJECTS < planned.length; item += 1) {
+    for (let item = 0; item < itemsOf(planned); item += 1) {
       if ((await store.readText(doneKey(run, item))) === undefined)
         throw new Error(`item ${item} is not packed`);
     }
-    await store.createText(key, JSON.stringify(planned));
+    const shards = Array.from({ length: itemsOf(planned) }, (_, item) => ({ name: `${item}.tar`, bytes: 5 }));
+    await store.createText(key, JSON.stringify({ version: 1, shards, arrivals: planned }));
   }
   await takeIn(versionsBeside(store), run.pipeline);
   return { status: 'sealed', generation: run.runId };

@@ -1,4 +1,5 @@
 /** Launch, look, judge, report: each can be tried again after a death at any point, and none of it happens twice. */
+
 import { beforeEach, describe, expect, it } from 'vitest';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { type LaunchDeps, launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
@@ -9,6 +10,7 @@ import { takeTrainingEvents } from '../../../functions/core/attempts/training-ev
 import { poolOutcomeOf } from '../../../functions/core/placement/belief/attempt-observations.ts';
 import type { AttemptRecord } from '../../../functions/core/runs/run-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { sealedManifest } from '../../support/builders/generations.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import {
   AT,
@@ -44,7 +46,7 @@ async function prepare(script?: JobScript): Promise<void> {
       pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
     }),
   );
-  at.store.put(bucketKeys.manifest('digits', RUN), '{}');
+  at.store.put(...sealedManifest('digits', RUN, [9]));
 }
 
 const launch = (taskToken = 'token-1') => launchAttempt(deps, { runId: RUN, attempt: 1, taskToken });
@@ -198,7 +200,7 @@ describe('a look at a job', () => {
     await launch();
     const before = await attempt();
     at.pass(700);
-    expect(await observeAttempt(deps, before)).toEqual({ kind: 'takenBack' });
+    expect(await observeAttempt(deps, before)).toEqual({ kind: 'recalled' });
     at.pass(60);
     // An old copy of the record, as an index gives it, does not know who stopped the job.
     const seen = await observeAttempt(deps, before);

@@ -2,6 +2,7 @@
  * What SageMaker and EC2 refuse, through place, launch and judge with the real adapters: the answers are the SDKs' own.
  * A limit of the account holds in every zone, a zone without capacity only there; a run goes where it can.
  */
+
 import {
   CreateFleetCommand,
   CreateLaunchTemplateCommand,
@@ -25,6 +26,7 @@ import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource, MarketView } from '../../../functions/core/placement/model/market-source.ts';
 import type { Pool } from '../../../functions/core/runs/run-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { sealedManifest } from '../../support/builders/generations.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { market, ZONES } from '../../support/builders/placement.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
@@ -124,7 +126,7 @@ async function setUp({ compute = {}, view = dearEc2(), ...refusals }: Setting) {
   await at.pipelines.ensure('digits', { firstBatch: 1, at: now });
   await at.runs.create(runOf('digits', 1, { createdAt: now, updatedAt: now }));
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration });
-  at.store.put(bucketKeys.manifest('digits', RUN), '{}');
+  at.store.put(...sealedManifest('digits', RUN, [9]));
   at.store.put(`${bucketKeys.source('digits')}train.py`, 'pass');
   return deps;
 }

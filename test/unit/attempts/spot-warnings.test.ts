@@ -1,4 +1,5 @@
 /** An attempt on EC2 from its launch to its end, and what EC2's events about its hosts make of it. */
+
 import { beforeEach, describe, expect, it } from 'vitest';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
@@ -6,7 +7,7 @@ import { observeAttempt } from '../../../functions/core/attempts/observe-attempt
 import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { takeSpotWarnings } from '../../../functions/core/attempts/spot-warnings.ts';
 import type { Launcher, Launchers } from '../../../functions/core/launch/launcher.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { sealedManifest } from '../../support/builders/generations.ts';
 import { declarationOf, launchOf, placementOf, runOf } from '../../support/builders/records.ts';
 import { type Ground, ground, message } from '../../support/world/ground.ts';
 
@@ -62,7 +63,7 @@ beforeEach(async () => {
   });
   const pool = { ...placementOf().pool, launcher: 'ec2' as const };
   await at.placements.put(RUN, 1, launchOf({ pool }));
-  at.store.put(bucketKeys.manifest('digits', RUN), JSON.stringify({ shards: [{ name: '0.tar', bytes: 9 }] }));
+  at.store.put(...sealedManifest('digits', RUN, [9]));
   at.executions.wait('x', 'token-1');
   await launch();
   at.pass(100);
@@ -135,7 +136,7 @@ describe('a warning', () => {
     const warnings = [FIRST, SECOND, FIRST].map((id) => event(WARNING, id));
     await takeSpotWarnings(at, warnings);
     await takeSpotWarnings(at, warnings);
-    const entries = (await at.timeline.list(RUN)).filter(({ id }) => id.startsWith('taken-back'));
+    const entries = (await at.timeline.list(RUN)).filter(({ id }) => id.startsWith('recalled'));
     expect(entries.map(({ text }) => text)).toEqual([
       `attempt 1 is told to save: EC2 takes back ${FIRST}, and capacity`,
     ]);
@@ -161,14 +162,14 @@ describe('a warning', () => {
     const launchers = on({ hosts: hosts && { ...hosts, jobsOf } });
     const { failed } = await takeSpotWarnings({ ...at, launchers }, [event(WARNING, FIRST)]);
     expect(failed).toHaveLength(1);
-    expect((await attempt()).takenBackAt).toBeUndefined();
+    expect((await attempt()).recall).toBeUndefined();
   });
 });
 
 describe('a recommendation', () => {
   it('asks for a checkpoint, is written down and stops nothing', async () => {
     await takeSpotWarnings(at, [event('EC2 Instance Rebalance Recommendation', SECOND)]);
-    expect((await attempt()).takenBackAt).toBeUndefined();
+    expect((await attempt()).recall).toBeUndefined();
     expect((await at.timeline.list(RUN)).map(({ kind }) => kind)).toContain('RebalanceRecommended');
     expect(at.fleets.savesAskedOf((await attempt()).jobName)).toEqual([SECOND]);
   });
@@ -184,7 +185,7 @@ describe('any other event', () => {
     const { failed, notes } = await takeSpotWarnings(at, [message(body), event(WARNING, 'i-00000000ffff')]);
     expect(failed).toEqual([]);
     expect(notes.every((note) => note.startsWith('ignored'))).toBe(true);
-    expect((await attempt()).takenBackAt).toBeUndefined();
+    expect((await attempt()).recall).toBeUndefined();
   });
 });
 

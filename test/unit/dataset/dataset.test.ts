@@ -1,8 +1,10 @@
-/** What a run trains on, from the manifests where they say it and from the bucket where they do not. */
+/** What a run trains on: the shards that the manifests of its generations name. */
+
 import { beforeEach, describe, expect, it } from 'vitest';
 import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
 import { pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { sealedManifest } from '../../support/builders/generations.ts';
 import { runOf } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { type MemoryObjectStore, memoryObjectStore } from '../../support/fakes/object-store.ts';
@@ -15,13 +17,7 @@ beforeEach(() => {
 });
 
 const seal = (generation: string, bytes: readonly number[]) =>
-  store.put(
-    bucketKeys.manifest('digits', generation),
-    JSON.stringify({
-      version: 1,
-      shards: bytes.map((each, index) => ({ name: `${index}.tar`, bytes: each })),
-    }),
-  );
+  store.put(...sealedManifest('digits', generation, bytes));
 
 const declarationWith = (pin: string) =>
   pipelineSchema.parse({
@@ -54,7 +50,7 @@ describe('a dataset', () => {
     seal(SECOND, [7, 8]);
     const { shards } = await datasetOf(store, runOf('digits', 2));
     expect(shards.map((each) => each.shards)).toEqual([['0.tar'], ['0.tar', '1.tar']]);
-    expect(shards.map(({ totals }) => totals?.bytes)).toEqual([1_000, 15]);
+    expect(shards.map(({ totals }) => totals.bytes)).toEqual([1_000, 15]);
   });
 
   it('ends at the version that the declaration pins, and says when there is none', async () => {
@@ -67,23 +63,28 @@ describe('a dataset', () => {
     await expect(pinned('digits-000003')).rejects.toThrow(/digits-000003, which is no sealed generation/);
   });
 
-  it.each(['{}', 'no json', '["key etag"]', '{"shards":[{"name":"x"}]}'])(
-    'looks into the bucket when the manifest is %s',
+  it.each([undefined, 'no json', '{"version":1,"shards":[{"name":"x"}]}'])(
+    'is refused when a manifest is %s',
     async (text) => {
-      store.put(bucketKeys.manifest('digits', FIRST), text);
-      seal(SECOND, [7]);
-      store.put(`${bucketKeys.shards('digits', FIRST)}a.tar`, 'twelve bytes');
-      const { shards } = await datasetOf(store, runOf('digits', 2));
-      expect(shards[0]).toMatchObject({ shards: ['a.tar'], totals: { shards: 1, bytes: 12 } });
+      const key = bucketKeys.manifest('digits', FIRST);
+      if (text !== undefined) store.put(key, text);
+      await expect(datasetOf(store, runOf('digits', 1, { generations: [FIRST] }))).rejects.toMatchObject({
+        name: 'LaunchRefusedError',
+        message: expect.stringMatching(/^s3:.*manifest\.json is .*: restore an older version/),
+      });
     },
   );
 
-  it('is of unknown size when nobody says it and no names are needed', async () => {
-    store.put(bucketKeys.manifest('digits', FIRST), '{}');
-    expect((await datasetOf(store, runOf('digits', 1))).shards).toEqual([
-      { shardsPrefix: bucketKeys.shards('digits', FIRST) },
-    ]);
-  });
+  it.each(['{}', '["key etag"]', '{"version":2,"shards":[]}'])(
+    'is refused when a manifest of another version is %s',
+    async (text) => {
+      store.put(bucketKeys.manifest('digits', FIRST), text);
+      await expect(datasetOf(store, runOf('digits', 1))).rejects.toMatchObject({
+        name: 'StoredVersionError',
+        message: expect.stringMatching(/reads version 1: use the release/),
+      });
+    },
+  );
 
   it('stays what the first attempt saw', async () => {
     seal(FIRST, [1]);

@@ -114,15 +114,6 @@ describe('chooseInput', () => {
     expect(message({ bytes: 300e9, shards: 400, generations: 2 })).toContain('do not fit');
   });
 
-  it('downloads when it does not know how much', () => {
-    const { totals: _, ...unsized } = question({ bytes: 1, shards: 1 }).generations[0] ?? {
-      shardsPrefix: '',
-    };
-    expect(chooseInput({ ...question({ bytes: 1, shards: 1 }), generations: [unsized] })).toMatchObject({
-      mode: 'File',
-    });
-  });
-
   it('always gives a reason, and File only to what fits', () => {
     const size = fc.record({
       bytes: fc.double({ min: 0, max: 1e14, noNaN: true }),

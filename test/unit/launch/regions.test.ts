@@ -1,10 +1,12 @@
 /** An attempt in another region: what travels there and back, and what a death on the way leaves. */
+
 import { beforeEach, describe, expect, it } from 'vitest';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { type LaunchDeps, launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { makeReport } from '../../../functions/core/attempts/report.ts';
 import type { Region } from '../../../functions/core/launch/regions/region-bucket.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { sealedManifest } from '../../support/builders/generations.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { declarationOf, launchOf, placementOf, progressOf, runOf } from '../../support/builders/records.ts';
 import { type MemoryObjectStore, memoryObjectStore } from '../../support/fakes/object-store.ts';
@@ -80,7 +82,7 @@ async function prepare(script: JobScript): Promise<void> {
       transfer: { gigabytes: 100, usd: 2, seconds: 400, priceNote: 'test price' },
     }),
   );
-  at.store.put(bucketKeys.manifest('digits', RUN), '{}');
+  at.store.put(...sealedManifest('digits', RUN, [9]));
   at.store.put(shard, 'samples');
 }
 

@@ -4,6 +4,7 @@ import {
   buildTrainingJob,
   type TrainingJobInput,
 } from '../../../functions/core/launch/sagemaker/training-job.ts';
+import { generationAt } from '../../support/builders/generations.ts';
 import { declaration, launch, placement } from '../../support/builders/launch.ts';
 
 function request(input: TrainingJobInput): CreateTrainingJobRequest {
@@ -102,8 +103,8 @@ describe('buildTrainingJob', () => {
 
   it('lists the shards of several generations in one manifest', () => {
     const generations = [
-      { shardsPrefix: 'digits/dataset/digits-000001/shards/', shards: ['00000.tar', '00001.tar'] },
-      { shardsPrefix: 'digits/dataset/digits-000002/shards/', shards: ['00000.tar'] },
+      generationAt('digits/dataset/digits-000001/shards/', ['00000.tar', '00001.tar']),
+      generationAt('digits/dataset/digits-000002/shards/', ['00000.tar']),
     ];
     const job = buildTrainingJob(launch({ runId: 'digits-000002', generations }));
     if (job.kind !== 'request') throw new Error('no request');
@@ -121,7 +122,12 @@ describe('buildTrainingJob', () => {
 
   describe('a Pipe for each process of a host', () => {
     const shardsPrefix = 'digits/dataset/digits-000001/shards/';
-    const generations = [{ shardsPrefix, shards: ['0', '1', '2', '3', '4'].map((name) => `${name}.tar`) }];
+    const generations = [
+      generationAt(
+        shardsPrefix,
+        ['0', '1', '2', '3', '4'].map((name) => `${name}.tar`),
+      ),
+    ];
     const training = { strategy: 'mpi', inputMode: 'Pipe', distribution: 'ShardedByS3Key' };
     const piped = (over: Record<string, unknown> = {}) =>
       launch({ declaration: declaration({ training: { ...training, ...over } }), generations });
@@ -174,12 +180,12 @@ describe('buildTrainingJob', () => {
       expect(problems(piped({ processesPerHost: 6 }))).toEqual(['generations']);
       const many = Array.from({ length: 40 }, (_, index) => `${index}.tar`);
       const nineteen = piped({ processesPerHost: 19 });
-      expect(problems({ ...nineteen, generations: [{ shardsPrefix, shards: many }] })).toContain(
+      expect(problems({ ...nineteen, generations: [generationAt(shardsPrefix, many)] })).toContain(
         'generations',
       );
-      expect(problems({ ...piped({ processesPerHost: 2 }), generations: [{ shardsPrefix }] })).toEqual([
-        'generations',
-      ]);
+      expect(
+        problems({ ...piped({ processesPerHost: 2 }), generations: [generationAt(shardsPrefix, [])] }),
+      ).toEqual(['generations']);
     });
   });
 
@@ -274,12 +280,12 @@ describe('buildTrainingJob', () => {
   });
 
   it('refuses generations of another pipeline and unlisted shards', () => {
-    const foreign = launch({ generations: [{ shardsPrefix: 'other/dataset/x/shards/' }] });
+    const foreign = launch({ generations: [generationAt('other/dataset/x/shards/')] });
     expect(problems(foreign)).toEqual(['generations']);
     const unlisted = launch({
       generations: [
-        { shardsPrefix: 'digits/dataset/a/shards/', shards: ['0.tar'] },
-        { shardsPrefix: 'digits/dataset/b/shards/' },
+        generationAt('digits/dataset/a/shards/', ['0.tar']),
+        generationAt('digits/dataset/b/shards/', []),
       ],
     });
     expect(problems(unlisted)).toEqual(['generations']);

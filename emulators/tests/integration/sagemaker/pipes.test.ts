@@ -42,7 +42,7 @@ async function readsOf(distribution: 'FullyReplicated' | 'ShardedByS3Key') {
     bucket: ground.bucket,
     pipeline: 'digits',
     runId: run,
-    generations: [{ shardsPrefix, shards: SHARDS }],
+    generations: [{ shardsPrefix, shards: SHARDS, totals: { shards: SHARDS.length, bytes: 100 } }],
     sourceUri: '',
     agentPrefix: '',
     inputMode: 'Pipe',

@@ -137,7 +137,7 @@ function pipeSources(input: ChannelsInput): readonly Listed[] {
 /** Relative to the dataset's folder. */
 const shardKeys = ({ generations, pipeline }: ChannelsInput): readonly string[] =>
   generations.flatMap(({ shardsPrefix, shards }) =>
-    (shards ?? []).map((shard) => `${shardsPrefix}${shard}`.slice(bucketKeys.dataset(pipeline).length)),
+    shards.map((shard) => `${shardsPrefix}${shard}`.slice(bucketKeys.dataset(pipeline).length)),
   );
 
 function manifestOf(input: ChannelsInput, key: string, shards: readonly string[]): Listed {
@@ -160,14 +160,13 @@ export function generationProblems(
   );
   const readers = readersOf(input);
   if (generations.length === 1 && readers === 1) return problems;
-  const unlisted = generations.filter(({ shards }) => shards === undefined || shards.length === 0);
+  const empty = generations.filter(({ shards }) => shards.length === 0);
   problems.push(
-    ...unlisted.map(
-      ({ shardsPrefix }) =>
-        `list the shards of "${shardsPrefix}": a run over several generations, and Pipes of several processes, name each`,
+    ...empty.map(
+      ({ shardsPrefix }) => `"${shardsPrefix}" holds no shards: pin a version of the dataset without it`,
     ),
   );
-  if (unlisted.length === 0) problems.push(...pipeProblems(readers, generations));
+  if (empty.length === 0) problems.push(...pipeProblems(readers, generations));
   if (inputMode === 'FastFile' && generations.length > 1)
     problems.push('FastFile takes one prefix only: use File for a run over several generations');
   return problems;
@@ -177,7 +176,7 @@ export function generationProblems(
 const MOST_PIPES = 18;
 
 function pipeProblems(readers: number, generations: readonly GenerationShards[]): string[] {
-  const shards = generations.reduce((sum, { shards: listed = [] }) => sum + listed.length, 0);
+  const shards = generations.reduce((sum, { shards: listed }) => sum + listed.length, 0);
   const problems: string[] = [];
   if (readers > MOST_PIPES)
     problems.push(

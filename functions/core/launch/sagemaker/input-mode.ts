@@ -38,7 +38,6 @@ export function chooseInput(question: InputQuestion): InputChoice | { readonly p
   const declared = question.declaration.training.inputMode ?? 'auto';
   const facts = factsOf(question);
   if (declared === 'FastFile' || declared === 'Pipe') return { mode: declared, reason: 'as declared' };
-  if (facts === undefined) return { mode: 'File', reason: 'the size of the shards is not known' };
   if (declared === 'File' || question.generations.length > 1) return wholeOrProblem(declared, facts);
   return automatic(question, facts);
 }
@@ -52,16 +51,14 @@ interface Facts {
   readonly downloadSeconds: number;
 }
 
-function factsOf({ declaration, placement, generations }: InputQuestion): Facts | undefined {
-  const totals = generations.map(({ totals: known }) => known);
-  if (totals.length === 0 || totals.some((known) => known === undefined)) return undefined;
-  const bytes = totals.reduce((sum, known) => sum + (known?.bytes ?? 0), 0);
+function factsOf({ declaration, placement, generations }: InputQuestion): Facts {
+  const bytes = generations.reduce((sum, { totals }) => sum + totals.bytes, 0);
   const hosts = declaration.training.distribution === 'ShardedByS3Key' ? placement.topology.nodes : 1;
   const bytesPerHost = bytes / hosts;
   const gigabits = instanceFacts(placement.pool.instanceType)?.networkBaselineGbps;
   const rate = gigabits ? (gigabits * 1e9 * DOWNLOAD_SHARE) / 8 : CAUTIOUS_BYTES_PER_SECOND;
   return {
-    shards: totals.reduce((sum, known) => sum + (known?.shards ?? 0), 0),
+    shards: generations.reduce((sum, { totals }) => sum + totals.shards, 0),
     bytes,
     bytesPerHost,
     usableBytes: diskBytes(declaration, placement) * USABLE_SHARE,

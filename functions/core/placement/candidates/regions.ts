@@ -10,7 +10,7 @@ export interface RegionDeps {
   /** Why no job can be launched in the region, or undefined when one can. */
   whyClosed(region: string): Promise<string | undefined>;
   /** Of all shards that the run trains on; undefined where no manifest says. */
-  datasetBytes(run: RunRecord): Promise<number | undefined>;
+  datasetBytes(run: RunRecord): Promise<number>;
 }
 
 export interface RegionsQuestion {

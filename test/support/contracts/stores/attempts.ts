@@ -55,7 +55,10 @@ export function attemptStoreContract(open: () => Promise<Pick<Stores, 'attempts'
     const isOpen = async () => (await attempts.listOpen()).some(({ runId }) => runId === 'att-open-000001');
     await attempts.create(attemptOf('att-open-000001', 1));
     await attempts.update('att-open-000001', 1, { status: 'running', updatedAt: AT });
-    await attempts.update('att-open-000001', 1, { takenBackAt: AT, updatedAt: AT });
+    await attempts.update('att-open-000001', 1, {
+      recall: { at: AT, cause: 'capacity', why: 'lost its capacity' },
+      updatedAt: AT,
+    });
     expect(await isOpen()).toBe(true);
     await attempts.update('att-open-000001', 1, {
       status: 'interrupted',
