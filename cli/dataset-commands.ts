@@ -5,7 +5,7 @@ import { compact } from '../functions/core/packing/compaction/compact.ts';
 import { chooseCompaction } from '../functions/core/packing/compaction/plan-compaction.ts';
 import { type BlobStore, readText } from '../functions/core/packing/model/blob-store.ts';
 import type { Manifest } from '../functions/core/packing/model/documents.ts';
-import { listGenerations, ManifestDamagedError } from '../functions/core/packing/model/sealed-arrivals.ts';
+import { listGenerations, ManifestError } from '../functions/core/packing/model/sealed-arrivals.ts';
 import {
   type DatasetVersion,
   newestVersion,
@@ -46,7 +46,7 @@ async function pinOf(store: BlobStore, pipeline: string): Promise<string | undef
 
 function stateOf({ generation, shards, pruned }: Manifest, newest: DatasetVersion | undefined): string {
   if (pruned === true) return 'pruned';
-  if (newest?.givenUp.includes(generation)) return 'given up, to be deleted by the next prune';
+  if (newest?.pruned.includes(generation)) return 'pruned, to be deleted by the next prune';
   if (newest?.replaced.includes(generation)) return 'replaced by a compacted one';
   return shards.length === 0 ? 'nothing but rejections' : 'sealed';
 }
@@ -60,7 +60,7 @@ async function list({ store, pipeline }: Asked): Promise<number> {
     return 0;
   }
   for (const manifest of generations) {
-    if (manifest instanceof ManifestDamagedError) {
+    if (manifest instanceof ManifestError) {
       complain(`${manifest.generation}  ${manifest.message}`);
       continue;
     }
@@ -75,7 +75,7 @@ async function list({ store, pipeline }: Asked): Promise<number> {
       `${generation}  ${state}  ${counted(shards.length, 'shard')}, ${counted(samples, 'sample')}, ${bytes} bytes${rejected}, listed ${listedAt}`,
     );
   }
-  return generations.some((one) => one instanceof ManifestDamagedError) ? 1 : 0;
+  return generations.some((one) => one instanceof ManifestError) ? 1 : 0;
 }
 
 async function versions({ store, pipeline }: Asked): Promise<number> {
@@ -100,7 +100,7 @@ async function pin({ store, pipeline, generation = '' }: Asked): Promise<number>
       `${generation} is no generation of ${pipeline} that can be trained on; there is ${Object.keys(newest?.added ?? {}).join(', ') || 'none'}`,
     );
   const { generations } = await readVersion(chain, pipeline, number);
-  const gone = generations.filter((name) => newest.givenUp.includes(name));
+  const gone = generations.filter((name) => newest.pruned.includes(name));
   if (gone.length > 0) return complain(`that version is not whole any more: ${gone.join(', ')} was pruned`);
   say(
     `Write this into ${bucketKeys.pipeline(pipeline)}; runs that begin afterwards train on ${generations.join(', ')}:\n\ndataset:\n  pin: ${generation}`,

@@ -2,7 +2,7 @@
 
 import type { BlobStore } from '../functions/core/packing/model/blob-store.ts';
 import type { Manifest } from '../functions/core/packing/model/documents.ts';
-import { listGenerations, ManifestDamagedError } from '../functions/core/packing/model/sealed-arrivals.ts';
+import { listGenerations, ManifestError } from '../functions/core/packing/model/sealed-arrivals.ts';
 import { type VerifyReport, verifyGeneration } from '../functions/core/packing/verify/verify.ts';
 import { otherDatasets } from './open-dataset.ts';
 
@@ -76,14 +76,12 @@ export async function verifyAndPrint(
   let problems = 0;
   for (const generation of generations)
     problems +=
-      generation instanceof ManifestDamagedError
-        ? printDamaged(generation)
-        : await verifyOne(store, generation);
+      generation instanceof ManifestError ? printDamaged(generation) : await verifyOne(store, generation);
   return problems === 0 ? 0 : 1;
 }
 
 /** @returns the number of problems */
-function printDamaged({ generation, message }: ManifestDamagedError): number {
+function printDamaged({ generation, message }: ManifestError): number {
   process.stdout.write(`${generation}: 1 PROBLEM; nothing of it can be checked\n  ✗ ${message}\n`);
   return 1;
 }

@@ -114,7 +114,7 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     'plan-shards',
     'Replaces the plan of another release. Its shards get a folder of their own.',
     {
-      parameters: { ...RUN, anew: true },
+      parameters: { ...RUN, replaceOutdated: true },
       resultPath: '$.plan',
       catch: endRun,
       next: 'IsThereNewData',

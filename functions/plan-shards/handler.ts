@@ -9,22 +9,22 @@ import {
 import { planShards } from '../core/packing/plan/plan-shards.ts';
 
 /**
- * `compact`: plan the joining of small generations instead of the packing of what arrived.
- * `anew`: in the place of a plan of another release.
+ * `compact`: plan to join small generations, instead of packing new arrivals.
+ * `replaceOutdated`: replace the plan of another release.
  */
 const input = z.object({
   runId: z.string(),
   pipeline: z.string(),
   compact: z.boolean().optional(),
-  anew: z.boolean().optional(),
+  replaceOutdated: z.boolean().optional(),
 });
 
-export const handler = lambdaHandler('plan-shards', input, ({ runId, pipeline, compact, anew }) =>
+export const handler = lambdaHandler('plan-shards', input, ({ runId, pipeline, compact, replaceOutdated }) =>
   withPacking(runId, async ({ store, packing, readers, settleMarker, dataset }) => {
     if (compact !== true)
       return planShards(
         { store, now: () => new Date() },
-        { runId, pipeline, packing, readers, anew, settleMarker },
+        { runId, pipeline, packing, readers, replaceOutdated, settleMarker },
       );
     const wanted = compactionWanted(dataset);
     return wanted === undefined

@@ -1,10 +1,10 @@
 /** After the seal: the run knows its generation and what was rejected, the timeline and the bus are told. Safe to repeat. */
 
-import { quoted } from '../packing/model/quoted.ts';
 import type { SealResult } from '../packing/seal/seal-dataset.ts';
 import type { Stores } from '../runs/stores.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Clock, Notifier } from '../shared/ports.ts';
+import { quoted } from '../shared/quoted.ts';
 
 export interface AnnounceDeps extends Pick<Stores, 'runs' | 'timeline'> {
   readonly notifier: Notifier;

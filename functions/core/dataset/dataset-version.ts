@@ -1,4 +1,4 @@
-/** Which version of the dataset a run reads, and the note of it that keeps a prune away. */
+/** Chooses the version of the dataset that a run reads, and notes it so that a prune keeps it. */
 
 import {
   batchOf,
@@ -6,43 +6,44 @@ import {
   newestVersion,
   readVersion,
   type VersionStore,
-  versionsBeside,
+  versionsOf,
   versionUpTo,
 } from '../packing/model/versions.ts';
 import type { RunRecord } from '../runs/run-records.ts';
 import { LaunchRefusedError, TransientError } from '../shared/errors.ts';
-import { bucketKeys, parseRunId } from '../shared/keys.ts';
+import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 
-/** As often as somebody may prune while one launch looks. */
-const LOOKS = 10;
+/** Most prunes during one launch. */
+const MOST_TRIES = 10;
 
-/** The generations that a run trains on, noted as read. */
+/** The generations that a run trains on. The run notes them before it reads. @throws LaunchRefusedError */
 export async function heldGenerations(store: ObjectStore, run: RunRecord): Promise<readonly string[]> {
-  const versions = versionsBeside(store);
-  for (let look = 0; look < LOOKS; look += 1) {
+  const versions = versionsOf(store);
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const chosen = await generationsFor(store, versions, run);
     const note = `${bucketKeys.reads(run.pipeline, run.runId)}${String(chosen.number).padStart(8, '0')}.json`;
     await store.writeText(note, JSON.stringify({ generations: chosen.generations }));
     const newest = await newestVersion(versions, run.pipeline);
-    if (!chosen.generations.some((generation) => newest?.givenUp.includes(generation)))
+    if (!chosen.generations.some((generation) => newest?.pruned.includes(generation)))
       return chosen.generations;
   }
-  throw new TransientError(`the dataset of ${run.pipeline} is being pruned: ${run.runId} looks again`);
+  throw new TransientError(`the dataset of ${run.pipeline} is being pruned; ${run.runId} tries again`);
 }
 
 interface Chosen {
-  /** Of the version; 0 where the dataset has none yet. */
+  /** The version's number; 0 if the dataset has none yet. */
   readonly number: number;
   readonly generations: readonly string[];
 }
 
-/** The version that the declaration pins, otherwise the newest that holds nothing of later batches. */
+/** The version that the declaration pins, or else the newest one without a generation of a later batch. */
 async function generationsFor(store: ObjectStore, versions: VersionStore, run: RunRecord): Promise<Chosen> {
   const { pipeline, batch } = run;
   const pin = run.declaration?.dataset?.pin;
   const newest = await newestVersion(versions, pipeline);
-  if (newest === undefined) return { number: 0, generations: await unversioned(store, run, pin) };
+  if (newest === undefined && pin !== undefined) throw unknownPin(store, run, pin);
+  if (newest === undefined) return { number: 0, generations: [] };
   if (pin === undefined) {
     const version = await versionUpTo(versions, pipeline, batch);
     return chosenFrom(version, newest).chosen;
@@ -54,27 +55,15 @@ async function generationsFor(store: ObjectStore, versions: VersionStore, run: R
   return chosen;
 }
 
-/** What of a version was given up since is not there to be read. */
+/** Separates the generations of a version that were pruned since. */
 function chosenFrom(
   version: DatasetVersion | undefined,
   newest: DatasetVersion,
 ): { readonly chosen: Chosen; readonly gone: readonly string[] } {
   const all = version?.generations ?? [];
-  const isGone = (generation: string): boolean => newest.givenUp.includes(generation);
+  const isGone = (generation: string): boolean => newest.pruned.includes(generation);
   const generations = all.filter((generation) => !isGone(generation));
   return { chosen: { number: version?.number ?? 0, generations }, gone: all.filter(isGone) };
-}
-
-/** Sealed by runs that died before one of them wrote the dataset's first version: the next seal will name them. */
-async function unversioned(
-  store: ObjectStore,
-  run: RunRecord,
-  pin: string | undefined,
-): Promise<readonly string[]> {
-  const pinned = pin === undefined ? Number.POSITIVE_INFINITY : batchOf(pin);
-  const generations = await sealedGenerations(store, run.pipeline, Math.min(run.batch, pinned));
-  if (pin === undefined || generations.includes(pin)) return generations;
-  throw unknownPin(store, run, pin);
 }
 
 const unknownPin = ({ bucket }: ObjectStore, { pipeline, runId }: RunRecord, pin: string) =>
@@ -86,21 +75,3 @@ const prunedPin = ({ bucket }: ObjectStore, { pipeline, runId }: RunRecord, gone
   new LaunchRefusedError(
     `the version that dataset.pin names for ${runId} is not whole, ${gone.join(', ')} is pruned: pin another, npm run dataset -- list s3://${bucket}/${pipeline} shows them`,
   );
-
-/** @param upToBatch generations of later batches are left out: they may appear while this run trains */
-export async function sealedGenerations(
-  store: ObjectStore,
-  pipeline: string,
-  upToBatch: number,
-): Promise<string[]> {
-  const folders = await store.listFolders(bucketKeys.dataset(pipeline));
-  const candidates = folders.filter(
-    (folder) => (parseRunId(folder)?.batch ?? Number.POSITIVE_INFINITY) <= upToBatch,
-  );
-  const sealed = await Promise.all(
-    candidates.map(
-      async (folder) => (await store.readText(bucketKeys.manifest(pipeline, folder))) !== undefined,
-    ),
-  );
-  return candidates.filter((_, index) => sealed[index]).sort();
-}

@@ -1,19 +1,21 @@
-/** Which generations a run trains on: all that are sealed up to its own, the same for every attempt. */
+/** The generations that a run trains on: all up to its own, and the same ones for each attempt. */
 import * as z from 'zod';
+import { DOCUMENT_VERSION, DocumentError, readDocument } from '../packing/model/documents.ts';
 import type { RunRecord } from '../runs/run-records.ts';
-import { LaunchRefusedError, StoredVersionError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
-import { check } from '../shared/validation.ts';
 import { heldGenerations } from './dataset-version.ts';
 
-/** One generation of the dataset, as a training channel sees it. */
+/** The shards of one generation, as a training channel reads them. */
 export interface GenerationShards {
   /** `bucketKeys.shards(...)`: nothing but shards lies under it. */
   readonly shardsPrefix: string;
-  /** Shard names relative to the prefix. */
+  /**
+   * Names of the shards, relative to the prefix. A run needs them for several generations, or for Pipes of several
+   * processes.
+   */
   readonly shards: readonly string[];
-  /** Number and size of all its shards, for choosing the input mode. */
+  /** Number and bytes of the shards, for the choice of the input mode. */
   readonly totals: { readonly shards: number; readonly bytes: number };
 }
 
@@ -24,8 +26,9 @@ export interface Dataset {
 }
 
 /**
- * Shards without a manifest are the remains of a run that did not seal. A run notes what it reads before it reads, and
- * then looks whether that was given up meanwhile: a prune does the same in the opposite order, so one of them notices.
+ * Notes what the run reads before it reads, and then looks whether it was pruned meanwhile. A prune does the same in
+ * the opposite order, so one of the two notices the other.
+ * @throws DocumentError if a manifest is gone or cannot be read
  */
 export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dataset> {
   const generations = run.generations ?? (await heldGenerations(store, run));
@@ -42,42 +45,29 @@ export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dat
   return { generations, shards };
 }
 
-const MANIFEST_VERSION = 1;
-
-/** The part of a generation's manifest that training needs. */
-const manifestSchema = z.object({
-  version: z.literal(MANIFEST_VERSION),
+/** The part of a manifest that training needs. */
+const manifestShards = z.object({
+  version: z.literal(DOCUMENT_VERSION),
   revision: z.string().optional(),
-  shards: z.array(z.object({ name: z.string().min(1), bytes: z.number().int().min(0) })),
+  shards: z.array(
+    z.object({
+      /** Relative to the generation's shards. */
+      name: z.string().min(1),
+      bytes: z.number().int().min(0),
+    }),
+  ),
 });
 
-/** @throws StoredVersionError, or LaunchRefusedError where the manifest is gone or damaged */
-async function readManifest(store: ObjectStore, key: string): Promise<z.output<typeof manifestSchema>> {
-  const at = `s3://${store.bucket}/${key}`;
-  const document = parse((await store.readText(key))?.text);
-  if (document === undefined) throw new LaunchRefusedError(`${at} is gone or no JSON: ${RESTORE}`);
-  const checked = check(manifestSchema, document, 'hidden');
-  if (checked.ok) return checked.value;
-  const version = z.object({ version: z.unknown() }).safeParse(document).data?.version;
-  if (version !== MANIFEST_VERSION)
-    throw new StoredVersionError(at, { found: version, read: MANIFEST_VERSION });
-  const [problem] = checked.problems;
-  throw new LaunchRefusedError(`${at} is damaged, ${problem?.path}: ${problem?.message}: ${RESTORE}`);
-}
-
-const RESTORE = 'restore an older version of the object, or a copy';
-
-function parse(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+async function readManifest(store: ObjectStore, key: string): Promise<z.output<typeof manifestShards>> {
+  const stored = await store.readText(key);
+  if (stored === undefined)
+    throw new DocumentError(`${key} is gone: restore it from an older version of the object or from a copy`);
+  return readDocument(manifestShards, key, stored.text);
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Of all shards that the run trains on. */
+/** Bytes of all shards that the run trains on. */
 export async function datasetBytes(store: ObjectStore, run: RunRecord): Promise<number> {
   const { shards } = await datasetOf(store, run);
   return sum(shards.map(({ totals }) => totals.bytes));

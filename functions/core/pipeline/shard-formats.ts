@@ -1,10 +1,13 @@
-/** The shard formats that a declaration can name, with what it can set for single ones. packing/formats/ implements them. */
+/**
+ * The shard formats that a declaration can name, with what it can set for single ones. packing/formats/ implements
+ * them.
+ */
 import * as z from 'zod';
 
 export interface DeclaredFormat {
   /**
-   * `samples`: objects of one stem form a sample, which may get a label. `files`: each object goes into a shard as it is,
-   * so that its labels are inside it.
+   * `samples`: objects of one stem form a sample, which may get a label. `files`: each object goes into a shard as it
+   * is, so that its labels are inside it.
    */
   readonly takes: 'samples' | 'files';
   /** The largest shard in 10^6 bytes that the format can address, and why. */

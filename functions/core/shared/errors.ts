@@ -72,7 +72,7 @@ export class LaunchRefusedError extends TidewheelError {
   override readonly name = 'LaunchRefusedError';
 }
 
-/** A run's plan is of another release, and what is left of it cannot be packed by this one: the run plans anew. */
+/** Another release made the run's plan, and this release cannot pack the rest of it. The run plans again. */
 export class PlanOutdatedError extends TidewheelError {
   override readonly name = 'PlanOutdatedError';
 }

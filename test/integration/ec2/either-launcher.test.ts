@@ -21,8 +21,8 @@ import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { sealedManifest } from '../../support/builders/generations.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
+import { sealGeneration } from '../../support/builders/sealed-generation.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import { memoryExecutions } from '../../support/fakes/executions.ts';
 import { memoryNotifier } from '../../support/fakes/notifier.ts';
@@ -124,7 +124,7 @@ async function makeDeps() {
   await stores.runs.closeBatch(runOf('digits', 1), { at, declaration });
   await store.writeText(`${bucketKeys.shards('digits', RUN)}0.tar`, 'a shard');
   await store.writeText(`${bucketKeys.source('digits')}train.py`, SCRIPT);
-  await store.writeText(...sealedManifest('digits', RUN, [7]));
+  await sealGeneration(store, RUN, { shards: [{ name: '0.tar', bytes: 7 }] });
   return { ...deps, ec2 };
 }
 type Deps = Awaited<ReturnType<typeof makeDeps>>;

@@ -18,9 +18,9 @@ import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { sealedManifest } from '../../support/builders/generations.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
+import { sealGeneration } from '../../support/builders/sealed-generation.ts';
 import type { ExecutionsGround } from '../../support/contracts/executions.ts';
 import { clientConfiguration, projectPython, TEST_KEY } from '../../support/emulator.ts';
 import { HandMarket } from '../../support/local-sagemaker.ts';
@@ -107,7 +107,7 @@ export async function makeGround(url: string, options: GroundOptions) {
   await stores.runs.closeBatch(runOf('digits', 1), { at, declaration });
   await store.writeText(`${bucketKeys.shards('digits', RUN)}0.tar`, 'a shard');
   await store.writeText(`${bucketKeys.source('digits')}train.py`, script);
-  await store.writeText(...sealedManifest('digits', RUN, [7]));
+  await sealGeneration(store, RUN, { shards: [{ name: '0.tar', bytes: 7 }] });
   return { url, ec2, events, logs, waiting, deps, close };
 }
 export type Ground = Awaited<ReturnType<typeof makeGround>>;

@@ -172,6 +172,6 @@ describe('npm run dataset', () => {
     expect(refused.errors).toContain('nothing is deleted');
     const over = [runOf(4), runOf(5)].join(',');
     expect((await dataset('prune', ADDRESS, runOf(5), '--over', over)).code).toBe(0);
-    expect((await dataset('versions', ADDRESS)).output).toMatch(/givenUp .* = digits-000005\n$/);
+    expect((await dataset('versions', ADDRESS)).output).toMatch(/pruned .* = digits-000005\n$/);
   }, 60_000);
 });

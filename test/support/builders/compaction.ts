@@ -8,7 +8,7 @@ import {
   type SealedLine,
   sealedLine,
 } from '../../../functions/core/packing/model/documents.ts';
-import { accountingGenerations, manifestsOf } from '../../../functions/core/packing/model/sealed-arrivals.ts';
+import { manifestsOf, unreplacedGenerations } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { decompress, linesOf } from '../../../functions/core/packing/model/spool.ts';
 import { newestVersion, versionsIn } from '../../../functions/core/packing/model/versions.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
@@ -65,7 +65,7 @@ export async function contents(store: MemoryBlobStore): Promise<string[]> {
 
 /** What all that accounts for arrivals says of them: key, ETag and whether packed or why not; sorted. */
 export async function accounts(store: MemoryBlobStore): Promise<string[]> {
-  const manifests = await accountingGenerations(store, PIPELINE);
+  const manifests = await unreplacedGenerations(store, PIPELINE);
   const lines = manifests.flatMap(({ pipeline, generation, arrivals }) =>
     arrivals.parts.flatMap(({ list }) =>
       listAt(store, `${bucketKeys.generation(pipeline, generation)}${list}`).map(

@@ -6,7 +6,7 @@ import { type AttemptRecord, FINISHED, type RunRecord } from '../../../functions
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { History } from './history.ts';
 import { MARKER } from './lambdas.ts';
-import { arrivalsAt } from './packing-model.ts';
+import { sealedArrivals } from './packing-model.ts';
 import { PIPELINE, type World } from './world.ts';
 
 export async function violations({ world, over, promised }: History): Promise<string[]> {
@@ -38,7 +38,7 @@ async function describeOpen(world: World, runs: readonly RunRecord[]): Promise<s
 async function arrivalProblems(world: World, runs: readonly RunRecord[]): Promise<string[]> {
   const seen = new Map<string, string[]>();
   for (const { runId } of runs) {
-    for (const arrival of (await arrivalsAt(world.store, bucketKeys.manifest(PIPELINE, runId))) ?? []) {
+    for (const arrival of await sealedArrivals(world.store, PIPELINE, runId)) {
       seen.set(arrival, [...(seen.get(arrival) ?? []), runId]);
     }
   }

@@ -10,7 +10,6 @@ import { takeTrainingEvents } from '../../../functions/core/attempts/training-ev
 import { poolOutcomeOf } from '../../../functions/core/placement/belief/attempt-observations.ts';
 import type { AttemptRecord } from '../../../functions/core/runs/run-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { sealedManifest } from '../../support/builders/generations.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import {
   AT,
@@ -21,6 +20,7 @@ import {
   runOf,
   waitOf,
 } from '../../support/builders/records.ts';
+import { sealGeneration } from '../../support/builders/sealed-generation.ts';
 import type { JobScript } from '../../support/fakes/training.ts';
 import { type Ground, ground, message } from '../../support/world/ground.ts';
 
@@ -46,7 +46,7 @@ async function prepare(script?: JobScript): Promise<void> {
       pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
     }),
   );
-  at.store.put(...sealedManifest('digits', RUN, [9]));
+  await sealGeneration(at.store, RUN);
 }
 
 const launch = (taskToken = 'token-1') => launchAttempt(deps, { runId: RUN, attempt: 1, taskToken });

@@ -26,10 +26,10 @@ import { place } from '../../../functions/core/placement/decision/place.ts';
 import type { MarketSource, MarketView } from '../../../functions/core/placement/model/market-source.ts';
 import type { Pool } from '../../../functions/core/runs/run-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { sealedManifest } from '../../support/builders/generations.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { market, ZONES } from '../../support/builders/placement.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
+import { sealGeneration } from '../../support/builders/sealed-generation.ts';
 import { ground } from '../../support/world/ground.ts';
 
 const RUN = 'digits-000001';
@@ -126,7 +126,7 @@ async function setUp({ compute = {}, view = dearEc2(), ...refusals }: Setting) {
   await at.pipelines.ensure('digits', { firstBatch: 1, at: now });
   await at.runs.create(runOf('digits', 1, { createdAt: now, updatedAt: now }));
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration });
-  at.store.put(...sealedManifest('digits', RUN, [9]));
+  await sealGeneration(at.store, RUN);
   at.store.put(`${bucketKeys.source('digits')}train.py`, 'pass');
   return deps;
 }

@@ -7,8 +7,8 @@ import { observeAttempt } from '../../../functions/core/attempts/observe-attempt
 import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { takeSpotWarnings } from '../../../functions/core/attempts/spot-warnings.ts';
 import type { Launcher, Launchers } from '../../../functions/core/launch/launcher.ts';
-import { sealedManifest } from '../../support/builders/generations.ts';
 import { declarationOf, launchOf, placementOf, runOf } from '../../support/builders/records.ts';
+import { sealGeneration } from '../../support/builders/sealed-generation.ts';
 import { type Ground, ground, message } from '../../support/world/ground.ts';
 
 const RUN = 'digits-000001';
@@ -63,7 +63,7 @@ beforeEach(async () => {
   });
   const pool = { ...placementOf().pool, launcher: 'ec2' as const };
   await at.placements.put(RUN, 1, launchOf({ pool }));
-  at.store.put(...sealedManifest('digits', RUN, [9]));
+  await sealGeneration(at.store, RUN);
   at.executions.wait('x', 'token-1');
   await launch();
   at.pass(100);

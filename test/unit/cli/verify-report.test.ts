@@ -99,7 +99,7 @@ describe('the report of a verified generation', () => {
     const { code, text } = await said(store);
     expect(code).toBe(1);
     expect(text).toContain(`${RUN}: 1 PROBLEM`);
-    expect(text).toContain(`✗ ${bucketKeys.manifest(PIPELINE, RUN)} is no manifest any more: restore it`);
+    expect(text).toContain(`✗ ${bucketKeys.manifest(PIPELINE, RUN)} is damaged: restore it`);
     expect(text).toMatch(/digits-000002: whole; 1 shard, 2 members/);
   });
 

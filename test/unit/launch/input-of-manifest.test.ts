@@ -4,6 +4,7 @@ import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.t
 import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { declarationOf, launchOf, runOf } from '../../support/builders/records.ts';
+import { sealGeneration } from '../../support/builders/sealed-generation.ts';
 import { packAll, settings } from '../../support/builders/whole-way.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 import { ground } from '../../support/world/ground.ts';
@@ -34,7 +35,7 @@ async function launched(manifest: Manifest) {
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration: declarationOf('digits') });
   const pool = { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' } as const;
   await at.placements.put(RUN, 1, launchOf({ pool }));
-  at.store.put(bucketKeys.manifest('digits', RUN), JSON.stringify(manifest));
+  await sealGeneration(at.store, RUN, manifest);
   const deps = {
     ...at,
     region: 'us-east-1',

@@ -6,9 +6,9 @@ import { type LaunchDeps, launchAttempt } from '../../../functions/core/attempts
 import { makeReport } from '../../../functions/core/attempts/report.ts';
 import type { Region } from '../../../functions/core/launch/regions/region-bucket.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { sealedManifest } from '../../support/builders/generations.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { declarationOf, launchOf, placementOf, progressOf, runOf } from '../../support/builders/records.ts';
+import { sealGeneration } from '../../support/builders/sealed-generation.ts';
 import { type MemoryObjectStore, memoryObjectStore } from '../../support/fakes/object-store.ts';
 import { type JobScript, type ScriptedTraining, scriptedTraining } from '../../support/fakes/training.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
@@ -82,7 +82,7 @@ async function prepare(script: JobScript): Promise<void> {
       transfer: { gigabytes: 100, usd: 2, seconds: 400, priceNote: 'test price' },
     }),
   );
-  at.store.put(...sealedManifest('digits', RUN, [9]));
+  await sealGeneration(at.store, RUN, { shards: [{ name: 'shard-000000.tar', bytes: 7 }] });
   at.store.put(shard, 'samples');
 }
 

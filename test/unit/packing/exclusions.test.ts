@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Exclusions } from '../../../functions/core/packing/model/exclusions.ts';
 import type { Exclusion } from '../../../functions/core/packing/model/rejections.ts';
+import { Exclusions } from '../../../functions/core/packing/seal/exclusions.ts';
 
 const reason = fc.constantFrom('tooLarge', 'sampleIncomplete', 'imageDamaged', 'changed', 'sampleLeft');
 const exclusion = fc.record({

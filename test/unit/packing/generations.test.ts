@@ -102,9 +102,7 @@ describe('pruning', () => {
     const key = bucketKeys.datasetVersion(PIPELINE, 3);
     for (const text of ['', '{"version":1}']) {
       store.seed(key, text);
-      await expect(pruneGenerations(store, ask())).rejects.toThrow(
-        `${key} is no version of the dataset any more`,
-      );
+      await expect(pruneGenerations(store, ask())).rejects.toThrow(`${key} is damaged: restore it`);
     }
   });
 
@@ -135,7 +133,7 @@ describe('pruning', () => {
       },
     );
     await expect(pruneGenerations(refusing, ask())).rejects.toThrow(
-      `1 objects are still there, mend what is said of each and prune again:\n  ${stubborn[0]}: AccessDenied`,
+      `1 object was not deleted. Remove the cause below and prune again:\n  ${stubborn[0]}: AccessDenied`,
     );
     expect(store.keys(bucketKeys.shards(PIPELINE, runOf(1)))).toEqual(stubborn);
     expect(store.keys(bucketKeys.shards(PIPELINE, runOf(2)))).toEqual([]);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LineText } from '../../../functions/core/packing/model/line-text.ts';
-import { Lookahead } from '../../../functions/core/packing/model/lookahead.ts';
-import { samplesByShard } from '../../../functions/core/packing/model/planned-samples.ts';
+import { Lookahead } from '../../../functions/core/packing/shard/lookahead.ts';
+import { samplesByShard } from '../../../functions/core/packing/shard/planned-samples.ts';
 
 describe('lines as bytes', () => {
   it('are the lines joined by newlines, however long they are and after any number of beginnings', () => {

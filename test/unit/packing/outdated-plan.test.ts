@@ -4,9 +4,8 @@ import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
 import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
 import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
 import { readPlan } from '../../../functions/core/packing/model/committed-plan.ts';
-import { itemSchema, manifestSchema, planSchema } from '../../../functions/core/packing/model/documents.ts';
-import { places } from '../../../functions/core/packing/model/packing-keys.ts';
-import { compress, decompress } from '../../../functions/core/packing/model/spool.ts';
+import { itemSchema, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
+import { packingKeys } from '../../../functions/core/packing/model/packing-keys.ts';
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
@@ -24,7 +23,7 @@ import { seeded } from '../../support/world/random.ts';
 
 const packing = settings({ shardMegabytes: 0.02 });
 const run = { runId: RUN, pipeline: PIPELINE, packing };
-const at = places(PIPELINE, RUN);
+const keys = packingKeys(PIPELINE, RUN);
 const SEEDS = Number(process.env['TIDEWHEEL_SEEDS'] ?? 10);
 
 function filled(): MemoryBlobStore {
@@ -38,21 +37,21 @@ const whole = (store: MemoryBlobStore, key: string) =>
   manifestSchema.parse(JSON.parse(store.body(key).toString()));
 /** Among them folders of their own. */
 const shardsIn = (store: MemoryBlobStore, revision?: string): string[] =>
-  store.keys(at.shards(revision)).map((key) => key.slice(at.shards(revision).length));
+  store.keys(keys.shards(revision)).map((key) => key.slice(keys.shards(revision).length));
 
 /** As the plan would lie there if another release had made it. */
 function makeOutdated(store: MemoryBlobStore, how: 'form' | 'engine'): void {
-  if (!store.objects.has(at.planCommit)) return;
-  const plan = JSON.parse(store.body(at.planCommit).toString()) as object;
+  if (!store.objects.has(keys.planCommit)) return;
+  const plan = JSON.parse(store.body(keys.planCommit).toString()) as object;
   const changes = how === 'form' ? { version: 0 } : { prepare: { engine: 'sharp 0.30.0' } };
-  store.seed(at.planCommit, JSON.stringify({ ...plan, ...changes }));
+  store.seed(keys.planCommit, JSON.stringify({ ...plan, ...changes }));
 }
 
 const functions: Readonly<Record<string, (store: BlobStore, event: Data) => Promise<unknown>>> = {
-  PlanShards: (store, { compact, anew }) =>
+  PlanShards: (store, { compact, replaceOutdated }) =>
     compact === true
       ? Promise.resolve({ status: 'nothingToCompact' })
-      : planShards({ store, now }, { ...run, anew: anew === true }),
+      : planShards({ store, now }, { ...run, replaceOutdated: replaceOutdated === true }),
   PackShards: (store, { item }) =>
     packItem({ store, ...SMALL, images: openImageEngine }, { ...run, item: itemSchema.parse(item) }),
   SealDataset: (store) => sealDataset({ store }, run),
@@ -110,33 +109,13 @@ async function packByMachine(
 }
 
 async function expectWhole(store: MemoryBlobStore, calm: MemoryBlobStore): Promise<void> {
-  const manifest = whole(store, at.manifest);
+  const manifest = whole(store, keys.manifest);
   expect((await verifyGeneration(store, manifest)).problems).toEqual([]);
   expect(shardsIn(store, manifest.revision)).toEqual(manifest.shards.map(({ name }) => name));
   expect(await unpack(store)).toEqual(await unpack(calm));
 }
 
 describe('a release that is deployed while a run packs', () => {
-  it('packs the lists of a plan that says nothing of their compression to the same shards', async () => {
-    const calm = filled();
-    await packAll(calm, packing);
-    const store = filled();
-    await planShards({ store, now }, run);
-    const { lists, ...plan } = planSchema.parse(JSON.parse(store.body(at.planCommit).toString()));
-    expect(lists).toBe('zstd');
-    store.seed(at.planCommit, JSON.stringify(plan));
-    const planned = store.keys(bucketKeys.plan(PIPELINE, RUN)).filter((key) => key.endsWith('.zst'));
-    expect(planned.length).toBeGreaterThan(1);
-    for (const key of planned) {
-      store.seed(key.replace(/zst$/, 'gz'), compress(decompress(store.body(key))));
-      store.objects.delete(key);
-    }
-    await packAll(store, packing);
-    for (const name of shardsIn(calm))
-      expect(store.body(`${at.shards()}${name}`)).toEqual(calm.body(`${at.shards()}${name}`));
-    expect(whole(store, at.manifest).arrivals).toEqual(whole(calm, at.manifest).arrivals);
-  });
-
   it.each(['form', 'engine'] as const)('makes it plan anew where the plan has another %s', async (how) => {
     const calm = filled();
     await packAll(calm, packing);
@@ -157,17 +136,17 @@ describe('a release that is deployed while a run packs', () => {
     // As long as a worker of the old release may live, so that none is left that would still write its shards.
     expect(ended.waitedSeconds).toBeGreaterThan(900);
     await expectWhole(store, calm);
-    const { revision } = whole(store, at.manifest);
+    const { revision } = whole(store, keys.manifest);
     expect(revision).toMatch(/^[0-9a-f]{6}$/);
     // What the old workers wrote is not among what is trained on, nor will anything be that one of them still writes.
     expect(shardsIn(store).filter((name) => !name.includes('/')).length).toBeGreaterThanOrEqual(left);
-    expect(JSON.parse(store.body(`${at.generation}wids.json`).toString())).toMatchObject({
+    expect(JSON.parse(store.body(`${keys.generation}wids.json`).toString())).toMatchObject({
       shardlist: shardsIn(store, revision).map((name) => ({ url: `shards/${revision}/${name}` })),
     });
     const control = memoryObjectStore(fakeClock());
-    control.put(at.manifest, store.body(at.manifest).toString());
+    control.put(keys.manifest, store.body(keys.manifest).toString());
     const trained = await datasetOf(control, { ...runOf(PIPELINE, 1), generations: [RUN] });
-    expect(trained.shards[0]?.shardsPrefix).toBe(at.shards(revision));
+    expect(trained.shards[0]?.shardsPrefix).toBe(keys.shards(revision));
   });
 
   it('seals what is packed already by the plan as it was', async () => {
@@ -189,7 +168,7 @@ describe('a release that is deployed while a run packs', () => {
       const before = new Map(store.objects);
       makeOutdated(store, how);
       expect(await packByMachine(store)).toMatchObject({ end: 'Judge', waitedSeconds: 0 });
-      for (const key of store.keys(at.generation)) expect(store.objects.get(key)).toEqual(before.get(key));
+      for (const key of store.keys(keys.generation)) expect(store.objects.get(key)).toEqual(before.get(key));
     }
   });
 
@@ -220,7 +199,9 @@ describe('planning anew', () => {
     makeOutdated(store, 'engine');
     await expect(planShards({ store, now }, run)).rejects.toMatchObject({
       name: 'PlanOutdatedError',
-      message: expect.stringMatching(/sharp 0\.30\.0.*plans anew by itself; nothing is sealed yet/) as string,
+      message: expect.stringMatching(
+        /sharp 0\.30\.0.*plans again by itself; nothing is sealed yet/,
+      ) as string,
     });
   });
 
@@ -228,10 +209,10 @@ describe('planning anew', () => {
     const store = filled();
     await planShards({ store, now }, run);
     const current = await readPlan(store, run);
-    await planShards({ store, now }, { ...run, anew: true });
+    await planShards({ store, now }, { ...run, replaceOutdated: true });
     expect(await readPlan(store, run)).toEqual(current);
     makeOutdated(store, 'form');
-    const planAnew = () => planShards({ store, now }, { ...run, anew: true });
+    const planAnew = () => planShards({ store, now }, { ...run, replaceOutdated: true });
     const [one, other] = await Promise.all([planAnew(), planAnew()]);
     expect(one).toEqual(other);
     const plan = await readPlan(store, run);

@@ -287,7 +287,7 @@ describe('a plan that prepares images', () => {
 
   it('is refused by another version, which may give other bytes', async () => {
     const other = { ...openImageEngine(), name: 'sharp 0.99.0' } as ImageEngine;
-    await expect(packWith(() => other)).rejects.toThrow(/here is sharp 0\.99\.0/);
+    await expect(packWith(() => other)).rejects.toThrow(/this stack has sharp 0\.99\.0/);
   });
 
   it('loads no image engine for a plan without images', async () => {

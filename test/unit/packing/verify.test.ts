@@ -142,7 +142,7 @@ describe('verifying a generation', () => {
     const manifest = bucketKeys.manifest(PIPELINE, RUN);
     store.objects.delete(manifest);
     expect(await listGenerations(store, PIPELINE)).toMatchObject([
-      { name: 'ManifestDamagedError', generation: RUN },
+      { name: 'ManifestError', generation: RUN },
     ]);
     store.seed(`${incoming}later.jpg`, 'x');
     await expect(packAll(store, settings(), 'digits-000003')).rejects.toThrow(
@@ -155,7 +155,7 @@ describe('verifying a generation', () => {
     for (const text of ['{"version":1', '{"version":1}']) {
       store.seed(bucketKeys.manifest(PIPELINE, RUN), text);
       await expect(packAll(store, settings(), 'digits-000002')).rejects.toThrow(
-        `${bucketKeys.manifest(PIPELINE, RUN)} is no manifest any more: restore it`,
+        `${bucketKeys.manifest(PIPELINE, RUN)} is damaged: restore it`,
       );
     }
   });

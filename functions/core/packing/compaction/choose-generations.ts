@@ -1,4 +1,4 @@
-/** Which generations are joined into one. Pure: the same manifests and settings choose the same, whoever asks. */
+/** Chooses the generations to be joined into one. Pure: the same manifests and settings give the same choice. */
 import { isDeepStrictEqual } from 'node:util';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { formatOf } from '../formats/formats.ts';
@@ -9,16 +9,16 @@ import { type Dealt, dealShards } from './deal-shards.ts';
 
 export interface CompactionRules {
   readonly packing: PackingSettings;
-  /** As at the planning of a run. */
+  /** The likely readers of the shards. */
   readonly readers?: LikelyReaders | undefined;
-  /** So many small generations are too many. */
+  /** Join when there are this many small generations. */
   readonly after: number;
-  /** Join all small ones, however unequal: by hand, when somebody wants it now. */
+  /** Join all small generations, however unequal they are. For a compaction by hand. */
   readonly everything?: boolean;
 }
 
 export interface Chosen {
-  /** Generations with shards, and those that only rejected; oldest first. */
+  /** Generations with shards, then those that only rejected; each oldest first. */
   readonly inputs: readonly Manifest[];
   readonly dealt: Dealt;
 }
@@ -28,11 +28,11 @@ const byBatch = (a: Manifest, b: Manifest): number =>
 const bytesOf = (manifests: readonly Manifest[]): number =>
   manifests.reduce((sum, { bytes }) => sum + bytes, 0);
 
-/** Its shards are on average less than half as large as they should be. */
+/** The shards of a small generation are less than half as large as declared, on average. */
 const isSmall = ({ bytes, shards }: Manifest, { shardMegabytes }: PackingSettings): boolean =>
   shards.length > 0 && bytes / shards.length < (shardMegabytes * 1e6) / 2;
 
-/** Shards of equal counts stay equal only when every one of them takes as many shards of each generation. */
+/** Counts stay equal only if each new shard gets the same number of shards of each generation. */
 function canBeDealt(
   { shards, even }: Manifest,
   { remainder }: PackingSettings,
@@ -44,7 +44,7 @@ function canBeDealt(
   return counts.size === 1 && isWhole && shards.length % multipleOf === 0;
 }
 
-/** Generations with the same key can be joined. undefined for one that the pipeline would not write so any more. */
+/** Generations with the same key can be joined. Undefined if the declaration would now give other shards. */
 function joinKey({ shape, format, compression }: Manifest, settings: PackingSettings): string | undefined {
   const current = formatOf(settings);
   const isGzipped = current.isGzipped?.(settings) === true;
@@ -53,7 +53,7 @@ function joinKey({ shape, format, compression }: Manifest, settings: PackingSett
   return isDeepStrictEqual(wanted, shape) ? JSON.stringify(shape) : undefined;
 }
 
-/** Of those that can lie together, the largest group. */
+/** The largest group of small generations that can be joined. */
 function largestGroup(
   manifests: readonly Manifest[],
   packing: PackingSettings,
@@ -70,10 +70,10 @@ function largestGroup(
 }
 
 /**
- * One that is larger than all smaller ones together waits for more of them: so each time a sample is copied, its
- * generation at least doubles, and no sample is copied more than a few times.
+ * A generation that is larger than all smaller ones together is left out until there are more of them. So a sample's
+ * generation at least doubles with each copy, and no sample is copied more than a few times.
  */
-function withoutGiants(sorted: readonly Manifest[]): Manifest[] {
+function withoutLargest(sorted: readonly Manifest[]): Manifest[] {
   const kept = [...sorted];
   for (let last = kept.at(-1); last !== undefined; last = kept.at(-1)) {
     if (last.bytes <= bytesOf(kept.slice(0, -1))) break;
@@ -84,7 +84,7 @@ function withoutGiants(sorted: readonly Manifest[]): Manifest[] {
 
 /**
  * @param current generations of the newest version
- * @param rejecting generations that only rejected: they come along, so that their lists need not be read any more
+ * @param rejecting generations that only rejected. They are joined too, so that their lists need not be read again
  */
 export function chooseInputs(
   current: readonly Manifest[],
@@ -96,13 +96,13 @@ export function chooseInputs(
   const small = largestGroup(current, packing, division);
   if (small.length < Math.max(2, after)) return undefined;
   const sorted = small.toSorted((a, b) => a.bytes - b.bytes || byBatch(a, b));
-  const inputs = everything === true ? sorted : withoutGiants(sorted);
+  const inputs = everything === true ? sorted : withoutLargest(sorted);
   while (inputs.length >= 2) {
     const dealt = dealShards(inputs.toSorted(byBatch), packing, division);
     if (dealt !== undefined) {
       const newest = Math.max(...inputs.map(({ generation }) => batchOf(generation)));
-      const riders = rejecting.filter(({ generation }) => batchOf(generation) <= newest);
-      return { inputs: [...inputs.toSorted(byBatch), ...riders.toSorted(byBatch)], dealt };
+      const joinedToo = rejecting.filter(({ generation }) => batchOf(generation) <= newest);
+      return { inputs: [...inputs.toSorted(byBatch), ...joinedToo.toSorted(byBatch)], dealt };
     }
     inputs.pop();
   }

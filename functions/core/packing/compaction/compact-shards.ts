@@ -1,16 +1,16 @@
-/** One item of a compaction's plan: joins its shards, each decided by a record as in packing. */
+/** Packs one item of a compaction's plan: joins its shards and commits each by a record, as PackShards does. */
 import { hash } from 'node:crypto';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
-import type { Manifest, MemberLine } from '../model/documents.ts';
-import { type Places, places } from '../model/packing-keys.ts';
+import { DOCUMENT_VERSION, type Manifest, type MemberLine } from '../model/documents.ts';
+import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf } from '../model/sealed-arrivals.ts';
 import type { Extents, Join, SampleLines } from '../model/shard-format.ts';
 import { compress, decompress, linesOf } from '../model/spool.ts';
-import { decideShard, finishedShard } from '../shard/commit-shard.ts';
+import { commitShard, finishedShard } from '../shard/commit-shard.ts';
 import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from '../shard/shard-upload.ts';
-import { inTurn, riffle } from './interleave.ts';
+import { concatenate, interleave } from './interleave.ts';
 import { type JoinInput, joinShard } from './join-shard.ts';
 import { type CompactionItem, type CompactionPlan, readCompactionPlan } from './plan-compaction.ts';
 import { CompactionAbandonedError, ShardReader } from './shard-reader.ts';
@@ -24,7 +24,7 @@ export interface PackCompactionInput {
 export interface PackCompactionDeps {
   readonly store: BlobStore;
   readonly upload?: UploadLimits;
-  /** Bytes of old shards held at once. */
+  /** Bytes of old shards that are held at once. */
   readonly readBytes?: number;
 }
 
@@ -38,26 +38,26 @@ export async function packCompaction(
 ): Promise<{ readonly item: number; readonly shards: number; readonly skipped: number }> {
   const plan = await readCompactionPlan(deps.store, pipeline, item.generation);
   if (plan.digest !== item.plan)
-    throw new Error(`the plan of ${item.generation} is not the one that this item belongs to`);
+    throw new Error(`item ${item.item} belongs to another plan than that of ${item.generation}`);
   const first = plan.itemShards[item.item] ?? 0;
   const end = plan.itemShards[item.item + 1] ?? first;
   const manifests = await manifestsOfPlan(deps.store, plan);
   const buffers = new PartBuffers(deps.upload ?? DEFAULT_UPLOAD);
   let skipped = 0;
   for (let shard = first; shard < end; shard += 1) {
-    const recordKey = places(pipeline, plan.generation).shardRecord(plan.digest, shard);
+    const recordKey = packingKeys(pipeline, plan.generation).shardRecord(plan.digest, shard);
     if ((await finishedShard(deps.store, recordKey)) !== undefined) skipped += 1;
     else await packOne(deps, { plan, packing, manifests, shard, recordKey, buffers });
   }
   return { item: item.item, shards: end - first, skipped };
 }
 
-/** Manifests of what is joined, in the plan's order. */
+/** Manifests of the inputs, in the plan's order. */
 export async function manifestsOfPlan(store: BlobStore, plan: CompactionPlan): Promise<Manifest[]> {
   const names = plan.of.map(({ generation }) => generation);
   const manifests = await manifestsOf(store, plan.pipeline, names);
   if (manifests.length !== names.length || manifests.some(({ pruned }) => pruned === true))
-    throw new CompactionAbandonedError(plan.generation, 'a generation that was to be joined was pruned');
+    throw new CompactionAbandonedError(plan.generation, 'one of its inputs was pruned');
   return manifests;
 }
 
@@ -72,10 +72,10 @@ interface OneShard {
 
 async function packOne(deps: PackCompactionDeps, one: OneShard): Promise<void> {
   const { plan, packing, shard, buffers } = one;
-  const at = places(plan.pipeline, plan.generation);
+  const keys = packingKeys(plan.pipeline, plan.generation);
   const format = formatOf(packing);
-  const name = at.shardName(shard, format.suffix(packing));
-  const key = `${at.shards()}${name}`;
+  const name = keys.shardName(shard, format.suffix(packing));
+  const key = `${keys.shards()}${name}`;
   const inputs = await openInputs(deps, one);
   const counts = inputs.map(({ samples }) => samples.length);
   const seed = `${packing.seed}/${plan.generation}/${shard}`;
@@ -87,14 +87,14 @@ async function packOne(deps: PackCompactionDeps, one: OneShard): Promise<void> {
       format,
       shape: one.manifests[0]?.shape ?? {},
       inputs,
-      order: packing.shuffle ? riffle(counts, seed) : inTurn(counts),
+      order: packing.shuffle ? interleave(counts, seed) : concatenate(counts),
     },
   );
   const { sha256, bytes: text, members } = joined.list;
-  const list = at.memberList(shard, sha256);
-  await deps.store.put(`${at.generation}${list}`, compress(text), { contentType: 'application/gzip' });
-  await decideShard(deps.store, one.recordKey, {
-    version: 1,
+  const list = keys.memberList(shard, sha256);
+  await deps.store.put(`${keys.generation}${list}`, compress(text), { contentType: 'application/gzip' });
+  await commitShard(deps.store, one.recordKey, {
+    version: DOCUMENT_VERSION,
     shard,
     name,
     key,
@@ -118,10 +118,12 @@ async function openInputs(deps: PackCompactionDeps, one: OneShard): Promise<Join
     const manifest = manifests[input];
     const old = manifest?.shards[number];
     if (manifest === undefined || old === undefined)
-      throw new CompactionAbandonedError(plan.generation, 'a shard that was to be joined is not listed');
-    const at = places(plan.pipeline, manifest.generation);
-    const samples = samplesOf(await memberLines(deps.store, at, { shard: old, compaction: plan.generation }));
-    const key = `${at.shards(manifest.revision)}${old.name}`;
+      throw new CompactionAbandonedError(plan.generation, 'a manifest lacks a shard that the plan names');
+    const keys = packingKeys(plan.pipeline, manifest.generation);
+    const samples = samplesOf(
+      await memberLines(deps.store, keys, { shard: old, compaction: plan.generation }),
+    );
+    const key = `${keys.shards(manifest.revision)}${old.name}`;
     const what = { key, shard: old, pieceBytes, compaction: plan.generation };
     const isGzipped = manifest.compression === 'gzip';
     const extents = await extentsOf(deps.store, formatOf(packing).join, { key, shard: old, samples });
@@ -133,15 +135,15 @@ async function openInputs(deps: PackCompactionDeps, one: OneShard): Promise<Join
 
 export async function memberLines(
   store: BlobStore,
-  at: Places,
+  keys: PackingKeys,
   { shard, compaction }: { shard: Manifest['shards'][number]; compaction: string },
 ): Promise<MemberLine[]> {
-  const found = await store.get(`${at.generation}${shard.memberList}`);
+  const found = await store.get(`${keys.generation}${shard.memberList}`);
   const text = found.kind === 'found' ? decompress(joinChunks(found.chunks)) : '';
   if (hash('sha256', text) !== shard.memberListSha256)
     throw new CompactionAbandonedError(
       compaction,
-      `${at.generation}${shard.memberList} is not what was sealed`,
+      `${keys.generation}${shard.memberList} is not the sealed list`,
     );
   return [...linesOf(text)].map((line): MemberLine => JSON.parse(line));
 }
@@ -163,7 +165,7 @@ interface OldShard {
   readonly samples: readonly SampleLines[];
 }
 
-/** Where the samples of an old shard lie; undefined where only its frames tell. */
+/** Where the samples of an old shard lie; undefined if only its frames tell. */
 async function extentsOf(
   store: BlobStore,
   join: Join,

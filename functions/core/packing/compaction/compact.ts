@@ -1,6 +1,6 @@
-/** A whole compaction in one process, as `npm run dataset -- compact` does it. */
+/** Runs a whole compaction in one process, for `npm run dataset -- compact`. */
 import type { BlobStore } from '../model/blob-store.ts';
-import { takeIn, versionsIn } from '../model/versions.ts';
+import { addSealed, versionsIn } from '../model/versions.ts';
 import type { UploadLimits } from '../shard/shard-upload.ts';
 import { packCompaction } from './compact-shards.ts';
 import { type CompactionInput, itemsOf, planCompaction, readCompactionPlan } from './plan-compaction.ts';
@@ -13,7 +13,7 @@ export async function compact(
   input: CompactionInput,
   limits: { readonly upload?: UploadLimits; readonly readBytes?: number } = {},
 ): Promise<Compacted> {
-  await takeIn(versionsIn(store), input.pipeline);
+  await addSealed(versionsIn(store), input.pipeline);
   const planned = await planCompaction(store, input);
   if (planned.status === 'nothingToCompact') return { status: 'nothingToCompact' };
   const { pipeline, packing } = input;

@@ -1,15 +1,15 @@
-/** Deals whole old shards to new ones. A shard is never split: its samples are joined as they lie, never decoded. */
+/** Deals whole old shards to new ones. A shard is never split, and its samples are never decoded. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { type Division, numberOfShards } from '../model/division.ts';
 import type { Manifest } from '../model/documents.ts';
 
-/** An old shard: which input, which of its shards. */
+/** An old shard: index of the input, index of the shard in it. */
 type OldShard = readonly [input: number, shard: number];
 
 export interface Dealt {
-  /** Old shards of each new one, in the order of inputs and shards. */
+  /** The old shards of each new one, in the order of inputs and shards. */
   readonly shards: readonly (readonly OldShard[])[];
-  /** Samples in each, where the pipeline wants equal counts. */
+  /** Only if the pipeline declares equal counts: the number of shards and of samples in each. */
   readonly even?: { readonly shards: number; readonly samples: number };
 }
 
@@ -18,7 +18,7 @@ interface Sized {
   readonly bytes: number;
 }
 
-/** A new shard may be so much larger than the target before one generation is left out instead. */
+/** A new shard may be this many times as large as declared. If it were larger, one generation is left out instead. */
 const MOST_OVERSIZE = 2;
 
 const greatestDivisor = (a: number, b: number): number => (b === 0 ? a : greatestDivisor(b, a % b));
@@ -30,7 +30,7 @@ function sizedOf(inputs: readonly Manifest[]): Sized[] {
   );
 }
 
-/** @returns undefined when no number of shards would do for all of these inputs */
+/** @returns undefined if no number of shards fits all of these inputs */
 export function dealShards(
   inputs: readonly Manifest[],
   packing: PackingSettings,
@@ -40,7 +40,7 @@ export function dealShards(
   return deal(inputs, packing, division);
 }
 
-/** Every new shard gets the same number of shards of each input, so that counts stay equal. */
+/** Each new shard gets the same number of shards of each input, so that counts stay equal. */
 function dealEqually(
   inputs: readonly Manifest[],
   { shardMegabytes, remainder }: PackingSettings,
@@ -62,7 +62,7 @@ function dealEqually(
     }
   const count = perWorker * workers;
   if (bytes / count > shardMegabytes * 1e6 * MOST_OVERSIZE) return undefined;
-  // Joined with one of few shards, one of many would be left with few for its readers.
+  // An input with many shards, joined with one of few, would leave its readers too few.
   const most = Math.max(...inputs.map((one) => one.shards.length));
   if (likely !== undefined && count < Math.min(wanted * workers, most)) return undefined;
   const shards: OldShard[][] = Array.from({ length: count }, () => []);
@@ -71,7 +71,7 @@ function dealEqually(
   return { shards, ...(remainder === 'even' && { even: { shards: count, samples } }) };
 }
 
-/** Largest first, each to the new shard that holds least; without a shuffle, in order. */
+/** Each shard, largest first, goes to the emptiest new shard. Without a shuffle the order is kept instead. */
 function dealBySize(
   inputs: readonly Manifest[],
   { shardMegabytes, shuffle }: PackingSettings,

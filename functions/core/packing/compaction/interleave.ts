@@ -1,13 +1,13 @@
-/** In which order samples of several shards follow each other. */
+/** The order in which the samples of several shards follow each other. */
 import { below, seededRandom } from '../model/order.ts';
 
 /**
- * Every interleaving is as likely as any other: so if each shard is shuffled, the whole is. Reading stays sequential in
- * every shard.
+ * Interleaves the shards at random. All interleavings are equally likely, so the whole is shuffled if each shard is.
+ * Every shard is still read sequentially.
  * @param counts samples in each shard
  * @returns for each place the shard whose next sample it gets
  */
-export function riffle(counts: readonly number[], seed: string): Uint32Array {
+export function interleave(counts: readonly number[], seed: string): Uint32Array {
   const left = [...counts];
   let total = counts.reduce((sum, count) => sum + count, 0);
   const order = new Uint32Array(total);
@@ -27,5 +27,5 @@ export function riffle(counts: readonly number[], seed: string): Uint32Array {
 }
 
 /** One shard after the other. */
-export const inTurn = (counts: readonly number[]): Uint32Array =>
+export const concatenate = (counts: readonly number[]): Uint32Array =>
   Uint32Array.from(counts.flatMap((count, shard) => Array.from({ length: count }, () => shard)));

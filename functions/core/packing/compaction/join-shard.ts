@@ -1,4 +1,6 @@
-/** Builds one shard out of the samples of older ones, copied as they lie. Nothing of it is visible until it is decided. */
+/**
+ * Builds one shard by copying the samples of old shards as they lie. Nothing of it is visible until it is committed.
+ */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { MemberLine } from '../model/documents.ts';
@@ -21,7 +23,7 @@ import type { ShardReader } from './shard-reader.ts';
 export interface JoinInput {
   readonly reader: ShardReader;
   readonly samples: readonly SampleLines[];
-  /** undefined where only the frames tell where its samples lie. */
+  /** Undefined if only the frames tell where its samples lie. */
   readonly extents: Extents | undefined;
   /** Added to its numbers of samples. */
   readonly base: number;
@@ -90,7 +92,7 @@ class Joiner {
     const number = this.#taken[index] ?? 0;
     const sample = input?.samples[number];
     if (input === undefined || sample === undefined)
-      throw new Error('more samples are asked for than there are');
+      throw new Error('the order names more samples than the shard holds');
     this.#taken[index] = number + 1;
     const { join } = this.#job.format;
     if (join.by === 'frames') return this.#copyFrame(input, { sample, join });
@@ -123,7 +125,7 @@ class Joiner {
     this.#note(input, sample, (line) => line.offset + moved);
   }
 
-  /** The bytes around the members are made anew; the data is the same. */
+  /** Writes new bytes around the members, for their new names. */
   async #copyRenamed(
     input: JoinInput,
     {
@@ -159,7 +161,7 @@ class Joiner {
   }
 }
 
-/** What comes before the first sample: written once, left out of every input. */
+/** What comes before the first sample. It is written once and left out of every input. */
 function headOf({ format: { join }, packing, shape, inputs, order }: JoinJob): Uint8Array | undefined {
   switch (join.by) {
     case 'memberList':

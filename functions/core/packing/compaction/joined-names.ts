@@ -1,19 +1,19 @@
-/** Names of samples in a joined tar: two generations may have one name for different samples, a shard may not. */
+/** Names of samples in a joined shard. Samples of two generations may share a name, but not in one shard. */
 import type { SampleLines } from '../model/shard-format.ts';
 
-/** A name up to the dot at which readers split it. */
+/** Splits a name at the dot at which readers split it. */
 function splitName(name: string): { readonly stem: string; readonly rest: string } {
   const dot = name.indexOf('.', name.lastIndexOf('/') + 1);
   return dot < 0 ? { stem: name, rest: '' } : { stem: name.slice(0, dot), rest: name.slice(dot) };
 }
 
-/** Gives the later of two samples of one name another. */
+/** Renames the later of two samples with the same name. */
 export class UniqueNames {
   readonly #taken = new Set<string>();
 
   /**
-   * @param number the sample's own, which makes the name
-   * @returns new names of its members, or undefined when they may stay
+   * @param number the sample's number, which makes the new name unique
+   * @returns new names of its members; undefined if they can stay
    */
   rename(sample: SampleLines, number: number): string[] | undefined {
     const stems = sample.map(({ name }) => splitName(name).stem);

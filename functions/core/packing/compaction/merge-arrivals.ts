@@ -1,25 +1,25 @@
-/** The sorted arrivals of several generations as one list. Each arrival, a key of one ETag, is in it once. */
+/** Merges the sorted arrivals of several generations. The result holds each arrival, a key with one ETag, once. */
 
 import type { BlobStore } from '../model/blob-store.ts';
 import { type Manifest, type SealedLine, sealedLine } from '../model/documents.ts';
 import { compareKeys } from '../model/order.ts';
-import { places } from '../model/packing-keys.ts';
+import { packingKeys } from '../model/packing-keys.ts';
 import { linesOf } from '../model/spool.ts';
 import { type ArrivalsWriter, readLines } from '../seal/audit.ts';
 
 export interface ArrivalsOf {
   readonly manifest: Manifest;
-  /** New shard of each of its shards, by the number in their names. */
+  /** New shard of each old shard, by their numbers. */
   readonly shardOf: ReadonlyMap<number, number>;
 }
 
-/** Lines of one generation in order, as the joined generation writes them. */
+/** The lines of one generation as the joined generation will hold them, in order. */
 async function* linesFrom(
   store: BlobStore,
   { manifest, shardOf }: ArrivalsOf,
   newest: string | undefined,
 ): AsyncGenerator<SealedLine> {
-  const { generation } = places(manifest.pipeline, manifest.generation);
+  const { generation } = packingKeys(manifest.pipeline, manifest.generation);
   const mine = manifest.annotations?.version;
   for (const part of manifest.arrivals.parts) {
     for (const text of linesOf(await readLines(store, `${generation}${part.list}`))) {
@@ -49,7 +49,8 @@ interface Cursor {
 }
 
 /**
- * What was rejected for its label and packed later is in two lists: packed counts, and of two rejections the later one.
+ * An arrival that was rejected for its label and packed later is in two lists. Packed wins over rejected, and the
+ * later of two rejections wins.
  * @param newest version of the annotations that the joined manifest names
  */
 export async function mergeArrivals(
@@ -85,7 +86,7 @@ export async function mergeArrivals(
   return written;
 }
 
-/** The second is of a later generation. */
+/** @param second the line of the later generation */
 function preferred(first: SealedLine, second: SealedLine): SealedLine {
   if (typeof first[3] === 'number' && typeof second[3] === 'number')
     throw new Error(`${JSON.stringify(first[0])} of ETag ${first[1]} is packed in two generations`);
@@ -101,7 +102,7 @@ async function step(heap: Heap, cursor: Cursor): Promise<void> {
   }
 }
 
-/** A binary heap; the first is the least arrival, of equal ones that of the oldest generation. */
+/** A binary heap. The first is the least arrival; of equal arrivals, that of the oldest generation. */
 class Heap {
   readonly #cursors: Cursor[];
 
@@ -120,7 +121,7 @@ class Heap {
     this.sink();
   }
 
-  /** Puts the first in its place. */
+  /** Moves the first to its place. */
   sink(): void {
     const all = this.#cursors;
     for (let at = 0; ; ) {

@@ -1,4 +1,6 @@
-/** One immutable plan a compaction, named by what it joins: two compactors of the same generations work on one. */
+/**
+ * Makes one immutable plan for a compaction. Its inputs name it, so two compactors of the same generations share it.
+ */
 import { hash } from 'node:crypto';
 import * as z from 'zod';
 import { datasetSchema } from '../../pipeline/dataset.ts';
@@ -6,22 +8,22 @@ import type { PackingSettings, Pipeline } from '../../pipeline/pipeline.ts';
 import { bucketKeys, compactedName } from '../../shared/keys.ts';
 import { type BlobStore, readText } from '../model/blob-store.ts';
 import type { LikelyReaders } from '../model/division.ts';
-import type { Manifest } from '../model/documents.ts';
-import { places } from '../model/packing-keys.ts';
+import { DOCUMENT_VERSION, type Manifest, readDocument } from '../model/documents.ts';
+import { packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf } from '../model/sealed-arrivals.ts';
 import { batchOf, type DatasetVersion, newestVersion, versionsIn } from '../model/versions.ts';
 import { type Chosen, chooseInputs } from './choose-generations.ts';
 
 const compactionPlanSchema = z.object({
-  version: z.literal(1),
+  version: z.literal(DOCUMENT_VERSION),
   pipeline: z.string(),
   generation: z.string(),
   digest: z.string(),
-  /** What is joined, oldest first; samples are numbered anew from `base`. */
+  /** The inputs, oldest first. `base` is added to the numbers of their samples. */
   of: z.array(z.object({ generation: z.string(), base: z.number().int() })),
-  /** Above all numbers of samples. */
+  /** Above the numbers of all samples. */
   numbers: z.number().int(),
-  /** Old shards of each new one: index in `of`, index in its manifest. */
+  /** The old shards of each new one, as indexes into `of` and into the input's manifest. */
   shards: z.array(z.array(z.tuple([z.number().int(), z.number().int()]))),
   even: z.object({ shards: z.number().int(), samples: z.number().int() }).optional(),
   /** First shard of each item and, last, the number of shards. */
@@ -59,25 +61,25 @@ export const NOTHING_TO_COMPACT: CompactionPlanned = {
   itemsKey: '',
 };
 
-/** What a declaration asks for after a seal. A pinned pipeline trains on what it has: there is nothing to gain. */
+/** Whether to compact after a seal. A pinned pipeline would gain nothing, because it trains on the pinned version. */
 export function compactionWanted(dataset: Pipeline['dataset']): { readonly after: number } | undefined {
   const { pin, compactAfter } = dataset ?? datasetSchema.parse({});
   return pin === undefined && compactAfter !== 'never' ? { after: compactAfter } : undefined;
 }
 
-/** Chooses and commits, unless the same is planned already. */
+/** Chooses the inputs and commits the plan, unless the same plan was committed before. */
 export async function planCompaction(store: BlobStore, input: CompactionInput): Promise<CompactionPlanned> {
   const chosen = await chooseCompaction(store, input);
   if (chosen === undefined) return NOTHING_TO_COMPACT;
   const plan = planOf(input, chosen);
-  const at = places(input.pipeline, plan.generation);
-  await store.put(at.planCommit, Buffer.from(JSON.stringify(plan)), {
+  const keys = packingKeys(input.pipeline, plan.generation);
+  await store.put(keys.planCommit, Buffer.from(JSON.stringify(plan)), {
     only: 'absent',
     contentType: 'application/json',
   });
   const items = itemsOf(plan);
-  await store.put(at.planItems, Buffer.from(JSON.stringify(items)), { contentType: 'application/json' });
-  return { status: 'planned', generation: plan.generation, items: items.length, itemsKey: at.planItems };
+  await store.put(keys.planItems, Buffer.from(JSON.stringify(items)), { contentType: 'application/json' });
+  return { status: 'planned', generation: plan.generation, items: items.length, itemsKey: keys.planItems };
 }
 
 export const itemsOf = (plan: CompactionPlan): CompactionItem[] =>
@@ -87,7 +89,7 @@ export const itemsOf = (plan: CompactionPlan): CompactionItem[] =>
     generation: plan.generation,
   }));
 
-/** What would be joined now; nothing is written. */
+/** What would be joined now. Writes nothing. */
 export async function chooseCompaction(
   store: BlobStore,
   { pipeline, packing, readers, after, everything }: CompactionInput,
@@ -95,14 +97,14 @@ export async function chooseCompaction(
   const newest = await newestVersion(versionsIn(store), pipeline);
   if (newest === undefined || newest.generations.length < 2) return undefined;
   const current = await manifestsOf(store, pipeline, newest.generations);
-  const small = { packing, readers, after, ...(everything !== undefined && { everything }) };
-  if (chooseInputs(current, [], small) === undefined) return undefined;
+  const rules = { packing, readers, after, ...(everything !== undefined && { everything }) };
+  if (chooseInputs(current, [], rules) === undefined) return undefined;
   const rejecting = await manifestsOf(store, pipeline, await withoutShards(store, pipeline, newest));
   const only = rejecting.filter(({ shards, pruned }) => shards.length === 0 && pruned !== true);
-  return chooseInputs(current, only, small);
+  return chooseInputs(current, only, rules);
 }
 
-/** Folders of runs that no version names: those whose arrivals were all rejected are among them. */
+/** Folders that no version names. Among them are the runs whose arrivals were all rejected. */
 async function withoutShards(
   store: BlobStore,
   pipeline: string,
@@ -113,7 +115,7 @@ async function withoutShards(
   return folders.filter((name) => Number.isFinite(batchOf(name)) && !known.has(name));
 }
 
-/** Numbers of samples are below this in every generation: a sample has at least one object. */
+/** Above the numbers of the generation's samples, because each sample has an object. */
 const numbersOf = ({ arrivals, compacted }: Manifest): number => compacted?.numbers ?? arrivals.objects;
 
 function planOf({ pipeline, packing }: CompactionInput, { inputs, dealt }: Chosen): CompactionPlan {
@@ -128,7 +130,7 @@ function planOf({ pipeline, packing }: CompactionInput, { inputs, dealt }: Chose
   const digest = hash('sha256', JSON.stringify({ of, shards, seed, shuffle, format })).slice(0, 24);
   const newest = Math.max(...inputs.map(({ generation }) => batchOf(generation)));
   return {
-    version: 1,
+    version: DOCUMENT_VERSION,
     pipeline,
     generation: compactedName(pipeline, newest, digest),
     digest,
@@ -140,7 +142,7 @@ function planOf({ pipeline, packing }: CompactionInput, { inputs, dealt }: Chose
   };
 }
 
-/** About what one Lambda joins in well under a minute. */
+/** A Lambda joins this in well under a minute. */
 const ITEM_BYTES = 512e6;
 
 function groupItems(inputs: readonly Manifest[], shards: CompactionPlan['shards']): number[] {
@@ -162,8 +164,8 @@ export async function readCompactionPlan(
   pipeline: string,
   generation: string,
 ): Promise<CompactionPlan> {
-  const key = places(pipeline, generation).planCommit;
+  const key = packingKeys(pipeline, generation).planCommit;
   const text = await readText(store, key);
-  if (text === undefined) throw new Error(`${generation} has no plan at ${key}; plan the compaction first`);
-  return compactionPlanSchema.parse(JSON.parse(text));
+  if (text === undefined) throw new Error(`${generation} has no plan at ${key}: plan the compaction first`);
+  return readDocument(compactionPlanSchema, key, text);
 }

@@ -1,17 +1,16 @@
-/** Proves that the joined generation holds what the old ones held, seals it, and puts it in their place. */
+/** Audits the joined generation against its inputs, seals it, and replaces the inputs with it. */
 
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
-import type { Manifest, MemberLine } from '../model/documents.ts';
+import { DOCUMENT_VERSION, type Manifest, type MemberLine } from '../model/documents.ts';
 import { KeySum } from '../model/key-sum.ts';
-import { type Places, places, shardNumberOf } from '../model/packing-keys.ts';
+import { type PackingKeys, packingKeys, shardNumberOf } from '../model/packing-keys.ts';
 import { readSealed } from '../model/sealed-arrivals.ts';
 import { batchOf, changeDataset, versionsIn } from '../model/versions.ts';
-import { AccountsDifferError, ArrivalsWriter } from '../seal/audit.ts';
-import { readRecords, type SettledRecord, sealedShards } from '../seal/committed-shards.ts';
+import { ArrivalsWriter, AuditError } from '../seal/audit.ts';
+import { type CommittedShard, readCommittedShards, sealedShards } from '../seal/committed-shards.ts';
 import { datasetIndex, shardIndex, writeSide } from '../seal/side-files.ts';
-import { CopyCounter } from '../shard/copy-counter.ts';
-import { preparedIn } from '../shard/shard-members.ts';
+import { CopyCounter, preparedTotals } from '../shard/member-list.ts';
 import { manifestsOfPlan, memberLines } from './compact-shards.ts';
 import { type ArrivalsOf, mergeArrivals } from './merge-arrivals.ts';
 import { type CompactionPlan, readCompactionPlan } from './plan-compaction.ts';
@@ -23,7 +22,7 @@ export interface SealCompactionInput {
 }
 
 export interface CompactionResult {
-  /** `superseded`: another was faster, or part of it was pruned; the dataset is without this one. */
+  /** `superseded`: another compaction was faster, or an input was pruned. The dataset does not hold this generation. */
   readonly status: 'compacted' | 'superseded';
   readonly generation: string;
   readonly of: readonly string[];
@@ -40,21 +39,21 @@ export async function sealCompaction(
   const sealed = await readSealed(store, pipeline, generation);
   const manifest = sealed ?? (await seal(store, input));
   const of = manifest.compacted?.of ?? [];
-  const isIn = await putInPlace(store, manifest, of);
+  const isReplaced = await replaceInputs(store, manifest, of);
   const { samples, bytes } = manifest;
-  const status = isIn ? 'compacted' : 'superseded';
+  const status = isReplaced ? 'compacted' : 'superseded';
   return { status, generation, of, shards: manifest.shards.length, samples, bytes };
 }
 
-/** The swap: one conditional write. Whoever finds that an input is no longer there leaves the dataset alone. */
-async function putInPlace(store: BlobStore, manifest: Manifest, of: readonly string[]): Promise<boolean> {
+/** Replaces the inputs with one conditional write. Does nothing if an input is no longer in the dataset. */
+async function replaceInputs(store: BlobStore, manifest: Manifest, of: readonly string[]): Promise<boolean> {
   const { pipeline, generation } = manifest;
   const newest = await changeDataset(versionsIn(store), pipeline, (version) => {
     if (version === undefined || version.added[generation] !== undefined) return undefined;
-    const isThere = (name: string): boolean =>
+    const isPresent = (name: string): boolean =>
       version.generations.includes(name) ||
       (version.added[name] === undefined && !version.replaced.includes(name));
-    return of.every(isThere) ? { kind: 'compacted', generation, replaced: [...of] } : undefined;
+    return of.every(isPresent) ? { kind: 'compacted', generation, replaced: [...of] } : undefined;
   });
   return newest?.added[generation] !== undefined;
 }
@@ -65,18 +64,22 @@ async function seal(
 ): Promise<Manifest> {
   const plan = await readCompactionPlan(store, pipeline, generation);
   const manifests = await manifestsOfPlan(store, plan);
-  const at = places(pipeline, generation);
-  const recordKey = (shard: number): string => at.shardRecord(plan.digest, shard);
-  const records = await readRecords(store, { runId: generation, shards: plan.shards.length, recordKey });
+  const keys = packingKeys(pipeline, generation);
+  const recordKey = (shard: number): string => keys.shardRecord(plan.digest, shard);
+  const records = await readCommittedShards(store, {
+    runId: generation,
+    shards: plan.shards.length,
+    recordKey,
+  });
   const shards = await sealedShards(store, records);
-  const repeated = await proveEqual(store, { plan, manifests, at, records, shards, packing });
-  const arrivals = await sealArrivals(store, at, { plan, manifests });
+  const repeated = await compareMembers(store, { plan, manifests, keys, records, shards, packing });
+  const arrivals = await sealArrivals(store, keys, { plan, manifests });
   const first = manifests.find((one) => one.shards.length > 0);
-  if (first === undefined) throw new AccountsDifferError(generation, 'nothing that it joins has a shard');
+  if (first === undefined) throw new AuditError(generation, 'none of its inputs has a shard');
   const facts = { columns: first.shape.columns ?? [] };
-  await writeSide(store, at, datasetIndex({ generation, settings: packing, facts, shards }));
+  await writeSide(store, keys, datasetIndex({ generation, settings: packing, facts, shards }));
   const manifest: Manifest = {
-    version: 1,
+    version: DOCUMENT_VERSION,
     pipeline,
     generation,
     format: packing.format,
@@ -98,16 +101,16 @@ async function seal(
     ...arrivals,
     ...workersOf(shards, manifests),
     ...balanceOf(manifests),
-    ...preparedIn(manifests),
+    ...preparedTotals(manifests),
     ...(plan.even && { even: plan.even }),
-    ...(await annotationsOf(store, at, manifests)),
+    ...(await annotationsOf(store, keys, manifests)),
   };
   const body = Buffer.from(`${JSON.stringify(manifest, undefined, 1)}\n`);
-  await store.put(at.manifest, body, { only: 'absent', contentType: 'application/json' });
+  await store.put(keys.manifest, body, { only: 'absent', contentType: 'application/json' });
   return (await readSealed(store, pipeline, generation)) ?? manifest;
 }
 
-/** As many as all that was joined was divided among, if the new shards divide among them too. */
+/** The number of workers of all inputs, if it is the same and the new shards divide among them. */
 function workersOf(shards: Manifest['shards'], joined: readonly Manifest[]): Pick<Manifest, 'workers'> {
   const all = new Set(joined.filter((one) => one.shards.length > 0).map(({ workers = 1 }) => workers));
   const [workers = 1] = all;
@@ -117,48 +120,48 @@ function workersOf(shards: Manifest['shards'], joined: readonly Manifest[]): Pic
 const sum = <T>(all: readonly T[], of: (one: T) => number): number =>
   all.reduce((total, one) => total + of(one), 0);
 
-interface Books {
+interface JoinedGeneration {
   readonly plan: CompactionPlan;
   readonly manifests: readonly Manifest[];
-  readonly at: Places;
-  readonly records: readonly SettledRecord[];
+  readonly keys: PackingKeys;
+  readonly records: readonly CommittedShard[];
   readonly shards: Manifest['shards'];
   readonly packing: PackingSettings;
 }
 
-/** Member by member, copies apart: what is in the new shards is what was in the old ones. */
-async function proveEqual(store: BlobStore, books: Books): Promise<number> {
-  const { plan, manifests, at, shards, packing } = books;
+/** Checks that the new shards hold exactly the members of the old ones. @returns the number of copies */
+async function compareMembers(store: BlobStore, joined: JoinedGeneration): Promise<number> {
+  const { plan, manifests, keys, shards, packing } = joined;
   const compaction = plan.generation;
-  const [old, joined] = [new Tally(), new Tally()];
+  const [before, after] = [new MemberTally(), new MemberTally()];
   for (const some of plan.shards)
     for (const [input, number] of some) {
       const manifest = manifests[input];
       const shard = manifest?.shards[number];
       if (manifest === undefined || shard === undefined)
-        throw new AccountsDifferError(compaction, 'a shard is gone');
-      const from = places(plan.pipeline, manifest.generation);
-      old.add(`${input}/${number}`, await memberLines(store, from, { shard, compaction }));
+        throw new AuditError(compaction, 'a manifest lacks a shard that the plan names');
+      const from = packingKeys(plan.pipeline, manifest.generation);
+      before.add(`${input}/${number}`, await memberLines(store, from, { shard, compaction }));
     }
   for (const shard of shards) {
-    const lines = await memberLines(store, at, { shard, compaction });
-    joined.add(shard.name, lines);
-    await writeSide(store, at, shardIndex(packing, shard, lines));
+    const lines = await memberLines(store, keys, { shard, compaction });
+    after.add(shard.name, lines);
+    await writeSide(store, keys, shardIndex(packing, shard, lines));
   }
   const inputs = sum(manifests, ({ samples }) => samples);
-  const outputs = sum(books.records, ({ samples }) => samples);
-  if (!old.equals(joined) || inputs !== outputs)
-    throw new AccountsDifferError(
+  const outputs = sum(joined.records, ({ samples }) => samples);
+  if (!before.equals(after) || inputs !== outputs)
+    throw new AuditError(
       compaction,
-      `${old.members} members of ${inputs} samples were to be joined, ${joined.members} of ${outputs} are, or others`,
+      `its inputs hold ${before.members} members of ${inputs} samples, but its shards hold ${after.members} of ${outputs}, or other ones`,
     );
-  if (plan.even && books.records.some(({ samples }) => samples !== plan.even?.samples))
-    throw new AccountsDifferError(compaction, 'the counts of its shards are not equal');
-  return joined.copies.count;
+  if (plan.even && joined.records.some(({ samples }) => samples !== plan.even?.samples))
+    throw new AuditError(compaction, 'the counts of its shards are not equal');
+  return after.copies.count;
 }
 
-/** An order-free digest of members: source, content and copy. */
-class Tally {
+/** An order-free digest of members by source, content and copy. */
+class MemberTally {
   readonly #sum = new KeySum();
   readonly copies = new CopyCounter();
   members = 0;
@@ -172,15 +175,15 @@ class Tally {
     }
   }
 
-  equals(other: Tally): boolean {
+  equals(other: MemberTally): boolean {
     return this.#sum.equals(other.#sum) && this.copies.count === other.copies.count;
   }
 }
 
 async function sealArrivals(
   store: BlobStore,
-  at: Places,
-  { plan, manifests }: Pick<Books, 'plan' | 'manifests'>,
+  keys: PackingKeys,
+  { plan, manifests }: Pick<JoinedGeneration, 'plan' | 'manifests'>,
 ): Promise<Pick<Manifest, 'arrivals' | 'rejections'>> {
   const all = manifests.map((manifest): ArrivalsOf & { shardOf: Map<number, number> } => ({
     manifest,
@@ -192,7 +195,7 @@ async function sealArrivals(
       const old = one?.manifest.shards[number];
       if (one !== undefined && old !== undefined) one.shardOf.set(shardNumberOf(old.name), shard);
     }
-  const writer = new ArrivalsWriter(store, at);
+  const writer = new ArrivalsWriter(store, keys);
   const newest = newestAnnotated(manifests)?.annotations?.version;
   const byAge = all.toSorted((a, b) => batchOf(a.manifest.generation) - batchOf(b.manifest.generation));
   return writer.finish(await mergeArrivals(store, writer, { all: byAge, newest }));
@@ -204,7 +207,7 @@ const newestAnnotated = (manifests: readonly Manifest[]): Manifest | undefined =
     .toSorted((a, b) => batchOf(a.generation) - batchOf(b.generation))
     .at(-1);
 
-/** Classes are counted over all of them; left out where some were balanced and some were not. */
+/** Sums the classes of all inputs. Empty if some inputs were balanced and others not. */
 function balanceOf(manifests: readonly Manifest[]): Pick<Manifest, 'balance'> {
   const balances = manifests.filter(({ shards }) => shards.length > 0).map(({ balance }) => balance);
   const mode = balances[0]?.mode;
@@ -217,20 +220,20 @@ function balanceOf(manifests: readonly Manifest[]): Pick<Manifest, 'balance'> {
   return { balance: { mode, classes: Object.fromEntries(classes) } };
 }
 
-/** What the newest file of annotations had to say; its list of problems comes along. */
+/** The newest annotations among the inputs. Copies their list of problems. */
 async function annotationsOf(
   store: BlobStore,
-  at: Places,
+  keys: PackingKeys,
   manifests: readonly Manifest[],
 ): Promise<Pick<Manifest, 'annotations'>> {
   const newest = newestAnnotated(manifests);
   if (newest?.annotations === undefined) return {};
   const { problems } = newest.annotations;
   if (problems === undefined) return { annotations: newest.annotations };
-  const from = places(newest.pipeline, newest.generation);
+  const from = packingKeys(newest.pipeline, newest.generation);
   const found = await store.get(`${from.generation}${problems.list}`);
-  if (found.kind !== 'found') throw new AccountsDifferError(at.generation, `${problems.list} is gone`);
-  await store.put(`${at.generation}${problems.list}`, joinChunks(found.chunks), {
+  if (found.kind !== 'found') throw new AuditError(keys.generation, `${problems.list} is gone`);
+  await store.put(`${keys.generation}${problems.list}`, joinChunks(found.chunks), {
     contentType: 'application/gzip',
   });
   return { annotations: newest.annotations };

@@ -1,15 +1,15 @@
-/** Reads one sealed shard from its first byte to its last, a piece ahead, and proves on the way that it is the sealed one. */
+/** Reads one sealed shard from its first byte to its last, one piece ahead, and checks that it is the sealed one. */
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createGunzip } from 'node:zlib';
 import type { BlobStore, GetResult } from '../model/blob-store.ts';
 import type { Manifest } from '../model/documents.ts';
 
-/** A shard that was to be joined is not what was sealed: damaged, replaced or pruned. Nothing is changed. */
+/** A shard to be joined was damaged, replaced or pruned. The dataset is not changed. */
 export class CompactionAbandonedError extends Error {
   override readonly name = 'CompactionAbandonedError';
   constructor(generation: string, reason: string, options?: ErrorOptions) {
-    super(`${generation} is not made: ${reason}. The dataset stays as it is`, options);
+    super(`the compaction ${generation} stops: ${reason}. The dataset stays as it is`, options);
   }
 }
 
@@ -18,7 +18,7 @@ export interface ReadShard {
   readonly shard: Manifest['shards'][number];
   readonly isGzipped: boolean;
   readonly pieceBytes: number;
-  /** What the error names. */
+  /** Name of the joined generation, for errors. */
   readonly compaction: string;
 }
 
@@ -35,12 +35,12 @@ export class ShardReader {
     this.#plain = what.isGzipped ? unzipped(stored) : stored;
   }
 
-  /** Plain bytes taken so far. */
+  /** Uncompressed bytes taken so far. */
   get position(): number {
     return this.#position;
   }
 
-  /** The next `length` plain bytes, in chunks. */
+  /** The next `length` uncompressed bytes, in chunks. */
   async *take(length: number): AsyncGenerator<Uint8Array> {
     for (let left = length; left > 0; ) {
       if (this.#chunk.length === 0) await this.#fill();
@@ -62,7 +62,7 @@ export class ShardReader {
     return Buffer.concat(chunks);
   }
 
-  /** Reads what is left (a trailer) and compares the whole. */
+  /** Reads the rest (a trailer) and compares the checksum of the whole shard. */
   async finish(): Promise<void> {
     for (let next = await this.#plain.next(); next.done !== true; next = await this.#plain.next()) void next;
     const crc = this.#crc.toString(16).padStart(8, '0');
@@ -76,7 +76,7 @@ export class ShardReader {
 
   async #fill(): Promise<void> {
     const next = await this.#plain.next();
-    if (next.done === true) throw this.#fault('ends before its list does');
+    if (next.done === true) throw this.#fault('ends before the last sample of its list');
     this.#chunk = next.value;
   }
 
@@ -86,7 +86,7 @@ export class ShardReader {
       if (offset >= shard.bytes) return undefined;
       const range = { offset, length: Math.min(pieceBytes, shard.bytes - offset) };
       const read = store.get(key, { ifMatch: shard.etag, range });
-      // Looked at when it is its turn; until then its failure is nobody's.
+      // It is awaited when its turn comes. Node must not take its failure for an unhandled one until then.
       read.catch(() => undefined);
       return read;
     };
@@ -109,7 +109,7 @@ export class ShardReader {
   }
 }
 
-/** A failure of the source comes out here. */
+/** Fails if the source fails. */
 async function* unzipped(stored: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   const plain = new PassThrough();
   const done = pipeline(Readable.from(stored), createGunzip(), plain);

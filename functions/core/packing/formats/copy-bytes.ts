@@ -1,22 +1,23 @@
-/** Writes a member's bytes and digests them on the way. */
+/** Writes a member's bytes and computes their digest. */
 import { createHash, hash } from 'node:crypto';
 import type { MemberBody, ShardSink } from '../model/shard-format.ts';
 
 export const isInMemory = (body: MemberBody): body is readonly Uint8Array[] => Array.isArray(body);
 
 /**
- * Returns the SHA-256 of what was written: at once where nothing had to wait, which is nearly always for bodies in memory.
- * `each` sees every chunk as well.
+ * Returns the SHA-256 of the written bytes; a promise only if something had to wait, which is rare for a body in
+ * memory.
+ * @param each sees every chunk
  */
-export function pour(
+export function copyBytes(
   sink: ShardSink,
   body: MemberBody,
   each?: (chunk: Uint8Array) => void,
 ): string | Promise<string> {
-  return isInMemory(body) ? pourChunks(sink, body, each) : pourStream(sink, body, each);
+  return isInMemory(body) ? copyChunks(sink, body, each) : copyStream(sink, body, each);
 }
 
-async function pourStream(
+async function copyStream(
   sink: ShardSink,
   body: AsyncIterable<Uint8Array>,
   each?: (chunk: Uint8Array) => void,
@@ -33,13 +34,13 @@ async function pourStream(
 export const bytesIn = (chunks: readonly Uint8Array[]): number =>
   chunks.reduce((sum, { length }) => sum + length, 0);
 
-/** For bodies in memory that the sink has room for. */
-export function pourNow(sink: ShardSink, chunks: readonly Uint8Array[]): string {
+/** The body must be in memory, and the sink must have room for it. */
+export function copyBytesNow(sink: ShardSink, chunks: readonly Uint8Array[]): string {
   for (const chunk of chunks) void sink.write(chunk);
   return digestOf(chunks, sink.recent(bytesIn(chunks)));
 }
 
-function pourChunks(
+function copyChunks(
   sink: ShardSink,
   chunks: readonly Uint8Array[],
   each?: (chunk: Uint8Array) => void,
@@ -51,13 +52,13 @@ function pourChunks(
     size += chunk.length;
     written += 1;
     const full = sink.write(chunk);
-    if (full !== undefined) return pourRest(sink, { chunks, next: written, full }, each);
+    if (full !== undefined) return copyRest(sink, { chunks, next: written, full }, each);
   }
   return digestOf(chunks, sink.recent(size));
 }
 
-/** Goes on where a write had to wait; the bytes no longer lie together. */
-async function pourRest(
+/** Goes on after a write that had to wait. The written bytes no longer lie together. */
+async function copyRest(
   sink: ShardSink,
   { chunks, next, full }: { chunks: readonly Uint8Array[]; next: number; full: Promise<void> },
   each?: (chunk: Uint8Array) => void,
@@ -70,7 +71,7 @@ async function pourRest(
   return digestOf(chunks, undefined);
 }
 
-/** One hash over bytes that lie together is several times cheaper than one over pieces. */
+/** Hashing bytes that lie together is several times faster than hashing them in pieces. */
 function digestOf(chunks: readonly Uint8Array[], together: Uint8Array | undefined): string {
   const whole = chunks.length === 1 ? chunks[0] : together;
   if (whole !== undefined) return hash('sha256', whole);
@@ -79,7 +80,7 @@ function digestOf(chunks: readonly Uint8Array[], together: Uint8Array | undefine
   return digest.digest('hex');
 }
 
-/** Everything of a body at once, for formats that must see it whole. */
+/** The whole body, for formats that need it at once. */
 export async function collect(body: MemberBody): Promise<Buffer> {
   if (isInMemory(body)) return Buffer.concat(body);
   const chunks: Uint8Array[] = [];

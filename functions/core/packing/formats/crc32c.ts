@@ -1,4 +1,7 @@
-/** CRC-32C (Castagnoli): the native one where it is installed, else slicing by eight in JavaScript (0.8 GB/s). */
+/**
+ * CRC-32C (Castagnoli): the native implementation if it is installed, otherwise slicing-by-8 in JavaScript (0.8
+ * GB/s).
+ */
 import nodeModule from 'node:module';
 
 const TABLES = ((): Uint32Array[] => {
@@ -27,7 +30,7 @@ const [T0, T1, T2, T3, T4, T5, T6, T7] = TABLES as [
 ];
 
 /* oxlint-disable typescript/no-non-null-assertion -- indexes are masked to a byte or bounded by the loop; checks would halve the speed */
-/** In plain JavaScript; fastest for a few bytes. */
+/** In JavaScript, which is fastest for a few bytes. */
 export function crc32cPlain(bytes: Uint8Array, before = 0): number {
   let crc = ~before;
   let at = 0;

@@ -3,7 +3,7 @@ import { Unfit } from '../model/shard-format.ts';
 
 const LARGEST = 2n ** 63n;
 
-/** The int64 of a label's text, blanks around it ignored. */
+/** The int64 of a label's text, without the blanks around it. @throws Unfit */
 export function integerOf(text: string): bigint {
   const bare = text.trim();
   if (!/^-?\d{1,19}$/.test(bare)) throw new Unfit('labelNotAnInteger');

@@ -1,4 +1,4 @@
-/** Text joined line by line: JSON Lines, CSV under one header, LibSVM, plain text. A source is taken whole. */
+/** Files of lines, joined: JSON Lines, CSV with one header, LibSVM, plain text. */
 import { createHash } from 'node:crypto';
 import {
   type FileFormat,
@@ -17,7 +17,7 @@ async function* chunksOf(body: MemberBody): AsyncGenerator<Uint8Array> {
   yield* body;
 }
 
-/** Takes the header off the first bytes; readers of CSV ignore a byte-order mark and the carriage return. */
+/** Removes the header. Like readers of CSV it ignores a byte-order mark and the carriage return. @throws Unfit */
 function afterHeader(head: Buffer, expected: string): Buffer {
   const start = head.subarray(0, 3).equals(BOM) ? 3 : 0;
   const end = head.indexOf(NEWLINE, start);
@@ -26,7 +26,7 @@ function afterHeader(head: Buffer, expected: string): Buffer {
   return end < 0 ? head.subarray(head.length) : head.subarray(end + 1);
 }
 
-/** The source without its header line. */
+/** The source without its header line. @throws Unfit */
 async function* withoutHeader(body: MemberBody, header: string): AsyncGenerator<Uint8Array> {
   let head: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of chunksOf(body)) {
@@ -41,7 +41,7 @@ async function* withoutHeader(body: MemberBody, header: string): AsyncGenerator<
   if (head !== undefined) afterHeader(head, header);
 }
 
-/** Bytes of the source as they go into the shard: header off, a newline at the end. */
+/** The source as it lies in the shard: without its header, with a newline at its end. */
 async function* joined(body: MemberBody, header: string | undefined): AsyncGenerator<Uint8Array> {
   let last: number | undefined;
   for await (const bytes of header === undefined ? chunksOf(body) : withoutHeader(body, header)) {

@@ -15,16 +15,16 @@ import {
   type ShardEncoder,
   Unfit,
 } from '../model/shard-format.ts';
-import { collect, isInMemory, pour } from './copy-bytes.ts';
+import { collect, copyBytes, isInMemory } from './copy-bytes.ts';
 import { integerOf } from './integer-label.ts';
 import { KEY_COLUMN } from './tfrecord.ts';
 
 const IMAGE_COLUMNS = /^image$/;
 
-/** What an MDS file says of the pipeline's settings. */
+/** The settings that an MDS file depends on. */
 type MdsSettings = IndexedShards['settings'];
 
-/** How streaming reads a column back; images are decoded by their own first bytes whatever this says. */
+/** The encoding by which streaming decodes a column. It decodes any image by its first bytes. */
 function encodingOf(column: string, settings: Pick<MdsSettings, 'labelType'>): string {
   if (column === 'label') return settings.labelType === 'integer' ? 'int' : 'str';
   if (column === KEY_COLUMN || column === 'txt' || column === 'text') return 'str';
@@ -50,7 +50,7 @@ function mdsColumns(settings: Pick<MdsSettings, 'labelType'>, facts: PlanFacts):
   };
 }
 
-/** What every shard and index.json say of the format; keys sorted as the reference writer does. */
+/** The description in every shard and in index.json. Its keys are sorted as by the reference writer. */
 function mdsConfig(settings: MdsSettings, facts: PlanFacts) {
   const { column_names, column_encodings, column_sizes } = mdsColumns(settings, facts);
   return {
@@ -65,7 +65,7 @@ function mdsConfig(settings: MdsSettings, facts: PlanFacts) {
   };
 }
 
-/** Length words and values of one sample. */
+/** Bytes of a sample: words of length, then values. */
 function sampleBytes(outline: Outline, columns: MdsColumns): number {
   let bytes = 0;
   for (const [index, name] of columns.column_names.entries()) {
@@ -80,7 +80,7 @@ function sizeOf(outline: Outline, column: string): number {
   return outline.members.find((member) => member.column === column)?.size ?? 0;
 }
 
-/** Number of samples, first byte of each, end of the last: all words of 32 bits. */
+/** Bytes of the table: number of samples, first byte of each, end of the last, as words of 32 bits. */
 const tableBytes = (samples: number): number => 4 + 4 * (samples + 1);
 
 /** @param sizes bytes of the samples that follow */
@@ -115,10 +115,10 @@ async function integer(member: EncodedMember): Promise<Buffer> {
   return bytes;
 }
 
-/** Python's json takes these as numbers, and writes them. */
+/** Python's json reads and writes these as numbers. */
 const NUMBERS_OF_PYTHON = /\bNaN\b|\bInfinity\b/g;
 
-function proveJson(text: string): void {
+function checkJson(text: string): void {
   try {
     JSON.parse(text.replace(NUMBERS_OF_PYTHON, '0'));
   } catch {
@@ -126,23 +126,23 @@ function proveJson(text: string): void {
   }
 }
 
-function proveReadable(encoding: string | undefined, bytes: Buffer): void {
+function checkReadable(encoding: string | undefined, bytes: Buffer): void {
   if (encoding === 'int') integerOf(bytes.toString());
   if ((encoding === 'str' || encoding === 'json') && !isUtf8(bytes)) throw new Unfit('notText');
-  if (encoding === 'json') proveJson(bytes.toString());
+  if (encoding === 'json') checkJson(bytes.toString());
 }
 
 /**
- * A reader decodes each column by its type, and stops at the first sample of which it cannot. Found out before a byte of the
- * sample is written, one that does not fit costs no new beginning of the shard. Members that are read while they are
- * written, which are large, are not looked at.
+ * A reader decodes each column by its type and stops at the first sample that it cannot decode. Such a sample is
+ * found before a byte of it is written, so that the shard need not be built again. Large members, which are read
+ * while they are written, are not checked.
  */
-function proveTypes(members: readonly EncodedMember[], columns: MdsColumns): void {
+function checkTypes(members: readonly EncodedMember[], columns: MdsColumns): void {
   for (const [index, name] of columns.column_names.entries()) {
     const body = members.find(({ column }) => column === name)?.body;
     const encoding = columns.column_encodings[index];
     if (encoding !== 'bytes' && encoding !== 'jpeg' && body !== undefined && isInMemory(body))
-      proveReadable(encoding, Buffer.concat(body));
+      checkReadable(encoding, Buffer.concat(body));
   }
 }
 
@@ -155,7 +155,7 @@ function encoder(context: ShardContext): ShardEncoder {
       await sink.write(shardHead(sizes, settings, facts));
     },
     add: async (sink, outline, members) => {
-      proveTypes(members, columns);
+      checkTypes(members, columns);
       await sink.write(lengthWords(outline, columns));
       const placed = new Map<string, Placed>();
       for (const [index, name] of columns.column_names.entries()) {
@@ -165,7 +165,7 @@ function encoder(context: ShardContext): ShardEncoder {
         else if (typeof columns.column_sizes[index] === 'number') {
           await sink.write(await integer(member));
           placed.set(name, { offset, size: 8, sha256: '' });
-        } else placed.set(name, { offset, sha256: await pour(sink, member.body) });
+        } else placed.set(name, { offset, sha256: await copyBytes(sink, member.body) });
       }
       return members.map(({ column }) => placed.get(column) ?? { offset: 0, sha256: '' });
     },
@@ -192,7 +192,7 @@ const datasetIndex: DatasetIndex = {
     }));
     return Buffer.from(`${JSON.stringify({ shards: entries, version: 2 })}\n`);
   },
-  /** Size limits aside: they are those of the declaration when the generation was packed, which the manifest does not tell. */
+  /** Ignores the size limits, which come from the declaration at the time of packing and are not in the manifest. */
   isSame: (stored, expected) => {
     try {
       return isDeepStrictEqual(withoutLimits(stored), withoutLimits(expected));

@@ -1,4 +1,6 @@
-/** Files of TFRecord or RecordIO frames joined record by record. Records are checked for their framing, never decoded. */
+/**
+ * Files of TFRecord or RecordIO frames, joined. The framing of the records is checked; their content is not decoded.
+ */
 import { createHash } from 'node:crypto';
 import {
   type FileFormat,
@@ -11,12 +13,12 @@ import { crc32c, maskedCrc32c } from './crc32c.ts';
 
 const RECORDIO_MAGIC = 0xced7230a;
 
-/** Follows frames through chunks of any size. */
+/** Checks frames in chunks of any size. */
 abstract class FrameChecker {
   #head = Buffer.alloc(0);
   #skip = 0;
   protected abstract readonly headBytes: number;
-  /** Bytes that follow this head, or undefined for a broken one. */
+  /** Bytes that follow this head; undefined for a broken head. */
   protected abstract bodyBytes(head: Buffer): number | undefined;
 
   take(chunk: Uint8Array): void {
@@ -51,14 +53,17 @@ class TfrecordChecker extends FrameChecker {
   }
 }
 
-/** What a frame's flag says of its record: all of it, its first part, one between, its last. */
+/** A frame's flag: it holds a whole record, or its first part, or its last. 2 is a part in between. */
 const WHOLE = 0;
 const FIRST = 1;
 const LAST = 3;
 
 class RecordioChecker extends FrameChecker {
   protected override readonly headBytes = 8;
-  /** Of a record in several parts: without its last, the next source's record would be read as one of its parts. */
+  /**
+   * Inside a record of several parts. If its last part were missing, readers would add the next source's record to
+   * it.
+   */
   #isWithin = false;
 
   protected override bodyBytes(head: Buffer): number | undefined {
@@ -98,7 +103,7 @@ const encoder = (kind: 'tfrecord' | 'recordio'): ShardEncoder => ({
 const checkerOf = (kind: 'tfrecord' | 'recordio'): FrameChecker =>
   kind === 'tfrecord' ? new TfrecordChecker() : new RecordioChecker();
 
-/** What is in memory is refused before a byte of it is written. */
+/** A broken source in memory is rejected before a byte of it is written. */
 function checkWhole(chunks: readonly Uint8Array[], kind: 'tfrecord' | 'recordio'): void {
   const checker = checkerOf(kind);
   for (const chunk of chunks) checker.take(chunk);

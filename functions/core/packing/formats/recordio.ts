@@ -1,5 +1,6 @@
 /**
- * MXNet's RecordIO with image headers (IRHeader), split wherever the magic occurs so that readers can find their place again.
+ * MXNet's RecordIO with image headers (IRHeader). A record is split where its data holds the magic number, so that
+ * readers can find the next record from anywhere.
  * https://mxnet.apache.org/versions/1.9.1/api/architecture/note_data_loading
  */
 import { hash } from 'node:crypto';
@@ -20,10 +21,10 @@ import { collect } from './copy-bytes.ts';
 const MAGIC = Buffer.from([0x0a, 0x23, 0xd7, 0xce]);
 const LENGTH_BITS = 29;
 const IR_HEADER_BYTES = 24;
-/** Frame and image header before the data of an unsplit record. */
+/** Bytes of frame and image header before the data of an unsplit record. */
 const RECORD_HEAD_BYTES = 8 + IR_HEADER_BYTES;
 
-/** Places where the magic lies at a multiple of four. */
+/** Positions of the magic at multiples of four. */
 function splitPoints(data: Buffer): number[] {
   const points: number[] = [];
   for (let at = data.indexOf(MAGIC); at >= 0; at = data.indexOf(MAGIC, at)) {
@@ -43,7 +44,7 @@ function framed(flag: number, data: Buffer): Buffer {
   return record;
 }
 
-/** One record, in as many parts as it holds magics plus one; the magics themselves are left out, readers put them back. */
+/** One record, split at each magic. The magics themselves are left out; readers put them back. */
 export function recordOf(data: Buffer): Buffer {
   const points = splitPoints(data);
   if (points.length === 0) return framed(0, data);

@@ -1,12 +1,12 @@
 /**
- * POSIX ustar headers, the same bytes for the same name and size whoever writes them: mtime 0, owner 0, mode 0444.
- * A PAX header goes before names that ustar cannot hold (over 100 bytes without a fitting slash, not ASCII) and
- * sizes of 8 GiB or more. https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html
+ * POSIX ustar headers. The same name and size give the same bytes: mtime 0, owner 0, mode 0444. A PAX header precedes a
+ * name that ustar cannot hold (over 100 bytes without a fitting slash, or not ASCII) and a size of 8 GiB or more.
+ * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/pax.html
  */
 export const BLOCK = 512;
 const USTAR_SIZE_LIMIT = 8 * 1024 ** 3;
 
-/** End of the archive. */
+/** The end of an archive. */
 export const TRAILER = new Uint8Array(2 * BLOCK);
 
 /** Zeros after `size` bytes of data. */
@@ -17,7 +17,7 @@ interface UstarName {
   readonly prefix: string;
 }
 
-/** Fits a path into name (100) and prefix (155), or undefined. */
+/** Splits a path into name (100 bytes) and prefix (155 bytes); undefined if it does not fit. */
 function splitPath(path: string): UstarName | undefined {
   if (!/^[\x20-\x7e]*$/.test(path)) return undefined;
   if (path.length <= 100) return { name: path, prefix: '' };
@@ -38,7 +38,7 @@ const TEMPLATE = ((): Buffer => {
 })();
 const TEMPLATE_SUM = TEMPLATE.reduce((sum, byte) => sum + byte, 0);
 
-/** Writes one header block at `at`, every byte of it. */
+/** Writes every byte of one header block. */
 function writeBlock(
   target: Buffer,
   at: number,
@@ -59,7 +59,7 @@ function writeBlock(
   target.write(`${sum.toString(8).padStart(6, '0')}\0 `, at + 148, 'latin1');
 }
 
-/** `<length> <key>=<value>\n`, the length counting itself. */
+/** `<length> <key>=<value>\n`. The length counts its own digits too. */
 function paxRecord(key: string, value: string): string {
   const body = ` ${key}=${value}\n`;
   const bytes = Buffer.byteLength(body);
@@ -68,11 +68,11 @@ function paxRecord(key: string, value: string): string {
   return `${length}${body}`;
 }
 
-/** Header blocks of one regular file: 512 bytes, or 1,536 and more with PAX. */
+/** Header blocks of one regular file: 512 bytes, or at least 1,536 with PAX. */
 export function tarHeader(path: string, size: number): Buffer {
   const plain = splitPath(path);
   if (plain !== undefined && size < USTAR_SIZE_LIMIT) {
-    /** Memory of Node's pool: a buffer of its own takes four times as long as all the rest. */
+    // From Node's pool: allocating a separate buffer takes four times as long as everything else here.
     const block = Buffer.allocUnsafe(BLOCK);
     writeBlock(block, 0, { path: plain, size, type: '0' });
     return block;
@@ -93,7 +93,7 @@ export function tarHeader(path: string, size: number): Buffer {
   return header;
 }
 
-/** Bytes that a member of this name and size takes in an archive. */
+/** Bytes of a member of this name and size in an archive. */
 export function tarMemberBytes(path: string, size: number): number {
   const isPlain = size < USTAR_SIZE_LIMIT && splitPath(path) !== undefined;
   return (isPlain ? BLOCK : tarHeader(path, size).length) + size + paddingOf(size);

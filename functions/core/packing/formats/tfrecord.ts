@@ -1,10 +1,10 @@
 /**
- * TFRecord files of tf.train.Example: one feature a column, names sorted, bytes as they are.
+ * TFRecord files of tf.train.Example: one bytes feature for each column, sorted by name.
  * Framing: https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details
  */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { EncodedMember, Placed, SampleFormat, ShardEncoder } from '../model/shard-format.ts';
-import { collect, pour } from './copy-bytes.ts';
+import { collect, copyBytes } from './copy-bytes.ts';
 import { crc32c, maskedCrc32c } from './crc32c.ts';
 import { integerOf } from './integer-label.ts';
 
@@ -27,7 +27,7 @@ export function varint(value: number | bigint): Buffer {
 
 const varintLength = (value: number): number => varint(value).length;
 
-/** Bytes that go before a feature's value, and how long the whole map entry is. */
+/** The bytes before a feature's value, and the size of the whole map entry. */
 interface Entry {
   readonly head: Buffer;
   readonly bytes: number;
@@ -35,7 +35,7 @@ interface Entry {
 
 const tagged = (tag: number, length: number): Buffer => Buffer.concat([Buffer.of(tag), varint(length)]);
 
-/** Map entry of a feature that holds one bytes value of this length; the value itself follows the head. */
+/** Map entry of a feature with one bytes value of this length. The value follows the head. */
 export function bytesEntry(name: string, length: number): Entry {
   const key = Buffer.from(name);
   const list = 1 + varintLength(length) + length;
@@ -52,7 +52,7 @@ export function bytesEntry(name: string, length: number): Entry {
   return { head, bytes: head.length + length };
 }
 
-/** Map entry of a feature that holds one int64. */
+/** Map entry of a feature with one int64. */
 export function int64Entry(name: string, value: bigint): Buffer {
   const key = Buffer.from(name);
   const packed = varint(value);
@@ -115,7 +115,7 @@ const encoder = (integerLabels: boolean): ShardEncoder => ({
       else {
         await put(part.entry.head);
         const offset = sink.position;
-        const sha256 = await pour(sink, part.member.body, (chunk) => (crc = crc32c(chunk, crc)));
+        const sha256 = await copyBytes(sink, part.member.body, (chunk) => (crc = crc32c(chunk, crc)));
         placed[part.index] = { offset, sha256 };
       }
     }

@@ -12,22 +12,22 @@ import type {
   ShardIndex,
   ShardSink,
 } from '../model/shard-format.ts';
-import { bytesIn, isInMemory, pour, pourNow } from './copy-bytes.ts';
+import { bytesIn, copyBytes, copyBytesNow, isInMemory } from './copy-bytes.ts';
 import { BLOCK, paddingOf, TRAILER, tarHeader, tarMemberBytes } from './tar.ts';
 
-/** By their length. */
+/** Zeros by their number. */
 const PADDINGS = Array.from({ length: BLOCK }, (_, length) => TRAILER.subarray(0, length));
 
 const paddingAfter = (size: number): Uint8Array => PADDINGS[paddingOf(size)] ?? TRAILER;
 
-/** Undefined when some of it would have to wait; then nothing is written. */
+/** Undefined if a write would have to wait; then nothing is written. */
 function addNow(sink: ShardSink, member: EncodedMember): Placed | undefined {
   const { body } = member;
   const header = tarHeader(member.name, member.size);
   if (!isInMemory(body) || header.length + bytesIn(body) + BLOCK >= sink.room) return undefined;
   void sink.write(header);
   const offset = sink.position;
-  const sha256 = pourNow(sink, body);
+  const sha256 = copyBytesNow(sink, body);
   void sink.write(paddingAfter(member.size));
   return { offset, sha256 };
 }
@@ -40,7 +40,7 @@ async function addOn(
   for (const member of members.slice(placed.length)) {
     await sink.write(tarHeader(member.name, member.size));
     const offset = sink.position;
-    const sha256 = await pour(sink, member.body);
+    const sha256 = await copyBytes(sink, member.body);
     await sink.write(paddingAfter(member.size));
     placed.push({ offset, sha256 });
   }
@@ -70,9 +70,9 @@ function endOf(sample: SampleLines): number {
 }
 
 /**
- * DALI's index of one tar: `v1.2 <samples>`, then suffix, offset, size and name of every member of a sample. DALI splits
- * at blanks and finds members by their offsets alone, so a blank in a name is written as `_`. Members of a sample lie
- * next to each other.
+ * DALI's index of one tar: `v1.2 <samples>`, then suffix, offset, size and name of every member of a sample. DALI
+ * splits at blanks and finds members by their offsets alone, so a blank in a name is written as `_`. Members of a
+ * sample lie next to each other.
  */
 class DaliIndex implements ShardIndex {
   readonly #rows = new LineText();

@@ -1,4 +1,4 @@
-/** Labels from a file of annotations: read once in a stream, asked for every key listed, and audited row by row. */
+/** Labels from a file of annotations. The file is streamed once for its labels, and once for the audit of its rows. */
 
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { TransientError } from '../../shared/errors.ts';
@@ -18,7 +18,7 @@ type RowProblemLine = readonly [number, string, RowProblem];
 export interface AnnotationAudit {
   readonly rows: number;
   readonly byProblem: Readonly<Partial<Record<RowProblem, number>>>;
-  /** Compressed lines of RowProblemLine; undefined when there is no problem. */
+  /** Compressed lines of RowProblemLine; undefined if there is no problem. */
   readonly problems: Buffer | undefined;
 }
 
@@ -33,7 +33,7 @@ interface Source {
   readonly size: number;
 }
 
-/** The annotations as they were when the plan began. */
+/** The file of annotations as it was when the plan began. */
 export class Annotations {
   readonly #store: BlobStore;
   readonly #settings: NonNullable<PackingSettings['annotations']>;
@@ -73,7 +73,7 @@ export class Annotations {
     return `${this.#settings.file}@${this.#source?.etag ?? 'absent'}`;
   }
 
-  /** Label of the sample that this key (incoming prefix stripped) belongs to, by its own row or the sample's. */
+  /** The label of a key (without the incoming prefix), from its own row or from its sample's. */
   labelOf(key: string): LabelOfMember {
     const own = this.#table.find(key);
     const { stem } = splitKey(key);
@@ -84,7 +84,7 @@ export class Annotations {
       : { kind: 'doubled' };
   }
 
-  /** Reads the rows once more, after every key was asked for. */
+  /** Reads the rows again. Call it after every listed key was asked for. */
   async audit(): Promise<AnnotationAudit> {
     const spool = new LineSpool(compress);
     const byProblem: Partial<Record<RowProblem, number>> = {};
@@ -123,6 +123,6 @@ export class Annotations {
     const length = Math.min(PIECE_BYTES, size - offset);
     const found = await this.#store.get(key, { ifMatch: etag, range: { offset, length } });
     if (found.kind === 'found') return found.chunks;
-    throw new TransientError(`${key} changed while it was read; the next try reads the new one`);
+    throw new TransientError(`${key} changed while it was read; the next try reads its new version`);
   }
 }

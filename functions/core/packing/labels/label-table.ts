@@ -1,9 +1,9 @@
-/** Labels by key in typed arrays: two million keys take 70 MB, a tenth of what a Map of texts does. */
+/** Labels by key in typed arrays. Two million keys take 70 MB, a tenth of a Map of strings. */
 import { hash } from 'node:crypto';
 import { ConfigurationError } from '../../shared/errors.ts';
 
 const FREE = 0;
-/** Labels are numbered from 1; a key with two different ones has none that counts. */
+/** Labels are numbered from 1. A key with two different labels has this number. */
 const TWO_LABELS = -1;
 const MOST_LABEL_CHARACTERS = 64e6;
 
@@ -27,7 +27,7 @@ class Slots {
     this.met = new Uint8Array(size);
   }
 
-  /** The slot of these 96 bits of the key's digest, or the free one where they belong. */
+  /** The slot of these 96 bits of a key's digest, or the free slot for them. */
   find(a: number, b: number, c: number): number {
     const mask = this.label.length - 1;
     let at = a & mask;
@@ -37,7 +37,7 @@ class Slots {
   }
 }
 
-/** Keys are compared by 96 bits of their SHA-256. */
+/** Compares keys by 96 bits of their SHA-256. */
 export class LabelTable {
   #slots = new Slots(1_024);
   readonly #labels: string[] = [];
@@ -45,7 +45,7 @@ export class LabelTable {
   #characters = 0;
   #keys = 0;
 
-  /** `other`: the key has another label already. */
+  /** `other`: the key already has another label. */
   add(key: string, label: string): 'new' | 'same' | 'other' {
     const at = this.#locate(key);
     const number = this.#numberOf(label);
@@ -61,7 +61,7 @@ export class LabelTable {
     return 'new';
   }
 
-  /** Remembers that the key was asked for. */
+  /** Notes that the key was looked up. */
   find(key: string): Finding {
     const at = this.#locate(key);
     const number = this.#slots.label[at] ?? FREE;

@@ -1,4 +1,4 @@
-/** Rows of an annotations file, found while its text streams by: CSV with a header line (RFC 4180) or JSON Lines. */
+/** Streams the rows of an annotations file: CSV with a header line (RFC 4180), or JSON Lines. */
 import { ConfigurationError } from '../../shared/errors.ts';
 
 export type AnnotationRow =
@@ -10,7 +10,10 @@ export interface Columns {
   readonly label: string;
 }
 
-/** Takes text in pieces; `end` gives a last row without a newline. Rows count from 1, the header of a CSV file aside. */
+/**
+ * Takes the text in pieces. `end` gives a last row without a newline. Rows count from 1, without the header of a CSV
+ * file.
+ */
 export interface RowReader {
   push(text: string): Generator<AnnotationRow>;
   end(): Generator<AnnotationRow>;
@@ -18,7 +21,7 @@ export interface RowReader {
 
 const LONGEST_ROW = 1_000_000;
 
-/** Where the quoted field that begins here ends: at its closing quote, or at the end of the row. */
+/** The end of a quoted field: its closing quote, or the end of the row. */
 function closingQuote(line: string, start: number): number {
   for (let at = start + 1; ; at += 2) {
     at = line.indexOf('"', at);
@@ -27,10 +30,13 @@ function closingQuote(line: string, start: number): number {
   }
 }
 
-/** The newline that ends the CSV row, or -1 while it has not come: one between quotes does not, nor do quotes inside a bare field begin any. */
+/**
+ * The newline that ends a CSV row; -1 if the text has none. Quoted newlines do not count; a quote inside a bare field
+ * quotes nothing.
+ */
 function endOfCsvRow(text: string, start: number): number {
   const newline = text.indexOf('\n', start);
-  // Nothing is looked for beyond the row: that would take the square of the text's length.
+  // A search beyond the row would make the time quadratic in the length of the text.
   if (newline < 0 || !text.slice(start, newline).includes('"')) return newline;
   for (let field = start; ; ) {
     const close = text[field] === '"' ? closingQuote(text, field) : field;
@@ -41,7 +47,7 @@ function endOfCsvRow(text: string, start: number): number {
   }
 }
 
-/** Fields of one CSV row. A quote inside a field that does not begin with one is a character like any other. */
+/** Fields of one CSV row. In a field that does not begin with a quote, a quote is an ordinary character. */
 function csvFields(row: string): string[] {
   const line = row.endsWith('\r') ? row.slice(0, -1) : row;
   if (!line.includes('"')) return line.split(',');
@@ -61,9 +67,9 @@ function csvFields(row: string): string[] {
 abstract class Rows implements RowReader {
   #rest = '';
   #row = 0;
-  /** Where the row ends that begins here: at a newline, or -1 while it has not come. */
+  /** Position of the newline that ends the row; -1 if the text has none yet. */
   protected abstract endOfRow(text: string, start: number): number;
-  /** Undefined for a row that says nothing: the header, or a blank line. */
+  /** Undefined for the header and for blank lines. */
   protected abstract parse(line: string): { key: string; label: string } | undefined;
 
   *push(text: string): Generator<AnnotationRow> {
@@ -165,6 +171,6 @@ const textOf = (value: unknown): string =>
       ? String(value)
       : '';
 
-/** @param file its suffix says what the rows are */
+/** @param file a name whose suffix tells the kind of rows */
 export const rowReader = (file: string, columns: Columns): RowReader =>
   file.toLowerCase().endsWith('.csv') ? new CsvRows(columns) : new JsonRows(columns);

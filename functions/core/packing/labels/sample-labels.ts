@@ -1,13 +1,13 @@
-/** The label of every sample of a plan, while its members are listed one by one. */
+/** The label of each sample of a plan, collected while its members are listed. */
 import type { Rejection } from '../model/rejections.ts';
 import type { Annotations } from './annotations.ts';
 
 const UNSET = 0;
 const DOUBLED = -1;
-/** The sample brought a label of its own (.cls), which wins. */
+/** The sample has its own label file (.cls), which wins. */
 const OWN = -2;
 
-/** Labels by sample number, each text held once. */
+/** Labels by the number of the sample. Equal texts are held once. */
 export class SampleLabels {
   readonly #annotations: Annotations;
   readonly #texts: string[] = [];
@@ -18,12 +18,12 @@ export class SampleLabels {
     this.#annotations = annotations;
   }
 
-  /** To be called for every key listed, planned or not, so that rows without any object are known. */
-  meet(key: string): void {
+  /** Call it for every listed key, planned or not, so that the audit finds rows without an object. */
+  noteListed(key: string): void {
     this.#annotations.labelOf(key);
   }
 
-  /** A member of the sample; `isLabel` for its own .cls. */
+  /** Adds a member of the sample. @param isLabel true for its own .cls */
   add(ordinal: number, key: string, isLabel: boolean): void {
     if (ordinal >= this.#labels.length) {
       const larger = new Int32Array(Math.max(this.#labels.length * 2, ordinal + 1));

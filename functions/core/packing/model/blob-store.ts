@@ -1,4 +1,4 @@
-/** What packing asks of the object store. Expected refusals are values, everything else is thrown. */
+/** The port to the object store. Expected refusals are values; any other failure is thrown. */
 
 export interface ListedBlob {
   readonly key: string;
@@ -6,17 +6,17 @@ export interface ListedBlob {
   readonly size: number;
   /** With the quotes stripped. */
   readonly etag: string;
-  /** ISO 8601, as the store wrote it. */
+  /** ISO 8601. */
   readonly lastModified: string;
 }
 
 export interface ListPage {
   readonly objects: readonly ListedBlob[];
-  /** Common prefixes, when a delimiter was given. */
+  /** Common prefixes, if a delimiter was given. */
   readonly prefixes: readonly string[];
-  /** Token of the next page; undefined on the last. */
+  /** Token of the next page; undefined on the last one. */
   readonly next: string | undefined;
-  /** The store's own time of the answer (Date header), milliseconds. */
+  /** The store's time of the answer (Date header) in milliseconds. */
   readonly serverTime?: number | undefined;
 }
 
@@ -36,7 +36,7 @@ export type GetResult =
       readonly etag: string;
     }
   | { readonly kind: 'missing' }
-  /** The object is there, but it is not the version asked for. */
+  /** The object exists, but it is not the requested version. */
   | { readonly kind: 'changed' };
 
 export interface GetOptions {
@@ -44,15 +44,15 @@ export interface GetOptions {
   /** First byte and number of bytes. */
   readonly range?: { readonly offset: number; readonly length: number };
   /**
-   * As long as the answer will be. The store may put the body there and answer with it, or not; until it has answered
-   * the memory is its own.
+   * Memory of the answer's size. The store may write the body into it and return it. Until the answer is there, only
+   * the store may use it.
    */
   readonly into?: Uint8Array | undefined;
 }
 
 export interface PutOptions {
   readonly contentType?: string;
-  /** `absent`: only if nothing is there. Otherwise the ETag that must be there. */
+  /** `absent`: the key must be free. Otherwise the object must have this ETag. */
   readonly only?: 'absent' | { readonly etag: string };
 }
 
@@ -61,13 +61,13 @@ export type PutResult = { readonly kind: 'written'; readonly etag: string } | { 
 export interface HeadResult {
   readonly size: number;
   readonly etag: string;
-  /** CRC-32 of the whole object in 8 hexadecimal digits, where the store keeps one. */
+  /** CRC-32 of the whole object in 8 hexadecimal digits, if the store has one. */
   readonly crc32?: string | undefined;
 }
 
 export interface UploadedPart {
   readonly etag: string;
-  /** Base64, as S3 wants it. */
+  /** Base64, as S3 requires. */
   readonly crc32: string;
 }
 
@@ -82,7 +82,7 @@ export type CopiedPart =
   | { readonly kind: 'copied'; readonly part: UploadedPart }
   | { readonly kind: 'missing' }
   | { readonly kind: 'changed' }
-  /** The store does not say what it copied: the part has to be sent instead. */
+  /** The store returned no checksum of what it copied, so the part must be sent instead. */
   | { readonly kind: 'unchecked' };
 
 export interface Upload {
@@ -90,40 +90,40 @@ export interface Upload {
   readonly id: string;
 }
 
-/** Why the object of a key is still there. */
+/** Why an object was not deleted. */
 export interface KeyFailure {
   readonly key: string;
-  /** The store's own. */
+  /** The store's error code. */
   readonly code: string;
   readonly message: string;
 }
 
-/** The data path of packing: many small reads, few large writes. */
+/** Made for many small reads and few large writes. */
 export interface BlobStore {
   readonly bucket: string;
   listPage(prefix: string, options?: ListOptions): Promise<ListPage>;
   get(key: string, options?: GetOptions): Promise<GetResult>;
   head(key: string): Promise<HeadResult | undefined>;
   put(key: string, body: Uint8Array, options?: PutOptions): Promise<PutResult>;
-  /** `changed` when an ETag was named and another version is there; a missing object counts as deleted. */
+  /** `changed`: the object has another ETag than `ifMatch`. A missing object counts as deleted. */
   delete(key: string, ifMatch?: string): Promise<'deleted' | 'changed'>;
-  /** Any number, whatever versions; what is missing counts as deleted. Answers those that are still there. */
+  /** Deletes any number of objects of any version. Returns those that still exist; a missing one counts as deleted. */
   deleteMany(keys: readonly string[]): Promise<readonly KeyFailure[]>;
   createUpload(key: string): Promise<Upload>;
-  /** Numbers start at 1; `crc` is the CRC-32 of the body, which the store checks. */
+  /** Numbers start at 1. The store checks `crc`, the CRC-32 of the body. */
   uploadPart(
     upload: Upload,
     part: { readonly number: number; readonly crc: number },
     body: Uint8Array,
   ): Promise<UploadedPart>;
-  /** A part made by the store itself of a range of another object in the bucket, if that is still the version named. */
+  /** The store copies a range of another object in the bucket, if that still has the ETag. */
   copyPart(upload: Upload, part: { readonly number: number }, source: PartSource): Promise<CopiedPart>;
-  /** `gone` when there is no such upload any more (finished by another, or aborted). */
+  /** `gone`: another worker completed or aborted the upload. */
   completeUpload(upload: Upload, parts: readonly UploadedPart[]): Promise<{ readonly etag: string } | 'gone'>;
   abortUpload(upload: Upload): Promise<void>;
 }
 
-/** Every page of a listing, in the store's order (UTF-8 bytes). */
+/** Every page of a listing, in the order of the keys' UTF-8 bytes. */
 export async function* listPages(
   store: BlobStore,
   prefix: string,
@@ -137,14 +137,14 @@ export async function* listPages(
   } while (next !== undefined);
 }
 
-/** One buffer of many chunks; the chunk itself when there is one. */
+/** Returns a single chunk itself. */
 export function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
   const [first] = chunks;
   if (chunks.length === 1 && first !== undefined) return first;
   return Buffer.concat(chunks);
 }
 
-/** Whole text of an object, or undefined. */
+/** The whole text of an object; undefined if it does not exist. */
 export async function readText(store: BlobStore, key: string): Promise<string | undefined> {
   const found = await store.get(key);
   return found.kind === 'found' ? new TextDecoder().decode(joinChunks(found.chunks)) : undefined;

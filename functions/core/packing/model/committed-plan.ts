@@ -1,12 +1,12 @@
 /**
- * The committed plan of a run, as it lies in the bucket. Functions are redeployed while runs go on, so the plan may be
- * of another release: what that release would have packed, this one cannot, or not to the same bytes.
+ * The committed plan of a run. A release may be deployed while the run packs. The plan may then have another version,
+ * or need another image engine; the new release cannot pack what is left of it, or not to the same bytes.
  */
 import { PlanOutdatedError } from '../../shared/errors.ts';
 import { type BlobStore, joinChunks } from './blob-store.ts';
-import { type Plan, planSchema } from './documents.ts';
+import { DocumentError, type Plan, planSchema, readDocument } from './documents.ts';
 import { IMAGE_ENGINE } from './image-preparation.ts';
-import { places } from './packing-keys.ts';
+import { packingKeys } from './packing-keys.ts';
 
 interface RunName {
   readonly pipeline: string;
@@ -19,54 +19,64 @@ export type CommittedPlan =
   | { readonly kind: 'outdated'; readonly etag: string; readonly error: PlanOutdatedError };
 
 export async function committedPlan(store: BlobStore, run: RunName): Promise<CommittedPlan> {
-  const key = places(run.pipeline, run.runId).planCommit;
-  const found = await store.get(key);
-  if (found.kind !== 'found') return { kind: 'none' };
-  const plan = parsePlan(new TextDecoder().decode(joinChunks(found.chunks)));
-  const error = plan === undefined ? outdatedForm(key) : outdatedEngine(run.runId, plan);
-  if (plan !== undefined && error === undefined) return { kind: 'current', plan };
-  return { kind: 'outdated', etag: found.etag, error: error ?? outdatedForm(key) };
+  const stored = await storedPlan(store, run);
+  if (stored === undefined) return { kind: 'none' };
+  const { plan, etag } = stored;
+  if (plan instanceof PlanOutdatedError) return { kind: 'outdated', etag, error: plan };
+  const error = outdatedEngine(run.runId, plan);
+  return error === undefined ? { kind: 'current', plan } : { kind: 'outdated', etag, error };
 }
 
 /**
- * The plan, or undefined when there is none. What a plan's images were prepared with is not asked: they may all be done.
- * @throws PlanOutdatedError when it has the form of another release
+ * Undefined if there is no plan. The image engine is not compared, because all images may be prepared already.
+ * @throws PlanOutdatedError
  */
 export async function readPlan(store: BlobStore, run: RunName): Promise<Plan | undefined> {
-  const key = places(run.pipeline, run.runId).planCommit;
-  const found = await store.get(key);
-  if (found.kind !== 'found') return undefined;
-  const plan = parsePlan(new TextDecoder().decode(joinChunks(found.chunks)));
-  if (plan === undefined) throw outdatedForm(key);
-  return plan;
+  const stored = await storedPlan(store, run);
+  if (stored?.plan instanceof PlanOutdatedError) throw stored.plan;
+  return stored?.plan;
 }
 
-function parsePlan(text: string): Plan | undefined {
+interface StoredPlan {
+  readonly etag: string;
+  /** The error if the plan cannot be read. */
+  readonly plan: Plan | PlanOutdatedError;
+}
+
+async function storedPlan(store: BlobStore, run: RunName): Promise<StoredPlan | undefined> {
+  const key = packingKeys(run.pipeline, run.runId).planCommit;
+  const found = await store.get(key);
+  if (found.kind !== 'found') return undefined;
+  const text = new TextDecoder().decode(joinChunks(found.chunks));
+  return { etag: found.etag, plan: parsePlan(key, text) };
+}
+
+function parsePlan(key: string, text: string): Plan | PlanOutdatedError {
   try {
-    return planSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
+    return readDocument(planSchema, key, text);
+  } catch (cause: unknown) {
+    if (!(cause instanceof DocumentError)) throw cause;
+    return new PlanOutdatedError(`${cause.message}. ${PLANS_AGAIN}`, { cause });
   }
 }
 
-const outdatedForm = (key: string): PlanOutdatedError =>
-  new PlanOutdatedError(`${key} has not the form of this release's plans: ${ANEW}`);
-
-/** Why what is left of the plan cannot be packed by this release, if it cannot. */
+/** The error if this release cannot pack the rest of the plan, because it has another image engine. */
 export function outdatedEngine(runId: string, { prepare }: Plan): PlanOutdatedError | undefined {
   return prepare === undefined || prepare.engine === IMAGE_ENGINE
     ? undefined
     : new PlanOutdatedError(
-        `the plan of ${runId} prepares images with ${prepare.engine}, and this release with ${IMAGE_ENGINE}, which may give other bytes: ${ANEW}`,
+        `the plan of ${runId} prepares images with ${prepare.engine}, but this release has ${IMAGE_ENGINE}, which may give other bytes. ${PLANS_AGAIN}`,
       );
 }
 
-const ANEW =
-  'a release was deployed while the run was packing. The run plans anew by itself; nothing is sealed yet and no arrival is lost';
+const PLANS_AGAIN = 'The run plans again by itself; nothing is sealed yet and no arrival is lost';
 
-/** Writes the plan unless another planner was faster; returns the one that counts. `over`: ETag of an outdated one. */
+/**
+ * Writes the plan unless another planner was faster. Returns the committed one.
+ * @param over ETag of an outdated plan to replace
+ */
 export async function commitPlan(store: BlobStore, plan: Plan, over: string | undefined): Promise<Plan> {
-  const key = places(plan.pipeline, plan.runId).planCommit;
+  const key = packingKeys(plan.pipeline, plan.runId).planCommit;
   const put = await store.put(key, Buffer.from(JSON.stringify(plan)), {
     only: over === undefined ? 'absent' : { etag: over },
     contentType: 'application/json',
@@ -74,6 +84,6 @@ export async function commitPlan(store: BlobStore, plan: Plan, over: string | un
   if (put.kind === 'written') return plan;
   const winner = await readPlan(store, plan);
   if (winner === undefined)
-    throw new Error(`the plan ${key} was removed while it was made; run the step again`);
+    throw new Error(`the plan ${key} was removed while it was committed; run the step again`);
   return winner;
 }

@@ -1,36 +1,36 @@
-/** How many shards there are to be: by their size, by what is declared, and enough for those that are likely to read them. */
+/** The number of shards: by their size, by the declaration, and enough for their likely readers. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 
-/** In a table of shards by sample: in no shard. */
-export const NOWHERE = 0xffff_ffff;
+/** In a table of shards by sample: the sample is in no shard. */
+export const NO_SHARD = 0xffff_ffff;
 
-/** Who reads the shards, as far as a declaration tells before anything is placed. */
+/** The readers of the shards, as far as the declaration tells before placement. */
 export interface LikelyReaders {
-  /** Processes that read, of the largest topology that may come. */
+  /** Reading processes of the largest possible topology. */
   readonly processes: number;
-  /** Numbers of shards that divide among the processes of every topology are multiples of this. */
+  /** A number of shards divides among the processes of every possible topology if it is a multiple of this. */
   readonly multipleOf: number;
 }
 
 export interface Division {
-  /** Always kept, unless there are too few samples. */
+  /** The number of shards is a multiple of this, unless there are too few samples. */
   readonly multipleOf: number;
-  /** Shards for each of the `multipleOf` workers, however small they get. */
+  /** Least shards for each of the `multipleOf` workers, however small they get. */
   readonly leastPerWorker?: number | undefined;
-  /** Kept as far as shards do not get too small for it. */
+  /** A wish: it makes no shard too small. */
   readonly likely?: { readonly shards: number; readonly multipleOf: number } | undefined;
 }
 
 /**
- * Four for each process: one for each of the loader workers that frameworks recommend for a GPU, or four turns of a
- * process that reads alone, over which unequal shards even out.
+ * One for each of the four loader workers that frameworks recommend for a GPU. A process that reads alone reads four
+ * shards in turn, and their unequal sizes even out.
  */
 const SHARDS_PER_PROCESS = 4;
 
 /**
- * What nobody asked for makes no smaller shards, which is also the least that may be asked for. A reader without a
- * shard stands idle, so small shards are better than few; but S3 needs tens of milliseconds to answer at all, in which
- * a megabyte would have come.
+ * Likely readers make no shard smaller than this, which is also the smallest size that can be declared. A reader
+ * without a shard stands idle, so small shards are better than few. But S3 takes tens of milliseconds to begin an
+ * answer, and a megabyte arrives in that time.
  */
 const SMALLEST_LIKELY_BYTES = 1e6;
 
@@ -52,9 +52,9 @@ export function divisionOf(
 
 export interface ToDivide {
   readonly bytes: number;
-  /** Shards that its size needs. */
+  /** Shards that the size needs. */
   readonly bySize: number;
-  /** What cannot be split: there are never more shards for likely readers. */
+  /** Pieces that cannot be split. Likely readers never get more shards than these. */
   readonly pieces: number;
 }
 
@@ -72,7 +72,7 @@ export function numberOfShards({ bytes, bySize, pieces }: ToDivide, division: Di
   return down >= firm ? down : wanted;
 }
 
-/** By how many workers the shards divide, to be told beside them; 1 is not worth telling. */
+/** The number of workers among which the shards divide evenly; empty if it is 1. */
 export function workersOf(
   shards: number,
   { shardsMultipleOf: declared }: PackingSettings,

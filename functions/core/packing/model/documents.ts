@@ -1,10 +1,53 @@
-/** What packing writes about itself, line by line and object by object. Shapes are parsed when read: the bucket is not trusted. */
+/**
+ * The documents that packing stores in the bucket, and the lines of their lists. Each document has a version, and
+ * readDocument() checks its form, because the bucket is not trusted.
+ */
 import * as z from 'zod';
 import { formatNameSchema } from '../../pipeline/shard-formats.ts';
 import { tableOf } from '../../shared/tables.ts';
 import { exclusionSchema, rejectionSchema } from './rejections.ts';
 
-/** A line of a plan's arrivals: key, bytes, ETag, then the sample's number and whether it stands alone, or the rejection. */
+/**
+ * The only version that this release reads. Raise it with every change of form: a run that is packing then plans again,
+ * and every other document of the old version is refused.
+ */
+export const DOCUMENT_VERSION = 1;
+const version = z.literal(DOCUMENT_VERSION);
+
+/** A stored document is damaged, or has another version. */
+export class DocumentError extends Error {
+  override readonly name = 'DocumentError';
+}
+
+/** @throws DocumentError */
+export function readDocument<Schema extends z.ZodType>(
+  schema: Schema,
+  key: string,
+  text: string,
+): z.output<Schema> {
+  try {
+    const value: unknown = JSON.parse(text);
+    const { data } = z.looseObject({ version: z.number() }).safeParse(value);
+    if (data !== undefined && data.version !== DOCUMENT_VERSION)
+      throw new DocumentError(
+        `${key} has version ${data.version}, but this release reads version ${DOCUMENT_VERSION}: use the release that wrote it`,
+      );
+    return schema.parse(value);
+  } catch (cause: unknown) {
+    if (cause instanceof DocumentError) throw cause;
+    throw new DocumentError(
+      `${key} is damaged: restore it from an older version of the object or from a copy`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/**
+ * A line of a plan's arrivals. It holds key, bytes and ETag. Then come the sample's number and whether the arrival
+ * stands alone (1), or the reason of its rejection.
+ */
 export const arrivalLine = z.union([
   z.tuple([z.string(), z.number(), z.string(), z.number(), z.union([z.literal(0), z.literal(1)])]),
   z.tuple([z.string(), z.number(), z.string(), rejectionSchema]),
@@ -12,8 +55,8 @@ export const arrivalLine = z.union([
 export type ArrivalLine = z.infer<typeof arrivalLine>;
 
 /**
- * A line of an item's list: shard, slot in the shard, sample number, key, bytes, ETag, stands alone, which copy of the
- * sample it is (0: the sample itself), and the label that a file of annotations gives the sample.
+ * A line of an item's list: shard, slot in the shard, number of the sample, key, bytes, ETag, whether the arrival
+ * stands alone, number of the copy (0: the sample itself), and the sample's label from a file of annotations.
  */
 export type ListLine = readonly [number, number, number, string, number, string, 0 | 1, number, string?];
 
@@ -26,42 +69,45 @@ export interface PlannedMember {
 
 export interface PlannedSample {
   readonly ordinal: number;
-  /** 0: the sample itself. Otherwise a copy of it, which evens out counts or classes; no two have one number. */
+  /** 0: the sample itself. Any other number: a copy that evens out counts or classes. No two copies share a number. */
   readonly repeat: number;
   /** From a file of annotations. */
   readonly label?: string | undefined;
   readonly members: readonly PlannedMember[];
 }
 
-/** What a file of annotations had to say, as the plan found it. */
+/** The file of annotations as it was when the plan was made. */
 const annotationsSchema = z.object({
-  /** Name and ETag. */
+  /** Name and ETag of the file. */
   version: z.string(),
   rows: z.number().int(),
   byProblem: z.record(z.string(), z.number().int()),
-  /** Rows that name no object, or one that another row names too, or nothing: compressed lines of number, key, problem. */
+  /**
+   * Compressed lines of row number, key and problem: the row names no object, one that another row names too, or
+   * nothing.
+   */
   problems: z.object({ list: z.string(), sha256: z.string() }).optional(),
 });
 
-/** Samples of each class as they arrived and as they were dealt to shards, copies included. */
+/** Samples of each class as they arrived, and as they were dealt to shards with their copies. */
 const balanceSchema = z.object({
   mode: z.enum(['over', 'under']),
   classes: tableOf(
     z.object({
       samples: z.number().int(),
       dealt: z.number().int(),
-      /** Counted in the sealed shards: what was rejected while it was read is missing, what evens out counts is in. */
+      /** Counted in the sealed shards: without samples that were rejected while they were read, with copies. */
       sealed: z.number().int().optional(),
     }),
   ),
 });
 
-/** The first `shards` shards hold `samples` samples each, or none at all; the others hold one large sample each. */
+/** Each of the first `shards` shards holds `samples` samples, or none. Each of the others holds one large sample. */
 const evenSchema = z.object({ shards: z.number().int(), samples: z.number().int() });
 
-/** What prepared images were before and are now; recorded by shard and summed up in the manifest. */
+/** Sizes of images before and after their preparation: by shard in the records, summed up in the manifest. */
 const preparedSchema = z.object({
-  /** Versions of what decoded and encoded them, and the processor's architecture: all that the bytes depend on. */
+  /** Versions of the libraries and the processor's architecture. The bytes depend on nothing else. */
   by: z.array(z.string()),
   images: z.number().int(),
   sourceBytes: z.number().int(),
@@ -69,9 +115,9 @@ const preparedSchema = z.object({
 });
 export type PreparedTotals = z.infer<typeof preparedSchema>;
 
-/** The committed plan of a run: the only thing that says which draft of the lists counts. */
+/** The committed plan of a run. Its digest says which draft of the lists counts. */
 export const planSchema = z.object({
-  version: z.literal(1),
+  version,
   pipeline: z.string(),
   runId: z.string(),
   /** Names the folder of the lists. */
@@ -83,19 +129,17 @@ export const planSchema = z.object({
   bytes: z.number().int(),
   rejected: z.number().int(),
   facts: z.object({ columns: z.array(z.string()), csvHeader: z.string().optional() }),
-  /** Samples left to a later generation so that shards have equal counts. */
+  /** Samples that a later generation packs, so that the shards have equal counts. */
   dropped: z.array(z.number().int()),
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
   balance: balanceSchema.optional(),
-  /** Names the folder of its shards, when it was made in the place of another plan, whose shards may lie there too. */
+  /** Folder of its shards, if it replaced another plan, whose shards may lie there too. */
   revision: z.string().optional(),
-  /** Of which the number of shards was to be a multiple, or is for likely readers; above 1. */
+  /** The number of shards is a multiple of this, as declared or for likely readers. Above 1. */
   workers: z.number().int().optional(),
-  /** Images are prepared, by this very version: another would give other bytes. */
+  /** Images are prepared with exactly this version, because another may give other bytes. */
   prepare: z.object({ engine: z.string() }).optional(),
-  /** How arrivals and item lists are compressed; with gzip by releases that did not say it. */
-  lists: z.literal('zstd').optional(),
   /** Compressed parts of the sorted arrivals. */
   arrivalParts: z.number().int(),
   /** First shard of each item and, last, the number of shards. */
@@ -108,33 +152,33 @@ export type PlanItem = z.infer<typeof itemSchema>;
 
 /** A line of a shard's member list, in the shard's order. */
 export interface MemberLine {
-  /** Path inside the shard. */
+  /** Path in the shard. */
   readonly name: string;
-  /** Source; absent for members that packing made (a label). */
+  /** The source's key; absent for a member that packing made (a label). */
   readonly key?: string;
   readonly etag?: string;
   readonly size: number;
   /** First byte of the data in the shard. */
   readonly offset: number;
   readonly sha256: string;
-  /** CRC-32 in 8 hexadecimal digits, of what the store copied itself: nobody read it to make a digest. */
+  /** CRC-32 in 8 hexadecimal digits, in place of the digest, of a source that the store copied. */
   readonly crc32?: string;
   /** Number of the sample in the plan. */
   readonly sample: number;
   readonly made?: 'label';
   /** Text of a label that packing made. */
   readonly label?: string;
-  /** The object as it was read, where what is in the shard was prepared from it. */
+  /** The object that was read, if the member was prepared from it. */
   readonly source?: { readonly size: number; readonly sha256: string };
-  /** Which copy of a sample that is there already; true was written for the first one. */
-  readonly repeat?: number | true;
+  /** Number of the copy; absent for the sample itself. */
+  readonly repeat?: number;
   /** Column of the sample, in formats that have columns. */
   readonly column?: string;
 }
 
-/** The decision on one shard: whoever finishes the upload, it is these bytes. */
+/** The record that commits one shard: its bytes, and the upload that any worker can complete. */
 export const shardRecordSchema = z.object({
-  version: z.literal(1),
+  version,
   shard: z.number().int(),
   name: z.string(),
   key: z.string(),
@@ -162,7 +206,7 @@ const sealedShardSchema = z.object({
   memberListSha256: z.string(),
 });
 
-/** What the shards of two generations must have in common to be joined: formats that need nothing leave it empty. */
+/** What two generations must have in common to be joined; empty for a format that needs nothing. */
 const shapeSchema = z.object({
   columns: z.array(z.string()).optional(),
   csvHeader: z.string().optional(),
@@ -170,32 +214,32 @@ const shapeSchema = z.object({
   kind: z.string().optional(),
 });
 
-/** A generation that was made of others. */
+/** A generation that was joined from others. */
 const compactedSchema = z.object({
-  /** Generations whose shards it holds, and those that only rejected; oldest first. */
+  /** The joined generations, oldest first; those that only rejected arrivals too. */
   of: z.array(z.string()),
-  /** All numbers of samples are below this. */
+  /** Above the numbers of all samples. */
   numbers: z.number().int(),
 });
 
 /** manifest.json of a generation. References are relative to the generation's folder. */
 export const manifestSchema = z.object({
-  version: z.literal(1),
+  version,
   pipeline: z.string(),
   generation: z.string(),
   format: formatNameSchema,
   shape: shapeSchema,
   compacted: compactedSchema.optional(),
-  /** Shards are gzip files; offsets of members are those of the plain bytes. */
+  /** Each shard is a gzip file; offsets of members are those of the plain bytes. */
   compression: z.literal('gzip').optional(),
   seed: z.number().int(),
   plan: z.string(),
-  /** The shards lie in a folder of this name, as layout.shards() has it. */
+  /** Folder of the shards, as in the plan. */
   revision: z.string().optional(),
   listedAt: z.string(),
   samples: z.number().int(),
   members: z.number().int(),
-  /** Copies of samples, which even out counts or classes; counted in `samples`. */
+  /** Copies of samples, which even out counts or classes. `samples` counts them too. */
   repeated: z.number().int().default(0),
   bytes: z.number().int(),
   shards: z.array(sealedShardSchema),
@@ -204,7 +248,7 @@ export const manifestSchema = z.object({
     packed: z.number().int(),
     rejected: z.number().int(),
     left: z.number().int(),
-    /** Sorted lists of everything this generation has dealt with: packed or rejected. */
+    /** Sorted lists of all arrivals that this generation packed or rejected. */
     parts: z.array(
       z.object({
         list: z.string(),
@@ -217,11 +261,11 @@ export const manifestSchema = z.object({
   }),
   annotations: annotationsSchema.optional(),
   even: evenSchema.optional(),
-  /** The number of workers by which the number of shards was to divide. */
+  /** The number of shards is a multiple of this number of workers. */
   workers: z.number().int().optional(),
   balance: balanceSchema.optional(),
   prepared: preparedSchema.optional(),
-  /** The shards were given up. */
+  /** Its shards were deleted. */
   pruned: z.literal(true).optional(),
   rejections: z.object({
     byReason: z.record(z.string(), z.number().int()),
@@ -231,8 +275,9 @@ export const manifestSchema = z.object({
 export type Manifest = z.infer<typeof manifestSchema>;
 
 /**
- * A line of a generation's arrivals: key, ETag, bytes, the shard's number or the rejection, and, in a compacted
- * generation, under which file of annotations a label was missing where that is not the manifest's.
+ * A line of a generation's arrivals: key, ETag, bytes, and the shard's number or the reason of the rejection. In a
+ * joined generation the version of the annotations follows, under which a label was missing, unless it is the
+ * manifest's.
  */
 export const sealedLine = z.tuple([
   z.string(),

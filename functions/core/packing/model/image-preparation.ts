@@ -1,12 +1,12 @@
-/** Preparing images before they are packed: which members, under what name, how large they may be expected to get. */
+/** Preparing images before they are packed: which members, under what name, and how large they will probably be. */
 import type { ImageSettings } from '../../pipeline/packing-parts.ts';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { Rejection } from './rejections.ts';
-import { promisedImage } from './sniff.ts';
+import { imageFormatOf } from './sniff.ts';
 
 /**
- * What decodes and encodes. A plan names it, and only the very same version packs that plan: another may give other
- * bytes. A test compares it with what package.json pins.
+ * The library that decodes and encodes. A plan names it, and only the same version packs that plan, because another may
+ * give other bytes. A test compares it with the version that package.json pins.
  */
 export const IMAGE_ENGINE = 'sharp 0.35.5';
 
@@ -16,38 +16,38 @@ export type PreparedImage =
 
 /** Port of the image library. The same source, settings and `build` give the same bytes. */
 export interface ImageEngine {
-  /** As IMAGE_ENGINE. */
+  /** Compared with IMAGE_ENGINE. */
   readonly name: string;
-  /** All that the bytes depend on, such as "sharp 0.35.5, libvips 8.18.3, arm64". */
+  /** Everything that the bytes depend on, such as "sharp 0.35.5, libvips 8.18.3, arm64". */
   readonly build: string;
-  /** What cannot be decoded is a value; a thrown error is a fault of the machine. */
+  /** A bad image is a value. A thrown error is a fault of the machine. */
   prepare(source: Uint8Array, settings: ImageSettings, as?: 'image' | 'mask'): Promise<PreparedImage>;
 }
 
 export const DEFAULT_QUALITY = 90;
-/** A larger object is refused: it has to be in memory as a whole. */
+/** A larger object is rejected, because the whole object must be in memory. */
 export const LARGEST_SOURCE_BYTES = 256e6;
 
 const SUFFIXES: Readonly<Record<ImageSettings['format'], string>> = { jpeg: 'jpg', png: 'png', webp: 'webp' };
 
-/** As what a member of this column and suffix is prepared, if at all. */
+/** How a member of this column and suffix is prepared; undefined if it stays as it is. */
 export function preparedAs(
   { prepare }: PackingSettings,
   column: string,
   suffix: string,
 ): 'image' | 'mask' | undefined {
-  if (prepare === undefined || promisedImage(suffix) === undefined) return undefined;
+  if (prepare === undefined || imageFormatOf(suffix) === undefined) return undefined;
   if (prepare.image.masks?.includes(column) === true) return 'mask';
   return prepare.image.columns.includes(column) ? 'image' : undefined;
 }
 
-/** What it is encoded as: nothing of a mask may be lost. */
+/** A mask is always encoded without loss. */
 export const encodedAs = ({ format }: ImageSettings, as: 'image' | 'mask'): ImageSettings['format'] =>
   as === 'mask' ? 'png' : format;
 
 /**
- * Suffix of the prepared image, with that of its format: `seg.png` becomes `seg.jpg`. Where the sample has a member of
- * that suffix already, a number tells them apart.
+ * Suffix of the prepared image: `seg.png` becomes `seg.jpg`. A number is added if the sample already has a member of
+ * that suffix.
  */
 export function preparedSuffix(
   suffix: string,
@@ -63,7 +63,7 @@ export function preparedSuffix(
   }
 }
 
-/** Pixels of the largest image that the settings allow, or undefined when nothing is resized; photographs are 4:3. */
+/** Pixels of the largest photograph (4:3) that the settings allow; undefined if nothing is resized. */
 function mostPixels({ maxSide, width, height }: ImageSettings): number | undefined {
   if (maxSide !== undefined) return maxSide * maxSide * 0.75;
   if (width !== undefined && height !== undefined) return width * height;
@@ -77,8 +77,8 @@ interface Sides {
 }
 
 /**
- * False for an image that would grow beyond all measure: one of 1x60,000 pixels that is to be 256 wide would be 15 million
- * high. Every image may become as large as the largest that is taken, or as was asked for.
+ * False for an image that would grow too large: one of 1x60,000 pixels, resized to a width of 256, would be 15 million
+ * pixels high. The bound is the largest accepted image, or the declared size.
  */
 export function staysInBounds({ width, height }: Sides, settings: ImageSettings): boolean {
   const { width: wide = 0, height: high = 0, fit = 'cover', mostMegapixels } = settings;
@@ -88,23 +88,23 @@ export function staysInBounds({ width, height }: Sides, settings: ImageSettings)
   return !isFreeSide || width * height * scale * scale <= Math.max(mostMegapixels * 1e6, wide * high);
 }
 
-/** Bytes a pixel of small photographs, a guess on the high side; expectedKilobytes is for those who know better. */
+/** Bytes per pixel of small photographs, guessed high. `expectedKilobytes` replaces the guess. */
 function bytesPerPixel({ format, quality = DEFAULT_QUALITY }: ImageSettings): number {
   if (format === 'png') return 2;
   const jpeg = quality < 60 ? 0.12 : quality < 80 ? 0.2 : quality < 93 ? 0.35 : 0.8;
   return format === 'webp' ? jpeg * 0.7 : jpeg;
 }
 
-/** Of a mask at its new size: of few values, it is packed well. */
+/** Of a resized mask, whose few values compress well. */
 const MASK_BYTES_PER_PIXEL = 0.25;
 
-/** By which shards are planned, before anything is decoded. */
+/** A guess for the plan, which is made before anything is decoded. */
 export function expectedMaskBytes(settings: ImageSettings, sourceBytes: number): number {
   const pixels = mostPixels(settings);
   return pixels === undefined ? sourceBytes : Math.min(sourceBytes, Math.ceil(pixels * MASK_BYTES_PER_PIXEL));
 }
 
-/** As expectedMaskBytes, of an image. */
+/** The same guess for an image. */
 export function expectedBytes(settings: ImageSettings, sourceBytes: number): number {
   if (settings.expectedKilobytes !== undefined) return Math.ceil(settings.expectedKilobytes * 1e3);
   const pixels = mostPixels(settings);
@@ -115,9 +115,9 @@ export function expectedBytes(settings: ImageSettings, sourceBytes: number): num
 }
 
 /**
- * Decoding takes 1 s of CPU for 17 MB of small JPEGs (more of large ones), one image at a time: a shard must be packed
- * well inside 15 minutes.
+ * Most bytes of sources in a shard. One image is decoded at a time, at 17 MB of small JPEGs per second of CPU or
+ * faster, and a shard must be packed well within 15 minutes.
  */
 export const MOST_PREPARED_SOURCE_BYTES = 4e9;
-/** And about 5 ms an image, however small it is. */
+/** Most sources in a shard: an image takes about 5 ms, however small it is. */
 export const MOST_PREPARED_OBJECTS = 50_000;

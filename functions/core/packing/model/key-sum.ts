@@ -1,12 +1,12 @@
-/** Whether two sets of arrivals are the same, without holding either. */
+/** Compares two sets of arrivals without holding either. */
 import { hash } from 'node:crypto';
 
-/** Of 16 bits, lowest first: one number of 128 bits, which as a bigint would cost a million allocations. */
+/** Lanes of 16 bits, lowest first. A bigint of 128 bits would be allocated for every arrival. */
 const LANES = 8;
 
 /**
- * An order-free digest of keys and ETags, a sum of 128 bits of each one's SHA-256: equal sums mean equal multisets. The
- * hash comes as characters, since a Buffer of its own takes twice as long as hashing.
+ * An order-free digest of keys and ETags: the sum of 128 bits of each SHA-256. Equal sums mean equal multisets. The
+ * hash is read as characters, because allocating a Buffer takes twice as long as hashing.
  */
 export class KeySum {
   readonly #sum = new Uint16Array(LANES);

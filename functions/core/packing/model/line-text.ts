@@ -1,9 +1,9 @@
 /**
- * Lines as the bytes that they will be written as. As strings and objects a long list outlives V8's young heap, which then
- * copies it twice, and waits in the old one for the next collection: a third of all that was copied (docs/benchmarks.md).
+ * Lines as the bytes that will be written. A long list of strings outlives V8's young heap, which copies it twice, and
+ * stays in the old heap until the next collection. That was a third of all bytes copied (docs/benchmarks.md).
  */
 const FIRST_BYTES = 4 * 1024;
-/** UTF-8 takes up to three bytes for a character of UTF-16. */
+/** A UTF-16 unit takes up to three bytes in UTF-8. */
 const MOST_BYTES_PER_CHARACTER = 3;
 const NEWLINE = 0x0a;
 
@@ -35,7 +35,7 @@ export class LineText {
     this.#lines += 1;
   }
 
-  /** The memory is kept for the next lines. */
+  /** Keeps the memory for the next lines. */
   clear(): void {
     this.#length = 0;
     this.#lines = 0;

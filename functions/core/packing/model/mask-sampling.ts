@@ -1,16 +1,16 @@
-/** Nearest neighbours: every pixel of a resized mask is a pixel of the mask, the one under its centre. */
+/** Resizes a mask to the nearest neighbour: each new pixel is the old pixel under its centre. */
 
-/** How an image of some size was resized: what of it, in pixels of the enlarged or reduced whole, is to be seen where. */
+/** How an image was resized: it was scaled as a whole, then cropped or padded. */
 export interface Geometry {
   readonly source: { readonly width: number; readonly height: number };
-  /** Of the whole, before anything was cut off or added. */
+  /** Scale of the whole image, before it was cropped or padded. */
   readonly scale: { readonly x: number; readonly y: number };
   readonly result: { readonly width: number; readonly height: number };
-  /** Of the result's first pixel in the scaled whole; below 0 where it lies in what was added around it. */
+  /** The result's first pixel in the scaled image; below 0 if it lies in the padding. */
   readonly offset: { readonly x: number; readonly y: number };
 }
 
-/** Column or row of the source for each of the result; -1 for what was added around it. */
+/** For each column or row of the result that of the source; -1 in the padding. */
 function sources(result: number, source: number, scale: number, offset: number): Int32Array {
   const whole = Math.round(source * scale);
   return Int32Array.from({ length: result }, (_, place) => {
@@ -20,7 +20,7 @@ function sources(result: number, source: number, scale: number, offset: number):
   });
 }
 
-/** @param pixels `channels` numbers each, row by row; what was added around it is 0 */
+/** @param pixels the numbers of each channel, pixel by pixel, row by row. Padding is 0 */
 export function sampleMask<Pixels extends Uint8Array | Uint16Array>(
   pixels: Pixels,
   into: Pixels,

@@ -1,7 +1,7 @@
 /**
- * Names of members inside a shard. Any S3 key becomes a relative path that every reader takes: ordinary keys keep
- * their name, all others get a cleaned one with a digest of the original, so that two keys never meet in one name.
- * The manifest holds the original beside the name.
+ * Names of members in a shard. Any S3 key becomes a relative path that every reader accepts. Ordinary keys keep their
+ * name. Any other key gets a cleaned name with a digest of the original, so that two keys never share a name. The
+ * member list holds the original key beside the name.
  */
 import { hash } from 'node:crypto';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
@@ -9,7 +9,7 @@ import type { PackingSettings } from '../../pipeline/pipeline.ts';
 export interface SplitKey {
   /** Directories and base name, without the suffix. */
   readonly stem: string;
-  /** Without its leading dot, empty when there is none. */
+  /** Without its leading dot; empty if there is none. */
   readonly suffix: string;
 }
 
@@ -17,8 +17,8 @@ export interface SplitKey {
 const INNER_PART = /^[A-Za-z_][A-Za-z0-9_-]{0,15}$/;
 
 /**
- * Splits a key (incoming prefix stripped) into sample and suffix: at the first dot of the base name after which
- * everything reads as a suffix. `a/b.seg.png` gives `a/b` and `seg.png`; `frame.0001.jpg` gives `frame.0001` and `jpg`.
+ * Splits a key (without the incoming prefix) at the first dot of its base name after which everything reads as a
+ * suffix. `a/b.seg.png` gives `a/b` and `seg.png`; `frame.0001.jpg` gives `frame.0001` and `jpg`.
  */
 export function splitKey(key: string): SplitKey {
   const start = key.lastIndexOf('/') + 1;
@@ -32,23 +32,23 @@ export function splitKey(key: string): SplitKey {
   return { stem: key.slice(0, dot), suffix: key.slice(dot + 1) };
 }
 
-/** Ordinary segments: visible characters, no dot in the base name, nothing that shells, tars or Windows read differently. */
+/** Characters that are invisible, or that shells, tar or Windows treat specially. */
 const ODD = /[\p{C}\p{Zl}\p{Zp}\\~:*?"<>|%]/gu;
-/** File systems take 255 bytes between slashes: there stem, its digest, the number of a copy and the suffix all fit. */
+/** File systems take 255 bytes between slashes. Stem, digest, number of a copy and suffix fit into them together. */
 const LONGEST_LAST_BYTES = 130;
 const LONGEST_STEM_BYTES = 200;
 const DIGEST_DIGITS = 24;
 
 const digestOf = (text: string): string => hash('sha256', text).slice(0, DIGEST_DIGITS);
 
-/** A folder that is called like a file, as in `a.jpg/b.jpg`: `a.jpg` may be a key as well, and no disk holds both. */
+/** A folder that is named like a file, as in `a.jpg/b.jpg`. `a.jpg` may be a key too, and no disk can hold both. */
 const LIKE_A_FILE = /\.(?=[a-z]{2}[a-z0-9]{0,6}$)/i;
 
 function cleanSegment(segment: string, last: boolean): string {
   let clean = segment.replace(ODD, '_');
   clean = last ? clean.replaceAll('.', '_') : clean.replace(LIKE_A_FILE, '_');
   if (/^\.+$/.test(clean) || clean === '') return '_';
-  /** WebDataset skips members whose path has a segment like `__this__`; a leading blank or dot hides files. */
+  // WebDataset skips members whose path has a segment like `__this__`. A leading blank or dot hides files.
   if (/^__.*__$/s.test(clean)) clean = `x${clean}`;
   return clean.replace(/^[.\s]/, '_').replace(/\s$/, '_');
 }
@@ -57,7 +57,7 @@ const isShort = (text: string): boolean =>
   Buffer.byteLength(text) <= LONGEST_STEM_BYTES &&
   Buffer.byteLength(text) - Buffer.byteLength(text.slice(0, text.lastIndexOf('/') + 1)) <= LONGEST_LAST_BYTES;
 
-/** What was a folder may be the last segment now, in which readers take a dot for the beginning of the suffix. */
+/** A folder may become the last segment, in which readers take a dot for the beginning of the suffix. */
 function shorten(text: string): string {
   if (isShort(text)) return text;
   const short = Buffer.from(text)
@@ -75,8 +75,8 @@ const isFlat = (text: string): boolean =>
   (text.length <= LONGEST_LAST_BYTES || isShort(text));
 
 /**
- * The stem as written. `identity` tells apart samples of one stem (two suffixes that fold into one): pass the whole
- * key for a member that must stand alone.
+ * The stem in the shard.
+ * @param identity the whole key of a member that must stand alone, because another has the same stem and suffix
  */
 export function memberStem(stem: string, identity?: string): string {
   if (identity === undefined && isFlat(stem)) return stem;
@@ -85,15 +85,15 @@ export function memberStem(stem: string, identity?: string): string {
     segments.map((segment, index) => cleanSegment(segment, index === segments.length - 1)).join('/'),
   );
   if (identity === undefined && clean === stem) return stem;
-  /** No stem begins with a zero byte: a key that stands alone never meets a stem that reads like it. */
+  // No stem begins with a zero byte, so the digest of a key that stands alone differs from that of any stem.
   return `${clean}~${digestOf(identity === undefined ? stem : `\0${identity}`)}`;
 }
 
-/** Readers keep names such as `__key__` for themselves. */
+/** Readers reserve names such as `__key__`. */
 const PLAIN_SUFFIX = /^(?!__)[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
 const LONGEST_SUFFIX = 60;
 
-/** Readers fold the case of suffixes, and indexes split at blanks: so lower case, and a digest for what does not fit. */
+/** Suffixes are in lower case, because readers fold it. One with a blank or another odd character gets a digest. */
 export function memberSuffix(suffix: string): string {
   const lower = suffix.toLowerCase();
   if (lower === '') return 'bin';
@@ -106,7 +106,7 @@ export function memberSuffix(suffix: string): string {
   return `${clean === '' ? 'x' : clean}-${digestOf(suffix)}`;
 }
 
-/** The folder that holds the sample, or undefined for a key right under incoming/. */
+/** The folder that holds the sample; undefined for a key directly below incoming/. */
 function parentFolder(key: string): string | undefined {
   const end = key.lastIndexOf('/');
   if (end <= 0) return undefined;
@@ -114,7 +114,7 @@ function parentFolder(key: string): string | undefined {
   return folder === '' ? undefined : folder;
 }
 
-/** The label that a pipeline's settings give the key (incoming prefix stripped), or undefined. */
+/** The label that the settings give a key (without the incoming prefix). */
 export function labelOfKey(
   key: string,
   settings: Pick<PackingSettings, 'label' | 'labelPattern'>,

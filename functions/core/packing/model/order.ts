@@ -1,9 +1,9 @@
-/** Orders and shuffles that are the same on every machine. */
+/** Orders and shuffles that are equal on every machine. */
 import { createHash } from 'node:crypto';
 
 const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
 
-/** Order of two keys by their UTF-8 bytes, as S3 lists them (UTF-16 order differs above U+D7FF). */
+/** Compares keys by their UTF-8 bytes, the order of S3's listings. JavaScript's UTF-16 order differs above U+D7FF. */
 export function compareKeys(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index += 1) {
@@ -16,7 +16,7 @@ export function compareKeys(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** sfc32: small, fast, passes PractRand; seeded by a text through SHA-256. Returns whole numbers below 2^32. */
+/** The generator sfc32, which passes PractRand, seeded by the SHA-256 of a text. Returns whole numbers below 2^32. */
 export function seededRandom(seed: string): () => number {
   const digest = createHash('sha256').update(seed).digest();
   let a = digest.readInt32LE(0);
@@ -45,7 +45,7 @@ export function below(next: () => number, bound: number): number {
   }
 }
 
-/** Fisher-Yates: position of every index in a seeded shuffle of 0..count-1. */
+/** The position of each index in a seeded Fisher-Yates shuffle of 0..count-1. */
 export function shuffledPositions(count: number, seed: string): Uint32Array {
   const positions = new Uint32Array(count);
   for (let index = 0; index < count; index += 1) positions[index] = index;

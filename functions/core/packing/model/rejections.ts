@@ -1,7 +1,7 @@
-/** Why arrivals are in no shard, and which samples of a shard's plan are not in it. */
+/** Why arrivals are in no shard, and which planned samples are missing in their shard. */
 import * as z from 'zod';
 
-/** Why an arrival is in no shard. `left` ones are taken up by the next generation, the others are done with. */
+/** Reasons for which an arrival is rejected for good. */
 const REJECTIONS = [
   'suffixNotAccepted',
   'folderPlaceholder',
@@ -26,7 +26,7 @@ const REJECTIONS = [
 export type Rejection = (typeof REJECTIONS)[number];
 export const rejectionSchema = z.enum(REJECTIONS);
 
-/** A sample that the plan put into the shard and that is not in it. */
+/** A planned sample that is not in its shard. `left`: the next generation packs it. */
 export const exclusionSchema = z.object({
   sample: z.number().int(),
   outcome: z.enum(['rejected', 'left']),

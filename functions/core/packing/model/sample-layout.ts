@@ -1,10 +1,10 @@
-/** What a sample looks like inside a shard: names, columns and order of its members, and the label that packing adds. */
+/** The layout of a sample in a shard: names, columns and order of its members, and the label that packing adds. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { PlannedMember, PlannedSample } from './documents.ts';
 import { encodedAs, preparedAs, preparedSuffix } from './image-preparation.ts';
 import { labelOfKey, memberStem, memberSuffix, splitKey } from './member-names.ts';
 import type { Outline, ShardFormat } from './shard-format.ts';
-import { promisedImage } from './sniff.ts';
+import { imageFormatOf } from './sniff.ts';
 
 interface Common {
   readonly name: string;
@@ -32,13 +32,13 @@ export interface LayoutRules {
 
 const LABEL = 'label';
 
-/** A set of files has a handful of suffixes, asked for millions of times. */
+/** A cache: a dataset has a handful of suffixes and millions of files. */
 const columns = new Map<string, string>();
 const MOST_COLUMNS_KEPT = 1_000;
 
 /**
- * Column of a suffix: `jpg` is the sample's `image`, `seg.png` its `seg`, anything else its own name. An image is no label:
- * `label.png` is `label_png`.
+ * Column of a suffix: `image` for `jpg`, `seg` for `seg.png`, the suffix itself for anything that is no image. An
+ * image is no label: `label.png` gives `label_png`.
  */
 export function columnOf(suffix: string): string {
   const known = columns.get(suffix);
@@ -52,7 +52,7 @@ function readColumn(suffix: string): string {
   if (suffix === 'cls') return LABEL;
   const dot = suffix.lastIndexOf('.');
   const inner = dot < 0 ? 'image' : suffix.slice(0, dot);
-  const column = promisedImage(suffix) === undefined || inner === LABEL ? suffix : inner;
+  const column = imageFormatOf(suffix) === undefined || inner === LABEL ? suffix : inner;
   return column.replace(/[^a-z0-9_]/g, '_');
 }
 
@@ -63,7 +63,7 @@ const by =
 
 const copyMark = (repeat: number): string => (repeat === 0 ? '' : `~again${repeat === 1 ? '' : repeat}`);
 
-/** A column of its own for every member: two suffixes may read alike (`x-y` and `x_y`, `jpg` and `png`). */
+/** Gives each member its own column. Two suffixes may have the same one (`x-y` and `x_y`, `jpg` and `png`). */
 function freeColumn(suffix: string, taken: ReadonlySet<string>): string {
   const short = columnOf(suffix);
   if (!taken.has(short)) return short;
@@ -73,15 +73,15 @@ function freeColumn(suffix: string, taken: ReadonlySet<string>): string {
   return column;
 }
 
-/** A member by its key, before its name in the shard is settled. */
-interface Read {
+/** A member by its key, before it gets its name in the shard. */
+interface KeyedMember {
   readonly member: PlannedMember;
   readonly stem: string;
   readonly suffix: string;
   readonly column: string;
 }
 
-function readKeys(sample: PlannedSample, incoming: string): Read[] {
+function readKeys(sample: PlannedSample, incoming: string): KeyedMember[] {
   const columns = sample.members.length > 1 ? new Set<string>() : undefined;
   return sample.members.map((member) => {
     const key = member.key.slice(incoming.length);
@@ -94,7 +94,7 @@ function readKeys(sample: PlannedSample, incoming: string): Read[] {
   });
 }
 
-/** Whether a member is prepared as a mask, by its key. */
+/** Tells by a member's key whether it is prepared as a mask. */
 export const maskFinder =
   ({ prepare }: PackingSettings, incoming: string) =>
   ({ key }: Pick<PlannedMember, 'key'>): boolean => {
@@ -102,8 +102,8 @@ export const maskFinder =
     return prepare?.image.masks?.includes(columnOf(memberSuffix(suffix))) === true;
   };
 
-/** Prepared images get the suffix of what they become. */
-function named(all: readonly Read[], settings: PackingSettings): LaidOut[] {
+/** A prepared image gets the suffix of its new format. */
+function named(all: readonly KeyedMember[], settings: PackingSettings): LaidOut[] {
   if (settings.prepare?.image === undefined) {
     return all.map(({ member, stem, suffix, column }) => ({
       kind: 'source',
@@ -130,7 +130,7 @@ function named(all: readonly Read[], settings: PackingSettings): LaidOut[] {
   });
 }
 
-/** Members in the order in which the format writes them. */
+/** The members are in the order in which the format writes them. */
 export function layOut(sample: PlannedSample, rules: LayoutRules): LaidSample {
   const { format, settings } = rules;
   const members = named(readKeys(sample, rules.incoming), settings);

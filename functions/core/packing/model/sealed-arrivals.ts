@@ -1,66 +1,73 @@
-/** What earlier generations have dealt with, streamed in the listing's order beside the listing itself. */
+/** The arrivals that earlier generations packed or rejected, streamed in the order of the bucket's listing. */
 import { bucketKeys, parseGeneration } from '../../shared/keys.ts';
 import { type BlobStore, joinChunks, readText } from './blob-store.ts';
-import { type Manifest, manifestSchema, type SealedLine, sealedLine } from './documents.ts';
+import {
+  DocumentError,
+  type Manifest,
+  manifestSchema,
+  readDocument,
+  type SealedLine,
+  sealedLine,
+} from './documents.ts';
 import { compareKeys } from './order.ts';
-import { places } from './packing-keys.ts';
+import { packingKeys } from './packing-keys.ts';
 import { decompress, linesOf } from './spool.ts';
 import { type DatasetVersion, newestVersion, versionsIn } from './versions.ts';
 
-/** What a run has sealed: its generation, or a manifest without shards when all arrivals were rejected. */
+/** The manifest that a run sealed. It has no shards if all arrivals were rejected or the generation was pruned. */
 export async function readSealed(
   store: BlobStore,
   pipeline: string,
   generation: string,
 ): Promise<Manifest | undefined> {
-  const at = places(pipeline, generation);
-  for (const key of [at.manifest, at.rejectionsOnly, at.pruned]) {
+  const keys = packingKeys(pipeline, generation);
+  for (const key of [keys.manifest, keys.rejectionsOnly, keys.pruned]) {
     const text = await readText(store, key);
     if (text !== undefined) return parseManifest(key, generation, text);
   }
   return undefined;
 }
 
-/** What is sealed cannot be read: no later generation can be planned either, for nobody knows what it holds. */
-export class ManifestDamagedError extends Error {
-  override readonly name = 'ManifestDamagedError';
+/** A sealed manifest cannot be read. No later generation can be planned, because its arrivals are unknown. */
+export class ManifestError extends Error {
+  override readonly name = 'ManifestError';
   readonly generation: string;
-  constructor(key: string, generation: string, options?: ErrorOptions) {
-    super(
-      `${key} ${options?.cause === undefined ? 'is gone' : 'is no manifest any more'}: restore it, from an older version of the object or a copy`,
-      options,
-    );
+  constructor(generation: string, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.generation = generation;
   }
 }
 
 function parseManifest(key: string, generation: string, text: string): Manifest {
   try {
-    return manifestSchema.parse(JSON.parse(text));
+    return readDocument(manifestSchema, key, text);
   } catch (cause: unknown) {
-    throw new ManifestDamagedError(key, generation, { cause });
+    if (!(cause instanceof DocumentError)) throw cause;
+    throw new ManifestError(generation, cause.message, { cause });
   }
 }
 
 /**
- * Every generation of the pipeline, oldest first: replaced and pruned ones and those that only rejected are among them. One
- * that cannot be read does not hide the others.
+ * Every generation of the pipeline, oldest first, including those that were replaced, were pruned, or only rejected. An
+ * error stands for a generation that cannot be read.
  */
 export async function listGenerations(
   store: BlobStore,
   pipeline: string,
-): Promise<(Manifest | ManifestDamagedError)[]> {
+): Promise<(Manifest | ManifestError)[]> {
   const { names, read } = await generationsIn(store, pipeline);
   return readEach(names, (name) =>
     read(name).catch((error: unknown) => {
-      if (error instanceof ManifestDamagedError) return error;
+      if (error instanceof ManifestError) return error;
       throw error;
     }),
   );
 }
 
-/** What together accounts for every arrival: generations, those replaced aside, whose arrivals their successors hold. */
-export async function accountingGenerations(store: BlobStore, pipeline: string): Promise<Manifest[]> {
+/**
+ * All generations except replaced ones, whose arrivals the joined generation holds. Together they hold every arrival.
+ */
+export async function unreplacedGenerations(store: BlobStore, pipeline: string): Promise<Manifest[]> {
   const { names, replaced, read } = await generationsIn(store, pipeline);
   return readEach(
     names.filter((name) => !replaced.includes(name)),
@@ -72,7 +79,7 @@ interface Generations {
   /** Oldest first. */
   readonly names: readonly string[];
   readonly replaced: readonly string[];
-  /** Undefined for a folder without a manifest; what a version of the dataset names has one. */
+  /** Undefined for a folder without a manifest. @throws ManifestError if a version of the dataset names it */
   readonly read: (name: string) => Promise<Manifest | undefined>;
 }
 
@@ -80,18 +87,23 @@ async function generationsIn(store: BlobStore, pipeline: string): Promise<Genera
   const versions = versionsIn(store);
   const newest = await newestVersion(versions, pipeline);
   const { generations = [], replaced = [] } = newest ?? {};
-  const folders = (await versions.folders(bucketKeys.dataset(pipeline))).filter(isMade(newest));
+  const folders = (await versions.folders(bucketKeys.dataset(pipeline))).filter(isGeneration(newest));
   const read = async (name: string): Promise<Manifest | undefined> => {
     const sealed = await readSealed(store, pipeline, name);
     if (sealed === undefined && generations.includes(name))
-      throw new ManifestDamagedError(bucketKeys.manifest(pipeline, name), name);
+      throw new ManifestError(
+        name,
+        `${bucketKeys.manifest(pipeline, name)} is gone: restore it from an older version of the object or from a copy`,
+      );
     return sealed;
   };
   return { names: [...new Set([...folders, ...generations])].sort(), replaced, read };
 }
 
-/** A compacted generation is one only when a version names it: until then what it holds is elsewhere. */
-const isMade =
+/**
+ * A joined generation counts only if a version names it. Until then the generations that it joins hold its arrivals.
+ */
+const isGeneration =
   (newest: DatasetVersion | undefined) =>
   (name: string): boolean => {
     const generation = parseGeneration(name);
@@ -100,7 +112,7 @@ const isMade =
 
 const AT_ONCE = 16;
 
-/** What is there of these, in their order. */
+/** What exists of these, in their order. */
 async function readEach<T>(
   names: readonly string[],
   read: (name: string) => Promise<T | undefined>,
@@ -113,7 +125,7 @@ async function readEach<T>(
   return all;
 }
 
-/** Manifests of these, as far as they are sealed. */
+/** Manifests of the sealed ones among these. */
 export const manifestsOf = (
   store: BlobStore,
   pipeline: string,
@@ -122,7 +134,7 @@ export const manifestsOf = (
 
 type Part = Manifest['arrivals']['parts'][number];
 
-/** Walks one generation's sorted arrivals, opening a part only when the walk reaches it. */
+/** Walks one generation's sorted arrivals. It opens a part only when the walk reaches it. */
 class GenerationCursor {
   readonly #store: BlobStore;
   readonly #folder: string;
@@ -143,8 +155,8 @@ class GenerationCursor {
   }
 
   /**
-   * Whether the generation is done with this key of this ETag. Keys must be asked for in order, each once: a compacted
-   * generation may hold several ETags of one.
+   * Whether the generation packed or rejected this key of this ETag. The caller must ask for keys in order, each
+   * once. A joined generation may hold several ETags of one key.
    */
   async holds(key: string, etag: string, annotations: string | undefined): Promise<boolean> {
     let part = this.#parts[this.#part];
@@ -160,7 +172,7 @@ class GenerationCursor {
     return false;
   }
 
-  /** Refused for its label alone: other annotations may have one. */
+  /** False if only the label was missing: other annotations may have it. */
   #isDone(annotations: string | undefined): boolean {
     const wantsLabel = this.#fate === 'labelMissing' || this.#fate === 'labelDoubled';
     return !wantsLabel || (this.#under ?? this.#annotations) === annotations;
@@ -176,7 +188,7 @@ class GenerationCursor {
   async #open(part: Part): Promise<void> {
     const found = await this.#store.get(`${this.#folder}${part.list}`);
     if (found.kind !== 'found')
-      throw new Error(`the sealed list ${this.#folder}${part.list} is gone; restore it before the next run`);
+      throw new Error(`the sealed list ${this.#folder}${part.list} is gone: restore it before the next run`);
     this.#lines = linesOf(decompress(joinChunks(found.chunks)));
     this.#step();
   }
@@ -191,12 +203,13 @@ class GenerationCursor {
   }
 }
 
-/** Asked in the listing's order. */
+/** Must be called in the listing's order. */
 export type SealedFilter = (key: string, etag: string) => boolean | Promise<boolean>;
 
 /**
- * A filter for a sorted listing: true for what some generation is done with.
- * @param annotations version of the file of annotations; what was refused for its label under another is taken up again
+ * A filter for a sorted listing: true for an arrival that some generation packed or rejected.
+ * @param annotations version of the file of annotations. Arrivals that were rejected for their label under another
+ * version are packed again
  */
 export function sealedFilter(
   store: BlobStore,
@@ -206,7 +219,6 @@ export function sealedFilter(
   const cursors = manifests
     .filter(({ arrivals }) => arrivals.parts.length > 0)
     .map((manifest) => new GenerationCursor(store, manifest));
-  /** The first generation of all asks nobody. */
   if (cursors.length === 0) return () => false;
   return async (key, etag) => {
     for (const cursor of cursors) if (await cursor.holds(key, etag, annotations)) return true;

@@ -1,6 +1,6 @@
 /**
- * What a shard format knows: how a shard is written, and, part by part, what else can be done with it. A part that is
- * absent is something that the format does not need. formats/formats.ts lists the formats.
+ * The interface of a shard format: how its shards are written, and the parts by which they are joined, indexed and
+ * verified. A format omits the parts that it does not need. formats/formats.ts lists the formats.
  */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { Manifest, MemberLine } from './documents.ts';
@@ -10,21 +10,21 @@ import type { Rejection } from './rejections.ts';
 export interface ShardSink {
   /** Bytes written so far. */
   readonly position: number;
-  /** Fewer bytes than these can be written without waiting. */
+  /** A write of fewer bytes does not have to wait. */
   readonly room: number;
-  /** The bytes are copied before it returns. A promise only where the next write must wait for room. */
+  /** Copies the bytes before it returns. Returns a promise only if the next write must wait for room. */
   write(bytes: Uint8Array): Promise<void> | undefined;
-  /** The last `length` bytes written, while they still lie together. */
+  /** The last `length` bytes written; undefined if they no longer lie together. */
   recent(length: number): Uint8Array | undefined;
 }
 
-/** Chunks of a member that is in memory, or pieces of one that is read as it is written. */
+/** Chunks of a member in memory, or pieces of one that is read while it is written. */
 export type MemberBody = readonly Uint8Array[] | AsyncIterable<Uint8Array>;
 
 export interface EncodedMember {
-  /** Path in a tar, column elsewhere. */
+  /** Path in the shard, for formats with paths. */
   readonly name: string;
-  /** Path or stem of the sample. */
+  /** The name up to the suffix, which all members of the sample share. */
   readonly stem: string;
   readonly column: string;
   readonly size: number;
@@ -35,12 +35,12 @@ export interface EncodedMember {
 /** Where a member's bytes lie in the shard, and their digest. */
 export interface Placed {
   readonly offset: number;
-  /** Bytes in the shard, where they are not the source's. */
+  /** Bytes in the shard, if they differ from the source's. */
   readonly size?: number;
   readonly sha256: string;
 }
 
-/** An encoder throws it when a sample does not fit the format. */
+/** An encoder throws it if a sample does not fit the format. */
 export class Unfit extends Error {
   override readonly name = 'Unfit';
   readonly reason: Rejection;
@@ -50,7 +50,7 @@ export class Unfit extends Error {
   }
 }
 
-/** A sample as planned: names, columns and sizes, before anything is read. */
+/** The names, columns and sizes of a sample, before anything is read. */
 export interface Outline {
   readonly ordinal: number;
   readonly members: readonly Omit<EncodedMember, 'body'>[];
@@ -59,21 +59,21 @@ export interface Outline {
 export interface ShardContext {
   readonly settings: PackingSettings;
   readonly facts: PlanFacts;
-  /** The samples that the shard will hold, in order; only for formats of a fixed layout. */
+  /** The shard's samples in order; only for a format of a fixed layout. */
   readonly outlines: readonly Outline[];
 }
 
-/** What the whole plan has in common, whatever the shard. */
+/** What all shards of a plan have in common. */
 export interface PlanFacts {
-  /** Columns that most samples have, sorted; the others are refused by formats with fixed columns. */
+  /** Columns of at least half of the samples, sorted. A format with fixed columns rejects samples with others. */
   readonly columns: readonly string[];
-  /** First line of the sources, newline included, where they share one. */
+  /** The first line of all sources with its newline, if they share one. */
   readonly csvHeader?: string | undefined;
 }
 
 export interface ShardEncoder {
   start?(sink: ShardSink): Promise<void>;
-  /** Members come in the order of `layOut`; their bodies must be read in that order, each to its end. No promise where nothing has to wait. */
+  /** Must read the members' bodies in their order, each to its end. Returns a promise only if something has to wait. */
   add(
     sink: ShardSink,
     outline: Outline,
@@ -91,15 +91,15 @@ export type Extents = readonly number[];
 /** What two generations must have in common to be joined. */
 export type Shape = Manifest['shape'];
 
-/** Samples of sealed shards are copied into a new one as they lie. How they are found there depends on the format. */
+/** A joined shard gets the bytes of the old samples as they lie. The format says how they are found. */
 export type Join =
-  /** The member list tells. `head` goes before the first sample. */
+  /** By the member list. `head` goes before the first sample. */
   | {
       readonly by: 'memberList';
       extents(samples: readonly SampleLines[], shardBytes: number): Extents;
       head?(shape: Shape): Uint8Array;
     }
-  /** A table at the shard's head tells; the new shard gets one of its own. */
+  /** By a table at the head of each shard. */
   | {
       readonly by: 'table';
       tableBytes(samples: number): number;
@@ -107,7 +107,7 @@ export type Join =
       /** @param sizes bytes of the new shard's samples, in order */
       head(sizes: readonly number[], settings: PackingSettings, shape: Shape): Uint8Array;
     }
-  /** Each sample begins with a head of fixed size, which tells how many bytes follow it. */
+  /** Each sample begins with a head of fixed size, which tells how many bytes follow. */
   | {
       readonly by: 'frames';
       readonly headBytes: number;
@@ -115,8 +115,8 @@ export type Join =
     };
 
 /**
- * Bytes around each member that follow from its name and size alone, so that a verification computes them. A name must
- * not occur twice in a shard: a joined shard gets these bytes anew for a member that is renamed.
+ * For a format in which the bytes around each member follow from its name and size. A verification compares them. Names
+ * are unique in a shard, so a join renames members and writes these bytes for the new names.
  */
 export interface MemberFrames {
   before(name: string, size: number): Uint8Array;
@@ -132,7 +132,7 @@ export interface ShardIndex {
   body(): Uint8Array;
 }
 
-/** What an index over all shards of a generation follows from. */
+/** The input of an index over all shards of a generation. */
 export interface IndexedShards {
   readonly generation: string;
   readonly settings: { readonly labelType?: string | undefined; readonly shardMegabytes: number };
@@ -142,12 +142,12 @@ export interface IndexedShards {
   readonly shards: Manifest['shards'];
 }
 
-/** A file beside the shards over all of them. */
+/** An index over all shards of a generation. */
 export interface DatasetIndex {
-  /** In the generation's folder. */
+  /** Its name in the generation's folder. */
   readonly name: string;
   body(indexed: IndexedShards): Uint8Array;
-  /** Whether a stored one says what was expected; without it, byte for byte. */
+  /** Compares a stored index with the expected one. By default every byte must be equal. */
   readonly isSame?: (stored: Buffer, expected: Buffer) => boolean;
 }
 
@@ -156,7 +156,7 @@ interface AnyFormat {
   readonly suffix: (settings: PackingSettings) => string;
   /** Shards are one gzip member each; offsets are those of the plain bytes. */
   readonly isGzipped?: (settings: PackingSettings) => boolean;
-  /** Bytes that a member of this name and size takes. */
+  /** Bytes of a member of this name and size in a shard. */
   plannedBytes(name: string, size: number): number;
   encoder(context: ShardContext): ShardEncoder;
   shape(settings: PackingSettings, facts: PlanFacts): Shape;
@@ -171,7 +171,7 @@ export interface SampleFormat extends AnyFormat {
   readonly takes: 'samples';
   /** Members are ordered by suffix (tar) or by column. */
   readonly order: 'suffix' | 'column';
-  /** The layout is written before the first sample: if one drops out, the shard is built again. */
+  /** The layout is written before the first sample. If a sample drops out, the shard is built again. */
   readonly fixedLayout?: true;
   /** In bytes; larger samples cannot be written. */
   readonly largestSample?: number;
@@ -179,19 +179,20 @@ export interface SampleFormat extends AnyFormat {
   refuses?(outline: Outline, facts: PlanFacts): Rejection | undefined;
 }
 
-/** Every object is taken whole, of any size. */
+/** Each object is taken whole, whatever its size. */
 export interface FileFormat extends AnyFormat {
   readonly takes: 'files';
-  /** The first line of the first source, where all must begin with the same. */
+  /** For sources that must all begin with the same line. */
   readonly header?: {
     isShared(settings: PackingSettings): boolean;
     /** @param head the first bytes of a source, all of it or `HEAD_BYTES` */
     of(head: Uint8Array): string;
   };
   /**
-   * Sources lie in the shard as they are, a newline at their end: so the store itself can copy large ones.
+   * For a format in which a source lies in the shard as it is, with a newline at its end. The store itself can then
+   * copy a large source.
    * @param head the first bytes of a source, all of it or `HEAD_BYTES`
-   * @returns how many of them are left out
+   * @returns how many of its first bytes are left out
    * @throws Unfit
    */
   readonly copyFrom?: (head: Buffer, facts: PlanFacts) => number;

@@ -1,6 +1,6 @@
-/** Whether bytes are the image that their name says, by their first few. */
+/** Compares a file's first bytes with the image format that its suffix names. */
 
-/** Enough to know every format below. */
+/** Enough for every format below. */
 export const SNIFF_BYTES = 16;
 
 const startsWith = (bytes: Uint8Array, expected: readonly number[], at = 0): boolean =>
@@ -24,12 +24,12 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['jfif', 'jpg'],
 ]);
 
-/** The format that a suffix promises, or undefined when it promises no image that we know. */
-export function promisedImage(suffix: string): string | undefined {
+/** The image format that a suffix names; undefined for any other suffix. */
+export function imageFormatOf(suffix: string): string | undefined {
   const last = suffix.slice(suffix.lastIndexOf('.') + 1).toLowerCase();
   const name = ALIASES.get(last) ?? last;
   return MAGIC.has(name) ? name : undefined;
 }
 
-/** True for bytes that begin as an image of that format does. */
+/** True if the bytes begin like an image of this format. */
 export const isImage = (format: string, head: Uint8Array): boolean => MAGIC.get(format)?.(head) ?? false;

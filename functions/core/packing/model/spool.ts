@@ -1,20 +1,20 @@
-/** Lines kept compressed: two million arrivals fit into a Lambda's memory and are read back any number of times. */
+/** Holds lines compressed, so that two million arrivals fit into a Lambda's memory. */
 import { constants, gunzipSync, gzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LineText } from './line-text.ts';
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
-/** Results come in pieces of this size; the default of 16 KB costs a tenth more. */
+/** Size of zlib's output pieces. Its default of 16 KB takes a tenth more time. */
 const PIECE_BYTES = 1024 * 1024;
 
 /**
- * Lists that are sealed, since everybody reads gzip. Without a time stamp and at one level: the same lines give the same
- * bytes. Level 1 takes a third of level 6's time.
+ * For sealed lists, because every tool reads gzip. The same lines give the same bytes: there is no time stamp. Level 1
+ * takes a third of the time of level 6.
  */
 export const compress = (text: string | Uint8Array): Buffer =>
   gzipSync(text, { level: 1, chunkSize: PIECE_BYTES });
 
-/** Lists that only Tidewheel reads, and only until the seal: zstd takes a fifth of gzip's time and less room. */
+/** For the lists of a plan, which only Tidewheel reads. zstd takes a fifth of gzip's time, and less space. */
 export const compressPlanned = (text: string | Uint8Array): Buffer =>
   zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: PIECE_BYTES });
 
@@ -43,7 +43,7 @@ export class LineSpool {
     this.#compress = compressWith;
   }
 
-  /** Length of all lines together. */
+  /** Length of all lines. */
   get characters(): number {
     return this.#characters;
   }

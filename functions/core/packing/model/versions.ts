@@ -1,48 +1,49 @@
 /**
- * The versions of a dataset: a chain of lists of generations. Each is written once, under the number after the newest,
- * with If-None-Match: so a seal, a compaction and a prune at the same time come one after the other, and what a version
- * lists never changes. A generation that a crash kept out of the chain is taken in by the next that writes to it.
+ * The versions of a dataset: a chain of lists of generations. Each version is written once, under the number after the
+ * newest, with If-None-Match. So a version never changes, and a seal, a compaction and a prune at the same time become
+ * one after the other. If a crash keeps a generation out of the chain, the next writer adds it.
  */
 import * as z from 'zod';
 import { bucketKeys, parseGeneration } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { type BlobStore, listPages, readText } from './blob-store.ts';
+import { DOCUMENT_VERSION, DocumentError, readDocument } from './documents.ts';
 
 const changeSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('sealed'), generation: z.string() }),
   z.object({ kind: z.literal('compacted'), generation: z.string(), replaced: z.array(z.string()) }),
-  z.object({ kind: z.literal('givenUp'), generations: z.array(z.string()) }),
-  /** What was given up is held after all. */
-  z.object({ kind: z.literal('kept'), generations: z.array(z.string()) }),
+  z.object({ kind: z.literal('pruned'), generations: z.array(z.string()) }),
+  /** Pruned generations turned out to be in use. */
+  z.object({ kind: z.literal('restored'), generations: z.array(z.string()) }),
 ]);
 export type DatasetChange = z.infer<typeof changeSchema>;
 
 const datasetVersionSchema = z.object({
-  version: z.literal(1),
+  version: z.literal(DOCUMENT_VERSION),
   number: z.number().int().min(1),
   change: changeSchema,
-  /** What the dataset is, oldest first. */
+  /** The dataset's generations, oldest first. */
   generations: z.array(z.string()),
-  /** Ever replaced by a compacted generation, which accounts for their arrivals. */
+  /** Generations that a joined one replaced in this version or an earlier one. */
   replaced: z.array(z.string()),
-  /** Out of the dataset for good. */
-  givenUp: z.array(z.string()),
-  /** The version in which each generation, these and those, came in. */
+  /** Generations that left the dataset for good. Their shards may not be deleted yet. */
+  pruned: z.array(z.string()),
+  /** By generation, whether it is still in the dataset or not: the version that added it. */
   added: z.record(z.string(), z.number().int()),
 });
 export type DatasetVersion = z.infer<typeof datasetVersionSchema>;
 
-/** The little that a chain needs of a store. */
+/** What the chain needs of a store. */
 export interface VersionStore {
   /** In lexicographic order. */
   keys(prefix: string): Promise<string[]>;
-  /** Names of the folders directly under a prefix. */
+  /** Names of the folders directly below a prefix. */
   folders(prefix: string): Promise<string[]>;
   read(key: string): Promise<string | undefined>;
   create(key: string, text: string): Promise<'written' | 'exists'>;
 }
 
-/** Over packing's data path. */
+/** Packing's own store as a VersionStore. */
 export function versionsIn(store: BlobStore): VersionStore {
   return {
     keys: async (prefix) => {
@@ -67,8 +68,8 @@ export function versionsIn(store: BlobStore): VersionStore {
   };
 }
 
-/** Over the control plane's store. */
-export function versionsBeside(store: ObjectStore): VersionStore {
+/** The control plane's store as a VersionStore. */
+export function versionsOf(store: ObjectStore): VersionStore {
   return {
     keys: async (prefix) => {
       const keys: string[] = [];
@@ -81,7 +82,7 @@ export function versionsBeside(store: ObjectStore): VersionStore {
   };
 }
 
-/** The version of a number; versions are never deleted. */
+/** Versions are never deleted. */
 export async function readVersion(
   store: VersionStore,
   pipeline: string,
@@ -89,18 +90,12 @@ export async function readVersion(
 ): Promise<DatasetVersion> {
   const key = bucketKeys.datasetVersion(pipeline, number);
   const text = await store.read(key);
-  if (text === undefined) throw new Error(`the dataset's version ${key} is gone; restore it`);
-  try {
-    return datasetVersionSchema.parse(JSON.parse(text));
-  } catch (cause: unknown) {
-    throw new Error(
-      `${key} is no version of the dataset any more: restore it, from an older version of the object or a copy`,
-      { cause },
-    );
-  }
+  if (text === undefined)
+    throw new DocumentError(`${key} is gone: restore it from an older version of the object or from a copy`);
+  return readDocument(datasetVersionSchema, key, text);
 }
 
-/** undefined where nothing was sealed yet. */
+/** Undefined if nothing was sealed yet. */
 export async function newestVersion(
   store: VersionStore,
   pipeline: string,
@@ -111,7 +106,7 @@ export async function newestVersion(
   return newest === undefined ? undefined : readVersion(store, pipeline, newest);
 }
 
-const EMPTY = { generations: [], replaced: [], givenUp: [], added: {} };
+const EMPTY = { generations: [], replaced: [], pruned: [], added: {} };
 
 const byBatch = (a: string, b: string): number => batchOf(a) - batchOf(b) || (a < b ? -1 : Number(a > b));
 export const batchOf = (generation: string): number =>
@@ -120,11 +115,11 @@ export const batchOf = (generation: string): number =>
 const without = (names: readonly string[], gone: readonly string[]): string[] =>
   names.filter((name) => !gone.includes(name));
 
-/** What the chain's next version is after a change. */
+/** The next version of the chain. */
 function nextVersion(before: DatasetVersion | undefined, change: DatasetChange): DatasetVersion {
-  const { generations, replaced, givenUp, added } = before ?? EMPTY;
+  const { generations, replaced, pruned, added } = before ?? EMPTY;
   const number = (before?.number ?? 0) + 1;
-  const common = { version: 1, number, change } as const;
+  const common = { version: DOCUMENT_VERSION, number, change } as const;
   switch (change.kind) {
     case 'sealed':
     case 'compacted': {
@@ -133,24 +128,24 @@ function nextVersion(before: DatasetVersion | undefined, change: DatasetChange):
         ...common,
         generations: [...without(generations, gone), change.generation].sort(byBatch),
         replaced: [...replaced, ...gone],
-        givenUp,
+        pruned,
         added: { ...added, [change.generation]: number },
       };
     }
-    case 'givenUp':
+    case 'pruned':
       return {
         ...common,
         generations: without(generations, change.generations),
         replaced,
-        givenUp: [...without(givenUp, change.generations), ...change.generations],
+        pruned: [...without(pruned, change.generations), ...change.generations],
         added,
       };
-    case 'kept':
+    case 'restored':
       return {
         ...common,
         generations: [...generations, ...without(change.generations, replaced)].sort(byBatch),
         replaced,
-        givenUp: without(givenUp, change.generations),
+        pruned: without(pruned, change.generations),
         added,
       };
     default:
@@ -159,8 +154,9 @@ function nextVersion(before: DatasetVersion | undefined, change: DatasetChange):
 }
 
 /**
- * Adds a version. `decide` sees the newest, healed one and says what changes, or undefined to leave it; it is asked
- * again when another was faster.
+ * Adds a version.
+ * @param decide gets the newest version and returns the change, or undefined for none. It is called again if another
+ * writer was faster
  */
 export async function changeDataset(
   store: VersionStore,
@@ -180,7 +176,7 @@ export async function changeDataset(
   }
 }
 
-/** The oldest generation that is sealed and in no version: its run died between the two, or there was no chain yet. */
+/** The oldest sealed generation that no version names, because its run died after the seal. */
 async function lostGeneration(
   store: VersionStore,
   pipeline: string,
@@ -195,12 +191,12 @@ async function lostGeneration(
   return undefined;
 }
 
-/** Takes a sealed generation into the dataset, and before it whatever a crash kept out. Safe to repeat. */
-export async function takeIn(store: VersionStore, pipeline: string): Promise<DatasetVersion | undefined> {
+/** Adds every sealed generation that no version names. Safe to repeat. */
+export async function addSealed(store: VersionStore, pipeline: string): Promise<DatasetVersion | undefined> {
   return changeDataset(store, pipeline, () => undefined);
 }
 
-/** The newest version that holds nothing of a later batch. */
+/** The newest version without a generation of a later batch. */
 export async function versionUpTo(
   store: VersionStore,
   pipeline: string,

@@ -1,15 +1,18 @@
-/** Class balance by choice of the pipeline: small classes get copies, or large ones give samples up. Seeded, so the same each time. */
+/**
+ * Balances the classes if the pipeline declares it: small classes get copies, or large classes lose samples. The seed
+ * decides which.
+ */
 import { ConfigurationError } from '../../shared/errors.ts';
 import { shuffledPositions } from '../model/order.ts';
 
 export interface ClassedSamples {
   readonly count: number;
-  /** Undefined: the sample has no class and is left as it is. */
+  /** Undefined for a sample without a class, which stays as it is. */
   classOf(ordinal: number): string | undefined;
 }
 
 export interface Balance {
-  /** Samples that get a copy, once for every copy, ascending. */
+  /** The samples to be copied, once for each copy, ascending. */
   readonly copies: Uint32Array;
   readonly leftOut: ReadonlySet<number>;
   /** Samples of each class before and after. */
@@ -17,9 +20,9 @@ export interface Balance {
 }
 
 const MOST_CLASSES = 10_000;
-/** Beyond this many copies a class has too few samples to learn from, and shards would hold little else. */
+/** Most copies of one sample. A class that needs more has too few samples to learn from. */
 export const MOST_COPIES = 1_000;
-/** All together: ten thousand classes beside a large one would be billions, which no memory holds and nobody reads. */
+/** Ten thousand small classes beside a large one would need billions of copies. */
 const MOST_COPIES_IN_ALL = 10_000_000;
 
 function membersOf(samples: ClassedSamples): Map<string, number[]> {
@@ -39,7 +42,7 @@ function membersOf(samples: ClassedSamples): Map<string, number[]> {
   return classes;
 }
 
-/** The members in a seeded order. */
+/** Shuffles the members by the seed. */
 function shuffled(members: readonly number[], seed: string): number[] {
   const positions = shuffledPositions(members.length, seed);
   const order = members.map(() => 0);
@@ -76,7 +79,7 @@ export function balance(samples: ClassedSamples, mode: 'over' | 'under', seed: s
   return { copies: Uint32Array.from(copies).sort(), leftOut, classes: Object.fromEntries(counts) };
 }
 
-/** Index of the first copy of the sample, and how many there are. */
+/** Index of the sample's first copy, and the number of its copies. */
 export function copiesOf(copies: Uint32Array, ordinal: number): { first: number; count: number } {
   let first = 0;
   for (let end = copies.length; first < end; ) {

@@ -1,4 +1,4 @@
-/** One pass over the listing: what is new, what is refused at once, which keys form one sample. Memory is the compressed lines. */
+/** Collects the arrivals in one pass over the listing: which are rejected at once, and which keys form a sample. */
 import { createHash } from 'node:crypto';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { SampleLabels } from '../labels/sample-labels.ts';
@@ -14,7 +14,7 @@ import { type Balance, balance } from './balance.ts';
 import { type Membership, SampleGrouper } from './sampling.ts';
 
 /** Numbers by index, grown by doubling. */
-class Growing {
+class GrowingNumbers {
   #values: Float64Array = new Float64Array(1_024);
 
   add(index: number, amount: number): void {
@@ -41,10 +41,10 @@ export interface AcceptRules {
 
 const DIGESTED_AT_ONCE = 64 * 1024;
 
-/** Different suffixes counted; a pipeline with more has no columns. */
+/** Only so many different columns are counted. */
 const MOST_COLUMNS = 1_000;
 
-/** An object of this size cannot be packed inside a Lambda's 15 minutes. */
+/** A larger object cannot be packed within a Lambda's 15 minutes. */
 const LARGEST_OBJECT_BYTES = 40e9;
 
 function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection | undefined {
@@ -57,35 +57,35 @@ function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection
   return object.size > LARGEST_OBJECT_BYTES ? 'tooLarge' : undefined;
 }
 
-/** Collects arrivals in the listing's order. */
+/** Arrivals are added in the listing's order. Memory is their compressed lines. */
 export class DraftPlan {
   #arrivals = new LineSpool();
   readonly #rules: AcceptRules;
   readonly #grouper = new SampleGrouper();
-  readonly #bytes = new Growing();
-  readonly #objects = new Growing();
-  /** Bytes to be read, only where images are prepared. */
-  readonly #sources: Growing | undefined;
+  readonly #bytes = new GrowingNumbers();
+  readonly #objects = new GrowingNumbers();
+  /** Bytes to be read; only if images are prepared. */
+  readonly #sources: GrowingNumbers | undefined;
   readonly #digest = createHash('sha256');
-  /** Lines that are not yet in the digest: many at once are cheaper than one by one. */
+  /** Lines that are not yet in the digest. Hashing many at once is cheaper. */
   #toDigest = '';
   readonly #columns = new Map<string, number>();
-  /** First arrival that is taken and holds anything. */
+  /** The first arrival that is not rejected and not empty. */
   first: ListedBlob | undefined;
   #samples = 0;
   #labelled = 0;
   objects = 0;
   bytes = 0;
   rejected = 0;
-  /** After `settle`, where the pipeline wants one. */
+  /** Set by `finish`, if the pipeline declares a balance. */
   balance: Balance | undefined;
-  /** Class of each sample by its key, only while a balance is wanted; the texts are shared. */
+  /** Each sample's class by its key; only if a balance is declared. Equal texts are held once. */
   readonly #classes: (string | undefined)[] = [];
   readonly #classNames = new Map<string, string>();
 
   constructor(rules: AcceptRules) {
     this.#rules = rules;
-    this.#sources = rules.settings.prepare === undefined ? undefined : new Growing();
+    this.#sources = rules.settings.prepare === undefined ? undefined : new GrowingNumbers();
   }
 
   get samples(): number {
@@ -105,8 +105,10 @@ export class DraftPlan {
     return refusal ?? (this.balance?.leftOut.has(ordinal) === true ? 'balancedOut' : undefined);
   }
 
-  /** To be called once, after the last arrival: what is known only of whole samples is written into their lines. */
-  settle(): void {
+  /**
+   * Call it once, after the last arrival. It rejects samples as a whole: for their label, or to balance the classes.
+   */
+  finish(): void {
     const { labels, settings } = this.#rules;
     const { balance: mode } = settings;
     if (mode !== undefined) {
@@ -115,15 +117,15 @@ export class DraftPlan {
       this.balance = balance({ count: this.#samples, classOf }, mode, `${settings.seed}`);
     }
     if (labels === undefined && this.balance === undefined) return;
-    const settled = new LineSpool();
+    const finished = new LineSpool();
     for (const text of this.#arrivals.read()) {
       const line: ArrivalLine = JSON.parse(text);
       const [key, size, etag, sample] = line;
       const reason = typeof sample === 'number' ? this.#refusalOf(sample) : undefined;
       if (reason !== undefined) this.rejected += 1;
-      settled.add(reason === undefined ? text : JSON.stringify([key, size, etag, reason]));
+      finished.add(reason === undefined ? text : JSON.stringify([key, size, etag, reason]));
     }
-    this.#arrivals = settled;
+    this.#arrivals = finished;
     for (let ordinal = 0; ordinal < this.#samples; ordinal += 1)
       if (labels?.labelOf(ordinal) !== undefined) this.#labelled += 1;
   }
@@ -164,7 +166,7 @@ export class DraftPlan {
     this.bytes += object.size;
   }
 
-  /** Names the lists: the same arrivals under the same settings make the same plan. */
+  /** Names the lists. The same arrivals and settings give the same plan. */
   digest(settings: string): string {
     this.#digestPending();
     return this.#digest.copy().update(settings).digest('hex').slice(0, 24);
@@ -189,7 +191,7 @@ export class DraftPlan {
     const column = columnOf(suffix);
     this.#rules.labels?.add(ordinal, key, column === 'label');
     if (first) this.#noteLabel(ordinal, labelOfKey(key, this.#rules.settings));
-    /** A label of its own is read only when the sample is packed. */
+    // A sample's own label file is read only when the sample is packed.
     if (column === 'label') this.#classes[ordinal] = undefined;
     this.#count(column);
     this.#bytes.add(ordinal, this.#rules.format.plannedBytes(name, this.#sizeOf(object, suffix)));
@@ -198,7 +200,7 @@ export class DraftPlan {
     return [object.key, object.size, object.etag, ordinal, alone ? 1 : 0];
   }
 
-  /** Bytes in the shard, as far as they are known before a prepared image is made. */
+  /** Bytes in the shard; a guess for an image that will be prepared. */
   #sizeOf({ size }: ListedBlob, suffix: string): number {
     const { settings } = this.#rules;
     const image = settings.prepare?.image;

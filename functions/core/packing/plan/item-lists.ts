@@ -1,17 +1,22 @@
-/** Deals the sorted arrivals to the items' lists, a window of items at a time so that memory stays bounded. */
+/**
+ * Writes the sorted arrivals into the items' lists. It makes a window of items at a time, so that memory is bounded.
+ */
 
-import { NOWHERE } from '../model/division.ts';
+import { NO_SHARD } from '../model/division.ts';
 import { LineText } from '../model/line-text.ts';
 import { compressPlanned, type LineSpool } from '../model/spool.ts';
 import { copiesOf } from './balance.ts';
 import type { Dealing } from './sharding.ts';
 
-/** Text of the lists held at once, in characters, with what the lines take beside their text. */
+/** Characters of the lists held at once, with an overhead for each line. */
 const WINDOW_CHARACTERS = 96e6;
-/** Fields that an arrival's line does not have, and the objects that hold a line. */
+/** Overhead of a line: fields that an arrival's line does not have, and the objects that hold it. */
 const CHARACTERS_BESIDE = 100;
 
-/** One item's lines as they come, and where each belongs: numbers and bytes, which no collection of garbage copies. */
+/**
+ * One item's lines as they come, with their places. It holds numbers and bytes, which garbage collection does not
+ * copy.
+ */
 class UnsortedList {
   readonly #text = new LineText();
   readonly #shards: number[] = [];
@@ -25,7 +30,7 @@ class UnsortedList {
     this.#ends.push(this.#text.length);
   }
 
-  /** The lines by shard and slot; those of one slot stay in their order. */
+  /** The lines sorted by shard and slot. Lines of one slot stay in their order. */
   sorted(): Buffer {
     const [shards, slots, ends, from] = [this.#shards, this.#slots, this.#ends, this.#text.bytes];
     const order = Uint32Array.from(ends, (_, line) => line).sort(
@@ -45,43 +50,43 @@ function itemOfShard(itemShards: readonly number[]): Uint32Array {
   return items;
 }
 
-/** Key, bytes and ETag are in both lines as the same text. The spool is our own, of this process: its lines need no proof. */
-function place(
-  { ordinal, object, alone }: TakenUp,
+/** Copies key, bytes and ETag as text. This process wrote the arrival's line, so it is not parsed. */
+function putLines(
+  { ordinal, object, alone }: PlannedArrival,
   { dealing, samples, copies, labelOf }: Dealt,
   put: (shard: number, slot: number, line: string) => void,
 ): void {
-  if ((dealing.shardOf[ordinal] ?? NOWHERE) === NOWHERE) return;
+  if ((dealing.shardOf[ordinal] ?? NO_SHARD) === NO_SHARD) return;
   const label = labelOf?.(ordinal);
   const end = label === undefined ? ']' : `,${JSON.stringify(label)}]`;
   const add = (shard: number, slot: number, repeat: number): void =>
     put(shard, slot, `[${shard},${slot},${ordinal},${object},${alone},${repeat}${end}`);
   const { first, count } = copiesOf(copies, ordinal);
   for (let copy = 0; copy <= count; copy += 1)
-    placeCopy(dealing, { at: copy === 0 ? ordinal : samples + first + copy - 1, copy }, add);
+    putCopy(dealing, { at: copy === 0 ? ordinal : samples + first + copy - 1, copy }, add);
 }
 
-/** A sample or a copy that balances the classes, and what evens out its shard. */
-function placeCopy(
+/** Adds a sample, or a copy that balances the classes, and the copy of it that evens out its shard. */
+function putCopy(
   dealing: Dealing,
   { at, copy }: { at: number; copy: number },
   add: (shard: number, slot: number, repeat: number) => void,
 ): void {
-  const shard = dealing.shardOf[at] ?? NOWHERE;
+  const shard = dealing.shardOf[at] ?? NO_SHARD;
   add(shard, dealing.slotOf[at] ?? 0, copy === 0 ? 0 : copy + 1);
   const again = dealing.repeats.get(at);
   if (again !== undefined) add(shard, again, copy === 0 ? 1 : COPIES_OF_COPIES + copy);
 }
 
-/** Numbers of copies that even out a shard in which a copy came first: above all that balance the classes. */
+/** Numbers of copies of a copy, which even out a shard: above those that balance the classes. */
 const COPIES_OF_COPIES = 100_000;
 
 export interface Dealt {
-  /** Samples, and after them the copies that balance the classes. */
+  /** Of the samples, followed by the copies that balance the classes. */
   readonly dealing: Dealing;
   readonly samples: number;
   readonly copies: Uint32Array;
-  /** Label of a sample, where a file of annotations gives it. */
+  /** A sample's label from a file of annotations. */
   readonly labelOf?: ((ordinal: number) => string | undefined) | undefined;
 }
 
@@ -90,18 +95,18 @@ export interface ItemList {
   readonly bytes: Buffer;
 }
 
-/** An arrival's line (see ArrivalLine), cut and not parsed. */
-interface TakenUp {
-  /** NaN for one that was rejected. */
+/** An ArrivalLine, cut and not parsed. */
+interface PlannedArrival {
+  /** NaN for a rejected arrival. */
   readonly ordinal: number;
-  /** Key, bytes and ETag as they are written. */
+  /** Text of key, bytes and ETag. */
   readonly object: string;
   /** 0 or 1. */
   readonly alone: string;
 }
 
-/** The last two fields are numbers, or one is a rejection, and neither holds a comma. */
-function cut(line: string): TakenUp {
+/** The last two fields, ETag and rejection or two numbers, hold no comma. */
+function cut(line: string): PlannedArrival {
   const second = line.lastIndexOf(',');
   const first = line.lastIndexOf(',', second - 1);
   return {
@@ -111,33 +116,33 @@ function cut(line: string): TakenUp {
   };
 }
 
-/** Lines that the lists will have: samples, and copies of them. */
+/** Number of lines of all lists: samples and their copies. */
 function linesOfLists({ shardOf, repeats }: Dealing): number {
   let lines = repeats.size;
-  for (const shard of shardOf) if (shard !== NOWHERE) lines += 1;
+  for (const shard of shardOf) if (shard !== NO_SHARD) lines += 1;
   return lines;
 }
 
-/** How many windows keep each below its limit. */
+/** How many windows are needed so that each stays below the limit. */
 function windowsFor(arrivals: LineSpool, dealing: Dealing, windowCharacters: number): number {
   const perLine = arrivals.characters / Math.max(1, arrivals.lines) + CHARACTERS_BESIDE;
   return Math.max(1, Math.ceil((linesOfLists(dealing) * perLine) / windowCharacters));
 }
 
-/** Whether the sample, or a copy of it, is in one of these shards. */
+/** Whether the sample or a copy of it is in one of these shards. */
 function isWithin(
   { dealing, samples, copies }: Dealt,
   ordinal: number,
   isMine: (shard: number) => boolean,
 ): boolean {
-  if (isMine(dealing.shardOf[ordinal] ?? NOWHERE)) return true;
+  if (isMine(dealing.shardOf[ordinal] ?? NO_SHARD)) return true;
   const { first, count } = copiesOf(copies, ordinal);
   for (let copy = 0; copy < count; copy += 1)
-    if (isMine(dealing.shardOf[samples + first + copy] ?? NOWHERE)) return true;
+    if (isMine(dealing.shardOf[samples + first + copy] ?? NO_SHARD)) return true;
   return false;
 }
 
-/** Every item's list, compressed, in the order of items. Reads the arrivals once per window. */
+/** Every item's compressed list, in the order of items. Reads the arrivals once for each window. */
 export function* itemLists(
   arrivals: LineSpool,
   dealt: Dealt,
@@ -159,7 +164,7 @@ export function* itemLists(
     for (const line of arrivals.read()) {
       const arrival = cut(line);
       if (!isWithin(dealt, arrival.ordinal, isMine)) continue;
-      place(arrival, dealt, (shard, slot, text) =>
+      putLines(arrival, dealt, (shard, slot, text) =>
         lists[(itemOf[shard] ?? 0) - first]?.add(shard, slot, text),
       );
     }

@@ -1,7 +1,7 @@
 /**
- * A long listing read from many places at once and handed over in order. S3 answers one page after another, 1,000 keys
- * each; two million keys take minutes that way. Idle readers halve the range that is still to be read by asking for the
- * first key after a point in its middle, so no knowledge of how the keys are spread is needed.
+ * Lists a prefix with many readers at once and returns the pages in order. S3 lists 1,000 keys per page, one page
+ * after the other, so that two million keys would take minutes. An idle reader splits a range that is still to be
+ * read: it asks for the first key after a point in the range's middle. So the spread of the keys need not be known.
  */
 
 import type { BlobStore, ListedBlob } from '../model/blob-store.ts';
@@ -10,7 +10,7 @@ import { compareKeys } from '../model/order.ts';
 interface ListingLimits {
   /** Requests in flight. */
   readonly readers: number;
-  /** Pages held for their turn; the range whose turn it is always goes on. */
+  /** Pages held until it is their turn. The range whose turn it is always goes on. */
   readonly pagesHeld: number;
 }
 
@@ -21,21 +21,21 @@ export interface ListedPage {
   readonly serverTime?: number | undefined;
 }
 
-/** Keys after `after` up to and including `until` (undefined: to the end of the prefix). */
+/** The keys after `after`, up to and including `until` (undefined: to the end of the prefix). */
 interface Range {
   after: string;
   until: string | undefined;
   readonly pages: ListedPage[];
   busy: boolean;
   done: boolean;
-  /** No key lies in its middle any more. */
+  /** The range cannot be split. */
   whole: boolean;
 }
 
 const LAST_ASCII = 0x7f;
 const codeAt = (text: string, index: number): number => text.codePointAt(index) ?? 0x1f;
 
-/** A text that begins as `start` and goes on with a character half way between two others. */
+/** `start` followed by a character half way between two others. */
 function halfWay(start: string, low: number, high: number): string | undefined {
   if (high - low < 2) return undefined;
   const middle = low + Math.ceil((high - low) / 2);
@@ -43,10 +43,10 @@ function halfWay(start: string, low: number, high: number): string | undefined {
   return key.isWellFormed() ? key : undefined;
 }
 
-/** Characters looked at behind the first difference. */
+/** Most characters behind the first difference that are considered. */
 const DEPTH = 24;
 
-/** A key between two others, about half way; undefined when it would not be worth a request. */
+/** A key about half way between two others; undefined if a request would not be worth it. */
 export function keyBetween(after: string, until: string | undefined): string | undefined {
   let index = 0;
   while (until !== undefined && index < until.length && after[index] === until[index]) index += 1;
@@ -58,7 +58,10 @@ export function keyBetween(after: string, until: string | undefined): string | u
   return undefined;
 }
 
-/** Probes cost as much as pages: about as many of them are spent, and these to find the end of the keys. */
+/**
+ * Probes at the beginning, which find the end of the keys. Later there are as many probes as pages, because both cost
+ * the same.
+ */
 const PROBES_AT_FIRST = 64;
 
 class ParallelListing {
@@ -77,7 +80,7 @@ class ParallelListing {
     this.#store = store;
     this.#prefix = prefix;
     this.#limits = limits;
-    /** One page is read before anything is split: most listings end with it. */
+    // The first page is read before any split, because most listings end with it.
     this.#ranges = [{ after: '', until: undefined, pages: [], busy: false, done: false, whole: true }];
   }
 
@@ -99,7 +102,7 @@ class ParallelListing {
         }
       }
     } finally {
-      this.#failure ??= new Error('the listing was given up');
+      this.#failure ??= new Error('the listing was stopped');
       this.#ranges.length = 0;
       this.#signal();
       await Promise.all(readers);
@@ -129,7 +132,7 @@ class ParallelListing {
     }
   }
 
-  /** Reads the first range that nobody reads; with none left, halves one that somebody does. */
+  /** Reads the first range that has no reader. If there is none, splits a range that has one. */
   #nextStep(): (() => Promise<void>) | undefined {
     const first = this.#ranges[0];
     const full = this.#held >= this.#limits.pagesHeld;
@@ -167,7 +170,7 @@ class ParallelListing {
     this.#held += 1;
   }
 
-  /** The first key after the middle begins a range of its own; without one the upper half holds nothing. */
+  /** The first key after the middle begins a new range. Without such a key the upper half is empty. */
   async #split(range: Range, middle: string): Promise<void> {
     const probe = await this.#store.listPage(this.#prefix, { startAfter: middle, maximum: 1 });
     const found = probe.objects[0]?.key;

@@ -1,4 +1,4 @@
-/** PlanShards: one immutable plan a run, whoever makes it and however often. */
+/** PlanShards: makes one immutable plan for a run, however often it is called. */
 import { hash } from 'node:crypto';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { TransientError } from '../../shared/errors.ts';
@@ -9,10 +9,10 @@ import { SampleLabels } from '../labels/sample-labels.ts';
 import { type BlobStore, joinChunks, type ListedBlob } from '../model/blob-store.ts';
 import { type CommittedPlan, commitPlan, committedPlan } from '../model/committed-plan.ts';
 import { divisionOf, type LikelyReaders, workersOf } from '../model/division.ts';
-import type { Manifest, Plan } from '../model/documents.ts';
+import { DOCUMENT_VERSION, type Manifest, type Plan } from '../model/documents.ts';
 import { IMAGE_ENGINE } from '../model/image-preparation.ts';
-import { places } from '../model/packing-keys.ts';
-import { accountingGenerations, readSealed, sealedFilter } from '../model/sealed-arrivals.ts';
+import { packingKeys } from '../model/packing-keys.ts';
+import { readSealed, sealedFilter, unreplacedGenerations } from '../model/sealed-arrivals.ts';
 import { HEAD_BYTES } from '../model/shard-format.ts';
 import { decompress } from '../model/spool.ts';
 import { DraftPlan } from './draft-plan.ts';
@@ -22,7 +22,7 @@ import { type Dealing, type DealingLimits, dealSamples, type SampleSizes } from 
 
 export interface PlanDeps {
   readonly store: BlobStore;
-  /** Used only when the store tells no time. */
+  /** Used only if the store's answers have no time. */
   readonly now: () => Date;
 }
 
@@ -30,44 +30,42 @@ export interface PlanInput {
   readonly runId: string;
   readonly pipeline: string;
   readonly packing: PackingSettings;
-  /** Without them only what is declared and the size say how many shards there are. */
+  /** Without them, only the declaration and the size decide the number of shards. */
   readonly readers?: LikelyReaders | undefined;
-  /**
-   * Put another plan in the place of one of another release. Only once nobody packs that one any more: its workers
-   * would go on to write its shards.
-   */
-  readonly anew?: boolean | undefined;
-  /** Name of the object that closes a batch; it is no data. */
+  /** Replace an outdated plan. Its workers must have ended, because they would go on writing its shards. */
+  readonly replaceOutdated?: boolean | undefined;
+  /** Name of the object that closes a batch. It is not data. */
   readonly settleMarker?: string | undefined;
 }
 
 export interface PlanResult {
   readonly status: 'planned' | 'nothingNew';
-  /** Map items at layout.planItems(). */
+  /** Number of Map items. */
   readonly items: number;
   readonly objects: number;
   readonly bytes: number;
-  /** ISO 8601: arrivals before this are in the plan. */
+  /** ISO 8601: the plan holds all arrivals before this time. */
   readonly listedAt: string;
 }
 
 /**
- * Returns the run's plan, making it when there is none. Of two planners at once one wins and both return its plan.
- * @throws PlanOutdatedError when the plan is of another release and not to be made anew
+ * Returns the run's plan, and makes it if there is none. If two planners run at once, both return the plan of the
+ * faster.
+ * @throws PlanOutdatedError if the plan is outdated and must not be replaced
  */
 export async function planShards(deps: PlanDeps, input: PlanInput): Promise<PlanResult> {
   const committed = await committedPlan(deps.store, input);
   if (committed.kind === 'outdated') {
     const sealed = await readSealed(deps.store, input.pipeline, input.runId);
     if (sealed !== undefined) return resultOfSealed(sealed);
-    if (input.anew !== true) throw committed.error;
+    if (input.replaceOutdated !== true) throw committed.error;
   }
   const plan = committed.kind === 'current' ? committed.plan : await makePlan(deps, input, committed);
   await writeItems(deps.store, plan);
   return resultOf(plan);
 }
 
-/** Nothing is left to be packed, whatever the plan was. */
+/** Everything is packed, so the plan is not needed any more. */
 const resultOfSealed = ({ arrivals, listedAt, bytes }: Manifest): PlanResult => ({
   status: 'planned',
   items: 0,
@@ -92,7 +90,7 @@ const dealingLimits = ({ packing, readers, runId }: PlanInput): DealingLimits =>
   remainder: packing.remainder,
 });
 
-/** Copies that balance the classes are dealt like samples, numbered after them. */
+/** Copies that balance the classes are dealt like samples. Their numbers follow those of the samples. */
 function deal(draft: DraftPlan, copies: Uint32Array, input: PlanInput): Dealing {
   const sampleOf = (place: number): number => copies[place - draft.samples] ?? place;
   const sizes: SampleSizes = {
@@ -117,22 +115,21 @@ async function makePlan(
   const dealing = deal(draft, copies, input);
   const prepare = input.packing.prepare && { engine: IMAGE_ENGINE };
   const digest = digestOf(input, drafted, over);
-  const at = places(input.pipeline, input.runId);
-  const lists = { digest, lists: 'zstd' } as const;
+  const keys = packingKeys(input.pipeline, input.runId);
   const parts = draft.arrivals.parts();
-  for (const [part, bytes] of parts.entries()) await deps.store.put(at.planArrivals(lists, part), bytes);
+  for (const [part, bytes] of parts.entries()) await deps.store.put(keys.planArrivals(digest, part), bytes);
   for (const { item, bytes } of itemLists(draft.arrivals, {
     dealing,
     samples: draft.samples,
     copies,
     labelOf: labels && ((sample) => labels.labelOf(sample)),
   }))
-    await deps.store.put(at.planList(lists, item), bytes);
+    await deps.store.put(keys.planList(digest, item), bytes);
   const plan: Plan = {
-    version: 1,
+    version: DOCUMENT_VERSION,
     pipeline: input.pipeline,
     runId: input.runId,
-    ...lists,
+    digest,
     listedAt,
     shards: dealing.shards,
     samples: draft.samples,
@@ -147,13 +144,13 @@ async function makePlan(
     ...(dealing.even && { even: { ...dealing.even } }),
     arrivalParts: parts.length,
     dropped: [...dealing.dropped],
-    ...(annotations && { annotations: await auditOf(deps.store, annotations, at.planProblems(digest)) }),
+    ...(annotations && { annotations: await auditOf(deps.store, annotations, keys.planProblems(digest)) }),
     itemShards: [...dealing.itemShards],
   };
   return commitPlan(deps.store, plan, over);
 }
 
-/** Of everything that the lists follow from. `over`: a plan made anew has lists of its own. */
+/** Digest of everything that the lists follow from. @param over ETag of the replaced plan, which has other lists */
 const digestOf = (
   input: PlanInput,
   { draft, annotations }: Awaited<ReturnType<typeof draftPlan>>,
@@ -165,7 +162,7 @@ const digestOf = (
   );
 };
 
-/** Drafts that count on other readers have other lists. */
+/** Other readers give other lists. */
 const readersText = ({ readers }: PlanInput): string =>
   readers === undefined ? '' : JSON.stringify(readers);
 
@@ -193,9 +190,9 @@ async function factsOf(store: BlobStore, packing: PackingSettings, draft: DraftP
   const length = Math.min(first.size, HEAD_BYTES);
   const range = length < first.size ? { range: { offset: 0, length } } : {};
   const found = await store.get(first.key, { ifMatch: first.etag, ...range });
-  // Without it all others would be rejected for a header that is not theirs.
+  // Without the header, all sources would be rejected for having another one.
   if (found.kind !== 'found')
-    throw new TransientError(`${first.key} changed while the run was planned; the next try lists anew`);
+    throw new TransientError(`${first.key} changed while the run was planned; the next try lists again`);
   return { columns, csvHeader: header.of(joinChunks(found.chunks)) };
 }
 
@@ -211,12 +208,12 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   const annotations = await Annotations.open(deps.store, input.packing, incoming);
   const labels = annotations && new SampleLabels(annotations);
   const draft = new DraftPlan({ incoming, format: formatOf(input.packing), settings: input.packing, labels });
-  const generations = await accountingGenerations(deps.store, input.pipeline);
+  const generations = await unreplacedGenerations(deps.store, input.pipeline);
   const isSealed = sealedFilter(deps.store, generations, annotations?.version);
-  const noData = new Set([incoming, `${incoming}${input.settleMarker ?? ''}`, annotations?.key]);
-  const takeUp = (object: ListedBlob): void | Promise<void> => {
-    if (noData.has(object.key)) return;
-    labels?.meet(object.key.slice(incoming.length));
+  const notData = new Set([incoming, `${incoming}${input.settleMarker ?? ''}`, annotations?.key]);
+  const addNew = (object: ListedBlob): void | Promise<void> => {
+    if (notData.has(object.key)) return;
+    labels?.noteListed(object.key.slice(incoming.length));
     const sealed = isSealed(object.key, object.etag);
     if (sealed === false) draft.add(object);
     else if (sealed !== true) return sealed.then((is) => (is ? undefined : draft.add(object)));
@@ -225,21 +222,24 @@ async function draftPlan(deps: PlanDeps, input: PlanInput): Promise<Drafted> {
   for await (const page of listInParallel(deps.store, incoming)) {
     listedAt ??= (page.serverTime === undefined ? deps.now() : new Date(page.serverTime)).toISOString();
     for (const object of page.objects) {
-      const turn = takeUp(object);
-      if (turn !== undefined) await turn;
+      const waiting = addNew(object);
+      if (waiting !== undefined) await waiting;
     }
   }
-  draft.settle();
+  draft.finish();
   return { draft, listedAt: listedAt ?? deps.now().toISOString(), annotations, labels };
 }
 
-/** What the distributed Map reads. Derived from the committed plan, so writing it again changes nothing. */
+/**
+ * Writes the items of the distributed Map. They follow from the committed plan, so writing them again changes
+ * nothing.
+ */
 async function writeItems(store: BlobStore, plan: Plan): Promise<void> {
   const items = Array.from({ length: plan.itemShards.length - 1 }, (_, item) => ({
     item,
     plan: plan.digest,
   }));
-  await store.put(places(plan.pipeline, plan.runId).planItems, Buffer.from(JSON.stringify(items)), {
+  await store.put(packingKeys(plan.pipeline, plan.runId).planItems, Buffer.from(JSON.stringify(items)), {
     contentType: 'application/json',
   });
 }

@@ -1,12 +1,12 @@
-/** Which keys form one sample, decided while a sorted listing streams by. */
+/** Groups the keys of a sorted listing into samples, one key at a time. */
 import { memberSuffix, splitKey } from '../model/member-names.ts';
 
 export interface Membership {
-  /** Number of the sample, counted from 0 in the order of first members. */
+  /** Number of the sample: samples are counted from 0 by their first members. */
   readonly ordinal: number;
-  /** Stands alone: another member of its stem already has this suffix, or the sample is full. */
+  /** The key is a sample of its own: another member of its stem has this suffix, or the sample is full. */
   readonly alone: boolean;
-  /** Opened a new sample. */
+  /** The key begins a new sample. */
   readonly first: boolean;
 }
 
@@ -16,12 +16,13 @@ interface OpenSample {
   readonly suffixes: Set<string>;
 }
 
-/** More members than this are no sample but a naming habit; the rest stand alone. */
+/** More members than this come from a habit of naming files, not from a sample. The others stand alone. */
 const LARGEST_SAMPLE = 64;
 
 /**
- * Members of the sample `s` are keys that begin with `s.`, and a listing keeps a common beginning together; only keys
- * of other samples that begin with `s.` too can lie between. So the open samples form a stack as deep as such names nest.
+ * The members of the sample `s` are keys that begin with `s.`. A listing keeps keys with a common beginning together,
+ * so only keys of other samples that begin with `s.` too can lie between them. The open samples form a stack, as deep
+ * as such names nest.
  */
 export class SampleGrouper {
   readonly #open: OpenSample[] = [];
@@ -31,7 +32,7 @@ export class SampleGrouper {
     return this.#count;
   }
 
-  /** Keys must come in the order of compareKeys, the incoming prefix stripped. */
+  /** Keys must come in the order of compareKeys, without the incoming prefix. */
   place(key: string): Membership {
     const { stem, suffix } = splitKey(key);
     while (this.#open.length > 0) {

@@ -1,31 +1,34 @@
-/** How samples are dealt to shards: a seeded shuffle over everything, then equal counts, then items of a fair size. */
-import { type Division, NOWHERE, numberOfShards } from '../model/division.ts';
+/**
+ * Deals samples to shards: it shuffles all of them by the seed, fills shards with equal counts, and groups shards
+ * into items.
+ */
+import { type Division, NO_SHARD, numberOfShards } from '../model/division.ts';
 import { MOST_PREPARED_OBJECTS, MOST_PREPARED_SOURCE_BYTES } from '../model/image-preparation.ts';
 import { shuffledPositions } from '../model/order.ts';
 
 export interface SampleSizes {
   readonly count: number;
-  /** Bytes that sample takes in a shard. */
+  /** Bytes of the sample in a shard. */
   bytesOf(ordinal: number): number;
   /** Objects that form the sample. */
   objectsOf(ordinal: number): number;
-  /** Bytes to be read and decoded for it, where images are prepared: then a shard has no more than can be done in time. */
+  /** Only if images are prepared: bytes to be read and decoded for the sample, which bound a shard too. */
   sourceBytesOf?(ordinal: number): number;
-  /** False for a sample that is refused before it is dealt. */
+  /** False for a sample that is rejected before. */
   isDealt?(ordinal: number): boolean;
 }
 
 export interface Dealing {
   readonly shards: number;
-  /** Shard of every sample; NOWHERE for one that is left to a later generation. */
+  /** Shard of each sample; NO_SHARD for one that is rejected or left to a later generation. */
   readonly shardOf: Uint32Array;
-  /** Place of every sample inside its shard. */
+  /** Place of each sample in its shard. */
   readonly slotOf: Uint32Array;
-  /** Samples that are there a second time, to even out the counts: ordinal and slot in the same shard. */
+  /** Samples that are copied once to even out the counts: ordinal, and slot of the copy in the same shard. */
   readonly repeats: ReadonlyMap<number, number>;
-  /** The first `shards` shards hold `samples` samples each, repeats counted; only where counts are made even. */
+  /** Only if counts are made even: each of the first `shards` shards holds `samples` samples, copies included. */
   readonly even?: { readonly shards: number; readonly samples: number } | undefined;
-  /** Samples left to a later generation, for the same reason. */
+  /** Samples left to a later generation, so that counts are equal. */
   readonly dropped: readonly number[];
   /** First shard of each item and, last, the number of shards. */
   readonly itemShards: readonly number[];
@@ -38,7 +41,7 @@ export interface DealingLimits extends Division {
   readonly remainder: 'ragged' | 'even' | 'drop';
 }
 
-/** So many objects make a shard however small they are: an item must end well inside a Lambda's 15 minutes. */
+/** Most objects in a shard, however small they are: an item must end well within a Lambda's 15 minutes. */
 const MOST_OBJECTS_IN_SHARD = 200_000;
 const ITEM_BYTES = 256e6;
 const ITEM_OBJECTS = 50_000;
@@ -57,7 +60,7 @@ function inOrder(samples: SampleSizes, limits: DealingLimits): Uint32Array {
   return order;
 }
 
-/** Samples as large as a shard are set apart. */
+/** Separates samples that are as large as a shard. */
 function sortOut(samples: SampleSizes, limits: DealingLimits): Sorted {
   const common: number[] = [];
   const large: number[] = [];
@@ -90,12 +93,12 @@ function sortOut(samples: SampleSizes, limits: DealingLimits): Sorted {
   };
 }
 
-/** Deals every sample to one shard. Samples as large as a shard get shards of their own, after the others. */
+/** A sample as large as a shard gets its own shard, after the others. */
 export function dealSamples(samples: SampleSizes, limits: DealingLimits): Dealing {
   const { common, large, wantedShards } = sortOut(samples, limits);
   const commonShards = Math.min(common.length, wantedShards);
   const shards = commonShards + large.length;
-  const shardOf = new Uint32Array(samples.count).fill(NOWHERE);
+  const shardOf = new Uint32Array(samples.count).fill(NO_SHARD);
   const slotOf = new Uint32Array(samples.count);
   const filled = new Uint32Array(shards);
   const put = (ordinal: number, shard: number): void => {
@@ -131,7 +134,7 @@ interface Uneven {
 const mostOf = ({ kept, commonShards }: Pick<Uneven, 'kept' | 'commonShards'>): number =>
   Math.ceil(kept.length / Math.max(1, commonShards));
 
-/** Counts differ by one at most, so the first sample of each shorter shard once more evens them out. */
+/** Counts differ by one at most: a copy of its first sample fills each shorter shard. */
 function repeatsOf({ kept, shardOf, slotOf, filled, commonShards }: Uneven): Map<number, number> {
   const repeats = new Map<number, number>();
   const most = mostOf({ kept, commonShards });
@@ -151,15 +154,15 @@ function loadsOf(samples: SampleSizes, shardOf: Uint32Array, shards: number): Lo
   const bytes = new Float64Array(shards);
   const objects = new Float64Array(shards);
   for (let ordinal = 0; ordinal < samples.count; ordinal += 1) {
-    const shard = shardOf[ordinal] ?? NOWHERE;
-    if (shard === NOWHERE) continue;
+    const shard = shardOf[ordinal] ?? NO_SHARD;
+    if (shard === NO_SHARD) continue;
     bytes[shard] = (bytes[shard] ?? 0) + (samples.sourceBytesOf?.(ordinal) ?? samples.bytesOf(ordinal));
     objects[shard] = (objects[shard] ?? 0) + samples.objectsOf(ordinal);
   }
   return { bytes, objects };
 }
 
-/** Neighbouring shards together until an item is worth a Lambda's start. */
+/** Groups neighbouring shards until an item is worth the start of a Lambda. */
 function groupShards(samples: SampleSizes, shardOf: Uint32Array, shards: number): number[] {
   const loads = loadsOf(samples, shardOf, shards);
   const starts: number[] = [];

@@ -1,10 +1,11 @@
 /**
- * The proof of the seal. Plan, records and member lists are compared sample by sample: everything planned is in
- * exactly one shard, rejected with a reason, or left to the next generation; and nothing else is in a shard.
+ * Audits a generation before its seal. It compares plan, records and member lists sample by sample: each planned
+ * arrival is in exactly one shard, rejected with a reason, or left to the next generation, and no shard holds
+ * anything else.
  */
 import { hash } from 'node:crypto';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
-import { NOWHERE } from '../model/division.ts';
+import { NO_SHARD } from '../model/division.ts';
 import {
   type ArrivalLine,
   arrivalLine,
@@ -14,93 +15,93 @@ import {
   type SealedLine,
   type ShardRecord,
 } from '../model/documents.ts';
-import type { Excluded, Exclusions } from '../model/exclusions.ts';
 import { KeySum } from '../model/key-sum.ts';
 import { LineText } from '../model/line-text.ts';
-import type { Places } from '../model/packing-keys.ts';
-import { type Rejection } from '../model/rejections.ts';
+import type { PackingKeys } from '../model/packing-keys.ts';
+import type { Rejection } from '../model/rejections.ts';
 import { compress, decompress, linesOf } from '../model/spool.ts';
-import { CopyCounter } from '../shard/copy-counter.ts';
+import { CopyCounter } from '../shard/member-list.ts';
+import type { Excluded, Exclusions } from './exclusions.ts';
 
-export interface Books {
-  readonly at: Places;
+export interface AuditInput {
+  readonly keys: PackingKeys;
   readonly plan: Plan;
   readonly records: readonly Omit<ShardRecord, 'exclusions'>[];
   readonly exclusions: Exclusions;
-  /** Who sees the member list of this shard, line by line. */
+  /** Sees the shard's member list line by line. */
   readonly observer?: (record: Pick<ShardRecord, 'name'>) => MemberObserver;
 }
 
 export interface MemberObserver {
   see(line: MemberLine): void;
-  /** After the last line. */
+  /** Called after the last line. */
   end(): Promise<void>;
 }
 
-export interface Accounts {
+export interface Audit {
   /** Copies of samples. */
   readonly repeated: number;
   readonly arrivals: Manifest['arrivals'];
   readonly rejections: Manifest['rejections'];
 }
 
-/** The books do not balance: a defect or a damaged bucket, never mended by another try. */
-export class AccountsDifferError extends Error {
-  override readonly name = 'AccountsDifferError';
+/** The audit found a difference: a defect or a damaged bucket. Another try does not help. */
+export class AuditError extends Error {
+  override readonly name = 'AuditError';
   constructor(runId: string, difference: string) {
     super(
-      `${runId} cannot be sealed: ${difference}. Nothing is deleted; remove the run's plan folder and pack again`,
+      `${runId} cannot be sealed: ${difference}. Nothing is deleted. Remove the run's plan folder and pack again`,
     );
   }
 }
 
 const MOST_EXAMPLES = 100;
 
-export async function accountArrivals(store: BlobStore, books: Books): Promise<Accounts> {
+export async function auditArrivals(store: BlobStore, input: AuditInput): Promise<Audit> {
   const packed = new KeySum();
   const repeated = new CopyCounter();
-  const shardOf = await readMembers(store, books, { packed, repeated });
-  const { exclusions } = books;
-  for (const sample of books.plan.dropped) exclusions.add({ sample, outcome: 'left', members: [] });
-  const writer = new ArrivalsWriter(store, books.at);
+  const shardOf = await readMembers(store, input, { packed, repeated });
+  const { exclusions } = input;
+  for (const sample of input.plan.dropped) exclusions.add({ sample, outcome: 'left', members: [] });
+  const writer = new ArrivalsWriter(store, input.keys);
   const planned = new KeySum();
   const rejected = new KeySum();
-  const settle = ([key, size, etag, sample]: ArrivalLine): Promise<void> | undefined => {
+  const record = ([key, size, etag, sample]: ArrivalLine): Promise<void> | undefined => {
     if (typeof sample === 'string') return writer.rejected([key, etag, size, sample]);
     const exclusion = exclusions.of(sample);
     if (exclusion?.outcome === 'rejected') rejected.add(key, '');
-    if (exclusion !== undefined) return settleExcluded(writer, exclusion, [key, etag, size]);
+    if (exclusion !== undefined) return recordExcluded(writer, exclusion, [key, etag, size]);
     planned.add(key, etag);
-    return writer.packed([key, etag, size, shardOf[sample] ?? NOWHERE]);
+    return writer.packed([key, etag, size, shardOf[sample] ?? NO_SHARD]);
   };
-  for (let part = 0; part < books.plan.arrivalParts; part += 1) {
-    for (const line of linesOf(await readLines(store, books.at.planArrivals(books.plan, part)))) {
-      const full = settle(parseArrival(line));
+  for (let part = 0; part < input.plan.arrivalParts; part += 1) {
+    for (const line of linesOf(await readLines(store, input.keys.planArrivals(input.plan.digest, part)))) {
+      const full = record(parseArrival(line));
       if (full !== undefined) await full;
     }
   }
   if (!planned.equals(packed)) {
-    throw new AccountsDifferError(
-      books.plan.runId,
-      `${planned.count} objects should be in shards, ${packed.count} are, or others`,
+    throw new AuditError(
+      input.plan.runId,
+      `${planned.count} objects are planned, but the shards hold ${packed.count}, or other ones`,
     );
   }
   if (!rejected.equals(exclusions.rejected)) {
-    throw new AccountsDifferError(
-      books.plan.runId,
-      `${exclusions.rejected.count} members of samples were rejected while they were read, ${rejected.count} are planned, or others`,
+    throw new AuditError(
+      input.plan.runId,
+      `${exclusions.rejected.count} members were rejected while they were read, but ${rejected.count} of them are planned, or other ones`,
     );
   }
-  return { ...(await writer.finish(books.plan.objects)), repeated: repeated.count };
+  return { ...(await writer.finish(input.plan.objects)), repeated: repeated.count };
 }
 
-/** The common kind of line at once, everything else by its schema. */
+/** The common kind of line is checked by hand, which is faster than the schema. */
 function parseArrival(line: string): ArrivalLine {
   const value: unknown = JSON.parse(line);
-  return isTakenUp(value) ? value : arrivalLine.parse(value);
+  return isPlanned(value) ? value : arrivalLine.parse(value);
 }
 
-const isTakenUp = (value: unknown): value is [string, number, string, number, 0 | 1] =>
+const isPlanned = (value: unknown): value is [string, number, string, number, 0 | 1] =>
   Array.isArray(value) &&
   value.length === 5 &&
   typeof value[0] === 'string' &&
@@ -109,7 +110,7 @@ const isTakenUp = (value: unknown): value is [string, number, string, number, 0 
   typeof value[3] === 'number' &&
   (value[4] === 0 || value[4] === 1);
 
-async function settleExcluded(
+async function recordExcluded(
   writer: ArrivalsWriter,
   exclusion: Excluded,
   [key, etag, size]: [string, string, number],
@@ -117,13 +118,13 @@ async function settleExcluded(
   const reason = exclusion.reasonOf(key);
   if (exclusion.outcome === 'left') writer.left += 1;
   else if (reason === undefined || reason === 'changed' || reason === 'deleted' || reason === 'sampleLeft') {
-    throw new AccountsDifferError(key, 'a rejected sample names no reason for this member');
+    throw new AuditError(key, 'its sample was rejected, but without a reason for this member');
   } else await writer.rejected([key, etag, size, reason]);
 }
 
 export async function readLines(store: BlobStore, key: string): Promise<string> {
   const found = await store.get(key);
-  if (found.kind !== 'found') throw new AccountsDifferError(key, 'this list is gone');
+  if (found.kind !== 'found') throw new AuditError(key, 'the list is gone');
   return decompress(joinChunks(found.chunks));
 }
 
@@ -132,25 +133,25 @@ interface Seen {
   readonly repeated: CopyCounter;
 }
 
-/** Shard of every packed sample; a sample that is in two is found here. */
-async function readMembers(store: BlobStore, books: Books, seen: Seen): Promise<Uint32Array> {
-  const shardOf = new Uint32Array(books.plan.samples).fill(NOWHERE);
-  for (const record of books.records) {
-    const text = await readLines(store, `${books.at.generation}${record.memberList.key}`);
+/** The shard of each packed sample. @throws AuditError if a sample is in two shards */
+async function readMembers(store: BlobStore, input: AuditInput, seen: Seen): Promise<Uint32Array> {
+  const shardOf = new Uint32Array(input.plan.samples).fill(NO_SHARD);
+  for (const record of input.records) {
+    const text = await readLines(store, `${input.keys.generation}${record.memberList.key}`);
     if (hash('sha256', text) !== record.memberList.sha256) {
-      throw new AccountsDifferError(record.key, 'the member list is not the one that was packed');
+      throw new AuditError(record.key, 'the member list is not the one that was packed');
     }
-    const observer = books.observer?.(record);
+    const observer = input.observer?.(record);
     for (const line of linesOf(text)) {
       const member: MemberLine = JSON.parse(line);
       observer?.see(member);
       seen.repeated.add(record.shard, member);
       if (member.repeat !== undefined) continue;
       const other = shardOf[member.sample];
-      if (other !== NOWHERE && other !== record.shard) {
-        throw new AccountsDifferError(
-          books.plan.runId,
-          `sample ${member.sample} is in shards ${other} and ${record.shard}`,
+      if (other !== NO_SHARD && other !== record.shard) {
+        throw new AuditError(
+          input.plan.runId,
+          `sample ${member.sample} is in two shards, ${other} and ${record.shard}`,
         );
       }
       shardOf[member.sample] = record.shard;
@@ -163,10 +164,10 @@ async function readMembers(store: BlobStore, books: Books, seen: Seen): Promise<
 
 const LINES_IN_PART = 100_000;
 
-/** Writes the sorted list of what this generation has dealt with, part by part. */
+/** Writes the sorted list of packed and rejected arrivals, part by part. */
 export class ArrivalsWriter {
   readonly #store: BlobStore;
-  readonly #at: Places;
+  readonly #keys: PackingKeys;
   readonly #parts: Manifest['arrivals']['parts'] = [];
   readonly #byReason: Record<string, number> = {};
   readonly #examples: { key: string; reason: string }[] = [];
@@ -177,15 +178,15 @@ export class ArrivalsWriter {
   #rejected = 0;
   left = 0;
 
-  constructor(store: BlobStore, at: Places) {
+  constructor(store: BlobStore, keys: PackingKeys) {
     this.#store = store;
-    this.#at = at;
+    this.#keys = keys;
   }
 
-  /** A promise only when a part is full. */
+  /** Returns a promise only when a part is full. */
   packed(line: SealedLine): Promise<void> | undefined {
-    if (line[3] === NOWHERE)
-      throw new AccountsDifferError(line[0], 'this arrival is in no shard and has no reason');
+    if (line[3] === NO_SHARD)
+      throw new AuditError(line[0], 'the arrival is in no shard, and it was not rejected');
     this.#packed += 1;
     return this.#add(line);
   }
@@ -197,13 +198,13 @@ export class ArrivalsWriter {
     await this.#add(line);
   }
 
-  async finish(objects: number): Promise<Omit<Accounts, 'repeated'>> {
+  async finish(objects: number): Promise<Omit<Audit, 'repeated'>> {
     await this.#flush();
     const [packed, rejected, left] = [this.#packed, this.#rejected, this.left];
     if (packed + rejected + left !== objects) {
-      throw new AccountsDifferError(
-        this.#at.generation,
-        `${objects} planned, but ${packed} packed + ${rejected} rejected + ${left} left`,
+      throw new AuditError(
+        this.#keys.generation,
+        `${objects} arrivals are planned, but ${packed} are packed, ${rejected} rejected and ${left} left`,
       );
     }
     return {
@@ -222,8 +223,8 @@ export class ArrivalsWriter {
   async #flush(): Promise<void> {
     const { bytes, lines } = this.#text;
     if (lines === 0) return;
-    const list = this.#at.arrivals(this.#parts.length);
-    await this.#store.put(`${this.#at.generation}${list}`, compress(bytes), {
+    const list = this.#keys.arrivals(this.#parts.length);
+    await this.#store.put(`${this.#keys.generation}${list}`, compress(bytes), {
       contentType: 'application/gzip',
     });
     this.#parts.push({

@@ -1,14 +1,14 @@
-/** Samples of each class in the shards, by the labels in their member lists. */
+/** Counts the samples of each class in the shards, by the labels in their member lists. */
 import type { MemberLine, Plan } from '../model/documents.ts';
 
 export interface ClassCount {
-  /** Different ones. */
+  /** Different samples. */
   readonly samples: number;
   /** Further copies of them. */
   readonly copies: number;
 }
 
-/** With more different labels they are no classes but texts. */
+/** More different labels than this are texts, not classes. */
 const MOST_CLASSES = 10_000;
 
 export class ClassCounter {
@@ -23,7 +23,7 @@ export class ClassCounter {
     if (this.#classes.size > MOST_CLASSES) this.#classes = undefined;
   }
 
-  /** Sorted by name; undefined when the labels are no classes. */
+  /** Sorted by name; undefined if the labels are not classes. */
   get counts(): ReadonlyMap<string, ClassCount> | undefined {
     return this.#classes && new Map([...this.#classes].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
@@ -33,7 +33,7 @@ export class ClassCounter {
     return samples + copies;
   }
 
-  /** What was planned for each class, and what of it is in the shards. */
+  /** Samples of each class as planned, and as sealed. */
   sealedBalance({ balance }: Plan): { readonly balance?: NonNullable<Plan['balance']> } {
     if (balance === undefined) return {};
     const classes = Object.entries(balance.classes).map(

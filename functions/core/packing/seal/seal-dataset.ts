@@ -1,18 +1,29 @@
-/** SealDataset: proves that every planned arrival is accounted for, then writes the manifest, which makes the generation exist. */
+/** SealDataset: audits the run's arrivals, then writes the manifest, which makes the generation exist. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { outdatedEngine, readPlan } from '../model/committed-plan.ts';
-import type { Manifest, MemberLine, Plan, ShardRecord } from '../model/documents.ts';
-import { Exclusions } from '../model/exclusions.ts';
-import { type Places, places } from '../model/packing-keys.ts';
+import {
+  DOCUMENT_VERSION,
+  type Manifest,
+  type MemberLine,
+  type Plan,
+  type ShardRecord,
+} from '../model/documents.ts';
+import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
 import { readSealed } from '../model/sealed-arrivals.ts';
-import { takeIn, versionsIn } from '../model/versions.ts';
-import { preparedIn } from '../shard/shard-members.ts';
-import { AccountsDifferError, accountArrivals, type MemberObserver } from './audit.ts';
+import { addSealed, versionsIn } from '../model/versions.ts';
+import { preparedTotals } from '../shard/member-list.ts';
+import { AuditError, auditArrivals, type MemberObserver } from './audit.ts';
 import { ClassCounter } from './class-counter.ts';
-import { readRecords, type SettledRecord, ShardMissingError, sealedShards } from './committed-shards.ts';
+import {
+  type CommittedShard,
+  readCommittedShards,
+  ShardMissingError,
+  sealedShards,
+} from './committed-shards.ts';
 import { deletePacked } from './delete-packed.ts';
+import { Exclusions } from './exclusions.ts';
 import {
   datasetIndex,
   type SideFile,
@@ -41,7 +52,7 @@ export interface SealResult {
   readonly rejections: Rejections;
 }
 
-/** Why arrivals were rejected: all reasons counted, and a few of the arrivals. Small, since it travels through the state machine. */
+/** Rejected arrivals counted by reason, and a few examples. It is small, because the state machine carries it. */
 interface Rejections {
   readonly byReason: Readonly<Record<string, number>>;
   readonly examples: readonly { readonly key: string; readonly reason: string }[];
@@ -50,11 +61,11 @@ interface Rejections {
 const EXAMPLES_TOLD = 5;
 
 export async function sealDataset(deps: SealDeps, input: SealInput): Promise<SealResult> {
-  const at = places(input.pipeline, input.runId);
+  const keys = packingKeys(input.pipeline, input.runId);
   const before = await readSealed(deps.store, input.pipeline, input.runId);
-  const manifest = before ?? (await seal(deps.store, input, at));
+  const manifest = before ?? (await seal(deps.store, input, keys));
   if (manifest === undefined) return emptyResult(input.runId);
-  if (manifest.shards.length > 0) await takeIn(versionsIn(deps.store), input.pipeline);
+  if (manifest.shards.length > 0) await addSealed(versionsIn(deps.store), input.pipeline);
   if (input.packing.whenDone === 'delete') await deletePacked(deps.store, manifest);
   const shards = manifest.shards.length;
   const sealed = before === undefined ? 'sealed' : 'alreadySealed';
@@ -82,27 +93,27 @@ const emptyResult = (generation: string): SealResult => ({
   rejections: { byReason: {}, examples: [] },
 });
 
-async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Manifest | undefined> {
+async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Promise<Manifest | undefined> {
   const plan = await readPlan(store, input);
-  if (plan === undefined) throw new Error(`${input.runId} has no plan; run PlanShards first`);
+  if (plan === undefined) throw new Error(`${input.runId} has no plan: run PlanShards first`);
   if (plan.objects === 0) return undefined;
   const exclusions = new Exclusions(plan.samples);
-  const records = await recordsOf(store, plan, { at, exclusions });
-  proveEven(plan, records);
+  const records = await recordsOf(store, plan, { keys, exclusions });
+  checkEven(plan, records);
   const kept = records.filter((record) => record.samples > 0);
   const shards = await sealedShards(store, kept);
   const classes = new ClassCounter();
   const observer = observerOf(shards, {
     classes,
     indexOf: (shard) => shardIndexWriter(input.packing, shard),
-    write: (file) => writeSide(store, at, file),
+    write: (file) => writeSide(store, keys, file),
   });
-  const accounts = await accountArrivals(store, { at, plan, records, exclusions, observer });
+  const audit = await auditArrivals(store, { keys, plan, records, exclusions, observer });
   if (shards.length > 0) {
     const { facts } = plan;
     await writeSide(
       store,
-      at,
+      keys,
       datasetIndex({
         generation: input.runId,
         settings: input.packing,
@@ -114,7 +125,7 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
   }
   const format = formatOf(input.packing);
   const manifest: Manifest = {
-    version: 1,
+    version: DOCUMENT_VERSION,
     pipeline: input.pipeline,
     generation: input.runId,
     format: input.packing.format,
@@ -126,30 +137,21 @@ async function seal(store: BlobStore, input: SealInput, at: Places): Promise<Man
     listedAt: plan.listedAt,
     samples: sum(kept, (record) => record.samples),
     members: sum(kept, (record) => record.members),
-    repeated: accounts.repeated,
+    repeated: audit.repeated,
     bytes: sum(kept, (record) => record.bytes),
     shards,
-    arrivals: accounts.arrivals,
+    arrivals: audit.arrivals,
     ...classes.sealedBalance(plan),
-    ...sealedWorkers(plan, input.packing),
+    ...(plan.workers !== undefined && { workers: plan.workers }),
     ...(plan.even && { even: plan.even }),
-    ...preparedIn(kept),
-    ...(plan.annotations && { annotations: await sealAnnotations(store, at, plan.annotations) }),
-    rejections: accounts.rejections,
+    ...preparedTotals(kept),
+    ...(plan.annotations && { annotations: await sealAnnotations(store, keys, plan.annotations) }),
+    rejections: audit.rejections,
   };
   const body = Buffer.from(`${JSON.stringify(manifest, undefined, 1)}\n`);
-  const key = shards.length === 0 ? at.rejectionsOnly : at.manifest;
+  const key = shards.length === 0 ? keys.rejectionsOnly : keys.manifest;
   const put = await store.put(key, body, { only: 'absent', contentType: 'application/json' });
   return put.kind === 'written' ? manifest : readSealed(store, input.pipeline, input.runId);
-}
-
-/** Plans of earlier releases did not say it. */
-function sealedWorkers(
-  plan: Plan,
-  { shardsMultipleOf: declared = 1 }: PackingSettings,
-): Pick<Manifest, 'workers'> {
-  const workers = plan.workers ?? declared;
-  return workers > 1 ? { workers } : {};
 }
 
 interface Observing {
@@ -158,7 +160,7 @@ interface Observing {
   readonly write: (file: SideFile | undefined) => Promise<void>;
 }
 
-/** Counts classes and makes the shards' indexes while the member lists go by. */
+/** Counts classes and makes the shards' indexes while the audit reads the member lists. */
 const observerOf = (shards: Manifest['shards'], { classes, indexOf, write }: Observing) => {
   const byName = new Map(shards.map((shard) => [shard.name, shard]));
   return ({ name }: Pick<ShardRecord, 'name'>): MemberObserver => {
@@ -172,43 +174,48 @@ const observerOf = (shards: Manifest['shards'], { classes, indexOf, write }: Obs
   };
 };
 
-/** The list of rows that were of no use becomes a part of the generation. */
+/** Copies the list of bad rows into the generation. */
 async function sealAnnotations(
   store: BlobStore,
-  at: Places,
+  keys: PackingKeys,
   annotations: NonNullable<Plan['annotations']>,
 ): Promise<Manifest['annotations']> {
   const { problems } = annotations;
   if (problems === undefined) return annotations;
   const found = await store.get(problems.list);
   if (found.kind !== 'found')
-    throw new Error(`${problems.list} is gone; remove the run's plan folder and pack again`);
-  const list = at.annotationProblems;
-  await store.put(`${at.generation}${list}`, joinChunks(found.chunks), { contentType: 'application/gzip' });
+    throw new Error(`${problems.list} is gone: remove the run's plan folder and pack again`);
+  const list = keys.annotationProblems;
+  await store.put(`${keys.generation}${list}`, joinChunks(found.chunks), { contentType: 'application/gzip' });
   return { ...annotations, problems: { list, sha256: problems.sha256 } };
 }
 
 async function recordsOf(
   store: BlobStore,
   plan: Plan,
-  { at, exclusions }: { readonly at: Places; readonly exclusions: Exclusions },
-): Promise<SettledRecord[]> {
+  { keys, exclusions }: { readonly keys: PackingKeys; readonly exclusions: Exclusions },
+): Promise<CommittedShard[]> {
   const { runId, shards, digest } = plan;
-  const recordKey = (shard: number): string => at.shardRecord(digest, shard);
+  const recordKey = (shard: number): string => keys.shardRecord(digest, shard);
   try {
-    return await readRecords(store, { runId, shards, recordKey, exclude: (one) => exclusions.add(one) });
+    return await readCommittedShards(store, {
+      runId,
+      shards,
+      recordKey,
+      exclude: (one) => exclusions.add(one),
+    });
   } catch (error: unknown) {
-    // No worker of this release can make up for what is missing.
+    // No worker of this release can pack what is missing.
     const outdated = error instanceof ShardMissingError ? outdatedEngine(runId, plan) : undefined;
     throw outdated ?? error;
   }
 }
 
-/** Workers that go by counts wait for each other forever when one has a sample less. */
-function proveEven({ even, runId }: Plan, records: readonly SettledRecord[]): void {
+/** Workers that step together wait forever for one that has a sample less. */
+function checkEven({ even, runId }: Plan, records: readonly CommittedShard[]): void {
   for (const { shard, samples } of records) {
     if (even === undefined || shard >= even.shards || samples === 0 || samples === even.samples) continue;
-    throw new AccountsDifferError(runId, `shard ${shard} holds ${samples} samples, not ${even.samples}`);
+    throw new AuditError(runId, `shard ${shard} holds ${samples} samples, not ${even.samples}`);
   }
 }
 

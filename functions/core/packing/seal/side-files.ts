@@ -1,13 +1,13 @@
 /**
- * Files beside the shards that particular readers want. They follow from what is sealed, so every writer writes the same
- * bytes. They lie in the generation's folder, not among the shards.
+ * Files beside the shards that particular readers want. They follow from what is sealed, so every writer writes the
+ * same bytes. They lie in the generation's folder, not among the shards.
  */
 import type { FormatName } from '../../pipeline/shard-formats.ts';
 import { shardsFolder } from '../../shared/keys.ts';
 import { formatOf } from '../formats/formats.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { Manifest, MemberLine } from '../model/documents.ts';
-import type { Places } from '../model/packing-keys.ts';
+import type { PackingKeys } from '../model/packing-keys.ts';
 import type { IndexedShards } from '../model/shard-format.ts';
 
 export interface SideFile {
@@ -22,7 +22,7 @@ type OfFormat = { readonly format: FormatName };
 /** Takes a shard's member list line by line. */
 export interface SideFileWriter {
   add(line: MemberLine): void;
-  /** After the last line. */
+  /** Called after the last line. */
   file(): SideFile;
 }
 
@@ -43,7 +43,7 @@ export function shardIndex(of: OfFormat, shard: Shard, lines: Iterable<MemberLin
 
 export interface SealedGeneration extends Pick<IndexedShards, 'generation' | 'facts' | 'shards'> {
   readonly settings: IndexedShards['settings'] & OfFormat;
-  /** Of the plan. */
+  /** The plan's. */
   readonly revision?: string | undefined;
 }
 
@@ -53,6 +53,10 @@ export function datasetIndex({ revision, ...sealed }: SealedGeneration): SideFil
   return index && { name: index.name, body: index.body({ ...sealed, folder: shardsFolder(revision) }) };
 }
 
-export async function writeSide(store: BlobStore, at: Places, file: SideFile | undefined): Promise<void> {
-  if (file !== undefined) await store.put(`${at.generation}${file.name}`, file.body);
+export async function writeSide(
+  store: BlobStore,
+  keys: PackingKeys,
+  file: SideFile | undefined,
+): Promise<void> {
+  if (file !== undefined) await store.put(`${keys.generation}${file.name}`, file.body);
 }

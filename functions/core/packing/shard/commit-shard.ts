@@ -1,10 +1,10 @@
 /**
- * The commit of one shard. A record is written first, with If-None-Match: from then on the shard's bytes are decided,
- * and anybody can finish the upload that the record names. So a worker may die at any line, two workers may have read
- * different things, and still all see one shard.
+ * Commits one shard. The worker first writes a record with If-None-Match, which decides the shard's bytes. Any worker
+ * can then complete the upload that the record names. So a worker may die at any line, and two workers may have read
+ * different things: all of them see one shard.
  */
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
-import { type ShardRecord, shardRecordSchema } from '../model/documents.ts';
+import { readDocument, type ShardRecord, shardRecordSchema } from '../model/documents.ts';
 
 interface StoredRecord {
   readonly record: ShardRecord;
@@ -15,7 +15,7 @@ async function readStored(store: BlobStore, key: string): Promise<StoredRecord |
   const found = await store.get(key);
   if (found.kind !== 'found') return undefined;
   const text = new TextDecoder().decode(joinChunks(found.chunks));
-  return { record: shardRecordSchema.parse(JSON.parse(text)), etag: found.etag };
+  return { record: readDocument(shardRecordSchema, key, text), etag: found.etag };
 }
 
 const encode = (record: ShardRecord): Buffer => Buffer.from(JSON.stringify(record));
@@ -23,30 +23,30 @@ const encode = (record: ShardRecord): Buffer => Buffer.from(JSON.stringify(recor
 const sameBytes = (a: ShardRecord, b: ShardRecord): boolean =>
   a.bytes === b.bytes && a.crc32 === b.crc32 && a.memberList.sha256 === b.memberList.sha256;
 
-async function isThere(store: BlobStore, record: ShardRecord): Promise<boolean> {
+async function isVisible(store: BlobStore, record: ShardRecord): Promise<boolean> {
   const head = await store.head(record.key);
   return head !== undefined && head.size === record.bytes;
 }
 
-/** Makes a decided shard visible. `lost` when its upload was dropped before anybody finished it. */
-async function bringIn(store: BlobStore, record: ShardRecord): Promise<'there' | 'lost'> {
-  if (record.samples === 0 || (await isThere(store, record))) return 'there';
+/** Completes the upload of a committed shard. `lost`: its upload was aborted before it was completed. */
+async function makeVisible(store: BlobStore, record: ShardRecord): Promise<'visible' | 'lost'> {
+  if (record.samples === 0 || (await isVisible(store, record))) return 'visible';
   if (record.upload !== undefined) {
     const done = await store.completeUpload({ key: record.key, id: record.upload.id }, record.upload.parts);
-    if (done !== 'gone') return 'there';
+    if (done !== 'gone') return 'visible';
   }
-  return (await isThere(store, record)) ? 'there' : 'lost';
+  return (await isVisible(store, record)) ? 'visible' : 'lost';
 }
 
-/** The record of a shard that is decided and there, or undefined when it has to be built (again). */
+/** The record of a shard that is committed and visible; undefined if the shard must be built. */
 export async function finishedShard(store: BlobStore, recordKey: string): Promise<ShardRecord | undefined> {
   const stored = await readStored(store, recordKey);
   if (stored === undefined) return undefined;
-  return (await bringIn(store, stored.record)) === 'there' ? stored.record : undefined;
+  return (await makeVisible(store, stored.record)) === 'visible' ? stored.record : undefined;
 }
 
-/** Decides on `mine` unless another decision stands; either way the decided shard is there afterwards. */
-export async function decideShard(
+/** Commits `mine` unless another record was committed before. Returns the committed record, whose shard is visible. */
+export async function commitShard(
   store: BlobStore,
   recordKey: string,
   mine: ShardRecord,
@@ -55,26 +55,26 @@ export async function decideShard(
   const stored =
     put.kind === 'written' ? { record: mine, etag: put.etag } : await readStored(store, recordKey);
   if (stored === undefined)
-    throw new Error(`the record ${recordKey} was removed while it was decided; run the step again`);
-  if ((await bringIn(store, stored.record)) === 'there') return settle(store, mine, stored.record);
+    throw new Error(`the record ${recordKey} was removed while its shard was committed; run the step again`);
+  if ((await makeVisible(store, stored.record)) === 'visible') {
+    await abortLosingUpload(store, mine, stored.record);
+    return stored.record;
+  }
   if (sameBytes(mine, stored.record)) {
-    await bringIn(store, mine);
+    await makeVisible(store, mine);
     return stored.record;
   }
   const replaced = await store.put(recordKey, encode(mine), {
     only: { etag: stored.etag },
     contentType: 'application/json',
   });
-  if (replaced.kind === 'refused') return decideShard(store, recordKey, mine);
-  await bringIn(store, mine);
+  if (replaced.kind === 'refused') return commitShard(store, recordKey, mine);
+  await makeVisible(store, mine);
   return mine;
 }
 
-/** Drops an upload that lost. */
-async function settle(store: BlobStore, mine: ShardRecord, decided: ShardRecord): Promise<ShardRecord> {
+async function abortLosingUpload(store: BlobStore, mine: ShardRecord, committed: ShardRecord): Promise<void> {
   const { upload } = mine;
-  if (upload !== undefined && (upload.id !== decided.upload?.id || mine.samples === 0)) {
+  if (upload !== undefined && (upload.id !== committed.upload?.id || mine.samples === 0))
     await store.abortUpload({ key: mine.key, id: upload.id });
-  }
-  return decided;
 }

@@ -1,54 +1,86 @@
 /**
- * Puts one large source into a shard by having the store copy it (UploadPartCopy). Read are only its head, as far as it
- * has a header or the part before the copy is too small, and its last byte. Small sources are never copied: a copy costs
- * as much as 12 reads. https://aws.amazon.com/s3/pricing/
+ * Packs a large source by having the store copy it into the shard (UploadPartCopy). Only its head is read, for a header
+ * and for the part before the copy, and its last byte. Small sources are never copied, because a copy costs as much as
+ * 12 reads. https://aws.amazon.com/s3/pricing/
  */
 import { crc32 } from 'node:zlib';
 import { type BlobStore, type GetResult, joinChunks } from '../model/blob-store.ts';
-import { combineCrc32 } from '../model/crc-combine.ts';
-import type { PlannedMember } from '../model/documents.ts';
-import { HEAD_BYTES, type Placed } from '../model/shard-format.ts';
+import type { MemberLine, PlannedMember } from '../model/documents.ts';
+import type { Exclusion } from '../model/rejections.ts';
+import type { LaidSample } from '../model/sample-layout.ts';
+import { HEAD_BYTES, type Placed, type PlanFacts, type ShardFormat, Unfit } from '../model/shard-format.ts';
+import { combineCrc32 } from './crc-combine.ts';
+import { excludeAll, judgeSample } from './judge-sample.ts';
+import { lineOf } from './member-list.ts';
 import { crcOf, type ShardUpload } from './shard-upload.ts';
 
-export interface CopyJob {
+/** A source that the store copies into the shard. */
+export interface CopiedMember {
+  readonly member: PlannedMember;
+  /** How many of its first bytes are left out; throws Unfit. */
+  readonly copyFrom: (head: Buffer) => number;
+}
+
+export interface CopyJob extends CopiedMember {
   readonly store: BlobStore;
   readonly upload: ShardUpload;
-  readonly member: PlannedMember;
-  /** How many of the first bytes are left out; throws Unfit. */
-  readonly copyFrom: (head: Buffer) => number;
-  /** What is read at once, where the store cannot say what it copied. */
+  /** Bytes of one read, if the store cannot copy the source. */
   readonly pieceBytes: number;
 }
 
-export type CopyOutcome =
-  | { readonly kind: 'packed'; readonly placed: Placed & { readonly crc32: string } }
-  /** Something may have been written of it. */
-  | { readonly kind: 'left'; readonly read: GetResult };
+export type CopiedSample =
+  | { readonly kind: 'packed'; readonly line: MemberLine }
+  /** Some bytes of it may have been written. */
+  | { readonly kind: 'excluded'; readonly exclusion: Exclusion };
 
-const NEWLINE = Buffer.of(0x0a);
+/** The store copies the one member of a sample that is larger than what is read at once. */
+export function copiedMember(
+  { members: [part, ...others] }: LaidSample,
+  { format, facts }: { readonly format: ShardFormat; readonly facts: PlanFacts },
+  largerThan: number,
+): CopiedMember | undefined {
+  const copyFrom = format.takes === 'files' ? format.copyFrom : undefined;
+  if (copyFrom === undefined || part?.kind !== 'source' || others.length > 0) return undefined;
+  const { member } = part;
+  return member.size > largerThan ? { member, copyFrom: (head) => copyFrom(head, facts) } : undefined;
+}
 
-/** The source is another one by now, or none. */
-class SourceLeft extends Error {
-  override readonly name = 'SourceLeft';
-  readonly read: GetResult;
-  constructor(read: GetResult) {
-    super('the source is not the one that was planned');
-    this.read = read;
+export async function copySample(job: CopyJob, laid: LaidSample): Promise<CopiedSample> {
+  try {
+    return { kind: 'packed', line: lineOfCopy(laid, await new SourceCopy(job).run()) };
+  } catch (error: unknown) {
+    if (error instanceof Unfit) return { kind: 'excluded', exclusion: excludeAll(laid.sample, error.reason) };
+    if (!(error instanceof SourceGoneError)) throw error;
+    const exclusion = judgeSample(laid.sample, [error.read], () => false);
+    if (exclusion === undefined) throw error;
+    return { kind: 'excluded', exclusion };
   }
 }
 
-export async function copySource(job: CopyJob): Promise<CopyOutcome> {
-  try {
-    return { kind: 'packed', placed: await new SourceCopy(job).run() };
-  } catch (error: unknown) {
-    if (error instanceof SourceLeft) return { kind: 'left', read: error.read };
-    throw error;
+type PlacedCopy = Placed & { readonly crc32: string };
+
+function lineOfCopy(laid: LaidSample, placed: PlacedCopy): MemberLine {
+  const [part] = laid.members;
+  if (part === undefined) throw new Error('a sample without members was copied');
+  const line = lineOf(laid, { part, member: { ...part, body: [] }, source: undefined }, placed);
+  return { ...line, crc32: placed.crc32 };
+}
+
+const NEWLINE = Buffer.of(0x0a);
+
+/** The planned version of the source is no longer there. */
+class SourceGoneError extends Error {
+  override readonly name = 'SourceGoneError';
+  readonly read: GetResult;
+  constructor(key: string, read: GetResult) {
+    super(`${key} is not the object that was planned: ${read.kind}`);
+    this.read = read;
   }
 }
 
 class SourceCopy {
   readonly #job: CopyJob;
-  /** Of the source; what comes next. */
+  /** The next byte of the source. */
   #at = 0;
   #crc = 0;
 
@@ -56,7 +88,7 @@ class SourceCopy {
     this.#job = job;
   }
 
-  async run(): Promise<Placed & { readonly crc32: string }> {
+  async run(): Promise<PlacedCopy> {
     const { upload, member } = this.#job;
     const last = await this.#read(member.size - 1, 1);
     const head = await this.#read(0, Math.min(member.size, HEAD_BYTES));
@@ -74,7 +106,7 @@ class SourceCopy {
     return { offset, size, sha256: '', crc32: this.#crc.toString(16).padStart(8, '0') };
   }
 
-  /** In ranges of about the same size, none of them too small. */
+  /** Copies ranges of about the same size, because the last one must not be too small. */
   async #copyRest(): Promise<void> {
     const { upload, member } = this.#job;
     const left = member.size - this.#at;
@@ -84,13 +116,13 @@ class SourceCopy {
       const { key, etag } = member;
       const copied = await upload.copy({ key, etag, offset: this.#at, length });
       if (copied.kind === 'unchecked') return this.#send(member.size);
-      if (copied.kind !== 'copied') throw new SourceLeft(copied);
+      if (copied.kind !== 'copied') throw new SourceGoneError(key, copied);
       this.#crc = combineCrc32(this.#crc, crcOf(copied.part), length);
       this.#at += length;
     }
   }
 
-  /** Reads and writes up to a byte of the source. */
+  /** Reads and writes the source up to this byte. */
   async #send(until: number): Promise<void> {
     while (this.#at < until) {
       const bytes = await this.#read(this.#at, Math.min(this.#job.pieceBytes, until - this.#at));
@@ -108,7 +140,7 @@ class SourceCopy {
     const { store, member } = this.#job;
     const range = length === member.size ? {} : { range: { offset, length } };
     const read = await store.get(member.key, { ifMatch: member.etag, ...range });
-    if (read.kind !== 'found') throw new SourceLeft(read);
+    if (read.kind !== 'found') throw new SourceGoneError(member.key, read);
     return Buffer.from(joinChunks(read.chunks));
   }
 }

@@ -1,4 +1,4 @@
-/** Reads many objects at once and hands them over in order, holding no more than a bounded number of bytes. */
+/** Reads many objects at once and returns them in order. It holds a bounded number of bytes. */
 import type { BlobStore, GetOptions, GetResult } from '../model/blob-store.ts';
 import type { PlannedMember } from '../model/documents.ts';
 import { SlotRing } from './slot-ring.ts';
@@ -6,9 +6,9 @@ import { SlotRing } from './slot-ring.ts';
 export interface WindowLimits {
   /** Requests in flight. */
   readonly parallel: number;
-  /** Bytes asked for or held and not yet taken. */
+  /** Bytes requested or held, and not yet taken. */
   readonly bytes: number;
-  /** Objects above this are read in ranges of it. */
+  /** Larger objects are read in ranges of this size. */
   readonly pieceBytes: number;
 }
 
@@ -24,7 +24,7 @@ interface Piece {
   readonly length: number;
 }
 
-/** The ranges in which an object is read: one for a small one, which then needs no range at all. */
+/** The ranges in which an object is read. A small object is read whole. */
 export function piecesOf(member: PlannedMember, pieceBytes: number): Piece[] {
   if (member.size <= pieceBytes) return [{ member, offset: 0, length: member.size }];
   const pieces: Piece[] = [];
@@ -34,7 +34,7 @@ export function piecesOf(member: PlannedMember, pieceBytes: number): Piece[] {
   return pieces;
 }
 
-/** What a small answer costs beside its bytes: socket buffers and bookkeeping. */
+/** Memory that a small answer takes beside its bytes: socket buffers and bookkeeping. */
 const PIECE_OVERHEAD_BYTES = 16 * 1024;
 const weightOf = (length: number): number => length + PIECE_OVERHEAD_BYTES;
 
@@ -42,19 +42,19 @@ type Settled =
   | { readonly kind: 'read'; readonly result: GetResult }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-/** A piece that is on its way or has come. */
+/** A piece that was requested. */
 interface Started {
   outcome: Promise<Settled> | undefined;
-  /** Once it has come. */
+  /** Undefined until the answer is there. */
   settled: Settled | undefined;
   readonly weight: number;
   readonly hasSlot: boolean;
 }
 
-/** A window has one at a time; a worker passes it from shard to shard. */
+/** One window uses it at a time; a worker passes it from shard to shard. */
 export const slotsFor = (limits: WindowLimits): SlotRing => new SlotRing(Math.floor(limits.bytes / 2));
 
-/** Pieces come out in the order in which the members went in. */
+/** Returns the pieces in the order of the members. */
 export class FetchWindow {
   readonly #store: BlobStore;
   readonly #limits: WindowLimits;
@@ -63,7 +63,7 @@ export class FetchWindow {
   /** Started and not yet taken, oldest first; `#head` is the next to take. */
   #started: (Started | undefined)[] = [];
   #head = 0;
-  /** Slots of pieces that were taken and may still be looked at. */
+  /** Slots of pieces that were taken and whose bytes are still in use. */
   #takenSlots = 0;
   #waiting: Piece | undefined;
   #inFlight = 0;
@@ -83,17 +83,17 @@ export class FetchWindow {
     this.#pump();
   }
 
-  /** The next piece, at once if it has come. Its bytes stay as they are until `release`. */
+  /** The next piece; a promise only if it is not there yet. Its bytes are valid until `release`. */
   next(): GetResult | Promise<GetResult> {
     const started = this.#started[this.#head];
-    if (started === undefined) throw new Error('a piece was asked for that was never planned');
+    if (started === undefined) throw new Error('next() was called more often than there are pieces');
     if (started.settled !== undefined) return this.#hand(started, started.settled);
     return this.#await(started);
   }
 
   async #await(started: Started): Promise<GetResult> {
     const settled = started.settled ?? (await started.outcome);
-    if (settled === undefined) throw new Error('a piece was asked for that was never started');
+    if (settled === undefined) throw new Error('a piece has neither an answer nor a request');
     return this.#hand(started, settled);
   }
 
@@ -108,12 +108,12 @@ export class FetchWindow {
     return settled.result;
   }
 
-  /** The pieces taken so far are done with: others may be read into their memory. */
+  /** Lets other pieces be read into the memory of those taken so far. */
   release(): void {
     for (; this.#takenSlots > 0; this.#takenSlots -= 1) this.#slots.release();
   }
 
-  /** Starts nothing more, waits for what is in flight and gives all memory back. */
+  /** Starts nothing more, waits for the requests in flight, and releases all memory. */
   async close(): Promise<void> {
     this.#closed = true;
     const left = this.#started.filter((one) => one !== undefined);

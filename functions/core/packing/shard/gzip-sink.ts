@@ -1,6 +1,6 @@
 /**
- * A shard as one gzip member, deflated in blocks of a fixed size that know nothing of each other: however the bytes come
- * in, the same bytes go out, and memory is one block. Positions are those of the plain bytes.
+ * Writes a shard as one gzip member. Blocks of a fixed size are deflated independently of each other: so the result
+ * does not depend on the sizes of the writes, and memory is one block. Positions are those of the plain bytes.
  * https://www.rfc-editor.org/rfc/rfc1952 (no name, no time stamp, no operating system)
  */
 import { constants, crc32, deflateRawSync } from 'node:zlib';
@@ -9,7 +9,7 @@ import type { ShardSink } from '../model/shard-format.ts';
 const BLOCK_BYTES = 1024 * 1024;
 const LEVEL = 6;
 const HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
-/** An empty last block, which is all that ends the deflate stream. */
+/** An empty last block ends the deflate stream. */
 const LAST_BLOCK = Buffer.from([3, 0]);
 
 export class GzipSink implements ShardSink {
@@ -55,7 +55,7 @@ export class GzipSink implements ShardSink {
     return length <= this.#filled ? this.#block.subarray(this.#filled - length, this.#filled) : undefined;
   }
 
-  /** Nothing may be written afterwards. */
+  /** No write may follow. */
   async finish(): Promise<void> {
     await this.#flush();
     const trailer = Buffer.alloc(8);

@@ -1,23 +1,41 @@
-/** Whether what was read of a sample may be packed. A sample is taken or left as a whole. */
+/** Decides whether a sample that was read may be packed. A sample is packed or excluded as a whole. */
 import type { GetResult } from '../model/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../model/documents.ts';
 import type { Exclusion, Rejection } from '../model/rejections.ts';
-import { isImage, promisedImage, SNIFF_BYTES } from '../model/sniff.ts';
+import { imageFormatOf, isImage, SNIFF_BYTES } from '../model/sniff.ts';
+
+/** A sample, or a copy of one, that cannot be in the shard. */
+export interface ExcludedSample {
+  readonly sample: PlannedSample;
+  readonly exclusion: Exclusion;
+}
+
+/** Samples were excluded after bytes were written that depend on them. The shard is built again without them. */
+export class RebuildError extends Error {
+  override readonly name = 'RebuildError';
+  readonly excluded: readonly ExcludedSample[];
+  constructor(excluded: readonly ExcludedSample[]) {
+    super(`the shard must be built again without ${excluded.length} samples`);
+    this.excluded = excluded;
+  }
+}
+
+/** Identifies a sample or one copy of it. */
+export const copyIdOf = ({ ordinal, repeat }: PlannedSample): string => `${ordinal}~${repeat}`;
 
 type Reason = Exclusion['members'][number]['reason'];
 
-/** The first bytes of what was read. */
+/** At least the first SNIFF_BYTES bytes, if there are so many. */
 function headOf(chunks: readonly Uint8Array[]): Uint8Array {
   const [first] = chunks;
   if (first === undefined) return new Uint8Array();
   return first.length >= SNIFF_BYTES || chunks.length === 1 ? first : Buffer.concat(chunks);
 }
 
-/** Whether the pipeline takes images, so that a file with an image's suffix must be one. */
-export const takesImages = (accept: readonly string[] | undefined): boolean =>
-  accept?.some((suffix) => promisedImage(suffix) !== undefined) ?? false;
+/** Whether the pipeline accepts images. A file with an image's suffix must then be an image. */
+export const acceptsImages = (accept: readonly string[] | undefined): boolean =>
+  accept?.some((suffix) => imageFormatOf(suffix) !== undefined) ?? false;
 
-/** What the store says of one member. */
 function reasonOf(
   member: PlannedMember,
   read: GetResult,
@@ -25,14 +43,15 @@ function reasonOf(
 ): 'changed' | 'deleted' | Rejection | undefined {
   if (read.kind === 'missing') return 'deleted';
   if (read.kind === 'changed') return 'changed';
-  const format = sniff ? promisedImage(member.key) : undefined;
+  const format = sniff ? imageFormatOf(member.key) : undefined;
   if (format === undefined || isImage(format, headOf(read.chunks))) return undefined;
   return 'notTheImageItsNameSays';
 }
 
 /**
- * Undefined when all of it may be packed. `reads` holds, for each member, what its first piece gave; `sniffs` says
- * whether its bytes must be what its name says.
+ * Undefined if the whole sample may be packed.
+ * @param reads the first piece of each member, in the sample's order; undefined for a member to be ignored
+ * @param sniffs whether a member's bytes must be what its name says
  */
 export function judgeSample(
   sample: PlannedSample,
@@ -60,14 +79,14 @@ export function judgeSample(
   };
 }
 
-/** The whole sample rejected for one reason. */
+/** Rejects every member of the sample for the same reason. */
 export const excludeAll = (sample: PlannedSample, reason: Rejection): Exclusion => ({
   sample: sample.ordinal,
   outcome: 'rejected',
   members: sample.members.map(({ key }) => ({ key, reason })),
 });
 
-/** The whole sample rejected because of one member. */
+/** Rejects the whole sample because of one member. */
 export const excludeFor = (sample: PlannedSample, culprit: PlannedMember, reason: Rejection): Exclusion => ({
   sample: sample.ordinal,
   outcome: 'rejected',

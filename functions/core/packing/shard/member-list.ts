@@ -1,7 +1,9 @@
-/** The member list of a shard that is being packed. */
+/** The member list of a shard: one line for each member, in the shard's order. */
 import { hash } from 'node:crypto';
 import type { MemberLine, PreparedTotals } from '../model/documents.ts';
 import { LineText } from '../model/line-text.ts';
+import type { LaidOut, LaidSample } from '../model/sample-layout.ts';
+import type { EncodedMember, Placed } from '../model/shard-format.ts';
 
 export class MemberList {
   readonly #text = new LineText();
@@ -11,7 +13,7 @@ export class MemberList {
     return this.#text.lines;
   }
 
-  /** As it is stored, before compression. */
+  /** The stored text before its compression. */
   get bytes(): Buffer {
     return this.#text.bytes;
   }
@@ -29,8 +31,60 @@ export class MemberList {
     this.#prepared.bytes += size;
   }
 
-  /** What was read and what became of it, copies aside. */
+  /** Copies of samples are not counted. */
   preparedBy(engines: readonly string[]): PreparedTotals {
     return { by: [...engines], ...this.#prepared };
   }
+}
+
+export function lineOf(
+  laid: LaidSample,
+  { part, member, source: read }: { part: LaidOut; member: EncodedMember; source: MemberLine['source'] },
+  at: Placed,
+): MemberLine {
+  const source =
+    part.kind === 'made'
+      ? { made: part.made, label: part.bytes.toString() }
+      : { key: part.member.key, etag: part.member.etag };
+  const { name, column } = part;
+  return {
+    ...source,
+    name,
+    column,
+    size: at.size ?? member.size,
+    offset: at.offset,
+    sha256: at.sha256,
+    sample: laid.ordinal,
+    ...(laid.sample.repeat > 0 ? { repeat: laid.sample.repeat } : {}),
+    ...(read && { source: read }),
+  };
+}
+
+/** Counts copies of samples in member lists. The members of a copy follow each other. */
+export class CopyCounter {
+  #last = '';
+  count = 0;
+
+  add(shard: number | string, { sample, repeat }: Pick<MemberLine, 'sample' | 'repeat'>): void {
+    const copy = repeat === undefined ? '' : `${shard}/${sample}/${repeat}`;
+    if (copy !== '' && copy !== this.#last) this.count += 1;
+    this.#last = copy;
+  }
+}
+
+/** The totals of several shards or generations; empty if none of them prepared images. */
+export function preparedTotals(all: readonly { readonly prepared?: PreparedTotals | undefined }[]): {
+  readonly prepared?: PreparedTotals;
+} {
+  const some = all.flatMap(({ prepared }) => (prepared === undefined ? [] : [prepared]));
+  if (some.length === 0) return {};
+  const sum = (of: (one: PreparedTotals) => number): number =>
+    some.reduce((total, one) => total + of(one), 0);
+  const prepared = {
+    by: [...new Set(some.flatMap(({ by }) => by))].sort(),
+    images: sum(({ images }) => images),
+    sourceBytes: sum(({ sourceBytes }) => sourceBytes),
+    bytes: sum(({ bytes }) => bytes),
+  };
+  return { prepared };
 }

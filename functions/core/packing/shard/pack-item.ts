@@ -1,20 +1,25 @@
-/** PackShards: the shards of one Map item. What is finished already is skipped. */
-
+/** PackShards: packs the shards of one Map item. It skips shards that are finished already. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { outdatedEngine, readPlan } from '../model/committed-plan.ts';
-import type { Plan, PlanItem, PlannedSample, ShardRecord } from '../model/documents.ts';
+import {
+  DOCUMENT_VERSION,
+  type Plan,
+  type PlanItem,
+  type PlannedSample,
+  type ShardRecord,
+} from '../model/documents.ts';
 import type { ImageEngine } from '../model/image-preparation.ts';
-import { places } from '../model/packing-keys.ts';
-import { type PlannedSamples, samplesByShard } from '../model/planned-samples.ts';
+import { packingKeys } from '../model/packing-keys.ts';
 import { maskFinder } from '../model/sample-layout.ts';
 import { hasFixedLayout } from '../model/shard-format.ts';
 import { compress, decompress } from '../model/spool.ts';
-import { decideShard, finishedShard } from './commit-shard.ts';
+import { commitShard, finishedShard } from './commit-shard.ts';
 import { DEFAULT_WINDOW, slotsFor, type WindowLimits } from './fetch-window.ts';
-import { buildShard } from './pack-shard.ts';
+import { type PlannedSamples, samplesByShard } from './planned-samples.ts';
+import { buildShard } from './shard-builder.ts';
 import { engineFor, Preparations } from './shard-images.ts';
 import type { PackDeps } from './shard-job.ts';
 import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from './shard-upload.ts';
@@ -23,7 +28,7 @@ export interface PackItemDeps {
   readonly store: BlobStore;
   readonly window?: WindowLimits;
   readonly upload?: UploadLimits;
-  /** Opened only for a plan that prepares images. */
+  /** Called only for a plan that prepares images. */
   readonly images?: (() => ImageEngine | undefined) | undefined;
 }
 
@@ -37,18 +42,18 @@ export interface PackItemInput {
 export interface PackItemResult {
   readonly item: number;
   readonly shards: number;
-  /** Shards that were found finished. */
+  /** Shards that were finished before. */
   readonly skipped: number;
 }
 
 export async function packItem(deps: PackItemDeps, input: PackItemInput): Promise<PackItemResult> {
-  const at = places(input.pipeline, input.runId);
+  const keys = packingKeys(input.pipeline, input.runId);
   const plan = await readPlan(deps.store, input);
   if (plan?.digest !== input.item.plan)
-    throw new Error(`the plan of ${input.runId} is not the one that this item belongs to`);
+    throw new Error(`item ${input.item.item} belongs to another plan than that of ${input.runId}`);
   const outdated = outdatedEngine(input.runId, plan);
   if (outdated !== undefined) throw outdated;
-  const list = await readList(deps.store, at.planList(plan, input.item.item));
+  const list = await readList(deps.store, keys.planList(plan.digest, input.item.item));
   const window = deps.window ?? DEFAULT_WINDOW;
   const pack: PackDeps = {
     store: deps.store,
@@ -59,7 +64,7 @@ export async function packItem(deps: PackItemDeps, input: PackItemInput): Promis
   const engine = plan.prepare && engineFor(plan.prepare.engine, deps.images?.());
   let skipped = 0;
   for (const [shard, samples] of list) {
-    const recordKey = at.shardRecord(input.item.plan, shard);
+    const recordKey = keys.shardRecord(plan.digest, shard);
     if ((await finishedShard(deps.store, recordKey)) !== undefined) skipped += 1;
     else {
       const even = evenOf(plan, shard);
@@ -83,14 +88,14 @@ interface OneShard {
 }
 
 async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Promise<ShardRecord> {
-  const at = places(input.pipeline, input.runId);
-  const format = formatOf(input.packing);
-  const { revision, facts } = one.plan;
-  const name = at.shardName(one.shard, format.suffix(input.packing));
-  const key = `${at.shards(revision)}${name}`;
-  const incoming = bucketKeys.incoming(input.pipeline);
-  const { packing } = input;
+  const { packing, pipeline } = input;
   const { samples, shard, even, engine } = one;
+  const { revision, facts } = one.plan;
+  const keys = packingKeys(pipeline, input.runId);
+  const format = formatOf(packing);
+  const name = keys.shardName(shard, format.suffix(packing));
+  const key = `${keys.shards(revision)}${name}`;
+  const incoming = bucketKeys.incoming(pipeline);
   const preparations = preparationsOf(packing, incoming, one);
   const built = await buildShard(deps, {
     key,
@@ -104,13 +109,13 @@ async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Pro
     preparations,
   });
   const { sha256 } = built.list;
-  const list = at.memberList(one.shard, sha256);
-  await deps.store.put(`${at.generation}${list}`, compress(built.list.bytes), {
+  const list = keys.memberList(shard, sha256);
+  await deps.store.put(`${keys.generation}${list}`, compress(built.list.bytes), {
     contentType: 'application/gzip',
   });
-  return decideShard(deps.store, one.recordKey, {
-    version: 1,
-    shard: one.shard,
+  return commitShard(deps.store, one.recordKey, {
+    version: DOCUMENT_VERSION,
+    shard,
     name,
     key,
     bytes: built.bytes,
@@ -124,7 +129,7 @@ async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Pro
   });
 }
 
-/** A shard that may have to be built again holds what it prepared. */
+/** Results are held for a shard that may have to be built again. */
 function preparationsOf(
   packing: PackingSettings,
   incoming: string,
@@ -136,10 +141,10 @@ function preparationsOf(
   return new Preparations(engine, image, { holds, isMask: maskFinder(packing, incoming) });
 }
 
-/** The lists are ours and named by the plan's digest: a damaged one fails to parse. */
+/** The plan's digest names the lists, and parsing finds a damaged one. */
 async function readList(store: BlobStore, key: string): Promise<Map<number, PlannedSamples>> {
   const found = await store.get(key);
   if (found.kind !== 'found')
-    throw new Error(`the plan's list ${key} is gone; remove the run's plan folder to plan again`);
+    throw new Error(`the plan's list ${key} is gone: remove the run's plan folder, and the run plans again`);
   return samplesByShard(decompress(joinChunks(found.chunks)));
 }

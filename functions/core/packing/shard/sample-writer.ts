@@ -1,5 +1,4 @@
-/** Writes samples into a shard by its format, and a line for every member into its list. */
-
+/** Writes samples into a shard in its format, and a line for each member into its list. */
 import type { MemberLine, PlannedMember } from '../model/documents.ts';
 import type { LaidOut, LaidSample } from '../model/sample-layout.ts';
 import {
@@ -9,10 +8,9 @@ import {
   type ShardSink,
   Unfit,
 } from '../model/shard-format.ts';
-import { MemberList } from './member-list.ts';
-import type { Ready } from './shard-images.ts';
-import type { ShardJob } from './shard-job.ts';
-import { isTooLarge, lineOf } from './shard-members.ts';
+import { lineOf, MemberList } from './member-list.ts';
+import type { PreparedBytes } from './shard-images.ts';
+import { isTooLarge, type ShardJob } from './shard-job.ts';
 
 export type BodyOf = (part: LaidOut) => EncodedMember['body'];
 
@@ -31,16 +29,16 @@ export class SampleWriter {
   }
 
   /**
-   * @param images prepared ones, in place of the members that they were made of
-   * @returns a promise only where something has to wait
-   * @throws Unfit, or the promise fails with it
+   * @param images prepared images, which replace the members that they were made of
+   * @returns a promise only if something has to wait
+   * @throws Unfit, or the promise rejects with it
    */
   write(
     laid: LaidSample,
-    images: ReadonlyMap<PlannedMember, Ready>,
+    images: ReadonlyMap<PlannedMember, PreparedBytes>,
     bodyOf: BodyOf,
   ): Promise<void> | undefined {
-    const imageOf = (part: LaidOut): Ready | undefined =>
+    const imageOf = (part: LaidOut): PreparedBytes | undefined =>
       images.size > 0 && part.kind === 'source' ? images.get(part.member) : undefined;
     const members = laid.members.map((part): EncodedMember => {
       const image = imageOf(part);
@@ -63,7 +61,7 @@ export class SampleWriter {
     return undefined;
   }
 
-  /** A sample of one member that the store copied into the shard. */
+  /** Adds the line of a sample of one member that the store copied into the shard. */
   enlistCopied(line: MemberLine): void {
     this.list.add(line);
     this.samples += 1;

@@ -1,47 +1,76 @@
-/** Builds one shard: sources in, parts out, and a line for every member. Nothing of it is visible until it is decided. */
-
+/**
+ * Builds one shard: it reads the sources, uploads the parts and lists the members. Nothing of the shard is visible
+ * until its record is committed (commit-shard.ts).
+ */
 import type { GetResult } from '../model/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../model/documents.ts';
-import { Lookahead } from '../model/lookahead.ts';
 import type { Exclusion } from '../model/rejections.ts';
-import type { LaidSample } from '../model/sample-layout.ts';
+import { type LaidSample, layOut } from '../model/sample-layout.ts';
 import { hasFixedLayout, type ShardEncoder, type ShardSink, Unfit } from '../model/shard-format.ts';
-import { type CopiedMember, copiedMember, copySample } from './copy-sample.ts';
+import { type CopiedMember, copiedMember, copySample } from './copy-source.ts';
 import { FetchWindow, piecesOf } from './fetch-window.ts';
 import { GzipSink } from './gzip-sink.ts';
-import { excludeAll, judgeSample, takesImages } from './judge-sample.ts';
-import { layOutAll, layOutFirst, samplesBut } from './lay-out-shard.ts';
-import { prepareImages } from './prepare-images.ts';
+import {
+  acceptsImages,
+  copyIdOf,
+  type ExcludedSample,
+  excludeAll,
+  judgeSample,
+  RebuildError,
+} from './judge-sample.ts';
+import { Lookahead } from './lookahead.ts';
+import { bodyOf, chunksOf, readBytesOf, readOrder, SampleReads } from './sample-reads.ts';
 import { SampleWriter } from './sample-writer.ts';
-import { NO_IMAGES, preparedOf, type Ready } from './shard-images.ts';
+import { measureImages, NO_IMAGES, type PreparedBytes, preparedOf, prepareImages } from './shard-images.ts';
 import {
   type BuiltShard,
+  layOutFirst,
+  layOutSamples,
   type PackDeps,
-  placeOf,
-  SamplesSpoiled,
   type ShardJob,
-  type Unfitting,
+  samplesBut,
 } from './shard-job.ts';
-import { bodyOf, chunksOf, readBytesOf, readOrder, SampleReads } from './shard-members.ts';
 import { ShardUpload } from './shard-upload.ts';
 
-export class ShardBuilder {
+/** Builds the shard again without the samples that turned out unfit after they were written, until none does. */
+export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltShard> {
+  const excluded = new Map<string, ExcludedSample>();
+  const { preparations, format, incoming, packing: settings } = job;
+  if (preparations !== undefined && hasFixedLayout(format)) {
+    const laid = Array.from(job.samples, (sample) => layOut(sample, { incoming, format, settings }));
+    await measureImages(deps, laid, preparations);
+  }
+  for (;;) {
+    const upload = new ShardUpload(deps.store, await deps.store.createUpload(job.key), deps.buffers);
+    const builder = new ShardBuilder(deps, job, { upload, excluded });
+    try {
+      return await builder.build();
+    } catch (error: unknown) {
+      await builder.close();
+      await upload.abandon();
+      if (!(error instanceof RebuildError)) throw error;
+      for (const one of error.excluded) excluded.set(copyIdOf(one.sample), one);
+    }
+  }
+}
+
+class ShardBuilder {
   readonly #deps: PackDeps;
   readonly #job: ShardJob;
   readonly #upload: ShardUpload;
   readonly #gzip: GzipSink | undefined;
-  /** Where the format writes: the upload, or what compresses on the way to it. */
+  /** The format writes to the upload, or to what compresses on the way to it. */
   readonly #sink: ShardSink;
   readonly #window: FetchWindow;
   readonly #encoder: ShardEncoder;
   readonly #writer: SampleWriter;
   readonly #sniffs: (member: PlannedMember) => boolean;
-  readonly #unfitting: Unfitting[] = [];
-  /** The window reads ahead of what is packed. */
+  readonly #excluded: ExcludedSample[] = [];
+  /** The window reads ahead of the packing. */
   readonly #samplesToPack: Lookahead<LaidSample>;
-  /** How many samples there will be, where that is fixed before the first is packed. */
+  /** How many samples there will be, if that is fixed before the first is packed. */
   readonly #fixedCount: number | undefined;
-  /** Members of a sample that are read, in order; not those whose prepared bytes are held. */
+  /** Members of a sample that are read, in order. Members whose prepared bytes are held are not read. */
   readonly #toRead: (laid: LaidSample) => readonly PlannedMember[];
   /** The one member of a sample that the store copies itself. */
   readonly #copied: (laid: LaidSample) => CopiedMember | undefined;
@@ -49,25 +78,27 @@ export class ShardBuilder {
   constructor(
     deps: PackDeps,
     job: ShardJob,
-    state: { upload: ShardUpload; excluded: Map<string, Unfitting> },
+    { upload, excluded }: { upload: ShardUpload; excluded: ReadonlyMap<string, ExcludedSample> },
   ) {
     this.#deps = deps;
     this.#job = job;
-    this.#upload = state.upload;
-    this.#gzip = job.format.isGzipped?.(job.packing) === true ? new GzipSink(state.upload) : undefined;
-    this.#sink = this.#gzip ?? state.upload;
-    const sniff = takesImages(job.packing.accept);
+    this.#upload = upload;
+    this.#gzip = job.format.isGzipped?.(job.packing) === true ? new GzipSink(upload) : undefined;
+    this.#sink = this.#gzip ?? upload;
+    const sniff = acceptsImages(job.packing.accept);
     const prepared = new Set<PlannedMember>();
     this.#sniffs = (member) => sniff && !prepared.has(member);
     this.#copied = (laid) => (sniff ? undefined : copiedMember(laid, job, deps.window.pieceBytes));
-    this.#unfitting.push(...state.excluded.values());
-    const { excluded } = state;
+    this.#excluded.push(...excluded.values());
     const without = (sample: PlannedSample): boolean =>
-      excluded.size > 0 && (excluded.has(placeOf(sample)) || excluded.has(placeOf({ ...sample, repeat: 0 })));
-    const leaveOut = (one: Unfitting): void => void this.#unfitting.push(one);
-    const fixed = layOutFirst(job, without, leaveOut);
+      excluded.size > 0 &&
+      (excluded.has(copyIdOf(sample)) || excluded.has(copyIdOf({ ...sample, repeat: 0 })));
+    const exclude = (one: ExcludedSample): void => void this.#excluded.push(one);
+    const fixed = layOutFirst(job, without, exclude);
     this.#fixedCount = fixed?.length;
-    this.#samplesToPack = new Lookahead(fixed ?? layOutAll(samplesBut(job.samples, without), job, leaveOut));
+    this.#samplesToPack = new Lookahead(
+      fixed ?? layOutSamples(samplesBut(job.samples, without), job, exclude),
+    );
     this.#encoder = job.format.encoder({ settings: job.packing, facts: job.facts, outlines: fixed ?? [] });
     this.#writer = new SampleWriter(this.#encoder, this.#sink, job);
     for (const laid of fixed ?? []) for (const member of preparedOf(laid)) prepared.add(member);
@@ -83,6 +114,7 @@ export class ShardBuilder {
       if (this.#copied(laid) === undefined) yield* this.#toRead(laid);
   }
 
+  /** @throws RebuildError */
   async build(): Promise<BuiltShard> {
     await this.#encoder.start?.(this.#sink);
     for (let laid = this.#samplesToPack.next(); laid !== undefined; laid = this.#samplesToPack.next()) {
@@ -98,9 +130,9 @@ export class ShardBuilder {
     await this.#gzip?.finish();
     const isFixed = hasFixedLayout(this.#job.format) || this.#job.even !== undefined;
     const { list, samples } = this.#writer;
-    if (isFixed && samples < (this.#fixedCount ?? 0)) throw new SamplesSpoiled(this.#unfitting);
+    if (isFixed && samples < (this.#fixedCount ?? 0)) throw new RebuildError(this.#excluded);
     const uploaded = await this.#upload.finish();
-    const exclusions = this.#unfitting
+    const exclusions = this.#excluded
       .flatMap(({ sample, exclusion }) => (sample.repeat === 0 ? [exclusion] : []))
       .toSorted((a, b) => a.sample - b.sample);
     return { ...uploaded, list, samples, exclusions };
@@ -110,7 +142,9 @@ export class ShardBuilder {
     await this.#window.close();
   }
 
-  /** A promise only where something has to wait: one a sample would cost more than all the bookkeeping. */
+  /**
+   * Returns a promise only if something has to wait: a promise for each sample would cost more than all bookkeeping.
+   */
   #packSmall(laid: LaidSample): Promise<void> | undefined {
     const members = this.#toRead(laid);
     const reads = new SampleReads(laid.sample);
@@ -132,11 +166,11 @@ export class ShardBuilder {
     await this.#packRead(laid, reads);
   }
 
-  /** A small sample, all of it read. */
+  /** Packs a small sample, all of which was read. */
   #packRead(laid: LaidSample, reads: SampleReads): Promise<void> | undefined {
     const exclusion = judgeSample(laid.sample, reads.inOrder, this.#sniffs);
     if (exclusion !== undefined) {
-      this.#unfitting.push({ sample: laid.sample, exclusion });
+      this.#excluded.push({ sample: laid.sample, exclusion });
       return undefined;
     }
     if (this.#job.preparations !== undefined) return this.#packPrepared(laid, reads);
@@ -148,17 +182,17 @@ export class ShardBuilder {
     if (images !== undefined) await this.#write(laid, reads, images);
   }
 
-  /** What turns out not to fit the format is left out. */
+  /** Excludes the sample if it does not fit the format. */
   #write(
     laid: LaidSample,
     reads: SampleReads,
-    images: ReadonlyMap<PlannedMember, Ready>,
+    images: ReadonlyMap<PlannedMember, PreparedBytes>,
   ): Promise<void> | undefined {
     if (laid.sample.repeat > 0 && this.#isExcluded(laid.ordinal)) return undefined;
     const before = this.#sink.position;
     const unfit = (error: unknown): void => {
       if (!(error instanceof Unfit)) throw error;
-      this.#drop(laid, excludeAll(laid.sample, error.reason), before);
+      this.#exclude(laid, excludeAll(laid.sample, error.reason), before);
     };
     try {
       return this.#writer.write(laid, images, (part) => bodyOf(part, reads))?.catch(unfit);
@@ -168,37 +202,40 @@ export class ShardBuilder {
     }
   }
 
-  /** Undefined when one of the images cannot be prepared and the sample is out. */
+  /** Undefined if one of the images cannot be prepared; then the sample is excluded. */
   async #prepare(
     laid: LaidSample,
     chunksOf: (member: PlannedMember) => readonly Uint8Array[],
-  ): Promise<ReadonlyMap<PlannedMember, Ready> | undefined> {
+  ): Promise<ReadonlyMap<PlannedMember, PreparedBytes> | undefined> {
     const prepared = await prepareImages(laid, chunksOf, this.#job);
     if ('images' in prepared) return prepared.images;
-    this.#unfitting.push({ sample: laid.sample, exclusion: prepared.exclusion });
+    this.#excluded.push({ sample: laid.sample, exclusion: prepared.exclusion });
     return undefined;
   }
 
   #isExcluded(ordinal: number): boolean {
-    return this.#unfitting.some(({ sample }) => sample.ordinal === ordinal && sample.repeat === 0);
+    return this.#excluded.some(({ sample }) => sample.ordinal === ordinal && sample.repeat === 0);
   }
 
-  /** What was not yet written can simply be left out. */
-  #drop(laid: LaidSample, exclusion: Exclusion, before: number): void {
-    const unfitting = { sample: laid.sample, exclusion };
-    if (this.#sink.position !== before) throw new SamplesSpoiled([unfitting]);
-    this.#unfitting.push(unfitting);
+  /** A sample of which nothing was written is only noted. @throws RebuildError for any other */
+  #exclude(laid: LaidSample, exclusion: Exclusion, before: number): void {
+    const excluded = { sample: laid.sample, exclusion };
+    if (this.#sink.position !== before) throw new RebuildError([excluded]);
+    this.#excluded.push(excluded);
   }
 
   async #packCopied(laid: LaidSample, copied: CopiedMember): Promise<void> {
     const before = this.#sink.position;
-    const how = { store: this.#deps.store, upload: this.#upload, copied };
-    const outcome = await copySample({ ...how, pieceBytes: this.#deps.window.pieceBytes }, laid);
-    if (outcome.kind === 'out') return this.#drop(laid, outcome.exclusion, before);
+    const { store, window } = this.#deps;
+    const job = { store, upload: this.#upload, ...copied, pieceBytes: window.pieceBytes };
+    const outcome = await copySample(job, laid);
+    if (outcome.kind === 'excluded') return this.#exclude(laid, outcome.exclusion, before);
     this.#writer.enlistCopied(outcome.line);
   }
 
-  /** Members of any size, piece by piece; what turns out unfit on the way spoils the shard built so far. */
+  /**
+   * Packs members of any size, piece by piece. A sample that turns out unfit halfway makes the shard be built again.
+   */
   async #packLarge(laid: LaidSample): Promise<void> {
     const images = await this.#readImages(laid);
     if (images === undefined) return;
@@ -208,12 +245,15 @@ export class ShardBuilder {
       );
     } catch (error: unknown) {
       if (!(error instanceof Unfit)) throw error;
-      throw new SamplesSpoiled([{ sample: laid.sample, exclusion: excludeAll(laid.sample, error.reason) }]);
+      throw new RebuildError([{ sample: laid.sample, exclusion: excludeAll(laid.sample, error.reason) }]);
     }
   }
 
-  /** The images of a large sample, which come first. Undefined when the sample is out; then all of it has been read. */
-  async #readImages(laid: LaidSample): Promise<ReadonlyMap<PlannedMember, Ready> | undefined> {
+  /**
+   * Reads the images of a large sample, which come first. Undefined if the sample is excluded; then all of it was
+   * read.
+   */
+  async #readImages(laid: LaidSample): Promise<ReadonlyMap<PlannedMember, PreparedBytes> | undefined> {
     const images = new Set(preparedOf(laid));
     const toRead = this.#toRead(laid);
     const read = new Map<PlannedMember, Uint8Array[]>();
@@ -228,10 +268,10 @@ export class ShardBuilder {
       }
       read.set(member, chunks);
     }
-    if (exclusion !== undefined) this.#unfitting.push({ sample: laid.sample, exclusion });
-    const ready =
+    if (exclusion !== undefined) this.#excluded.push({ sample: laid.sample, exclusion });
+    const prepared =
       exclusion === undefined ? await this.#prepare(laid, (member) => read.get(member) ?? []) : undefined;
-    if (ready !== undefined) return ready;
+    if (prepared !== undefined) return prepared;
     for (const member of toRead)
       if (!images.has(member))
         for (const _ of piecesOf(member, this.#deps.window.pieceBytes)) await this.#window.next();
@@ -242,8 +282,8 @@ export class ShardBuilder {
     for (const { offset } of piecesOf(member, this.#deps.window.pieceBytes)) {
       const read = await this.#window.next();
       const reads = laid.sample.members.map((one) => (one === member ? read : undefined));
-      const verdict = judgeSample(laid.sample, reads, (one) => offset === 0 && this.#sniffs(one));
-      if (verdict !== undefined) throw new SamplesSpoiled([{ sample: laid.sample, exclusion: verdict }]);
+      const exclusion = judgeSample(laid.sample, reads, (one) => offset === 0 && this.#sniffs(one));
+      if (exclusion !== undefined) throw new RebuildError([{ sample: laid.sample, exclusion }]);
       if (read.kind === 'found') yield* read.chunks;
     }
   }

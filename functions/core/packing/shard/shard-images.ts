@@ -1,30 +1,33 @@
 /**
- * What became of the images of one shard. A shard may be built more than once (its layout or its count is fixed and a
- * sample turned out unfit): what was decoded is then not decoded again, as far as it may be held.
+ * Prepares the images of one shard. A shard may be built more than once, because its layout or its count is fixed and a
+ * sample turned out unfit. Preparations keeps results so that the next build decodes an image again only if it must.
  */
 import { hash } from 'node:crypto';
 import type { ImageSettings } from '../../pipeline/packing-parts.ts';
 import { ConfigurationError } from '../../shared/errors.ts';
-import { joinChunks } from '../model/blob-store.ts';
+import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import type { PlannedMember } from '../model/documents.ts';
 import { type ImageEngine, LARGEST_SOURCE_BYTES } from '../model/image-preparation.ts';
 import type { Exclusion, Rejection } from '../model/rejections.ts';
 import type { LaidOut, LaidSample } from '../model/sample-layout.ts';
-import { excludeFor } from './judge-sample.ts';
+import { hasFixedLayout, type ShardFormat } from '../model/shard-format.ts';
+import { FetchWindow, piecesOf, type WindowLimits } from './fetch-window.ts';
+import { excludeFor, RebuildError } from './judge-sample.ts';
+import type { SlotRing } from './slot-ring.ts';
 
 interface PreparedMember {
   readonly kind: 'prepared';
   readonly size: number;
+  /** The object that the image was made of. */
   readonly source: { readonly size: number; readonly sha256: string };
 }
-/** Prepared bytes, and what they were made of. */
-export interface Ready extends PreparedMember {
+export interface PreparedBytes extends PreparedMember {
   readonly bytes: Uint8Array;
 }
-export const NO_IMAGES: ReadonlyMap<PlannedMember, Ready> = new Map();
+export const NO_IMAGES: ReadonlyMap<PlannedMember, PreparedBytes> = new Map();
 export type Outcome = PreparedMember | { readonly kind: 'rejected'; readonly reason: Rejection };
 
-/** Prepared bytes held for another build of the same shard. */
+/** Prepared bytes that are held for another build of the same shard. */
 const MOST_BYTES_HELD = 256e6;
 
 export class Preparations {
@@ -36,7 +39,7 @@ export class Preparations {
   readonly #bytes = new Map<string, Uint8Array>();
   #held = 0;
 
-  /** @param holds the shard may have to be built again */
+  /** @param holds true if the shard may have to be built again */
   constructor(
     engine: ImageEngine,
     settings: ImageSettings,
@@ -48,21 +51,21 @@ export class Preparations {
     this.#holds = holds;
   }
 
-  /** Undefined for one that was not decoded yet. */
+  /** Undefined for an image that was not decoded yet. */
   outcomeOf({ key }: PlannedMember): Outcome | undefined {
     return this.#outcomes.get(key);
   }
 
-  /** The prepared bytes, while they are held. */
+  /** Undefined if the prepared bytes are not held. */
   heldBytesOf({ key }: PlannedMember): Uint8Array | undefined {
     return this.#bytes.get(key);
   }
 
-  /** @param chunks the whole object; not looked at when its prepared bytes are held */
+  /** @param chunks the whole object; ignored if its prepared bytes are held */
   async prepare(
     member: PlannedMember,
     chunks: readonly Uint8Array[],
-  ): Promise<Ready | Extract<Outcome, { kind: 'rejected' }>> {
+  ): Promise<PreparedBytes | Extract<Outcome, { kind: 'rejected' }>> {
     const { key, size } = member;
     const held = this.#bytes.get(key);
     const before = this.#outcomes.get(key);
@@ -80,7 +83,7 @@ export class Preparations {
     }
     const { bytes } = prepared;
     if (before !== undefined && before.size !== bytes.length)
-      throw new Error(`${key} was prepared twice with different results: ${this.#engine.build} is at fault`);
+      throw new Error(`${this.#engine.build} prepared ${key} twice, with different results`);
     const outcome: PreparedMember = {
       kind: 'prepared',
       size: bytes.length,
@@ -91,11 +94,6 @@ export class Preparations {
     return { ...outcome, bytes };
   }
 
-  /** All that the bytes depend on. */
-  get build(): string {
-    return this.#engine.build;
-  }
-
   #hold(key: string, bytes: Uint8Array): void {
     if (!this.#holds || this.#held + bytes.length > MOST_BYTES_HELD) return;
     this.#bytes.set(key, bytes);
@@ -103,7 +101,7 @@ export class Preparations {
   }
 }
 
-/** The engine that a plan was made for, or why it cannot be packed here. */
+/** The engine that the plan was made for. @throws ConfigurationError if this stack has another one or none */
 export function engineFor(wanted: string, engine: ImageEngine | undefined): ImageEngine {
   if (engine === undefined) {
     throw new ConfigurationError(
@@ -112,15 +110,18 @@ export function engineFor(wanted: string, engine: ImageEngine | undefined): Imag
   }
   if (engine.name === wanted) return engine;
   throw new ConfigurationError(
-    `the plan of this run prepares images with ${wanted}, and here is ${engine.name}, which may give other bytes: deploy the version that made the plan, or start a new run`,
+    `the plan of this run prepares images with ${wanted}, but this stack has ${engine.name}, which may give other bytes: deploy the version that made the plan, or start a new run`,
   );
 }
 
-/** Members to be prepared, as the sample has them. */
+/** Members to be prepared, in the sample's order. */
 export const preparedOf = ({ members }: LaidSample): readonly PlannedMember[] =>
   members.flatMap((part) => (part.kind === 'source' && part.prepares ? [part.member] : []));
 
-/** Why the sample cannot be packed, by what is known of its images; else with their sizes, 0 where not yet known. */
+/**
+ * Excludes a sample of which an image is known to be bad. Otherwise gives its images their prepared sizes, 0 if
+ * unknown.
+ */
 export function judgePrepared(
   laid: LaidSample,
   outcomeOf: (member: PlannedMember) => Outcome | undefined,
@@ -138,4 +139,65 @@ export function judgePrepared(
   const { members } = laid;
   const prepares = members.some((part) => part.kind === 'source' && part.prepares);
   return { laid: prepares ? { ...laid, members: members.map(sized) } : laid };
+}
+
+/** The images of a sample, ready to be written, or the exclusion of the sample because of one of them. */
+export async function prepareImages(
+  laid: LaidSample,
+  chunksOf: (member: PlannedMember) => readonly Uint8Array[],
+  {
+    preparations,
+    format,
+  }: { readonly preparations?: Preparations | undefined; readonly format: ShardFormat },
+): Promise<
+  { readonly images: ReadonlyMap<PlannedMember, PreparedBytes> } | { readonly exclusion: Exclusion }
+> {
+  if (preparations === undefined) return { images: NO_IMAGES };
+  const images = new Map<PlannedMember, PreparedBytes>();
+  for (const member of preparedOf(laid)) {
+    const wasKnown = preparations.outcomeOf(member) !== undefined;
+    const prepared = await preparations.prepare(member, chunksOf(member));
+    if (prepared.kind === 'rejected') return { exclusion: excludeFor(laid.sample, member, prepared.reason) };
+    // The layout was written with another size. The next build knows this one.
+    if (!wasKnown && hasFixedLayout(format)) throw new RebuildError([]);
+    images.set(member, prepared);
+  }
+  return { images };
+}
+
+export interface ImageReads {
+  readonly store: BlobStore;
+  readonly window: WindowLimits;
+  readonly slots: SlotRing;
+}
+
+/**
+ * Prepares all images before a shard of a fixed layout is begun, because the layout holds their sizes. The build itself
+ * finds what changed or vanished. An object that is too large to be prepared is never read.
+ */
+export async function measureImages(
+  { store, window: limits, slots }: ImageReads,
+  samples: readonly LaidSample[],
+  preparations: Preparations,
+): Promise<void> {
+  const members: PlannedMember[] = [];
+  for (const laid of samples)
+    for (const member of preparedOf(laid))
+      if (laid.sample.repeat === 0 && member.size <= LARGEST_SOURCE_BYTES) members.push(member);
+  const window = new FetchWindow(store, members, limits, slots);
+  try {
+    for (const member of members) {
+      const chunks: Uint8Array[] = [];
+      let isWhole = true;
+      for (const _ of piecesOf(member, limits.pieceBytes)) {
+        const piece = await window.next();
+        if (piece.kind === 'found') chunks.push(...piece.chunks);
+        else isWhole = false;
+      }
+      if (isWhole) await preparations.prepare(member, chunks);
+      window.release();
+    }
+  } finally {
+    await window.close();
+  }
 }

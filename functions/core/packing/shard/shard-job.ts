@@ -1,12 +1,14 @@
-/** What is asked of the builder of one shard, what it gives, and what makes it begin again. */
+/** One shard to be built: its settings, and its samples as they will lie in it. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { PlannedSample } from '../model/documents.ts';
-import type { Exclusion } from '../model/rejections.ts';
-import type { PlanFacts, ShardFormat } from '../model/shard-format.ts';
+import type { Exclusion, Rejection } from '../model/rejections.ts';
+import { type LaidSample, layOut } from '../model/sample-layout.ts';
+import { hasFixedLayout, largestSampleOf, type PlanFacts, type ShardFormat } from '../model/shard-format.ts';
 import type { WindowLimits } from './fetch-window.ts';
+import { type ExcludedSample, excludeAll } from './judge-sample.ts';
 import type { MemberList } from './member-list.ts';
-import type { Preparations } from './shard-images.ts';
+import { judgePrepared, type Preparations } from './shard-images.ts';
 import type { PartBuffers, UploadedShard } from './shard-upload.ts';
 import type { SlotRing } from './slot-ring.ts';
 
@@ -18,18 +20,18 @@ export interface PackDeps {
 }
 
 export interface ShardJob {
-  /** Key of the shard to be. */
+  /** Key of the new shard. */
   readonly key: string;
   readonly shard: number;
   readonly incoming: string;
   readonly packing: PackingSettings;
   readonly format: ShardFormat;
   readonly facts: PlanFacts;
-  /** Gone through once for every time that the shard is built. */
+  /** Every build of the shard goes through them once. */
   readonly samples: Iterable<PlannedSample>;
-  /** So many samples, or none: what drops out is made good by copies of the others. */
+  /** The shard holds this number of samples, or none: copies of its other samples replace the excluded ones. */
   readonly even?: number | undefined;
-  /** Where images are prepared: what is known of those of this shard. */
+  /** Only if images are prepared. */
   readonly preparations?: Preparations | undefined;
 }
 
@@ -39,21 +41,74 @@ export interface BuiltShard extends UploadedShard {
   readonly exclusions: readonly Exclusion[];
 }
 
-/** A sample, or a copy of one, turned out to be unfit. */
-export interface Unfitting {
-  readonly sample: PlannedSample;
-  readonly exclusion: Exclusion;
-}
-
-/** That happened after something was written that they are part of: the shard is built again without them. */
-export class SamplesSpoiled extends Error {
-  override readonly name = 'SamplesSpoiled';
-  readonly unfitting: readonly Unfitting[];
-  constructor(unfitting: readonly Unfitting[]) {
-    super(`${unfitting.length} samples cannot be in the shard`);
-    this.unfitting = unfitting;
+/** @param exclude called for a sample that the format cannot hold, when the sequence comes to it */
+export function* layOutSamples(
+  samples: Iterable<PlannedSample>,
+  { incoming, format, packing: settings, facts, preparations }: ShardJob,
+  exclude: (one: ExcludedSample) => void,
+): Generator<LaidSample> {
+  const rules = { incoming, format, settings };
+  for (const sample of samples) {
+    const planned = layOut(sample, rules);
+    const judged =
+      preparations === undefined
+        ? { laid: planned }
+        : judgePrepared(planned, (member) => preparations.outcomeOf(member));
+    if ('exclusion' in judged) {
+      exclude({ sample, exclusion: judged.exclusion });
+      continue;
+    }
+    const { laid } = judged;
+    const refusal = isTooLarge(laid, format) ? 'tooLarge' : refusalOf(laid, format, facts);
+    if (refusal === undefined) yield laid;
+    else exclude({ sample, exclusion: excludeAll(sample, refusal) });
   }
 }
 
-/** Names a sample or a copy of one. */
-export const placeOf = ({ ordinal, repeat }: PlannedSample): string => `${ordinal}~${repeat}`;
+export function* samplesBut(
+  samples: Iterable<PlannedSample>,
+  without: (sample: PlannedSample) => boolean,
+): Generator<PlannedSample> {
+  for (const sample of samples) if (!without(sample)) yield sample;
+}
+
+/**
+ * All samples at once, for a shard whose beginning depends on all of them; undefined for any other shard. There each
+ * sample is laid out when it is read, because 25,000 samples at once take some 20 MB.
+ */
+export function layOutFirst(
+  job: ShardJob,
+  without: (sample: PlannedSample) => boolean,
+  exclude: (one: ExcludedSample) => void,
+): LaidSample[] | undefined {
+  const { format, even, preparations, samples } = job;
+  if (!hasFixedLayout(format) && even === undefined && preparations === undefined) return undefined;
+  const taken = [...layOutSamples(samplesBut(samples, without), job, exclude)];
+  return [...taken, ...layOutSamples(missingCopies(taken, job), job, exclude)];
+}
+
+/** Numbers of copies made here are far above those of the plan, and no two shards share one. */
+const COPIES_OF_SHARD = 1_000_000;
+
+/** Copies of the samples, in turn, up to the count that the shard must have. */
+function missingCopies(
+  taken: readonly LaidSample[],
+  { shard, even = 0 }: Pick<ShardJob, 'shard' | 'even'>,
+): PlannedSample[] {
+  const missing = taken.length === 0 ? 0 : Math.max(0, even - taken.length);
+  const copies: PlannedSample[] = [];
+  for (let index = 0; index < missing; index += 1) {
+    const source = taken[index % taken.length];
+    if (source !== undefined)
+      copies.push({ ...source.sample, repeat: (shard + 1) * COPIES_OF_SHARD + index });
+  }
+  return copies;
+}
+
+export const isTooLarge = (
+  { members }: { readonly members: readonly { readonly size: number }[] },
+  format: ShardFormat,
+): boolean => members.reduce((sum, { size }) => sum + size, 0) > largestSampleOf(format);
+
+const refusalOf = (laid: LaidSample, format: ShardFormat, facts: PlanFacts): Rejection | undefined =>
+  format.takes === 'samples' ? format.refuses?.(laid, facts) : undefined;

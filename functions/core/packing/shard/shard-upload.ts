@@ -1,20 +1,20 @@
-/** Bytes of one shard on their way to the store: a few part buffers, filled in turn and sent while the next one fills. */
+/** Uploads one shard. It fills a few part buffers in turn and sends one while the next one fills. */
 import { crc32 } from 'node:zlib';
 import type { BlobStore, CopiedPart, PartSource, Upload, UploadedPart } from '../model/blob-store.ts';
-import { combineCrc32 } from '../model/crc-combine.ts';
+import { combineCrc32 } from './crc-combine.ts';
 
 export interface UploadLimits {
-  /** At least 5 MiB, S3's least part. */
+  /** At least 5 MiB: S3 takes no smaller part, except for the last one. */
   readonly partBytes: number;
-  /** Parts on the wire at once; one more is being filled. */
+  /** Parts sent at once; one more is being filled. */
   readonly parallelParts: number;
-  /** Bytes of a part that the store copies: S3 wants 5 MiB at least, and a copy is to be over soon. */
+  /** Bytes of a part that the store copies. S3 wants 5 MiB at least; a smaller part is copied sooner. */
   readonly copiedBytes?: { readonly least: number; readonly most: number };
 }
 
 const COPIED_BYTES = { least: 5 * 1024 * 1024, most: 256 * 1024 * 1024 };
 
-/** Three buffers of 8 MiB are little memory, and 10,000 parts of it twice the largest object that is taken. */
+/** Three buffers take 24 MiB. 10,000 parts of 8 MiB are twice the largest object that is packed. */
 export const DEFAULT_UPLOAD: UploadLimits = { partBytes: 8 * 1024 * 1024, parallelParts: 2 };
 
 export interface UploadedShard {
@@ -25,7 +25,7 @@ export interface UploadedShard {
   readonly crc32: string;
 }
 
-/** Reused between shards: the buffers are the largest memory that packing holds. */
+/** Shards share the buffers, which are most of the memory that packing holds. */
 export class PartBuffers {
   readonly #free: Buffer[] = [];
   readonly limits: UploadLimits;
@@ -43,11 +43,11 @@ export class PartBuffers {
   }
 }
 
-/** The number that a part's checksum stands for. */
+/** A part's checksum as a number. */
 export const crcOf = ({ crc32: base64 }: UploadedPart): number =>
   Buffer.from(base64, 'base64').readUInt32BE();
 
-/** Writes are synchronous until a part is full; `ready()` waits for a free buffer. Nothing is visible before it is completed. */
+/** A write waits only when a part is full and no buffer is free. Nothing is visible before the upload is completed. */
 export class ShardUpload {
   readonly #store: BlobStore;
   readonly #upload: Upload;
@@ -102,12 +102,12 @@ export class ShardUpload {
     return this.#buffers.limits.copiedBytes ?? COPIED_BYTES;
   }
 
-  /** Bytes that have to be written before a copy may follow: only the last part of an object may be small. */
+  /** Bytes to be written before a copy may follow, because only the last part of an object may be small. */
   get missingBeforeCopy(): number {
     return this.#filled === 0 ? 0 : Math.max(0, this.copiedBytes.least - this.#filled);
   }
 
-  /** Appends a range of another object without reading it. Nothing is appended unless it is `copied`. */
+  /** Appends a range of another object without reading it. Nothing is appended unless the result is `copied`. */
   async copy(source: PartSource): Promise<CopiedPart> {
     if (this.#filled > 0) await this.#send();
     this.#number += 1;
@@ -122,7 +122,7 @@ export class ShardUpload {
     return copied;
   }
 
-  /** The last `length` bytes written, while they still lie together in the part being filled. */
+  /** The last `length` bytes written, while the part that is being filled holds all of them. */
   recent(length: number): Uint8Array | undefined {
     return length <= this.#filled ? this.#buffer.subarray(this.#filled - length, this.#filled) : undefined;
   }
@@ -136,7 +136,7 @@ export class ShardUpload {
     return { upload: this.#upload, parts: this.#parts, bytes: this.#position, crc32: crc };
   }
 
-  /** Waits for what is on the wire and drops the upload. */
+  /** Waits for the parts that are being sent, then aborts the upload. */
   async abandon(): Promise<void> {
     this.#buffers.giveBack(this.#buffer);
     await Promise.all(this.#sending);

@@ -1,27 +1,28 @@
 /**
- * Memory for small bodies, used over and over. They are given back in the order in which they were taken, so one ring of
- * bytes does: allocating each body anew leaves more garbage outside of the JavaScript heap than it collects in time.
+ * Memory for small bodies, used over and over. Slots are released in the order in which they were taken, so they lie in
+ * one ring of bytes. A new buffer for each body would leave garbage outside the JavaScript heap faster than it is
+ * collected.
  */
 export class SlotRing {
   readonly #bytes: Buffer;
   readonly #largest: number;
-  /** Below this the ring goes on into new memory only when the beginning is still in use. */
+  /** Below this position the ring goes on into fresh memory only while its beginning is in use. */
   readonly #comfortable: number;
-  /** Next byte to take, and the first that is taken; equal only when nothing is. */
+  /** The next byte to take, and the first taken byte. They are equal only if nothing is taken. */
   #head = 0;
   #tail = 0;
-  /** Ends of the slots taken, oldest first; a slot that begins at 0 has left the end of the ring unused. */
+  /** Ends of the taken slots, oldest first. A slot that begins at 0 has left the end of the ring unused. */
   #ends: number[] = [];
   #oldest = 0;
 
-  /** @param bytes touched only as far as they are needed at once */
+  /** @param bytes most memory; the process touches only as much as it needs at once */
   constructor(bytes: number) {
     this.#bytes = Buffer.allocUnsafeSlow(bytes);
     this.#largest = Math.floor(bytes / 8);
     this.#comfortable = Math.floor(bytes / 4);
   }
 
-  /** Memory of exactly this length, or undefined when there is none free or it would be too large a share. */
+  /** Memory of exactly this length; undefined if none is free, or for more than an eighth of the ring. */
   take(length: number): Buffer | undefined {
     if (length === 0 || length > this.#largest) return undefined;
     const start = this.#place(length);
@@ -31,10 +32,10 @@ export class SlotRing {
     return this.#bytes.subarray(start, this.#head);
   }
 
-  /** Gives back the slot taken longest ago. */
+  /** Releases the oldest slot. */
   release(): void {
     const end = this.#ends[this.#oldest];
-    if (end === undefined) throw new Error('a slot was given back that was never taken');
+    if (end === undefined) throw new Error('a slot was released that was never taken');
     this.#tail = end;
     this.#oldest += 1;
     if (this.#oldest === this.#ends.length) {

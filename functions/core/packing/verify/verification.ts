@@ -1,29 +1,29 @@
-/** What the proof of a generation counts while it goes through its objects. */
+/** The state of a generation's verification. */
 import { hash } from 'node:crypto';
 import { bucketKeys } from '../../shared/keys.ts';
+import { quoted } from '../../shared/quoted.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import type { Manifest } from '../model/documents.ts';
-import { quoted } from '../model/quoted.ts';
 import { decompress } from '../model/spool.ts';
 import { ClassCounter } from '../seal/class-counter.ts';
-import { CopyCounter } from '../shard/copy-counter.ts';
+import { CopyCounter } from '../shard/member-list.ts';
 
-/** A key may have come with several ETags, each an arrival. An ETag has no blank. */
+/** A key with several ETags is several arrivals. An ETag has no blank. */
 export const arrivalOf = (key: string, etag: string): string => `${etag} ${key}`;
 
-/** The state of one proof: what was found so far, and what is wrong. */
+/** Counts what the generation's objects hold, and collects its problems. */
 export class Verification {
   readonly store: BlobStore;
   readonly manifest: Manifest;
   readonly folder: string;
   readonly problems: string[] = [];
-  /** How often each packed key of an ETag was found in a shard, repeats aside; compared with the arrivals at the end. */
+  /** How often the member lists name each packed arrival, without copies. */
   readonly found = new Map<string, number>();
-  /** Numbers of shards whose list cannot be read: nobody knows what is in them. */
+  /** Numbers of shards whose member list cannot be read, so that their members are unknown. */
   readonly unlisted = new Set<number>();
   readonly copies = new CopyCounter();
   readonly classes = new ClassCounter();
-  /** Images that were prepared: their number, and bytes before and after. */
+  /** Prepared images, with their bytes before and after. */
   readonly prepared = { images: 0, sourceBytes: 0, bytes: 0 };
   members = 0;
   bytes = 0;
@@ -34,7 +34,7 @@ export class Verification {
     this.folder = bucketKeys.generation(manifest.pipeline, manifest.generation);
   }
 
-  /** A packed arrival, compared with what the shards hold. */
+  /** Checks that a packed arrival is in exactly one shard. */
   expectOnce(key: string, etag: string, shard: number): void {
     const arrival = arrivalOf(key, etag);
     const times = this.found.get(arrival) ?? 0;
@@ -48,7 +48,7 @@ export class Verification {
       this.problems.push(`${quoted(key)} is in a shard but not among the arrivals`);
   }
 
-  /** A compressed list, or undefined with the problem noted. */
+  /** The text of a compressed list. Undefined if it is missing or another one; then the problem is noted. */
   async list(name: string, sha256: string): Promise<string | undefined> {
     const found = await this.store.get(`${this.folder}${name}`);
     if (found.kind !== 'found') {

@@ -1,15 +1,15 @@
-/** Compares the bytes of one stored shard with what its member list says. */
+/** Compares the bytes of one stored shard with its member list. */
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createGunzip } from 'node:zlib';
+import { quoted } from '../../shared/quoted.ts';
 import type { MemberLine } from '../model/documents.ts';
-import { quoted } from '../model/quoted.ts';
 import type { MemberFrames } from '../model/shard-format.ts';
 
 export interface ExpectedShard {
   /** Of the stored bytes. */
   readonly crc32: string;
-  /** Members with a digest or a checksum, by their offset. */
+  /** Members with a digest or a checksum, sorted by offset. */
   readonly lines: readonly MemberLine[];
   /** The bytes between the members, where they are known. */
   readonly frames: MemberFrames | undefined;
@@ -20,7 +20,7 @@ export interface ExpectedShard {
 const isCodedAsZlib = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
 
-/** Follows a shard's bytes and its list side by side. */
+/** Walks through a shard's bytes and its list together. */
 export class ShardWalk {
   readonly #expected: ExpectedShard;
   readonly #lines: readonly MemberLine[];
@@ -82,7 +82,7 @@ export class ShardWalk {
     }
   }
 
-  /** What the store copied has a CRC-32, all else a digest. */
+  /** A source that the store copied has a CRC-32. Any other member has a digest. */
   #check(bytes: Uint8Array, { crc32: copied }: MemberLine): void {
     if (copied === undefined) this.#digest.update(bytes);
     else this.#memberCrc = crc32(bytes, this.#memberCrc);
@@ -104,7 +104,7 @@ export class ShardWalk {
     if (!Buffer.concat(this.#between).equals(expected)) this.#complain('has no clean end');
   }
 
-  /** What follows the member of this number; nothing before the first. */
+  /** The bytes after the member of this number; none for number -1. */
   #after(frames: MemberFrames, number: number): Uint8Array {
     const line = this.#lines[number];
     return line === undefined ? new Uint8Array() : frames.after(line.size);
@@ -127,7 +127,7 @@ export class ShardWalk {
     this.#closeEmpty();
   }
 
-  /** An empty member ends where it begins, before any byte of it comes. */
+  /** An empty member ends at its first byte. */
   #closeEmpty(): void {
     if (this.#expected.frames === undefined && this.#lines[this.#next]?.offset === this.#position)
       this.#close();

@@ -1,16 +1,16 @@
-/** What lies beside the shards, compared with what follows from the sealed lists; and what lies among them and should not. */
+/** Compares the files beside the shards with what follows from the sealed lists, and finds strays among the shards. */
 import { shardsFolder } from '../../shared/keys.ts';
+import { quoted } from '../../shared/quoted.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks, listPages } from '../model/blob-store.ts';
 import type { Manifest, MemberLine } from '../model/documents.ts';
-import { quoted } from '../model/quoted.ts';
 import { datasetIndex, type SideFile, shardIndex } from '../seal/side-files.ts';
 
-/** A sealed generation to be read. */
+/** A sealed generation that is being verified. */
 export interface Sealed {
   readonly store: BlobStore;
   readonly manifest: Manifest;
-  /** Of the generation. */
+  /** The generation's folder. */
   readonly folder: string;
   readonly problems: string[];
 }
@@ -48,7 +48,7 @@ export async function verifyDatasetIndex(sealed: Sealed): Promise<void> {
   await verifyFile(sealed, file, formatOf(sealed.manifest).datasetIndex?.isSame);
 }
 
-/** The folder of shards is a channel of training: whatever lies in it is read as one of them. */
+/** The folder of the shards is a channel of training. A training reads every object in it as a shard. */
 export async function verifyNoStrays({ store, manifest, folder, problems }: Sealed): Promise<void> {
   const shards = `${folder}${shardsFolder(manifest.revision)}`;
   const names = new Set(manifest.shards.map(({ name }) => name));

@@ -1,12 +1,12 @@
-/** Proves a sealed generation from its own objects: lists against the manifest, every shard's bytes against the lists. */
+/** Verifies a sealed generation: it compares the lists with the manifest, and each shard's bytes with the lists. */
 import { isDeepStrictEqual } from 'node:util';
 import { shardsFolder } from '../../shared/keys.ts';
+import { quoted } from '../../shared/quoted.ts';
 import { formatOf } from '../formats/formats.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import { type Manifest, type MemberLine, type SealedLine, sealedLine } from '../model/documents.ts';
 import { compareKeys } from '../model/order.ts';
 import { shardNumberOf } from '../model/packing-keys.ts';
-import { quoted } from '../model/quoted.ts';
 import { linesOf } from '../model/spool.ts';
 import type { ClassCount } from '../seal/class-counter.ts';
 import { arrivalOf, Verification } from './verification.ts';
@@ -17,9 +17,9 @@ export interface VerifyReport {
   readonly shards: number;
   readonly members: number;
   readonly bytes: number;
-  /** Samples by label, counted in the lists; undefined where there are more labels than classes can be. */
+  /** Samples by label, counted in the lists; undefined if there are more labels than classes can be. */
   readonly classes: ReadonlyMap<string, ClassCount> | undefined;
-  /** Empty when the generation is whole. */
+  /** Empty if the generation is whole. */
   readonly problems: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export async function verifyGeneration(store: BlobStore, manifest: Manifest): Pr
   const rows = manifest.annotations?.problems;
   if (rows !== undefined) await check.list(rows.list, rows.sha256);
   verifyEven(check);
-  /** Without its list a shard's members are counted nowhere. */
+  // The members of a shard without its list are counted nowhere.
   if (check.unlisted.size === 0) verifyCounts(check);
   const samples = manifest.shards.reduce((sum, shard) => sum + shard.samples, 0);
   if (samples !== manifest.samples)
@@ -72,7 +72,7 @@ function verifyPrepared({ manifest: { prepared: sealed }, prepared, problems }: 
     );
 }
 
-/** A joined generation has its classes from others, whose copies were dealt anew. */
+/** The classes of a joined generation are those of its inputs, and are not counted again. */
 function verifyClasses({ manifest: { balance, compacted }, classes, problems }: Verification): void {
   if (compacted !== undefined) return;
   for (const [name, { sealed }] of Object.entries(balance?.classes ?? {})) {
@@ -115,7 +115,7 @@ async function verifyShard(check: Verification, shard: Shard): Promise<void> {
   await verifyBytes(check, shard, lines);
 }
 
-/** @param lines undefined where the list cannot be read: then the shard's own checksum is all there is */
+/** @param lines undefined if the list cannot be read: then only the shard's own checksum is compared */
 async function verifyBytes(
   check: Verification,
   shard: Shard,
@@ -147,7 +147,7 @@ interface StoredShard {
   readonly size: number;
 }
 
-/** Every byte of a shard as it is stored now, which may not be as it was sealed: then what is in it tells where. */
+/** The stored bytes, even if the object is not the sealed one: its members then show where it differs. */
 async function* storedBytes(
   check: Verification,
   shard: Shard,
@@ -165,7 +165,7 @@ async function* storedBytes(
   }
 }
 
-/** The sorted arrivals: in order, counted, and every packed one in exactly one shard. */
+/** Checks that the arrivals are in order and counted right, and that each packed one is in exactly one shard. */
 async function verifyArrivals(check: Verification): Promise<void> {
   const { arrivals, rejections } = check.manifest;
   const tally: Tally = { packed: 0, rejected: 0, byReason: {} };
@@ -185,7 +185,7 @@ async function verifyArrivals(check: Verification): Promise<void> {
       count(check, tally, arrival);
     }
   }
-  /** What else would be told follows from the list that is missing. */
+  // All further problems would follow from the missing list.
   if (!isWhole) return;
   if (!isDeepStrictEqual(tally.byReason, rejections.byReason))
     check.problems.push('the reasons of rejections are not counted as the manifest says');

@@ -1,7 +1,7 @@
 /**
- * Old generations are given up in an order that no reader can miss: first a version of the dataset without them, then a
- * look at who reads or pins them, then the deletion. Whoever begins to read notes it first and looks at the versions
- * afterwards (dataset-version.ts). S3 reads are strongly consistent, so at least one of the two sees the other.
+ * Prunes old generations. A prune first adds a version of the dataset without them, then looks for their readers and
+ * pins, then deletes their shards. A run first notes what it reads and then looks at the versions
+ * (dataset-version.ts). S3 reads are strongly consistent, so at least one of the two sees the other.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel
  */
 import * as z from 'zod';
@@ -10,7 +10,7 @@ import { firstOf } from '../../shared/validation.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, type KeyFailure, listPages, readText } from '../model/blob-store.ts';
 import type { Manifest } from '../model/documents.ts';
-import { places } from '../model/packing-keys.ts';
+import { packingKeys } from '../model/packing-keys.ts';
 import { readSealed } from '../model/sealed-arrivals.ts';
 import {
   batchOf,
@@ -25,13 +25,13 @@ import {
 
 export interface PruneRequest {
   readonly pipeline: string;
-  /** `before`: the dataset begins with this generation. `replaced`: only what compacted generations stand for. */
+  /** `before`: the dataset then begins with this generation. `replaced`: only generations that joined ones replaced. */
   readonly what: { readonly before: string } | 'replaced';
-  /** The version that the declaration names at this moment, if it does. */
+  /** Reads the version that the declaration pins at this moment, if any. */
   readonly pin: () => Promise<string | undefined>;
-  /** Runs without a report that are known to be over. */
+  /** Runs that are over although they have no report. */
   readonly over?: readonly string[];
-  /** Only say what would be deleted. */
+  /** Report what would be deleted, and delete nothing. */
   readonly dryRun?: boolean;
 }
 
@@ -44,21 +44,20 @@ export type PruneResult =
     }
   | { readonly kind: 'refused'; readonly reasons: readonly string[] };
 
-/** Of generations that were given up; nobody reads what is left of them. */
+/** Some objects of pruned generations were not deleted. No run reads them. */
 class NotDeletedError extends Error {
   override readonly name = 'NotDeletedError';
   readonly failures: readonly KeyFailure[];
 
   constructor(failures: readonly KeyFailure[]) {
     const each = failures.map(({ key, code, message }) => `${key}: ${code} ${message}`.trimEnd());
-    super(
-      `${failures.length} objects are still there, mend what is said of each and prune again:\n  ${firstOf(each).join('\n  ')}`,
-    );
+    const counted = failures.length === 1 ? '1 object was' : `${failures.length} objects were`;
+    super(`${counted} not deleted. Remove the cause below and prune again:\n  ${firstOf(each).join('\n  ')}`);
     this.failures = failures;
   }
 }
 
-/** It may be stopped anywhere and run again; what it gave up and did not delete, the next one deletes. */
+/** It may be stopped at any point and run again. The next prune deletes what this one left. */
 export async function pruneGenerations(store: BlobStore, request: PruneRequest): Promise<PruneResult> {
   const { pipeline, what } = request;
   const versions = versionsIn(store);
@@ -72,8 +71,8 @@ export async function pruneGenerations(store: BlobStore, request: PruneRequest):
   if (request.dryRun === true)
     return deleteAll(store, pipeline, { names: [...wanted, ...unfinished], dryRun: true });
   const taken = await changeDataset(versions, pipeline, (now) => {
-    const given = now === undefined ? [] : targetsOf(now, what).filter((name) => !now.givenUp.includes(name));
-    return given.length === 0 ? undefined : { kind: 'givenUp', generations: given };
+    const pruned = now === undefined ? [] : targetsOf(now, what).filter((name) => !now.pruned.includes(name));
+    return pruned.length === 0 ? undefined : { kind: 'pruned', generations: pruned };
   });
   const targets = taken === undefined ? [] : targetsOf(taken, what);
   const late = await readersOf(store, request, targets);
@@ -81,29 +80,29 @@ export async function pruneGenerations(store: BlobStore, request: PruneRequest):
     return deleteAll(store, pipeline, { names: [...targets, ...unfinished], dryRun: false });
   await changeDataset(versions, pipeline, (now) => {
     const back = targets.filter(
-      (name) => now?.givenUp.includes(name) === true && !newest.givenUp.includes(name),
+      (name) => now?.pruned.includes(name) === true && !newest.pruned.includes(name),
     );
-    return back.length === 0 ? undefined : { kind: 'kept', generations: back };
+    return back.length === 0 ? undefined : { kind: 'restored', generations: back };
   });
   return { kind: 'refused', reasons: late };
 }
 
 function problemOf(newest: DatasetVersion | undefined, what: PruneRequest['what']): string | undefined {
-  if (newest === undefined) return 'there is no sealed generation yet';
+  if (newest === undefined) return 'there is no sealed generation yet: nothing can be pruned';
   if (what === 'replaced' || newest.generations.includes(what.before)) return undefined;
   return `${what.before} is no generation of the newest version, which holds ${newest.generations.join(', ') || 'none'}`;
 }
 
-/** What is to be without shards afterwards, that which was given up before and perhaps not deleted among it. */
-function targetsOf({ generations, replaced, givenUp }: DatasetVersion, what: PruneRequest['what']): string[] {
+/** Generations that have no shards afterwards. An earlier prune may have left some of them half deleted. */
+function targetsOf({ generations, replaced, pruned }: DatasetVersion, what: PruneRequest['what']): string[] {
   if (what === 'replaced') return [...replaced];
   const first = batchOf(what.before);
-  return [...new Set([...generations, ...replaced, ...givenUp])].filter((name) => batchOf(name) < first);
+  return [...new Set([...generations, ...replaced, ...pruned])].filter((name) => batchOf(name) < first);
 }
 
 const noteSchema = z.object({ generations: z.array(z.string()) });
 
-/** What a run noted that it reads; undefined when it has not begun. */
+/** The generations that a run noted that it reads; undefined if it has not begun to read. */
 async function readingOf(store: BlobStore, pipeline: string, runId: string): Promise<string[] | undefined> {
   let reading: string[] | undefined;
   for await (const page of listPages(store, bucketKeys.reads(pipeline, runId)))
@@ -130,12 +129,12 @@ async function unfinishedRuns(store: BlobStore, pipeline: string): Promise<strin
   return unfinished;
 }
 /**
- * A report is asked for by its key: a listing would go through the plans of all runs, or, begun anew at each run's report, be
- * as many requests of twelve times the price. https://aws.amazon.com/s3/pricing/
+ * Each report takes one HEAD request. A listing would go through the plans of all runs, or take as many requests at
+ * twelve times the price. https://aws.amazon.com/s3/pricing/
  */
 const HEADS_AT_ONCE = 64;
 
-/** Everything that keeps these generations, each as a sentence. */
+/** All reasons to keep these generations, as sentences. */
 async function readersOf(
   store: BlobStore,
   { pipeline, over, pin }: PruneRequest,
@@ -164,8 +163,8 @@ async function readersOf(
 }
 
 /**
- * What a run that has not begun to read is going to read: nothing of what is given up if it takes the newest version,
- * but an older one as it is, when later batches are sealed already.
+ * What a run is going to read that has not begun. It reads an older version, pruned generations included, if later
+ * batches are sealed already. In the newest version nothing is pruned.
  */
 async function toBeRead(
   versions: VersionStore,
@@ -176,17 +175,17 @@ async function toBeRead(
   return version?.number === newest?.number ? undefined : version?.generations;
 }
 
-/** Joined generations that never came into the dataset because another was faster, or part of them was pruned. */
+/** Joined generations that no version names, because another compaction was faster or an input was pruned. */
 async function supersededCompactions(
   store: BlobStore,
   pipeline: string,
-  { added, replaced, givenUp }: DatasetVersion,
+  { added, replaced, pruned }: DatasetVersion,
 ): Promise<string[]> {
   const superseded: string[] = [];
   for (const name of await versionsIn(store).folders(bucketKeys.dataset(pipeline))) {
     if (parseGeneration(name)?.isCompacted !== true || added[name] !== undefined) continue;
     const of = (await readSealed(store, pipeline, name))?.compacted?.of ?? [];
-    if (of.some((input) => replaced.includes(input) || givenUp.includes(input))) superseded.push(name);
+    if (of.some((input) => replaced.includes(input) || pruned.includes(input))) superseded.push(name);
   }
   return superseded;
 }
@@ -202,7 +201,7 @@ async function deleteAll(
   for (const name of names) {
     const manifest = await readSealed(store, pipeline, name);
     if (manifest === undefined) continue;
-    const deleted = await giveUp(store, manifest, dryRun);
+    const deleted = await deleteGeneration(store, manifest, dryRun);
     if (deleted.objects > 0) generations.push(name);
     total.objects += deleted.objects;
     total.bytes += deleted.bytes;
@@ -212,8 +211,8 @@ async function deleteAll(
   return { kind: dryRun ? 'wouldPrune' : 'pruned', generations, ...total };
 }
 
-/** First the record of what was dealt with, then the manifest, then what it named. */
-async function giveUp(
+/** First keeps the lists of arrivals under another name, then deletes the manifest, then what it named. */
+async function deleteGeneration(
   store: BlobStore,
   manifest: Manifest,
   dryRun: boolean,
@@ -222,20 +221,20 @@ async function giveUp(
   readonly bytes: number;
   readonly failures: readonly KeyFailure[];
 }> {
-  const at = places(manifest.pipeline, manifest.generation);
+  const keys = packingKeys(manifest.pipeline, manifest.generation);
   if (manifest.shards.length > 0 && !dryRun) {
     const record: Manifest = { ...manifest, shards: [], pruned: true };
-    await store.put(at.pruned, Buffer.from(`${JSON.stringify(record, undefined, 1)}\n`), {
+    await store.put(keys.pruned, Buffer.from(`${JSON.stringify(record, undefined, 1)}\n`), {
       only: 'absent',
       contentType: 'application/json',
     });
-    await store.delete(at.manifest);
+    await store.delete(keys.manifest);
   }
   const failures: KeyFailure[] = [];
   let [objects, bytes] = [0, 0];
   const { datasetIndex } = formatOf(manifest);
   for (const part of ['shards/', 'members/', 'index/', ...(datasetIndex ? [datasetIndex.name] : [])]) {
-    for await (const page of listPages(store, `${at.generation}${part}`)) {
+    for await (const page of listPages(store, `${keys.generation}${part}`)) {
       if (!dryRun) failures.push(...(await store.deleteMany(page.objects.map(({ key }) => key))));
       objects += page.objects.length;
       bytes += page.objects.reduce((sum, { size }) => sum + size, 0);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NOWHERE } from '../../../../functions/core/packing/model/division.ts';
+import { NO_SHARD } from '../../../../functions/core/packing/model/division.ts';
 import { type DealingLimits, dealSamples } from '../../../../functions/core/packing/plan/sharding.ts';
 
 const limits = (changes: Partial<DealingLimits> = {}): DealingLimits => ({
@@ -15,7 +15,7 @@ const equal = (count: number, bytes = 10) => ({ count, bytesOf: () => bytes, obj
 
 function counts(dealing: ReturnType<typeof dealSamples>): number[] {
   const all = Array.from({ length: dealing.shards }, () => 0);
-  for (const shard of dealing.shardOf) if (shard !== NOWHERE) all[shard] = (all[shard] ?? 0) + 1;
+  for (const shard of dealing.shardOf) if (shard !== NO_SHARD) all[shard] = (all[shard] ?? 0) + 1;
   return all;
 }
 
@@ -38,7 +38,7 @@ describe('dealing samples to shards', () => {
           const dealing = dealSamples(samples, limits(choice));
           const places = new Set<string>();
           for (let ordinal = 0; ordinal < sizes.length; ordinal += 1) {
-            const shard = dealing.shardOf[ordinal] ?? NOWHERE;
+            const shard = dealing.shardOf[ordinal] ?? NO_SHARD;
             if (!dealing.dropped.includes(ordinal)) places.add(`${shard}/${dealing.slotOf[ordinal]}`);
           }
           expect(places.size).toBe(sizes.length - dealing.dropped.length);

@@ -1,29 +1,32 @@
-/** Planned samples that are in no shard, all of them: two million refused files are a byte each here, and 600 MB as objects. */
-import { KeySum } from './key-sum.ts';
-import type { Exclusion } from './rejections.ts';
+/**
+ * All planned samples that are in no shard. Each takes one byte here: as objects, two million rejected files would take
+ * 600 MB.
+ */
+import { KeySum } from '../model/key-sum.ts';
+import type { Exclusion } from '../model/rejections.ts';
 
 type Reason = Exclusion['members'][number]['reason'];
 
-/** What became of one sample. */
+/** Why one sample is in no shard. */
 export interface Excluded {
   readonly outcome: Exclusion['outcome'];
   reasonOf(key: string): Reason | undefined;
 }
 
 const NONE = 0;
-/** Members of different reasons: held as they are. */
+/** The members have different reasons, which are held one by one. */
 const MIXED = 255;
 
 export class Exclusions {
-  /** By sample: what it shares with others, counted from 1. */
+  /** By sample: the number of its shared outcome and reason, counted from 1. */
   readonly #kinds: Uint8Array;
   readonly #shared: Excluded[] = [];
   readonly #numbers = new Map<string, number>();
   readonly #mixed = new Map<number, Excluded>();
-  /** Keys of members that are rejected: what shares a reason does not hold its keys. */
+  /** Keys of rejected members, as a sum, because shared reasons do not hold the keys. */
   readonly rejected = new KeySum();
 
-  /** @param samples of the plan */
+  /** @param samples number of the plan's samples */
   constructor(samples: number) {
     this.#kinds = new Uint8Array(samples);
   }

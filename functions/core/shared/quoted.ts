@@ -1,4 +1,7 @@
-/** Keys are written by anybody: in quotes, with everything escaped that could change a line of text or its direction. */
+/**
+ * Text that users wrote, such as an S3 key, in quotes. Characters that could change a line or its direction are
+ * escaped.
+ */
 export const quoted = (text: string): string =>
   JSON.stringify(text).replace(
     /[\p{C}\p{Zl}\p{Zp}]/gu,

@@ -1,11 +1,14 @@
-/** The samples of one shard as an item's list has them. Parsed anew each time they are gone through, and not held meanwhile. */
-import type { ListLine, PlannedMember, PlannedSample } from './documents.ts';
-import { linesOf } from './spool.ts';
+/**
+ * The samples of one shard, from an item's list. Each iteration parses the text again, so that they are never all
+ * held.
+ */
+import type { ListLine, PlannedMember, PlannedSample } from '../model/documents.ts';
+import { linesOf } from '../model/spool.ts';
 
 export class PlannedSamples implements Iterable<PlannedSample> {
   readonly #text: string;
 
-  /** @param text lines of one shard, in order; a damaged one fails to parse */
+  /** @param text lines of one shard, in order. @throws SyntaxError while iterating over a damaged one */
   constructor(text: string) {
     this.#text = text;
   }
@@ -26,7 +29,7 @@ export class PlannedSamples implements Iterable<PlannedSample> {
   }
 }
 
-/** An item's list, which is sorted by shard, cut into its shards. */
+/** Cuts an item's list, which is sorted by shard, into its shards. @throws SyntaxError */
 export function samplesByShard(text: string): Map<number, PlannedSamples> {
   const shards = new Map<number, PlannedSamples>();
   for (let start = 0; start < text.length; ) {

@@ -1,6 +1,6 @@
 /**
- * The CRC-32 of two texts one after the other, from their own CRCs: multiplying by x^(8 * length) modulo the polynomial,
- * by squaring. The method is the one that zlib's crc32_combine documents.
+ * Computes the CRC-32 of two texts together from the CRC-32 of each: it multiplies by x^(8 * length) modulo the
+ * polynomial, by squaring. This is the method of zlib's crc32_combine.
  */
 const POLYNOMIAL = 0xedb88320;
 

@@ -1,7 +1,7 @@
-/** One sequence with two readers, of which one is ahead: what lies between them is held, and nothing else. */
+/** One sequence with two readers, one ahead of the other. Only what lies between the two is held. */
 export class Lookahead<T> {
   readonly #source: Iterator<T>;
-  /** Seen by the reader ahead and not yet by the other, from `#next` on. */
+  /** From `#next` on: what only the reader ahead has seen. */
   #between: T[] = [];
   #next = 0;
 
@@ -9,7 +9,7 @@ export class Lookahead<T> {
     this.#source = all[Symbol.iterator]();
   }
 
-  /** For the reader ahead. */
+  /** The reader ahead. */
   *ahead(): Generator<T> {
     for (let one = this.#source.next(); one.done !== true; one = this.#source.next()) {
       this.#between.push(one.value);
@@ -17,7 +17,7 @@ export class Lookahead<T> {
     }
   }
 
-  /** For the reader behind; undefined at the end. */
+  /** The reader behind; undefined at the end. */
   next(): T | undefined {
     if (this.#next === this.#between.length) {
       const one = this.#source.next();

@@ -1,0 +1,48 @@
+/** The objects of one sample: in which order they are read, and what was read of each. */
+import type { GetResult } from '../model/blob-store.ts';
+import type { PlannedMember, PlannedSample } from '../model/documents.ts';
+import type { LaidOut, LaidSample } from '../model/sample-layout.ts';
+
+/** Images to be prepared come first, because their sizes must be known before the sample is written. */
+export function readOrder({ members }: LaidSample): PlannedMember[] {
+  const [only] = members;
+  if (members.length === 1 && only?.kind === 'source') return [only.member];
+  const sources = members.filter((part) => part.kind === 'source');
+  const first = sources.filter(({ prepares }) => prepares);
+  const all = first.length === 0 ? sources : [...first, ...sources.filter(({ prepares }) => !prepares)];
+  return all.map(({ member }) => member);
+}
+
+/** Bytes of the objects, and of what packing adds. */
+export const readBytesOf = ({ members }: LaidSample): number =>
+  members.reduce((sum, part) => sum + (part.kind === 'source' ? part.member.size : part.size), 0);
+
+/** An array and no Map: V8 keeps everything alive for long that was ever in a Map that is emptied for every sample. */
+export class SampleReads {
+  readonly #members: readonly PlannedMember[];
+  /** In the order of the sample's members. */
+  readonly inOrder: (GetResult | undefined)[];
+
+  constructor({ members }: PlannedSample) {
+    this.#members = members;
+    this.inOrder = members.map(() => undefined);
+  }
+
+  set(member: PlannedMember, read: GetResult): void {
+    this.inOrder[this.#members.indexOf(member)] = read;
+  }
+
+  of(member: PlannedMember): GetResult | undefined {
+    return this.inOrder[this.#members.indexOf(member)];
+  }
+}
+
+export const chunksOf = (read: GetResult | undefined): readonly Uint8Array[] =>
+  read?.kind === 'found' ? read.chunks : [];
+
+export function bodyOf(part: LaidOut, reads: SampleReads): readonly Uint8Array[] {
+  if (part.kind === 'made') return [part.bytes];
+  const read = reads.of(part.member);
+  if (read?.kind !== 'found') throw new Error(`${part.name} is to be packed, but it was not read`);
+  return read.chunks;
+}
