@@ -32,7 +32,7 @@ class JobOnThisMachine:
     python: Path
     hosts: tuple[str, ...]
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Instance groups with their hosts; the first trains. Empty means one group of all hosts."""
+    """Instance groups of a cluster with their hosts; the first trains. Empty: one group of all."""
     hyperparameters: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
     pipes: int = 0
@@ -65,8 +65,7 @@ def make_base(base: Path, job: JobOnThisMachine, host: str, run: str) -> None:
         **job.hyperparameters,
     }
     if job.groups:
-        named = list(job.groups) if job.strategy in ("ray", "data-service") else [*job.groups][:1]
-        parameters["sagemaker_distribution_instance_groups"] = named
+        parameters["sagemaker_distribution_instance_groups"] = list(job.groups)
     encoded = {key: json.dumps(value) for key, value in parameters.items()}
     (config / "hyperparameters.json").write_text(json.dumps(encoded))
     data = base / "input" / "data"

@@ -155,35 +155,3 @@ export const ec2Schema = z.strictObject({
     .default('/dev/xvda')
     .describe("The image's root device: /dev/xvda on Amazon Linux, /dev/sda1 on Ubuntu."),
 });
-
-interface HelperProblem {
-  readonly path: string[];
-  readonly message: string;
-}
-
-/** What a strategy makes of helpers, named or added. */
-export function helperProblems({
-  training,
-  compute,
-}: {
-  readonly training?: { readonly strategy: string };
-  readonly compute?: { readonly helpers?: unknown; readonly mayAddHelpers?: unknown };
-}): HelperProblem[] {
-  // What is missing altogether has been told.
-  if (training?.strategy === undefined || !compute) return [];
-  const { strategy } = training;
-  const { helpers, mayAddHelpers } = compute;
-  const problems: HelperProblem[] = [];
-  // The agent refuses it too, but on hosts that are then paid for.
-  if (strategy === 'data-service' && helpers === undefined)
-    problems.push({
-      path: ['compute', 'helpers'],
-      message: `is needed by training.strategy ${strategy}, whose data is prepared there: name the helpers, which SageMaker alone launches, or use another strategy`,
-    });
-  if (mayAddHelpers !== undefined && strategy !== 'ray')
-    problems.push({
-      path: ['compute', 'mayAddHelpers'],
-      message: `training.strategy ${strategy} runs with its helpers or without them, not as it comes: name them in compute.helpers, or use ray`,
-    });
-  return problems;
-}

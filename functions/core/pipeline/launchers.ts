@@ -35,6 +35,8 @@ interface DeclaredCompute {
 type Field = Exclude<keyof DeclaredCompute, 'launcher'>;
 
 interface LauncherDeclaration {
+  /** Whether it chooses a container image by `training.framework`, where the pipeline names none. */
+  readonly choosesImage: boolean;
   /** The section without which `cheapest` does not weigh this launcher; absent: it is always weighed. */
   readonly section?: Field | undefined;
   /** Fields that it cannot do without, each with what to write there. */
@@ -44,8 +46,9 @@ interface LauncherDeclaration {
 }
 
 const DECLARATIONS: Readonly<Record<LauncherName, LauncherDeclaration>> = {
-  sagemaker: { needs: [], refuses: [] },
+  sagemaker: { choosesImage: true, needs: [], refuses: [] },
   ec2: {
+    choosesImage: false,
     section: 'ec2',
     needs: [
       ['ec2', 'the image of its hosts'],
@@ -79,6 +82,10 @@ export function launchersOf(compute: DeclaredCompute): readonly LauncherName[] {
   const declared = declaredIn(compute);
   return declared.length > 1 ? declared : LAUNCHERS;
 }
+
+/** Whether one of the launchers that placement weighs chooses an image by `training.framework`. */
+export const choosesImage = (compute: DeclaredCompute): boolean =>
+  launchersOf(compute).some((name) => DECLARATIONS[name].choosesImage);
 
 const declaredIn = (compute: DeclaredCompute): readonly LauncherName[] =>
   LAUNCHERS.filter((name) => {

@@ -5,7 +5,6 @@
 import * as z from 'zod';
 import { besideOthers } from '../shared/validation.ts';
 import {
-  helperProblems,
   helpersSchema,
   instanceType,
   mayAddHelpersSchema,
@@ -16,6 +15,7 @@ import {
 import { datasetSchema } from './dataset.ts';
 import { launcherField, launcherProblems, launcherSections } from './launchers.ts';
 import { packingSchema } from './packing.ts';
+import { strategyProblems } from './strategy-problems.ts';
 import { trainingSchema } from './training.ts';
 
 export { TRAINING_GROUP } from './compute-parts.ts';
@@ -181,7 +181,7 @@ const pipelineFields = z.strictObject({
 });
 
 export const pipelineSchema = pipelineFields.superRefine((fields, context) => {
-  for (const problem of helperProblems(fields)) context.addIssue({ code: 'custom', ...problem });
+  for (const problem of strategyProblems(fields)) context.addIssue({ code: 'custom', ...problem });
 }, besideOthers);
 
 export type Pipeline = z.infer<typeof pipelineSchema>;

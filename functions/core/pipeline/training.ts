@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { refusingProto } from '../shared/tables.ts';
 import { inputChannelsSchema } from './channels.ts';
 import { packageIndexSchema } from './package-index.ts';
+import { STRATEGIES } from './strategies.ts';
 
 const hyperparameter = z.union([
   z
@@ -23,7 +24,7 @@ const hyperparameterName = z
 
 export const trainingSchema = z.strictObject({
   strategy: z
-    .enum(['single', 'ddp', 'ray', 'mpi', 'parameter-server', 'multi-worker-mirrored', 'data-service'])
+    .enum(STRATEGIES)
     .describe('How processes cooperate in training; docs/strategies.md says which needs what.'),
   source: z
     .string()

@@ -4,6 +4,7 @@
  */
 
 import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { strategyTraits } from '../../pipeline/strategies.ts';
 import { type Placement, samePool } from '../../runs/run-records.ts';
 import type { Problem } from '../../shared/errors.ts';
 import { bucketKeys, s3Uri } from '../../shared/keys.ts';
@@ -41,14 +42,6 @@ export const HOSTS_FOLDER = 'hosts/';
 /** Beyond the run time: the host's start, downloads, the last save and the upload of the model. */
 const OVERHEAD_SECONDS = 1_800;
 const GIGABYTES_OF_THE_IMAGE = 100;
-/** Strategies that go on from a checkpoint with other hosts in the place of lost ones: all that know several hosts. */
-const REFILLED: ReadonlySet<string> = new Set([
-  'ddp',
-  'mpi',
-  'multi-worker-mirrored',
-  'parameter-server',
-  'ray',
-]);
 
 export function buildFleet(input: FleetInput): FleetResult {
   const { declaration, placement } = input;
@@ -180,7 +173,7 @@ function jobDocument(input: FleetInput, parts: JobParts): PreparedObject {
     managedSpot: placement.pool.purchaseOption === 'spot',
     maximumRunSeconds: placement.maximumRunSeconds,
     priceRatio: Number.isFinite(ratio) && ratio > 0 ? ratio : 1,
-    refills: placement.topology.nodes > 1 && REFILLED.has(declaration.training.strategy),
+    refills: placement.topology.nodes > 1 && strategyTraits[declaration.training.strategy].replacesLostHosts,
     ...(hostLogGroup === undefined ? {} : { logGroup: hostLogGroup }),
   };
   return { key: attemptFolder(input) + JOB_DOCUMENT, text: JSON.stringify(document) };

@@ -5,6 +5,7 @@
 
 import type { GenerationShards } from '../../dataset/dataset.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { strategyTraits } from '../../pipeline/strategies.ts';
 import type { Placement } from '../../runs/run-records.ts';
 import type { Problem } from '../../shared/errors.ts';
 import { AGENT_FILE, bucketKeys, s3Uri } from '../../shared/keys.ts';
@@ -39,9 +40,6 @@ const CHECKPOINT_PATH = '/opt/ml/checkpoints';
 export const AGENT_PATH = `/opt/ml/input/data/agent/${AGENT_FILE}`;
 /** Python's logging.INFO, as SageMaker's SDK sends it. */
 const LOG_LEVEL_INFO = 20;
-
-/** Strategies whose helpers belong to the cluster that the script is given. */
-const CLUSTERS: ReadonlySet<string> = new Set(['ray', 'data-service']);
 
 export type JobParts = Pick<
   CreateTrainingJobRequest,
@@ -113,7 +111,7 @@ export function jobParts(
 
 /** As the agent counts them: as declared, else one for each accelerator, where a strategy has several at all. */
 function processesOf({ declaration: { training }, placement }: JobInput): number {
-  if (training.strategy !== 'ddp' && training.strategy !== 'mpi') return 1;
+  if (strategyTraits[training.strategy].processes === 'one') return 1;
   return training.processesPerHost ?? Math.max(1, placement.topology.acceleratorsPerNode);
 }
 
@@ -152,9 +150,8 @@ function hyperparametersOf(input: JobInput, groups: readonly string[] | undefine
     ...(groups === undefined
       ? {}
       : {
-          sagemaker_distribution_instance_groups: CLUSTERS.has(training.strategy)
-            ? groups
-            : groups.slice(0, 1),
+          sagemaker_distribution_instance_groups:
+            strategyTraits[training.strategy].otherGroups === 'joinCluster' ? groups : groups.slice(0, 1),
         }),
     ...(checkpointSeconds === undefined ? {} : { tidewheel_checkpoint_seconds: checkpointSeconds }),
     // The agent compares it with what it unpacks.

@@ -2,6 +2,7 @@
 import { instanceFacts } from '../../catalog/catalog.ts';
 import type { LikelyReaders } from '../../packing/model/division.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { strategyTraits } from '../../pipeline/strategies.ts';
 import { gangsOf } from './topologies.ts';
 
 const greatestDivisor = (a: number, b: number): number => (b === 0 ? a : greatestDivisor(b, a % b));
@@ -14,7 +15,7 @@ const MOST_MULTIPLE = 4;
  * not know counts as one process.
  */
 export function likelyReaders({ training, compute }: Pick<Pipeline, 'training' | 'compute'>): LikelyReaders {
-  const hasProcesses = training.strategy === 'ddp' || training.strategy === 'mpi';
+  const hasProcesses = strategyTraits[training.strategy].processes === 'perAccelerator';
   const declared = hasProcesses ? training.processesPerHost : undefined;
   const worlds = gangsOf(compute).flatMap(({ nodes, instanceTypes }) =>
     instanceTypes.map(

@@ -7,6 +7,7 @@ import { launcherFacts } from '../../catalog/launchers/registry.ts';
 import { trainingType } from '../../catalog/training-types.ts';
 import { DEFAULT_LAUNCHER, type LauncherName, launchersOf } from '../../pipeline/launchers.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { type Strategy, strategyTraits } from '../../pipeline/strategies.ts';
 import type { HelperNodes, Pool } from '../../runs/run-records.ts';
 
 export interface GangTopology {
@@ -169,11 +170,12 @@ export function infeasibleOn(topology: GangTopology, question: TopologyQuestion)
 function againstStrategy(
   { nodes }: GangTopology,
   type: Type,
-  strategy: Pipeline['training']['strategy'] | undefined,
+  strategy: Strategy | undefined,
 ): string | undefined {
-  if (strategy === 'single' && nodes > 1) return 'training.strategy single runs on one node';
-  // https://sagemaker.readthedocs.io/en/v2.232.2/frameworks/pytorch/using_pytorch.html: Trainium is launched by torchrun.
-  return type?.device === 'neuron' && strategy !== undefined && strategy !== 'ddp' && strategy !== 'single'
+  if (strategy === undefined) return undefined;
+  const traits = strategyTraits[strategy];
+  if (traits.trainingHosts === 'one' && nodes > 1) return `training.strategy ${strategy} runs on one node`;
+  return type?.device === 'neuron' && !traits.runsOnTrainium
     ? `Trainium is launched by torchrun: training.strategy ${strategy} does not run there`
     : undefined;
 }

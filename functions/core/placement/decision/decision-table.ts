@@ -1,6 +1,7 @@
 /** The table that explains a placement, and the sentence above it. */
 import { factsWith } from '../../catalog/hardware.ts';
 import { deadlineHoursOf } from '../../pipeline/pipeline.ts';
+import { strategiesWith, strategyTraits } from '../../pipeline/strategies.ts';
 import type { Pool, PoolAssessment, Transfer } from '../../runs/run-records.ts';
 import { adviseHelpers } from '../candidates/helpers.ts';
 import type { Pruned } from '../candidates/pools.ts';
@@ -184,18 +185,15 @@ function aboutHelpers({ candidate }: Assessed, { input, workload }: Situation): 
   return helpersThatWouldPay(topology.nodes, pool, { input, workload });
 }
 
-/**
- * The model adds the helpers' CPUs to those of the training hosts; with `data-service` only the helpers prepare data.
- */
+/** The model adds the helpers' CPUs to those of the training hosts, so it says nothing where helpers alone prepare data. */
 function helpersThatWouldPay(
   nodes: number,
   { instanceType, region }: Pool,
   { input, workload }: Pick<Situation, 'input' | 'workload'>,
 ): readonly string[] {
   const hardware = factsWith(input.hardware);
-  const strategy = input.training.strategy;
-  if (strategy === 'data-service' || workload === undefined || hardware(instanceType) === undefined)
-    return [];
+  const preparing = strategyTraits[input.training.strategy].dataPreparedBy;
+  if (preparing === 'helpers' || workload === undefined || hardware(instanceType) === undefined) return [];
   const advice = adviseHelpers({
     workload,
     instanceType,
@@ -204,7 +202,9 @@ function helpersThatWouldPay(
     hardware,
   });
   if (advice?.helpers === undefined) return [];
-  return [`${advice.reason}${strategy === 'ray' ? '' : ' with strategy ray'}: see compute.helpers`];
+  const needed = strategiesWith((traits) => traits.dataPreparedBy === 'allHosts');
+  const withStrategy = preparing === 'trainingHosts' ? ` with strategy ${needed}` : '';
+  return [`${advice.reason}${withStrategy}: see compute.helpers`];
 }
 
 /** The interval that holds the length of the work nine times out of ten. */

@@ -113,7 +113,9 @@ describe('likely readers', () => {
 
   it('are the helpers where those are more than the processes that train', () => {
     const helpers = [{ name: 'cpu', instanceType: 'c5.4xlarge', nodes: 12 }];
-    expect(of({ strategy: 'data-service' }, { helpers })).toEqual({ processes: 12, multipleOf: 4 });
+    expect(
+      of({ strategy: 'data-service', framework: 'tensorflow', frameworkVersion: '2.19' }, { helpers }),
+    ).toEqual({ processes: 12, multipleOf: 4 });
   });
 });
 

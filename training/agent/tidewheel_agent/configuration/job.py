@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+from .strategy_traits import TRAITS, StrategyTraits
 
-CLUSTERS = ("ray", "data-service")
-"""Strategies that use every host of every group, for different things."""
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
 @dataclass(frozen=True)
@@ -49,11 +48,11 @@ class Job:
     def distribution_hosts(self) -> tuple[str, ...]:
         """The hosts of the groups that are named to train; the first host leads.
 
-        A cluster (ray, data-service) has all groups; the first one named leads.
+        A cluster (Ray, tf.data service) has all groups; the first one named leads.
         """
         order = [*self.distribution_groups]
         named = [g for g in self.groups if g.name in order]
-        if self.strategy in CLUSTERS:
+        if self._is_cluster:
             named.sort(key=lambda group: order.index(group.name))
         return tuple(dict.fromkeys(host for group in named for host in group.hosts))
 
@@ -66,10 +65,18 @@ class Job:
     @property
     def training_hosts(self) -> tuple[str, ...]:
         """The hosts that compute the model."""
-        if self.strategy not in CLUSTERS:
+        if not self._is_cluster:
             return self.distribution_hosts
         first = next(g for g in self.groups if g.name == self.distribution_groups[0])
         return first.hosts
+
+    @property
+    def traits(self) -> StrategyTraits:
+        return TRAITS[self.strategy]
+
+    @property
+    def _is_cluster(self) -> bool:
+        return self.traits.other_groups == "join_cluster"
 
     @property
     def leader(self) -> str:

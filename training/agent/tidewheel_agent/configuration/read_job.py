@@ -10,16 +10,7 @@ from pathlib import Path
 
 from .job import Group, Job, Json
 from .settings import ConfigurationError, Settings
-
-STRATEGIES = (
-    "single",
-    "ddp",
-    "ray",
-    "mpi",
-    "parameter-server",
-    "multi-worker-mirrored",
-    "data-service",
-)
+from .strategy_traits import TRAITS
 
 
 def decode_hyperparameter(text: str) -> Json:
@@ -120,9 +111,10 @@ def _strategy(agent_parameters: dict[str, Json], problems: list[str]) -> str:
     if strategy == "" and agent_parameters.get("sagemaker_torch_distributed_enabled") is True:
         strategy = "ddp"
     strategy = strategy or "single"
-    if strategy not in STRATEGIES:
-        known = ", ".join(STRATEGIES)
+    if strategy not in TRAITS:
+        known = ", ".join(TRAITS)
         problems.append(f"hyperparameter tidewheel_strategy={strategy!r}: choose one of {known}")
+        return "single"  # The problem ends the job; until then its hosts need some traits.
     return strategy
 
 

@@ -98,9 +98,9 @@ class Gang:
         text = failure_text[:REASON_CHARACTERS]
         self._send({"type": "ended", "exitCode": exit_code, "failureText": text})
 
-    def send_proxy(self, index: int, options: list[str]) -> None:
-        """Asks the host of that index to run an MPI proxy. Hosts obey the leader alone."""
-        self._send({"type": "proxy", "index": index, "options": options})
+    def send_launch(self, index: int, options: list[str]) -> None:
+        """Asks the host of that index to start its program. Hosts obey the leader alone."""
+        self._send({"type": "launch", "index": index, "options": options})
 
     def close(self) -> None:
         """Sends what is still unsent, within a few seconds."""
@@ -281,8 +281,8 @@ class Gang:
             self._on_save()
             if self._leads:
                 self._broadcast(message, connection)
-        elif kind == "proxy" and from_leader:
-            self.state.record_proxy(message)
+        elif kind == "launch" and from_leader:
+            self.state.record_launch(message)
         elif kind == "checkpoint" and self._leads:
             self.state.record_checkpoint(message)
 

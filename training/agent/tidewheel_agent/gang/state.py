@@ -10,7 +10,7 @@ Message = dict[str, object]
 """One JSON object between two agents; `type` says which kind, `host` who sent it first."""
 
 _LONGEST_FAILURE_TEXT = 2048
-_MOST_PROXY_OPTIONS = 64
+_MOST_OPTIONS = 64
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class GangState:
     stop_reason: str = ""
     exit_codes: dict[str, int] = field(default_factory=dict)
     """Of the hosts that have ended."""
-    proxy_options: dict[int, list[str]] = field(default_factory=dict)
-    """Options of the MPI proxy that the leader asks each host to run, by the host's index."""
+    launch_options: dict[int, list[str]] = field(default_factory=dict)
+    """Options of the program that the leader asks a host to start, by the host's index."""
     peer_checkpoint: Checkpoint | None = None
     """The newest checkpoint in the folder of another host."""
 
@@ -59,11 +59,11 @@ class GangState:
         if host not in self.exit_codes and not self.stop_reason and self.peer_failure is None:
             self.peer_failure = PeerFailure(host, None)
 
-    def record_proxy(self, message: Message) -> None:
+    def record_launch(self, message: Message) -> None:
         index, options = message.get("index"), message.get("options")
         if isinstance(index, int) and isinstance(options, list):
-            known = [str(option) for option in options[:_MOST_PROXY_OPTIONS]]
-            self.proxy_options.setdefault(index, known)
+            known = [str(option) for option in options[:_MOST_OPTIONS]]
+            self.launch_options.setdefault(index, known)
 
     def record_checkpoint(self, message: Message) -> None:
         step, name, total = message.get("step"), message.get("name"), message.get("total")

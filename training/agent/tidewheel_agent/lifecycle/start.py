@@ -15,7 +15,6 @@ from ..metrics.counters import Counters, MachineCounters, ProcessCounters
 from ..metrics.data_wait import DataWait
 from ..metrics.nvml import open_gpus
 from ..metrics.usage import UsageRecorder
-from ..strategies.mpi import proxy_options
 from ..supervision.process_tree import adopt_orphans
 from ..supervision.script import Script
 from ..supervision.supervisor import Rules, Supervisor
@@ -23,7 +22,7 @@ from ..supervision.watchdog import Watchdog
 from .host_run import HostRun
 from .outcome import Outcome
 from .prepare import Prepared
-from .wait import proxy_command, wait_for_leader
+from .wait import wait_for_leader, wait_for_options
 
 _LATE_CHECKPOINT_SECONDS = 2.0
 """For the last checkpoint of another host, whose agent looks for one every second."""
@@ -44,11 +43,11 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     if launch.only_waits:
         return wait_for_leader(run)
     argv = launch.argv
-    if launch.mpi_host_index is not None:
-        command = proxy_command(run, launch.mpi_host_index)
-        if command is None:
+    if launch.make_argv is not None and launch.host_index is not None:
+        options = wait_for_options(run, launch.host_index)
+        if options is None:
             return wait_for_leader(run)
-        argv = command
+        argv = launch.make_argv(options)
     log_progress = LogProgress(job.progress_pattern)
     progress = ProgressReporter(
         job.checkpoint_dir,
@@ -89,12 +88,13 @@ def _line_reader(
     run: HostRun, prepared: Prepared, log_progress: LogProgress
 ) -> Callable[[str], None]:
     """Reads each line of the script's output."""
+    read_options = prepared.launch.read_options
 
     def read(line: str) -> None:
         prepared.tail.add(line)
         log_progress.read_line(line)
-        if prepared.launch.is_mpiexec and (options := proxy_options(line)):
-            run.gang.send_proxy(*options)
+        if read_options is not None and (options := read_options(line)):
+            run.gang.send_launch(*options)
 
     return read
 
@@ -112,9 +112,9 @@ def _rules(run: HostRun, prepared: Prepared) -> Rules:
 
 
 def _any_host_may_save(run: HostRun) -> bool:
-    """Ray gives rank 0, which saves in most scripts, to any host that trains."""
     job = run.job
-    return job.is_leader and job.strategy == "ray" and len(job.training_hosts) > 1
+    is_shared = job.traits.saved_by == "any_host" and len(job.training_hosts) > 1
+    return job.is_leader and is_shared
 
 
 def _save_requests(run: HostRun, prepared: Prepared) -> Callable[[Checkpoint | None], None]:

@@ -6,28 +6,27 @@ import time
 
 from ..configuration.settings import ConfigurationError
 from ..log import log
-from ..strategies.mpi import proxy_arguments
 from ..supervision.script_end import EXIT_STOPPED
 from .host_run import HostRun
 from .outcome import Outcome, peer_failed
 
 
-def proxy_command(run: HostRun, host_index: int) -> list[str] | None:
-    """This host's MPI proxy as the leader's mpiexec wants it; None when the job ended before."""
+def wait_for_options(run: HostRun, host_index: int) -> list[str] | None:
+    """The options that the leader's program has for this host's; None if the job ends before."""
     state = run.gang.state
     deadline = time.monotonic() + run.settings.peers_seconds
-    while host_index not in state.proxy_options:
+    while host_index not in state.launch_options:
         if run.stop.is_set() or state.peer_failure or state.exit_codes:
             return None
         if time.monotonic() > deadline:
             raise ConfigurationError(
                 [
-                    f"no message from the leader's mpiexec within {run.settings.peers_seconds:g} s:"
+                    f"no message from the leader's program within {run.settings.peers_seconds:g} s:"
                     f" open port {run.settings.gang_port} between the job's hosts"
                 ]
             )
         time.sleep(0.1)
-    return proxy_arguments(run.job.leader, state.proxy_options[host_index])
+    return state.launch_options[host_index]
 
 
 def wait_for_leader(run: HostRun) -> Outcome:

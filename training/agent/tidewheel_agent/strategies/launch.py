@@ -32,10 +32,13 @@ class Launch:
     """Nothing runs on this host, which stays until the leader has ended."""
     serves: bool = False
     """The program serves the leader's script and ends with it."""
-    is_mpiexec: bool = False
-    """The program's output holds the options of the MPI proxies that the other hosts must run."""
-    mpi_host_index: int | None = None
-    """The program is an MPI proxy; the leader sends its options to the host of this index."""
+    read_options: Callable[[str], tuple[int, list[str]] | None] | None = None
+    """Reads from a line of the program's output which other host, by its index, must start its own
+    program with which options."""
+    host_index: int | None = None
+    """The leader sends the options of this host's program under this index."""
+    make_argv: Callable[[list[str]], list[str]] | None = None
+    """Makes the command line from those options; raises ConfigurationError."""
 
 
 Launcher: TypeAlias = Callable[[Job, Settings, Hardware], Launch]

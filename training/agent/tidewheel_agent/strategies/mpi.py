@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 from ..agent_path import program
@@ -47,12 +48,18 @@ def launch(job: Job, settings: Settings, hardware: Hardware) -> Launch:
     environment = network_environment(job)
     if index > 0:
         return Launch(
-            [], processes, environment, has_launcher=True, serves=True, mpi_host_index=index
+            [],
+            processes,
+            environment,
+            has_launcher=True,
+            serves=True,
+            host_index=index,
+            make_argv=partial(proxy_arguments, job.leader),
         )
     pin = "1" if job.agent_parameters.get("tidewheel_pin_gpus") is True and hardware.gpus else "0"
     rank = [*program("mpi_rank"), pin, *script_command(job)]
     argv = _mpiexec_arguments(job, processes, environment.get("GLOO_SOCKET_IFNAME"), rank)
-    return Launch(argv, processes, environment, has_launcher=True, is_mpiexec=True)
+    return Launch(argv, processes, environment, has_launcher=True, read_options=proxy_options)
 
 
 def _find_programs() -> tuple[str, str]:

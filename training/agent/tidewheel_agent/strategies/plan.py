@@ -1,42 +1,37 @@
-"""Which program the job's strategy starts on this host."""
+"""Which program the job's strategy starts on this host.
+
+Strategy `a-b` is the module a_b.py in this folder, whose function `launch` is a `Launcher`. Only
+the job's own module is imported, because the agent compiles its modules at each start.
+"""
 
 from __future__ import annotations
+
+import importlib
 
 from ..configuration.hardware import Hardware
 from ..configuration.job import Job
 from ..configuration.settings import ConfigurationError, Settings
-from . import data_service, ddp, mpi, multi_worker_mirrored, parameter_server, ray, single
 from .launch import Launch, Launcher
-
-_HOSTS_ALONE = ("ddp", "multi-worker-mirrored", "mpi")
-"""Strategies in which hosts of other groups have no part."""
-_LAUNCHERS: dict[str, Launcher] = {
-    "single": single.launch,
-    "ddp": ddp.launch,
-    "multi-worker-mirrored": multi_worker_mirrored.launch,
-    "parameter-server": parameter_server.launch,
-    "mpi": mpi.launch,
-    "ray": ray.launch,
-    "data-service": data_service.launch,
-}
 
 
 def plan(job: Job, settings: Settings, hardware: Hardware) -> Launch:
-    launcher = _LAUNCHERS.get(job.strategy)
-    if launcher is None:
-        raise ConfigurationError(
-            [f"strategy {job.strategy!r} is not in this agent: choose {', '.join(_LAUNCHERS)}"]
-        )
+    """Raises ConfigurationError."""
     _check_groups(job)
-    if job.strategy in _HOSTS_ALONE and job.current_host not in job.training_hosts:
+    if job.traits.other_groups == "wait" and job.current_host not in job.training_hosts:
         return Launch([], 0, only_waits=True)
-    return launcher(job, settings, hardware)
+    return launcher_of(job.strategy)(job, settings, hardware)
+
+
+def launcher_of(strategy: str) -> Launcher:
+    module = importlib.import_module(f".{strategy.replace('-', '_')}", __package__)
+    launcher: Launcher = module.launch
+    return launcher
 
 
 def _check_groups(job: Job) -> None:
-    """Strategies whose hosts all do the same must be told which groups help."""
+    """Where other groups wait or serve, the job must say which groups train."""
     if (
-        job.strategy in (*_HOSTS_ALONE, "parameter-server")
+        job.traits.other_groups in ("wait", "serve")
         and len(job.groups) > 1
         and "sagemaker_distribution_instance_groups" not in job.agent_parameters
     ):

@@ -15,9 +15,10 @@ from sagemaker_host import make_host
 from tidewheel_agent.configuration.hardware import Hardware
 from tidewheel_agent.configuration.read_job import read_job
 from tidewheel_agent.configuration.settings import ConfigurationError, Settings
+from tidewheel_agent.configuration.strategy_traits import TRAITS
 from tidewheel_agent.strategies.launch import Launch
 from tidewheel_agent.strategies.mpi import proxy_arguments, proxy_options
-from tidewheel_agent.strategies.plan import plan
+from tidewheel_agent.strategies.plan import launcher_of, plan
 
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 GROUPS = [
@@ -45,6 +46,11 @@ def plan_of(tmp_path: Path) -> PlanOf:
         return plan(read_job(settings), settings, Hardware(cpus=8, gpus=gpus))
 
     return make
+
+
+@pytest.mark.parametrize("strategy", TRAITS)
+def test_every_strategy_has_a_launcher(strategy: str) -> None:
+    assert callable(launcher_of(strategy))
 
 
 def test_single_runs_the_script_itself(plan_of: PlanOf) -> None:
@@ -170,7 +176,7 @@ def test_mpi_numbers_ranks_host_by_host(plan_of: PlanOf) -> None:
     assert "-launcher manual -hosts 127.0.0.2,127.0.0.3,127.0.0.4" in command
     assert "-genvnone -ppn 2 -n 6" in command
     assert command.endswith("--run mpi_rank 0 " + f"{sys.executable} -u train.py")
-    assert plan_of(HOSTS[2], tidewheel_strategy="mpi").mpi_host_index == 2
+    assert plan_of(HOSTS[2], tidewheel_strategy="mpi").host_index == 2
 
 
 def test_mpi_can_pin_a_gpu_to_each_rank(plan_of: PlanOf) -> None:

@@ -1,0 +1,43 @@
+/** The table of strategies: its copy for the agent, and what a pipeline may declare with each. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { STRATEGIES_FILE, strategiesText } from '../../../cli/write-strategies.ts';
+import { STRATEGIES } from '../../../functions/core/pipeline/strategies.ts';
+import { strategyProblems } from '../../../functions/core/pipeline/strategy-problems.ts';
+import { filesOfProject } from '../../support/import-graph.ts';
+
+const ROOT = path.join(import.meta.dirname, '../../..');
+const TABLE = 'functions/core/pipeline/strategies.ts';
+
+it('equals the copy of the agent, which npm run strategies writes', () => {
+  expect(readFileSync(STRATEGIES_FILE, 'utf8')).toBe(strategiesText());
+});
+
+it('is the only file of the service that quotes a strategy', () => {
+  const quoted = new RegExp(`['"\`](${STRATEGIES.join('|')})['"\`]`);
+  const files = filesOfProject(ROOT).filter((file) => file.startsWith('functions/') && file.endsWith('.ts'));
+  expect(files.filter((file) => quoted.test(readFileSync(path.join(ROOT, file), 'utf8')))).toEqual([TABLE]);
+});
+
+describe('the framework of the image', () => {
+  const problemsOf = (training: object, compute = {}) =>
+    STRATEGIES.flatMap((strategy) =>
+      strategyProblems({ training: { strategy, framework: 'pytorch', ...training }, compute })
+        .filter(({ path }) => path.join('.') === 'training.framework')
+        .map(() => strategy),
+    );
+
+  it('must be the one that the strategy needs', () => {
+    expect(problemsOf({})).toEqual(['parameter-server', 'multi-worker-mirrored', 'data-service']);
+    expect(problemsOf({ framework: 'tensorflow' })).toEqual(['ddp']);
+  });
+
+  it('does not matter with an image of your own', () => {
+    expect(problemsOf({ image: '123456789012.dkr.ecr.us-east-1.amazonaws.com/own:1' })).toEqual([]);
+  });
+
+  it('does not matter on EC2, which runs a machine image', () => {
+    expect(problemsOf({}, { launcher: 'ec2' })).toEqual([]);
+  });
+});
