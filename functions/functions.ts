@@ -2,8 +2,10 @@
 
 import { arnOf, roleId, type Value } from '../serverless/describe/cloudformation.ts';
 import type { FunctionDescription } from '../serverless/describe/function-description.ts';
+import { abandonCompaction } from './abandon-compaction/function.ts';
 import { api } from './api/function.ts';
 import { collectScores } from './collect-scores/function.ts';
+import { compactShards } from './compact-shards/function.ts';
 import { judge } from './judge/function.ts';
 import { launch } from './launch/function.ts';
 import { onArrival } from './on-arrival/function.ts';
@@ -11,11 +13,14 @@ import { onSpotWarning } from './on-spot-warning/function.ts';
 import { onTrainingEvent } from './on-training-event/function.ts';
 import { packShards } from './pack-shards/function.ts';
 import { place } from './place/function.ts';
+import { planCompaction } from './plan-compaction/function.ts';
 import { planShards } from './plan-shards/function.ts';
 import { reconcile } from './reconcile/function.ts';
 import { report } from './report/function.ts';
+import { sealCompaction } from './seal-compaction/function.ts';
 import { sealDataset } from './seal-dataset/function.ts';
 import { settle } from './settle/function.ts';
+import { startNextExecution } from './start-next-execution/function.ts';
 
 export const functions = {
   'on-arrival': onArrival,
@@ -23,10 +28,15 @@ export const functions = {
   'plan-shards': planShards,
   'pack-shards': packShards,
   'seal-dataset': sealDataset,
+  'plan-compaction': planCompaction,
+  'compact-shards': compactShards,
+  'seal-compaction': sealCompaction,
+  'abandon-compaction': abandonCompaction,
   place,
   'collect-scores': collectScores,
   launch,
   judge,
+  'start-next-execution': startNextExecution,
   report,
   'on-training-event': onTrainingEvent,
   'on-spot-warning': onSpotWarning,

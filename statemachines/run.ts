@@ -23,8 +23,8 @@ const ITEM = { ...RUN, 'item.$': '$$.Map.Item.Value' };
 /** While AWS cannot be reached nothing is decided. Any other error ends the run. */
 const endRun = [on(UNAVAILABLE, 'RetriesExhausted'), on('States.ALL', 'Report')];
 const planAgain = on(['PlanOutdatedError'], 'WaitForOldWorkers');
-/** The run trains without a compaction too. */
-const skipCompaction = [on('States.ALL', 'AbandonCompaction')];
+/** The run trains without a compaction too. Report reads $.error alone, so the error stays away from it. */
+const skipCompaction = [on('States.ALL', 'AbandonCompaction', '$.compactionError')];
 
 const packing = states('PackShards', {
   PackShards: task('pack-shards', 'Packs one item of the plan into shards and records its completion.', {
@@ -34,7 +34,11 @@ const packing = states('PackShards', {
 });
 
 const compaction = states('CompactShards', {
-  CompactShards: task('pack-shards', 'Joins the sealed shards of one item and records its completion.', {}),
+  CompactShards: task(
+    'compact-shards',
+    'Joins the sealed shards of one item and records its completion.',
+    {},
+  ),
 });
 
 export const machine = machineOf('One run, from arrivals to a report. Every state may run twice.', 'Settle', {
@@ -121,8 +125,8 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     },
   ),
 
-  PlanCompaction: task('plan-shards', 'Plans to join small generations when there are too many.', {
-    parameters: { ...RUN, compact: true },
+  PlanCompaction: task('plan-compaction', 'Plans to join small generations when there are too many.', {
+    parameters: RUN,
     resultPath: '$.compaction',
     catch: skipCompaction,
     next: 'IsCompactionPlanned',
@@ -144,22 +148,26 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
       next: 'SealCompaction',
     },
   ),
-  SealCompaction: task('seal-dataset', 'Proves that nothing was lost and replaces the small generations.', {
-    parameters: { ...RUN, 'compacted.$': '$.compaction.generation' },
-    resultPath: '$.compacted',
-    catch: skipCompaction,
-    next: 'Judge',
-  }),
-  AbandonCompaction: task('seal-dataset', 'Notes the error on the timeline. The small generations stay.', {
-    parameters: { ...RUN, 'troubled.$': '$.error' },
-    resultPath: '$.compacted',
-    catch: [on('States.ALL', 'ClearCompactionError')],
-    next: 'ClearCompactionError',
-  }),
-  ClearCompactionError: pass('Report would take the error for that of the run.', {
-    parameters: RUN,
-    next: 'Judge',
-  }),
+  SealCompaction: task(
+    'seal-compaction',
+    'Proves that nothing was lost and replaces the small generations.',
+    {
+      parameters: { ...RUN, 'generation.$': '$.compaction.generation' },
+      resultPath: '$.compacted',
+      catch: skipCompaction,
+      next: 'Judge',
+    },
+  ),
+  AbandonCompaction: task(
+    'abandon-compaction',
+    'Notes the error on the timeline. The small generations stay.',
+    {
+      parameters: { ...RUN, 'error.$': '$.compactionError' },
+      resultPath: '$.compacted',
+      catch: [on('States.ALL', 'Judge', '$.compactionError')],
+      next: 'Judge',
+    },
+  ),
 
   Judge: task('judge', 'Decides from the records, the job and its checkpoints where training stands.', {
     resultPath: '$.judgement',
@@ -172,7 +180,7 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
       when('$.judgement.kind', 'place', 'Place'),
       when('$.judgement.kind', 'relaunch', 'Launch'),
       when('$.judgement.kind', 'wait', 'WaitForJobToStop'),
-      when('$.judgement.kind', 'handOver', 'StartNextExecution'),
+      when('$.judgement.kind', 'nextExecution', 'StartNextExecution'),
     ],
     'Report',
   ),
@@ -223,15 +231,11 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     next: 'Judge',
   }),
   // If this fails, the execution fails, and reconcile starts the next one.
-  StartNextExecution: task(
-    'reconcile',
-    'An execution ends at 25,000 events. The next one continues the run.',
-    {
-      parameters: { handOver: { 'runId.$': '$.runId', 'from.$': '$$.Execution.Name' } },
-      resultPath: '$.handOver',
-      next: 'NextExecutionStarted',
-    },
-  ),
+  StartNextExecution: task('start-next-execution', 'An execution may have 25,000 events at most.', {
+    parameters: { 'runId.$': '$.runId', 'execution.$': '$$.Execution.Name' },
+    resultPath: '$.nextExecution',
+    next: 'NextExecutionStarted',
+  }),
   NextExecutionStarted: succeed('The run continues in the next execution.'),
 
   Report: task('report', 'Closes the run, after an error too, and writes what it cost.', {

@@ -9,13 +9,8 @@ export const packShards: FunctionDescription = {
   environment: youngGeneration,
   permissions: [
     allow.listBucket,
-    allow.readObjects('*/incoming/*', '*/runs/*/plan/*', '*/dataset/*'),
-    allow.onObjects(
-      ['PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
-      '*/runs/*/plan/*',
-      '*/dataset/*/shards/*',
-      '*/dataset/*/members/*',
-    ),
+    allow.readObjects('*/incoming/*', '*/runs/*/plan/*', '*/dataset/*/shards/*'),
+    allow.writeShards,
     allow.useTable('GetItem'),
   ],
 };

@@ -37,6 +37,12 @@ export const onObjects = (actions: readonly string[], ...keys: string[]) =>
   );
 export const readObjects = (...keys: string[]) => onObjects(['GetObject'], ...keys);
 export const writeObjects = (...keys: string[]) => onObjects(['PutObject'], ...keys);
+export const writeShards = onObjects(
+  ['PutObject', 'AbortMultipartUpload', 'ListMultipartUploadParts'],
+  '*/runs/*/plan/*',
+  '*/dataset/*/shards/*',
+  '*/dataset/*/members/*',
+);
 /**
  * For every function that reads objects: without it S3 answers 403 instead of 404 for an object that is not there.
  * It has no condition on s3:prefix, because the request for an object names no prefix.

@@ -126,8 +126,9 @@ const wake: Call[] = [
 
 const generation = bucketKeys.generation('digits', RUN);
 const plan = bucketKeys.plan('digits', RUN);
-/** Small generations joined: planned, packed and sealed by the functions of packing. */
-const joinedPlan = bucketKeys.plan('digits', compactedName('digits', 1, '0123456789abcdef'));
+/** Small generations joined: the plan and the shards lie under the name of the joined generation. */
+const JOINED = compactedName('digits', 1, '0123456789abcdef');
+const joinedPlan = bucketKeys.plan('digits', JOINED);
 const versions: Call[] = [
   list(bucketKeys.datasetVersions('digits')),
   list(bucketKeys.dataset('digits')),
@@ -152,6 +153,13 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     read(bucketKeys.manifest('digits', RUN)),
     ...['plan.json', 'items.json', 'abc/arrivals-000000.jsonl.gz'].map((name) => write(plan + name)),
     ...versions,
+    learnsOfAbsence,
+  ],
+  'plan-compaction': [
+    log('plan-compaction'),
+    ...items('Get'),
+    ...versions,
+    read(bucketKeys.manifest('digits', RUN)),
     ...['plan.json', 'items.json'].map((name) => write(joinedPlan + name)),
     learnsOfAbsence,
   ],
@@ -167,15 +175,27 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ),
     read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
     write(`${generation}members/shard-000000-abc.jsonl.gz`),
+    learnsOfAbsence,
+  ],
+  'compact-shards': [
+    log('compact-shards'),
+    ...items('Get'),
     read(`${joinedPlan}plan.json`),
+    read(`${joinedPlan}abc/done-000000.json`),
     write(`${joinedPlan}abc/done-000000.json`),
     read(bucketKeys.manifest('digits', RUN)),
     read(`${generation}members/shard-000000-abc.jsonl.gz`),
+    read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
+    ...['PutObject', 'AbortMultipartUpload', 'GetObject'].map((name) =>
+      object(`s3:${name}`, `${bucketKeys.shards('digits', JOINED)}shard-000000.tar`),
+    ),
+    write(`${bucketKeys.generation('digits', JOINED)}members/shard-000000-abc.jsonl.gz`),
     learnsOfAbsence,
   ],
   'seal-dataset': [
     log('seal-dataset'),
-    ...items('Get'),
+    ...items('Get', 'Put', 'Update'),
+    notify,
     read(`${plan}abc/done-000000.json`),
     read(`${generation}members/shard-000000-abc.jsonl.gz`),
     read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
@@ -184,12 +204,26 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     read(bucketKeys.manifest('digits', RUN)),
     ...versions,
     write(bucketKeys.datasetVersion('digits', 1)),
-    read(`${joinedPlan}plan.json`),
-    read(`${joinedPlan}abc/done-000000.json`),
     list(plan),
     object('s3:DeleteObject', `${bucketKeys.incoming('digits')}7/0001.png`),
     learnsOfAbsence,
   ],
+  'seal-compaction': [
+    log('seal-compaction'),
+    ...items('Get', 'Put'),
+    read(`${joinedPlan}plan.json`),
+    read(`${joinedPlan}abc/done-000000.json`),
+    read(bucketKeys.manifest('digits', RUN)),
+    read(`${generation}arrivals/part-000000.jsonl.gz`),
+    read(`${generation}members/shard-000000-abc.jsonl.gz`),
+    read(`${bucketKeys.shards('digits', JOINED)}shard-000000.tar`),
+    write(`${bucketKeys.generation('digits', JOINED)}arrivals/part-000000.jsonl.gz`),
+    write(bucketKeys.manifest('digits', JOINED)),
+    ...versions,
+    write(bucketKeys.datasetVersion('digits', 1)),
+    learnsOfAbsence,
+  ],
+  'abandon-compaction': [log('abandon-compaction'), ...items('Put')],
   place: [
     listsAway,
     read(bucketKeys.manifest('digits', RUN)),
@@ -249,6 +283,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     write(bucketKeys.progress('digits', RUN)),
     write(`${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`),
   ],
+  'start-next-execution': [log('start-next-execution'), ...items('Get', 'Put', 'Update'), start, look],
   // A run that fails while its job runs stops it, and tells it.
   report: [log('report'), ...observe, ...progress, write(bucketKeys.report('digits', RUN))],
   'on-training-event': [log('on-training-event'), ...consume('tw-trainingeventsqueue'), ...observe],
@@ -364,6 +399,9 @@ export const FORBIDDEN: readonly Call[] = [
 /** Makes hosts: at the launch, and where lost ones are replaced. */
 const LAUNCHERS = ['launch', 'on-spot-warning', 'reconcile'];
 
+/** Write a generation's documents: manifest, lists and version. */
+const SEALERS = ['seal-dataset', 'seal-compaction'];
+
 /** Calls that belong to one function alone, or to a few. */
 export const RESERVED: readonly (readonly [owner: string | readonly string[], Call])[] = [
   ['launch', job('CreateTrainingJob')],
@@ -372,10 +410,15 @@ export const RESERVED: readonly (readonly [owner: string | readonly string[], Ca
   [LAUNCHERS, passRole('tw-hostrole', 'ec2.amazonaws.com')],
   ['launch', onEc2('CreateLaunchTemplate', 'launch-template/lt-1', made)],
   ['launch', write(`${attempt}job.json`)],
-  ['seal-dataset', write(bucketKeys.manifest('digits', RUN))],
-  ['seal-dataset', write(bucketKeys.datasetVersion('digits', 1))],
+  [
+    ['pack-shards', 'compact-shards', ...SEALERS],
+    write(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
+  ],
+  [SEALERS, write(bucketKeys.manifest('digits', RUN))],
+  [SEALERS, write(bucketKeys.datasetVersion('digits', 1))],
   ['seal-dataset', object('s3:DeleteObject', `${bucketKeys.incoming('digits')}7/0001.png`)],
   ['api', write(bucketKeys.pipeline('digits'))],
+  [['on-arrival', 'reconcile', 'start-next-execution', 'api'], start],
   ['collect-scores', ec2('DescribeInstanceTypes')],
   [['collect-scores', 'place', 'reconcile'], ec2('GetSpotPlacementScores')],
   ['collect-scores', { action: 'pricing:GetProducts', resource: '*' }],

@@ -15,7 +15,7 @@ export type NextStep =
   | { readonly kind: 'place'; readonly reason: string }
   | { readonly kind: 'relaunch'; readonly attempt: number; readonly timeoutSeconds: number }
   | { readonly kind: 'wait'; readonly seconds: number; readonly reason: string }
-  | { readonly kind: 'handOver'; readonly reason: string }
+  | { readonly kind: 'nextExecution'; readonly reason: string }
   | { readonly kind: 'done' | 'failed' | 'empty'; readonly reason: string };
 
 export interface JudgeDeps extends ObserveDeps {
@@ -31,7 +31,7 @@ export interface JudgeInput {
 }
 
 /** A loop of an attempt writes about 30 events; an execution ends at 25,000. */
-const ATTEMPTS_PER_EXECUTION = 300;
+export const ATTEMPTS_PER_EXECUTION = 300;
 const STOP_PAUSE_SECONDS = 15;
 
 export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<NextStep> {
@@ -48,7 +48,8 @@ export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<Next
   const judged = judge(await withProgress(deps, run, attempts));
   if (judged.kind !== 'again') return judged;
   if (attempts.length >= ATTEMPTS_PER_EXECUTION * run.execution) {
-    return { kind: 'handOver', reason: `${attempts.length} attempts: the run goes on in a fresh execution` };
+    const reason = `${attempts.length} attempts: the run goes on in its next execution`;
+    return { kind: 'nextExecution', reason };
   }
   await setStatus(deps, run, 'placing');
   return { kind: 'place', reason: judged.reason };

@@ -8,6 +8,7 @@ import { executionName, type PipelineRecord, wakes } from '../runs/batches.ts';
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import { bucketKeys, PIPELINES_PREFIX } from '../shared/keys.ts';
+import { continueRun } from './next-execution.ts';
 import { observeAttempt } from './observe-attempt.ts';
 import { refillAttempt } from './refill-attempt.ts';
 import { decidedVerdict, reportRun } from './report-run.ts';
@@ -92,17 +93,6 @@ async function release({ attempts }: ReconcileDeps, leftovers: LeftoverPort): Pr
   }
 }
 
-/** Goes on with a run in its next execution although the present one still runs: it is about to end. */
-export async function handOver(
-  deps: ReconcileDeps,
-  input: { readonly runId: string; readonly from: string },
-): Promise<void> {
-  const run = await deps.runs.get(input.runId);
-  // Asked twice, the second finds that the run is no longer in the execution that hands it over.
-  if (run === undefined || executionName(run.runId, run.execution) !== input.from) return;
-  await nextExecution(deps, run);
-}
-
 async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<boolean> {
   const status = await deps.executions.status(executionName(listed.runId, listed.execution));
   // Read after the status: an execution ends after its run is closed, and the index may lag.
@@ -129,7 +119,7 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
     await reportRun(deps, run.runId, { kind: 'failed', reason });
     return false;
   }
-  await nextExecution(deps, run);
+  await continueRun(deps, run);
   return true;
 }
 
@@ -138,20 +128,6 @@ async function tellAgain(deps: ReconcileDeps, run: RunRecord): Promise<void> {
   if (run.status !== 'training') return;
   const last = (await deps.attempts.list(run.runId)).at(-1);
   if (last?.outcome !== undefined) await observeAttempt(deps, last);
-}
-
-/** The number is on record before the start: whoever comes second starts the same name, which starts once. */
-async function nextExecution(deps: ReconcileDeps, run: RunRecord): Promise<void> {
-  const execution = run.execution + 1;
-  const updatedAt = deps.clock.now().toISOString();
-  const next = await deps.runs.update(run.runId, { execution, updatedAt });
-  await deps.timeline.add(run.runId, {
-    id: `execution-${execution}`,
-    at: updatedAt,
-    kind: 'Resumed',
-    text: `the run goes on in execution ${execution}`,
-  });
-  await startExecution(deps.executions, next);
 }
 
 type Swept = Pick<PipelineRecord, 'name'> & Partial<PipelineRecord>;

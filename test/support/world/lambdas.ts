@@ -2,7 +2,8 @@
 import { answer } from '../../../functions/core/api/api.ts';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
-import { handOver, reconcile } from '../../../functions/core/attempts/reconcile.ts';
+import { startNextExecution } from '../../../functions/core/attempts/next-execution.ts';
+import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { reportRun } from '../../../functions/core/attempts/report-run.ts';
 import { takeSpotWarnings } from '../../../functions/core/attempts/spot-warnings.ts';
 import { takeTrainingEvents } from '../../../functions/core/attempts/training-events.ts';
@@ -51,9 +52,8 @@ export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Pro
     return settleRun(ports, { runId: text(event, 'runId'), observation });
   },
   PlanShards: ({ store }, event) =>
-    event['compact'] === true
-      ? Promise.resolve({ status: 'nothingToCompact' })
-      : plan(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }, MARKER),
+    plan(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }, MARKER),
+  PlanCompaction: () => Promise.resolve({ status: 'nothingToCompact' }),
   PackShards: ({ store }, event) => {
     const { item } = event['item'] as { item: number };
     return pack(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }, item);
@@ -79,12 +79,9 @@ export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Pro
     const report = await reportRun(launching(ports), text(event, 'runId'), verdictOf(event));
     return { status: report.status, failure: report.failure ?? '' };
   },
-  Reconcile: async (ports, event) => {
-    const run = event['handOver'] as { runId: string; from: string } | undefined;
-    return run
-      ? handOver(launching(ports), run)
-      : reconcile(launching(ports), { sweep: event['sweep'] === true });
-  },
+  StartNextExecution: (ports, event) =>
+    startNextExecution(ports, { runId: text(event, 'runId'), execution: text(event, 'execution') }),
+  Reconcile: (ports, event) => reconcile(launching(ports), { sweep: event['sweep'] === true }),
   OnArrival: (ports, event) => takeArrivals(ports, messages(event)),
   OnTrainingEvent: (ports, event) => takeTrainingEvents(launching(ports), messages(event)),
   OnSpotWarning: (ports, event) => takeSpotWarnings(launching(ports), messages(event)),

@@ -1,6 +1,6 @@
 /** What events and executions let fall is taken up again. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { handOver, MAXIMUM_EXECUTIONS, reconcile } from '../../../functions/core/attempts/reconcile.ts';
+import { MAXIMUM_EXECUTIONS, reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { wakeRun } from '../../../functions/core/ingest/wake.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
@@ -192,21 +192,5 @@ describe('a sweep', () => {
     at.clock.advance(60);
     if (run) await at.runs.closeBatch(run, { at: at.clock.now().toISOString() });
     expect((await reconcile(at, { sweep: true })).woken).toEqual([]);
-  });
-});
-
-describe('a handed-over run', () => {
-  it('goes on once, however often the hand-over is asked for', async () => {
-    await started();
-    for (let turn = 0; turn < 3; turn += 1) await handOver(at, { runId: RUN, from: `${RUN}-x1` });
-    expect(running()).toEqual([`${RUN}-x1`, `${RUN}-x2`]);
-    expect(await at.runs.get(RUN)).toMatchObject({ execution: 2 });
-  });
-
-  it('is not handed over by a name that is not its execution', async () => {
-    await started();
-    await handOver(at, { runId: RUN, from: 'somebody-else' });
-    await handOver(at, { runId: 'nobody-000001', from: 'x' });
-    expect(running()).toEqual([`${RUN}-x1`]);
   });
 });

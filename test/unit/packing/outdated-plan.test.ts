@@ -48,10 +48,9 @@ function makeOutdated(store: MemoryBlobStore, how: 'form' | 'engine'): void {
 }
 
 const functions: Readonly<Record<string, (store: BlobStore, event: Data) => Promise<unknown>>> = {
-  PlanShards: (store, { compact, replaceOutdated }) =>
-    compact === true
-      ? Promise.resolve({ status: 'nothingToCompact' })
-      : planShards({ store, now }, { ...run, replaceOutdated: replaceOutdated === true }),
+  PlanShards: (store, { replaceOutdated }) =>
+    planShards({ store, now }, { ...run, replaceOutdated: replaceOutdated === true }),
+  PlanCompaction: () => Promise.resolve({ status: 'nothingToCompact' }),
   PackShards: (store, { item }) =>
     packItem({ store, ...SMALL, images: openImageEngine }, { ...run, item: itemSchema.parse(item) }),
   SealDataset: (store) => sealDataset({ store }, run),

@@ -1,0 +1,39 @@
+/** A run outlives its executions: the next one continues it from the records. */
+import { startExecution } from '../ingest/wake.ts';
+import { executionName } from '../runs/batches.ts';
+import type { RunRecord } from '../runs/run-records.ts';
+import type { Stores } from '../runs/stores.ts';
+import type { Clock, Executions } from '../shared/ports.ts';
+
+export interface NextExecutionDeps extends Pick<Stores, 'runs' | 'timeline'> {
+  readonly executions: Executions;
+  readonly clock: Clock;
+}
+
+/**
+ * Starts the next execution while the present one still runs, because that one is about to end. Safe to repeat.
+ * @param input.execution name of the execution that asks
+ */
+export async function startNextExecution(
+  deps: NextExecutionDeps,
+  input: { readonly runId: string; readonly execution: string },
+): Promise<void> {
+  const run = await deps.runs.get(input.runId);
+  // The run has left the execution that asks: this was asked before.
+  if (run === undefined || executionName(run.runId, run.execution) !== input.execution) return;
+  await continueRun(deps, run);
+}
+
+/** The number is on record before the start, so two callers start the same name, which starts once. */
+export async function continueRun(deps: NextExecutionDeps, run: RunRecord): Promise<void> {
+  const execution = run.execution + 1;
+  const updatedAt = deps.clock.now().toISOString();
+  const next = await deps.runs.update(run.runId, { execution, updatedAt });
+  await deps.timeline.add(run.runId, {
+    id: `execution-${execution}`,
+    at: updatedAt,
+    kind: 'Resumed',
+    text: `the run goes on in execution ${execution}`,
+  });
+  await startExecution(deps.executions, next);
+}
