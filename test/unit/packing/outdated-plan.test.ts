@@ -17,8 +17,8 @@ import { fakeClock } from '../../support/fakes/clock.ts';
 import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';
-import { type Data, type Machine, runMachine } from '../../support/world/asl.ts';
-import { type Answer, type Execution, execute } from '../../support/world/execution.ts';
+import type { Data } from '../../support/world/asl.ts';
+import { type Executed, executeStates, stateOf } from '../../support/world/execute-states.ts';
 import { seeded } from '../../support/world/random.ts';
 
 const packing = settings({ shardMegabytes: 0.02 });
@@ -56,55 +56,26 @@ const functions: Readonly<Record<string, (store: BlobStore, event: Data) => Prom
   SealDataset: (store) => sealDataset({ store }, run),
 };
 
-interface Ended {
-  readonly end: string | undefined;
-  readonly waitedSeconds: number;
-  readonly visited: readonly string[];
-}
-
-/** The state machine's own part that packs, over the real steps. `onCall` sees every call of a function. */
-async function packByMachine(
+/** The states that pack, over the real steps. `onCall` sees every call of a function. */
+function packByMachine(
   store: MemoryBlobStore,
   onCall: (name: string, number: number) => BlobStore = () => store,
-): Promise<Ended> {
-  const { States } = runMachine;
-  const over = (state: string) => ({ ...States[state] }) as Machine['States'][string];
-  const machine: Machine = {
-    StartAt: 'PlanShards',
-    States: { ...States, Judge: over('RunFinished'), Report: over('RunFailed') },
-  };
-  let [waitedSeconds, calls] = [0, 0];
-  const visited: string[] = [];
-  const invoke = async (name: string, event: Data): Promise<Answer> => {
-    calls += 1;
-    try {
-      const value: unknown = await functions[name]?.(onCall(name, calls), event);
-      return { kind: 'ok', value };
-    } catch (error: unknown) {
-      if (!(error instanceof Error)) throw error;
-      const name = error instanceof Killed ? 'Runtime.ExitError' : error.name;
-      return { kind: 'error', name, cause: error.message };
-    }
-  };
-  const execution: Execution = { name: RUN, status: 'running' };
-  const sleep = (seconds: number): Promise<void> => {
-    waitedSeconds += seconds;
-    return Promise.resolve();
-  };
-  await execute(
-    {
-      machine,
-      invoke,
-      random: seeded(0),
-      loop: { sleep, after: () => {}, gate: () => Promise.resolve(), run: () => Promise.resolve(true) },
-      awaitToken: () => Promise.reject(new Error('nothing waits here')),
-      readItems: (key) => JSON.parse(store.body(key).toString()) as unknown[],
-      entered: (_, state) => visited.push(state),
+): Promise<Executed> {
+  let calls = 0;
+  return executeStates({
+    startAt: 'PlanShards',
+    input: { runId: RUN, pipeline: PIPELINE, settle: { trainAnyway: false } },
+    states: { Judge: stateOf('RunFinished'), Report: stateOf('RunFailed') },
+    call: async (name, event) => {
+      calls += 1;
+      try {
+        return await functions[name]?.(onCall(name, calls), event);
+      } catch (error: unknown) {
+        throw error instanceof Killed ? Object.assign(error, { name: 'Runtime.ExitError' }) : error;
+      }
     },
-    execution,
-    { runId: RUN, pipeline: PIPELINE, settle: { trainAnyway: false } },
-  );
-  return { end: execution.end, waitedSeconds, visited };
+    readItems: (key) => JSON.parse(store.body(key).toString()) as unknown[],
+  });
 }
 
 async function expectWhole(store: MemoryBlobStore, calm: MemoryBlobStore): Promise<void> {

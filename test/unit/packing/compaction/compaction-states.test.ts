@@ -1,0 +1,111 @@
+/** The states of a compaction, over the real steps. */
+import { beforeEach, expect, it } from 'vitest';
+import { announceCompaction } from '../../../../functions/core/attempts/announce-compaction.ts';
+import { verdictOf } from '../../../../functions/core/attempts/verdict.ts';
+import { packCompaction } from '../../../../functions/core/packing/compaction/compact-shards.ts';
+import {
+  compactionItemSchema,
+  planCompaction,
+} from '../../../../functions/core/packing/compaction/plan-compaction.ts';
+import { sealCompaction } from '../../../../functions/core/packing/compaction/seal-compaction.ts';
+import { type Arrivals, contents, current, packedInDrops } from '../../../support/builders/compaction.ts';
+import { PIPELINE, SMALL, settings } from '../../../support/builders/whole-way.ts';
+import { fakeClock } from '../../../support/fakes/clock.ts';
+import type { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+import { memoryStores } from '../../../support/fakes/stores.ts';
+import type { Data } from '../../../support/world/asl.ts';
+import { type Executed, executeStates } from '../../../support/world/execute-states.ts';
+
+const RUN = `${PIPELINE}-000003`;
+const packing = settings({ shardMegabytes: 0.06 });
+const drop = (number: number): Arrivals =>
+  Object.fromEntries([1, 2, 3].map((index) => [`${index}/${number}.jpg`, Buffer.alloc(index * 90, number)]));
+
+let store: MemoryBlobStore;
+let stores: ReturnType<typeof memoryStores>;
+/** What Report got. */
+let reported: Data;
+
+beforeEach(async () => {
+  store = await packedInDrops([1, 2, 3].map(drop), packing);
+  stores = memoryStores();
+});
+
+const deps = () => ({ ...stores, clock: fakeClock() });
+const functions: Readonly<Record<string, (event: Data) => Promise<unknown>>> = {
+  PlanCompaction: () => planCompaction(store, { pipeline: PIPELINE, packing, after: 2 }),
+  CompactShards: ({ item }) =>
+    packCompaction(
+      { store, upload: SMALL.upload },
+      { pipeline: PIPELINE, packing, item: compactionItemSchema.parse(item) },
+    ),
+  SealCompaction: async ({ generation }) => {
+    const sealed = await sealCompaction(store, {
+      pipeline: PIPELINE,
+      packing,
+      generation: String(generation),
+    });
+    return announceCompaction(deps(), { runId: RUN }, sealed);
+  },
+  AbandonCompaction: ({ error }) =>
+    announceCompaction(
+      deps(),
+      { runId: RUN },
+      { status: 'failed', Error: '', Cause: '', ...(error as object) },
+    ),
+  Judge: () => Promise.resolve({ kind: 'done', reason: 'training completed' }),
+  Report: (event) => {
+    reported = event;
+    return Promise.resolve({ status: 'succeeded', failure: '' });
+  },
+};
+
+const run = (broken: string[] = []): Promise<Executed> =>
+  executeStates({
+    startAt: 'PlanCompaction',
+    input: { runId: RUN, pipeline: PIPELINE },
+    call: (name, event) =>
+      broken.includes(name)
+        ? Promise.reject(new Error(`${name} is broken`))
+        : (functions[name]?.(event) ?? Promise.reject(new Error(name))),
+    readItems: (key) => JSON.parse(store.body(key).toString()) as unknown[],
+  });
+const timeline = async () => (await stores.timeline.list(RUN)).map(({ kind, text }) => `${kind}: ${text}`);
+
+it('joins the small generations before training', async () => {
+  const before = await contents(store);
+  const { end, visited } = await run();
+  expect(end).toBe('RunFinished');
+  expect(visited.slice(0, 5)).toEqual([
+    'PlanCompaction',
+    'IsCompactionPlanned',
+    'CompactInParallel',
+    'CompactShards',
+    'SealCompaction',
+  ]);
+  expect(await current(store)).toHaveLength(1);
+  expect(await contents(store)).toEqual(before);
+  expect(await timeline()).toEqual([expect.stringMatching(/^DatasetCompacted: 3 small generations joined/)]);
+});
+
+it.each([['PlanCompaction'], ['CompactShards'], ['SealCompaction']])(
+  'trains on the small generations when %s fails',
+  async (broken) => {
+    const before = await contents(store);
+    const { end, visited } = await run([broken]);
+    expect(end).toBe('RunFinished');
+    expect(visited).toContain('AbandonCompaction');
+    expect(await current(store)).toHaveLength(3);
+    expect(await contents(store)).toEqual(before);
+    expect(await timeline()).toEqual([
+      expect.stringContaining(`DatasetNotCompacted: small generations stay`),
+    ]);
+    expect(verdictOf(reported)).toMatchObject({ kind: 'done' });
+  },
+);
+
+it('trains even when the failure cannot be noted', async () => {
+  const { end } = await run(['CompactShards', 'AbandonCompaction']);
+  expect(end).toBe('RunFinished');
+  expect(verdictOf(reported)).toMatchObject({ kind: 'done' });
+});
