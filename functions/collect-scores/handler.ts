@@ -4,19 +4,19 @@ import { clock, store, tableStores } from '../aws/lambda/services.ts';
 import { describeHardware } from '../aws/market/instance-types.ts';
 import { marketOf } from '../aws/market/markets.ts';
 import { ec2ListPrices, listPrices, transferPrices } from '../aws/market/price-list.ts';
-import * as clients from '../aws/shared/clients.ts';
+import * as compute from '../aws/shared/compute-clients.ts';
 import { config } from '../aws/shared/config.ts';
 import { priceListRegion } from '../core/catalog/price-list.ts';
 import { collectScores } from '../core/placement/market/collect.ts';
 
 export const handler = lambdaHandler('collect-scores', z.object({}), async () => {
   const region = config.region();
-  const pricing = clients.pricing(priceListRegion(region));
+  const pricing = compute.pricing(priceListRegion(region));
   const catalog = {
     trainingPrices: (types: readonly string[], of: string) => listPrices(pricing, types, of),
     ec2Prices: (types: readonly string[], of: string) => ec2ListPrices(pricing, types, of),
     transferPrices: (from: string, others: readonly string[]) => transferPrices(pricing, from, others),
-    instanceTypes: (types: readonly string[]) => describeHardware(clients.ec2(), types),
+    instanceTypes: (types: readonly string[]) => describeHardware(compute.ec2(), types),
   };
   const done = await collectScores({
     ...tableStores(),

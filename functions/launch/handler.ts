@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { attemptServices, away, publishAgent, starters } from '../aws/lambda/attempt-services.ts';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
-import { attemptServices, away, publishAgent, starters } from '../aws/lambda/services.ts';
 import { config } from '../aws/shared/config.ts';
 import { launchAttempt } from '../core/attempts/launch-attempt.ts';
 

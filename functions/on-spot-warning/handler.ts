@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { attemptServices } from '../aws/lambda/attempt-services.ts';
 import { lambdaHandler, logger } from '../aws/lambda/lambda-handler.ts';
-import { attemptServices } from '../aws/lambda/services.ts';
 import { takeSpotWarnings } from '../core/attempts/spot-warnings.ts';
 
 const input = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });

@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { attemptServices } from '../aws/lambda/attempt-services.ts';
 import { lambdaHandler, logger } from '../aws/lambda/lambda-handler.ts';
-import { attemptServices } from '../aws/lambda/services.ts';
 import { marketOf } from '../aws/market/markets.ts';
 import { config } from '../aws/shared/config.ts';
 import { reconcile } from '../core/attempts/reconcile.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { attemptServices } from '../aws/lambda/attempt-services.ts';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
-import { attemptServices } from '../aws/lambda/services.ts';
 import { reportRun } from '../core/attempts/report-run.ts';
 import { verdictOf } from '../core/attempts/verdict.ts';
 

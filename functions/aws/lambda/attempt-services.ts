@@ -1,0 +1,50 @@
+/** The ports of functions that launch attempts or look at them. The functions without SageMaker and EC2 take services.ts. */
+import { makeEc2Launcher, makeEc2Starter } from '../../core/launch/ec2/ec2-launcher.ts';
+import type { Launchers, Starters } from '../../core/launch/launcher.ts';
+import {
+  makeSageMakerLauncher,
+  makeSageMakerStarter,
+} from '../../core/launch/sagemaker/sagemaker-launcher.ts';
+import { makeFleetService } from '../ec2/ec2-fleet-service.ts';
+import { makeRegion } from '../s3/region-buckets.ts';
+import { makeTrainingService } from '../sagemaker/training-service.ts';
+import * as clients from '../shared/clients.ts';
+import * as compute from '../shared/compute-clients.ts';
+import { config } from '../shared/config.ts';
+import { agentPublisher } from './agent.ts';
+import { clock, executions, notifier, store, tableStores } from './services.ts';
+
+const sageMaker = () => ({
+  training: makeTrainingService(compute.sageMaker()),
+  trainingIn: (name: string) => makeTrainingService(compute.sageMakerIn(name)),
+});
+const fleets = () => makeFleetService({ ec2: compute.ec2(), store: store(), clock });
+const launchers = (): Launchers => ({
+  sagemaker: makeSageMakerLauncher(sageMaker()),
+  ec2: makeEc2Launcher(fleets()),
+});
+/** For the launch function alone: they need its settings, and a catalog in the bundle. */
+export const starters = (): Starters => ({
+  sagemaker: makeSageMakerStarter(sageMaker(), config.trainingRoleArn()),
+  ec2: makeEc2Starter(fleets(), {
+    hostProfileArn: config.hostProfileArn(),
+    hostLogGroup: config.hostLogGroup(),
+  }),
+});
+/** What every look at an attempt needs, whoever asks. */
+export const attemptServices = () => ({
+  ...tableStores(),
+  store: store(),
+  launchers: launchers(),
+  executions: executions(),
+  notifier: notifier(),
+  clock,
+});
+export const publishAgent = () => agentPublisher(store(), config.codeFolder());
+export const region = (name: string) =>
+  makeRegion(name, { dataBucket: config.bucket(), home: clients.s3(), there: clients.s3In(name) });
+/** Another region, with the agent's files for its bucket. */
+export const away = (name: string) => {
+  const there = region(name);
+  return { region: there, publishAgent: agentPublisher(there.store, config.codeFolder()) };
+};

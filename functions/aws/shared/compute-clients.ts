@@ -1,0 +1,15 @@
+/**
+ * Clients of the services that hold capacity. Apart from the others, because a bundler parses what is imported even where
+ * it keeps nothing of it, and the client of EC2 is larger than all other clients together.
+ */
+import { EC2Client } from '@aws-sdk/client-ec2';
+import { PricingClient } from '@aws-sdk/client-pricing';
+import { SageMakerClient } from '@aws-sdk/client-sagemaker';
+import { once, perRegion, retry } from './clients.ts';
+
+export const ec2 = /* @__PURE__ */ once(() => new EC2Client(retry));
+export const ec2In = /* @__PURE__ */ perRegion((region) => new EC2Client({ ...retry, region }));
+export const sageMaker = /* @__PURE__ */ once(() => new SageMakerClient(retry));
+export const sageMakerIn = /* @__PURE__ */ perRegion((region) => new SageMakerClient({ ...retry, region }));
+/** @param region one of those with an endpoint of the Price List */
+export const pricing = (region: string): PricingClient => new PricingClient({ ...retry, region });
