@@ -148,6 +148,7 @@ describe('the classes that Retry and Catch name', () => {
     new errors.InvalidInputError('f', []),
     new errors.RunNotFoundError('r'),
     new errors.LaunchRefusedError('x'),
+    new errors.StoredVersionError('x', { found: 1, read: 2 }),
     new errors.PlanOutdatedError('x'),
     new errors.ConfigurationError('x'),
   ];
