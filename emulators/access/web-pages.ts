@@ -7,12 +7,12 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 
 const LOCAL_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|([a-z0-9_-]+\.)+localhost)(:\d+)?$/i;
 
-export const FROM_A_PAGE =
+const FROM_A_PAGE =
   'The local region answers programs on this machine, not web pages of other origins.';
-export const OTHER_HOST = 'The local region answers at 127.0.0.1 and localhost, under no other name.';
+const OTHER_HOST = 'The local region answers at 127.0.0.1 and localhost, under no other name.';
 
 /** Why a page that sent these headers is not answered; undefined for a program, and for a page of the server itself. */
-export function refusalOfPage(headers: IncomingHttpHeaders): string | undefined {
+function refusalOfPage(headers: IncomingHttpHeaders): string | undefined {
   const { host = '', origin } = headers;
   if (!LOCAL_HOST.test(host)) return OTHER_HOST;
   const isForeign = origin !== undefined && origin !== `http://${host}`;

@@ -1,12 +1,11 @@
 /**
- * What each function calls on AWS, read from the domain function it serves and the adapters below it, and what it must
- * never be able to do. Both are tried on the role that the template gives it.
+ * What each function calls on AWS, read from the domain function it serves and the adapters below it. Every call is
+ * tried on the role that the template gives it.
  */
 import { AGENT_FILE, bucketKeys, compactedName, SOURCE_FILE } from '../../functions/core/shared/keys.ts';
 import {
   answer,
   away,
-  BUCKET,
   consume,
   ec2,
   index,
@@ -25,10 +24,8 @@ import {
   RUN,
   read,
   regional,
-  role,
   savedAway,
   start,
-  TABLE,
   write,
 } from './call-words.ts';
 import { REGION } from './intrinsics.ts';
@@ -56,13 +53,13 @@ const progress: Call[] = [
 ];
 /** Whatever is tagged as ours can be ended and removed, and nothing else. */
 const ours = { 'aws:ResourceTag/tidewheel:job': `${RUN}-a1-abcdef` };
-const made = { 'aws:RequestTag/tidewheel:job': `${RUN}-a1-abcdef` };
-const onEc2 = (action: string, resource: string, context?: Call['context']): Call => ({
+export const made = { 'aws:RequestTag/tidewheel:job': `${RUN}-a1-abcdef` };
+export const onEc2 = (action: string, resource: string, context?: Call['context']): Call => ({
   action: `ec2:${action}`,
   resource: regional('ec2', resource),
   ...(context && { context }),
 });
-const attempt = bucketKeys.attempt('digits', RUN, 1);
+export const attempt = bucketKeys.attempt('digits', RUN, 1);
 /** The same of an attempt on EC2: what the hosts wrote, what EC2 says, an end, and everything cleared away. */
 const followFleet: Call[] = [
   read(`${attempt}job.json`),
@@ -361,65 +358,4 @@ export const HOST_CALLS: readonly Call[] = [
   read(`${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
   write(`${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
   write(`${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`),
-];
-
-/** What no role of ours may do. */
-export const FORBIDDEN: readonly Call[] = [
-  {
-    action: 'events:PutEvents',
-    resource: regional('events', 'event-bus/default'),
-    context: { 'events:source': ['tidewheel', 'aws.s3'] },
-  },
-  { action: 's3:DeleteBucket', resource: BUCKET },
-  { action: 's3:PutBucketPolicy', resource: BUCKET },
-  write(`${bucketKeys.incoming('digits')}7/0001.png`),
-  object('s3:DeleteObject', bucketKeys.manifest('digits', RUN)),
-  object('s3:DeleteObject', `${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
-  { action: 's3:GetObject', resource: 'arn:aws:s3:::somebody-elses-bucket/digits/dataset/x' },
-  // A stranger's bucket with a name such as ours would have.
-  ...savedAway('s3:PutObject').map((call) => ({
-    ...call,
-    context: { 'aws:ResourceAccount': '999999999999' },
-  })),
-  { action: 'dynamodb:DeleteTable', resource: TABLE },
-  { action: 'dynamodb:DeleteItem', resource: TABLE },
-  { action: 'states:StartExecution', resource: regional('states', 'stateMachine:another') },
-  { action: 'lambda:UpdateFunctionCode', resource: regional('lambda', 'function:tidewheel-dev-launch') },
-  { action: 'iam:CreateRole', resource: role('tw-new') },
-  passRole('tw-trainingrole', 'ec2.amazonaws.com'),
-  passRole('Administrator', 'sagemaker.amazonaws.com'),
-  { action: 'ec2:RunInstances', resource: regional('ec2', 'instance/*') },
-  onEc2('TerminateInstances', 'instance/i-somebody-elses'),
-  onEc2('CreateTags', 'instance/i-somebody-elses', made),
-  onEc2('DeleteLaunchTemplate', 'launch-template/lt-somebody-elses'),
-  passRole('tw-hostrole', 'lambda.amazonaws.com'),
-  passRole('Administrator', 'ec2.amazonaws.com'),
-];
-
-/** Makes hosts: at the launch, and where lost ones are replaced. */
-const LAUNCHERS = ['launch', 'on-spot-warning', 'reconcile'];
-
-/** Write a generation's documents: manifest, lists and version. */
-const SEALERS = ['seal-dataset', 'seal-compaction'];
-
-/** Calls that belong to one function alone, or to a few. */
-export const RESERVED: readonly (readonly [owner: string | readonly string[], Call])[] = [
-  ['launch', job('CreateTrainingJob')],
-  ['launch', passRole('tw-trainingrole', 'sagemaker.amazonaws.com')],
-  [LAUNCHERS, onEc2('CreateFleet', 'fleet/fleet-1', made)],
-  [LAUNCHERS, passRole('tw-hostrole', 'ec2.amazonaws.com')],
-  ['launch', onEc2('CreateLaunchTemplate', 'launch-template/lt-1', made)],
-  ['launch', write(`${attempt}job.json`)],
-  [
-    ['pack-shards', 'compact-shards', ...SEALERS],
-    write(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
-  ],
-  [SEALERS, write(bucketKeys.manifest('digits', RUN))],
-  [SEALERS, write(bucketKeys.datasetVersion('digits', 1))],
-  ['seal-dataset', object('s3:DeleteObject', `${bucketKeys.incoming('digits')}7/0001.png`)],
-  ['api', write(bucketKeys.pipeline('digits'))],
-  [['on-arrival', 'reconcile', 'start-next-execution', 'api'], start],
-  ['collect-scores', ec2('DescribeInstanceTypes')],
-  [['collect-scores', 'place', 'reconcile'], ec2('GetSpotPlacementScores')],
-  ['collect-scores', { action: 'pricing:GetProducts', resource: '*' }],
 ];

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CALLS, FORBIDDEN, HOST_CALLS, RESERVED, TRAINING_CALLS } from './calls.ts';
+import { CALLS, HOST_CALLS, TRAINING_CALLS } from './calls.ts';
+import { FORBIDDEN, RESERVED } from './forbidden-calls.ts';
 import { resolve } from './intrinsics.ts';
 import { ofType, type Packaged, packaged } from './packaged.ts';
 import { type Call, isAllowed, type Role, rolesOf } from './roles.ts';

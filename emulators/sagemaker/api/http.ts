@@ -7,7 +7,7 @@ import { refusesPage } from '../../access/web-pages.ts';
 import { messageOf, RequestRefused } from '../model/errors.ts';
 import type { Answer } from './operations.ts';
 
-export type Dispatch = (operation: string, body: unknown) => Promise<Answer>;
+type Dispatch = (operation: string, body: unknown) => Promise<Answer>;
 
 const TARGET = /^SageMaker\.([A-Za-z]+)$/;
 const MAXIMUM_BODY_BYTES = 4 * 1024 * 1024;

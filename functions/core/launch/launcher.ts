@@ -28,7 +28,7 @@ export interface PreparedJob {
 }
 
 /** Everything that is wrong with the declaration for this launcher; paths as in the declaration. */
-export interface JobProblems {
+interface JobProblems {
   readonly kind: 'problems';
   readonly problems: readonly Problem[];
 }
@@ -53,7 +53,7 @@ export interface Launcher {
 }
 
 /** For launchers whose hosts AWS takes back one by one, and whose gangs outlive the loss of some. */
-export interface HostPort {
+interface HostPort {
   /** The jobs of those instances that are ours, by instance id. */
   jobsOf(instanceIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Asks the hosts for a checkpoint at once; they train on. One request for each instance that is in danger. */

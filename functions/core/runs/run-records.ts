@@ -170,7 +170,7 @@ type AttemptStatus = 'starting' | 'running' | 'done' | 'interrupted' | 'recalled
 type RecallCause = 'capacity' | 'budget' | 'deadline' | 'spot' | 'time';
 
 /** A stop by Tidewheel, so that the run goes on elsewhere. */
-export interface Recall extends NonNullable<StopReason> {
+interface Recall extends NonNullable<StopReason> {
   readonly at: string;
 }
 

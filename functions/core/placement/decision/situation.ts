@@ -52,7 +52,7 @@ export interface PlacementInput {
 }
 
 /** Format of the question that is stored with a decision. */
-export const QUESTION_VERSION = 1;
+const QUESTION_VERSION = 1;
 
 /** What is stored with a decision beside the run and its attempts; from both the decision can be replayed exactly. */
 export type StoredQuestion = Omit<
