@@ -3,7 +3,8 @@ ending with its parent.
 
 `python emulator.py --state DIR [--port N] [--port-fd FD] [--save-seconds S] [--with-parent]`
 
-The port (0 takes a free one) is written to FD as soon as it is known. With --with-parent the end
+The port (0 takes a free one) is written to FD as soon as it is known, or else why it does not
+start. With --with-parent the end
 of standard input, which also a killed parent causes, ends the emulator in good order: state
 saved, Lambda workers ended, folders removed.
 """
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import virtual_time
 
@@ -60,12 +61,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def lock(state: Path, seconds: float) -> int:
+def lock(state: Path, seconds: float, port_fd: int | None) -> int:
     """Holds the folder until this process and its snapshot children have ended. flock forgets at
     kill -9."""
     state.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(state / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    waited_for = threading.Timer(seconds, _give_up, args=(state,))
+    in_use = f"another emulator uses {state}: stop it, or name another state folder"
+    waited_for = threading.Timer(seconds, refuse, args=(port_fd, 3, in_use))
     waited_for.daemon = True
     waited_for.start()
     fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -73,13 +75,12 @@ def lock(state: Path, seconds: float) -> int:
     return descriptor
 
 
-def _give_up(state: Path) -> None:
-    print(
-        f"another emulator uses {state}: stop it, or name another state folder",
-        file=sys.stderr,
-        flush=True,
-    )
-    os._exit(3)
+def refuse(port_fd: int | None, code: int, why: str) -> NoReturn:
+    """Says why it does not start in the log, and in place of the port."""
+    print(why, file=sys.stderr, flush=True)
+    if port_fd is not None:
+        os.write(port_fd, f"{why}\n".encode())
+    os._exit(code)
 
 
 def temporary_folder(state: Path) -> Path:
@@ -102,18 +103,14 @@ def temporary_folder(state: Path) -> Path:
     return folder
 
 
-def listen(port: int) -> socket.socket:
+def listen(port: int, port_fd: int | None) -> socket.socket:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
     except OSError as error:
-        print(
-            f"port {port} on {HOST} cannot be had ({error.strerror}): choose another",
-            file=sys.stderr,
-            flush=True,
-        )
-        raise SystemExit(4) from error
+        why = f"port {port} on {HOST} cannot be had ({error.strerror}): choose another"
+        refuse(port_fd, 4, why)
     return listening
 
 
@@ -210,8 +207,8 @@ def _await_end_of_input(loop: asyncio.AbstractEventLoop, asked_to_stop: asyncio.
 def main(arguments: list[str]) -> None:
     options = parse(arguments)
     options.state = options.state.absolute()
-    lock_fd = lock(options.state, options.lock_seconds)
-    listening = listen(options.port)
+    lock_fd = lock(options.state, options.lock_seconds, options.port_fd)
+    listening = listen(options.port, options.port_fd)
     port = listening.getsockname()[1]
     if options.port_fd is not None:
         with os.fdopen(options.port_fd, "w") as told:

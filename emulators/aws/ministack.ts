@@ -39,10 +39,13 @@ export interface Emulator {
   stop(): Promise<void>;
 }
 
-/** The emulator ended or was not ready in time; the message holds the end of its log. */
+/** The emulator refused, with its reason as the message; or it ended or was not ready in time, with the end of its log. */
 class EmulatorStartError extends Error {
   override readonly name = 'EmulatorStartError';
 }
+
+/** In the emulator's own words, which need no log beside them. */
+class Refusal extends Error {}
 
 /** Saving the state and a second of grace for open requests is all it has to do. */
 const STOP_TIMEOUT_MS = 20_000;
@@ -66,6 +69,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
     return { url: `http://127.0.0.1:${port}`, port, pid: child.pid ?? 0, exited, stop };
   } catch (error) {
     await stop();
+    if (error instanceof Refusal) throw new EmulatorStartError(error.message, { cause: error });
     throw new EmulatorStartError(`${messageOf(error)}\nThe end of ${log}:\n${await tailOf(log)}`, {
       cause: error,
     });
@@ -149,6 +153,7 @@ async function portOf(child: ChildProcess): Promise<number> {
   if (told instanceof Readable) for await (const chunk of told) text += String(chunk);
   const port = Number(text.trim());
   if (port > 0) return port;
+  if (text.trim() !== '') throw new Refusal(text.trim());
   // It has failed and exits: leave the report to that.
   return new Promise<never>(() => undefined);
 }

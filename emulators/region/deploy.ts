@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import type { AccessKey } from '../access/access-key.ts';
 import { filesBelow } from '../shared/files.ts';
 import { type Endpoints, environmentFor, findStack, type LocalClients, type Stack } from './clients.ts';
+import { movedPorts } from './ports.ts';
 
 class DeployError extends Error {
   override readonly name = 'DeployError';
@@ -39,12 +40,18 @@ export async function deploy(
   const wanted = await digest(options.projectFolder);
   const last = await readFile(stamp, 'utf8').catch(() => '');
   const present = await findStack(options.clients.cloudFormation);
+  if (present !== undefined) ensureSamePort(present, options.endpoints);
   if (present !== undefined && last === wanted) return { stack: present, deployed: false };
   await runOsls(options);
   const stack = await findStack(options.clients.cloudFormation);
   if (stack === undefined) throw new DeployError('osls deploy ended well but the stack has not its outputs');
   await writeFile(stamp, wanted);
   return { stack, deployed: true };
+}
+
+function ensureSamePort(stack: Stack, endpoints: Endpoints): void {
+  const [deployed, chosen] = [new URL(stack.apiUrl).port, new URL(endpoints.aws).port];
+  if (deployed !== chosen) throw movedPorts(deployed, Number(chosen));
 }
 
 /** Longest that packaging and deploying may take; they hang if a file vanishes under the bundler. */

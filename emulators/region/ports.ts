@@ -1,30 +1,115 @@
-/** Ports of the region: chosen once and kept, because deployed functions and a user's shell know them. */
-
+/** Ports of the region: chosen once and kept, because queues, addresses and a user's shell know them. */
 import { randomInt } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import * as z from 'zod';
+import { holderOf } from './port-holders.ts';
 
-export interface Ports {
-  readonly aws: number;
-  readonly sageMaker: number;
-  readonly ec2: number;
+const port = z.int().min(1).max(65_535);
+const portsSchema = z.object({ aws: port, sageMaker: port, ec2: port });
+export type Ports = Readonly<z.output<typeof portsSchema>>;
+
+/** The state cannot be started on its ports; the message names who holds them, and the remedy. */
+export class PortsError extends Error {
+  override readonly name = 'PortsError';
 }
 
 /** LocalStack's and MiniStack's usual port first: documentation and tools expect it. */
 const PREFERRED: Ports = { aws: 4566, sageMaker: 4567, ec2: 4568 };
+const FILE = 'ports.json';
+/** The emulator of a start that was killed saves its state before it gives its port free. */
+const PREDECESSOR_SECONDS = 20;
+const LOOK_MILLISECONDS = 200;
+
+export interface PortOptions {
+  readonly stateDirectory: string;
+  /** The emulator's own folder in it. */
+  readonly emulatorDirectory: string;
+  /** false leaves the usual ports to others: for a region that nobody is to find. */
+  readonly usual: boolean;
+  /** Told when the ports are still held by the emulator of a start that was killed. */
+  readonly onWait?: () => void;
+}
 
 /**
- * The ports of last time if they are free, else the usual ones, else any that are.
- * @param usual false leaves the usual ones to others: for a region that no client should find
+ * The ports that the state was deployed with; for a fresh state the usual ones if they are free, else any that are.
+ * @throws PortsError when a deployed state cannot have its ports
  */
-export async function choosePorts(stateDirectory: string, usual = true): Promise<Ports> {
-  const file = join(stateDirectory, 'ports.json');
-  const ports = await firstFree([await readPorts(file), ...(usual ? [PREFERRED] : [])]);
-  await mkdir(stateDirectory, { recursive: true });
-  await writeFile(file, `${JSON.stringify(ports)}\n`);
+export async function choosePorts(options: PortOptions): Promise<Ports> {
+  const file = join(options.stateDirectory, FILE);
+  const kept = await readPorts(file);
+  // The emulator writes this note once it listens: from then on queue URLs, mappings and addresses may hold its port.
+  if (await exists(join(options.emulatorDirectory, 'temporary'))) {
+    if (kept === undefined) throw unknownPorts(file);
+    await ensureFree(kept, options);
+    return kept;
+  }
+  const ports = await firstFree([kept, ...(options.usual ? [PREFERRED] : [])]);
+  await mkdir(options.stateDirectory, { recursive: true });
+  // Renamed into place, so that a kill leaves no half of it.
+  await writeFile(`${file}.new`, `${JSON.stringify(ports)}\n`);
+  await rename(`${file}.new`, file);
   return ports;
 }
+
+/**
+ * Says that the state lives at another port than the region: queues, mappings and the API's address hold the port that
+ * they were deployed with.
+ */
+export const movedPorts = (deployed: string, chosen: number): PortsError =>
+  new PortsError(
+    `this state was deployed with port ${deployed}, but ${FILE} names ${chosen}: write ${deployed} there, or start with another --state folder`,
+  );
+
+const unknownPorts = (file: string): PortsError =>
+  new PortsError(
+    `${file} does not hold the ports that this state was deployed with: restore it, or start with another --state folder`,
+  );
+
+async function ensureFree(ports: Ports, { emulatorDirectory, onWait }: PortOptions): Promise<void> {
+  const patience = Date.now() + PREDECESSOR_SECONDS * 1_000;
+  for (let looks = 0; ; looks += 1) {
+    const taken = await takenOf(ports);
+    if (taken.length === 0) return;
+    const isPredecessor = taken.every(({ command }) => command.includes(emulatorDirectory));
+    if (!isPredecessor || Date.now() > patience) throw takenPorts(taken);
+    if (looks === 0) onWait?.();
+    await delay(LOOK_MILLISECONDS);
+  }
+}
+
+interface Taken {
+  readonly port: number;
+  readonly pid: number | undefined;
+  readonly command: string;
+}
+
+async function takenOf(ports: Ports): Promise<readonly Taken[]> {
+  const taken: Taken[] = [];
+  for (const number of Object.values(ports)) {
+    if ((await tryPort(number)) !== undefined) continue;
+    const holder = await holderOf(number);
+    taken.push({ port: number, pid: holder?.pid, command: holder?.command ?? '' });
+  }
+  return taken;
+}
+
+const takenPorts = (taken: readonly Taken[]): PortsError => {
+  const ports = taken.map(({ port: number, pid, command }) => {
+    const holder = pid === undefined ? 'a process of another user' : `process ${pid} (${shortened(command)})`;
+    return `port ${number}, which ${holder} has taken`;
+  });
+  return new PortsError(
+    `this state was deployed with ${ports.join(', and ')}: stop what holds it, or start with another --state folder`,
+  );
+};
+
+const COMMAND_CHARACTERS = 120;
+
+const shortened = (command: string): string =>
+  command.length > COMMAND_CHARACTERS ? `${command.slice(0, COMMAND_CHARACTERS)}…` : command;
 
 async function firstFree(candidates: readonly (Ports | undefined)[]): Promise<Ports> {
   for (const ports of candidates) {
@@ -52,18 +137,18 @@ async function freePorts(count: number): Promise<readonly number[]> {
 
 async function readPorts(file: string): Promise<Ports | undefined> {
   try {
-    const value: unknown = JSON.parse(await readFile(file, 'utf8'));
-    return isPorts(value) ? value : undefined;
+    return portsSchema.parse(JSON.parse(await readFile(file, 'utf8')));
   } catch {
-    // Not there yet, or cut off by a kill: choose again.
+    // Not there yet, or not ours to understand.
     return undefined;
   }
 }
 
-const isPorts = (value: unknown): value is Ports =>
-  typeof value === 'object' &&
-  value !== null &&
-  ['aws', 'sageMaker', 'ec2'].every((name) => Number.isInteger((value as Record<string, unknown>)[name]));
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 /** The port when it can be had on the loopback address, else undefined. */
 function tryPort(port: number): Promise<number | undefined> {

@@ -1,10 +1,12 @@
 /** One machine as an AWS region: the emulator, a SageMaker, EC2's machines and a Spot market beside it, and the stack deployed into it. */
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { ACCESS_KEY_FILE, type AccessKey, accessKeyIn } from '../access/access-key.ts';
 import { type Emulator, startEmulator } from '../aws/ministack.ts';
 import type { VirtualClock } from '../clock/virtual-clock.ts';
 import { startLocalEc2 } from '../ec2/local-ec2.ts';
 import { startLocalSageMaker } from '../sagemaker/server.ts';
+import { lockFolder } from '../shared/folder-lock.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/market.ts';
 import {
   ACCOUNT_ID,
@@ -57,8 +59,29 @@ export interface Region {
   close(): Promise<void>;
 }
 
-export async function startRegion(options: RegionOptions): Promise<Region> {
-  const ports = await choosePorts(options.stateDirectory, !options.usesOtherPorts);
+/**
+ * @throws PortsError when a deployed state cannot have its ports
+ * @throws Error when another region uses the state folder
+ */
+export async function startRegion(given: RegionOptions): Promise<Region> {
+  const options = { ...given, stateDirectory: resolve(given.stateDirectory) };
+  await mkdir(options.stateDirectory, { recursive: true });
+  const unlock = await lockFolder(options.stateDirectory, 'region');
+  try {
+    return await startLocked(options, unlock);
+  } catch (error: unknown) {
+    unlock();
+    throw error;
+  }
+}
+
+async function startLocked(options: RegionOptions, unlock: () => void): Promise<Region> {
+  const ports = await choosePorts({
+    stateDirectory: options.stateDirectory,
+    emulatorDirectory: emulatorDirectory(options),
+    usual: !options.usesOtherPorts,
+    onWait: () => options.onStep?.('once the emulator of a killed start has saved its state'),
+  });
   const endpoints: Endpoints = {
     aws: `http://127.0.0.1:${ports.aws}`,
     sageMaker: `http://127.0.0.1:${ports.sageMaker}`,
@@ -69,6 +92,7 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
   const close = async () => {
     // Last started, first ended: hosts save their checkpoints before the bucket goes away.
     for (const closer of closers.splice(0).reverse()) await closer();
+    unlock();
   };
   const { signal } = options;
   try {
@@ -116,6 +140,8 @@ export async function startRegion(options: RegionOptions): Promise<Region> {
   }
 }
 
+const emulatorDirectory = ({ stateDirectory }: RegionOptions): string => join(stateDirectory, 'aws');
+
 async function startAws(
   options: RegionOptions,
   at: {
@@ -127,7 +153,7 @@ async function startAws(
 ): Promise<Emulator> {
   return startEmulator({
     pythonPath: options.pythonPath,
-    stateDirectory: join(options.stateDirectory, 'aws'),
+    stateDirectory: emulatorDirectory(options),
     port: at.port,
     credentials: at.credentials,
     nodePath: process.execPath,

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { lockFolder } from '../shared/folder-lock.ts';
 import { makeHttpServer } from './api/http.ts';
 import { runOperation } from './api/operations.ts';
 import { makeAddressBook } from './hosts/addresses.ts';
 import { makeLineScanner } from './hosts/metrics.ts';
 import { makeEventSender } from './jobs/events.ts';
 import { openRegistry } from './jobs/registry.ts';
-import { lockState } from './jobs/state-lock.ts';
 import { destroyClients, makeClients } from './model/clients.ts';
 import { openJobStore } from './model/job-store.ts';
 import { type LocalSageMakerOptions, settingsOf } from './model/options.ts';
@@ -29,7 +29,7 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
   const given = settingsOf(options);
   const settings = { ...given, stateDirectory: resolve(given.stateDirectory) };
   await mkdir(settings.stateDirectory, { recursive: true });
-  const unlockState = await lockState(settings.stateDirectory);
+  const unlockState = await lockFolder(settings.stateDirectory, 'local SageMaker');
   const clients = makeClients(settings);
   const services = {
     settings,

@@ -1,11 +1,17 @@
 /** `npm start`'s program as a person runs it: killed in the middle, started again, ended by Ctrl-C; nothing is left behind. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import * as z from 'zod';
 import { PROJECT_FOLDER } from '../support/region.ts';
+
+/** A second or two on a free machine. */
+const SOON_MILLISECONDS = 15_000;
 
 let state: string;
 
@@ -46,6 +52,18 @@ async function until(
   }
 }
 
+const portsFile = (): string => join(state, 'ports.json');
+const portsSchema = z.object({ aws: z.number(), sageMaker: z.number(), ec2: z.number() });
+const ports = async () => portsSchema.parse(JSON.parse(await readFile(portsFile(), 'utf8')));
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
 /** Processes whose command line or folder names our state. */
 async function leftBehind(): Promise<string[]> {
   const found: string[] = [];
@@ -83,3 +101,56 @@ it('takes drops made meanwhile, and ends cleanly', async () => {
   expect({ code: await third.ended, output: third.output() }).toMatchObject({ code: 0 });
   expect(await leftBehind()).toEqual([]);
 }, 120_000);
+
+const sentence = ({ output }: Started): string => output().trim();
+
+it('refuses a second start in the same folder', async () => {
+  const running = start('--no-demo');
+  await until(() => running.output().includes('ready for a drop'), 'ready', 60);
+  const asked = performance.now();
+  const second = start('--no-demo');
+  expect(await second.ended).toBe(1);
+  expect(performance.now() - asked).toBeLessThan(SOON_MILLISECONDS);
+  expect(sentence(second)).toBe(
+    `✗ ${state} is in use by another region (process ${running.child.pid}): stop that one, or name another folder`,
+  );
+  running.child.kill('SIGINT');
+  expect(await running.ended).toBe(0);
+}, 120_000);
+
+it('refuses ports that another process has taken', async () => {
+  const server = createServer().listen((await ports()).aws, '127.0.0.1');
+  await once(server, 'listening');
+  const refused = start('--no-demo');
+  expect(await refused.ended).toBe(1);
+  server.close();
+  expect(sentence(refused)).toContain(`port ${(await ports()).aws}, which process ${process.pid} (`);
+  expect(sentence(refused)).toMatch(/has taken: stop what holds it, or start with another --state folder$/);
+  expect(sentence(refused)).not.toContain('\n');
+}, 60_000);
+
+it('refuses a state that was deployed at another port', async () => {
+  const deployed = await ports();
+  await writeFile(portsFile(), JSON.stringify({ ...deployed, aws: await freePort() }));
+  const refused = start('--no-demo');
+  expect(await refused.ended).toBe(1);
+  expect(refused.output()).toContain(
+    `✗ this state was deployed with port ${deployed.aws}, but ports.json names`,
+  );
+  expect(refused.output()).not.toContain('ready for a drop');
+  await writeFile(portsFile(), JSON.stringify(deployed));
+}, 120_000);
+
+it('starts on its ports right after kill -9', async () => {
+  const apiOf = ({ output }: Started) => /API +(\S+)/.exec(output())?.[1];
+  const killed = start('--no-demo');
+  await until(() => killed.output().includes('ready for a drop'), 'ready', 60);
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  const next = start('--no-demo');
+  await until(() => next.output().includes('ready for a drop'), 'ready again', 60);
+  expect(apiOf(next)).toBe(apiOf(killed));
+  expect(new URL(apiOf(next) ?? '').port).toBe(String((await ports()).aws));
+  next.child.kill('SIGINT');
+  expect(await next.ended).toBe(0);
+}, 180_000);

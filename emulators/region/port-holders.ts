@@ -1,0 +1,46 @@
+/** Who listens on a port of this machine, as Linux tells it in /proc. Elsewhere, and for processes of other users, nobody is found. */
+import { readdir, readFile, readlink } from 'node:fs/promises';
+
+export interface PortHolder {
+  readonly pid: number;
+  /** With its arguments, on one line. */
+  readonly command: string;
+}
+
+const LISTENING = '0A';
+
+/** https://man7.org/linux/man-pages/man5/proc_pid_net.5.html */
+export async function holderOf(port: number): Promise<PortHolder | undefined> {
+  const sockets = await listeningSockets(port);
+  if (sockets.size === 0) return undefined;
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  for (const pid of pids) {
+    if (!(await holdsAny(pid, sockets))) continue;
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    return { pid: Number(pid), command: command.replaceAll(/[\0\s]+/g, ' ').trim() };
+  }
+  return undefined;
+}
+
+/** `socket:[inode]` of all that listen there. */
+async function listeningSockets(port: number): Promise<ReadonlySet<string>> {
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const found = new Set<string>();
+  for (const table of ['/proc/net/tcp', '/proc/net/tcp6']) {
+    const lines = (await readFile(table, 'utf8').catch(() => '')).split('\n').slice(1);
+    for (const line of lines) {
+      const [, address = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/);
+      if (address.endsWith(suffix) && state === LISTENING) found.add(`socket:[${inode}]`);
+    }
+  }
+  return found;
+}
+
+async function holdsAny(pid: string, sockets: ReadonlySet<string>): Promise<boolean> {
+  const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => []);
+  for (const descriptor of descriptors) {
+    const target = await readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => '');
+    if (sockets.has(target)) return true;
+  }
+  return false;
+}
