@@ -91,6 +91,8 @@ async function takenOf(ports: Ports): Promise<readonly Taken[]> {
   for (const number of Object.values(ports)) {
     if ((await tryPort(number)) !== undefined) continue;
     const holder = await holderOf(number);
+    // Its holder may have ended between the two looks.
+    if (holder === undefined && (await tryPort(number)) !== undefined) continue;
     taken.push({ port: number, pid: holder?.pid, command: holder?.command ?? '' });
   }
   return taken;
