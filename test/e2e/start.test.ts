@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
 import { PROJECT_FOLDER } from '../support/region.ts';
 
@@ -23,6 +23,13 @@ afterAll(async () => {
   await rm(state, { recursive: true, force: true });
 });
 
+/** For a test that fails in the middle: what it started ends with it. */
+const started: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL');
+});
+
 interface Started {
   readonly child: ChildProcess;
   readonly output: () => string;
@@ -37,6 +44,7 @@ function start(...args: string[]): Started {
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  started.push(child);
   return { child, output: () => chunks.join(''), ended };
 }
 
@@ -142,7 +150,7 @@ it('refuses a state that was deployed at another port', async () => {
 }, 120_000);
 
 it('starts on its ports right after kill -9', async () => {
-  const apiOf = ({ output }: Started) => /API +(\S+)/.exec(output())?.[1];
+  const apiOf = ({ output }: Started) => /API +(http\S+)/.exec(output())?.[1];
   const killed = start('--no-demo');
   await until(() => killed.output().includes('ready for a drop'), 'ready', 60);
   killed.child.kill('SIGKILL');
