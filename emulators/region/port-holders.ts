@@ -1,7 +1,7 @@
 /** Who listens on a port of this machine, as Linux tells it in /proc. Elsewhere, and for processes of other users, nobody is found. */
 import { readdir, readFile, readlink } from 'node:fs/promises';
 
-export interface PortHolder {
+interface PortHolder {
   readonly pid: number;
   /** With its arguments, on one line. */
   readonly command: string;

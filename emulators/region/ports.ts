@@ -12,7 +12,7 @@ const portsSchema = z.object({ aws: port, sageMaker: port, ec2: port });
 export type Ports = Readonly<z.output<typeof portsSchema>>;
 
 /** The state cannot be started on its ports; the message names who holds them, and the remedy. */
-export class PortsError extends Error {
+class PortsError extends Error {
   override readonly name = 'PortsError';
 }
 
@@ -23,7 +23,7 @@ const FILE = 'ports.json';
 const PREDECESSOR_SECONDS = 20;
 const LOOK_MILLISECONDS = 200;
 
-export interface PortOptions {
+interface PortOptions {
   readonly stateDirectory: string;
   /** The emulator's own folder in it. */
   readonly emulatorDirectory: string;
