@@ -2,7 +2,7 @@
  * Capacity that comes and goes in spells, from a seed: up and down times are exponential, as real traces roughly are.
  * All sizes of a family in a zone rise and fall together, for they share hosts; zones are independent.
  */
-import { familyOf } from '../../../functions/core/catalog/catalog.ts';
+import { familyOf } from '../../../functions/core/catalog/instance-family.ts';
 import { type CapacityPlan, type MarketSecond, PLENTY } from '../model/capacity-plan.ts';
 import type { SpotPool } from '../model/offers.ts';
 import { between, exponential, uniform } from '../model/seeded-by-name.ts';
@@ -39,7 +39,7 @@ export function seedPlan({
   const spells = new Map<string, Spell[]>();
 
   const spellAt = (pool: SpotPool, at: MarketSecond): Spell => {
-    const name = `${familyOf(pool.instanceType) || pool.instanceType} ${pool.zoneId}`;
+    const name = `${familyOf(pool.instanceType)} ${pool.zoneId}`;
     const known = spells.get(name) ?? [];
     spells.set(name, known);
     for (;;) {

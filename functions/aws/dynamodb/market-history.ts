@@ -1,4 +1,5 @@
 import type { Hardware } from '../../core/catalog/hardware.ts';
+import { familyOf } from '../../core/catalog/instance-family.ts';
 import type { ListPrices } from '../../core/catalog/price-list.ts';
 import {
   type AskedQuestion,
@@ -21,9 +22,6 @@ const expires = (at: string, days: number): number => Math.floor(Date.parse(at) 
 const QUESTIONS = 'QUESTIONS';
 const LIST_PRICES = 'LISTPRICES';
 const HARDWARE = { pk: 'HARDWARE', sk: 'EC2' };
-
-/** Not the catalog's: every function's bundle would hold its price tables. */
-const familyOf = (instanceType: string): string => instanceType.split('.', 1)[0] ?? instanceType;
 
 /** AWS and the next runs tell all of this again: what another release has written is left out. */
 const recordsOf = <T>(items: readonly Item[]): T[] =>

@@ -7,6 +7,7 @@ import { own } from '../shared/own-property.ts';
 import ec2 from './data/ec2-prices.json' with { type: 'json' };
 import instances from './data/instances.json' with { type: 'json' };
 import sagemaker from './data/sagemaker-prices.json' with { type: 'json' };
+import { familyOf } from './instance-family.ts';
 
 export interface InstanceFacts {
   /** EC2 name, without `ml.` */
@@ -86,8 +87,6 @@ export const instanceFacts = (type: string): InstanceFacts | undefined => facts.
 export type FactsOf = (type: string) => InstanceFacts | undefined;
 
 export const catalogTypes = (): readonly string[] => [...facts.keys()];
-
-export const familyOf = (type: string): string => type.slice(0, Math.max(0, type.indexOf('.')));
 
 /** EC2 On-Demand, USD an hour. */
 export const ec2OnDemandUsd = (type: string, region: string): number | undefined =>

@@ -2,6 +2,7 @@
  * The instance types that SageMaker trains on, without `ml.`, and the two facts about each family that shape a request.
  * Source of the names: TrainingInstanceType of the SageMaker API (a contract test compares them).
  */
+import { familyOf } from './instance-family.ts';
 
 interface Family {
   /** gpu-arm64 is a GPU beside an Arm processor (Grace): it needs images of its own. */
@@ -244,6 +245,6 @@ export const TRAINING_TYPES: readonly TrainingInstanceType[] = [...BY_NAME.value
 
 /** Sizes of the family that a name belongs to, for a helpful refusal. */
 export function knownSizes(ec2Name: string): readonly string[] {
-  const family = ec2Name.split('.', 1)[0] ?? '';
-  return [...BY_NAME.keys()].filter((name) => name.startsWith(`${family}.`));
+  const family = familyOf(ec2Name);
+  return [...BY_NAME.keys()].filter((name) => familyOf(name) === family);
 }

@@ -1,6 +1,7 @@
 /** The service's memory without a database: the same conditions, and values that no caller shares. */
 
 import type { Hardware } from '../../../functions/core/catalog/hardware.ts';
+import { familyOf } from '../../../functions/core/catalog/instance-family.ts';
 import type { ListPrices } from '../../../functions/core/catalog/price-list.ts';
 import type { PipelineRecord } from '../../../functions/core/runs/batches.ts';
 import type {
@@ -240,7 +241,7 @@ const poolOutcomeStore = (outcomes: Map<string, PoolOutcome>): PoolOutcomeStore 
   list: (family, since) =>
     answer(() =>
       [...outcomes.values()]
-        .filter((each) => each.instanceType.startsWith(`${family}.`) && each.endedAt >= since)
+        .filter((each) => familyOf(each.instanceType) === family && each.endedAt >= since)
         .sort((a, b) => (a.endedAt < b.endedAt ? -1 : 1)),
     ),
 });

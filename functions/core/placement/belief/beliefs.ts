@@ -3,6 +3,7 @@
  * placement score. A pool that has just lost a job is believed to be down, and less so with every hour.
  */
 
+import { familyOf } from '../../catalog/instance-family.ts';
 import type { Pool } from '../../runs/run-records.ts';
 import { beginWalk, type Chain, keptPowers, type Lesson, type OwnShare } from './belief-walk.ts';
 import type { Observation } from './observation.ts';
@@ -52,8 +53,6 @@ const SAME_TYPE = 0.3;
 
 const ofLauncher = (observation: Observation, pool: Pool): number =>
   observation.launcher === pool.launcher ? 1 : OTHER_LAUNCHER;
-
-const familyOf = (type: string): string => type.slice(0, type.indexOf('.'));
 
 /** How much news of another pool says about this one, from 0 (nothing) to 1 (everything). */
 function kinship(observation: Observation, pool: Pool): number {

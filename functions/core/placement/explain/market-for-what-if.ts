@@ -6,12 +6,12 @@ import {
   ec2OnDemandUsd,
   ec2SpotUsd,
   type FactsOf,
-  familyOf,
   regionOfZone,
   trainingPrice,
   zonesOfRegion,
 } from '../../catalog/catalog.ts';
 import { factsWith } from '../../catalog/hardware.ts';
+import { familyOf } from '../../catalog/instance-family.ts';
 import type { MarketSample, MarketSampleStore } from '../../runs/market-history.ts';
 import type { RegionView } from '../candidates/pools.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';

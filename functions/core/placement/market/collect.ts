@@ -2,7 +2,8 @@
  * collect-scores: keeps a history of the market, which AWS does not keep for placement scores, and the outcomes of our
  * attempts.
  */
-import { type FactsOf, familyOf } from '../../catalog/catalog.ts';
+import type { FactsOf } from '../../catalog/catalog.ts';
+import { familyOf } from '../../catalog/instance-family.ts';
 import { readDeclaration } from '../../pipeline/declaration.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { MarketSample } from '../../runs/market-history.ts';

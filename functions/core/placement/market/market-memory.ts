@@ -2,7 +2,8 @@
  * Stored values where the market does not answer. When the day's score questions are used up or an API fails, the
  * newest values that `collect-scores` stored stand in, each with its age.
  */
-import { type FactsOf, familyOf, regionOfZone, zonesOfRegion } from '../../catalog/catalog.ts';
+import { type FactsOf, regionOfZone, zonesOfRegion } from '../../catalog/catalog.ts';
+import { familyOf } from '../../catalog/instance-family.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { MarketSample, MarketSampleStore } from '../../runs/market-history.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';
