@@ -7,8 +7,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 
 const LOCAL_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|([a-z0-9_-]+\.)+localhost)(:\d+)?$/i;
 
-const FROM_A_PAGE =
-  'The local region answers programs on this machine, not web pages of other origins.';
+const FROM_A_PAGE = 'The local region answers programs on this machine, not web pages of other origins.';
 const OTHER_HOST = 'The local region answers at 127.0.0.1 and localhost, under no other name.';
 
 /** Why a page that sent these headers is not answered; undefined for a program, and for a page of the server itself. */

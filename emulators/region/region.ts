@@ -17,7 +17,7 @@ import {
   type Stack,
 } from './clients.ts';
 import { deploy } from './deploy.ts';
-import { choosePorts } from './ports.ts';
+import { choosePorts, type Ports } from './ports.ts';
 import { type RegionClock, startRegionClock } from './region-clock.ts';
 import { subnetZone } from './subnets.ts';
 
@@ -75,6 +75,14 @@ export async function startRegion(given: RegionOptions): Promise<Region> {
   }
 }
 
+function endpointsAt(ports: Ports): Endpoints {
+  return {
+    aws: `http://127.0.0.1:${ports.aws}`,
+    sageMaker: `http://127.0.0.1:${ports.sageMaker}`,
+    ec2: `http://127.0.0.1:${ports.ec2}`,
+  };
+}
+
 async function startLocked(options: RegionOptions, unlock: () => void): Promise<Region> {
   const ports = await choosePorts({
     stateDirectory: options.stateDirectory,
@@ -82,11 +90,7 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
     usual: !options.usesOtherPorts,
     onWait: () => options.onStep?.('once the emulator of a killed start has saved its state'),
   });
-  const endpoints: Endpoints = {
-    aws: `http://127.0.0.1:${ports.aws}`,
-    sageMaker: `http://127.0.0.1:${ports.sageMaker}`,
-    ec2: `http://127.0.0.1:${ports.ec2}`,
-  };
+  const endpoints = endpointsAt(ports);
   const credentials = await accessKeyIn(join(options.stateDirectory, ACCESS_KEY_FILE));
   const closers: (() => Promise<void>)[] = [];
   const close = async () => {
