@@ -13,7 +13,7 @@ import { pythonTools } from './python-tools.ts';
 import { type BenchSet, SETS } from './sets.ts';
 
 const USAGE = `npm run bench:packing -- [options]
-  --set A        A, B, C, D, several with commas, or all (docs/benchmarks.md)
+  --set A        A, B, C, D, several with commas, or all (docs/research/benchmarks.md)
   --rounds 3     of ours      --peer-rounds 2   of the others
   --only LIST    tools whose names hold one of these words
   --files N      of the set, instead of all
@@ -72,7 +72,7 @@ interface Figures {
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** As docs/benchmarks.md has it. */
+/** As docs/research/benchmarks.md has it. */
 function markdown(title: string, load: readonly number[], figures: readonly Figures[]): string {
   const head =
     '| tool | files/s | CPU us per file | least to most | start, ms of CPU | peak MB | requests | output bytes |';

@@ -16,7 +16,7 @@ import { openWindow, type Window } from './windows.ts';
 import { simulate } from './world.ts';
 
 const HELP = `npm run sim -- --traces DIR [options]
-  --windows FILE      replay exactly these windows (a JSON array, see docs/simulator.md); else windows are cut:
+  --windows FILE      replay exactly these windows (a JSON array, see docs/research/simulator.md); else windows are cut:
   --work 48           hours of work          --deadline 52,70   hours     --restart 0.05,0.2   hours
   --on-demand 3.06    USD an hour            --spot 0.9731                --nodes 1   instances at once
   --every 24          hours between windows  --multi-zone       all zones of a folder together

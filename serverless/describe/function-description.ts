@@ -25,7 +25,10 @@ export const schedules = {
   TIDEWHEEL_SCHEDULE_ROLE_ARN: arnOf('ScheduleRole'),
   TIDEWHEEL_ARRIVALS_QUEUE_ARN: arnOf('ArrivalsQueue'),
 };
-/** V8's young generation, held at 16 MB: measured for packing (docs/benchmarks.md), placement (docs/simulator.md). */
+/**
+ * V8's young generation stays at 16 MB. Measured for packing in docs/research/benchmarks.md and for placement in
+ * docs/research/simulator.md.
+ */
 export const youngGeneration = { NODE_OPTIONS: '--enable-source-maps --max-semi-space-size=16' };
 
 /** Messages of a queue; those that fail come back alone. */

@@ -1,7 +1,7 @@
 /**
  * The sockets that small objects are read through: one GET at a time on each, bytes read into a buffer that all of them
  * share. Everything else goes over undici, which is twice as dear here: 30 us of CPU for a GET of 10 KB against 16, and
- * three times the garbage (docs/benchmarks.md).
+ * three times the garbage (docs/research/benchmarks.md).
  */
 import net from 'node:net';
 import tls from 'node:tls';

@@ -12,15 +12,14 @@ const below = (folder: string, suffix: string): string[] =>
     return entry.name.endsWith(suffix) ? [file] : [];
   });
 
-const pages = [
-  'README.md',
-  ...['docs', 'functions', 'emulators', 'cli', 'serverless', 'statemachines', 'training'].flatMap((each) =>
-    below(each, '.md'),
-  ),
-];
+const FOLDERS = ['bench', 'cli', 'emulators', 'functions', 'serverless', 'statemachines', 'test', 'training'];
+const pages = ['README.md', ...['docs', ...FOLDERS].flatMap((each) => below(each, '.md'))];
 const text = new Map(pages.map((page) => [page, read(page)]));
 const prose = (markdown: string): string => markdown.replaceAll(/^```[\s\S]*?^```$/gm, '');
 const everyPage = [...text.values()].join('\n');
+
+/** A page of another repository, which `images:refresh` reads. */
+const ELSEWHERE = ['docs/reference/region_availability.md'];
 
 /** As GitHub names a heading. */
 const anchorOf = (heading: string): string =>
@@ -51,11 +50,11 @@ describe.each(pages)('%s', (page) => {
   });
 
   it('names files that are there', () => {
-    // It tells of files as they were.
-    if (page === 'docs/log.md') return;
+    // The log names files as they were.
+    if (page === 'docs/research/log.md') return;
     const named = [
       ...(text.get(page) ?? '').matchAll(
-        /(?<![\w./-])(?:bench|docs|functions|local|serverless|test|training)\/[\w./-]*\w/g,
+        /(?<![\w./-])(?:bench|cli|docs|emulators|functions|serverless|statemachines|test|training)\/[\w./-]*\w/g,
       ),
     ].map(([file]) => file);
     const isThere = (file: string): boolean =>
@@ -64,6 +63,16 @@ describe.each(pages)('%s', (page) => {
       named.filter((file) => /\.(ts|mjs|cjs|py|sh|json|yml|md|txt|lock)$/.test(file) && !isThere(file)),
     ).toEqual([]);
   });
+});
+
+it('sources name pages that exist', () => {
+  const files = FOLDERS.flatMap((each) => ['.ts', '.mjs', '.py'].flatMap((suffix) => below(each, suffix)));
+  const missing = files.flatMap((file) =>
+    [...read(file).matchAll(/(?<![\w./-])docs\/[\w./-]+\.md/g)]
+      .filter(([page]) => !existsSync(path.join(ROOT, page)) && !ELSEWHERE.includes(page))
+      .map(([page]) => `${file}: ${page}`),
+  );
+  expect(missing).toEqual([]);
 });
 
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };

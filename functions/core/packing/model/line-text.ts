@@ -1,6 +1,6 @@
 /**
  * Lines as the bytes that will be written. A long list of strings outlives V8's young heap, which copies it twice, and
- * stays in the old heap until the next collection. That was a third of all bytes copied (docs/benchmarks.md).
+ * stays in the old heap until the next collection. That was a third of all bytes copied (docs/research/benchmarks.md).
  */
 const FIRST_BYTES = 4 * 1024;
 /** A UTF-16 unit takes up to three bytes in UTF-8. */

@@ -32,7 +32,7 @@ const SCORE_LAG_SECONDS = 600;
 export const LOOK_SECONDS = market.tickSeconds;
 /**
  * The cost of standing still beside a pool that is up, as a share of its price. Stated, not fitted. At 0, campaigns
- * cost half a percent less and runs stand still for a cent; at 0.3 they cost a percent more (docs/log.md).
+ * cost half a percent less and runs stand still for a cent; at 0.3 they cost a percent more (docs/research/log.md).
  */
 const STANDING_STILL = 0.15;
 /**
@@ -159,7 +159,7 @@ const isComparable = ({ candidate }: Assessed, { candidate: atHand }: Assessed):
 
 /**
  * The share of the next half day in which some zone is expected to have capacity, if zones lose it independently. They
- * do not quite, but in replays of measured traces the assumption costs nothing (docs/log.md).
+ * do not quite, but in replays of measured traces the assumption costs nothing (docs/research/log.md).
  */
 function lastingShare(pools: readonly Assessed[]): number {
   const byZone = Map.groupBy(pools, ({ candidate }) => candidate.pool.zoneId);
