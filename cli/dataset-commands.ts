@@ -7,10 +7,10 @@ import { type BlobStore, readText } from '../functions/core/packing/model/blob-s
 import type { Manifest } from '../functions/core/packing/model/documents.ts';
 import { listGenerations, ManifestError } from '../functions/core/packing/model/sealed-arrivals.ts';
 import {
+  blobVersions,
   type DatasetVersion,
   newestVersion,
   readVersion,
-  versionsIn,
 } from '../functions/core/packing/model/versions.ts';
 import { pruneGenerations } from '../functions/core/packing/versions/prune-generations.ts';
 import { readDeclaration } from '../functions/core/pipeline/declaration.ts';
@@ -20,7 +20,7 @@ import { bucketKeys } from '../functions/core/shared/keys.ts';
 import { otherDatasets } from './open-dataset.ts';
 import { verifyAndPrint } from './verify-report.ts';
 
-export interface Asked {
+export interface DatasetRequest {
   readonly store: BlobStore;
   readonly pipeline: string;
   readonly generation: string | undefined;
@@ -51,8 +51,8 @@ function stateOf({ generation, shards, pruned }: Manifest, newest: DatasetVersio
   return shards.length === 0 ? 'nothing but rejections' : 'sealed';
 }
 
-async function list({ store, pipeline }: Asked): Promise<number> {
-  const [pin, newest] = [await pinOf(store, pipeline), await newestVersion(versionsIn(store), pipeline)];
+async function list({ store, pipeline }: DatasetRequest): Promise<number> {
+  const [pin, newest] = [await pinOf(store, pipeline), await newestVersion(blobVersions(store), pipeline)];
   const generations = await listGenerations(store, pipeline);
   if (generations.length === 0) {
     const others = await otherDatasets(store);
@@ -78,8 +78,8 @@ async function list({ store, pipeline }: Asked): Promise<number> {
   return generations.some((one) => one instanceof ManifestError) ? 1 : 0;
 }
 
-async function versions({ store, pipeline }: Asked): Promise<number> {
-  const chain = versionsIn(store);
+async function versions({ store, pipeline }: DatasetRequest): Promise<number> {
+  const chain = blobVersions(store);
   const newest = await newestVersion(chain, pipeline);
   if (newest === undefined) say(`s3://${store.bucket}/${bucketKeys.dataset(pipeline)} has no version yet`);
   for (let number = 1; number <= (newest?.number ?? 0); number += 1) {
@@ -91,8 +91,8 @@ async function versions({ store, pipeline }: Asked): Promise<number> {
   return 0;
 }
 
-async function pin({ store, pipeline, generation = '' }: Asked): Promise<number> {
-  const chain = versionsIn(store);
+async function pin({ store, pipeline, generation = '' }: DatasetRequest): Promise<number> {
+  const chain = blobVersions(store);
   const newest = await newestVersion(chain, pipeline);
   const number = newest?.added[generation];
   if (newest === undefined || number === undefined)
@@ -108,10 +108,10 @@ async function pin({ store, pipeline, generation = '' }: Asked): Promise<number>
   return 0;
 }
 
-const verify = ({ store, pipeline, generation }: Asked): Promise<number> =>
+const verify = ({ store, pipeline, generation }: DatasetRequest): Promise<number> =>
   verifyAndPrint(store, { pipeline, generation });
 
-async function declarationOf({ store, pipeline }: Asked): Promise<Pipeline | string> {
+async function declarationOf({ store, pipeline }: DatasetRequest): Promise<Pipeline | string> {
   const key = bucketKeys.pipeline(pipeline);
   const text = await readText(store, key);
   if (text === undefined) return `${key} is not in s3://${store.bucket}: put the declaration there first`;
@@ -121,19 +121,19 @@ async function declarationOf({ store, pipeline }: Asked): Promise<Pipeline | str
   return `${key} cannot be used: ${all}`;
 }
 
-async function compactNow(asked: Asked): Promise<number> {
-  const declaration = await declarationOf(asked);
+async function compactNow(request: DatasetRequest): Promise<number> {
+  const declaration = await declarationOf(request);
   if (typeof declaration === 'string') return complain(declaration);
-  const { store, pipeline } = asked;
+  const { store, pipeline } = request;
   const { packing } = declaration;
   const input = { pipeline, packing, readers: likelyReaders(declaration), after: 2, everything: true };
-  if (asked.dryRun) {
+  if (request.dryRun) {
     const chosen = await chooseCompaction(store, input);
     const of = chosen?.inputs.map(({ generation }) => generation) ?? [];
     say(
       of.length === 0
         ? NOTHING_TO_JOIN
-        : `${of.join(', ')} would be joined into ${counted(chosen?.dealt.shards.length ?? 0, 'shard')}`,
+        : `${of.join(', ')} would be joined into ${counted(chosen?.assigned.shards.length ?? 0, 'shard')}`,
     );
     return 0;
   }
@@ -152,8 +152,8 @@ async function compactNow(asked: Asked): Promise<number> {
 
 const NOTHING_TO_JOIN = 'there are no two small generations that could be joined';
 
-async function prune(asked: Asked): Promise<number> {
-  const { store, pipeline, generation, over, dryRun } = asked;
+async function prune(request: DatasetRequest): Promise<number> {
+  const { store, pipeline, generation, over, dryRun } = request;
   const result = await pruneGenerations(store, {
     pipeline,
     what: generation === undefined ? 'replaced' : { before: generation },

@@ -27,14 +27,14 @@ function describeShards({ shards, even, workers }: Manifest): string {
   return `${plural(shards.length, 'shard')} of ${each}${equal}${share}`;
 }
 
-/** A line a class: what arrived, what the balance dealt, what is in the shards; without a balance, what is in the shards. */
+/** A line a class: what arrived, what the balance planned, what is in the shards; without a balance, what is in the shards. */
 function describeClasses({ balance }: Manifest, { classes }: VerifyReport): string[] {
   if (classes === undefined) return ['more than 10000 different labels: no classes'];
   const names = [...new Set([...classes.keys(), ...Object.keys(balance?.classes ?? {})])].sort();
   const lines = names.slice(0, CLASSES_SHOWN).map((name) => {
     const { samples, copies } = classes.get(name) ?? { samples: 0, copies: 0 };
     const planned = balance?.classes[name];
-    const before = planned === undefined ? '' : `${planned.samples} arrived, ${planned.dealt} dealt, `;
+    const before = planned === undefined ? '' : `${planned.samples} arrived, ${planned.planned} planned, `;
     return `class ${JSON.stringify(name)}: ${before}${samples} in shards${copies === 0 ? '' : ` and ${copies} ${copies === 1 ? 'copy' : 'copies'}`}`;
   });
   return names.length > CLASSES_SHOWN
@@ -47,7 +47,7 @@ function describe(manifest: Manifest, report: VerifyReport): string[] {
   const reasons = Object.entries(manifest.rejections.byReason).map(([reason, count]) => `${count} ${reason}`);
   return [
     ...(shards.length === 0 ? [] : [describeShards(manifest)]),
-    `${samples} samples, ${repeated} of them copies; ${arrivals.packed} arrivals packed, ${arrivals.left} left for later, ${arrivals.rejected} rejected${reasons.length === 0 ? '' : ` (${reasons.join(', ')})`}`,
+    `${samples} samples, ${repeated} of them copies; ${arrivals.packed} arrivals packed, ${arrivals.deferred} deferred, ${arrivals.rejected} rejected${reasons.length === 0 ? '' : ` (${reasons.join(', ')})`}`,
     ...(prepared === undefined
       ? []
       : [

@@ -1,7 +1,7 @@
 /** What the three packing steps share: the bucket's data path, the run's declaration, and errors that the state machine knows. */
 
 import type { BlobStore } from '../../core/packing/model/blob-store.ts';
-import type { LikelyReaders } from '../../core/packing/model/division.ts';
+import type { LikelyReaders } from '../../core/packing/model/shard-count.ts';
 import type { PackingSettings, Pipeline } from '../../core/pipeline/pipeline.ts';
 import { likelyReaders } from '../../core/placement/candidates/likely-readers.ts';
 import { ConfigurationError, RunNotFoundError, TransientError } from '../../core/shared/errors.ts';

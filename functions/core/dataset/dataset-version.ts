@@ -4,9 +4,9 @@ import {
   batchOf,
   type DatasetVersion,
   newestVersion,
+  objectVersions,
   readVersion,
   type VersionStore,
-  versionsOf,
   versionUpTo,
 } from '../packing/model/versions.ts';
 import type { RunRecord } from '../runs/run-records.ts';
@@ -18,8 +18,8 @@ import type { ObjectStore } from '../shared/ports.ts';
 const MOST_TRIES = 10;
 
 /** The generations that a run trains on. The run notes them before it reads. @throws LaunchRefusedError */
-export async function heldGenerations(store: ObjectStore, run: RunRecord): Promise<readonly string[]> {
-  const versions = versionsOf(store);
+export async function holdGenerations(store: ObjectStore, run: RunRecord): Promise<readonly string[]> {
+  const versions = objectVersions(store);
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const chosen = await generationsFor(store, versions, run);
     const note = `${bucketKeys.reads(run.pipeline, run.runId)}${String(chosen.number).padStart(8, '0')}.json`;
@@ -31,14 +31,18 @@ export async function heldGenerations(store: ObjectStore, run: RunRecord): Promi
   throw new TransientError(`the dataset of ${run.pipeline} is being pruned; ${run.runId} tries again`);
 }
 
-interface Chosen {
+interface ChosenVersion {
   /** The version's number; 0 if the dataset has none yet. */
   readonly number: number;
   readonly generations: readonly string[];
 }
 
 /** The version that the declaration pins, or else the newest one without a generation of a later batch. */
-async function generationsFor(store: ObjectStore, versions: VersionStore, run: RunRecord): Promise<Chosen> {
+async function generationsFor(
+  store: ObjectStore,
+  versions: VersionStore,
+  run: RunRecord,
+): Promise<ChosenVersion> {
   const { pipeline, batch } = run;
   const pin = run.declaration?.dataset?.pin;
   const newest = await newestVersion(versions, pipeline);
@@ -59,7 +63,7 @@ async function generationsFor(store: ObjectStore, versions: VersionStore, run: R
 function chosenFrom(
   version: DatasetVersion | undefined,
   newest: DatasetVersion,
-): { readonly chosen: Chosen; readonly gone: readonly string[] } {
+): { readonly chosen: ChosenVersion; readonly gone: readonly string[] } {
   const all = version?.generations ?? [];
   const isGone = (generation: string): boolean => newest.pruned.includes(generation);
   const generations = all.filter((generation) => !isGone(generation));

@@ -6,7 +6,7 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { keyVariables } from '@tidewheel/emulators/access/access-key.ts';
 import { runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { datasetCommand, USAGE } from '../../../cli/dataset-line.ts';
+import { datasetCommand, USAGE } from '../../../cli/dataset-command-line.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
 import { datasetOf } from '../../../functions/core/dataset/dataset.ts';

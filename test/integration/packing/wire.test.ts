@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
 import { readText } from '../../../functions/core/packing/model/blob-store.ts';
 import { readPlan } from '../../../functions/core/packing/model/committed-plan.ts';
-import { readSealed } from '../../../functions/core/packing/model/sealed-arrivals.ts';
+import { readSealedManifest } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
@@ -64,7 +64,7 @@ describe.each(SERVERS)('the data path on %s', (name, start) => {
     const plan = await readPlan(store, run);
     await packItem({ store }, { ...run, packing, item: { item: 0, plan: plan?.digest ?? '' } });
     await sealDataset({ store }, { ...run, packing });
-    const manifest = await readSealed(store, 'lines', run.runId);
+    const manifest = await readSealedManifest(store, 'lines', run.runId);
     expect(manifest && (await verifyGeneration(store, manifest)).problems).toEqual([]);
     const shard = await readText(store, `${bucketKeys.shards('lines', run.runId)}shard-000000.txt`);
     expect(shard === `${first}\nsmall\n${second}`).toBe(true);

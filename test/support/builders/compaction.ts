@@ -2,6 +2,7 @@
 
 import { type Compacted, compact } from '../../../functions/core/packing/compaction/compact.ts';
 import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
+import { decompress, linesOf } from '../../../functions/core/packing/model/compressed-lines.ts';
 import {
   type Manifest,
   type MemberLine,
@@ -9,8 +10,7 @@ import {
   sealedLine,
 } from '../../../functions/core/packing/model/documents.ts';
 import { manifestsOf, unreplacedGenerations } from '../../../functions/core/packing/model/sealed-arrivals.ts';
-import { decompress, linesOf } from '../../../functions/core/packing/model/spool.ts';
-import { newestVersion, versionsIn } from '../../../functions/core/packing/model/versions.ts';
+import { blobVersions, newestVersion } from '../../../functions/core/packing/model/versions.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
@@ -40,7 +40,7 @@ export const compactAll = (store: BlobStore, packing: PackingSettings, after = 2
   compact(store, { pipeline: PIPELINE, packing, after, everything: true }, { ...SMALL, readBytes: 1_000 });
 
 export async function current(store: BlobStore): Promise<Manifest[]> {
-  const newest = await newestVersion(versionsIn(store), PIPELINE);
+  const newest = await newestVersion(blobVersions(store), PIPELINE);
   return manifestsOf(store, PIPELINE, newest?.generations ?? []);
 }
 

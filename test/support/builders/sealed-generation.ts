@@ -1,5 +1,5 @@
 /** A sealed generation as a run finds it: its manifest, and a version of the dataset that names it. */
-import { addSealed, versionsOf } from '../../../functions/core/packing/model/versions.ts';
+import { addSealed, objectVersions } from '../../../functions/core/packing/model/versions.ts';
 import { bucketKeys, parseRunId } from '../../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 
@@ -20,5 +20,5 @@ export async function sealGeneration(
     bucketKeys.manifest(pipeline, generation),
     JSON.stringify({ version: 1, ...manifest }),
   );
-  await addSealed(versionsOf(store), pipeline);
+  await addSealed(objectVersions(store), pipeline);
 }

@@ -3,7 +3,7 @@
  * immutable plan a run, finished items are skipped, the manifest is written last and only if none is there.
  */
 import * as z from 'zod';
-import { addSealed, versionsOf } from '../../../functions/core/packing/model/versions.ts';
+import { addSealed, objectVersions } from '../../../functions/core/packing/model/versions.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 
@@ -87,6 +87,6 @@ export async function seal(store: ObjectStore, run: PackedRun) {
     }
     await store.createText(key, JSON.stringify({ version: 1, shards: shardsOf(planned), arrivals: planned }));
   }
-  await addSealed(versionsOf(store), run.pipeline);
+  await addSealed(objectVersions(store), run.pipeline);
   return { status: 'sealed', generation: run.runId };
 }

@@ -45,8 +45,8 @@ describe('the report of a verified generation', () => {
     expect(code).toBe(0);
     expect(text).toMatch(/digits-000001: whole; /);
     expect(text).toMatch(/\d+ shards of (\d+) samples each, \d+ for each of 4 workers/);
-    expect(text).toMatch(/class "cat": 4 arrived, 12 dealt, 4 in shards and \d+ copies/);
-    expect(text).toMatch(/class "dog": 12 arrived, 12 dealt, 12 in shards/);
+    expect(text).toMatch(/class "cat": 4 arrived, 12 planned, 4 in shards and \d+ copies/);
+    expect(text).toMatch(/class "dog": 12 arrived, 12 planned, 12 in shards/);
   });
 
   it('counts one problem as one', async () => {
@@ -60,7 +60,7 @@ describe('the report of a verified generation', () => {
     const store = filled({ cat: 4, dog: 12 });
     await packAll(store, settings({ balance: 'under' }));
     const { text } = await said(store);
-    expect(text).toMatch(/class "dog": 12 arrived, 4 dealt, 4 in shards/);
+    expect(text).toMatch(/class "dog": 12 arrived, 4 planned, 4 in shards/);
     expect(text).toMatch(/8 rejected \(8 balancedOut\)/);
   });
 
@@ -82,8 +82,8 @@ describe('the report of a verified generation', () => {
     const store = filled({ cat: 4, dog: 12 });
     await packAll(store, settings({ balance: 'over' }));
     const manifest = manifestOf(store);
-    expect(manifest.balance?.classes['cat']).toEqual({ samples: 4, dealt: 12, sealed: 12 });
-    const classes = { ...manifest.balance?.classes, cat: { samples: 4, dealt: 12, sealed: 11 } };
+    expect(manifest.balance?.classes['cat']).toEqual({ samples: 4, planned: 12, sealed: 12 });
+    const classes = { ...manifest.balance?.classes, cat: { samples: 4, planned: 12, sealed: 11 } };
     const forged: Manifest = { ...manifest, balance: { mode: 'over', classes } };
     expect((await verifyGeneration(store, forged)).problems).toEqual([
       'the shards hold 12 samples of the class "cat", the manifest says 11',
@@ -134,8 +134,8 @@ describe('the number of shards', () => {
           const counts = shards.map(({ samples }) => samples);
           const spread = Math.max(...counts) - Math.min(...counts);
           expect(spread).toBeLessThanOrEqual(remainder === 'ragged' ? 1 : 0);
-          expect(arrivals.left).toBe(remainder === 'drop' ? count % shards.length : 0);
-          expect(counts.reduce((a, b) => a + b, 0)).toBe(count - arrivals.left + repeated);
+          expect(arrivals.deferred).toBe(remainder === 'drop' ? count % shards.length : 0);
+          expect(counts.reduce((a, b) => a + b, 0)).toBe(count - arrivals.deferred + repeated);
         }),
         { numRuns: 15 },
       );

@@ -1,7 +1,7 @@
 /** Large sources of lines are copied by the store; the shard is the same as if they had been read. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readSealed } from '../../../functions/core/packing/model/sealed-arrivals.ts';
+import { readSealedManifest } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
@@ -30,7 +30,7 @@ async function packed(
   store.checksCopies = checksCopies;
   for (const [key, body] of Object.entries(sources)) store.seed(`${incoming}${key}`, body);
   await packAll(store, packing);
-  const manifest = await readSealed(store, PIPELINE, RUN);
+  const manifest = await readSealedManifest(store, PIPELINE, RUN);
   const problems =
     manifest === undefined ? ['nothing sealed'] : (await verifyGeneration(store, manifest)).problems;
   const shards = store.keys(bucketKeys.shards(PIPELINE, RUN)).map((key) => store.body(key).toString());
@@ -59,7 +59,7 @@ describe('a large source of lines', () => {
     expect(shards).toEqual([`id,name\n${rows}${rows}`]);
     expect(problems).toEqual([]);
     expect(store.copiedBytes).toBeGreaterThan(4_000);
-    const manifest = await readSealed(store, PIPELINE, RUN);
+    const manifest = await readSealedManifest(store, PIPELINE, RUN);
     expect(manifest?.rejections.byReason).toEqual({ headerDiffers: 1 });
   });
 
@@ -104,7 +104,7 @@ describe('a large source of lines', () => {
     const body = store.body(shard);
     body.writeUInt8(body.readUInt8(3_000) ^ 1, 3_000);
     store.objects.set(shard, { body, etag: store.objects.get(shard)?.etag ?? '' });
-    const manifest = await readSealed(store, PIPELINE, RUN);
+    const manifest = await readSealedManifest(store, PIPELINE, RUN);
     const problems = manifest === undefined ? [] : (await verifyGeneration(store, manifest)).problems;
     expect(problems.join('\n')).toMatch(/holds other bytes for "a~/);
   });
@@ -135,8 +135,8 @@ describe('a large source of lines', () => {
       return copyPart(upload, part, source);
     };
     await packAll(changing, plain);
-    const manifest = await readSealed(changing, PIPELINE, RUN);
-    expect(manifest?.arrivals).toMatchObject({ packed: 2, left: 1 });
+    const manifest = await readSealedManifest(changing, PIPELINE, RUN);
+    expect(manifest?.arrivals).toMatchObject({ packed: 2, deferred: 1 });
     expect(manifest && (await verifyGeneration(changing, manifest)).problems).toEqual([]);
     changing.copyPart = copyPart;
     expect(await packAll(changing, plain, 'digits-000002')).toMatchObject({ samples: 1 });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
 import { seededRandom } from '../../../functions/core/packing/model/order.ts';
-import { readSealed } from '../../../functions/core/packing/model/sealed-arrivals.ts';
+import { readSealedManifest } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
@@ -124,7 +124,7 @@ describe('killed at seeded points', () => {
         }
       };
       await Promise.all([persist(changing, balanced, `c ${seed}`), meddle()]);
-      const sealed = await readSealed(changing, PIPELINE, RUN);
+      const sealed = await readSealedManifest(changing, PIPELINE, RUN);
       if (sealed === undefined) throw new Error('nothing was sealed');
       expect((await verifyGeneration(changing, sealed)).problems).toEqual([]);
       expect(new Set(sealed.shards.map(({ samples }) => samples)).size).toBe(1);

@@ -5,8 +5,8 @@ import {
   readCompactionPlan,
 } from '../../../functions/core/packing/compaction/plan-compaction.ts';
 import { packingKeys } from '../../../functions/core/packing/model/packing-keys.ts';
-import { readSealed } from '../../../functions/core/packing/model/sealed-arrivals.ts';
-import { newestVersion, versionsIn } from '../../../functions/core/packing/model/versions.ts';
+import { readSealedManifest } from '../../../functions/core/packing/model/sealed-arrivals.ts';
+import { blobVersions, newestVersion } from '../../../functions/core/packing/model/versions.ts';
 import { finishedShard } from '../../../functions/core/packing/shard/commit-shard.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { packedInDrops, runOf } from '../../support/builders/compaction.ts';
@@ -34,11 +34,11 @@ function shardRecord(store: MemoryBlobStore): Stored {
 }
 
 const DOCUMENTS: Readonly<Record<string, (store: MemoryBlobStore) => Stored | Promise<Stored>>> = {
-  manifest: (store) => ({ key: manifest, read: () => readSealed(store, PIPELINE, runOf(1)) }),
+  manifest: (store) => ({ key: manifest, read: () => readSealedManifest(store, PIPELINE, runOf(1)) }),
   'shard record': shardRecord,
   'dataset version': (store) => ({
     key: bucketKeys.datasetVersion(PIPELINE, 2),
-    read: () => newestVersion(versionsIn(store), PIPELINE),
+    read: () => newestVersion(blobVersions(store), PIPELINE),
   }),
   'compaction plan': compactionPlan,
 };

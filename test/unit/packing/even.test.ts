@@ -77,7 +77,7 @@ describe('even counts', () => {
     });
     await packAll(changing, input);
     const manifest = manifestOf(store);
-    expect(manifest.arrivals.left).toBe(4);
+    expect(manifest.arrivals.deferred).toBe(4);
     expect(manifest.shards.map(({ samples }) => samples)).toEqual([8, 8, 8, 8]);
     const names = memberLines(store).map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);

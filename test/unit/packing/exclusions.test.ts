@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { Exclusion } from '../../../functions/core/packing/model/rejections.ts';
 import { Exclusions } from '../../../functions/core/packing/seal/exclusions.ts';
 
-const reason = fc.constantFrom('tooLarge', 'sampleIncomplete', 'imageDamaged', 'changed', 'sampleLeft');
+const reason = fc.constantFrom('tooLarge', 'sampleIncomplete', 'imageDamaged', 'changed', 'sampleDeferred');
 const exclusion = fc.record({
   sample: fc.integer({ min: 0, max: 499 }),
-  outcome: fc.constantFrom('rejected', 'left'),
+  outcome: fc.constantFrom('rejected', 'deferred'),
   members: fc.uniqueArray(fc.record({ key: fc.string({ maxLength: 3 }), reason }), {
     selector: ({ key }) => key,
     maxLength: 4,

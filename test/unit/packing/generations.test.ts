@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
 import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
 import { seededRandom } from '../../../functions/core/packing/model/order.ts';
-import { readSealed } from '../../../functions/core/packing/model/sealed-arrivals.ts';
-import { newestVersion, versionsIn } from '../../../functions/core/packing/model/versions.ts';
+import { readSealedManifest } from '../../../functions/core/packing/model/sealed-arrivals.ts';
+import { blobVersions, newestVersion } from '../../../functions/core/packing/model/versions.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import {
   type PruneRequest,
@@ -44,14 +44,14 @@ const ask = (changes: Partial<PruneRequest> = {}): PruneRequest => ({
 });
 const pinnedTo = (generation: string) => () => Promise.resolve(generation);
 const newestOf = async (store: MemoryBlobStore) =>
-  (await newestVersion(versionsIn(store), PIPELINE))?.generations;
+  (await newestVersion(blobVersions(store), PIPELINE))?.generations;
 
 /** The control plane's view of the same bucket, as a launch has it. */
 function controlView(
   store: MemoryBlobStore,
   pause: () => Promise<void> = () => Promise.resolve(),
 ): ObjectStore {
-  const view = versionsIn(store);
+  const view = blobVersions(store);
   return {
     bucket: store.bucket,
     readText: async (key) => {
@@ -113,7 +113,7 @@ describe('pruning', () => {
     expect(store.keys(bucketKeys.shards(PIPELINE, runOf(1)))).toEqual([]);
     expect(store.objects.has(bucketKeys.manifest(PIPELINE, runOf(2)))).toBe(false);
     expect(await newestOf(store)).toEqual([runOf(3)]);
-    const kept = await readSealed(store, PIPELINE, runOf(3));
+    const kept = await readSealedManifest(store, PIPELINE, runOf(3));
     expect(kept && (await verifyGeneration(store, kept)).problems).toEqual([]);
     expect(await packAll(store, settings(), runOf(4))).toMatchObject({ samples: 0, rejected: 0 });
   });
@@ -219,7 +219,7 @@ describe('pruning', () => {
     expect(result).toMatchObject({ kind: 'pruned', generations: [runOf(1), runOf(2), runOf(3)] });
     expect(await newestOf(store)).toEqual(whole);
     const kept =
-      'generation' in compacted ? await readSealed(store, PIPELINE, compacted.generation) : undefined;
+      'generation' in compacted ? await readSealedManifest(store, PIPELINE, compacted.generation) : undefined;
     expect(kept && (await verifyGeneration(store, kept)).problems).toEqual([]);
     expect(await packAll(store, settings(), runOf(4))).toMatchObject({ samples: 0, rejected: 0 });
   });

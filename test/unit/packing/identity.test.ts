@@ -8,9 +8,9 @@ import { describe, expect, it } from 'vitest';
 import { crc32c } from '../../../functions/core/packing/formats/crc32c.ts';
 import { recordOf } from '../../../functions/core/packing/formats/recordio.ts';
 import { frameHead, frameTail } from '../../../functions/core/packing/formats/tfrecord.ts';
+import { decompress, linesOf } from '../../../functions/core/packing/model/compressed-lines.ts';
 import { type Manifest, type MemberLine } from '../../../functions/core/packing/model/documents.ts';
-import { readSealed } from '../../../functions/core/packing/model/sealed-arrivals.ts';
-import { decompress, linesOf } from '../../../functions/core/packing/model/spool.ts';
+import { readSealedManifest } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import type { PackItemDeps } from '../../../functions/core/packing/shard/pack-item.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
@@ -147,7 +147,7 @@ async function pack(
   for (const [key, body] of all) store.seed(`${incoming}${key}`, body);
   await planAndPack(store, packing, RUN, limits);
   await sealDataset({ store }, { runId: RUN, pipeline: PIPELINE, packing });
-  const manifest = await readSealed(store, PIPELINE, RUN);
+  const manifest = await readSealedManifest(store, PIPELINE, RUN);
   expect(manifest === undefined ? [] : (await verifyGeneration(store, manifest)).problems).toEqual([]);
   const shards = new Map<string, Buffer>();
   for (const key of store.keys(bucketKeys.shards(PIPELINE, RUN))) {
@@ -166,7 +166,7 @@ function fates({ store, manifest, lines }: Packed): { packed: Set<string>; other
   const packed = new Set(sources.map(({ key = '' }) => key.slice(incoming.length)));
   expect(sources).toHaveLength(packed.size);
   if (manifest === undefined) return { packed, others: store.keys(incoming).length };
-  return { packed, others: manifest.arrivals.rejected + manifest.arrivals.left };
+  return { packed, others: manifest.arrivals.rejected + manifest.arrivals.deferred };
 }
 
 /** Every key is in a shard once or accounted for; `wrong` are those that were read otherwise than they were dropped. */
@@ -178,7 +178,7 @@ async function readBack(
   const result = await pack(all, packing, buffers);
   const { packed, others } = fates(result);
   expect(packed.size + others).toBe(all.size);
-  expect(packing.remainder === 'drop' ? 0 : (result.manifest?.arrivals.left ?? 0)).toBe(0);
+  expect(packing.remainder === 'drop' ? 0 : (result.manifest?.arrivals.deferred ?? 0)).toBe(0);
   const found = await bodiesOf(result);
   const sources = result.lines.filter(({ key }) => key !== undefined);
   expect([...found.keys()].sort()).toEqual([...new Set(sources.map(({ name }) => name))].sort());

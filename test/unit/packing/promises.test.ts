@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { itemSchema, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
+import { assignSamples } from '../../../functions/core/packing/plan/assign-samples.ts';
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
-import { dealSamples } from '../../../functions/core/packing/plan/sharding.ts';
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
 import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
@@ -125,16 +125,16 @@ describe('shards', () => {
 
   it('are shuffled over all of them and within each, by the seed alone', () => {
     const equal = { count: 1_000, bytesOf: () => 10, objectsOf: () => 1 };
-    const deal = (seed: string) =>
-      dealSamples(equal, { shardBytes: 1_000, seed, shuffle: true, multipleOf: 1, remainder: 'ragged' });
-    const { shards, shardOf, slotOf } = deal('one');
+    const assign = (seed: string) =>
+      assignSamples(equal, { shardBytes: 1_000, seed, shuffle: true, multipleOf: 1, remainder: 'ragged' });
+    const { shards, shardOf, slotOf } = assign('one');
     expect(shards).toBe(10);
     const ofFirst = new Set(shardOf.subarray(0, 100));
     expect(ofFirst.size).toBe(10);
     const inOne = [...slotOf].filter((_, ordinal) => shardOf[ordinal] === 0);
     expect(inOne).not.toEqual([...inOne].sort((a, b) => a - b));
-    expect(deal('one').slotOf).toEqual(slotOf);
-    expect(deal('two').slotOf).not.toEqual(slotOf);
+    expect(assign('one').slotOf).toEqual(slotOf);
+    expect(assign('two').slotOf).not.toEqual(slotOf);
   });
 
   it('are indexed for wids with their numbers of samples', async () => {
@@ -182,7 +182,7 @@ describe('the steps of a run', () => {
           objectsOf: () => objects,
         };
         const limits = { shardBytes, seed: 's', shuffle: true, multipleOf: 1, remainder: 'ragged' } as const;
-        const { itemShards, shardOf } = dealSamples(samples, limits);
+        const { itemShards, shardOf } = assignSamples(samples, limits);
         for (const [item, first] of itemShards.slice(0, -1).entries()) {
           const end = itemShards[item + 1] ?? 0;
           const mine = sizes.filter((_, at) => (shardOf[at] ?? 0) >= first && (shardOf[at] ?? 0) < end);

@@ -2,10 +2,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { formatOf } from '../formats/formats.ts';
-import { type Division, divisionOf, type LikelyReaders } from '../model/division.ts';
 import type { Manifest } from '../model/documents.ts';
+import { type LikelyReaders, type ShardCountRules, shardCountRules } from '../model/shard-count.ts';
 import { batchOf } from '../model/versions.ts';
-import { type Dealt, dealShards } from './deal-shards.ts';
+import { type AssignedShards, assignShards } from './assign-shards.ts';
 
 export interface CompactionRules {
   readonly packing: PackingSettings;
@@ -17,10 +17,10 @@ export interface CompactionRules {
   readonly everything?: boolean;
 }
 
-export interface Chosen {
+export interface CompactionChoice {
   /** Generations with shards, then those that only rejected; each oldest first. */
   readonly inputs: readonly Manifest[];
-  readonly dealt: Dealt;
+  readonly assigned: AssignedShards;
 }
 
 const byBatch = (a: Manifest, b: Manifest): number =>
@@ -33,10 +33,10 @@ const isSmall = ({ bytes, shards }: Manifest, { shardMegabytes }: PackingSetting
   shards.length > 0 && bytes / shards.length < (shardMegabytes * 1e6) / 2;
 
 /** Counts stay equal only if each new shard gets the same number of shards of each generation. */
-function canBeDealt(
+function canBeAssigned(
   { shards, even }: Manifest,
   { remainder }: PackingSettings,
-  { multipleOf }: Division,
+  { multipleOf }: ShardCountRules,
 ): boolean {
   if (remainder === 'ragged') return true;
   const counts = new Set(shards.map(({ samples }) => samples));
@@ -45,24 +45,24 @@ function canBeDealt(
 }
 
 /** Generations with the same key can be joined. Undefined if the declaration would now give other shards. */
-function joinKey({ shape, format, compression }: Manifest, settings: PackingSettings): string | undefined {
+function joinKey({ schema, format, compression }: Manifest, settings: PackingSettings): string | undefined {
   const current = formatOf(settings);
   const isGzipped = current.isGzipped?.(settings) === true;
   if (format !== settings.format || (compression === 'gzip') !== isGzipped) return undefined;
-  const wanted = current.shape(settings, { columns: shape.columns ?? [], csvHeader: shape.csvHeader });
-  return isDeepStrictEqual(wanted, shape) ? JSON.stringify(shape) : undefined;
+  const wanted = current.schema(settings, { columns: schema.columns ?? [], csvHeader: schema.csvHeader });
+  return isDeepStrictEqual(wanted, schema) ? JSON.stringify(schema) : undefined;
 }
 
 /** The largest group of small generations that can be joined. */
 function largestGroup(
   manifests: readonly Manifest[],
   packing: PackingSettings,
-  division: Division,
+  countRules: ShardCountRules,
 ): Manifest[] {
   const groups = new Map<string, Manifest[]>();
   for (const manifest of manifests) {
     const key = joinKey(manifest, packing);
-    if (key === undefined || !isSmall(manifest, packing) || !canBeDealt(manifest, packing, division))
+    if (key === undefined || !isSmall(manifest, packing) || !canBeAssigned(manifest, packing, countRules))
       continue;
     groups.set(key, [...(groups.get(key) ?? []), manifest]);
   }
@@ -90,19 +90,19 @@ export function chooseInputs(
   current: readonly Manifest[],
   rejecting: readonly Manifest[],
   rules: CompactionRules,
-): Chosen | undefined {
+): CompactionChoice | undefined {
   const { packing, after, everything } = rules;
-  const division = divisionOf(packing, rules.readers);
-  const small = largestGroup(current, packing, division);
+  const countRules = shardCountRules(packing, rules.readers);
+  const small = largestGroup(current, packing, countRules);
   if (small.length < Math.max(2, after)) return undefined;
   const sorted = small.toSorted((a, b) => a.bytes - b.bytes || byBatch(a, b));
   const inputs = everything === true ? sorted : withoutLargest(sorted);
   while (inputs.length >= 2) {
-    const dealt = dealShards(inputs.toSorted(byBatch), packing, division);
-    if (dealt !== undefined) {
+    const assigned = assignShards(inputs.toSorted(byBatch), packing, countRules);
+    if (assigned !== undefined) {
       const newest = Math.max(...inputs.map(({ generation }) => batchOf(generation)));
       const joinedToo = rejecting.filter(({ generation }) => batchOf(generation) <= newest);
-      return { inputs: [...inputs.toSorted(byBatch), ...joinedToo.toSorted(byBatch)], dealt };
+      return { inputs: [...inputs.toSorted(byBatch), ...joinedToo.toSorted(byBatch)], assigned };
     }
     inputs.pop();
   }

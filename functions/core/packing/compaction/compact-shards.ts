@@ -3,11 +3,11 @@ import { hash } from 'node:crypto';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
+import { compress, decompress, linesOf } from '../model/compressed-lines.ts';
 import { DOCUMENT_VERSION, type Manifest, type MemberLine } from '../model/documents.ts';
 import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf } from '../model/sealed-arrivals.ts';
 import type { Extents, Join, SampleLines } from '../model/shard-format.ts';
-import { compress, decompress, linesOf } from '../model/spool.ts';
 import { commitShard, finishedShard } from '../shard/commit-shard.ts';
 import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from '../shard/shard-upload.ts';
 import { concatenate, interleave } from './interleave.ts';
@@ -85,7 +85,7 @@ async function packOne(deps: PackCompactionDeps, one: OneShard): Promise<void> {
       key,
       packing,
       format,
-      shape: one.manifests[0]?.shape ?? {},
+      schema: one.manifests[0]?.schema ?? {},
       inputs,
       order: packing.shuffle ? interleave(counts, seed) : concatenate(counts),
     },

@@ -1,6 +1,6 @@
 /** Runs a whole compaction in one process, for `npm run dataset -- compact`. */
 import type { BlobStore } from '../model/blob-store.ts';
-import { addSealed, versionsIn } from '../model/versions.ts';
+import { addSealed, blobVersions } from '../model/versions.ts';
 import type { UploadLimits } from '../shard/shard-upload.ts';
 import { packCompaction } from './compact-shards.ts';
 import { type CompactionInput, itemsOf, planCompaction, readCompactionPlan } from './plan-compaction.ts';
@@ -13,7 +13,7 @@ export async function compact(
   input: CompactionInput,
   limits: { readonly upload?: UploadLimits; readonly readBytes?: number } = {},
 ): Promise<Compacted> {
-  await addSealed(versionsIn(store), input.pipeline);
+  await addSealed(blobVersions(store), input.pipeline);
   const planned = await planCompaction(store, input);
   if (planned.status === 'nothingToCompact') return { status: 'nothingToCompact' };
   const { pipeline, packing } = input;

@@ -5,11 +5,11 @@ import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { MemberLine } from '../model/documents.ts';
 import type {
+  DataSchema,
   Extents,
   Join,
   MemberFrames,
   SampleLines,
-  Shape,
   ShardFormat,
   ShardSink,
 } from '../model/shard-format.ts';
@@ -33,7 +33,7 @@ export interface JoinJob {
   readonly key: string;
   readonly packing: PackingSettings;
   readonly format: ShardFormat;
-  readonly shape: Shape;
+  readonly schema: DataSchema;
   readonly inputs: readonly JoinInput[];
   /** For each place the input whose next sample it gets. */
   readonly order: Uint32Array;
@@ -162,12 +162,12 @@ class Joiner {
 }
 
 /** What comes before the first sample. It is written once and left out of every input. */
-function headOf({ format: { join }, packing, shape, inputs, order }: JoinJob): Uint8Array | undefined {
+function headOf({ format: { join }, packing, schema, inputs, order }: JoinJob): Uint8Array | undefined {
   switch (join.by) {
     case 'memberList':
-      return join.head?.(shape);
+      return join.head?.(schema);
     case 'table':
-      return join.head(sizesInOrder(inputs, order), packing, shape);
+      return join.head(sizesInOrder(inputs, order), packing, schema);
     case 'frames':
       return undefined;
     default:

@@ -1,10 +1,10 @@
 /** Merges the sorted arrivals of several generations. The result holds each arrival, a key with one ETag, once. */
 
 import type { BlobStore } from '../model/blob-store.ts';
+import { linesOf } from '../model/compressed-lines.ts';
 import { type Manifest, type SealedLine, sealedLine } from '../model/documents.ts';
 import { compareKeys } from '../model/order.ts';
 import { packingKeys } from '../model/packing-keys.ts';
-import { linesOf } from '../model/spool.ts';
 import { type ArrivalsWriter, readLines } from '../seal/audit.ts';
 
 export interface ArrivalsOf {
@@ -23,19 +23,20 @@ async function* linesFrom(
   const mine = manifest.annotations?.version;
   for (const part of manifest.arrivals.parts) {
     for (const text of linesOf(await readLines(store, `${generation}${part.list}`))) {
-      const [key, etag, size, fate, under] = sealedLine.parse(JSON.parse(text));
-      if (typeof fate === 'number') yield [key, etag, size, shardOf.get(fate) ?? neverDealt(key)];
+      const [key, etag, size, outcome, annotationsVersion] = sealedLine.parse(JSON.parse(text));
+      if (typeof outcome === 'number') yield [key, etag, size, shardOf.get(outcome) ?? neverAssigned(key)];
       else {
-        const version = fate === 'labelMissing' || fate === 'labelDoubled' ? (under ?? mine) : undefined;
+        const version =
+          outcome === 'labelMissing' || outcome === 'labelDoubled' ? (annotationsVersion ?? mine) : undefined;
         yield version === undefined || version === newest
-          ? [key, etag, size, fate]
-          : [key, etag, size, fate, version];
+          ? [key, etag, size, outcome]
+          : [key, etag, size, outcome, version];
       }
     }
   }
 }
 
-function neverDealt(key: string): never {
+function neverAssigned(key: string): never {
   throw new Error(`the shard that holds ${JSON.stringify(key)} was not joined`);
 }
 
@@ -77,10 +78,14 @@ export async function mergeArrivals(
       line = preferred(line, same.line);
       await step(heap, same);
     }
-    const [key, etag, size, fate, under] = line;
-    if (typeof fate === 'number') await writer.packed([key, etag, size, fate]);
+    const [key, etag, size, outcome, annotationsVersion] = line;
+    if (typeof outcome === 'number') await writer.packed([key, etag, size, outcome]);
     else
-      await writer.rejected(under === undefined ? [key, etag, size, fate] : [key, etag, size, fate, under]);
+      await writer.rejected(
+        annotationsVersion === undefined
+          ? [key, etag, size, outcome]
+          : [key, etag, size, outcome, annotationsVersion],
+      );
     written += 1;
   }
   return written;

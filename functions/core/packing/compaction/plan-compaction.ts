@@ -7,12 +7,12 @@ import { datasetSchema } from '../../pipeline/dataset.ts';
 import type { PackingSettings, Pipeline } from '../../pipeline/pipeline.ts';
 import { bucketKeys, compactedName } from '../../shared/keys.ts';
 import { type BlobStore, readText } from '../model/blob-store.ts';
-import type { LikelyReaders } from '../model/division.ts';
 import { DOCUMENT_VERSION, type Manifest, readDocument } from '../model/documents.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { manifestsOf } from '../model/sealed-arrivals.ts';
-import { batchOf, type DatasetVersion, newestVersion, versionsIn } from '../model/versions.ts';
-import { type Chosen, chooseInputs } from './choose-generations.ts';
+import type { LikelyReaders } from '../model/shard-count.ts';
+import { batchOf, blobVersions, type DatasetVersion, newestVersion } from '../model/versions.ts';
+import { type CompactionChoice, chooseInputs } from './choose-generations.ts';
 
 const compactionPlanSchema = z.object({
   version: z.literal(DOCUMENT_VERSION),
@@ -93,8 +93,8 @@ export const itemsOf = (plan: CompactionPlan): CompactionItem[] =>
 export async function chooseCompaction(
   store: BlobStore,
   { pipeline, packing, readers, after, everything }: CompactionInput,
-): Promise<Chosen | undefined> {
-  const newest = await newestVersion(versionsIn(store), pipeline);
+): Promise<CompactionChoice | undefined> {
+  const newest = await newestVersion(blobVersions(store), pipeline);
   if (newest === undefined || newest.generations.length < 2) return undefined;
   const current = await manifestsOf(store, pipeline, newest.generations);
   const rules = { packing, readers, after, ...(everything !== undefined && { everything }) };
@@ -110,7 +110,7 @@ async function withoutShards(
   pipeline: string,
   newest: DatasetVersion,
 ): Promise<readonly string[]> {
-  const folders = await versionsIn(store).folders(bucketKeys.dataset(pipeline));
+  const folders = await blobVersions(store).folders(bucketKeys.dataset(pipeline));
   const known = new Set([...Object.keys(newest.added), ...newest.replaced]);
   return folders.filter((name) => Number.isFinite(batchOf(name)) && !known.has(name));
 }
@@ -118,14 +118,19 @@ async function withoutShards(
 /** Above the numbers of the generation's samples, because each sample has an object. */
 const numbersOf = ({ arrivals, compacted }: Manifest): number => compacted?.numbers ?? arrivals.objects;
 
-function planOf({ pipeline, packing }: CompactionInput, { inputs, dealt }: Chosen): CompactionPlan {
+function planOf(
+  { pipeline, packing }: CompactionInput,
+  { inputs, assigned }: CompactionChoice,
+): CompactionPlan {
   let numbers = 0;
   const of = inputs.map((manifest) => {
     const base = numbers;
     numbers += numbersOf(manifest);
     return { generation: manifest.generation, base };
   });
-  const shards = dealt.shards.map((some) => some.map(([input, shard]): [number, number] => [input, shard]));
+  const shards = assigned.shards.map((some) =>
+    some.map(([input, shard]): [number, number] => [input, shard]),
+  );
   const { seed, shuffle, format } = packing;
   const digest = hash('sha256', JSON.stringify({ of, shards, seed, shuffle, format })).slice(0, 24);
   const newest = Math.max(...inputs.map(({ generation }) => batchOf(generation)));
@@ -137,7 +142,7 @@ function planOf({ pipeline, packing }: CompactionInput, { inputs, dealt }: Chose
     of,
     numbers,
     shards,
-    ...(dealt.even && { even: { ...dealt.even } }),
+    ...(assigned.even && { even: { ...assigned.even } }),
     itemShards: groupItems(inputs, shards),
   };
 }

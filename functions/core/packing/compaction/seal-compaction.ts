@@ -3,13 +3,13 @@
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { DOCUMENT_VERSION, type Manifest, type MemberLine } from '../model/documents.ts';
-import { KeySum } from '../model/key-sum.ts';
+import { MultisetHash } from '../model/multiset-hash.ts';
 import { type PackingKeys, packingKeys, shardNumberOf } from '../model/packing-keys.ts';
-import { readSealed } from '../model/sealed-arrivals.ts';
-import { batchOf, changeDataset, versionsIn } from '../model/versions.ts';
+import { readSealedManifest } from '../model/sealed-arrivals.ts';
+import { batchOf, blobVersions, changeDataset } from '../model/versions.ts';
 import { ArrivalsWriter, AuditError } from '../seal/audit.ts';
 import { type CommittedShard, readCommittedShards, sealedShards } from '../seal/committed-shards.ts';
-import { datasetIndex, shardIndex, writeSide } from '../seal/side-files.ts';
+import { datasetIndex, shardIndex, writeIndexFile } from '../seal/index-files.ts';
 import { CopyCounter, preparedTotals } from '../shard/member-list.ts';
 import { manifestsOfPlan, memberLines } from './compact-shards.ts';
 import { type ArrivalsOf, mergeArrivals } from './merge-arrivals.ts';
@@ -36,7 +36,7 @@ export async function sealCompaction(
   input: SealCompactionInput,
 ): Promise<CompactionResult> {
   const { pipeline, generation } = input;
-  const sealed = await readSealed(store, pipeline, generation);
+  const sealed = await readSealedManifest(store, pipeline, generation);
   const manifest = sealed ?? (await seal(store, input));
   const of = manifest.compacted?.of ?? [];
   const isReplaced = await replaceInputs(store, manifest, of);
@@ -48,7 +48,7 @@ export async function sealCompaction(
 /** Replaces the inputs with one conditional write. Does nothing if an input is no longer in the dataset. */
 async function replaceInputs(store: BlobStore, manifest: Manifest, of: readonly string[]): Promise<boolean> {
   const { pipeline, generation } = manifest;
-  const newest = await changeDataset(versionsIn(store), pipeline, (version) => {
+  const newest = await changeDataset(blobVersions(store), pipeline, (version) => {
     if (version === undefined || version.added[generation] !== undefined) return undefined;
     const isPresent = (name: string): boolean =>
       version.generations.includes(name) ||
@@ -76,14 +76,14 @@ async function seal(
   const arrivals = await sealArrivals(store, keys, { plan, manifests });
   const first = manifests.find((one) => one.shards.length > 0);
   if (first === undefined) throw new AuditError(generation, 'none of its inputs has a shard');
-  const facts = { columns: first.shape.columns ?? [] };
-  await writeSide(store, keys, datasetIndex({ generation, settings: packing, facts, shards }));
+  const sourceSchema = { columns: first.schema.columns ?? [] };
+  await writeIndexFile(store, keys, datasetIndex({ generation, settings: packing, sourceSchema, shards }));
   const manifest: Manifest = {
     version: DOCUMENT_VERSION,
     pipeline,
     generation,
     format: packing.format,
-    shape: first.shape,
+    schema: first.schema,
     compacted: { of: plan.of.map((one) => one.generation), numbers: plan.numbers },
     ...(first.compression && { compression: first.compression }),
     seed: packing.seed,
@@ -107,7 +107,7 @@ async function seal(
   };
   const body = Buffer.from(`${JSON.stringify(manifest, undefined, 1)}\n`);
   await store.put(keys.manifest, body, { only: 'absent', contentType: 'application/json' });
-  return (await readSealed(store, pipeline, generation)) ?? manifest;
+  return (await readSealedManifest(store, pipeline, generation)) ?? manifest;
 }
 
 /** The number of workers of all inputs, if it is the same and the new shards divide among them. */
@@ -146,7 +146,7 @@ async function compareMembers(store: BlobStore, joined: JoinedGeneration): Promi
   for (const shard of shards) {
     const lines = await memberLines(store, keys, { shard, compaction });
     after.add(shard.name, lines);
-    await writeSide(store, keys, shardIndex(packing, shard, lines));
+    await writeIndexFile(store, keys, shardIndex(packing, shard, lines));
   }
   const inputs = sum(manifests, ({ samples }) => samples);
   const outputs = sum(joined.records, ({ samples }) => samples);
@@ -162,7 +162,7 @@ async function compareMembers(store: BlobStore, joined: JoinedGeneration): Promi
 
 /** An order-free digest of members by source, content and copy. */
 class MemberTally {
-  readonly #sum = new KeySum();
+  readonly #sum = new MultisetHash();
   readonly copies = new CopyCounter();
   members = 0;
 
@@ -212,10 +212,10 @@ function balanceOf(manifests: readonly Manifest[]): Pick<Manifest, 'balance'> {
   const balances = manifests.filter(({ shards }) => shards.length > 0).map(({ balance }) => balance);
   const mode = balances[0]?.mode;
   if (mode === undefined || balances.some((balance) => balance?.mode !== mode)) return {};
-  const classes = new Map<string, { samples: number; dealt: number }>();
-  for (const [name, { samples, dealt }] of balances.flatMap((one) => Object.entries(one?.classes ?? {}))) {
-    const before = classes.get(name) ?? { samples: 0, dealt: 0 };
-    classes.set(name, { samples: before.samples + samples, dealt: before.dealt + dealt });
+  const classes = new Map<string, { samples: number; planned: number }>();
+  for (const [name, { samples, planned }] of balances.flatMap((one) => Object.entries(one?.classes ?? {}))) {
+    const before = classes.get(name) ?? { samples: 0, planned: 0 };
+    classes.set(name, { samples: before.samples + samples, planned: before.planned + planned });
   }
   return { balance: { mode, classes: Object.fromEntries(classes) } };
 }

@@ -35,7 +35,7 @@ export const bytesIn = (chunks: readonly Uint8Array[]): number =>
   chunks.reduce((sum, { length }) => sum + length, 0);
 
 /** The body must be in memory, and the sink must have room for it. */
-export function copyBytesNow(sink: ShardSink, chunks: readonly Uint8Array[]): string {
+export function copyBytesSync(sink: ShardSink, chunks: readonly Uint8Array[]): string {
   for (const chunk of chunks) void sink.write(chunk);
   return digestOf(chunks, sink.recent(bytesIn(chunks)));
 }

@@ -4,10 +4,10 @@ import {
   type FileFormat,
   HEAD_BYTES,
   type MemberBody,
-  type Placed,
   type SampleLines,
   type ShardEncoder,
-  Unfit,
+  UnfitSampleError,
+  type WrittenMember,
 } from '../model/shard-format.ts';
 
 const NEWLINE = 0x0a;
@@ -17,16 +17,16 @@ async function* chunksOf(body: MemberBody): AsyncGenerator<Uint8Array> {
   yield* body;
 }
 
-/** Removes the header. Like readers of CSV it ignores a byte-order mark and the carriage return. @throws Unfit */
+/** Removes the header. Like readers of CSV it ignores a byte-order mark and the carriage return. @throws UnfitSampleError */
 function afterHeader(head: Buffer, expected: string): Buffer {
   const start = head.subarray(0, 3).equals(BOM) ? 3 : 0;
   const end = head.indexOf(NEWLINE, start);
   const line = (end < 0 ? head.subarray(start) : head.subarray(start, end)).toString();
-  if (line.replace(/\r$/, '') !== expected.trimEnd()) throw new Unfit('headerDiffers');
+  if (line.replace(/\r$/, '') !== expected.trimEnd()) throw new UnfitSampleError('headerDiffers');
   return end < 0 ? head.subarray(head.length) : head.subarray(end + 1);
 }
 
-/** The source without its header line. @throws Unfit */
+/** The source without its header line. @throws UnfitSampleError */
 async function* withoutHeader(body: MemberBody, header: string): AsyncGenerator<Uint8Array> {
   let head: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of chunksOf(body)) {
@@ -57,7 +57,7 @@ const encoder = (header: string | undefined, writesHeader: boolean): ShardEncode
     if (writesHeader && header !== undefined) await sink.write(Buffer.from(header));
   },
   add: async (sink, _outline, members) => {
-    const placed: Placed[] = [];
+    const written: WrittenMember[] = [];
     for (const member of members) {
       const offset = sink.position;
       const digest = createHash('sha256');
@@ -65,9 +65,9 @@ const encoder = (header: string | undefined, writesHeader: boolean): ShardEncode
         digest.update(bytes);
         await sink.write(bytes);
       }
-      placed.push({ offset, size: sink.position - offset, sha256: digest.digest('hex') });
+      written.push({ offset, size: sink.position - offset, sha256: digest.digest('hex') });
     }
-    return placed;
+    return written;
   },
 });
 
@@ -83,8 +83,9 @@ export const lines: FileFormat = {
   },
   copyFrom: (head, { csvHeader }) =>
     csvHeader === undefined ? 0 : head.length - afterHeader(head, csvHeader).length,
-  encoder: ({ settings, facts }) => encoder(facts.csvHeader, settings.lines.header === 'perShard'),
-  shape: ({ lines: { kind, header } }, { csvHeader }) => ({
+  encoder: ({ settings, sourceSchema }) =>
+    encoder(sourceSchema.csvHeader, settings.lines.header === 'perShard'),
+  schema: ({ lines: { kind, header } }, { csvHeader }) => ({
     kind,
     ...(header === 'perShard' && csvHeader !== undefined && { csvHeader }),
   }),

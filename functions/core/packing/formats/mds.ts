@@ -8,15 +8,15 @@ import {
   type Extents,
   type IndexedShards,
   type Outline,
-  type Placed,
-  type PlanFacts,
   type SampleFormat,
   type ShardContext,
   type ShardEncoder,
-  Unfit,
+  type SourceSchema,
+  UnfitSampleError,
+  type WrittenMember,
 } from '../model/shard-format.ts';
 import { collect, copyBytes, isInMemory } from './copy-bytes.ts';
-import { integerOf } from './integer-label.ts';
+import { parseIntegerLabel } from './integer-label.ts';
 import { KEY_COLUMN } from './tfrecord.ts';
 
 const IMAGE_COLUMNS = /^image$/;
@@ -40,8 +40,8 @@ interface MdsColumns {
   readonly column_sizes: readonly (number | null)[];
 }
 
-function mdsColumns(settings: Pick<MdsSettings, 'labelType'>, facts: PlanFacts): MdsColumns {
-  const names = [...facts.columns, KEY_COLUMN].sort();
+function mdsColumns(settings: Pick<MdsSettings, 'labelType'>, sourceSchema: SourceSchema): MdsColumns {
+  const names = [...sourceSchema.columns, KEY_COLUMN].sort();
   const encodings = names.map((name) => encodingOf(name, settings));
   return {
     column_names: names,
@@ -51,8 +51,8 @@ function mdsColumns(settings: Pick<MdsSettings, 'labelType'>, facts: PlanFacts):
 }
 
 /** The description in every shard and in index.json. Its keys are sorted as by the reference writer. */
-function mdsConfig(settings: MdsSettings, facts: PlanFacts) {
-  const { column_names, column_encodings, column_sizes } = mdsColumns(settings, facts);
+function mdsConfig(settings: MdsSettings, sourceSchema: SourceSchema) {
+  const { column_names, column_encodings, column_sizes } = mdsColumns(settings, sourceSchema);
   return {
     column_encodings,
     column_names,
@@ -84,8 +84,8 @@ function sizeOf(outline: Outline, column: string): number {
 const tableBytes = (samples: number): number => 4 + 4 * (samples + 1);
 
 /** @param sizes bytes of the samples that follow */
-function shardHead(sizes: readonly number[], settings: MdsSettings, facts: PlanFacts): Buffer {
-  const config = Buffer.from(JSON.stringify(mdsConfig(settings, facts)));
+function shardHead(sizes: readonly number[], settings: MdsSettings, sourceSchema: SourceSchema): Buffer {
+  const config = Buffer.from(JSON.stringify(mdsConfig(settings, sourceSchema)));
   const table = Buffer.alloc(tableBytes(sizes.length));
   table.writeUInt32LE(sizes.length);
   let offset = table.length + config.length;
@@ -111,7 +111,7 @@ function lengthWords(outline: Outline, columns: MdsColumns): Buffer {
 
 async function integer(member: EncodedMember): Promise<Buffer> {
   const bytes = Buffer.alloc(8);
-  bytes.writeBigInt64LE(integerOf((await collect(member.body)).toString()));
+  bytes.writeBigInt64LE(parseIntegerLabel((await collect(member.body)).toString()));
   return bytes;
 }
 
@@ -122,13 +122,13 @@ function checkJson(text: string): void {
   try {
     JSON.parse(text.replace(NUMBERS_OF_PYTHON, '0'));
   } catch {
-    throw new Unfit('notJson');
+    throw new UnfitSampleError('notJson');
   }
 }
 
 function checkReadable(encoding: string | undefined, bytes: Buffer): void {
-  if (encoding === 'int') integerOf(bytes.toString());
-  if ((encoding === 'str' || encoding === 'json') && !isUtf8(bytes)) throw new Unfit('notText');
+  if (encoding === 'int') parseIntegerLabel(bytes.toString());
+  if ((encoding === 'str' || encoding === 'json') && !isUtf8(bytes)) throw new UnfitSampleError('notText');
   if (encoding === 'json') checkJson(bytes.toString());
 }
 
@@ -147,27 +147,27 @@ function checkTypes(members: readonly EncodedMember[], columns: MdsColumns): voi
 }
 
 function encoder(context: ShardContext): ShardEncoder {
-  const { settings, facts, outlines } = context;
-  const columns = mdsColumns(settings, facts);
+  const { settings, sourceSchema, outlines } = context;
+  const columns = mdsColumns(settings, sourceSchema);
   return {
     start: async (sink) => {
       const sizes = outlines.map((outline) => sampleBytes(outline, columns));
-      await sink.write(shardHead(sizes, settings, facts));
+      await sink.write(shardHead(sizes, settings, sourceSchema));
     },
     add: async (sink, outline, members) => {
       checkTypes(members, columns);
       await sink.write(lengthWords(outline, columns));
-      const placed = new Map<string, Placed>();
+      const written = new Map<string, WrittenMember>();
       for (const [index, name] of columns.column_names.entries()) {
         const member = members.find(({ column }) => column === name);
         const offset = sink.position;
         if (member === undefined) await sink.write(Buffer.from(members[0]?.stem ?? ''));
         else if (typeof columns.column_sizes[index] === 'number') {
           await sink.write(await integer(member));
-          placed.set(name, { offset, size: 8, sha256: '' });
-        } else placed.set(name, { offset, sha256: await copyBytes(sink, member.body) });
+          written.set(name, { offset, size: 8, sha256: '' });
+        } else written.set(name, { offset, sha256: await copyBytes(sink, member.body) });
       }
-      return members.map(({ column }) => placed.get(column) ?? { offset: 0, sha256: '' });
+      return members.map(({ column }) => written.get(column) ?? { offset: 0, sha256: '' });
     },
   };
 }
@@ -182,8 +182,8 @@ function withoutLimits(index: Buffer): unknown {
 /** streaming's index.json. */
 const datasetIndex: DatasetIndex = {
   name: 'index.json',
-  body: ({ settings, facts, shards, folder }) => {
-    const config = mdsConfig(settings, facts);
+  body: ({ settings, sourceSchema, shards, folder }) => {
+    const config = mdsConfig(settings, sourceSchema);
     const entries = shards.map(({ name, samples, bytes }) => ({
       ...config,
       raw_data: { basename: `${folder}${name}`, bytes, hashes: {} },
@@ -209,14 +209,15 @@ export const mds: SampleFormat = {
   fixedLayout: true,
   largestSample: 2e9,
   plannedBytes: (_name, size) => size + 8,
-  refuses: (outline, facts) => {
+  refuses: (outline, sourceSchema) => {
     const mine = outline.members.map(({ column }) => column).sort();
-    return mine.length === facts.columns.length && mine.every((name, index) => name === facts.columns[index])
+    return mine.length === sourceSchema.columns.length &&
+      mine.every((name, index) => name === sourceSchema.columns[index])
       ? undefined
       : 'columnsDiffer';
   },
   encoder,
-  shape: ({ labelType }, { columns }) => ({ labelType, columns: [...columns] }),
+  schema: ({ labelType }, { columns }) => ({ labelType, columns: [...columns] }),
   join: {
     by: 'table',
     tableBytes,

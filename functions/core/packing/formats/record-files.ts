@@ -4,10 +4,10 @@
 import { createHash } from 'node:crypto';
 import {
   type FileFormat,
-  type Placed,
   type SampleLines,
   type ShardEncoder,
-  Unfit,
+  UnfitSampleError,
+  type WrittenMember,
 } from '../model/shard-format.ts';
 import { crc32c, maskedCrc32c } from './crc32c.ts';
 
@@ -33,14 +33,14 @@ abstract class FrameChecker {
       rest = rest.subarray(wanted);
       if (this.#head.length < this.headBytes) return;
       const body = this.bodyBytes(this.#head);
-      if (body === undefined) throw new Unfit('brokenRecord');
+      if (body === undefined) throw new UnfitSampleError('brokenRecord');
       this.#skip = body;
       this.#head = Buffer.alloc(0);
     }
   }
 
   end(): void {
-    if (this.#skip > 0 || this.#head.length > 0) throw new Unfit('brokenRecord');
+    if (this.#skip > 0 || this.#head.length > 0) throw new UnfitSampleError('brokenRecord');
   }
 }
 
@@ -77,14 +77,14 @@ class RecordioChecker extends FrameChecker {
   }
 
   override end(): void {
-    if (this.#isWithin) throw new Unfit('brokenRecord');
+    if (this.#isWithin) throw new UnfitSampleError('brokenRecord');
     super.end();
   }
 }
 
 const encoder = (kind: 'tfrecord' | 'recordio'): ShardEncoder => ({
   add: async (sink, _outline, members) => {
-    const placed: Placed[] = [];
+    const written: WrittenMember[] = [];
     for (const member of members) {
       const checker = checkerOf(kind);
       const digest = createHash('sha256');
@@ -94,9 +94,9 @@ const encoder = (kind: 'tfrecord' | 'recordio'): ShardEncoder => ({
         digest.update(chunk);
         await sink.write(chunk);
       }
-      placed.push({ offset, sha256: digest.digest('hex') });
+      written.push({ offset, sha256: digest.digest('hex') });
     }
-    return placed;
+    return written;
   },
 });
 
@@ -128,6 +128,6 @@ export const records: FileFormat = {
   suffix: ({ records: { kind } }) => (kind === 'tfrecord' ? 'tfrecord' : 'rec'),
   plannedBytes: (_name, size) => size,
   encoder: ({ settings }) => encoder(settings.records.kind),
-  shape: ({ records: { kind } }) => ({ kind }),
+  schema: ({ records: { kind } }) => ({ kind }),
   join: { by: 'memberList', extents: (samples) => [samples[0]?.[0]?.offset ?? 0, ...samples.map(endOf)] },
 };

@@ -5,16 +5,16 @@
  */
 import { hash } from 'node:crypto';
 import type { MemberLine } from '../model/documents.ts';
-import { LineText } from '../model/line-text.ts';
+import { LineBuffer } from '../model/line-buffer.ts';
 import {
   type EncodedMember,
   type Outline,
-  type Placed,
   type SampleFormat,
   type SampleLines,
   type ShardEncoder,
   type ShardIndex,
-  Unfit,
+  UnfitSampleError,
+  type WrittenMember,
 } from '../model/shard-format.ts';
 import { collect } from './copy-bytes.ts';
 
@@ -70,7 +70,7 @@ async function labelOf(label: EncodedMember | undefined): Promise<number> {
   if (label === undefined) return 0;
   const text = (await collect(label.body)).toString().trim();
   const value = Number(text);
-  if (text === '' || !Number.isFinite(Math.fround(value))) throw new Unfit('labelNotANumber');
+  if (text === '' || !Number.isFinite(Math.fround(value))) throw new UnfitSampleError('labelNotANumber');
   return value;
 }
 
@@ -80,11 +80,11 @@ const encoder: ShardEncoder = {
       members.filter(({ isLabel }) => !isLabel).map(({ body }) => collect(body)),
     );
     const [body] = bodies;
-    if (body === undefined) throw new Unfit('columnsDiffer');
+    if (body === undefined) throw new UnfitSampleError('columnsDiffer');
     const label = await labelOf(members.find(({ isLabel }) => isLabel));
     const start = sink.position;
     await sink.write(recordOf(Buffer.concat([irHeader(label, outline.ordinal), body])));
-    return members.map((member): Placed => {
+    return members.map((member): WrittenMember => {
       if (member.isLabel) return { offset: start + 12, size: 4, sha256: '' };
       return { offset: start + RECORD_HEAD_BYTES, sha256: hash('sha256', body) };
     });
@@ -96,7 +96,7 @@ const startOf = (sample: SampleLines): number =>
 
 /** MXNet's index: number of the record, a tab, its first byte. */
 class RecordIndex implements ShardIndex {
-  readonly #rows = new LineText();
+  readonly #rows = new LineBuffer();
 
   add({ column, offset }: MemberLine): void {
     if (column !== 'label') this.#rows.add(`${this.#rows.lines}\t${offset - RECORD_HEAD_BYTES}`);
@@ -115,7 +115,7 @@ export const recordio: SampleFormat = {
   plannedBytes: (_name, size) => RECORD_HEAD_BYTES + size + 3,
   refuses: (outline) => (dataMembers(outline).length === 1 ? undefined : 'columnsDiffer'),
   encoder: () => encoder,
-  shape: () => ({}),
+  schema: () => ({}),
   join: { by: 'memberList', extents: (samples, shardBytes) => [...samples.map(startOf), shardBytes] },
   shardIndex: () => new RecordIndex(),
 };

@@ -3,10 +3,10 @@
  * Framing: https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details
  */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import type { EncodedMember, Placed, SampleFormat, ShardEncoder } from '../model/shard-format.ts';
+import type { EncodedMember, SampleFormat, ShardEncoder, WrittenMember } from '../model/shard-format.ts';
 import { collect, copyBytes } from './copy-bytes.ts';
 import { crc32c, maskedCrc32c } from './crc32c.ts';
-import { integerOf } from './integer-label.ts';
+import { parseIntegerLabel } from './integer-label.ts';
 
 /** Length and its checksum before a record's data, a checksum after it. */
 const FRAME_HEAD_BYTES = 12;
@@ -87,7 +87,7 @@ async function partsOf(members: readonly EncodedMember[], integerLabels: boolean
   for (const [index, member] of members.entries()) {
     const { column: name } = member;
     if (member.isLabel && integerLabels) {
-      const value = integerOf((await collect(member.body)).toString());
+      const value = parseIntegerLabel((await collect(member.body)).toString());
       named.push({ name, part: { bytes: int64Entry(name, value) } });
     } else named.push({ name, part: { entry: bytesEntry(name, member.size), member, index } });
   }
@@ -109,18 +109,18 @@ const encoder = (integerLabels: boolean): ShardEncoder => ({
       await sink.write(bytes);
     };
     await put(head);
-    const placed: Placed[] = members.map(() => ({ offset: sink.position, size: 0, sha256: '' }));
+    const written: WrittenMember[] = members.map(() => ({ offset: sink.position, size: 0, sha256: '' }));
     for (const part of parts) {
       if ('bytes' in part) await put(part.bytes);
       else {
         await put(part.entry.head);
         const offset = sink.position;
         const sha256 = await copyBytes(sink, part.member.body, (chunk) => (crc = crc32c(chunk, crc)));
-        placed[part.index] = { offset, sha256 };
+        written[part.index] = { offset, sha256 };
       }
     }
     await sink.write(frameTail(crc));
-    return placed;
+    return written;
   },
 });
 
@@ -134,7 +134,7 @@ export const tfrecord: SampleFormat = {
   largestSample: 2 ** 31 - 1024,
   plannedBytes: (name, size) => FRAME_HEAD_BYTES + FRAME_TAIL_BYTES + name.length + size + 32,
   encoder: ({ settings }) => encoder(settings.labelType === 'integer'),
-  shape: ({ labelType }) => ({ labelType }),
+  schema: ({ labelType }) => ({ labelType }),
   join: {
     by: 'frames',
     headBytes: FRAME_HEAD_BYTES,

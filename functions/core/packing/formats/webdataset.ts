@@ -1,18 +1,18 @@
 /** WebDataset: a tar in which the members of a sample follow each other. */
 import type { MemberLine } from '../model/documents.ts';
-import { LineText } from '../model/line-text.ts';
+import { LineBuffer } from '../model/line-buffer.ts';
 import type {
   DatasetIndex,
   EncodedMember,
   MemberFrames,
-  Placed,
   SampleFormat,
   SampleLines,
   ShardEncoder,
   ShardIndex,
   ShardSink,
+  WrittenMember,
 } from '../model/shard-format.ts';
-import { bytesIn, copyBytes, copyBytesNow, isInMemory } from './copy-bytes.ts';
+import { bytesIn, copyBytes, copyBytesSync, isInMemory } from './copy-bytes.ts';
 import { BLOCK, paddingOf, TRAILER, tarHeader, tarMemberBytes } from './tar.ts';
 
 /** Zeros by their number. */
@@ -21,13 +21,13 @@ const PADDINGS = Array.from({ length: BLOCK }, (_, length) => TRAILER.subarray(0
 const paddingAfter = (size: number): Uint8Array => PADDINGS[paddingOf(size)] ?? TRAILER;
 
 /** Undefined if a write would have to wait; then nothing is written. */
-function addNow(sink: ShardSink, member: EncodedMember): Placed | undefined {
+function addNow(sink: ShardSink, member: EncodedMember): WrittenMember | undefined {
   const { body } = member;
   const header = tarHeader(member.name, member.size);
   if (!isInMemory(body) || header.length + bytesIn(body) + BLOCK >= sink.room) return undefined;
   void sink.write(header);
   const offset = sink.position;
-  const sha256 = copyBytesNow(sink, body);
+  const sha256 = copyBytesSync(sink, body);
   void sink.write(paddingAfter(member.size));
   return { offset, sha256 };
 }
@@ -35,27 +35,27 @@ function addNow(sink: ShardSink, member: EncodedMember): Placed | undefined {
 async function addOn(
   sink: ShardSink,
   members: readonly EncodedMember[],
-  placed: Placed[],
-): Promise<readonly Placed[]> {
-  for (const member of members.slice(placed.length)) {
+  written: WrittenMember[],
+): Promise<readonly WrittenMember[]> {
+  for (const member of members.slice(written.length)) {
     await sink.write(tarHeader(member.name, member.size));
     const offset = sink.position;
     const sha256 = await copyBytes(sink, member.body);
     await sink.write(paddingAfter(member.size));
-    placed.push({ offset, sha256 });
+    written.push({ offset, sha256 });
   }
-  return placed;
+  return written;
 }
 
 const encoder: ShardEncoder = {
   add: (sink, _outline, members) => {
-    const placed: Placed[] = [];
+    const written: WrittenMember[] = [];
     for (const member of members) {
       const added = addNow(sink, member);
-      if (added === undefined) return addOn(sink, members, placed);
-      placed.push(added);
+      if (added === undefined) return addOn(sink, members, written);
+      written.push(added);
     }
-    return placed;
+    return written;
   },
   finish: async (sink) => {
     await sink.write(TRAILER);
@@ -75,7 +75,7 @@ function endOf(sample: SampleLines): number {
  * sample lie next to each other.
  */
 class DaliIndex implements ShardIndex {
-  readonly #rows = new LineText();
+  readonly #rows = new LineBuffer();
   #row = '';
   #stem: string | undefined;
 
@@ -121,7 +121,7 @@ export const webdataset: SampleFormat = {
   order: 'suffix',
   plannedBytes: tarMemberBytes,
   encoder: () => encoder,
-  shape: () => ({}),
+  schema: () => ({}),
   join: { by: 'memberList', extents: (samples) => [0, ...samples.map(endOf)] },
   memberFrames,
   shardIndex: () => new DaliIndex(),

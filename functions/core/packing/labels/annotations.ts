@@ -3,10 +3,10 @@
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import { TransientError } from '../../shared/errors.ts';
 import { type BlobStore } from '../model/blob-store.ts';
+import { CompressedLines, compress } from '../model/compressed-lines.ts';
 import { splitKey } from '../model/member-names.ts';
-import { compress, LineSpool } from '../model/spool.ts';
+import { type AnnotationRow, rowReader } from './annotation-rows.ts';
 import { LabelTable } from './label-table.ts';
-import { type AnnotationRow, rowReader } from './rows.ts';
 
 const PIECE_BYTES = 8 * 1024 * 1024;
 
@@ -86,11 +86,11 @@ export class Annotations {
 
   /** Reads the rows again. Call it after every listed key was asked for. */
   async audit(): Promise<AnnotationAudit> {
-    const spool = new LineSpool(compress);
+    const problemLines = new CompressedLines(compress);
     const byProblem: Partial<Record<RowProblem, number>> = {};
     const note = (row: AnnotationRow, problem: RowProblem): void => {
       byProblem[problem] = (byProblem[problem] ?? 0) + 1;
-      spool.add(JSON.stringify([row.row, row.key, problem] satisfies RowProblemLine));
+      problemLines.add(JSON.stringify([row.row, row.key, problem] satisfies RowProblemLine));
     };
     const seen = new LabelTable();
     let rows = 0;
@@ -102,9 +102,13 @@ export class Annotations {
       }
       if (seen.add(row.key, '.') !== 'new')
         note(row, this.#table.isDoubled(row.key) ? 'doubledOtherLabel' : 'doubledSameLabel');
-      if (!this.#table.wasMet(row.key)) note(row, 'unknownKey');
+      if (!this.#table.wasLookedUp(row.key)) note(row, 'unknownKey');
     }
-    return { rows, byProblem, problems: spool.lines === 0 ? undefined : Buffer.concat(spool.parts()) };
+    return {
+      rows,
+      byProblem,
+      problems: problemLines.lines === 0 ? undefined : Buffer.concat(problemLines.parts()),
+    };
   }
 
   async *#rows(): AsyncGenerator<AnnotationRow> {

@@ -7,7 +7,7 @@ const FREE = 0;
 const TWO_LABELS = -1;
 const MOST_LABEL_CHARACTERS = 64e6;
 
-export type Finding =
+export type LabelLookup =
   | { readonly kind: 'label'; readonly label: string }
   | { readonly kind: 'doubled' }
   | undefined;
@@ -17,14 +17,14 @@ class Slots {
   readonly b: Uint32Array;
   readonly c: Uint32Array;
   readonly label: Int32Array;
-  readonly met: Uint8Array;
+  readonly lookedUp: Uint8Array;
 
   constructor(size: number) {
     this.a = new Uint32Array(size);
     this.b = new Uint32Array(size);
     this.c = new Uint32Array(size);
     this.label = new Int32Array(size);
-    this.met = new Uint8Array(size);
+    this.lookedUp = new Uint8Array(size);
   }
 
   /** The slot of these 96 bits of a key's digest, or the free slot for them. */
@@ -62,17 +62,17 @@ export class LabelTable {
   }
 
   /** Notes that the key was looked up. */
-  find(key: string): Finding {
+  find(key: string): LabelLookup {
     const at = this.#locate(key);
     const number = this.#slots.label[at] ?? FREE;
     if (number === FREE) return undefined;
-    this.#slots.met[at] = 1;
+    this.#slots.lookedUp[at] = 1;
     if (number === TWO_LABELS) return { kind: 'doubled' };
     return { kind: 'label', label: this.#labels[number - 1] ?? '' };
   }
 
-  wasMet(key: string): boolean {
-    return this.#slots.met[this.#locate(key)] === 1;
+  wasLookedUp(key: string): boolean {
+    return this.#slots.lookedUp[this.#locate(key)] === 1;
   }
 
   isDoubled(key: string): boolean {
@@ -116,7 +116,7 @@ export class LabelTable {
       larger.b[at] = b;
       larger.c[at] = c;
       larger.label[at] = old.label[from] ?? FREE;
-      larger.met[at] = old.met[from] ?? 0;
+      larger.lookedUp[at] = old.lookedUp[from] ?? 0;
     }
     this.#slots = larger;
   }

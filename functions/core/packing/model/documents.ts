@@ -89,13 +89,13 @@ const annotationsSchema = z.object({
   problems: z.object({ list: z.string(), sha256: z.string() }).optional(),
 });
 
-/** Samples of each class as they arrived, and as they were dealt to shards with their copies. */
+/** Samples of each class as they arrived, and as they were planned with their copies. */
 const balanceSchema = z.object({
   mode: z.enum(['over', 'under']),
   classes: tableOf(
     z.object({
       samples: z.number().int(),
-      dealt: z.number().int(),
+      planned: z.number().int(),
       /** Counted in the sealed shards: without samples that were rejected while they were read, with copies. */
       sealed: z.number().int().optional(),
     }),
@@ -128,7 +128,7 @@ export const planSchema = z.object({
   objects: z.number().int(),
   bytes: z.number().int(),
   rejected: z.number().int(),
-  facts: z.object({ columns: z.array(z.string()), csvHeader: z.string().optional() }),
+  sourceSchema: z.object({ columns: z.array(z.string()), csvHeader: z.string().optional() }),
   /** Samples that a later generation packs, so that the shards have equal counts. */
   dropped: z.array(z.number().int()),
   annotations: annotationsSchema.optional(),
@@ -207,7 +207,7 @@ const sealedShardSchema = z.object({
 });
 
 /** What two generations must have in common to be joined; empty for a format that needs nothing. */
-const shapeSchema = z.object({
+const dataSchema = z.object({
   columns: z.array(z.string()).optional(),
   csvHeader: z.string().optional(),
   labelType: z.string().optional(),
@@ -228,7 +228,7 @@ export const manifestSchema = z.object({
   pipeline: z.string(),
   generation: z.string(),
   format: formatNameSchema,
-  shape: shapeSchema,
+  schema: dataSchema,
   compacted: compactedSchema.optional(),
   /** Each shard is a gzip file; offsets of members are those of the plain bytes. */
   compression: z.literal('gzip').optional(),
@@ -247,7 +247,7 @@ export const manifestSchema = z.object({
     objects: z.number().int(),
     packed: z.number().int(),
     rejected: z.number().int(),
-    left: z.number().int(),
+    deferred: z.number().int(),
     /** Sorted lists of all arrivals that this generation packed or rejected. */
     parts: z.array(
       z.object({

@@ -26,14 +26,19 @@ const REJECTIONS = [
 export type Rejection = (typeof REJECTIONS)[number];
 export const rejectionSchema = z.enum(REJECTIONS);
 
-/** A planned sample that is not in its shard. `left`: the next generation packs it. */
+/** A planned sample that is not in its shard. `deferred`: the next generation packs it. */
 export const exclusionSchema = z.object({
   sample: z.number().int(),
-  outcome: z.enum(['rejected', 'left']),
+  outcome: z.enum(['rejected', 'deferred']),
   members: z.array(
     z.object({
       key: z.string(),
-      reason: z.union([rejectionSchema, z.literal('changed'), z.literal('deleted'), z.literal('sampleLeft')]),
+      reason: z.union([
+        rejectionSchema,
+        z.literal('changed'),
+        z.literal('deleted'),
+        z.literal('sampleDeferred'),
+      ]),
     }),
   ),
 });

@@ -15,13 +15,13 @@ interface Common {
   readonly isLabel: boolean;
 }
 
-export type LaidOut =
+export type MemberLayout =
   | (Common & { readonly kind: 'source'; readonly member: PlannedMember; readonly prepares: boolean })
   | (Common & { readonly kind: 'made'; readonly made: 'label'; readonly bytes: Buffer });
 
-export interface LaidSample extends Outline {
+export interface SampleLayout extends Outline {
   readonly sample: PlannedSample;
-  readonly members: readonly LaidOut[];
+  readonly members: readonly MemberLayout[];
 }
 
 export interface LayoutRules {
@@ -58,7 +58,7 @@ function readColumn(suffix: string): string {
 
 const by =
   (order: 'suffix' | 'column') =>
-  (a: LaidOut, b: LaidOut): number =>
+  (a: MemberLayout, b: MemberLayout): number =>
     a[order] < b[order] ? -1 : Number(a[order] > b[order]);
 
 const copyMark = (repeat: number): string => (repeat === 0 ? '' : `~again${repeat === 1 ? '' : repeat}`);
@@ -103,7 +103,7 @@ export const maskFinder =
   };
 
 /** A prepared image gets the suffix of its new format. */
-function named(all: readonly KeyedMember[], settings: PackingSettings): LaidOut[] {
+function named(all: readonly KeyedMember[], settings: PackingSettings): MemberLayout[] {
   if (settings.prepare?.image === undefined) {
     return all.map(({ member, stem, suffix, column }) => ({
       kind: 'source',
@@ -131,7 +131,7 @@ function named(all: readonly KeyedMember[], settings: PackingSettings): LaidOut[
 }
 
 /** The members are in the order in which the format writes them. */
-export function layOut(sample: PlannedSample, rules: LayoutRules): LaidSample {
+export function layOutSample(sample: PlannedSample, rules: LayoutRules): SampleLayout {
   const { format, settings } = rules;
   const members = named(readKeys(sample, rules.incoming), settings);
   let { label } = sample;
@@ -146,7 +146,7 @@ export function layOut(sample: PlannedSample, rules: LayoutRules): LaidSample {
   };
 }
 
-function labelOf(label: string, stem: string): LaidOut {
+function labelOf(label: string, stem: string): MemberLayout {
   const bytes = Buffer.from(label);
   const common = {
     name: `${stem}.cls`,

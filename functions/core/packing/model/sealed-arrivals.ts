@@ -1,6 +1,7 @@
 /** The arrivals that earlier generations packed or rejected, streamed in the order of the bucket's listing. */
 import { bucketKeys, parseGeneration } from '../../shared/keys.ts';
 import { type BlobStore, joinChunks, readText } from './blob-store.ts';
+import { decompress, linesOf } from './compressed-lines.ts';
 import {
   DocumentError,
   type Manifest,
@@ -11,11 +12,10 @@ import {
 } from './documents.ts';
 import { compareKeys } from './order.ts';
 import { packingKeys } from './packing-keys.ts';
-import { decompress, linesOf } from './spool.ts';
-import { type DatasetVersion, newestVersion, versionsIn } from './versions.ts';
+import { blobVersions, type DatasetVersion, newestVersion } from './versions.ts';
 
 /** The manifest that a run sealed. It has no shards if all arrivals were rejected or the generation was pruned. */
-export async function readSealed(
+export async function readSealedManifest(
   store: BlobStore,
   pipeline: string,
   generation: string,
@@ -84,12 +84,12 @@ interface Generations {
 }
 
 async function generationsIn(store: BlobStore, pipeline: string): Promise<Generations> {
-  const versions = versionsIn(store);
+  const versions = blobVersions(store);
   const newest = await newestVersion(versions, pipeline);
   const { generations = [], replaced = [] } = newest ?? {};
   const folders = (await versions.folders(bucketKeys.dataset(pipeline))).filter(isGeneration(newest));
   const read = async (name: string): Promise<Manifest | undefined> => {
-    const sealed = await readSealed(store, pipeline, name);
+    const sealed = await readSealedManifest(store, pipeline, name);
     if (sealed === undefined && generations.includes(name))
       throw new ManifestError(
         name,
@@ -130,7 +130,7 @@ export const manifestsOf = (
   store: BlobStore,
   pipeline: string,
   generations: readonly string[],
-): Promise<Manifest[]> => readEach(generations, (name) => readSealed(store, pipeline, name));
+): Promise<Manifest[]> => readEach(generations, (name) => readSealedManifest(store, pipeline, name));
 
 type Part = Manifest['arrivals']['parts'][number];
 
@@ -143,8 +143,8 @@ class GenerationCursor {
   #lines: Iterator<string> | undefined;
   #key = '';
   #etag = '';
-  #fate: SealedLine[3] = 0;
-  #under: string | undefined;
+  #outcome: SealedLine[3] = 0;
+  #annotationsVersion: string | undefined;
   readonly #annotations: string | undefined;
 
   constructor(store: BlobStore, manifest: Manifest) {
@@ -174,8 +174,8 @@ class GenerationCursor {
 
   /** False if only the label was missing: other annotations may have it. */
   #isDone(annotations: string | undefined): boolean {
-    const wantsLabel = this.#fate === 'labelMissing' || this.#fate === 'labelDoubled';
-    return !wantsLabel || (this.#under ?? this.#annotations) === annotations;
+    const wantsLabel = this.#outcome === 'labelMissing' || this.#outcome === 'labelDoubled';
+    return !wantsLabel || (this.#annotationsVersion ?? this.#annotations) === annotations;
   }
 
   #skip(): Part | undefined {
@@ -199,7 +199,9 @@ class GenerationCursor {
       this.#lines = undefined;
       return;
     }
-    [this.#key, this.#etag, , this.#fate, this.#under] = sealedLine.parse(JSON.parse(next.value));
+    [this.#key, this.#etag, , this.#outcome, this.#annotationsVersion] = sealedLine.parse(
+      JSON.parse(next.value),
+    );
   }
 }
 

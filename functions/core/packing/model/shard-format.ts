@@ -33,7 +33,7 @@ export interface EncodedMember {
 }
 
 /** Where a member's bytes lie in the shard, and their digest. */
-export interface Placed {
+export interface WrittenMember {
   readonly offset: number;
   /** Bytes in the shard, if they differ from the source's. */
   readonly size?: number;
@@ -41,8 +41,8 @@ export interface Placed {
 }
 
 /** An encoder throws it if a sample does not fit the format. */
-export class Unfit extends Error {
-  override readonly name = 'Unfit';
+export class UnfitSampleError extends Error {
+  override readonly name = 'UnfitSampleError';
   readonly reason: Rejection;
   constructor(reason: Rejection) {
     super(`the sample does not fit the format: ${reason}`);
@@ -58,13 +58,13 @@ export interface Outline {
 
 export interface ShardContext {
   readonly settings: PackingSettings;
-  readonly facts: PlanFacts;
+  readonly sourceSchema: SourceSchema;
   /** The shard's samples in order; only for a format of a fixed layout. */
   readonly outlines: readonly Outline[];
 }
 
 /** What all shards of a plan have in common. */
-export interface PlanFacts {
+export interface SourceSchema {
   /** Columns of at least half of the samples, sorted. A format with fixed columns rejects samples with others. */
   readonly columns: readonly string[];
   /** The first line of all sources with its newline, if they share one. */
@@ -78,7 +78,7 @@ export interface ShardEncoder {
     sink: ShardSink,
     outline: Outline,
     members: readonly EncodedMember[],
-  ): readonly Placed[] | Promise<readonly Placed[]>;
+  ): readonly WrittenMember[] | Promise<readonly WrittenMember[]>;
   finish?(sink: ShardSink): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export type SampleLines = readonly MemberLine[];
 export type Extents = readonly number[];
 
 /** What two generations must have in common to be joined. */
-export type Shape = Manifest['shape'];
+export type DataSchema = Manifest['schema'];
 
 /** A joined shard gets the bytes of the old samples as they lie. The format says how they are found. */
 export type Join =
@@ -97,7 +97,7 @@ export type Join =
   | {
       readonly by: 'memberList';
       extents(samples: readonly SampleLines[], shardBytes: number): Extents;
-      head?(shape: Shape): Uint8Array;
+      head?(schema: DataSchema): Uint8Array;
     }
   /** By a table at the head of each shard. */
   | {
@@ -105,7 +105,7 @@ export type Join =
       tableBytes(samples: number): number;
       extents(table: Buffer): Extents;
       /** @param sizes bytes of the new shard's samples, in order */
-      head(sizes: readonly number[], settings: PackingSettings, shape: Shape): Uint8Array;
+      head(sizes: readonly number[], settings: PackingSettings, schema: DataSchema): Uint8Array;
     }
   /** Each sample begins with a head of fixed size, which tells how many bytes follow. */
   | {
@@ -136,7 +136,7 @@ export interface ShardIndex {
 export interface IndexedShards {
   readonly generation: string;
   readonly settings: { readonly labelType?: string | undefined; readonly shardMegabytes: number };
-  readonly facts: PlanFacts;
+  readonly sourceSchema: SourceSchema;
   /** Folder of the shards, relative to the generation's. */
   readonly folder: string;
   readonly shards: Manifest['shards'];
@@ -159,7 +159,7 @@ interface AnyFormat {
   /** Bytes of a member of this name and size in a shard. */
   plannedBytes(name: string, size: number): number;
   encoder(context: ShardContext): ShardEncoder;
-  shape(settings: PackingSettings, facts: PlanFacts): Shape;
+  schema(settings: PackingSettings, sourceSchema: SourceSchema): DataSchema;
   readonly join: Join;
   readonly memberFrames?: MemberFrames;
   readonly shardIndex?: () => ShardIndex;
@@ -176,7 +176,7 @@ export interface SampleFormat extends AnyFormat {
   /** In bytes; larger samples cannot be written. */
   readonly largestSample?: number;
   /** Why a sample of this outline cannot be in a shard, before anything of it is read. */
-  refuses?(outline: Outline, facts: PlanFacts): Rejection | undefined;
+  refuses?(outline: Outline, sourceSchema: SourceSchema): Rejection | undefined;
 }
 
 /** Each object is taken whole, whatever its size. */
@@ -193,9 +193,9 @@ export interface FileFormat extends AnyFormat {
    * copy a large source.
    * @param head the first bytes of a source, all of it or `HEAD_BYTES`
    * @returns how many of its first bytes are left out
-   * @throws Unfit
+   * @throws UnfitSampleError
    */
-  readonly copyFrom?: (head: Buffer, facts: PlanFacts) => number;
+  readonly copyFrom?: (head: Buffer, sourceSchema: SourceSchema) => number;
 }
 
 export type ShardFormat = SampleFormat | FileFormat;

@@ -44,7 +44,7 @@ export interface VersionStore {
 }
 
 /** Packing's own store as a VersionStore. */
-export function versionsIn(store: BlobStore): VersionStore {
+export function blobVersions(store: BlobStore): VersionStore {
   return {
     keys: async (prefix) => {
       const keys: string[] = [];
@@ -69,7 +69,7 @@ export function versionsIn(store: BlobStore): VersionStore {
 }
 
 /** The control plane's store as a VersionStore. */
-export function versionsOf(store: ObjectStore): VersionStore {
+export function objectVersions(store: ObjectStore): VersionStore {
   return {
     keys: async (prefix) => {
       const keys: string[] = [];

@@ -16,7 +16,7 @@ export interface Balance {
   readonly copies: Uint32Array;
   readonly leftOut: ReadonlySet<number>;
   /** Samples of each class before and after. */
-  readonly classes: Readonly<Record<string, { readonly samples: number; readonly dealt: number }>>;
+  readonly classes: Readonly<Record<string, { readonly samples: number; readonly planned: number }>>;
 }
 
 const MOST_CLASSES = 10_000;
@@ -68,13 +68,13 @@ export function balance(samples: ClassedSamples, mode: 'over' | 'under', seed: s
   refuseTooMany(sizes, target);
   const copies: number[] = [];
   const leftOut = new Set<number>();
-  const counts: [string, { samples: number; dealt: number }][] = [];
+  const counts: [string, { samples: number; planned: number }][] = [];
   for (const [name, members] of classes) {
     const order = shuffled(members, `${seed}/balance/${name}`);
     for (const ordinal of order.slice(target)) leftOut.add(ordinal);
     const missing = copiesFor(members.length, target);
     for (let copy = 0; copy < missing; copy += 1) copies.push(order[copy % order.length] ?? 0);
-    counts.push([name, { samples: members.length, dealt: Math.min(members.length, target) + missing }]);
+    counts.push([name, { samples: members.length, planned: Math.min(members.length, target) + missing }]);
   }
   return { copies: Uint32Array.from(copies).sort(), leftOut, classes: Object.fromEntries(counts) };
 }

@@ -3,15 +3,15 @@ import { createHash } from 'node:crypto';
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { SampleLabels } from '../labels/sample-labels.ts';
 import type { ListedBlob } from '../model/blob-store.ts';
+import { CompressedLines } from '../model/compressed-lines.ts';
 import type { ArrivalLine } from '../model/documents.ts';
 import { expectedBytes, expectedMaskBytes, preparedAs } from '../model/image-preparation.ts';
 import { labelOfKey, memberStem, memberSuffix, splitKey } from '../model/member-names.ts';
 import type { Rejection } from '../model/rejections.ts';
 import { columnOf } from '../model/sample-layout.ts';
 import type { ShardFormat } from '../model/shard-format.ts';
-import { LineSpool } from '../model/spool.ts';
 import { type Balance, balance } from './balance.ts';
-import { type Membership, SampleGrouper } from './sampling.ts';
+import { SampleGrouper, type SampleMembership } from './sample-grouper.ts';
 
 /** Numbers by index, grown by doubling. */
 class GrowingNumbers {
@@ -59,7 +59,7 @@ function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection
 
 /** Arrivals are added in the listing's order. Memory is their compressed lines. */
 export class DraftPlan {
-  #arrivals = new LineSpool();
+  #arrivals = new CompressedLines();
   readonly #rules: AcceptRules;
   readonly #grouper = new SampleGrouper();
   readonly #bytes = new GrowingNumbers();
@@ -92,11 +92,11 @@ export class DraftPlan {
     return this.#samples;
   }
 
-  get arrivals(): LineSpool {
+  get arrivals(): CompressedLines {
     return this.#arrivals;
   }
 
-  isDealt(ordinal: number): boolean {
+  isPlanned(ordinal: number): boolean {
     return this.#refusalOf(ordinal) === undefined;
   }
 
@@ -113,11 +113,11 @@ export class DraftPlan {
     const { balance: mode } = settings;
     if (mode !== undefined) {
       const classOf = (sample: number): string | undefined =>
-        this.isDealt(sample) ? (labels?.labelOf(sample) ?? this.#classes[sample]) : undefined;
+        this.isPlanned(sample) ? (labels?.labelOf(sample) ?? this.#classes[sample]) : undefined;
       this.balance = balance({ count: this.#samples, classOf }, mode, `${settings.seed}`);
     }
     if (labels === undefined && this.balance === undefined) return;
-    const finished = new LineSpool();
+    const finished = new CompressedLines();
     for (const text of this.#arrivals.read()) {
       const line: ArrivalLine = JSON.parse(text);
       const [key, size, etag, sample] = line;
@@ -217,7 +217,7 @@ export class DraftPlan {
     this.#classes[ordinal] = shared;
   }
 
-  #member(key: string): Membership {
+  #member(key: string): SampleMembership {
     const member =
       this.#rules.format.takes === 'samples'
         ? this.#grouper.place(key)

@@ -2,11 +2,11 @@
  * Writes the sorted arrivals into the items' lists. It makes a window of items at a time, so that memory is bounded.
  */
 
-import { NO_SHARD } from '../model/division.ts';
-import { LineText } from '../model/line-text.ts';
-import { compressPlanned, type LineSpool } from '../model/spool.ts';
+import { type CompressedLines, compressPlanned } from '../model/compressed-lines.ts';
+import { LineBuffer } from '../model/line-buffer.ts';
+import { NO_SHARD } from '../model/shard-count.ts';
+import type { ShardAssignment } from './assign-samples.ts';
 import { copiesOf } from './balance.ts';
-import type { Dealing } from './sharding.ts';
 
 /** Characters of the lists held at once, with an overhead for each line. */
 const WINDOW_CHARACTERS = 96e6;
@@ -18,7 +18,7 @@ const CHARACTERS_BESIDE = 100;
  * copy.
  */
 class UnsortedList {
-  readonly #text = new LineText();
+  readonly #text = new LineBuffer();
   readonly #shards: number[] = [];
   readonly #slots: number[] = [];
   readonly #ends: number[] = [];
@@ -53,37 +53,37 @@ function itemOfShard(itemShards: readonly number[]): Uint32Array {
 /** Copies key, bytes and ETag as text. This process wrote the arrival's line, so it is not parsed. */
 function putLines(
   { ordinal, object, alone }: PlannedArrival,
-  { dealing, samples, copies, labelOf }: Dealt,
+  { assignment, samples, copies, labelOf }: AssignedSamples,
   put: (shard: number, slot: number, line: string) => void,
 ): void {
-  if ((dealing.shardOf[ordinal] ?? NO_SHARD) === NO_SHARD) return;
+  if ((assignment.shardOf[ordinal] ?? NO_SHARD) === NO_SHARD) return;
   const label = labelOf?.(ordinal);
   const end = label === undefined ? ']' : `,${JSON.stringify(label)}]`;
   const add = (shard: number, slot: number, repeat: number): void =>
     put(shard, slot, `[${shard},${slot},${ordinal},${object},${alone},${repeat}${end}`);
   const { first, count } = copiesOf(copies, ordinal);
   for (let copy = 0; copy <= count; copy += 1)
-    putCopy(dealing, { at: copy === 0 ? ordinal : samples + first + copy - 1, copy }, add);
+    putCopy(assignment, { at: copy === 0 ? ordinal : samples + first + copy - 1, copy }, add);
 }
 
 /** Adds a sample, or a copy that balances the classes, and the copy of it that evens out its shard. */
 function putCopy(
-  dealing: Dealing,
+  assignment: ShardAssignment,
   { at, copy }: { at: number; copy: number },
   add: (shard: number, slot: number, repeat: number) => void,
 ): void {
-  const shard = dealing.shardOf[at] ?? NO_SHARD;
-  add(shard, dealing.slotOf[at] ?? 0, copy === 0 ? 0 : copy + 1);
-  const again = dealing.repeats.get(at);
+  const shard = assignment.shardOf[at] ?? NO_SHARD;
+  add(shard, assignment.slotOf[at] ?? 0, copy === 0 ? 0 : copy + 1);
+  const again = assignment.repeats.get(at);
   if (again !== undefined) add(shard, again, copy === 0 ? 1 : COPIES_OF_COPIES + copy);
 }
 
 /** Numbers of copies of a copy, which even out a shard: above those that balance the classes. */
 const COPIES_OF_COPIES = 100_000;
 
-export interface Dealt {
+export interface AssignedSamples {
   /** Of the samples, followed by the copies that balance the classes. */
-  readonly dealing: Dealing;
+  readonly assignment: ShardAssignment;
   readonly samples: number;
   readonly copies: Uint32Array;
   /** A sample's label from a file of annotations. */
@@ -117,42 +117,46 @@ function cut(line: string): PlannedArrival {
 }
 
 /** Number of lines of all lists: samples and their copies. */
-function linesOfLists({ shardOf, repeats }: Dealing): number {
+function linesOfLists({ shardOf, repeats }: ShardAssignment): number {
   let lines = repeats.size;
   for (const shard of shardOf) if (shard !== NO_SHARD) lines += 1;
   return lines;
 }
 
 /** How many windows are needed so that each stays below the limit. */
-function windowsFor(arrivals: LineSpool, dealing: Dealing, windowCharacters: number): number {
+function windowsFor(
+  arrivals: CompressedLines,
+  assignment: ShardAssignment,
+  windowCharacters: number,
+): number {
   const perLine = arrivals.characters / Math.max(1, arrivals.lines) + CHARACTERS_BESIDE;
-  return Math.max(1, Math.ceil((linesOfLists(dealing) * perLine) / windowCharacters));
+  return Math.max(1, Math.ceil((linesOfLists(assignment) * perLine) / windowCharacters));
 }
 
 /** Whether the sample or a copy of it is in one of these shards. */
 function isWithin(
-  { dealing, samples, copies }: Dealt,
+  { assignment, samples, copies }: AssignedSamples,
   ordinal: number,
   isMine: (shard: number) => boolean,
 ): boolean {
-  if (isMine(dealing.shardOf[ordinal] ?? NO_SHARD)) return true;
+  if (isMine(assignment.shardOf[ordinal] ?? NO_SHARD)) return true;
   const { first, count } = copiesOf(copies, ordinal);
   for (let copy = 0; copy < count; copy += 1)
-    if (isMine(dealing.shardOf[samples + first + copy] ?? NO_SHARD)) return true;
+    if (isMine(assignment.shardOf[samples + first + copy] ?? NO_SHARD)) return true;
   return false;
 }
 
 /** Every item's compressed list, in the order of items. Reads the arrivals once for each window. */
 export function* itemLists(
-  arrivals: LineSpool,
-  dealt: Dealt,
+  arrivals: CompressedLines,
+  assigned: AssignedSamples,
   windowCharacters = WINDOW_CHARACTERS,
 ): Generator<ItemList> {
-  const { dealing } = dealt;
-  const items = dealing.itemShards.length - 1;
+  const { assignment } = assigned;
+  const items = assignment.itemShards.length - 1;
   if (items <= 0) return;
-  const itemOf = itemOfShard(dealing.itemShards);
-  const windows = windowsFor(arrivals, dealing, windowCharacters);
+  const itemOf = itemOfShard(assignment.itemShards);
+  const windows = windowsFor(arrivals, assignment, windowCharacters);
   const perWindow = Math.ceil(items / windows);
   for (let first = 0; first < items; first += perWindow) {
     const end = Math.min(items, first + perWindow);
@@ -163,8 +167,8 @@ export function* itemLists(
     };
     for (const line of arrivals.read()) {
       const arrival = cut(line);
-      if (!isWithin(dealt, arrival.ordinal, isMine)) continue;
-      putLines(arrival, dealt, (shard, slot, text) =>
+      if (!isWithin(assigned, arrival.ordinal, isMine)) continue;
+      putLines(arrival, assigned, (shard, slot, text) =>
         lists[(itemOf[shard] ?? 0) - first]?.add(shard, slot, text),
       );
     }

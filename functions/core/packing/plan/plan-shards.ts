@@ -8,17 +8,22 @@ import { Annotations } from '../labels/annotations.ts';
 import { SampleLabels } from '../labels/sample-labels.ts';
 import { type BlobStore, joinChunks, type ListedBlob } from '../model/blob-store.ts';
 import { type CommittedPlan, commitPlan, committedPlan } from '../model/committed-plan.ts';
-import { divisionOf, type LikelyReaders, workersOf } from '../model/division.ts';
+import { decompress } from '../model/compressed-lines.ts';
 import { DOCUMENT_VERSION, type Manifest, type Plan } from '../model/documents.ts';
 import { IMAGE_ENGINE } from '../model/image-preparation.ts';
 import { packingKeys } from '../model/packing-keys.ts';
-import { readSealed, sealedFilter, unreplacedGenerations } from '../model/sealed-arrivals.ts';
+import { readSealedManifest, sealedFilter, unreplacedGenerations } from '../model/sealed-arrivals.ts';
+import { type LikelyReaders, shardCountRules, workersOf } from '../model/shard-count.ts';
 import { HEAD_BYTES } from '../model/shard-format.ts';
-import { decompress } from '../model/spool.ts';
+import {
+  type AssignmentLimits,
+  assignSamples,
+  type SampleSizes,
+  type ShardAssignment,
+} from './assign-samples.ts';
 import { DraftPlan } from './draft-plan.ts';
 import { itemLists } from './item-lists.ts';
 import { listInParallel } from './parallel-listing.ts';
-import { type Dealing, type DealingLimits, dealSamples, type SampleSizes } from './sharding.ts';
 
 export interface PlanDeps {
   readonly store: BlobStore;
@@ -56,7 +61,7 @@ export interface PlanResult {
 export async function planShards(deps: PlanDeps, input: PlanInput): Promise<PlanResult> {
   const committed = await committedPlan(deps.store, input);
   if (committed.kind === 'outdated') {
-    const sealed = await readSealed(deps.store, input.pipeline, input.runId);
+    const sealed = await readSealedManifest(deps.store, input.pipeline, input.runId);
     if (sealed !== undefined) return resultOfSealed(sealed);
     if (input.replaceOutdated !== true) throw committed.error;
   }
@@ -82,25 +87,25 @@ const resultOf = (plan: Plan): PlanResult => ({
   listedAt: plan.listedAt,
 });
 
-const dealingLimits = ({ packing, readers, runId }: PlanInput): DealingLimits => ({
+const assignmentLimits = ({ packing, readers, runId }: PlanInput): AssignmentLimits => ({
   shardBytes: packing.shardMegabytes * 1e6,
   seed: `${packing.seed}/${runId}`,
   shuffle: packing.shuffle,
-  ...divisionOf(packing, readers),
+  ...shardCountRules(packing, readers),
   remainder: packing.remainder,
 });
 
-/** Copies that balance the classes are dealt like samples. Their numbers follow those of the samples. */
-function deal(draft: DraftPlan, copies: Uint32Array, input: PlanInput): Dealing {
+/** Copies that balance the classes are assigned like samples. Their numbers follow those of the samples. */
+function assign(draft: DraftPlan, copies: Uint32Array, input: PlanInput): ShardAssignment {
   const sampleOf = (place: number): number => copies[place - draft.samples] ?? place;
   const sizes: SampleSizes = {
     count: draft.samples + copies.length,
     bytesOf: (place) => draft.bytesOf(sampleOf(place)),
     objectsOf: (place) => draft.objectsOf(sampleOf(place)),
     ...(draft.preparesImages && { sourceBytesOf: (place: number) => draft.sourceBytesOf(sampleOf(place)) }),
-    isDealt: (place) => draft.isDealt(sampleOf(place)),
+    isPlanned: (place) => draft.isPlanned(sampleOf(place)),
   };
-  return dealSamples(sizes, dealingLimits(input));
+  return assignSamples(sizes, assignmentLimits(input));
 }
 
 async function makePlan(
@@ -112,14 +117,14 @@ async function makePlan(
   const drafted = await draftPlan(deps, input);
   const { draft, listedAt, annotations, labels } = drafted;
   const copies = draft.balance?.copies ?? new Uint32Array();
-  const dealing = deal(draft, copies, input);
+  const assignment = assign(draft, copies, input);
   const prepare = input.packing.prepare && { engine: IMAGE_ENGINE };
   const digest = digestOf(input, drafted, over);
   const keys = packingKeys(input.pipeline, input.runId);
   const parts = draft.arrivals.parts();
   for (const [part, bytes] of parts.entries()) await deps.store.put(keys.planArrivals(digest, part), bytes);
   for (const { item, bytes } of itemLists(draft.arrivals, {
-    dealing,
+    assignment,
     samples: draft.samples,
     copies,
     labelOf: labels && ((sample) => labels.labelOf(sample)),
@@ -131,21 +136,21 @@ async function makePlan(
     runId: input.runId,
     digest,
     listedAt,
-    shards: dealing.shards,
+    shards: assignment.shards,
     samples: draft.samples,
     objects: draft.objects,
     bytes: draft.bytes,
     rejected: draft.rejected,
-    facts: await factsOf(deps.store, input.packing, draft),
+    sourceSchema: await sourceSchemaOf(deps.store, input.packing, draft),
     ...balanceOf(input.packing, draft),
     ...(prepare && { prepare }),
     ...(over !== undefined && { revision: digest.slice(0, 6) }),
-    ...workersOf(dealing.shards, input.packing, divisionOf(input.packing, input.readers)),
-    ...(dealing.even && { even: { ...dealing.even } }),
+    ...workersOf(assignment.shards, input.packing, shardCountRules(input.packing, input.readers)),
+    ...(assignment.even && { even: { ...assignment.even } }),
     arrivalParts: parts.length,
-    dropped: [...dealing.dropped],
+    dropped: [...assignment.dropped],
     ...(annotations && { annotations: await auditOf(deps.store, annotations, keys.planProblems(digest)) }),
-    itemShards: [...dealing.itemShards],
+    itemShards: [...assignment.itemShards],
   };
   return commitPlan(deps.store, plan, over);
 }
@@ -181,7 +186,11 @@ async function auditOf(
   return { ...common, problems: { list, sha256: hash('sha256', decompress(problems)) } };
 }
 
-async function factsOf(store: BlobStore, packing: PackingSettings, draft: DraftPlan): Promise<Plan['facts']> {
+async function sourceSchemaOf(
+  store: BlobStore,
+  packing: PackingSettings,
+  draft: DraftPlan,
+): Promise<Plan['sourceSchema']> {
   const columns = draft.columns();
   const format = formatOf(packing);
   const header = format.takes === 'files' ? format.header : undefined;

@@ -1,11 +1,11 @@
 /**
  * Audits a generation before its seal. It compares plan, records and member lists sample by sample: each planned
- * arrival is in exactly one shard, rejected with a reason, or left to the next generation, and no shard holds
+ * arrival is in exactly one shard, rejected with a reason, or deferred to the next generation, and no shard holds
  * anything else.
  */
 import { hash } from 'node:crypto';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
-import { NO_SHARD } from '../model/division.ts';
+import { compress, decompress, linesOf } from '../model/compressed-lines.ts';
 import {
   type ArrivalLine,
   arrivalLine,
@@ -15,11 +15,11 @@ import {
   type SealedLine,
   type ShardRecord,
 } from '../model/documents.ts';
-import { KeySum } from '../model/key-sum.ts';
-import { LineText } from '../model/line-text.ts';
+import { LineBuffer } from '../model/line-buffer.ts';
+import { MultisetHash } from '../model/multiset-hash.ts';
 import type { PackingKeys } from '../model/packing-keys.ts';
 import type { Rejection } from '../model/rejections.ts';
-import { compress, decompress, linesOf } from '../model/spool.ts';
+import { NO_SHARD } from '../model/shard-count.ts';
 import { CopyCounter } from '../shard/member-list.ts';
 import type { Excluded, Exclusions } from './exclusions.ts';
 
@@ -58,14 +58,14 @@ export class AuditError extends Error {
 const MOST_EXAMPLES = 100;
 
 export async function auditArrivals(store: BlobStore, input: AuditInput): Promise<Audit> {
-  const packed = new KeySum();
+  const packed = new MultisetHash();
   const repeated = new CopyCounter();
   const shardOf = await readMembers(store, input, { packed, repeated });
   const { exclusions } = input;
-  for (const sample of input.plan.dropped) exclusions.add({ sample, outcome: 'left', members: [] });
+  for (const sample of input.plan.dropped) exclusions.add({ sample, outcome: 'deferred', members: [] });
   const writer = new ArrivalsWriter(store, input.keys);
-  const planned = new KeySum();
-  const rejected = new KeySum();
+  const planned = new MultisetHash();
+  const rejected = new MultisetHash();
   const record = ([key, size, etag, sample]: ArrivalLine): Promise<void> | undefined => {
     if (typeof sample === 'string') return writer.rejected([key, etag, size, sample]);
     const exclusion = exclusions.of(sample);
@@ -116,8 +116,13 @@ async function recordExcluded(
   [key, etag, size]: [string, string, number],
 ): Promise<void> {
   const reason = exclusion.reasonOf(key);
-  if (exclusion.outcome === 'left') writer.left += 1;
-  else if (reason === undefined || reason === 'changed' || reason === 'deleted' || reason === 'sampleLeft') {
+  if (exclusion.outcome === 'deferred') writer.deferred += 1;
+  else if (
+    reason === undefined ||
+    reason === 'changed' ||
+    reason === 'deleted' ||
+    reason === 'sampleDeferred'
+  ) {
     throw new AuditError(key, 'its sample was rejected, but without a reason for this member');
   } else await writer.rejected([key, etag, size, reason]);
 }
@@ -129,7 +134,7 @@ export async function readLines(store: BlobStore, key: string): Promise<string> 
 }
 
 interface Seen {
-  readonly packed: KeySum;
+  readonly packed: MultisetHash;
   readonly repeated: CopyCounter;
 }
 
@@ -171,12 +176,12 @@ export class ArrivalsWriter {
   readonly #parts: Manifest['arrivals']['parts'] = [];
   readonly #byReason: Record<string, number> = {};
   readonly #examples: { key: string; reason: string }[] = [];
-  readonly #text = new LineText();
+  readonly #text = new LineBuffer();
   #first = '';
   #last = '';
   #packed = 0;
   #rejected = 0;
-  left = 0;
+  deferred = 0;
 
   constructor(store: BlobStore, keys: PackingKeys) {
     this.#store = store;
@@ -200,15 +205,15 @@ export class ArrivalsWriter {
 
   async finish(objects: number): Promise<Omit<Audit, 'repeated'>> {
     await this.#flush();
-    const [packed, rejected, left] = [this.#packed, this.#rejected, this.left];
-    if (packed + rejected + left !== objects) {
+    const [packed, rejected, deferred] = [this.#packed, this.#rejected, this.deferred];
+    if (packed + rejected + deferred !== objects) {
       throw new AuditError(
         this.#keys.generation,
-        `${objects} arrivals are planned, but ${packed} are packed, ${rejected} rejected and ${left} left`,
+        `${objects} arrivals are planned, but ${packed} are packed, ${rejected} rejected and ${deferred} deferred`,
       );
     }
     return {
-      arrivals: { objects, packed, rejected, left, parts: this.#parts },
+      arrivals: { objects, packed, rejected, deferred, parts: this.#parts },
       rejections: { byReason: this.#byReason, examples: this.#examples },
     };
   }

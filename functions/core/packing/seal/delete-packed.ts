@@ -1,8 +1,8 @@
 /** Deletes the sources that a sealed generation packed. Rejected sources stay, because their owner may want them. */
 import { bucketKeys } from '../../shared/keys.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
+import { decompress, linesOf } from '../model/compressed-lines.ts';
 import { type Manifest, sealedLine } from '../model/documents.ts';
-import { decompress, linesOf } from '../model/spool.ts';
 
 const PARALLEL_DELETES = 32;
 
@@ -21,8 +21,8 @@ export async function deletePacked(store: BlobStore, manifest: Manifest): Promis
     const lines = linesOf(decompress(joinChunks(found.chunks)));
     const worker = async (): Promise<void> => {
       for (const line of lines) {
-        const [key, etag, , fate] = sealedLine.parse(JSON.parse(line));
-        if (typeof fate === 'number' && (await deleteVersion(store, key, etag))) deleted += 1;
+        const [key, etag, , outcome] = sealedLine.parse(JSON.parse(line));
+        if (typeof outcome === 'number' && (await deleteVersion(store, key, etag))) deleted += 1;
       }
     };
     await Promise.all(Array.from({ length: PARALLEL_DELETES }, worker));

@@ -2,7 +2,7 @@
  * All planned samples that are in no shard. Each takes one byte here: as objects, two million rejected files would take
  * 600 MB.
  */
-import { KeySum } from '../model/key-sum.ts';
+import { MultisetHash } from '../model/multiset-hash.ts';
 import type { Exclusion } from '../model/rejections.ts';
 
 type Reason = Exclusion['members'][number]['reason'];
@@ -24,7 +24,7 @@ export class Exclusions {
   readonly #numbers = new Map<string, number>();
   readonly #mixed = new Map<number, Excluded>();
   /** Keys of rejected members, as a sum, because shared reasons do not hold the keys. */
-  readonly rejected = new KeySum();
+  readonly rejected = new MultisetHash();
 
   /** @param samples number of the plan's samples */
   constructor(samples: number) {

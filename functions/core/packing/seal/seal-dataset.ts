@@ -11,8 +11,8 @@ import {
   type ShardRecord,
 } from '../model/documents.ts';
 import { type PackingKeys, packingKeys } from '../model/packing-keys.ts';
-import { readSealed } from '../model/sealed-arrivals.ts';
-import { addSealed, versionsIn } from '../model/versions.ts';
+import { readSealedManifest } from '../model/sealed-arrivals.ts';
+import { addSealed, blobVersions } from '../model/versions.ts';
 import { preparedTotals } from '../shard/member-list.ts';
 import { AuditError, auditArrivals, type MemberObserver } from './audit.ts';
 import { ClassCounter } from './class-counter.ts';
@@ -26,11 +26,11 @@ import { deletePacked } from './delete-packed.ts';
 import { Exclusions } from './exclusions.ts';
 import {
   datasetIndex,
-  type SideFile,
-  type SideFileWriter,
+  type IndexFile,
+  type IndexFileWriter,
   shardIndexWriter,
-  writeSide,
-} from './side-files.ts';
+  writeIndexFile,
+} from './index-files.ts';
 
 export interface SealDeps {
   readonly store: BlobStore;
@@ -58,14 +58,14 @@ interface Rejections {
   readonly examples: readonly { readonly key: string; readonly reason: string }[];
 }
 
-const EXAMPLES_TOLD = 5;
+const EXAMPLES_REPORTED = 5;
 
 export async function sealDataset(deps: SealDeps, input: SealInput): Promise<SealResult> {
   const keys = packingKeys(input.pipeline, input.runId);
-  const before = await readSealed(deps.store, input.pipeline, input.runId);
+  const before = await readSealedManifest(deps.store, input.pipeline, input.runId);
   const manifest = before ?? (await seal(deps.store, input, keys));
   if (manifest === undefined) return emptyResult(input.runId);
-  if (manifest.shards.length > 0) await addSealed(versionsIn(deps.store), input.pipeline);
+  if (manifest.shards.length > 0) await addSealed(blobVersions(deps.store), input.pipeline);
   if (input.packing.whenDone === 'delete') await deletePacked(deps.store, manifest);
   const shards = manifest.shards.length;
   const sealed = before === undefined ? 'sealed' : 'alreadySealed';
@@ -78,7 +78,7 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
     rejected: manifest.arrivals.rejected,
     rejections: {
       byReason: manifest.rejections.byReason,
-      examples: manifest.rejections.examples.slice(0, EXAMPLES_TOLD),
+      examples: manifest.rejections.examples.slice(0, EXAMPLES_REPORTED),
     },
   };
 }
@@ -106,18 +106,18 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
   const observer = observerOf(shards, {
     classes,
     indexOf: (shard) => shardIndexWriter(input.packing, shard),
-    write: (file) => writeSide(store, keys, file),
+    write: (file) => writeIndexFile(store, keys, file),
   });
   const audit = await auditArrivals(store, { keys, plan, records, exclusions, observer });
   if (shards.length > 0) {
-    const { facts } = plan;
-    await writeSide(
+    const { sourceSchema } = plan;
+    await writeIndexFile(
       store,
       keys,
       datasetIndex({
         generation: input.runId,
         settings: input.packing,
-        facts,
+        sourceSchema,
         shards,
         revision: plan.revision,
       }),
@@ -129,7 +129,7 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
     pipeline: input.pipeline,
     generation: input.runId,
     format: input.packing.format,
-    shape: format.shape(input.packing, plan.facts),
+    schema: format.schema(input.packing, plan.sourceSchema),
     ...(format.isGzipped?.(input.packing) === true && { compression: 'gzip' }),
     seed: input.packing.seed,
     plan: plan.digest,
@@ -151,13 +151,13 @@ async function seal(store: BlobStore, input: SealInput, keys: PackingKeys): Prom
   const body = Buffer.from(`${JSON.stringify(manifest, undefined, 1)}\n`);
   const key = shards.length === 0 ? keys.rejectionsOnly : keys.manifest;
   const put = await store.put(key, body, { only: 'absent', contentType: 'application/json' });
-  return put.kind === 'written' ? manifest : readSealed(store, input.pipeline, input.runId);
+  return put.kind === 'written' ? manifest : readSealedManifest(store, input.pipeline, input.runId);
 }
 
 interface Observing {
   readonly classes: ClassCounter;
-  readonly indexOf: (shard: Manifest['shards'][number]) => SideFileWriter | undefined;
-  readonly write: (file: SideFile | undefined) => Promise<void>;
+  readonly indexOf: (shard: Manifest['shards'][number]) => IndexFileWriter | undefined;
+  readonly write: (file: IndexFile | undefined) => Promise<void>;
 }
 
 /** Counts classes and makes the shards' indexes while the audit reads the member lists. */

@@ -7,17 +7,23 @@ import { crc32 } from 'node:zlib';
 import { type BlobStore, type GetResult, joinChunks } from '../model/blob-store.ts';
 import type { MemberLine, PlannedMember } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';
-import type { LaidSample } from '../model/sample-layout.ts';
-import { HEAD_BYTES, type Placed, type PlanFacts, type ShardFormat, Unfit } from '../model/shard-format.ts';
+import type { SampleLayout } from '../model/sample-layout.ts';
+import {
+  HEAD_BYTES,
+  type ShardFormat,
+  type SourceSchema,
+  UnfitSampleError,
+  type WrittenMember,
+} from '../model/shard-format.ts';
+import { checkSample, excludeAll } from './check-sample.ts';
 import { combineCrc32 } from './crc-combine.ts';
-import { excludeAll, judgeSample } from './judge-sample.ts';
 import { lineOf } from './member-list.ts';
 import { crcOf, type ShardUpload } from './shard-upload.ts';
 
 /** A source that the store copies into the shard. */
 export interface CopiedMember {
   readonly member: PlannedMember;
-  /** How many of its first bytes are left out; throws Unfit. */
+  /** How many of its first bytes are left out; throws UnfitSampleError. */
   readonly copyFrom: (head: Buffer) => number;
 }
 
@@ -35,35 +41,36 @@ export type CopiedSample =
 
 /** The store copies the one member of a sample that is larger than what is read at once. */
 export function copiedMember(
-  { members: [part, ...others] }: LaidSample,
-  { format, facts }: { readonly format: ShardFormat; readonly facts: PlanFacts },
+  { members: [part, ...others] }: SampleLayout,
+  { format, sourceSchema }: { readonly format: ShardFormat; readonly sourceSchema: SourceSchema },
   largerThan: number,
 ): CopiedMember | undefined {
   const copyFrom = format.takes === 'files' ? format.copyFrom : undefined;
   if (copyFrom === undefined || part?.kind !== 'source' || others.length > 0) return undefined;
   const { member } = part;
-  return member.size > largerThan ? { member, copyFrom: (head) => copyFrom(head, facts) } : undefined;
+  return member.size > largerThan ? { member, copyFrom: (head) => copyFrom(head, sourceSchema) } : undefined;
 }
 
-export async function copySample(job: CopyJob, laid: LaidSample): Promise<CopiedSample> {
+export async function copySample(job: CopyJob, layout: SampleLayout): Promise<CopiedSample> {
   try {
-    return { kind: 'packed', line: lineOfCopy(laid, await new SourceCopy(job).run()) };
+    return { kind: 'packed', line: lineOfCopy(layout, await new SourceCopy(job).run()) };
   } catch (error: unknown) {
-    if (error instanceof Unfit) return { kind: 'excluded', exclusion: excludeAll(laid.sample, error.reason) };
+    if (error instanceof UnfitSampleError)
+      return { kind: 'excluded', exclusion: excludeAll(layout.sample, error.reason) };
     if (!(error instanceof SourceGoneError)) throw error;
-    const exclusion = judgeSample(laid.sample, [error.read], () => false);
+    const exclusion = checkSample(layout.sample, [error.read], () => false);
     if (exclusion === undefined) throw error;
     return { kind: 'excluded', exclusion };
   }
 }
 
-type PlacedCopy = Placed & { readonly crc32: string };
+type WrittenCopy = WrittenMember & { readonly crc32: string };
 
-function lineOfCopy(laid: LaidSample, placed: PlacedCopy): MemberLine {
-  const [part] = laid.members;
+function lineOfCopy(layout: SampleLayout, written: WrittenCopy): MemberLine {
+  const [part] = layout.members;
   if (part === undefined) throw new Error('a sample without members was copied');
-  const line = lineOf(laid, { part, member: { ...part, body: [] }, source: undefined }, placed);
-  return { ...line, crc32: placed.crc32 };
+  const line = lineOf(layout, { part, member: { ...part, body: [] }, source: undefined }, written);
+  return { ...line, crc32: written.crc32 };
 }
 
 const NEWLINE = Buffer.of(0x0a);
@@ -88,7 +95,7 @@ class SourceCopy {
     this.#job = job;
   }
 
-  async run(): Promise<PlacedCopy> {
+  async run(): Promise<WrittenCopy> {
     const { upload, member } = this.#job;
     const last = await this.#read(member.size - 1, 1);
     const head = await this.#read(0, Math.min(member.size, HEAD_BYTES));

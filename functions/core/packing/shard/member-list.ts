@@ -1,12 +1,12 @@
 /** The member list of a shard: one line for each member, in the shard's order. */
 import { hash } from 'node:crypto';
 import type { MemberLine, PreparedTotals } from '../model/documents.ts';
-import { LineText } from '../model/line-text.ts';
-import type { LaidOut, LaidSample } from '../model/sample-layout.ts';
-import type { EncodedMember, Placed } from '../model/shard-format.ts';
+import { LineBuffer } from '../model/line-buffer.ts';
+import type { MemberLayout, SampleLayout } from '../model/sample-layout.ts';
+import type { EncodedMember, WrittenMember } from '../model/shard-format.ts';
 
 export class MemberList {
-  readonly #text = new LineText();
+  readonly #text = new LineBuffer();
   readonly #prepared = { images: 0, sourceBytes: 0, bytes: 0 };
 
   get members(): number {
@@ -38,9 +38,9 @@ export class MemberList {
 }
 
 export function lineOf(
-  laid: LaidSample,
-  { part, member, source: read }: { part: LaidOut; member: EncodedMember; source: MemberLine['source'] },
-  at: Placed,
+  layout: SampleLayout,
+  { part, member, source: read }: { part: MemberLayout; member: EncodedMember; source: MemberLine['source'] },
+  at: WrittenMember,
 ): MemberLine {
   const source =
     part.kind === 'made'
@@ -54,8 +54,8 @@ export function lineOf(
     size: at.size ?? member.size,
     offset: at.offset,
     sha256: at.sha256,
-    sample: laid.ordinal,
-    ...(laid.sample.repeat > 0 ? { repeat: laid.sample.repeat } : {}),
+    sample: layout.ordinal,
+    ...(layout.sample.repeat > 0 ? { repeat: layout.sample.repeat } : {}),
     ...(read && { source: read }),
   };
 }

@@ -4,6 +4,7 @@ import { bucketKeys } from '../../shared/keys.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import { outdatedEngine, readPlan } from '../model/committed-plan.ts';
+import { compress, decompress } from '../model/compressed-lines.ts';
 import {
   DOCUMENT_VERSION,
   type Plan,
@@ -15,12 +16,11 @@ import type { ImageEngine } from '../model/image-preparation.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { maskFinder } from '../model/sample-layout.ts';
 import { hasFixedLayout } from '../model/shard-format.ts';
-import { compress, decompress } from '../model/spool.ts';
 import { commitShard, finishedShard } from './commit-shard.ts';
 import { DEFAULT_WINDOW, slotsFor, type WindowLimits } from './fetch-window.ts';
 import { type PlannedSamples, samplesByShard } from './planned-samples.ts';
 import { buildShard } from './shard-builder.ts';
-import { engineFor, Preparations } from './shard-images.ts';
+import { engineFor, PreparedImages } from './shard-images.ts';
 import type { PackDeps } from './shard-job.ts';
 import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from './shard-upload.ts';
 
@@ -90,7 +90,7 @@ interface OneShard {
 async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Promise<ShardRecord> {
   const { packing, pipeline } = input;
   const { samples, shard, even, engine } = one;
-  const { revision, facts } = one.plan;
+  const { revision, sourceSchema } = one.plan;
   const keys = packingKeys(pipeline, input.runId);
   const format = formatOf(packing);
   const name = keys.shardName(shard, format.suffix(packing));
@@ -103,7 +103,7 @@ async function packOne(deps: PackDeps, input: PackItemInput, one: OneShard): Pro
     incoming,
     packing,
     format,
-    facts,
+    sourceSchema,
     samples,
     even,
     preparations,
@@ -134,11 +134,11 @@ function preparationsOf(
   packing: PackingSettings,
   incoming: string,
   { engine, even }: OneShard,
-): Preparations | undefined {
+): PreparedImages | undefined {
   const image = packing.prepare?.image;
   if (engine === undefined || image === undefined) return undefined;
   const holds = hasFixedLayout(formatOf(packing)) || even !== undefined;
-  return new Preparations(engine, image, { holds, isMask: maskFinder(packing, incoming) });
+  return new PreparedImages(engine, image, { holds, isMask: maskFinder(packing, incoming) });
 }
 
 /** The plan's digest names the lists, and parsing finds a damaged one. */

@@ -2,8 +2,9 @@
  * The samples of one shard, from an item's list. Each iteration parses the text again, so that they are never all
  * held.
  */
+
+import { linesOf } from '../model/compressed-lines.ts';
 import type { ListLine, PlannedMember, PlannedSample } from '../model/documents.ts';
-import { linesOf } from '../model/spool.ts';
 
 export class PlannedSamples implements Iterable<PlannedSample> {
   readonly #text: string;

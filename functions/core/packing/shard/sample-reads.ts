@@ -1,10 +1,10 @@
 /** The objects of one sample: in which order they are read, and what was read of each. */
 import type { GetResult } from '../model/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../model/documents.ts';
-import type { LaidOut, LaidSample } from '../model/sample-layout.ts';
+import type { MemberLayout, SampleLayout } from '../model/sample-layout.ts';
 
 /** Images to be prepared come first, because their sizes must be known before the sample is written. */
-export function readOrder({ members }: LaidSample): PlannedMember[] {
+export function readOrder({ members }: SampleLayout): PlannedMember[] {
   const [only] = members;
   if (members.length === 1 && only?.kind === 'source') return [only.member];
   const sources = members.filter((part) => part.kind === 'source');
@@ -14,7 +14,7 @@ export function readOrder({ members }: LaidSample): PlannedMember[] {
 }
 
 /** Bytes of the objects, and of what packing adds. */
-export const readBytesOf = ({ members }: LaidSample): number =>
+export const readBytesOf = ({ members }: SampleLayout): number =>
   members.reduce((sum, part) => sum + (part.kind === 'source' ? part.member.size : part.size), 0);
 
 /** An array and no Map: V8 keeps everything alive for long that was ever in a Map that is emptied for every sample. */
@@ -40,7 +40,7 @@ export class SampleReads {
 export const chunksOf = (read: GetResult | undefined): readonly Uint8Array[] =>
   read?.kind === 'found' ? read.chunks : [];
 
-export function bodyOf(part: LaidOut, reads: SampleReads): readonly Uint8Array[] {
+export function bodyOf(part: MemberLayout, reads: SampleReads): readonly Uint8Array[] {
   if (part.kind === 'made') return [part.bytes];
   const read = reads.of(part.member);
   if (read?.kind !== 'found') throw new Error(`${part.name} is to be packed, but it was not read`);

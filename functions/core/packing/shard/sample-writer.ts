@@ -1,18 +1,18 @@
 /** Writes samples into a shard in its format, and a line for each member into its list. */
 import type { MemberLine, PlannedMember } from '../model/documents.ts';
-import type { LaidOut, LaidSample } from '../model/sample-layout.ts';
+import type { MemberLayout, SampleLayout } from '../model/sample-layout.ts';
 import {
   type EncodedMember,
-  type Placed,
   type ShardEncoder,
   type ShardSink,
-  Unfit,
+  UnfitSampleError,
+  type WrittenMember,
 } from '../model/shard-format.ts';
 import { lineOf, MemberList } from './member-list.ts';
 import type { PreparedBytes } from './shard-images.ts';
 import { isTooLarge, type ShardJob } from './shard-job.ts';
 
-export type BodyOf = (part: LaidOut) => EncodedMember['body'];
+export type BodyOf = (part: MemberLayout) => EncodedMember['body'];
 
 export class SampleWriter {
   readonly #encoder: ShardEncoder;
@@ -31,33 +31,33 @@ export class SampleWriter {
   /**
    * @param images prepared images, which replace the members that they were made of
    * @returns a promise only if something has to wait
-   * @throws Unfit, or the promise rejects with it
+   * @throws UnfitSampleError, or the promise rejects with it
    */
   write(
-    laid: LaidSample,
+    layout: SampleLayout,
     images: ReadonlyMap<PlannedMember, PreparedBytes>,
     bodyOf: BodyOf,
   ): Promise<void> | undefined {
-    const imageOf = (part: LaidOut): PreparedBytes | undefined =>
+    const imageOf = (part: MemberLayout): PreparedBytes | undefined =>
       images.size > 0 && part.kind === 'source' ? images.get(part.member) : undefined;
-    const members = laid.members.map((part): EncodedMember => {
+    const members = layout.members.map((part): EncodedMember => {
       const image = imageOf(part);
       return image === undefined
         ? { ...part, body: bodyOf(part) }
         : { ...part, size: image.bytes.length, body: [image.bytes] };
     });
-    if (images.size > 0 && isTooLarge({ members }, this.#job.format)) throw new Unfit('tooLarge');
-    const enlist = (placed: readonly Placed[]): void => {
+    if (images.size > 0 && isTooLarge({ members }, this.#job.format)) throw new UnfitSampleError('tooLarge');
+    const enlist = (written: readonly WrittenMember[]): void => {
       for (const [index, member] of members.entries()) {
-        const [part, at] = [laid.members[index], placed[index]];
+        const [part, at] = [layout.members[index], written[index]];
         if (part !== undefined && at !== undefined)
-          this.list.add(lineOf(laid, { part, member, source: imageOf(part)?.source }, at));
+          this.list.add(lineOf(layout, { part, member, source: imageOf(part)?.source }, at));
       }
       this.samples += 1;
     };
-    const placed = this.#encoder.add(this.#sink, laid, members);
-    if (placed instanceof Promise) return placed.then(enlist);
-    enlist(placed);
+    const written = this.#encoder.add(this.#sink, layout, members);
+    if (written instanceof Promise) return written.then(enlist);
+    enlist(written);
     return undefined;
   }
 

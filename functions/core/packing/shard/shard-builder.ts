@@ -5,19 +5,24 @@
 import type { GetResult } from '../model/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../model/documents.ts';
 import type { Exclusion } from '../model/rejections.ts';
-import { type LaidSample, layOut } from '../model/sample-layout.ts';
-import { hasFixedLayout, type ShardEncoder, type ShardSink, Unfit } from '../model/shard-format.ts';
-import { type CopiedMember, copiedMember, copySample } from './copy-source.ts';
-import { FetchWindow, piecesOf } from './fetch-window.ts';
-import { GzipSink } from './gzip-sink.ts';
+import { layOutSample, type SampleLayout } from '../model/sample-layout.ts';
+import {
+  hasFixedLayout,
+  type ShardEncoder,
+  type ShardSink,
+  UnfitSampleError,
+} from '../model/shard-format.ts';
 import {
   acceptsImages,
+  checkSample,
   copyIdOf,
   type ExcludedSample,
   excludeAll,
-  judgeSample,
   RebuildError,
-} from './judge-sample.ts';
+} from './check-sample.ts';
+import { type CopiedMember, copiedMember, copySample } from './copy-source.ts';
+import { FetchWindow, piecesOf } from './fetch-window.ts';
+import { GzipSink } from './gzip-sink.ts';
 import { Lookahead } from './lookahead.ts';
 import { bodyOf, chunksOf, readBytesOf, readOrder, SampleReads } from './sample-reads.ts';
 import { SampleWriter } from './sample-writer.ts';
@@ -37,8 +42,8 @@ export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltSh
   const excluded = new Map<string, ExcludedSample>();
   const { preparations, format, incoming, packing: settings } = job;
   if (preparations !== undefined && hasFixedLayout(format)) {
-    const laid = Array.from(job.samples, (sample) => layOut(sample, { incoming, format, settings }));
-    await measureImages(deps, laid, preparations);
+    const layout = Array.from(job.samples, (sample) => layOutSample(sample, { incoming, format, settings }));
+    await measureImages(deps, layout, preparations);
   }
   for (;;) {
     const upload = new ShardUpload(deps.store, await deps.store.createUpload(job.key), deps.buffers);
@@ -67,13 +72,13 @@ class ShardBuilder {
   readonly #sniffs: (member: PlannedMember) => boolean;
   readonly #excluded: ExcludedSample[] = [];
   /** The window reads ahead of the packing. */
-  readonly #samplesToPack: Lookahead<LaidSample>;
+  readonly #samplesToPack: Lookahead<SampleLayout>;
   /** How many samples there will be, if that is fixed before the first is packed. */
   readonly #fixedCount: number | undefined;
   /** Members of a sample that are read, in order. Members whose prepared bytes are held are not read. */
-  readonly #toRead: (laid: LaidSample) => readonly PlannedMember[];
+  readonly #toRead: (layout: SampleLayout) => readonly PlannedMember[];
   /** The one member of a sample that the store copies itself. */
-  readonly #copied: (laid: LaidSample) => CopiedMember | undefined;
+  readonly #copied: (layout: SampleLayout) => CopiedMember | undefined;
 
   constructor(
     deps: PackDeps,
@@ -88,7 +93,7 @@ class ShardBuilder {
     const sniff = acceptsImages(job.packing.accept);
     const prepared = new Set<PlannedMember>();
     this.#sniffs = (member) => sniff && !prepared.has(member);
-    this.#copied = (laid) => (sniff ? undefined : copiedMember(laid, job, deps.window.pieceBytes));
+    this.#copied = (layout) => (sniff ? undefined : copiedMember(layout, job, deps.window.pieceBytes));
     this.#excluded.push(...excluded.values());
     const without = (sample: PlannedSample): boolean =>
       excluded.size > 0 &&
@@ -99,31 +104,35 @@ class ShardBuilder {
     this.#samplesToPack = new Lookahead(
       fixed ?? layOutSamples(samplesBut(job.samples, without), job, exclude),
     );
-    this.#encoder = job.format.encoder({ settings: job.packing, facts: job.facts, outlines: fixed ?? [] });
+    this.#encoder = job.format.encoder({
+      settings: job.packing,
+      sourceSchema: job.sourceSchema,
+      outlines: fixed ?? [],
+    });
     this.#writer = new SampleWriter(this.#encoder, this.#sink, job);
-    for (const laid of fixed ?? []) for (const member of preparedOf(laid)) prepared.add(member);
+    for (const layout of fixed ?? []) for (const member of preparedOf(layout)) prepared.add(member);
     const isHeld = (member: PlannedMember): boolean => job.preparations?.heldBytesOf(member) !== undefined;
     const held = new Set([...prepared].filter(isHeld));
     this.#toRead =
-      held.size === 0 ? readOrder : (laid) => readOrder(laid).filter((member) => !held.has(member));
+      held.size === 0 ? readOrder : (layout) => readOrder(layout).filter((member) => !held.has(member));
     this.#window = new FetchWindow(deps.store, this.#membersInOrder(), deps.window, deps.slots);
   }
 
   *#membersInOrder(): Generator<PlannedMember> {
-    for (const laid of this.#samplesToPack.ahead())
-      if (this.#copied(laid) === undefined) yield* this.#toRead(laid);
+    for (const layout of this.#samplesToPack.ahead())
+      if (this.#copied(layout) === undefined) yield* this.#toRead(layout);
   }
 
   /** @throws RebuildError */
   async build(): Promise<BuiltShard> {
     await this.#encoder.start?.(this.#sink);
-    for (let laid = this.#samplesToPack.next(); laid !== undefined; laid = this.#samplesToPack.next()) {
-      const copied = this.#copied(laid);
-      if (copied !== undefined) await this.#packCopied(laid, copied);
-      else if (readBytesOf(laid) <= this.#deps.window.pieceBytes) {
-        const waiting = this.#packSmall(laid);
+    for (let layout = this.#samplesToPack.next(); layout !== undefined; layout = this.#samplesToPack.next()) {
+      const copied = this.#copied(layout);
+      if (copied !== undefined) await this.#packCopied(layout, copied);
+      else if (readBytesOf(layout) <= this.#deps.window.pieceBytes) {
+        const waiting = this.#packSmall(layout);
         if (waiting !== undefined) await waiting;
-      } else await this.#packLarge(laid);
+      } else await this.#packLarge(layout);
       this.#window.release();
     }
     await this.#encoder.finish?.(this.#sink);
@@ -145,57 +154,58 @@ class ShardBuilder {
   /**
    * Returns a promise only if something has to wait: a promise for each sample would cost more than all bookkeeping.
    */
-  #packSmall(laid: LaidSample): Promise<void> | undefined {
-    const members = this.#toRead(laid);
-    const reads = new SampleReads(laid.sample);
+  #packSmall(layout: SampleLayout): Promise<void> | undefined {
+    const members = this.#toRead(layout);
+    const reads = new SampleReads(layout.sample);
     for (const [index, member] of members.entries()) {
       const read = this.#window.next();
-      if (read instanceof Promise) return this.#packLater(laid, { reads, left: members.slice(index) }, read);
+      if (read instanceof Promise)
+        return this.#packLater(layout, { reads, left: members.slice(index) }, read);
       reads.set(member, read);
     }
-    return this.#packRead(laid, reads);
+    return this.#packRead(layout, reads);
   }
 
   async #packLater(
-    laid: LaidSample,
+    layout: SampleLayout,
     { reads, left: [first, ...others] }: { reads: SampleReads; left: readonly PlannedMember[] },
     read: Promise<GetResult>,
   ): Promise<void> {
     if (first !== undefined) reads.set(first, await read);
     for (const member of others) reads.set(member, await this.#window.next());
-    await this.#packRead(laid, reads);
+    await this.#packRead(layout, reads);
   }
 
   /** Packs a small sample, all of which was read. */
-  #packRead(laid: LaidSample, reads: SampleReads): Promise<void> | undefined {
-    const exclusion = judgeSample(laid.sample, reads.inOrder, this.#sniffs);
+  #packRead(layout: SampleLayout, reads: SampleReads): Promise<void> | undefined {
+    const exclusion = checkSample(layout.sample, reads.inOrder, this.#sniffs);
     if (exclusion !== undefined) {
-      this.#excluded.push({ sample: laid.sample, exclusion });
+      this.#excluded.push({ sample: layout.sample, exclusion });
       return undefined;
     }
-    if (this.#job.preparations !== undefined) return this.#packPrepared(laid, reads);
-    return this.#write(laid, reads, NO_IMAGES);
+    if (this.#job.preparations !== undefined) return this.#packPrepared(layout, reads);
+    return this.#write(layout, reads, NO_IMAGES);
   }
 
-  async #packPrepared(laid: LaidSample, reads: SampleReads): Promise<void> {
-    const images = await this.#prepare(laid, (member) => chunksOf(reads.of(member)));
-    if (images !== undefined) await this.#write(laid, reads, images);
+  async #packPrepared(layout: SampleLayout, reads: SampleReads): Promise<void> {
+    const images = await this.#prepare(layout, (member) => chunksOf(reads.of(member)));
+    if (images !== undefined) await this.#write(layout, reads, images);
   }
 
   /** Excludes the sample if it does not fit the format. */
   #write(
-    laid: LaidSample,
+    layout: SampleLayout,
     reads: SampleReads,
     images: ReadonlyMap<PlannedMember, PreparedBytes>,
   ): Promise<void> | undefined {
-    if (laid.sample.repeat > 0 && this.#isExcluded(laid.ordinal)) return undefined;
+    if (layout.sample.repeat > 0 && this.#isExcluded(layout.ordinal)) return undefined;
     const before = this.#sink.position;
     const unfit = (error: unknown): void => {
-      if (!(error instanceof Unfit)) throw error;
-      this.#exclude(laid, excludeAll(laid.sample, error.reason), before);
+      if (!(error instanceof UnfitSampleError)) throw error;
+      this.#exclude(layout, excludeAll(layout.sample, error.reason), before);
     };
     try {
-      return this.#writer.write(laid, images, (part) => bodyOf(part, reads))?.catch(unfit);
+      return this.#writer.write(layout, images, (part) => bodyOf(part, reads))?.catch(unfit);
     } catch (error: unknown) {
       unfit(error);
       return undefined;
@@ -204,12 +214,12 @@ class ShardBuilder {
 
   /** Undefined if one of the images cannot be prepared; then the sample is excluded. */
   async #prepare(
-    laid: LaidSample,
+    layout: SampleLayout,
     chunksOf: (member: PlannedMember) => readonly Uint8Array[],
   ): Promise<ReadonlyMap<PlannedMember, PreparedBytes> | undefined> {
-    const prepared = await prepareImages(laid, chunksOf, this.#job);
+    const prepared = await prepareImages(layout, chunksOf, this.#job);
     if ('images' in prepared) return prepared.images;
-    this.#excluded.push({ sample: laid.sample, exclusion: prepared.exclusion });
+    this.#excluded.push({ sample: layout.sample, exclusion: prepared.exclusion });
     return undefined;
   }
 
@@ -218,34 +228,34 @@ class ShardBuilder {
   }
 
   /** A sample of which nothing was written is only noted. @throws RebuildError for any other */
-  #exclude(laid: LaidSample, exclusion: Exclusion, before: number): void {
-    const excluded = { sample: laid.sample, exclusion };
+  #exclude(layout: SampleLayout, exclusion: Exclusion, before: number): void {
+    const excluded = { sample: layout.sample, exclusion };
     if (this.#sink.position !== before) throw new RebuildError([excluded]);
     this.#excluded.push(excluded);
   }
 
-  async #packCopied(laid: LaidSample, copied: CopiedMember): Promise<void> {
+  async #packCopied(layout: SampleLayout, copied: CopiedMember): Promise<void> {
     const before = this.#sink.position;
     const { store, window } = this.#deps;
     const job = { store, upload: this.#upload, ...copied, pieceBytes: window.pieceBytes };
-    const outcome = await copySample(job, laid);
-    if (outcome.kind === 'excluded') return this.#exclude(laid, outcome.exclusion, before);
+    const outcome = await copySample(job, layout);
+    if (outcome.kind === 'excluded') return this.#exclude(layout, outcome.exclusion, before);
     this.#writer.enlistCopied(outcome.line);
   }
 
   /**
    * Packs members of any size, piece by piece. A sample that turns out unfit halfway makes the shard be built again.
    */
-  async #packLarge(laid: LaidSample): Promise<void> {
-    const images = await this.#readImages(laid);
+  async #packLarge(layout: SampleLayout): Promise<void> {
+    const images = await this.#readImages(layout);
     if (images === undefined) return;
     try {
-      await this.#writer.write(laid, images, (part) =>
-        part.kind === 'made' ? [part.bytes] : this.#stream(laid, part.member),
+      await this.#writer.write(layout, images, (part) =>
+        part.kind === 'made' ? [part.bytes] : this.#stream(layout, part.member),
       );
     } catch (error: unknown) {
-      if (!(error instanceof Unfit)) throw error;
-      throw new RebuildError([{ sample: laid.sample, exclusion: excludeAll(laid.sample, error.reason) }]);
+      if (!(error instanceof UnfitSampleError)) throw error;
+      throw new RebuildError([{ sample: layout.sample, exclusion: excludeAll(layout.sample, error.reason) }]);
     }
   }
 
@@ -253,24 +263,24 @@ class ShardBuilder {
    * Reads the images of a large sample, which come first. Undefined if the sample is excluded; then all of it was
    * read.
    */
-  async #readImages(laid: LaidSample): Promise<ReadonlyMap<PlannedMember, PreparedBytes> | undefined> {
-    const images = new Set(preparedOf(laid));
-    const toRead = this.#toRead(laid);
+  async #readImages(layout: SampleLayout): Promise<ReadonlyMap<PlannedMember, PreparedBytes> | undefined> {
+    const images = new Set(preparedOf(layout));
+    const toRead = this.#toRead(layout);
     const read = new Map<PlannedMember, Uint8Array[]>();
     let exclusion: Exclusion | undefined;
     for (const member of toRead.filter((one) => images.has(one))) {
       const chunks: Uint8Array[] = [];
       for (const _ of piecesOf(member, this.#deps.window.pieceBytes)) {
         const piece = await this.#window.next();
-        const reads = laid.sample.members.map((one) => (one === member ? piece : undefined));
-        exclusion ??= judgeSample(laid.sample, reads, this.#sniffs);
+        const reads = layout.sample.members.map((one) => (one === member ? piece : undefined));
+        exclusion ??= checkSample(layout.sample, reads, this.#sniffs);
         if (exclusion === undefined) chunks.push(...chunksOf(piece));
       }
       read.set(member, chunks);
     }
-    if (exclusion !== undefined) this.#excluded.push({ sample: laid.sample, exclusion });
+    if (exclusion !== undefined) this.#excluded.push({ sample: layout.sample, exclusion });
     const prepared =
-      exclusion === undefined ? await this.#prepare(laid, (member) => read.get(member) ?? []) : undefined;
+      exclusion === undefined ? await this.#prepare(layout, (member) => read.get(member) ?? []) : undefined;
     if (prepared !== undefined) return prepared;
     for (const member of toRead)
       if (!images.has(member))
@@ -278,12 +288,12 @@ class ShardBuilder {
     return undefined;
   }
 
-  async *#stream(laid: LaidSample, member: PlannedMember): AsyncGenerator<Uint8Array> {
+  async *#stream(layout: SampleLayout, member: PlannedMember): AsyncGenerator<Uint8Array> {
     for (const { offset } of piecesOf(member, this.#deps.window.pieceBytes)) {
       const read = await this.#window.next();
-      const reads = laid.sample.members.map((one) => (one === member ? read : undefined));
-      const exclusion = judgeSample(laid.sample, reads, (one) => offset === 0 && this.#sniffs(one));
-      if (exclusion !== undefined) throw new RebuildError([{ sample: laid.sample, exclusion }]);
+      const reads = layout.sample.members.map((one) => (one === member ? read : undefined));
+      const exclusion = checkSample(layout.sample, reads, (one) => offset === 0 && this.#sniffs(one));
+      if (exclusion !== undefined) throw new RebuildError([{ sample: layout.sample, exclusion }]);
       if (read.kind === 'found') yield* read.chunks;
     }
   }

@@ -1,6 +1,6 @@
 /**
  * Prepares the images of one shard. A shard may be built more than once, because its layout or its count is fixed and a
- * sample turned out unfit. Preparations keeps results so that the next build decodes an image again only if it must.
+ * sample turned out unfit. PreparedImages keeps results so that the next build decodes an image again only if it must.
  */
 import { hash } from 'node:crypto';
 import type { ImageSettings } from '../../pipeline/packing-parts.ts';
@@ -9,10 +9,10 @@ import { type BlobStore, joinChunks } from '../model/blob-store.ts';
 import type { PlannedMember } from '../model/documents.ts';
 import { type ImageEngine, LARGEST_SOURCE_BYTES } from '../model/image-preparation.ts';
 import type { Exclusion, Rejection } from '../model/rejections.ts';
-import type { LaidOut, LaidSample } from '../model/sample-layout.ts';
+import type { MemberLayout, SampleLayout } from '../model/sample-layout.ts';
 import { hasFixedLayout, type ShardFormat } from '../model/shard-format.ts';
+import { excludeFor, RebuildError } from './check-sample.ts';
 import { FetchWindow, piecesOf, type WindowLimits } from './fetch-window.ts';
-import { excludeFor, RebuildError } from './judge-sample.ts';
 import type { SlotRing } from './slot-ring.ts';
 
 interface PreparedMember {
@@ -30,7 +30,7 @@ export type Outcome = PreparedMember | { readonly kind: 'rejected'; readonly rea
 /** Prepared bytes that are held for another build of the same shard. */
 const MOST_BYTES_HELD = 256e6;
 
-export class Preparations {
+export class PreparedImages {
   readonly #engine: ImageEngine;
   readonly #settings: ImageSettings;
   readonly #holds: boolean;
@@ -115,49 +115,50 @@ export function engineFor(wanted: string, engine: ImageEngine | undefined): Imag
 }
 
 /** Members to be prepared, in the sample's order. */
-export const preparedOf = ({ members }: LaidSample): readonly PlannedMember[] =>
+export const preparedOf = ({ members }: SampleLayout): readonly PlannedMember[] =>
   members.flatMap((part) => (part.kind === 'source' && part.prepares ? [part.member] : []));
 
 /**
  * Excludes a sample of which an image is known to be bad. Otherwise gives its images their prepared sizes, 0 if
  * unknown.
  */
-export function judgePrepared(
-  laid: LaidSample,
+export function checkPrepared(
+  layout: SampleLayout,
   outcomeOf: (member: PlannedMember) => Outcome | undefined,
-): { readonly exclusion: Exclusion } | { readonly laid: LaidSample } {
-  for (const member of preparedOf(laid)) {
+): { readonly exclusion: Exclusion } | { readonly layout: SampleLayout } {
+  for (const member of preparedOf(layout)) {
     const outcome: Outcome | undefined =
       member.size > LARGEST_SOURCE_BYTES ? { kind: 'rejected', reason: 'tooLarge' } : outcomeOf(member);
-    if (outcome?.kind === 'rejected') return { exclusion: excludeFor(laid.sample, member, outcome.reason) };
+    if (outcome?.kind === 'rejected') return { exclusion: excludeFor(layout.sample, member, outcome.reason) };
   }
-  const sized = (part: LaidOut): LaidOut => {
+  const sized = (part: MemberLayout): MemberLayout => {
     if (part.kind !== 'source' || !part.prepares) return part;
     const outcome = outcomeOf(part.member);
     return { ...part, size: outcome?.kind === 'prepared' ? outcome.size : 0 };
   };
-  const { members } = laid;
+  const { members } = layout;
   const prepares = members.some((part) => part.kind === 'source' && part.prepares);
-  return { laid: prepares ? { ...laid, members: members.map(sized) } : laid };
+  return { layout: prepares ? { ...layout, members: members.map(sized) } : layout };
 }
 
 /** The images of a sample, ready to be written, or the exclusion of the sample because of one of them. */
 export async function prepareImages(
-  laid: LaidSample,
+  layout: SampleLayout,
   chunksOf: (member: PlannedMember) => readonly Uint8Array[],
   {
     preparations,
     format,
-  }: { readonly preparations?: Preparations | undefined; readonly format: ShardFormat },
+  }: { readonly preparations?: PreparedImages | undefined; readonly format: ShardFormat },
 ): Promise<
   { readonly images: ReadonlyMap<PlannedMember, PreparedBytes> } | { readonly exclusion: Exclusion }
 > {
   if (preparations === undefined) return { images: NO_IMAGES };
   const images = new Map<PlannedMember, PreparedBytes>();
-  for (const member of preparedOf(laid)) {
+  for (const member of preparedOf(layout)) {
     const wasKnown = preparations.outcomeOf(member) !== undefined;
     const prepared = await preparations.prepare(member, chunksOf(member));
-    if (prepared.kind === 'rejected') return { exclusion: excludeFor(laid.sample, member, prepared.reason) };
+    if (prepared.kind === 'rejected')
+      return { exclusion: excludeFor(layout.sample, member, prepared.reason) };
     // The layout was written with another size. The next build knows this one.
     if (!wasKnown && hasFixedLayout(format)) throw new RebuildError([]);
     images.set(member, prepared);
@@ -177,13 +178,13 @@ export interface ImageReads {
  */
 export async function measureImages(
   { store, window: limits, slots }: ImageReads,
-  samples: readonly LaidSample[],
-  preparations: Preparations,
+  samples: readonly SampleLayout[],
+  preparations: PreparedImages,
 ): Promise<void> {
   const members: PlannedMember[] = [];
-  for (const laid of samples)
-    for (const member of preparedOf(laid))
-      if (laid.sample.repeat === 0 && member.size <= LARGEST_SOURCE_BYTES) members.push(member);
+  for (const layout of samples)
+    for (const member of preparedOf(layout))
+      if (layout.sample.repeat === 0 && member.size <= LARGEST_SOURCE_BYTES) members.push(member);
   const window = new FetchWindow(store, members, limits, slots);
   try {
     for (const member of members) {

@@ -3,12 +3,17 @@ import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { BlobStore } from '../model/blob-store.ts';
 import type { PlannedSample } from '../model/documents.ts';
 import type { Exclusion, Rejection } from '../model/rejections.ts';
-import { type LaidSample, layOut } from '../model/sample-layout.ts';
-import { hasFixedLayout, largestSampleOf, type PlanFacts, type ShardFormat } from '../model/shard-format.ts';
+import { layOutSample, type SampleLayout } from '../model/sample-layout.ts';
+import {
+  hasFixedLayout,
+  largestSampleOf,
+  type ShardFormat,
+  type SourceSchema,
+} from '../model/shard-format.ts';
+import { type ExcludedSample, excludeAll } from './check-sample.ts';
 import type { WindowLimits } from './fetch-window.ts';
-import { type ExcludedSample, excludeAll } from './judge-sample.ts';
 import type { MemberList } from './member-list.ts';
-import { judgePrepared, type Preparations } from './shard-images.ts';
+import { checkPrepared, type PreparedImages } from './shard-images.ts';
 import type { PartBuffers, UploadedShard } from './shard-upload.ts';
 import type { SlotRing } from './slot-ring.ts';
 
@@ -26,13 +31,13 @@ export interface ShardJob {
   readonly incoming: string;
   readonly packing: PackingSettings;
   readonly format: ShardFormat;
-  readonly facts: PlanFacts;
+  readonly sourceSchema: SourceSchema;
   /** Every build of the shard goes through them once. */
   readonly samples: Iterable<PlannedSample>;
   /** The shard holds this number of samples, or none: copies of its other samples replace the excluded ones. */
   readonly even?: number | undefined;
   /** Only if images are prepared. */
-  readonly preparations?: Preparations | undefined;
+  readonly preparations?: PreparedImages | undefined;
 }
 
 export interface BuiltShard extends UploadedShard {
@@ -44,23 +49,23 @@ export interface BuiltShard extends UploadedShard {
 /** @param exclude called for a sample that the format cannot hold, when the sequence comes to it */
 export function* layOutSamples(
   samples: Iterable<PlannedSample>,
-  { incoming, format, packing: settings, facts, preparations }: ShardJob,
+  { incoming, format, packing: settings, sourceSchema, preparations }: ShardJob,
   exclude: (one: ExcludedSample) => void,
-): Generator<LaidSample> {
+): Generator<SampleLayout> {
   const rules = { incoming, format, settings };
   for (const sample of samples) {
-    const planned = layOut(sample, rules);
-    const judged =
+    const planned = layOutSample(sample, rules);
+    const checked =
       preparations === undefined
-        ? { laid: planned }
-        : judgePrepared(planned, (member) => preparations.outcomeOf(member));
-    if ('exclusion' in judged) {
-      exclude({ sample, exclusion: judged.exclusion });
+        ? { layout: planned }
+        : checkPrepared(planned, (member) => preparations.outcomeOf(member));
+    if ('exclusion' in checked) {
+      exclude({ sample, exclusion: checked.exclusion });
       continue;
     }
-    const { laid } = judged;
-    const refusal = isTooLarge(laid, format) ? 'tooLarge' : refusalOf(laid, format, facts);
-    if (refusal === undefined) yield laid;
+    const { layout } = checked;
+    const refusal = isTooLarge(layout, format) ? 'tooLarge' : refusalOf(layout, format, sourceSchema);
+    if (refusal === undefined) yield layout;
     else exclude({ sample, exclusion: excludeAll(sample, refusal) });
   }
 }
@@ -80,7 +85,7 @@ export function layOutFirst(
   job: ShardJob,
   without: (sample: PlannedSample) => boolean,
   exclude: (one: ExcludedSample) => void,
-): LaidSample[] | undefined {
+): SampleLayout[] | undefined {
   const { format, even, preparations, samples } = job;
   if (!hasFixedLayout(format) && even === undefined && preparations === undefined) return undefined;
   const taken = [...layOutSamples(samplesBut(samples, without), job, exclude)];
@@ -92,7 +97,7 @@ const COPIES_OF_SHARD = 1_000_000;
 
 /** Copies of the samples, in turn, up to the count that the shard must have. */
 function missingCopies(
-  taken: readonly LaidSample[],
+  taken: readonly SampleLayout[],
   { shard, even = 0 }: Pick<ShardJob, 'shard' | 'even'>,
 ): PlannedSample[] {
   const missing = taken.length === 0 ? 0 : Math.max(0, even - taken.length);
@@ -110,5 +115,8 @@ export const isTooLarge = (
   format: ShardFormat,
 ): boolean => members.reduce((sum, { size }) => sum + size, 0) > largestSampleOf(format);
 
-const refusalOf = (laid: LaidSample, format: ShardFormat, facts: PlanFacts): Rejection | undefined =>
-  format.takes === 'samples' ? format.refuses?.(laid, facts) : undefined;
+const refusalOf = (
+  layout: SampleLayout,
+  format: ShardFormat,
+  sourceSchema: SourceSchema,
+): Rejection | undefined => (format.takes === 'samples' ? format.refuses?.(layout, sourceSchema) : undefined);

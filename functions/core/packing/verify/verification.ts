@@ -3,8 +3,8 @@ import { hash } from 'node:crypto';
 import { bucketKeys } from '../../shared/keys.ts';
 import { quoted } from '../../shared/quoted.ts';
 import { type BlobStore, joinChunks } from '../model/blob-store.ts';
+import { decompress } from '../model/compressed-lines.ts';
 import type { Manifest } from '../model/documents.ts';
-import { decompress } from '../model/spool.ts';
 import { ClassCounter } from '../seal/class-counter.ts';
 import { CopyCounter } from '../shard/member-list.ts';
 

@@ -20,8 +20,8 @@ export interface ExpectedShard {
 const isCodedAsZlib = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
 
-/** Walks through a shard's bytes and its list together. */
-export class ShardWalk {
+/** Compares the bytes with the list, in one pass. */
+export class ShardVerifier {
   readonly #expected: ExpectedShard;
   readonly #lines: readonly MemberLine[];
   #position = 0;
@@ -39,9 +39,9 @@ export class ShardWalk {
   }
 
   /** Reads the stored bytes to their end; returns how many there were. */
-  async follow(stored: AsyncIterable<Uint8Array>): Promise<number> {
+  async verify(stored: AsyncIterable<Uint8Array>): Promise<number> {
     let bytes = 0;
-    const counted = async function* (this: ShardWalk): AsyncGenerator<Uint8Array> {
+    const counted = async function* (this: ShardVerifier): AsyncGenerator<Uint8Array> {
       for await (const chunk of stored) {
         this.#crc = crc32(chunk, this.#crc);
         bytes += chunk.length;
@@ -49,13 +49,13 @@ export class ShardWalk {
       }
     };
     const source = counted.call(this);
-    if (this.#expected.isGzipped) await this.#followGzipped(source);
+    if (this.#expected.isGzipped) await this.#verifyGzipped(source);
     else for await (const chunk of source) this.#take(chunk);
     this.#end();
     return bytes;
   }
 
-  async #followGzipped(source: AsyncGenerator<Uint8Array>): Promise<void> {
+  async #verifyGzipped(source: AsyncGenerator<Uint8Array>): Promise<void> {
     try {
       await pipeline(source, createGunzip(), async (plain: AsyncIterable<Uint8Array>) => {
         for await (const chunk of plain) this.#take(chunk);

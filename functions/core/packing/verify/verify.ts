@@ -4,14 +4,14 @@ import { shardsFolder } from '../../shared/keys.ts';
 import { quoted } from '../../shared/quoted.ts';
 import { formatOf } from '../formats/formats.ts';
 import type { BlobStore } from '../model/blob-store.ts';
+import { linesOf } from '../model/compressed-lines.ts';
 import { type Manifest, type MemberLine, type SealedLine, sealedLine } from '../model/documents.ts';
 import { compareKeys } from '../model/order.ts';
 import { shardNumberOf } from '../model/packing-keys.ts';
-import { linesOf } from '../model/spool.ts';
 import type { ClassCount } from '../seal/class-counter.ts';
 import { arrivalOf, Verification } from './verification.ts';
-import { ShardWalk } from './verify-shard.ts';
-import { verifyDatasetIndex, verifyNoStrays, verifyShardIndex } from './verify-side-files.ts';
+import { verifyDatasetIndex, verifyNoStrays, verifyShardIndex } from './verify-index-files.ts';
+import { ShardVerifier } from './verify-shard.ts';
 
 export interface VerifyReport {
   readonly shards: number;
@@ -122,7 +122,7 @@ async function verifyBytes(
   lines: readonly MemberLine[] | undefined,
 ): Promise<void> {
   const complain = (what: string): void => void check.problems.push(`${shard.name} ${what}`);
-  const walk = new ShardWalk({
+  const verifier = new ShardVerifier({
     crc32: shard.crc32,
     lines: (lines ?? [])
       .filter(({ sha256, crc32 }) => sha256 !== '' || crc32 !== undefined)
@@ -138,7 +138,7 @@ async function verifyBytes(
     complain(
       `is not the object that was sealed: ${head.size} bytes with ETag ${head.etag}, not ${shard.bytes} with ${shard.etag}`,
     );
-  check.bytes += await walk.follow(storedBytes(check, shard, { key, ...head }));
+  check.bytes += await verifier.verify(storedBytes(check, shard, { key, ...head }));
 }
 
 interface StoredShard {
@@ -203,12 +203,12 @@ interface Tally {
   readonly byReason: Record<string, number>;
 }
 
-function count(check: Verification, tally: Tally, [key, etag, , fate]: SealedLine): void {
-  if (typeof fate === 'number') {
+function count(check: Verification, tally: Tally, [key, etag, , outcome]: SealedLine): void {
+  if (typeof outcome === 'number') {
     tally.packed += 1;
-    check.expectOnce(key, etag, fate);
+    check.expectOnce(key, etag, outcome);
     return;
   }
   tally.rejected += 1;
-  tally.byReason[fate] = (tally.byReason[fate] ?? 0) + 1;
+  tally.byReason[outcome] = (tally.byReason[outcome] ?? 0) + 1;
 }

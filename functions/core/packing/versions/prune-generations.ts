@@ -11,15 +11,15 @@ import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, type KeyFailure, listPages, readText } from '../model/blob-store.ts';
 import type { Manifest } from '../model/documents.ts';
 import { packingKeys } from '../model/packing-keys.ts';
-import { readSealed } from '../model/sealed-arrivals.ts';
+import { readSealedManifest } from '../model/sealed-arrivals.ts';
 import {
   batchOf,
+  blobVersions,
   changeDataset,
   type DatasetVersion,
   newestVersion,
   readVersion,
   type VersionStore,
-  versionsIn,
   versionUpTo,
 } from '../model/versions.ts';
 
@@ -60,12 +60,12 @@ class NotDeletedError extends Error {
 /** It may be stopped at any point and run again. The next prune deletes what this one left. */
 export async function pruneGenerations(store: BlobStore, request: PruneRequest): Promise<PruneResult> {
   const { pipeline, what } = request;
-  const versions = versionsIn(store);
+  const versions = blobVersions(store);
   const newest = await newestVersion(versions, pipeline);
   const problem = problemOf(newest, what);
   if (newest === undefined || problem !== undefined) return { kind: 'refused', reasons: [problem ?? ''] };
   const wanted = targetsOf(newest, what);
-  const reasons = await readersOf(store, request, wanted);
+  const reasons = await reasonsToKeep(store, request, wanted);
   if (reasons.length > 0) return { kind: 'refused', reasons };
   const unfinished = what === 'replaced' ? await supersededCompactions(store, pipeline, newest) : [];
   if (request.dryRun === true)
@@ -75,7 +75,7 @@ export async function pruneGenerations(store: BlobStore, request: PruneRequest):
     return pruned.length === 0 ? undefined : { kind: 'pruned', generations: pruned };
   });
   const targets = taken === undefined ? [] : targetsOf(taken, what);
-  const late = await readersOf(store, request, targets);
+  const late = await reasonsToKeep(store, request, targets);
   if (late.length === 0)
     return deleteAll(store, pipeline, { names: [...targets, ...unfinished], dryRun: false });
   await changeDataset(versions, pipeline, (now) => {
@@ -135,14 +135,14 @@ async function unfinishedRuns(store: BlobStore, pipeline: string): Promise<strin
 const HEADS_AT_ONCE = 64;
 
 /** All reasons to keep these generations, as sentences. */
-async function readersOf(
+async function reasonsToKeep(
   store: BlobStore,
   { pipeline, over, pin }: PruneRequest,
   targets: readonly string[],
 ): Promise<string[]> {
   const among = (names: readonly string[] = []): string =>
     names.filter((name) => targets.includes(name)).join(', ');
-  const versions = versionsIn(store);
+  const versions = blobVersions(store);
   const reasons: string[] = [];
   const pinned = await pin();
   const newest = await newestVersion(versions, pipeline);
@@ -182,9 +182,9 @@ async function supersededCompactions(
   { added, replaced, pruned }: DatasetVersion,
 ): Promise<string[]> {
   const superseded: string[] = [];
-  for (const name of await versionsIn(store).folders(bucketKeys.dataset(pipeline))) {
+  for (const name of await blobVersions(store).folders(bucketKeys.dataset(pipeline))) {
     if (parseGeneration(name)?.isCompacted !== true || added[name] !== undefined) continue;
-    const of = (await readSealed(store, pipeline, name))?.compacted?.of ?? [];
+    const of = (await readSealedManifest(store, pipeline, name))?.compacted?.of ?? [];
     if (of.some((input) => replaced.includes(input) || pruned.includes(input))) superseded.push(name);
   }
   return superseded;
@@ -199,7 +199,7 @@ async function deleteAll(
   const total = { objects: 0, bytes: 0 };
   const failures: KeyFailure[] = [];
   for (const name of names) {
-    const manifest = await readSealed(store, pipeline, name);
+    const manifest = await readSealedManifest(store, pipeline, name);
     if (manifest === undefined) continue;
     const deleted = await deleteGeneration(store, manifest, dryRun);
     if (deleted.objects > 0) generations.push(name);

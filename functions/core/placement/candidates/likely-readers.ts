@@ -1,6 +1,6 @@
 /** The likely readers of the shards packed now: the processes of every topology that the declaration allows. */
 import { instanceFacts } from '../../catalog/catalog.ts';
-import type { LikelyReaders } from '../../packing/model/division.ts';
+import type { LikelyReaders } from '../../packing/model/shard-count.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { strategyTraits } from '../../pipeline/strategies.ts';
 import { gangsOf } from './topologies.ts';

@@ -45,11 +45,11 @@ describe('the Python locks', () => {
   });
 
   it('agree, for they share one environment', () => {
-    const versionsIn = (lines: readonly string[], name: string) =>
+    const blobVersions = (lines: readonly string[], name: string) =>
       lines.flatMap((line) => (line.startsWith(`${name}==`) ? [line.split(/==| ; /)[1]] : []));
     const names = new Set(pins.flat().map((line) => line.split('==')[0] ?? ''));
     const differing = [...names].filter((name) => {
-      const found = pins.map((lines) => versionsIn(lines, name)).filter((versions) => versions.length > 0);
+      const found = pins.map((lines) => blobVersions(lines, name)).filter((versions) => versions.length > 0);
       // A lock whose others need a package on older Pythons only names it for those alone.
       const all = new Set(found.flat());
       return !found.some((versions) => new Set(versions).size === all.size);

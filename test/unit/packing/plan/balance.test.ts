@@ -44,8 +44,8 @@ describe('balance', () => {
           expect(balance(samples, mode, 'seed')).toEqual(one);
           const counts = countsOf(names, one);
           expect(new Set(counts.values()).size).toBeLessThanOrEqual(1);
-          for (const [name, { samples: before, dealt }] of Object.entries(one.classes)) {
-            expect(dealt).toBe(counts.get(name));
+          for (const [name, { samples: before, planned }] of Object.entries(one.classes)) {
+            expect(planned).toBe(counts.get(name));
             expect(before).toBe(names.filter((other) => other === name).length);
           }
           expect(mode === 'over' ? one.leftOut.size : one.copies.length).toBe(0);
@@ -64,7 +64,7 @@ describe('balance', () => {
       balance({ count: 10_000, classOf: (at) => (at < small ? 'small' : 'large') }, 'over', 's');
     const times = Array.from({ length: 30 }, (_, at) => copiesOf(of(30).copies, at).count);
     expect(Math.max(...times) - Math.min(...times)).toBeLessThanOrEqual(1);
-    expect(of(1).classes['small']).toEqual({ samples: 1, dealt: 1 + MOST_COPIES });
+    expect(of(1).classes['small']).toEqual({ samples: 1, planned: 1 + MOST_COPIES });
   });
 
   it('refuses to make more copies than memory holds, and says how many there would be', () => {
@@ -74,7 +74,7 @@ describe('balance', () => {
     );
     expect(balance({ count: 40_000, classOf }, 'under', 's').classes['large']).toEqual({
       samples: 20_000,
-      dealt: 10,
+      planned: 10,
     });
   });
 });
@@ -101,9 +101,9 @@ describe('a balanced generation', () => {
     expect(await packAll(store, packing)).toMatchObject({ status: 'sealed', rejected: 0 });
     const manifest = manifestOf(store);
     expect(manifest.balance?.classes).toMatchObject({
-      rare: { samples: 4, dealt: 28 },
-      some: { samples: 8, dealt: 28 },
-      many: { samples: 28, dealt: 28 },
+      rare: { samples: 4, planned: 28 },
+      some: { samples: 8, planned: 28 },
+      many: { samples: 28, planned: 28 },
     });
     expect(new Set(manifest.shards.map(({ samples }) => samples)).size).toBe(1);
     expect(manifest.samples).toBe(40 + manifest.repeated);
@@ -125,7 +125,7 @@ describe('a balanced generation', () => {
     await packAll(store, settings({ balance: 'over' }));
     const manifest = manifestOf(store);
     expect(new Map(Object.entries(manifest.balance?.classes ?? {}))).toEqual(
-      new Map(names.map((name, index) => [name, { samples: index + 1, dealt: 5, sealed: 5 }])),
+      new Map(names.map((name, index) => [name, { samples: index + 1, planned: 5, sealed: 5 }])),
     );
     expect((await verifyGeneration(store, manifest)).problems).toEqual([]);
   });

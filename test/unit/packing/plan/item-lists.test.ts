@@ -1,31 +1,31 @@
 import { describe, expect, it } from 'vitest';
-import { decompress, LineSpool } from '../../../../functions/core/packing/model/spool.ts';
+import { CompressedLines, decompress } from '../../../../functions/core/packing/model/compressed-lines.ts';
+import { assignSamples } from '../../../../functions/core/packing/plan/assign-samples.ts';
 import { itemLists } from '../../../../functions/core/packing/plan/item-lists.ts';
-import { dealSamples } from '../../../../functions/core/packing/plan/sharding.ts';
 
 const SAMPLES = 400;
 /** Every fourth sample has two copies. */
 const COPIES = Uint32Array.from({ length: 200 }, (_, index) => Math.floor(index / 2) * 4);
 
 const sampleOf = (place: number): number => COPIES[place - SAMPLES] ?? place;
-const dealing = dealSamples(
+const assignment = assignSamples(
   {
     count: SAMPLES + COPIES.length,
     bytesOf: () => 20_000_000,
     objectsOf: () => 1,
-    isDealt: (place) => sampleOf(place) % 7 !== 0,
+    isPlanned: (place) => sampleOf(place) % 7 !== 0,
   },
   { shardBytes: 100_000_000, seed: 'lists', shuffle: true, multipleOf: 2, remainder: 'even' },
 );
 
 function lists(windowCharacters?: number): string[] {
-  const arrivals = new LineSpool();
+  const arrivals = new CompressedLines();
   for (let ordinal = 0; ordinal < SAMPLES; ordinal += 1) {
     arrivals.add(JSON.stringify([`a,"],${ordinal}`, 1, 'e', ordinal, 0]));
     arrivals.add(JSON.stringify([`rejected,${ordinal},0`, 1, 'e', 'tooLarge']));
   }
-  const dealt = { dealing, samples: SAMPLES, copies: COPIES };
-  const all = [...itemLists(arrivals, dealt, windowCharacters)];
+  const assigned = { assignment, samples: SAMPLES, copies: COPIES };
+  const all = [...itemLists(arrivals, assigned, windowCharacters)];
   expect(all.map(({ item }) => item)).toEqual(all.map((_, index) => index));
   return all.map(({ bytes }) => decompress(bytes));
 }
@@ -43,8 +43,8 @@ describe('the lists of the items', () => {
       .trimEnd()
       .split('\n')
       .map((line): [number, number, number] => JSON.parse(line));
-    const dealt = Array.from(dealing.shardOf).filter((shard) => shard < dealing.shards).length;
-    expect(held).toHaveLength(dealt + dealing.repeats.size);
+    const assigned = Array.from(assignment.shardOf).filter((shard) => shard < assignment.shards).length;
+    expect(held).toHaveLength(assigned + assignment.repeats.size);
     expect(new Set(held.map(([, , ordinal]) => ordinal)).size).toBe(
       Array.from({ length: SAMPLES }, (_, ordinal) => ordinal).filter((ordinal) => ordinal % 7 !== 0).length,
     );

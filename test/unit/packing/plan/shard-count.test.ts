@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chooseInputs } from '../../../../functions/core/packing/compaction/choose-generations.ts';
 import { readPlan } from '../../../../functions/core/packing/model/committed-plan.ts';
-import { divisionOf, numberOfShards } from '../../../../functions/core/packing/model/division.ts';
 import { type Manifest, manifestSchema } from '../../../../functions/core/packing/model/documents.ts';
+import { numberOfShards, shardCountRules } from '../../../../functions/core/packing/model/shard-count.ts';
 import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
 import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
 import { pipelineSchema } from '../../../../functions/core/pipeline/pipeline.ts';
@@ -19,7 +19,7 @@ const shardsOf = (megabytes: number, changes = {}, likely = readers, pieces = 1e
   const packing = settings(changes);
   const bytes = megabytes * MB;
   const bySize = Math.max(1, Math.ceil(bytes / (packing.shardMegabytes * MB)));
-  return numberOfShards({ bytes, bySize, pieces }, divisionOf(packing, likely));
+  return numberOfShards({ bytes, bySize, pieces }, shardCountRules(packing, likely));
 };
 
 const upTo = (count: number, step: number): number => Math.ceil(count / step) * step;
@@ -61,8 +61,8 @@ describe('the number of shards', () => {
           const multipleOf = processes * factor;
           const bySize = Math.ceil(bytes / (shardMegabytes * MB));
           const asked = { bytes, bySize, pieces };
-          const shards = numberOfShards(asked, divisionOf(packing, { processes, multipleOf }));
-          const without = numberOfShards(asked, divisionOf(packing, undefined));
+          const shards = numberOfShards(asked, shardCountRules(packing, { processes, multipleOf }));
+          const without = numberOfShards(asked, shardCountRules(packing, undefined));
           const step = declared ?? multipleOf;
           const room = Math.min(pieces, Math.floor(bytes / MB));
           const promises = {
@@ -159,7 +159,7 @@ describe('compaction for likely readers', () => {
       pipeline: PIPELINE,
       generation: `${PIPELINE}-${String(batch).padStart(6, '0')}`,
       format: 'webdataset',
-      shape: {},
+      schema: {},
       seed: 0,
       plan: 'plan',
       listedAt: '2026-11-21T00:00:00Z',
@@ -177,7 +177,7 @@ describe('compaction for likely readers', () => {
         memberList: '',
         memberListSha256: '',
       })),
-      arrivals: { objects: shards * 10, packed: shards * 10, rejected: 0, left: 0, parts: [] },
+      arrivals: { objects: shards * 10, packed: shards * 10, rejected: 0, deferred: 0, parts: [] },
       rejections: { byReason: {}, examples: [] },
     });
   const join = (inputs: readonly Manifest[], remainder: 'ragged' | 'even') =>
@@ -185,18 +185,18 @@ describe('compaction for likely readers', () => {
 
   it('leaves as many shards as a plan of all that data would have', () => {
     const several = [generation(1, 32, 100), generation(2, 32, 90), generation(3, 16, 20)];
-    expect(join(several, 'ragged')?.dealt.shards).toHaveLength(32);
+    expect(join(several, 'ragged')?.assigned.shards).toHaveLength(32);
     const equal = [generation(1, 32, 100), generation(2, 32, 90)];
-    expect(join(equal, 'even')?.dealt).toMatchObject({ even: { shards: 32, samples: 20 } });
+    expect(join(equal, 'even')?.assigned).toMatchObject({ even: { shards: 32, samples: 20 } });
     const unlike = [generation(1, 40, 100), generation(2, 40, 90)];
-    expect(join(unlike, 'even')?.dealt.shards).toHaveLength(40);
+    expect(join(unlike, 'even')?.assigned.shards).toHaveLength(40);
   });
 
   it('does not take the shards from many readers where counts are equal: small ones are joined among themselves', () => {
     const tiny = [generation(1, 1, 0.5), generation(2, 1, 0.5), generation(3, 32, 100)];
     const chosen = join(tiny, 'even');
     expect(chosen?.inputs.map(({ shards }) => shards.length)).toEqual([1, 1]);
-    expect(chosen?.dealt.shards).toHaveLength(1);
-    expect(join(tiny, 'ragged')?.dealt.shards).toHaveLength(32);
+    expect(chosen?.assigned.shards).toHaveLength(1);
+    expect(join(tiny, 'ragged')?.assigned.shards).toHaveLength(32);
   });
 });

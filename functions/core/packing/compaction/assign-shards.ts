@@ -1,12 +1,12 @@
 /** Deals whole old shards to new ones. A shard is never split, and its samples are never decoded. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
-import { type Division, numberOfShards } from '../model/division.ts';
 import type { Manifest } from '../model/documents.ts';
+import { numberOfShards, type ShardCountRules } from '../model/shard-count.ts';
 
 /** An old shard: index of the input, index of the shard in it. */
 type OldShard = readonly [input: number, shard: number];
 
-export interface Dealt {
+export interface AssignedShards {
   /** The old shards of each new one, in the order of inputs and shards. */
   readonly shards: readonly (readonly OldShard[])[];
   /** Only if the pipeline declares equal counts: the number of shards and of samples in each. */
@@ -31,29 +31,29 @@ function sizedOf(inputs: readonly Manifest[]): Sized[] {
 }
 
 /** @returns undefined if no number of shards fits all of these inputs */
-export function dealShards(
+export function assignShards(
   inputs: readonly Manifest[],
   packing: PackingSettings,
-  division: Division,
-): Dealt | undefined {
-  const deal = packing.remainder === 'ragged' ? dealBySize : dealEqually;
-  return deal(inputs, packing, division);
+  countRules: ShardCountRules,
+): AssignedShards | undefined {
+  const assign = packing.remainder === 'ragged' ? assignBySize : assignEqually;
+  return assign(inputs, packing, countRules);
 }
 
 /** Each new shard gets the same number of shards of each input, so that counts stay equal. */
-function dealEqually(
+function assignEqually(
   inputs: readonly Manifest[],
   { shardMegabytes, remainder }: PackingSettings,
-  division: Division,
-): Dealt | undefined {
-  const { likely } = division;
+  countRules: ShardCountRules,
+): AssignedShards | undefined {
+  const { likely } = countRules;
   const divides = inputs.every(({ shards }) => shards.length % (likely?.multipleOf ?? 1) === 0);
-  const workers = likely !== undefined && divides ? likely.multipleOf : division.multipleOf;
+  const workers = likely !== undefined && divides ? likely.multipleOf : countRules.multipleOf;
   const bytes = inputs.reduce((sum, one) => sum + one.bytes, 0);
   const common = inputs.reduce((divisor, { shards }) => greatestDivisor(divisor, shards.length / workers), 0);
   const bySize = Math.ceil(bytes / (shardMegabytes * 1e6));
   const pieces = Number.POSITIVE_INFINITY;
-  const wanted = Math.ceil(numberOfShards({ bytes, bySize, pieces }, division) / workers);
+  const wanted = Math.ceil(numberOfShards({ bytes, bySize, pieces }, countRules) / workers);
   let perWorker = common;
   for (let divisor = 1; divisor <= common; divisor += 1)
     if (common % divisor === 0 && divisor >= wanted) {
@@ -72,16 +72,16 @@ function dealEqually(
 }
 
 /** Each shard, largest first, goes to the emptiest new shard. Without a shuffle the order is kept instead. */
-function dealBySize(
+function assignBySize(
   inputs: readonly Manifest[],
   { shardMegabytes, shuffle }: PackingSettings,
-  division: Division,
-): Dealt {
-  const { multipleOf: workers } = division;
+  countRules: ShardCountRules,
+): AssignedShards {
+  const { multipleOf: workers } = countRules;
   const all = sizedOf(inputs);
   const bytes = all.reduce((sum, one) => sum + one.bytes, 0);
   const bySize = Math.ceil(bytes / (shardMegabytes * 1e6));
-  const wanted = numberOfShards({ bytes, bySize, pieces: all.length }, division);
+  const wanted = numberOfShards({ bytes, bySize, pieces: all.length }, countRules);
   const most = all.length < workers ? all.length : all.length - (all.length % workers);
   const shards: OldShard[][] = Array.from({ length: Math.min(wanted, most) }, () => []);
   if (!shuffle) {

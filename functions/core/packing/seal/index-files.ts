@@ -10,7 +10,7 @@ import type { Manifest, MemberLine } from '../model/documents.ts';
 import type { PackingKeys } from '../model/packing-keys.ts';
 import type { IndexedShards } from '../model/shard-format.ts';
 
-export interface SideFile {
+export interface IndexFile {
   /** Relative to the generation's folder. */
   readonly name: string;
   readonly body: Uint8Array;
@@ -20,14 +20,14 @@ type Shard = Manifest['shards'][number];
 type OfFormat = { readonly format: FormatName };
 
 /** Takes a shard's member list line by line. */
-export interface SideFileWriter {
+export interface IndexFileWriter {
   add(line: MemberLine): void;
   /** Called after the last line. */
-  file(): SideFile;
+  file(): IndexFile;
 }
 
 /** Makes the index of one shard, for the formats that have one. */
-export function shardIndexWriter(of: OfFormat, shard: Shard): SideFileWriter | undefined {
+export function shardIndexWriter(of: OfFormat, shard: Shard): IndexFileWriter | undefined {
   const index = formatOf(of).shardIndex?.();
   if (index === undefined) return undefined;
   const name = `index/${shard.name.replace(/\.[^.]+$/, '')}.idx`;
@@ -35,28 +35,28 @@ export function shardIndexWriter(of: OfFormat, shard: Shard): SideFileWriter | u
 }
 
 /** The index of one shard whose lines are at hand. */
-export function shardIndex(of: OfFormat, shard: Shard, lines: Iterable<MemberLine>): SideFile | undefined {
+export function shardIndex(of: OfFormat, shard: Shard, lines: Iterable<MemberLine>): IndexFile | undefined {
   const writer = shardIndexWriter(of, shard);
   if (writer !== undefined) for (const line of lines) writer.add(line);
   return writer?.file();
 }
 
-export interface SealedGeneration extends Pick<IndexedShards, 'generation' | 'facts' | 'shards'> {
+export interface SealedGeneration extends Pick<IndexedShards, 'generation' | 'sourceSchema' | 'shards'> {
   readonly settings: IndexedShards['settings'] & OfFormat;
   /** The plan's. */
   readonly revision?: string | undefined;
 }
 
 /** The index over all shards, for the formats that have one. */
-export function datasetIndex({ revision, ...sealed }: SealedGeneration): SideFile | undefined {
+export function datasetIndex({ revision, ...sealed }: SealedGeneration): IndexFile | undefined {
   const index = formatOf(sealed.settings).datasetIndex;
   return index && { name: index.name, body: index.body({ ...sealed, folder: shardsFolder(revision) }) };
 }
 
-export async function writeSide(
+export async function writeIndexFile(
   store: BlobStore,
   keys: PackingKeys,
-  file: SideFile | undefined,
+  file: IndexFile | undefined,
 ): Promise<void> {
   if (file !== undefined) await store.put(`${keys.generation}${file.name}`, file.body);
 }

@@ -7,7 +7,7 @@ const FIRST_BYTES = 4 * 1024;
 const MOST_BYTES_PER_CHARACTER = 3;
 const NEWLINE = 0x0a;
 
-export class LineText {
+export class LineBuffer {
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES);
   #length = 0;
   #lines = 0;

@@ -1,7 +1,7 @@
 /** Groups the keys of a sorted listing into samples, one key at a time. */
 import { memberSuffix, splitKey } from '../model/member-names.ts';
 
-export interface Membership {
+export interface SampleMembership {
   /** Number of the sample: samples are counted from 0 by their first members. */
   readonly ordinal: number;
   /** The key is a sample of its own: another member of its stem has this suffix, or the sample is full. */
@@ -33,7 +33,7 @@ export class SampleGrouper {
   }
 
   /** Keys must come in the order of compareKeys, without the incoming prefix. */
-  place(key: string): Membership {
+  place(key: string): SampleMembership {
     const { stem, suffix } = splitKey(key);
     while (this.#open.length > 0) {
       const top = this.#open[this.#open.length - 1];
@@ -48,7 +48,7 @@ export class SampleGrouper {
     return { ordinal: mine.ordinal, alone: false, first: false };
   }
 
-  #begin(stem: string, folded: string | undefined): Membership {
+  #begin(stem: string, folded: string | undefined): SampleMembership {
     const ordinal = this.#count;
     this.#count += 1;
     if (folded === undefined) return { ordinal, alone: true, first: true };
@@ -56,7 +56,7 @@ export class SampleGrouper {
     return { ordinal, alone: false, first: true };
   }
 
-  #alone(): Membership {
+  #alone(): SampleMembership {
     const ordinal = this.#count;
     this.#count += 1;
     return { ordinal, alone: true, first: true };

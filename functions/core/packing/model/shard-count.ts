@@ -12,7 +12,7 @@ export interface LikelyReaders {
   readonly multipleOf: number;
 }
 
-export interface Division {
+export interface ShardCountRules {
   /** The number of shards is a multiple of this, unless there are too few samples. */
   readonly multipleOf: number;
   /** Least shards for each of the `multipleOf` workers, however small they get. */
@@ -34,10 +34,10 @@ const SHARDS_PER_PROCESS = 4;
  */
 const SMALLEST_LIKELY_BYTES = 1e6;
 
-export function divisionOf(
+export function shardCountRules(
   { shardsMultipleOf: declared, leastShardsPerWorker: least }: PackingSettings,
   readers: LikelyReaders | undefined,
-): Division {
+): ShardCountRules {
   if (least !== undefined) return { multipleOf: declared ?? readers?.multipleOf ?? 1, leastPerWorker: least };
   return {
     multipleOf: declared ?? 1,
@@ -50,7 +50,7 @@ export function divisionOf(
   };
 }
 
-export interface ToDivide {
+export interface ShardCountInput {
   readonly bytes: number;
   /** Shards that the size needs. */
   readonly bySize: number;
@@ -60,7 +60,10 @@ export interface ToDivide {
 
 const upTo = (count: number, step: number): number => Math.ceil(count / step) * step;
 
-export function numberOfShards({ bytes, bySize, pieces }: ToDivide, division: Division): number {
+export function numberOfShards(
+  { bytes, bySize, pieces }: ShardCountInput,
+  division: ShardCountRules,
+): number {
   const { multipleOf, leastPerWorker = 1, likely } = division;
   const firm = Math.max(upTo(bySize, multipleOf), leastPerWorker * multipleOf);
   if (likely === undefined) return firm;
@@ -76,7 +79,7 @@ export function numberOfShards({ bytes, bySize, pieces }: ToDivide, division: Di
 export function workersOf(
   shards: number,
   { shardsMultipleOf: declared }: PackingSettings,
-  { likely }: Division,
+  { likely }: ShardCountRules,
 ): { readonly workers?: number } {
   const workers =
     declared ?? (likely !== undefined && shards % likely.multipleOf === 0 ? likely.multipleOf : 1);

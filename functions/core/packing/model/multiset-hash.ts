@@ -8,7 +8,7 @@ const LANES = 8;
  * An order-free digest of keys and ETags: the sum of 128 bits of each SHA-256. Equal sums mean equal multisets. The
  * hash is read as characters, because allocating a Buffer takes twice as long as hashing.
  */
-export class KeySum {
+export class MultisetHash {
   readonly #sum = new Uint16Array(LANES);
   count = 0;
 
@@ -24,7 +24,7 @@ export class KeySum {
     this.count += 1;
   }
 
-  equals(other: KeySum): boolean {
+  equals(other: MultisetHash): boolean {
     return this.count === other.count && this.#sum.every((value, lane) => value === other.#sum[lane]);
   }
 }

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LineText } from '../../../functions/core/packing/model/line-text.ts';
+import { LineBuffer } from '../../../functions/core/packing/model/line-buffer.ts';
 import { Lookahead } from '../../../functions/core/packing/shard/lookahead.ts';
 import { samplesByShard } from '../../../functions/core/packing/shard/planned-samples.ts';
 
 describe('lines as bytes', () => {
   it('are the lines joined by newlines, however long they are and after any number of beginnings', () => {
-    const text = new LineText();
+    const text = new LineBuffer();
     const lines = fc.array(fc.string({ unit: 'grapheme', maxLength: 9_000 }), { maxLength: 20 });
     fc.assert(
       fc.property(lines, (all) => {

@@ -4,7 +4,7 @@ import { quoted } from '../../shared/quoted.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type BlobStore, joinChunks, listPages } from '../model/blob-store.ts';
 import type { Manifest, MemberLine } from '../model/documents.ts';
-import { datasetIndex, type SideFile, shardIndex } from '../seal/side-files.ts';
+import { datasetIndex, type IndexFile, shardIndex } from '../seal/index-files.ts';
 
 /** A sealed generation that is being verified. */
 export interface Sealed {
@@ -20,7 +20,7 @@ const sameBytes: SameAs = (stored, expected) => stored.equals(expected);
 
 async function verifyFile(
   { store, folder, problems }: Sealed,
-  file: SideFile | undefined,
+  file: IndexFile | undefined,
   isSame: SameAs = sameBytes,
 ): Promise<void> {
   if (file === undefined) return;
@@ -40,11 +40,11 @@ export const verifyShardIndex = (
 
 /** The index over all shards, for the formats that have one. */
 export async function verifyDatasetIndex(sealed: Sealed): Promise<void> {
-  const { generation, format, shape, shards, revision } = sealed.manifest;
+  const { generation, format, schema, shards, revision } = sealed.manifest;
   if (shards.length === 0) return;
-  const settings = { format, labelType: shape.labelType, shardMegabytes: 0 };
-  const facts = { columns: shape.columns ?? [] };
-  const file = datasetIndex({ generation, settings, facts, shards, revision });
+  const settings = { format, labelType: schema.labelType, shardMegabytes: 0 };
+  const sourceSchema = { columns: schema.columns ?? [] };
+  const file = datasetIndex({ generation, settings, sourceSchema, shards, revision });
   await verifyFile(sealed, file, formatOf(sealed.manifest).datasetIndex?.isSame);
 }
 

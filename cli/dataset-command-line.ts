@@ -2,7 +2,7 @@
 
 import { readCommandLine, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
-import { type Asked, COMMANDS, isCommand } from './dataset-commands.ts';
+import { COMMANDS, type DatasetRequest, isCommand } from './dataset-commands.ts';
 import { withBucket } from './open-dataset.ts';
 
 export const USAGE = `npm run dataset -- COMMAND s3://bucket/pipeline [GENERATION] [options]
@@ -40,7 +40,7 @@ interface Typed {
   readonly command: string;
   readonly bucket: string | undefined;
   readonly pipeline: string | undefined;
-  readonly asked: Omit<Asked, 'store' | 'pipeline'>;
+  readonly request: Omit<DatasetRequest, 'store' | 'pipeline'>;
 }
 
 function read(args: readonly string[]): Typed {
@@ -49,14 +49,14 @@ function read(args: readonly string[]): Typed {
   const [, bucket, pipeline] = /^s3:\/\/([^/]+)\/([^/]+)\/?$/.exec(address) ?? [];
   const over = values.over?.split(',').filter((run) => run !== '') ?? [];
   const { replaced, 'dry-run': dryRun } = values;
-  const typed = { command, bucket, pipeline, asked: { generation, over, replaced, dryRun } };
+  const typed = { command, bucket, pipeline, request: { generation, over, replaced, dryRun } };
   const problems = problemsOf(typed, address);
   if (problems.length > 0) throw new UsageError(problems);
   return typed;
 }
 
-function problemsOf({ command, bucket, asked }: Typed, address: string): string[] {
-  const { generation, replaced, over, dryRun } = asked;
+function problemsOf({ command, bucket, request }: Typed, address: string): string[] {
+  const { generation, replaced, over, dryRun } = request;
   const isNamed = generation !== undefined;
   const takesNone = ['list', 'versions', 'compact'].includes(command);
   const isPrune = command === 'prune';
@@ -77,7 +77,7 @@ function problemsOf({ command, bucket, asked }: Typed, address: string): string[
 
 /** @returns the exit code */
 export async function datasetCommand(args: readonly string[]): Promise<number> {
-  const { command, bucket, pipeline, asked } = read(args);
+  const { command, bucket, pipeline, request } = read(args);
   if (!isCommand(command) || bucket === undefined || pipeline === undefined) return 2;
-  return withBucket(bucket, (store) => COMMANDS[command]({ ...asked, store, pipeline }));
+  return withBucket(bucket, (store) => COMMANDS[command]({ ...request, store, pipeline }));
 }

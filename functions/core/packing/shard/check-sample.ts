@@ -53,12 +53,12 @@ function reasonOf(
  * @param reads the first piece of each member, in the sample's order; undefined for a member to be ignored
  * @param sniffs whether a member's bytes must be what its name says
  */
-export function judgeSample(
+export function checkSample(
   sample: PlannedSample,
   reads: readonly (GetResult | undefined)[],
   sniffs: (member: PlannedMember) => boolean,
 ): Exclusion | undefined {
-  let worst: 'rejected' | 'left' | undefined;
+  let worst: 'rejected' | 'deferred' | undefined;
   let reasons: (Reason | undefined)[] | undefined;
   for (let index = 0; index < sample.members.length; index += 1) {
     const [member, read] = [sample.members[index], reads[index]];
@@ -67,11 +67,11 @@ export function judgeSample(
     if (reason === undefined) continue;
     reasons ??= [];
     reasons[index] = reason;
-    if (reason === 'changed' || reason === 'deleted') worst = 'left';
+    if (reason === 'changed' || reason === 'deleted') worst = 'deferred';
     else worst ??= 'rejected';
   }
   if (worst === undefined) return undefined;
-  const other: Reason = worst === 'left' ? 'sampleLeft' : 'sampleIncomplete';
+  const other: Reason = worst === 'deferred' ? 'sampleDeferred' : 'sampleIncomplete';
   return {
     sample: sample.ordinal,
     outcome: worst,

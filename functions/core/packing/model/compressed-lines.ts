@@ -1,6 +1,6 @@
 /** Holds lines compressed, so that two million arrivals fit into a Lambda's memory. */
 import { constants, gunzipSync, gzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { LineText } from './line-text.ts';
+import { LineBuffer } from './line-buffer.ts';
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
@@ -31,10 +31,10 @@ export function decompress(bytes: Uint8Array): string {
 }
 
 /** Lines in the order they were added. */
-export class LineSpool {
+export class CompressedLines {
   readonly #parts: Buffer[] = [];
   readonly #compress: (text: Uint8Array) => Buffer;
-  #pending = new LineText();
+  #pending = new LineBuffer();
   #pendingLength = 0;
   #lines = 0;
   #characters = 0;
@@ -63,7 +63,7 @@ export class LineSpool {
   /** The compressed parts, each a whole number of lines. */
   parts(): readonly Buffer[] {
     this.#flush();
-    this.#pending = new LineText();
+    this.#pending = new LineBuffer();
     return this.#parts;
   }
 

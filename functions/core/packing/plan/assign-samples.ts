@@ -2,9 +2,10 @@
  * Deals samples to shards: it shuffles all of them by the seed, fills shards with equal counts, and groups shards
  * into items.
  */
-import { type Division, NO_SHARD, numberOfShards } from '../model/division.ts';
+
 import { MOST_PREPARED_OBJECTS, MOST_PREPARED_SOURCE_BYTES } from '../model/image-preparation.ts';
 import { shuffledPositions } from '../model/order.ts';
+import { NO_SHARD, numberOfShards, type ShardCountRules } from '../model/shard-count.ts';
 
 export interface SampleSizes {
   readonly count: number;
@@ -15,12 +16,12 @@ export interface SampleSizes {
   /** Only if images are prepared: bytes to be read and decoded for the sample, which bound a shard too. */
   sourceBytesOf?(ordinal: number): number;
   /** False for a sample that is rejected before. */
-  isDealt?(ordinal: number): boolean;
+  isPlanned?(ordinal: number): boolean;
 }
 
-export interface Dealing {
+export interface ShardAssignment {
   readonly shards: number;
-  /** Shard of each sample; NO_SHARD for one that is rejected or left to a later generation. */
+  /** Shard of each sample; NO_SHARD for one that is rejected or deferred to a later generation. */
   readonly shardOf: Uint32Array;
   /** Place of each sample in its shard. */
   readonly slotOf: Uint32Array;
@@ -28,13 +29,13 @@ export interface Dealing {
   readonly repeats: ReadonlyMap<number, number>;
   /** Only if counts are made even: each of the first `shards` shards holds `samples` samples, copies included. */
   readonly even?: { readonly shards: number; readonly samples: number } | undefined;
-  /** Samples left to a later generation, so that counts are equal. */
+  /** Samples deferred to a later generation, so that counts are equal. */
   readonly dropped: readonly number[];
   /** First shard of each item and, last, the number of shards. */
   readonly itemShards: readonly number[];
 }
 
-export interface DealingLimits extends Division {
+export interface AssignmentLimits extends ShardCountRules {
   readonly shardBytes: number;
   readonly seed: string;
   readonly shuffle: boolean;
@@ -52,7 +53,7 @@ interface Sorted {
   readonly wantedShards: number;
 }
 
-function inOrder(samples: SampleSizes, limits: DealingLimits): Uint32Array {
+function inOrder(samples: SampleSizes, limits: AssignmentLimits): Uint32Array {
   const order = new Uint32Array(samples.count);
   const positions = limits.shuffle ? shuffledPositions(samples.count, limits.seed) : undefined;
   for (let ordinal = 0; ordinal < samples.count; ordinal += 1)
@@ -61,14 +62,14 @@ function inOrder(samples: SampleSizes, limits: DealingLimits): Uint32Array {
 }
 
 /** Separates samples that are as large as a shard. */
-function sortOut(samples: SampleSizes, limits: DealingLimits): Sorted {
+function sortOut(samples: SampleSizes, limits: AssignmentLimits): Sorted {
   const common: number[] = [];
   const large: number[] = [];
   let bytes = 0;
   let objects = 0;
   let sourceBytes = 0;
   for (const ordinal of inOrder(samples, limits)) {
-    if (samples.isDealt?.(ordinal) === false) continue;
+    if (samples.isPlanned?.(ordinal) === false) continue;
     const size = samples.bytesOf(ordinal);
     if (size >= limits.shardBytes) {
       large.push(ordinal);
@@ -94,7 +95,7 @@ function sortOut(samples: SampleSizes, limits: DealingLimits): Sorted {
 }
 
 /** A sample as large as a shard gets its own shard, after the others. */
-export function dealSamples(samples: SampleSizes, limits: DealingLimits): Dealing {
+export function assignSamples(samples: SampleSizes, limits: AssignmentLimits): ShardAssignment {
   const { common, large, wantedShards } = sortOut(samples, limits);
   const commonShards = Math.min(common.length, wantedShards);
   const shards = commonShards + large.length;
