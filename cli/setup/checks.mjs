@@ -1,4 +1,4 @@
-/** Format, lint and types of both languages: all of them run, whatever the others say. */
+/** Format, lint and types of TypeScript, Python and Markdown. Every check runs, even after another has failed. */
 import path from 'node:path';
 import { places } from './places.mjs';
 import { runQuietly } from './program.mjs';
@@ -14,6 +14,7 @@ const CHECKS = [
   { name: 'oxlint', command: ['oxlint', '--type-aware', '--quiet'] },
   { name: 'tsc', command: ['tsc', '-p', '.'] },
   { name: 'knip', command: ['knip'] },
+  { name: 'markdownlint', command: ['markdownlint-cli2'] },
   { name: 'ruff', command: ['ruff', 'check', 'training', 'emulators', 'test'] },
   { name: 'ruff format', command: ['ruff', 'format', '--check', 'training', 'emulators', 'test'] },
   { name: 'vulture training', command: [python, '-m', 'vulture'], cwd: training },
