@@ -46,6 +46,7 @@ interface State<Next extends string> {
   readonly ItemReader?: Fields;
   readonly ItemSelector?: Fields;
   readonly MaxConcurrency?: number;
+  readonly ToleratedFailurePercentage?: number;
   readonly ItemProcessor?: Fields;
   readonly ResultWriter?: Fields;
   readonly ResultPath?: Path;
@@ -82,14 +83,16 @@ export const machineOf = <Name extends string>(
 
 // Errors, by class
 
+/** All of the account's concurrent executions are in use. */
+const THROTTLED = 'Lambda.TooManyRequestsException';
 /** AWS or the network does not answer. Our functions throw TransientError for it. */
-export const UNAVAILABLE = [
+const FAULTY = [
   'TransientError',
   'Lambda.ServiceException',
   'Lambda.AWSLambdaException',
   'Lambda.SdkClientException',
-  'Lambda.TooManyRequestsException',
 ];
+export const UNAVAILABLE = [...FAULTY, THROTTLED];
 /** The function's process died or took too long. Every step may run twice. */
 const CRASHED = ['Sandbox.Timedout', 'States.Timeout', 'Runtime.ExitError', 'Lambda.Unknown'];
 
@@ -98,21 +101,36 @@ interface Limits {
   readonly delaySeconds: number;
 }
 
-/** Step Functions takes the first policy that names the error. */
-const policies = ({ attempts, delaySeconds }: Limits, errors: readonly string[]): readonly Retrier[] => [
-  {
-    ErrorEquals: errors,
-    IntervalSeconds: 2,
-    BackoffRate: 2,
-    MaxAttempts: attempts,
-    MaxDelaySeconds: delaySeconds,
-    JitterStrategy: 'FULL',
-  },
-];
+const policy = ({ attempts, delaySeconds }: Limits, errors: readonly string[]): Retrier => ({
+  ErrorEquals: errors,
+  IntervalSeconds: 2,
+  BackoffRate: 2,
+  MaxAttempts: attempts,
+  MaxDelaySeconds: delaySeconds,
+  JitterStrategy: 'FULL',
+});
 
 /** With no jitter the waits add up to 4 and 14 minutes. */
 const STANDARD: Limits = { attempts: 8, delaySeconds: 60 };
 export const PATIENT: Limits = { attempts: 12, delaySeconds: 120 };
+/**
+ * A new account may have 10 concurrent executions, so that most items of a Map wait for the others. With jitter the
+ * waits add up to 8 hours on average. A try costs one state transition and three of the 25,000 events of an execution.
+ */
+const THROTTLE: Limits = { attempts: 1_000, delaySeconds: 60 };
+
+/** Errors of a Map itself; those of its items are inside. */
+export const MAP_FAILED = [
+  'States.ExceedToleratedFailureThreshold',
+  'States.ItemReaderFailed',
+  'States.ResultWriterFailed',
+];
+
+/** Step Functions takes the first policy that names the error. */
+const policies = (limits: Limits, errors: readonly string[]): readonly Retrier[] => [
+  policy(THROTTLE, [THROTTLED]),
+  policy(limits, errors),
+];
 
 /** Where an error leads that is not retried, or no more. */
 export const on = <Next extends string>(
@@ -160,7 +178,7 @@ export const task = <const Next extends string = never>(
   Resource: arnOf(name),
   TimeoutSeconds: taskSeconds(name),
   ...(parameters && { Parameters: parameters }),
-  Retry: policies(retry, [...UNAVAILABLE, ...CRASHED]),
+  Retry: policies(retry, [...FAULTY, ...CRASHED]),
   ...transition(rest),
 });
 
@@ -183,7 +201,7 @@ export const taskWithToken = <const Next extends string = never>(
   // The timeout is that of the wait, not of the call.
   Retry: policies(
     STANDARD,
-    [...UNAVAILABLE, ...CRASHED].filter((error) => error !== 'States.Timeout'),
+    [...FAULTY, ...CRASHED].filter((error) => error !== 'States.Timeout'),
   ),
   ...transition(rest),
 });
@@ -195,12 +213,14 @@ interface ForEach<Next extends string> extends Transition<Next> {
   readonly resultsPrefix: string;
   readonly select: Fields;
   readonly processor: States<string>;
+  /** Of the items. Absent: the first item that fails stops the others. */
+  readonly toleratedFailurePercentage?: number;
 }
 
 /** Runs the processor for each item, a hundred side by side, each in an execution of its own (a distributed Map). */
 export const forEach = <const Next extends string = never>(
   comment: string,
-  { itemsKey, resultsPrefix, select, processor, ...rest }: ForEach<Next>,
+  { itemsKey, resultsPrefix, select, processor, toleratedFailurePercentage, ...rest }: ForEach<Next>,
 ): State<Next> => ({
   Comment: comment,
   Type: 'Map',
@@ -211,6 +231,7 @@ export const forEach = <const Next extends string = never>(
   },
   ItemSelector: select,
   MaxConcurrency: 100,
+  ...(toleratedFailurePercentage !== undefined && { ToleratedFailurePercentage: toleratedFailurePercentage }),
   ItemProcessor: { ProcessorConfig: { Mode: 'DISTRIBUTED', ExecutionType: 'STANDARD' }, ...processor },
   ResultWriter: {
     Resource: 'arn:aws:states:::s3:putObject',

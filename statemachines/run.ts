@@ -3,6 +3,7 @@ import {
   choice,
   fail,
   forEach,
+  MAP_FAILED,
   machineOf,
   on,
   PATIENT,
@@ -30,7 +31,7 @@ const packing = states('PackShards', {
   PackShards: task('pack-shards', 'Packs one item of the plan into shards and records its completion.', {
     catch: [on(['PlanOutdatedError'], 'SkipOutdatedItem')],
   }),
-  SkipOutdatedItem: pass('A failure would stop the other items. The seal finds the missing shard.', {}),
+  SkipOutdatedItem: pass('Not a failure: the seal finds the missing shard, and the run plans again.', {}),
 });
 
 const compaction = states('CompactShards', {
@@ -66,37 +67,53 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
   }),
   IsThereNewData: choice(
     'A run that was asked for trains without new data too.',
-    [when('$.plan.status', 'planned', 'PackInParallel'), when('$.settle.trainAnyway', true, 'Judge')],
+    [when('$.plan.status', 'planned', 'FirstRound'), when('$.settle.trainAnyway', true, 'Judge')],
     'NoNewData',
   ),
   NoNewData: pass('The run ends as empty.', {
     parameters: { ...RUN, judgement: { kind: 'empty', reason: 'nothing new arrived' } },
     next: 'Report',
   }),
+  FirstRound: pass('Of packing.', {
+    parameters: { round: 1 },
+    resultPath: '$.packing',
+    next: 'PackInParallel',
+  }),
   PackInParallel: forEach('Packs the items of the plan. An item that is packed already is skipped.', {
     itemsKey: "States.Format('{}/runs/{}/plan/items.json', $.pipeline, $.runId)",
     resultsPrefix: "States.Format('{}/runs/{}/map', $.pipeline, $.runId)",
     select: ITEM,
     processor: packing,
+    // One item that fails must not stop the others: the seal finds what is missing.
+    toleratedFailurePercentage: 100,
     resultPath: '$.pack',
-    catch: [on('States.ALL', 'Report')],
+    catch: [on(MAP_FAILED, 'SealDataset', '$.packError'), on('States.ALL', 'Report')],
     next: 'SealDataset',
   }),
   SealDataset: task(
     'seal-dataset',
     'Proves that every arrival is in one shard or rejected. Writes the manifest.',
     {
-      parameters: RUN,
+      parameters: { ...RUN, 'round.$': '$.packing.round' },
       resultPath: '$.seal',
       catch: [planAgain, ...endRun],
-      next: 'IsThereTrainingData',
+      next: 'IsSealed',
     },
   ),
-  IsThereTrainingData: choice(
-    'Every arrival may have been rejected.',
-    [when('$.seal.status', 'nothingToTrain', 'AllArrivalsRejected')],
+  IsSealed: choice(
+    'A shard may be missing, and every arrival may have been rejected.',
+    [
+      when('$.seal.status', 'incomplete', 'WaitForNextRound'),
+      when('$.seal.status', 'nothingToTrain', 'AllArrivalsRejected'),
+    ],
     'PlanCompaction',
   ),
+  WaitForNextRound: wait('What made items fail may pass.', '$.seal.seconds', 'NextRound'),
+  NextRound: pass('SealDataset counts the rounds.', {
+    parameters: { 'round.$': '$.seal.round' },
+    resultPath: '$.packing',
+    next: 'PackInParallel',
+  }),
   AllArrivalsRejected: pass('The run fails.', {
     parameters: {
       ...RUN,

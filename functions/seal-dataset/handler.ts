@@ -3,13 +3,15 @@ import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { clock, notifier, tableStores } from '../aws/lambda/services.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
 import { announceSeal } from '../core/attempts/announce-seal.ts';
+import { sealOrRepeat } from '../core/attempts/packing-rounds.ts';
 import { sealDataset } from '../core/packing/seal/seal-dataset.ts';
 
-const input = z.object({ runId: z.string(), pipeline: z.string() });
+const input = z.object({ runId: z.string(), pipeline: z.string(), round: z.number().int().min(1) });
 
-export const handler = lambdaHandler('seal-dataset', input, async ({ runId, pipeline }) => {
-  const sealed = await withPacking(runId, ({ store, packing }) =>
-    sealDataset({ store }, { runId, pipeline, packing }),
+export const handler = lambdaHandler('seal-dataset', input, async ({ runId, pipeline, round }) => {
+  const deps = { ...tableStores(), notifier: notifier(), clock };
+  const sealed = await sealOrRepeat(deps, { runId, pipeline, round }, () =>
+    withPacking(runId, ({ store, packing }) => sealDataset({ store }, { runId, pipeline, packing })),
   );
-  return announceSeal({ ...tableStores(), notifier: notifier(), clock }, { runId, pipeline }, sealed);
+  return sealed.status === 'incomplete' ? sealed : announceSeal(deps, { runId, pipeline }, sealed);
 });

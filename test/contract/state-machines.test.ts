@@ -9,6 +9,12 @@ interface Rule {
   readonly ErrorEquals?: readonly string[];
 }
 
+interface Retrier extends Rule {
+  readonly JitterStrategy?: string;
+  readonly MaxAttempts?: number;
+  readonly MaxDelaySeconds?: number;
+}
+
 interface State {
   readonly Type: string;
   readonly Comment?: string;
@@ -16,7 +22,7 @@ interface State {
   readonly TimeoutSeconds?: number;
   readonly TimeoutSecondsPath?: string;
   readonly Parameters?: { readonly FunctionName?: string };
-  readonly Retry?: readonly (Rule & { readonly JitterStrategy?: string; readonly MaxAttempts?: number })[];
+  readonly Retry?: readonly Retrier[];
   readonly Catch?: readonly Rule[];
   readonly ItemProcessor?: Machine;
   readonly Branches?: readonly Machine[];
@@ -109,6 +115,16 @@ describe.each(files)('%s', (file) => {
     expect(offenders((task) => expected.every((name) => retried(task).includes(name)))).toEqual([]);
   });
 
+  it('tries a throttled Lambda for hours, by itself', () => {
+    // Step Functions counts the tries of each policy alone, and takes the first that names the error.
+    const impatient = offenders(({ Retry: [first] = [] }) => {
+      const { ErrorEquals, MaxAttempts = 3, MaxDelaySeconds, JitterStrategy } = first ?? {};
+      const isThrottle = ErrorEquals?.join() === 'Lambda.TooManyRequestsException';
+      return isThrottle && MaxAttempts >= 1_000 && MaxDelaySeconds === 60 && JitterStrategy === 'FULL';
+    });
+    expect(impatient).toEqual([]);
+  });
+
   it('never tries again whatever happened', () => {
     expect(
       offenders(
@@ -150,6 +166,7 @@ describe('the classes that Retry and Catch name', () => {
     new errors.LaunchRefusedError('x'),
     new errors.StoredVersionError('x', { found: 1, read: 2 }),
     new errors.PlanOutdatedError('x'),
+    new errors.PackingIncompleteError('x'),
     new errors.ConfigurationError('x'),
   ];
 

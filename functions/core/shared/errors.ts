@@ -77,6 +77,11 @@ export class PlanOutdatedError extends TidewheelError {
   override readonly name = 'PlanOutdatedError';
 }
 
+/** Shards of the plan are missing after every round of packing. */
+export class PackingIncompleteError extends TidewheelError {
+  override readonly name = 'PackingIncompleteError';
+}
+
 /** The environment of a function lacks what its template gives it. */
 export class ConfigurationError extends TidewheelError {
   override readonly name = 'ConfigurationError';

@@ -15,6 +15,8 @@ export const bucketKeys = {
   plan: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/plan/`,
   /** The array of Map items that `PackShards` reads. */
   planItems: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/plan/items.json`,
+  /** What Step Functions notes of the items of a Map. */
+  map: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/map/`,
   report: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/report.json`,
   /** All generations of the pipeline's dataset; one folder a generation, named as its run. */
   dataset: (pipeline: string) => `${pipeline}/dataset/`,

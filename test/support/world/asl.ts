@@ -45,6 +45,9 @@ const state = z.object({
   TimeoutSecondsPath: z.string().optional(),
   ItemReader: z.object({ Parameters: z.record(z.string(), z.string()) }).optional(),
   ItemSelector: z.record(z.string(), z.unknown()).optional(),
+  MaxConcurrency: z.number().optional(),
+  MaxConcurrencyPath: z.string().optional(),
+  ToleratedFailurePercentage: z.number().default(0),
   get ItemProcessor() {
     return z.object({ StartAt: z.string(), States: z.record(z.string(), state) }).optional();
   },

@@ -149,20 +149,51 @@ async function task(world: Machinery, execution: Execution, state: State, data: 
   return Promise.race([answered, invoked, late]);
 }
 
+/** A distributed Map: each item runs in a child execution with a history of its own. */
 async function map(world: Machinery, execution: Execution, state: State, data: Data): Promise<Answer> {
   const processor = state.ItemProcessor;
   const reader = state.ItemReader?.Parameters;
   if (processor === undefined || reader === undefined)
     throw new RuntimeFault('a Map needs items and a processor');
   const key = String(fill({ 'Key.$': reader['Key.$'] }, data, {})['Key']);
-  for (const item of world.readItems(key)) {
-    const selected = fill(state.ItemSelector ?? {}, data, { Map: { Item: { Value: item } } });
-    try {
-      await walk(world, execution, { machine: processor, data: selected });
-    } catch (error: unknown) {
-      if (!(error instanceof Error)) throw error;
-      return { kind: 'error', name: 'States.ExceedToleratedFailureThreshold', cause: error.message };
-    }
+  let items: unknown[];
+  try {
+    items = world.readItems(key);
+  } catch {
+    return { kind: 'error', name: 'States.ItemReaderFailed', cause: `${key} cannot be read` };
   }
-  return { kind: 'ok', value: null };
+  const queue = items.entries();
+  let failures = 0;
+  let cause = '';
+  const isExceeded = () => failures * 100 > state.ToleratedFailurePercentage * items.length;
+  const runItems = async (): Promise<void> => {
+    for (const [index, item] of queue) {
+      const child: Execution = {
+        name: `${execution.name}/${index}`,
+        // A Map that fails stops its children, but not their functions.
+        get status() {
+          return isExceeded() ? 'ended' : execution.status;
+        },
+      };
+      const selected = fill(state.ItemSelector ?? {}, data, { Map: { Item: { Value: item } } });
+      try {
+        await walk(world, child, { machine: processor, data: selected });
+      } catch (error: unknown) {
+        if (!(error instanceof Error)) throw error;
+        failures += 1;
+        cause = error.message;
+        if (isExceeded()) throw error;
+      }
+    }
+  };
+  const atOnce = state.MaxConcurrencyPath
+    ? Number(read(data, state.MaxConcurrencyPath))
+    : (state.MaxConcurrency ?? items.length);
+  try {
+    await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, runItems));
+    return { kind: 'ok', value: null };
+  } catch (error: unknown) {
+    if (!isExceeded()) throw error;
+    return { kind: 'error', name: 'States.ExceedToleratedFailureThreshold', cause };
+  }
 }

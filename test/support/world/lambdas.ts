@@ -3,6 +3,7 @@ import { answer } from '../../../functions/core/api/api.ts';
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { startNextExecution } from '../../../functions/core/attempts/next-execution.ts';
+import { sealOrRepeat } from '../../../functions/core/attempts/packing-rounds.ts';
 import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { reportRun } from '../../../functions/core/attempts/report-run.ts';
 import { takeSpotWarnings } from '../../../functions/core/attempts/spot-warnings.ts';
@@ -58,8 +59,12 @@ export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Pro
     const { item } = event['item'] as { item: number };
     return pack(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }, item);
   },
-  SealDataset: ({ store }, event) =>
-    seal(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }),
+  SealDataset: ({ store, timeline, clock }, event) => {
+    const run = { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') };
+    return sealOrRepeat({ timeline, clock }, { ...run, round: Number(event['round']) }, () =>
+      seal(store, run),
+    );
+  },
   Place: (ports, event) => place(ports, { runId: text(event, 'runId') }),
   Launch: (ports, event) =>
     launchAttempt(

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import { addSealed, objectVersions } from '../../../functions/core/packing/model/versions.ts';
+import { ShardMissingError } from '../../../functions/core/packing/seal/committed-shards.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 
@@ -83,7 +84,7 @@ export async function seal(store: ObjectStore, run: PackedRun) {
     const planned = (await plannedArrivals(store, run)) ?? [];
     for (let item = 0; item * ITEM_OBJECTS < planned.length; item += 1) {
       if ((await store.readText(doneKey(run, item))) === undefined)
-        throw new Error(`item ${item} is not packed`);
+        throw new ShardMissingError(run.runId, item);
     }
     await store.createText(key, JSON.stringify({ version: 1, shards: shardsOf(planned), arrivals: planned }));
   }

@@ -40,7 +40,7 @@ const RUN = { runId: 'digits-000001', pipeline: 'digits' };
 const EVENTS: Readonly<Record<string, unknown>> = {
   settle: RUN,
   'plan-shards': RUN,
-  'seal-dataset': RUN,
+  'seal-dataset': { ...RUN, round: 1 },
   'plan-compaction': RUN,
   'seal-compaction': { ...RUN, generation: 'digits-000001-0a1b2c3d' },
   'abandon-compaction': { ...RUN, error: { Error: 'TransientError', Cause: '' } },

@@ -7,10 +7,12 @@ import { finishedShard } from '../shard/commit-shard.ts';
 /** A planned shard is not finished. PackShards must run again before the seal. */
 export class ShardMissingError extends Error {
   override readonly name = 'ShardMissingError';
+  /** In words: `shard 3 of digits-000001`. */
+  readonly shard: string;
   constructor(runId: string, shard: number) {
-    super(
-      `shard ${shard} of ${runId} is planned but not packed: run PackShards for this run again, then seal`,
-    );
+    const named = `shard ${shard} of ${runId}`;
+    super(`${named} is planned but not packed: run PackShards for this run again, then seal`);
+    this.shard = named;
   }
 }
 
