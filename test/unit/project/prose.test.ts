@@ -1,0 +1,244 @@
+/**
+ * The words of code and pages: what a native engineer reads at speed. Each entry of the list is a word or construction
+ * that this project replaced, with what to write instead.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = path.join(import.meta.dirname, '../../..');
+const FOLDERS = [
+  'bench',
+  'cli',
+  'docs',
+  'emulators',
+  'functions',
+  'serverless',
+  'statemachines',
+  'test',
+  'training',
+];
+const HERE = path.relative(ROOT, import.meta.filename);
+const MOST_WORDS_IN_A_TITLE = 9;
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(path.join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const file = path.join(folder, entry.name);
+    if (entry.isDirectory())
+      return /^(\.|node_modules$|__pycache__$)/.test(entry.name) ? [] : filesBelow(file);
+    return /\.(ts|mjs|cjs|py|md)$/.test(entry.name) && file !== HERE ? [file] : [];
+  });
+}
+
+const texts = ['README.md', ...FOLDERS.flatMap(filesBelow)].map(
+  (file) => [file, readFileSync(path.join(ROOT, file), 'utf8')] as const,
+);
+
+interface Rule {
+  readonly avoid: string;
+  /** A space also matches the end of a line, in a comment too. */
+  readonly pattern: string;
+  readonly write: string;
+}
+
+const WORD_LIST: readonly Rule[] = [
+  { avoid: 'anew', pattern: '\\banew\\b', write: 'again' },
+  { avoid: 'of before', pattern: '\\bof before\\b', write: 'earlier, previous' },
+  {
+    avoid: 'nobody, somebody, whoever',
+    pattern: '\\b(nobody|somebody|whoever|whomever)\\b',
+    write: 'no process, a user, the caller that: the process or person itself',
+  },
+  {
+    avoid: 'told',
+    pattern: '\\b[tT]old([A-Z]\\w*)?\\b|[a-z]Told\\b',
+    write: 'reported, said, set, received',
+  },
+  { avoid: 'tells of', pattern: '\\btells? of\\b', write: 'describes' },
+  {
+    avoid: 'is asked, are asked',
+    pattern: '\\b(is|are|was|were|be|been|being)( not| never| only| also)? asked\\b',
+    write: 'we request, it calls: the active voice, or requested',
+  },
+  { avoid: 'in vain', pattern: '\\bin vain\\b', write: 'without success' },
+  {
+    avoid: 'to be had',
+    pattern: '\\b(to|can|may|could) be had\\b|\\b(is|are|was) had\\b',
+    write: 'available',
+  },
+  { avoid: 'sighting', pattern: '(?<![a-z])[sS]ightings?(?![a-z])', write: 'observation' },
+  { avoid: 'encounter', pattern: '(?<![a-z])[eE]ncounter(s|ed)?(?![a-z])', write: 'attempt outcome, meet' },
+  {
+    avoid: 'riffle, pour',
+    pattern: '(?<![a-z])([rR]iffled?|[pP]our(s|ed)?)(?![a-z])',
+    write: 'interleave, copy',
+  },
+  {
+    avoid: 'take back',
+    pattern: '\\b(takes?|took|taken) back\\b|(?<![a-z])[tT]ake(n?)Back|[a-z]Take(n?)Back',
+    write: 'reclaim (AWS takes capacity), recall (we stop an attempt to resubmit it)',
+  },
+  { avoid: 'onion', pattern: '(?<![a-z])[oO]nion(?![a-z])', write: 'lambda handler, middleware' },
+  { avoid: 'hopeless', pattern: '(?<![a-z])[hH]opeless(?![a-z])', write: 'give up, cannot succeed' },
+  { avoid: 'blow', pattern: '(?<![a-z])[bB]lows?(?![a-z])', write: 'fault' },
+  { avoid: 'mend', pattern: '(?<![a-z])([uU]n)?[mM]end(s|ed|ing)?(?![a-z])', write: 'patch, fix, correct' },
+  { avoid: 'doubt', pattern: '(?<![a-z])[dD]oubt(Of|s)?(?![a-z])', write: 'cost of asking' },
+  {
+    avoid: 'journey, take along, bring back',
+    pattern: '(?<![a-z])[jJ]ourney|\\btakeAlong|\\bbringBack',
+    write: 'copy: copyInputsTo, copyResultsBack, RegionCopy',
+  },
+  { avoid: 'Books', pattern: '\\bBooks\\b', write: 'audit' },
+  {
+    avoid: 'rests, restSeconds',
+    pattern: '\\b(rests|rested|resting)\\b|\\brestSeconds\\b',
+    write: 'cools down, cooldownSeconds; remainingSeconds',
+  },
+  { avoid: 'births', pattern: '(?<![a-z])[bB]irths?(?![a-z])', write: 'save duration, creation time' },
+  { avoid: 'wished', pattern: '\\bwished\\b', write: 'target, wanted' },
+  {
+    avoid: 'forthwith, thereby, hence, whence, wherein',
+    pattern: '\\b(forthwith|thereby|hence|whence|wherein|thereof|thereafter|thither|whereupon)\\b',
+    write: 'at once, so, from which, in which',
+  },
+  { avoid: 'go on with', pattern: '\\b(go|goes|gone|going|went) on with\\b', write: 'continue' },
+  {
+    avoid: 'a participle first',
+    pattern:
+      '(?<=[.;!?]\\s|\\n[ \\t]*(?:\\*|//|#)?[ \\t]*)[A-Z][a-z]+(ed|ept|ought)( for| of| to)? (is|are|was|were) ',
+    write: 'the subject first',
+  },
+];
+
+const expressionOf = (pattern: string): RegExp =>
+  new RegExp(pattern.replaceAll(' ', String.raw`\s+(?:(?:\*|//|#)\s+)?`), 'g');
+const lineAt = (text: string, offset: number): number => text.slice(0, offset).split('\n').length;
+
+interface Finding {
+  readonly file: string;
+  readonly says: string;
+}
+
+function findingsOf({ avoid, pattern, write }: Rule): Finding[] {
+  const expression = expressionOf(pattern);
+  return texts.flatMap(([file, text]) =>
+    [...text.matchAll(expression)].map(({ index, 0: found }) => {
+      const line = lineAt(text, index);
+      return { file, says: `${file}:${line}: "${found}" (avoid: ${avoid}); write: ${write}` };
+    }),
+  );
+}
+
+/** A title is the first argument of `it(…)`, or the argument that follows `it.each(…)`. */
+const TITLE =
+  /\b(?:describe|it|test)(?:\.\w+)*(?:\(|\.each\b[\s\S]*?\)\()\s*(?<quote>['"`])(?<title>(?:\\.|(?!\k<quote>)[\s\S])*?)\k<quote>/g;
+
+function longTitles(): Finding[] {
+  return texts
+    .filter(([file]) => /^(test|emulators\/tests)\/.*\.ts$/.test(file))
+    .flatMap(([file, text]) =>
+      [...text.matchAll(TITLE)].flatMap(({ index, groups }) => {
+        const words = (groups?.['title'] ?? '').trim().split(/\s+/).length;
+        if (words <= MOST_WORDS_IN_A_TITLE) return [];
+        const line = lineAt(text, index);
+        return [{ file, says: `${file}:${line}: ${words} words: "${groups?.['title'] ?? ''}"` }];
+      }),
+    );
+}
+
+const folderOf = (file: string): string =>
+  path
+    .dirname(file)
+    .split(path.sep)
+    .slice(0, /^(test|functions|training)/.test(file) ? 3 : 2)
+    .join('/');
+
+/** What is still to be edited, by folder. A number may only fall, and the table goes when it is empty. */
+const LEFT: Readonly<Record<string, number>> = {
+  'bench/campaign': 7,
+  'bench/packing': 1,
+  'bench/placement': 15,
+  'bench/sim': 14,
+  cli: 3,
+  'cli/demo': 1,
+  'cli/recipes': 4,
+  docs: 25,
+  'docs/decisions': 1,
+  'docs/research': 40,
+  'emulators/aws': 19,
+  'emulators/clock': 8,
+  'emulators/ec2': 11,
+  'emulators/region': 5,
+  'emulators/sagemaker': 10,
+  'emulators/shared': 2,
+  'emulators/spot-market': 16,
+  'emulators/tests': 94,
+  'functions/aws/dynamodb': 2,
+  'functions/aws/ec2': 3,
+  'functions/aws/lambda': 1,
+  'functions/aws/market': 3,
+  'functions/aws/s3': 18,
+  'functions/aws/sagemaker': 1,
+  'functions/core/attempts': 48,
+  'functions/core/catalog': 24,
+  'functions/core/ingest': 2,
+  'functions/core/launch': 65,
+  'functions/core/packing': 1,
+  'functions/core/pipeline': 4,
+  'functions/core/placement': 59,
+  'functions/core/runs': 7,
+  'functions/core/shared': 4,
+  'functions/on-spot-warning': 1,
+  'serverless/describe': 1,
+  statemachines: 1,
+  'test/clients': 19,
+  'test/clients/source': 4,
+  'test/contract': 15,
+  'test/e2e': 3,
+  'test/integration/control-plane': 14,
+  'test/integration/ec2': 28,
+  'test/integration/packing': 12,
+  'test/integration/placement': 4,
+  'test/integration/sagemaker': 1,
+  'test/integration/setup': 3,
+  'test/support': 1,
+  'test/support/builders': 5,
+  'test/support/contracts': 45,
+  'test/support/fakes': 20,
+  'test/support/world': 17,
+  'test/unit/api': 11,
+  'test/unit/attempts': 110,
+  'test/unit/aws': 1,
+  'test/unit/catalog': 23,
+  'test/unit/cli': 1,
+  'test/unit/dataset': 2,
+  'test/unit/handlers': 6,
+  'test/unit/ingest': 35,
+  'test/unit/launch': 118,
+  'test/unit/packing': 139,
+  'test/unit/pipeline': 5,
+  'test/unit/placement': 37,
+  'test/unit/project': 20,
+  'test/unit/runs': 3,
+  'training/agent/tidewheel_agent': 9,
+  'training/recipes/common': 3,
+  'training/recipes/deepfm': 5,
+  'training/recipes/lm': 1,
+  'training/recipes/ray': 3,
+  'training/tests/agent': 1,
+  'training/tests/recipes': 3,
+};
+
+describe('prose', () => {
+  const findings = [...WORD_LIST.flatMap(findingsOf), ...longTitles()];
+
+  it('reads code and pages', () => {
+    expect(texts.length).toBeGreaterThan(900);
+  });
+
+  it('uses none of the words to avoid', () => {
+    const byFolder = Map.groupBy(findings, ({ file }) => folderOf(file));
+    const tooMany = [...byFolder].filter(([folder, found]) => found.length > (LEFT[folder] ?? 0));
+    expect(tooMany.flatMap(([, found]) => found.map(({ says }) => says))).toEqual([]);
+  });
+});
