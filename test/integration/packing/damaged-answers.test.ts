@@ -1,9 +1,9 @@
-/** The made-up S3 damages answers as a network does; what it says of an object stays true. */
+/** The fake S3 damages answers as a network does. What it reports of an object stays true. */
 import { expect, it } from 'vitest';
 import { regularCorpus } from '../../../bench/packing/listing.ts';
 import { startMemoryS3 } from '../../../bench/packing/memory-s3.ts';
 
-it('a HEAD that comes late still states the size of the object', async () => {
+it('a late HEAD answer states the object size', async () => {
   const corpus = regularCorpus({ prefix: 'late/', count: 1, size: () => 1_000, suffix: 'jpg' });
   const server = await startMemoryS3({ corpus, faults: { decide: () => 'slow' } });
   try {

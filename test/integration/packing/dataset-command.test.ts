@@ -11,8 +11,8 @@ import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
 import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { packAll, settings } from '../../support/builders/packing.ts';
 import { runOf as recordOf } from '../../support/builders/records.ts';
-import { packAll, settings } from '../../support/builders/whole-way.ts';
 import {
   clientConfiguration,
   startTestEmulator,
@@ -38,7 +38,7 @@ interface Ended {
   readonly errors: string;
 }
 
-/** The command with its words, as typed, in this process: a start takes longer than most of the work. */
+/** Runs the command in this process, because starting another takes longer than most of the work. */
 async function dataset(...words: readonly string[]): Promise<Ended> {
   const said = { output: '', errors: '' };
   const keep = (stream: NodeJS.WriteStream, into: keyof typeof said) =>
@@ -95,7 +95,7 @@ afterAll(async () => {
 });
 
 describe('npm run dataset', () => {
-  it('says what it can do, and everything that is typed wrongly at once', async () => {
+  it('prints its usage and all usage errors at once', async () => {
     const help = await run(process.execPath, [FILE, '--help']);
     expect(help.stderr).toBe('');
     for (const word of ['list', 'versions', 'pin', 'verify', 'compact', 'prune', '--dry-run'])
@@ -107,7 +107,7 @@ describe('npm run dataset', () => {
     expect((await dataset('prune', ADDRESS)).errors).toContain('either GENERATION');
   });
 
-  it('says so where nothing is there yet', async () => {
+  it('reports an empty bucket', async () => {
     expect(await dataset('list', ADDRESS)).toMatchObject({
       code: 0,
       output: expect.stringContaining('nothing is sealed') as string,

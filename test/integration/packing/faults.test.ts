@@ -7,7 +7,7 @@ import { startWorker } from './run-worker.ts';
 const SEEDS = 3;
 const KILLS = 5;
 
-describe('workers that are killed beside a faulty server', () => {
+describe('workers killed beside a faulty server', () => {
   it('end with the same sealed bytes', async () => {
     const calm = await undisturbed(startWorker);
     expect(calm.size).toBeGreaterThan(5);

@@ -1,6 +1,6 @@
 /**
- * Shards opened by the data loaders of frameworks: tf.data, Ray Data, NVIDIA DALI. They take gigabytes and minutes, so
- * only `TIDEWHEEL_READERS=all` runs them; their environments are made on demand.
+ * Framework data loaders open our shards: tf.data, Ray Data and NVIDIA DALI. They take gigabytes and minutes, so only
+ * `TIDEWHEEL_READERS=all` runs them. Their environments are created on demand.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -14,7 +14,7 @@ import { environmentPython } from '../../../cli/recipes/environments.ts';
 import type { MemberLine } from '../../../functions/core/packing/model/documents.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { memberLines, PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
+import { memberLines, PIPELINE, packAll, RUN, settings } from '../../support/builders/packing.ts';
 import { HOSTILE_KEYS } from '../../support/contracts/blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 import { pythonTools } from './tools.ts';
@@ -31,7 +31,7 @@ afterEach(async () => {
 });
 
 const MAGICS = Buffer.from('0a23d7ce'.repeat(500), 'hex');
-/** One member a sample and one suffix, which is what loaders of columns want; otherwise as hostile as keys get. */
+/** One member per sample and one suffix, as column loaders need. Otherwise the keys are as hostile as keys get. */
 const KEYS = [
   ...Array.from({ length: 200 }, (_, index) => `${index % 7}/${index}.jpg`),
   ...HOSTILE_KEYS.map((key) => `8/${key.replaceAll(/[./]/g, ' ')}.jpg`),
@@ -65,7 +65,7 @@ async function written(changes: Partial<PackingSettings>): Promise<Written> {
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** Interpreter, and where else it finds packages. */
+/** The interpreter, and further folders of packages. */
 async function environmentOf(reader: string): Promise<{ python: string; also?: string }> {
   if (reader.startsWith('dali')) {
     return { python: path.join(await pythonTools('requirements-dali.txt'), 'bin/python') };
@@ -93,7 +93,7 @@ async function read(
 
 const stemOf = (name: string): string => name.slice(0, name.lastIndexOf('.'));
 
-/** What a loader must see, by the name of the sample or, for those that tell no names, by its place in its shard. */
+/** The expected samples by name, or by position in the shard for loaders that report no names. */
 function expected(
   { store, lines }: Written,
   byPlace: boolean,
@@ -136,9 +136,9 @@ const CASES: readonly (readonly [string, string, Partial<PackingSettings>])[] = 
   ['dali-recordio', 'recordio', { format: 'recordio' }],
 ];
 
-describe.runIf(process.env['TIDEWHEEL_READERS'] === 'all')('loaders of frameworks', () => {
+describe.runIf(process.env['TIDEWHEEL_READERS'] === 'all')('framework loaders', () => {
   it.each(CASES)(
-    '%s sees every image and label of %s as it was dropped',
+    '%s reads %s equal to the sources',
     async (reader, _format, changes) => {
       const data = await written(changes);
       const seen = await read(reader, data.folder);

@@ -1,4 +1,4 @@
-/** The sockets of our own against servers that behave, and against servers that do not. */
+/** Our own sockets against well-behaved and misbehaving servers. */
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
@@ -27,7 +27,7 @@ interface Peer {
   readonly requests: string[];
 }
 
-/** A server that answers every request by a function of its number; undefined leaves it without an answer. */
+/** A server that computes each answer from the number of the request; undefined gives no answer. */
 async function serve(
   answer: (number: number, socket: net.Socket) => string | undefined,
   make: (listener: (socket: net.Socket) => void) => net.Server = (listener) => net.createServer(listener),
@@ -71,8 +71,8 @@ function sockets(
 const textOf = async (transport: Transport, exchange: Exchange = { ...GET }): Promise<string> =>
   Buffer.concat((await send(transport, exchange)).chunks).toString();
 
-describe('reads over sockets of our own', () => {
-  it('share a few connections, each used again and again', async () => {
+describe('reads over our own sockets', () => {
+  it('share and reuse a few connections', async () => {
     const peer = await serve(() => OK);
     const mine = sockets(peer.port);
     const all = await Promise.all(Array.from({ length: 100 }, () => textOf(mine)));
@@ -90,7 +90,7 @@ describe('reads over sockets of our own', () => {
     expect(peer.sockets).toHaveLength(2);
   });
 
-  it('fail when the connection ends in the middle, and those that waited go on', async () => {
+  it('fail with their connection; queued reads go on', async () => {
     const peer = await serve((number, socket) => {
       if (number > 0) return OK;
       socket.end('HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\nhalf');
@@ -102,13 +102,13 @@ describe('reads over sockets of our own', () => {
     expect(second).toEqual({ status: 'fulfilled', value: 'ok' });
   });
 
-  it('fail when nobody listens', async () => {
+  it('fail when the connection is refused', async () => {
     const peer = await serve(() => OK);
     open.splice(0).forEach((one) => one.close());
     await expect(textOf(sockets(peer.port))).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  it('are given up after a silence, before the answer and within it', async () => {
+  it('time out before and during an answer', async () => {
     const peer = await serve((number) =>
       number === 0 ? undefined : 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf',
     );
@@ -117,7 +117,7 @@ describe('reads over sockets of our own', () => {
     await expect(textOf(mine)).rejects.toMatchObject({ code: 'SilenceTimeout' });
   });
 
-  it('do not use a connection on which something came that nobody asked for', async () => {
+  it('discard a connection with unrequested bytes', async () => {
     const peer = await serve(() => OK);
     const mine = sockets(peer.port, { connections: 1 });
     await textOf(mine);
@@ -127,14 +127,14 @@ describe('reads over sockets of our own', () => {
     expect(peer.sockets).toHaveLength(2);
   });
 
-  it('do not trust an answer that is longer than it said', async () => {
+  it('discard a connection with excess bytes', async () => {
     const peer = await serve((number) => (number === 0 ? `${OK}more` : OK));
     const mine = sockets(peer.port, { connections: 1 });
     await expect(textOf(mine)).rejects.toMatchObject({ code: 'MalformedAnswer' });
     expect(await textOf(mine)).toBe('ok');
   });
 
-  it('can be dropped on their way and before it', async () => {
+  it('can be aborted in flight and while queued', async () => {
     const peer = await serve((number) => (number === 0 ? undefined : OK));
     const mine = sockets(peer.port, { connections: 1 });
     const running: Cancellation = { cancelled: false };
@@ -154,7 +154,7 @@ describe('reads over sockets of our own', () => {
     ]);
   });
 
-  it('never send a header that could end early, nor a path that is not encoded', async () => {
+  it('refuse line breaks in headers and unencoded paths', async () => {
     const peer = await serve(() => OK);
     const mine = sockets(peer.port);
     const forged = textOf(mine, { ...GET, headers: ['if-match', '"a"\r\nx: y'] });
@@ -163,7 +163,7 @@ describe('reads over sockets of our own', () => {
     expect(peer.requests).toEqual([]);
   });
 
-  it('end with the transport, the waiting ones too', async () => {
+  it('end with the transport, queued or in flight', async () => {
     const peer = await serve(() => undefined);
     const mine = sockets(peer.port, { connections: 1 });
     const all = Promise.allSettled([textOf(mine), textOf(mine)]);
@@ -173,7 +173,7 @@ describe('reads over sockets of our own', () => {
     await expect(textOf(mine)).rejects.toMatchObject({ code: 'Cancelled' });
   });
 
-  it('go over TLS, to a server whose certificate is for its name', async () => {
+  it('verify the name in the TLS certificate', async () => {
     const { key, certificate } = selfSigned('localhost');
     const before = tls.getCACertificates('default');
     const peer = await serve(

@@ -1,4 +1,4 @@
-/** Shards packed through MiniStack, opened by readers that we did not write. */
+/** Independent readers open shards that were packed through MiniStack. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -55,7 +55,7 @@ afterAll(async () => {
 });
 
 const names = Array.from({ length: 200 }, (_, index) => `${index % 7}/${index}.jpg`);
-/** What climbs, hides, breaks lines, is too long for a file, or ends as two samples under one name. */
+/** Keys that climb out of folders, hide files, break lines, are too long for a file, or share a name. */
 const dotted = `${'d'.repeat(125)}${'.x'.repeat(30)}`;
 const ODD_KEYS = [
   '../../climbing.jpg',
@@ -78,7 +78,7 @@ const ODD_KEYS = [
   `${dotted}/one.jpg`,
   `${dotted}/two.jpg`,
 ];
-/** Formats with columns take only samples of one kind; a tar takes any key. */
+/** Formats with columns take only samples with equal columns. A tar takes any key. */
 const CASES = {
   webdataset: { keys: [...HOSTILE_KEYS, ...ODD_KEYS, ...names], settings: { format: 'webdataset' } },
   tfrecord: { keys: names, settings: { format: 'tfrecord', labelType: 'integer' } },
@@ -90,7 +90,7 @@ const CASES = {
 } as const;
 type Case = keyof typeof CASES;
 
-describe.each(Object.keys(CASES) as Case[])('readers of %s that are not ours', (format) => {
+describe.each(Object.keys(CASES) as Case[])('independent readers of %s', (format) => {
   const pipeline = `readers-${format.replaceAll(' ', '-')}`;
   const runId = `${pipeline}-000001`;
   const { keys, settings } = CASES[format];
@@ -148,7 +148,7 @@ describe.each(Object.keys(CASES) as Case[])('readers of %s that are not ours', (
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   it.runIf(format === 'webdataset')(
-    'find every source under the name that the manifest gives it',
+    'find every source under its listed name',
     async () => {
       const seen = await read();
       const listed = new Map(lines.map(({ name, sha256 }) => [name, sha256]));
@@ -163,7 +163,7 @@ describe.each(Object.keys(CASES) as Case[])('readers of %s that are not ours', (
     300_000,
   );
 
-  it.runIf(format === 'webdataset')('include GNU tar, which unpacks all without a complaint', async () => {
+  it.runIf(format === 'webdataset')('include GNU tar, which unpacks without warnings', async () => {
     const members: string[] = [];
     const unpacked = path.join(folder, 'unpacked');
     await mkdir(unpacked);
@@ -180,7 +180,7 @@ describe.each(Object.keys(CASES) as Case[])('readers of %s that are not ours', (
   });
 
   it.runIf(format !== 'webdataset')(
-    'see every image and label as it was dropped',
+    'read images and labels equal to the sources',
     async () => {
       const { images, labels } = await read();
       const stem = (name: string): string => name.slice(0, -'.jpg'.length);

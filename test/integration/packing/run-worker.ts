@@ -1,4 +1,4 @@
-/** Runs worker.ts in a process of its own, which a test may kill with SIGKILL. */
+/** Runs worker.ts in a separate process, which a test may kill with SIGKILL. */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import type { RunningWorker, WorkerEnd, WorkerRun } from '../../../bench/packing/kill-campaign.ts';

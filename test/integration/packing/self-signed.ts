@@ -1,4 +1,4 @@
-/** A certificate for one name, signed with its own key: what a TLS server in a test needs, made when it is needed. */
+/** Makes a self-signed certificate for one name, for a TLS server in a test. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 
 const der = (tag: number, ...parts: Uint8Array[]): Buffer => {

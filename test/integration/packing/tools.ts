@@ -1,4 +1,4 @@
-/** Python tools that only these tests need, installed once into a virtual environment of their own. */
+/** Installs the Python tools that only these tests need, once, into their own virtual environment. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const ROOT = path.join(import.meta.dirname, '../../..');
 
-/** @returns the environment's folder; made on the first call and again when the requirements change */
+/** @returns the environment's folder, which is created on the first call and again if the requirements change */
 export async function pythonTools(requirements = 'requirements.txt'): Promise<string> {
   const file = path.join(import.meta.dirname, requirements);
   const digest = createHash('sha256')
@@ -36,7 +36,7 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** moto's S3 on a port that the system chooses. */
+/** Starts moto's S3 on a free port. */
 export async function startMoto(): Promise<RunningServer> {
   const folder = await pythonTools();
   const child = spawn(path.join(folder, 'bin/moto_server'), ['-H', '127.0.0.1', '-p', '0'], {

@@ -1,4 +1,4 @@
-/** The data path against two S3 servers that are not ours. */
+/** The data path against two independent S3 servers. */
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
@@ -52,7 +52,7 @@ describe.each(SERVERS)('the data path on %s', (name, start) => {
     takesLineEnds: name !== 'moto',
   });
 
-  it('gives the same shard of large lines, copied or read', async () => {
+  it('builds equal shards from copied and read lines', async () => {
     const { store } = opened;
     const [first, second] = [`${'row\n'.repeat(3_000_000)}last`, 'more\n'.repeat(2_500_000)];
     await store.put('lines/incoming/a.txt', Buffer.from(first));

@@ -1,4 +1,4 @@
-/** Several small generations of one pipeline, and what is in a dataset whoever holds it. */
+/** Small generations of one pipeline, and the content of a dataset independent of its shards. */
 
 import { type Compacted, compact } from '../../../functions/core/packing/compaction/compact.ts';
 import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
@@ -15,14 +15,14 @@ import { verifyGeneration } from '../../../functions/core/packing/verify/verify.
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
-import { PIPELINE, packAll, SMALL } from './whole-way.ts';
+import { PIPELINE, packAll, SMALL } from './packing.ts';
 
 export const incoming = bucketKeys.incoming(PIPELINE);
 export const runOf = (batch: number): string => `${PIPELINE}-${String(batch).padStart(6, '0')}`;
 
 export type Arrivals = Readonly<Record<string, string | Uint8Array>>;
 
-/** A generation of each drop; keys are under incoming/. */
+/** Packs each drop into one generation. Keys are relative to incoming/. */
 export async function packedInDrops(
   drops: readonly Arrivals[],
   packing: PackingSettings,
@@ -63,7 +63,7 @@ export async function contents(store: MemoryBlobStore): Promise<string[]> {
     .sort();
 }
 
-/** What all that accounts for arrivals says of them: key, ETag and whether packed or why not; sorted. */
+/** All sealed arrivals, sorted: key, ETag, and whether they were packed or why not. */
 export async function accounts(store: MemoryBlobStore): Promise<string[]> {
   const manifests = await unreplacedGenerations(store, PIPELINE);
   const lines = manifests.flatMap(({ pipeline, generation, arrivals }) =>
@@ -78,7 +78,7 @@ export async function accounts(store: MemoryBlobStore): Promise<string[]> {
     .sort();
 }
 
-/** Problems of every generation of the newest version. */
+/** The problems of all generations in the newest version. */
 export async function problems(store: MemoryBlobStore): Promise<string[]> {
   const found: string[] = [];
   for (const manifest of await current(store))

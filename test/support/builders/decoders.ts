@@ -1,4 +1,4 @@
-/** Decoders of the formats that share no code with the encoders. */
+/** Decoders of the shard formats. They share no code with the encoders. */
 import protobuf from 'protobufjs';
 import { expect } from 'vitest';
 
@@ -45,7 +45,7 @@ export function tfrecords(file: Buffer): Buffer[] {
   return records;
 }
 
-/** Records of a RecordIO file, put together again where the magic was taken out. */
+/** Records of a RecordIO file, joined where they were split at the magic. */
 export function recordio(file: Buffer): Buffer[] {
   const records: Buffer[] = [];
   let parts: Buffer[] = [];
@@ -65,7 +65,7 @@ export function recordio(file: Buffer): Buffer[] {
   return records;
 }
 
-/** A sample of MDS: the bytes of each column, those of fixed size included. */
+/** The bytes of each column of an MDS sample, including columns of fixed size. */
 export function mdsSamples(file: Buffer): Map<string, Buffer>[] {
   const count = file.readUInt32LE(0);
   const first = file.readUInt32LE(4);

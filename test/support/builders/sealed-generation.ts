@@ -8,7 +8,7 @@ interface SealedShard {
   readonly bytes: number;
 }
 
-/** @param manifest only what training reads of it */
+/** @param manifest the fields that training reads */
 export async function sealGeneration(
   store: ObjectStore,
   generation: string,

@@ -1,6 +1,6 @@
 /**
- * Plan, pack and seal as small as they can be with the promises that the real ones keep (test/unit/packing): one
- * immutable plan a run, finished items are skipped, the manifest is written last and only if none is there.
+ * A minimal model of plan, pack and seal. It keeps the promises of the real steps (test/unit/packing): each run has one
+ * immutable plan, finished items are skipped, and the manifest is written last and only once.
  */
 import * as z from 'zod';
 import { addSealed, objectVersions } from '../../../functions/core/packing/model/versions.ts';
@@ -29,7 +29,7 @@ async function plannedArrivals(store: ObjectStore, run: PackedRun): Promise<Arri
   return stored && arrivalsSchema.parse(JSON.parse(stored.text));
 }
 
-/** None if the generation is not sealed. */
+/** Empty if the generation is not sealed. */
 export async function sealedArrivals(
   store: ObjectStore,
   pipeline: string,

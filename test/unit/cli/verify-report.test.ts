@@ -5,7 +5,7 @@ import { verifyAndPrint } from '../../../cli/verify-report.ts';
 import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
+import { PIPELINE, packAll, RUN, settings } from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = bucketKeys.incoming(PIPELINE);

@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { packAll, settings } from '../../support/builders/packing.ts';
 import { declarationOf, launchOf, runOf } from '../../support/builders/records.ts';
 import { sealGeneration } from '../../support/builders/sealed-generation.ts';
-import { packAll, settings } from '../../support/builders/whole-way.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 import { ground } from '../../support/world/ground.ts';
 

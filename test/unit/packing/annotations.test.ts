@@ -15,7 +15,7 @@ import {
   readTar,
   settings,
   unpack,
-} from '../../support/builders/whole-way.ts';
+} from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = bucketKeys.incoming(PIPELINE);
@@ -27,7 +27,7 @@ function rowsOf(file: string, pieces: readonly string[]): AnnotationRow[] {
   return [...pieces.flatMap((piece) => [...reader.push(piece)]), ...reader.end()];
 }
 
-/** Cut anywhere, as the network does. */
+/** The text in chunks of random sizes, as a network delivers it. */
 function cut(text: string, at: readonly number[]): string[] {
   const points = [0, ...at.map((one) => one % (text.length + 1)).sort((a, b) => a - b), text.length];
   return points.slice(1).map((end, index) => text.slice(points[index], end));
@@ -50,7 +50,8 @@ describe('rows of annotations', () => {
     );
   });
 
-  it('takes a quote inside a bare field as a character: it swallows no rows', () => {
+  it('keeps a quote inside an unquoted field', () => {
+    // A quote there begins no quoted field, so the rows after it are read.
     const bare = fc.string({ unit: fc.constantFrom('a', '"', ' ', 'é'), minLength: 1 });
     const field = fc.oneof(
       bare.filter((text) => !text.startsWith('"')).map((text) => [text, text]),
@@ -80,7 +81,7 @@ describe('rows of annotations', () => {
     );
   });
 
-  it('says which rows are broken and goes on', () => {
+  it('reports broken rows and reads on', () => {
     const rows = rowsOf('a.jsonl', [
       '{"key":"a","label":3}\nnonsense\n{"key":"b"}\n\n{"key":"c","label":true}\n',
     ]);
@@ -92,11 +93,11 @@ describe('rows of annotations', () => {
     ]);
   });
 
-  it('names the columns that are there when the declared one is not', () => {
+  it('lists the existing columns if one is missing', () => {
     expect(() => rowsOf('a.csv', ['file,class\na,1\n'])).toThrow(/no column "key", only \["file","class"\]/);
   });
 
-  it('refuses a quote that is never closed instead of swallowing the file', () => {
+  it('refuses a file with an unclosed quote', () => {
     expect(() => rowsOf('a.csv', ['key,label\n', `"a,${'1\n'.repeat(600_000)}`])).toThrow(/close its quotes/);
   });
 
@@ -132,7 +133,7 @@ async function labelsIn(store: MemoryBlobStore, runId = RUN): Promise<Map<string
 }
 
 describe('labels from annotations', () => {
-  it('come into the shards by the key of a member or by the sample', async () => {
+  it('match by member key or by sample name', async () => {
     const store = new MemoryBlobStore();
     for (const key of ['a/1.jpg', 'a/1.json', 'a/2.jpg', 'a/3.jpg', 'a/3.cls'])
       store.seed(incoming + key, key);
@@ -148,7 +149,7 @@ describe('labels from annotations', () => {
     expect((await unpack(store)).has(`${incoming}labels.csv`)).toBe(false);
   });
 
-  it('reports every row and every arrival that has none', async () => {
+  it('reports unmatched rows and arrivals', async () => {
     const store = new MemoryBlobStore();
     for (const key of ['1.jpg', '2.jpg', '3.jpg', '4.jpg']) store.seed(incoming + key, key);
     store.seed(
@@ -175,7 +176,8 @@ describe('labels from annotations', () => {
     expect((await verifyGeneration(store, manifest)).problems).not.toEqual([]);
   });
 
-  it('are taken up by the next generation when the file is mended, or comes late', async () => {
+  it('are packed later if the file changes or arrives', async () => {
+    // Samples that were rejected for their label go into the next generation.
     const store = new MemoryBlobStore();
     for (const key of ['1.jpg', '2.jpg']) store.seed(incoming + key, key);
     expect(await packAll(store, packing)).toMatchObject({ status: 'nothingToTrain', rejected: 2 });
@@ -188,7 +190,7 @@ describe('labels from annotations', () => {
     expect(manifestOf(store, 'digits-000004').annotations?.byProblem).toEqual({});
   });
 
-  it('make the whole sample wait, whichever of its members has the row', async () => {
+  it('reject and label a sample as a whole', async () => {
     const store = new MemoryBlobStore();
     for (const key of ['1.jpg', '1.json', '2.jpg', '2.json']) store.seed(incoming + key, key);
     store.seed(`${incoming}labels.csv`, 'key,label\n2.json,cat\n');
@@ -199,7 +201,7 @@ describe('labels from annotations', () => {
     ]);
   });
 
-  it('refuse a declaration that names no file, or a file without use', () => {
+  it('refuse a declaration with a missing or unused file', () => {
     expect(packingSchema.safeParse({ label: 'annotations' }).success).toBe(false);
     expect(packingSchema.safeParse({ annotations }).success).toBe(false);
     expect(packingSchema.safeParse({ label: 'annotations', annotations, format: 'lines' }).success).toBe(

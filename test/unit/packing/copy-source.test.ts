@@ -1,11 +1,11 @@
-/** Large sources of lines are copied by the store; the shard is the same as if they had been read. */
+/** The store copies large sources of lines. The shard equals one whose sources were read. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readSealedManifest } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { memberLines, PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
+import { memberLines, PIPELINE, packAll, RUN, settings } from '../../support/builders/packing.ts';
 import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
@@ -38,7 +38,7 @@ async function packed(
 }
 
 describe('a large source of lines', () => {
-  it('is copied, a newline put at its end where it has none', async () => {
+  it('is copied and ends with a newline', async () => {
     const sources = { 'a.txt': text(4_000, ''), 'b.txt': 'small', 'c.txt': text(3_000) };
     const { store, shards, problems } = await packed(sources, plain);
     expect(shards).toEqual([`${sources['a.txt']}\nsmall\n${sources['c.txt']}`]);
@@ -51,7 +51,8 @@ describe('a large source of lines', () => {
     ]);
   });
 
-  it('is copied from after its header, and refused when it has another', async () => {
+  it('is copied without its header', async () => {
+    // A source with another header is rejected.
     const body = 'id,name\n'.concat('1,one\n'.repeat(500));
     const sources = { 'a.csv': body, 'b.csv': `\uFEFF${body}`, 'c.csv': body.replace('id', 'no') };
     const { store, shards, problems } = await packed(sources, csv);
@@ -63,7 +64,8 @@ describe('a large source of lines', () => {
     expect(manifest?.rejections.byReason).toEqual({ headerDiffers: 1 });
   });
 
-  it('gives the same sealed bytes where the store does not say what it copied', async () => {
+  it('is read if the copy has no checksum', async () => {
+    // The sealed bytes are the same in both cases.
     const sources = { 'a.txt': text(4_000, ''), 'b.txt': 'small', 'c.txt': text(9_999) };
     const [copied, read] = [await packed(sources, plain), await packed(sources, plain, false)];
     expect(read.store.copiedBytes).toBe(0);
@@ -74,7 +76,7 @@ describe('a large source of lines', () => {
     expect(memberLines(read.store)).toEqual(memberLines(copied.store));
   });
 
-  it('is joined as if it were read, whatever the sizes', async () => {
+  it('gives the same shard copied or read', async () => {
     const size = fc.oneof(fc.nat(600), fc.integer({ min: 900, max: 6_000 }));
     await fc.assert(
       fc.asyncProperty(
@@ -98,7 +100,7 @@ describe('a large source of lines', () => {
     );
   });
 
-  it('has any flipped byte noticed', async () => {
+  it('is verified byte by byte', async () => {
     const { store } = await packed({ 'a.txt': text(4_000), 'b.txt': text(2_000) }, plain);
     const [shard = ''] = store.keys(bucketKeys.shards(PIPELINE, RUN));
     const body = store.body(shard);
@@ -109,7 +111,8 @@ describe('a large source of lines', () => {
     expect(problems.join('\n')).toMatch(/holds other bytes for "a~/);
   });
 
-  it('is left to the next generation when it changes under way, and sealed alike whoever is killed', async () => {
+  it('is deferred if it changes after the plan', async () => {
+    // The seal is the same wherever a worker is killed.
     const sources = { 'a.txt': text(4_000), 'b.txt': text(5_000, ''), 'c.txt': text(2_500) };
     const calm = (await packed(sources, plain)).shards;
     for (let seed = 0; seed < 10; seed += 1) {

@@ -1,4 +1,4 @@
-/** Any call may fail at any point, before or after it took effect; any step may run twice, or twice at once. */
+/** Any call may fail before or after it takes effect. Any step may run twice, one after the other or concurrently. */
 import { describe, expect, it } from 'vitest';
 import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
 import { seededRandom } from '../../../functions/core/packing/model/order.ts';
@@ -6,7 +6,7 @@ import { readSealedManifest } from '../../../functions/core/packing/model/sealed
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { PIPELINE, packAll, RUN, settings, unpack } from '../../support/builders/whole-way.ts';
+import { PIPELINE, packAll, RUN, settings, unpack } from '../../support/builders/packing.ts';
 import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
@@ -29,7 +29,7 @@ const sealedBytes = (store: MemoryBlobStore): Map<string, string> =>
     store.keys(bucketKeys.generation(PIPELINE, RUN)).map((key) => [key, store.body(key).toString('base64')]),
   );
 
-/** Starts over after every failure, as the state machine does; returns how often it had to. */
+/** Retries after every failure, as the state machine does. Returns the number of failures. */
 async function persist(store: MemoryBlobStore, packing: PackingSettings, seed: string): Promise<number> {
   for (let attempt = 0; attempt < 400; attempt += 1) {
     const faulty: BlobStore = faultyStore(store, `${seed}/${attempt}`, attempt < 60 ? 0.05 : 0.005);
@@ -59,7 +59,7 @@ describe('killed at seeded points', () => {
     expect(restarts).toBeGreaterThan(SEEDS);
   }, 60_000);
 
-  it('ends with one sealed generation when two work at once', async () => {
+  it('seals one generation with two concurrent workers', async () => {
     const calm = filled();
     await packAll(calm, packing);
     for (let seed = 0; seed < SEEDS; seed += 1) {
@@ -69,7 +69,8 @@ describe('killed at seeded points', () => {
     }
   }, 60_000);
 
-  it('loses and doubles nothing while sources change and vanish under way', async () => {
+  it('packs every arrival once while sources change', async () => {
+    // Sources change and vanish between plan and pack.
     for (let seed = 0; seed < SEEDS; seed += 1) {
       const store = filled();
       const next = seededRandom(`changes ${seed}`);
@@ -93,7 +94,7 @@ describe('killed at seeded points', () => {
     }
   }, 60_000);
 
-  it('ends alike with copies that balance classes and even counts, while sources change', async () => {
+  it('seals balanced, even shards while sources change', async () => {
     const balanced = settings({
       shardMegabytes: 0.02,
       balance: 'over',

@@ -1,4 +1,4 @@
-/** Every stored document has a version. Another version is refused with the remedy, and so is a damaged document. */
+/** Every stored document has a version. A reader refuses another version and a damaged document, with the remedy. */
 import { describe, expect, it } from 'vitest';
 import {
   planCompaction,
@@ -10,7 +10,7 @@ import { blobVersions, newestVersion } from '../../../functions/core/packing/mod
 import { finishedShard } from '../../../functions/core/packing/shard/commit-shard.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { packedInDrops, runOf } from '../../support/builders/compaction.ts';
-import { PIPELINE, settings } from '../../support/builders/whole-way.ts';
+import { PIPELINE, settings } from '../../support/builders/packing.ts';
 import type { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const packing = settings();

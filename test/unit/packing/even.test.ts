@@ -1,4 +1,4 @@
-/** Equal counts are a promise about what is sealed, not about what was planned. */
+/** Equal counts are promised of the sealed shards, not only of the plan. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
@@ -13,7 +13,7 @@ import {
   RUN,
   settings,
   unpack,
-} from '../../support/builders/whole-way.ts';
+} from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = bucketKeys.incoming(PIPELINE);
@@ -35,7 +35,7 @@ function filled(fakes: readonly boolean[], bytes = 10): MemoryBlobStore {
 
 describe('even counts', () => {
   it.each(['webdataset', 'tfrecord', 'mds'] as const)(
-    'hold in %s whatever is rejected while it is read',
+    'hold in %s despite rejections during the read',
     async (format) => {
       await fc.assert(
         fc.asyncProperty(
@@ -62,7 +62,8 @@ describe('even counts', () => {
     },
   );
 
-  it('hold when samples change after the plan, and give every copy a name of its own', async () => {
+  it('hold if samples change after the plan', async () => {
+    // Every copy has its own name.
     const store = filled(Array.from({ length: 30 }, () => false));
     const input = even();
     const changing = new Proxy(store, {
@@ -84,7 +85,7 @@ describe('even counts', () => {
     expect((await unpack(store)).size).toBe(26);
   });
 
-  it('are proved before the seal and by verify', async () => {
+  it('are checked by the seal and by verify', async () => {
     const store = filled(Array.from({ length: 10 }, () => false));
     await planAndPack(store, even());
     const [record] = store.keys(bucketKeys.plan(PIPELINE, RUN)).filter((key) => key.includes('/done-'));

@@ -14,7 +14,7 @@ const exclusion = fc.record({
 });
 
 describe('samples that are in no shard', () => {
-  it('are found with outcome and reason of every member, as a Map of them would say', () => {
+  it('have the outcome and reasons of a Map', () => {
     fc.assert(
       fc.property(fc.uniqueArray(exclusion, { selector: ({ sample }) => sample }), (all) => {
         const held = new Exclusions(500);

@@ -12,7 +12,7 @@ import {
 } from '../../../functions/core/packing/formats/tfrecord.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { type Decoded, example, type Feature, recordio, tfrecords } from '../../support/builders/decoders.ts';
-import { memberLines, PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
+import { memberLines, PIPELINE, packAll, RUN, settings } from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = bucketKeys.incoming(PIPELINE);
@@ -29,7 +29,7 @@ function images(count = 30): MemoryBlobStore {
 }
 
 describe('CRC-32C', () => {
-  it('has the published check value, masked as TFRecord wants it', () => {
+  it('has the published check values, plain and masked', () => {
     expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283);
     expect(crc32cPlain(Buffer.from('123456789'))).toBe(0xe3069283);
     expect(hex(frameHead(5))).toBe('0500000000000000eab2043e');
@@ -37,7 +37,7 @@ describe('CRC-32C', () => {
     expect(maskedCrc32c(0)).toBe(0xa282ead8);
   });
 
-  it('is the same natively, in plain JavaScript, and in pieces', () => {
+  it('is equal natively, in JavaScript and in pieces', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.uint8Array({ maxLength: 300 }), (a, b) => {
         const whole = Buffer.concat([a, b]);
@@ -76,7 +76,7 @@ describe('tfrecord', () => {
     expect(seen).toEqual(new Map(store.keys(incoming).map((key) => [key, hex(store.body(key))])));
   });
 
-  it('rejects a label that is no integer and packs the others', async () => {
+  it('rejects a sample whose label is no integer', async () => {
     const store = images(5);
     store.seed(`${incoming}cat/x.jpg`, 'x');
     const result = await packAll(store, settings({ format: 'tfrecord', labelType: 'integer' }));
@@ -94,7 +94,7 @@ describe('recordio', () => {
     );
   });
 
-  it('is read back whatever the data holds, magics too', () => {
+  it('round-trips any data, magic numbers included', () => {
     const word = fc.constantFrom('0a23d7ce', '00000000', 'cafe', '0a', '0a23d7ce0a23d7ce');
     fc.assert(
       fc.property(fc.array(fc.array(word, { maxLength: 8 }), { maxLength: 5 }), (all) => {
@@ -119,7 +119,7 @@ describe('recordio', () => {
 });
 
 describe('mds', () => {
-  it('has offsets that frame every sample, and an index that names the shards', async () => {
+  it('has exact sample offsets and an index', async () => {
     const store = images();
     await packAll(store, settings({ format: 'mds', shardMegabytes: 0.005, labelType: 'integer' }));
     const index = JSON.parse(store.body(`${bucketKeys.generation(PIPELINE, RUN)}index.json`).toString());
@@ -143,7 +143,7 @@ describe('mds', () => {
     expect(seen).toEqual(new Map(store.keys(incoming).map((key) => [key, hex(store.body(key))])));
   });
 
-  it('rejects samples with other columns than most have', async () => {
+  it('rejects samples whose columns differ from the majority', async () => {
     const store = images(10);
     store.seed(`${incoming}1/odd.json`, '{}');
     const result = await packAll(store, settings({ format: 'mds' }));
@@ -152,7 +152,8 @@ describe('mds', () => {
 });
 
 describe('lines', () => {
-  it('joins text so that no line is lost or glued', async () => {
+  it('joins text files line by line', async () => {
+    // No line is lost, and no two lines become one.
     const store = new MemoryBlobStore();
     const bodies = ['a\nb\n', 'c', '', 'd\r\ne', '\n', 'f'.repeat(3_000)];
     for (const [index, body] of bodies.entries()) store.seed(`${incoming}${index}.txt`, body);
@@ -182,7 +183,7 @@ describe('records', () => {
   const framed = (text: string): Buffer =>
     Buffer.concat([frameHead(text.length), Buffer.from(text), frameTail(crc32c(Buffer.from(text)))]);
 
-  it('joins files of records and rejects a broken one', async () => {
+  it('joins record files and rejects broken ones', async () => {
     const store = new MemoryBlobStore();
     store.seed(`${incoming}a.tfrecord`, Buffer.concat([framed('one'), framed('two')]));
     store.seed(`${incoming}b.tfrecord`, framed('x'.repeat(5_000)));
@@ -199,7 +200,7 @@ describe('records', () => {
 });
 
 describe('a repeated sample', () => {
-  it('is listed as such and evens out the shards', async () => {
+  it('is listed as a copy and evens the shards', async () => {
     const store = images(31);
     const packing = settings({ remainder: 'even', shardsMultipleOf: 4, shardMegabytes: 0.06 });
     const result = await packAll(store, packing);

@@ -12,8 +12,8 @@ import {
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 import { compactAll } from '../../support/builders/compaction.ts';
+import { PIPELINE, packAll, settings } from '../../support/builders/packing.ts';
 import { declarationOf, runOf as recordOf } from '../../support/builders/records.ts';
-import { PIPELINE, packAll, settings } from '../../support/builders/whole-way.ts';
 import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
@@ -26,7 +26,7 @@ async function seal(store: MemoryBlobStore, batch: number): Promise<void> {
   await packAll(store, settings(), runOf(batch));
 }
 
-/** Three generations, whose runs are over. */
+/** Three generations of finished runs. */
 async function three(): Promise<MemoryBlobStore> {
   const store = new MemoryBlobStore();
   for (const batch of [1, 2, 3]) {
@@ -46,7 +46,7 @@ const pinnedTo = (generation: string) => () => Promise.resolve(generation);
 const newestOf = async (store: MemoryBlobStore) =>
   (await newestVersion(blobVersions(store), PIPELINE))?.generations;
 
-/** The control plane's view of the same bucket, as a launch has it. */
+/** The same bucket as the control plane's ObjectStore, which a launch uses. */
 function controlView(
   store: MemoryBlobStore,
   pause: () => Promise<void> = () => Promise.resolve(),
@@ -74,7 +74,7 @@ function controlView(
   };
 }
 
-/** Every call takes its time. */
+/** Delays every call. */
 function slow(store: MemoryBlobStore, pause: () => Promise<void>): BlobStore {
   const after = async <T>(call: () => Promise<T>): Promise<T> => {
     await pause();
@@ -97,7 +97,7 @@ function slow(store: MemoryBlobStore, pause: () => Promise<void>): BlobStore {
 }
 
 describe('pruning', () => {
-  it('names a damaged version of the dataset and what to do about it', async () => {
+  it('names a damaged dataset version and the remedy', async () => {
     const store = await three();
     const key = bucketKeys.datasetVersion(PIPELINE, 3);
     for (const text of ['', '{"version":1}']) {
@@ -106,7 +106,7 @@ describe('pruning', () => {
     }
   });
 
-  it('takes old generations out of the dataset and never packs them again', async () => {
+  it('removes old generations without packing them again', async () => {
     const store = await three();
     const result = await pruneGenerations(store, ask());
     expect(result).toMatchObject({ kind: 'pruned', generations: [runOf(1), runOf(2)] });
@@ -118,7 +118,7 @@ describe('pruning', () => {
     expect(await packAll(store, settings(), runOf(4))).toMatchObject({ samples: 0, rejected: 0 });
   });
 
-  it('names every object that could not be deleted and why, and deletes it the next time', async () => {
+  it('lists undeletable objects and deletes them next time', async () => {
     const store = await three();
     const stubborn = store.keys(bucketKeys.shards(PIPELINE, runOf(1)));
     const refusing = Object.assign(
@@ -141,7 +141,7 @@ describe('pruning', () => {
     expect(store.keys(bucketKeys.shards(PIPELINE, runOf(1)))).toEqual([]);
   });
 
-  it('says beforehand what it would delete, and deletes nothing', async () => {
+  it('reports deletions in a dry run', async () => {
     const store = await three();
     const before = store.keys();
     const would = await pruneGenerations(store, ask({ dryRun: true }));
@@ -150,7 +150,8 @@ describe('pruning', () => {
     expect(would).toEqual({ ...done, kind: 'wouldPrune' });
   });
 
-  it('refuses for every run that reads, for a pin and for an unknown generation, all at once', async () => {
+  it('refuses with all reasons at once', async () => {
+    // The reasons: runs that read, a pin, and an unknown generation.
     const store = await three();
     const before = store.keys();
     expect(await pruneGenerations(store, ask({ what: { before: runOf(9) } }))).toMatchObject({
@@ -179,7 +180,8 @@ describe('pruning', () => {
     expect(await pruneGenerations(store, ask({ over }))).toMatchObject({ kind: 'pruned' });
   });
 
-  it('does not mind a run that will take the newest version, nor a pin that holds nothing of it', async () => {
+  it('ignores unaffected runs and pins', async () => {
+    // A run that will read the newest version, and a pin of a version without pruned generations.
     const store = await three();
     store.objects.delete(bucketKeys.report(PIPELINE, runOf(3)));
     expect(await pruneGenerations(store, ask())).toMatchObject({ kind: 'pruned' });
@@ -190,7 +192,7 @@ describe('pruning', () => {
     expect(await pruneGenerations(store, again)).toMatchObject({ kind: 'refused' });
   });
 
-  it('minds a run of an older batch that has not begun to read', async () => {
+  it('refuses while an older run has yet to read', async () => {
     const store = await three();
     store.objects.delete(bucketKeys.report(PIPELINE, runOf(2)));
     expect(await pruneGenerations(store, ask())).toMatchObject({
@@ -199,7 +201,7 @@ describe('pruning', () => {
     });
   });
 
-  it('puts everything back when a pin comes while it looks', async () => {
+  it('restores the generations if a pin appears meanwhile', async () => {
     const store = await three();
     const before = store.keys().filter((key) => !key.startsWith(bucketKeys.datasetVersions(PIPELINE)));
     let looks = 0;
@@ -211,7 +213,7 @@ describe('pruning', () => {
     expect(await newestOf(store)).toEqual([runOf(1), runOf(2), runOf(3)]);
   });
 
-  it('deletes on request only what compacted generations stand for', async () => {
+  it('deletes only replaced generations with `replaced`', async () => {
     const store = await three();
     const compacted = await compactAll(store, settings());
     const whole = await newestOf(store);
@@ -224,7 +226,7 @@ describe('pruning', () => {
     expect(await packAll(store, settings(), runOf(4))).toMatchObject({ samples: 0, rejected: 0 });
   });
 
-  it('does not touch the old generations of a version that is pinned or read, though they were compacted', async () => {
+  it('keeps compacted generations that a pinned run reads', async () => {
     const store = await three();
     await compactAll(store, settings());
     const pinned = recordOf(PIPELINE, 3, {
@@ -239,7 +241,7 @@ describe('pruning', () => {
     });
   });
 
-  it('never deletes what a run reads, whichever of the two is faster', async () => {
+  it('never deletes what a concurrent run reads', async () => {
     const outcomes = new Set<string>();
     for (let seed = 0; seed < 60; seed += 1) {
       const store = await three();
@@ -259,9 +261,9 @@ describe('pruning', () => {
     }
     expect(outcomes).toContain('pruned 1');
     expect(outcomes).toContain('refused 3');
-  });
+  }, 60_000);
 
-  it('ends alike wherever it is killed', async () => {
+  it('ends the same wherever it is killed', async () => {
     const calm = await three();
     await pruneGenerations(calm, ask());
     for (let seed = 0; seed < 20; seed += 1) {
@@ -276,5 +278,5 @@ describe('pruning', () => {
       }
       expect(store.keys()).toEqual(calm.keys());
     }
-  });
+  }, 60_000);
 });

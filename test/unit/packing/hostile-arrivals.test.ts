@@ -1,11 +1,11 @@
-/** One bad arrival costs itself and nothing else: not its neighbours, not the reader's place, not the time of the rest. */
+/** A bad arrival costs only itself: neither its neighbours, nor the reader's position, nor the time of the others. */
 import { describe, expect, it } from 'vitest';
 import { compact } from '../../../functions/core/packing/compaction/compact.ts';
 import { recordOf } from '../../../functions/core/packing/formats/recordio.ts';
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { recordio } from '../../support/builders/decoders.ts';
-import { memberLines, now, PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
+import { memberLines, now, PIPELINE, packAll, RUN, settings } from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = bucketKeys.incoming(PIPELINE);
@@ -22,36 +22,33 @@ const shards = (store: MemoryBlobStore): Buffer =>
 const csv = settings({ format: 'lines', lines: { kind: 'csv', header: 'perShard' }, shuffle: false });
 
 describe('CSV sources under one header', () => {
-  it('are joined though the first of them is empty', async () => {
+  it('are joined if the first is empty', async () => {
     const store = dropped({ '0.csv': '', '1.csv': 'a,b\n1,2\n', '2.csv': 'a,b\n3,4' });
     const { rejections } = await packAll(store, csv);
     expect(rejections.byReason).toEqual({ headerDiffers: 1 });
     expect(shards(store).toString()).toBe('a,b\n1,2\n3,4\n');
   });
 
-  it.each(['changed', 'deleted'])(
-    'wait for a new listing when the first of them is %s meanwhile',
-    async (fate) => {
-      const store = dropped({ '1.csv': 'a,b\n1,2\n', '2.csv': 'a,b\n3,4\n' });
-      const listPage = store.listPage.bind(store);
-      store.listPage = async (prefix, options) => {
-        const page = await listPage(prefix, options);
-        if (prefix !== incoming) return page;
-        if (fate === 'deleted') store.objects.delete(`${incoming}1.csv`);
-        else store.seed(`${incoming}1.csv`, 'c\n1\n');
-        return page;
-      };
-      const input = { runId: RUN, pipeline: PIPELINE, packing: csv };
-      await expect(planShards({ store, now }, input)).rejects.toThrow(/1\.csv changed while .*the next try/);
-      store.listPage = listPage;
-      store.seed(`${incoming}1.csv`, 'a,b\n5,6\n');
-      expect((await packAll(store, csv)).rejected).toBe(0);
-      expect(shards(store).toString()).toBe('a,b\n5,6\n3,4\n');
-    },
-  );
+  it.each(['changed', 'deleted'])('are listed again if the first is %s', async (fate) => {
+    const store = dropped({ '1.csv': 'a,b\n1,2\n', '2.csv': 'a,b\n3,4\n' });
+    const listPage = store.listPage.bind(store);
+    store.listPage = async (prefix, options) => {
+      const page = await listPage(prefix, options);
+      if (prefix !== incoming) return page;
+      if (fate === 'deleted') store.objects.delete(`${incoming}1.csv`);
+      else store.seed(`${incoming}1.csv`, 'c\n1\n');
+      return page;
+    };
+    const input = { runId: RUN, pipeline: PIPELINE, packing: csv };
+    await expect(planShards({ store, now }, input)).rejects.toThrow(/1\.csv changed while .*the next try/);
+    store.listPage = listPage;
+    store.seed(`${incoming}1.csv`, 'a,b\n5,6\n');
+    expect((await packAll(store, csv)).rejected).toBe(0);
+    expect(shards(store).toString()).toBe('a,b\n5,6\n3,4\n');
+  });
 });
 
-describe('generations of nothing but empty files', () => {
+describe('generations of empty files', () => {
   it.each([true, false])('are joined like any others (shuffle: %s)', async (shuffle) => {
     const packing = settings({ format: 'lines', shuffle });
     const store = new MemoryBlobStore();
@@ -69,7 +66,7 @@ describe('RecordIO sources', () => {
   const split = recordOf(Buffer.concat([Buffer.from('four'), magic, Buffer.from('more')]));
   const first = split.subarray(0, 12);
 
-  it('whose last record lacks a part are rejected, and so is one that begins in the middle', async () => {
+  it('are rejected if they begin or end mid-record', async () => {
     const whole = recordOf(Buffer.from('whole'));
     const store = dropped({
       'a.rec': Buffer.concat([whole, first]),
@@ -90,7 +87,7 @@ describe('RecordIO sources', () => {
 });
 
 describe('columns of MDS with a type', () => {
-  it('hold only what a reader can decode: JSON, and text in UTF-8', async () => {
+  it('hold only JSON and UTF-8 that readers decode', async () => {
     const json = ['{"a": [NaN, -Infinity]}', '"é"', '', '{', '\uFEFF{}', Buffer.from([0x22, 0xff, 0x22])];
     const txt = ['ok', '', 'ok', 'ok', Buffer.from([0xc3, 0x28]), 'ok'];
     const store = new MemoryBlobStore();
@@ -111,7 +108,7 @@ describe('columns of MDS with a type', () => {
 });
 
 describe('labels that do not fit', () => {
-  it('cost an MDS shard one new beginning, however many they are', async () => {
+  it('cost an MDS shard a single rebuild', async () => {
     const store = dropped(
       Object.fromEntries(
         Array.from({ length: 60 }, (_, index) => [
@@ -131,14 +128,17 @@ describe('labels that do not fit', () => {
     expect(uploads).toBe(2);
   });
 
-  it.each(['recordio', 'mds', 'webdataset'] as const)('are no pictures called label: %s', async (format) => {
-    const store = dropped({ '3/a.label.png': 'a mask', ...(format !== 'recordio' && { '3/a.jpg': 'x' }) });
-    const changes = { format, labelType: 'integer' } as const;
-    expect(await packAll(store, settings(changes))).toMatchObject({ samples: 1 });
-    expect(memberLines(store).map(({ column, label }) => [column, label])).toContainEqual(['label', '3']);
-  });
+  it.each(['recordio', 'mds', 'webdataset'] as const)(
+    'do not include images called label in %s',
+    async (format) => {
+      const store = dropped({ '3/a.label.png': 'a mask', ...(format !== 'recordio' && { '3/a.jpg': 'x' }) });
+      const changes = { format, labelType: 'integer' } as const;
+      expect(await packAll(store, settings(changes))).toMatchObject({ samples: 1 });
+      expect(memberLines(store).map(({ column, label }) => [column, label])).toContainEqual(['label', '3']);
+    },
+  );
 
-  it('as a 32-bit float are rejected by RecordIO', async () => {
+  it('are rejected by RecordIO beyond 32-bit floats', async () => {
     const store = dropped({ '1e300/a.jpg': 'x', '1e30/b.jpg': 'x', 'NaN/c.jpg': 'x' });
     expect((await packAll(store, settings({ format: 'recordio' }))).rejections.byReason).toEqual({
       labelNotANumber: 2,

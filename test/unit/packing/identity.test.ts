@@ -1,6 +1,6 @@
 /**
- * Plan, then pack, then read is the identity, in every format, for any keys, sizes, groups, limits and buffers. What is
- * read is decoded by decoders of our tests. `TIDEWHEEL_SEEDS=500` tries as many of each; `TIDEWHEEL_SEED=n` begins elsewhere.
+ * Plan, then pack, then read is the identity, in every format, for any keys, sizes, groups, limits and buffers. The
+ * decoders share no code with the encoders. TIDEWHEEL_SEEDS=500 runs 500 cases; TIDEWHEEL_SEED=n sets the first seed.
  */
 import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
@@ -24,7 +24,7 @@ import {
   RUN,
   readTar,
   settings,
-} from '../../support/builders/whole-way.ts';
+} from '../../support/builders/packing.ts';
 import { HOSTILE_KEYS } from '../../support/contracts/blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
@@ -34,7 +34,7 @@ const choices = { numRuns: RUNS, ...(seed !== undefined && { seed: Number(seed) 
 const LIMIT_MILLISECONDS = 20_000 + RUNS * 1_000;
 
 const incoming = bucketKeys.incoming(PIPELINE);
-/** S3's limit of a whole key. */
+/** S3's limit of a key, in bytes. */
 const MOST_KEY_BYTES = 1_024 - incoming.length;
 
 const PIECES = [
@@ -99,7 +99,7 @@ const hostileKey = fc
   .oneof(made, fc.constantFrom(...WHOLE))
   .filter((key) => Buffer.byteLength(key) <= MOST_KEY_BYTES && key.isWellFormed());
 
-/** Keys and bodies; an empty object whose key ends with a slash is no arrival but a folder. */
+/** Keys and bodies. An empty object whose key ends with a slash is a folder, not an arrival. */
 const arrivals = (suffix = '', body: fc.Arbitrary<Buffer> = anyBody): fc.Arbitrary<Map<string, Buffer>> =>
   fc
     .uniqueArray(fc.tuple(hostileKey, body), { selector: ([key]) => key, maxLength: 25 })
@@ -160,7 +160,7 @@ async function pack(
   return { store, manifest, shards, lines: memberLines(store) };
 }
 
-/** Keys without the prefix: in a shard, and not but accounted for. */
+/** Keys without the prefix: those in a shard, and those that were rejected or deferred. */
 function fates({ store, manifest, lines }: Packed): { packed: Set<string>; others: number } {
   const sources = lines.filter(({ key, repeat }) => key !== undefined && repeat === undefined);
   const packed = new Set(sources.map(({ key = '' }) => key.slice(incoming.length)));
@@ -169,7 +169,7 @@ function fates({ store, manifest, lines }: Packed): { packed: Set<string>; other
   return { packed, others: manifest.arrivals.rejected + manifest.arrivals.deferred };
 }
 
-/** Every key is in a shard once or accounted for; `wrong` are those that were read otherwise than they were dropped. */
+/** Each key is in one shard, rejected or deferred. `wrong` are keys whose bytes differ from the source. */
 async function readBack(
   all: ReadonlyMap<string, Buffer>,
   packing: PackingSettings,
@@ -190,7 +190,7 @@ type Bodies = (packed: Packed) => Promise<Map<string, Buffer>> | Map<string, Buf
 const sameAs = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
   a !== undefined && b !== undefined && Buffer.from(a).equals(b);
 
-/** A name says key and column of its sample: up to the first dot of its last segment, and the rest. */
+/** Splits a name into the key and column of its sample, at the first dot of the last segment. */
 const stemOf = (name: string): string => name.slice(0, name.indexOf('.', name.lastIndexOf('/') + 1));
 
 const fromTar: Bodies = async ({ shards, lines }) => {
@@ -204,7 +204,7 @@ const fromTar: Bodies = async ({ shards, lines }) => {
   return bodies;
 };
 
-/** Bodies of columns, under the names that the member lists give them. */
+/** Bodies of columns by their names in the member lists. */
 function named({ lines }: Packed, samples: Iterable<ReadonlyMap<string, Buffer>>): Map<string, Buffer> {
   const byKey = new Map<string, ReadonlyMap<string, Buffer>>();
   for (const sample of samples) {
@@ -243,7 +243,7 @@ const fromRecordio: Bodies = ({ shards, lines }) => {
   return new Map(lines.map(({ name, sample }) => [name, byId.get(sample) ?? Buffer.from('not found')]));
 };
 
-/** Slices by the member lists, which cover each shard without a gap. */
+/** Slices a shard by its member list, which covers it without gaps. */
 const fromSlices: Bodies = ({ shards, store, manifest }) => {
   const bodies = new Map<string, Buffer>();
   for (const { name: shard, memberList } of manifest?.shards ?? []) {
@@ -262,13 +262,13 @@ const fromSlices: Bodies = ({ shards, store, manifest }) => {
   return bodies;
 };
 
-/** A source of lines as it is in a shard. */
+/** A source of lines as it lies in a shard. */
 const ended = ([key, body]: [string, Buffer]): [string, Buffer] => [
   key,
   body.length === 0 || body.at(-1) === 10 ? body : Buffer.concat([body, Buffer.from('\n')]),
 ];
 
-/** Samples of several members, suffixes that fold into one column or name among them. */
+/** Samples of several members, some with suffixes that fold into one column or name. */
 const SUFFIXES = [
   'jpg',
   'png',
@@ -322,7 +322,7 @@ const CASES = {
 
 describe('plan, then pack, then read is the identity', () => {
   it.each(Object.entries(CASES))(
-    'in %s, for any keys, sizes, groups, limits and buffers',
+    'in %s, for any input and buffers',
     async (_name, { bodiesOf, drops, settings: own }) => {
       await fc.assert(
         fc.asyncProperty(drops, limits, buffers, async (all, changes, buffers) => {
@@ -336,7 +336,7 @@ describe('plan, then pack, then read is the identity', () => {
   );
 
   it(
-    'in lines, of which each source is taken whole and ends with a newline',
+    'in lines, for whole newline-terminated sources',
     async () => {
       const text = fc
         .array(fc.constantFrom('a', 'line', '\n', '\r\n', ',', '"', 'é', 'x'.repeat(900)), { maxLength: 9 })
@@ -359,7 +359,7 @@ describe('plan, then pack, then read is the identity', () => {
   );
 
   it.each(['tfrecord', 'recordio'] as const)(
-    'in records of %s, joined and never decoded',
+    'in records of %s, without decoding',
     async (kind) => {
       const frame = (bytes: Buffer): Buffer =>
         kind === 'recordio'
@@ -383,7 +383,7 @@ describe('plan, then pack, then read is the identity', () => {
   );
 
   it(
-    'whatever the buffers: the sealed bytes are the same',
+    'with the same sealed bytes for any buffers',
     async () => {
       await fc.assert(
         fc.asyncProperty(arrivals(), limits, buffers, async (all, changes, buffers) => {

@@ -4,8 +4,8 @@ import { LineBuffer } from '../../../functions/core/packing/model/line-buffer.ts
 import { Lookahead } from '../../../functions/core/packing/shard/lookahead.ts';
 import { samplesByShard } from '../../../functions/core/packing/shard/planned-samples.ts';
 
-describe('lines as bytes', () => {
-  it('are the lines joined by newlines, however long they are and after any number of beginnings', () => {
+describe('a line buffer', () => {
+  it('holds lines of any length after any clear', () => {
     const text = new LineBuffer();
     const lines = fc.array(fc.string({ unit: 'grapheme', maxLength: 9_000 }), { maxLength: 20 });
     fc.assert(
@@ -21,7 +21,7 @@ describe('lines as bytes', () => {
 });
 
 describe('a sequence with two readers', () => {
-  it('is the same for both, wherever each of them stands', () => {
+  it('is the same for both at any distance', () => {
     fc.assert(
       fc.property(fc.nat(300), fc.array(fc.boolean(), { maxLength: 600 }), (count, turns) => {
         const all = Array.from({ length: count }, (_, index) => index);
@@ -44,7 +44,7 @@ const line = (shard: number, ordinal: number, key: string, repeat = 0): string =
   `${JSON.stringify([shard, 0, ordinal, key, 5, 'e', 0, repeat])}\n`;
 
 describe("an item's list", () => {
-  it('falls into its shards, whose samples can be gone through again', () => {
+  it('splits into shards that can be iterated repeatedly', () => {
     const list = samplesByShard(
       line(1, 7, '1,a') + line(1, 7, 'b') + line(1, 7, 'c', 1) + line(12, 8, 'd') + line(120, 9, 'e'),
     );
@@ -57,7 +57,7 @@ describe("an item's list", () => {
     expect(keysOf(120)).toEqual([['e']]);
   });
 
-  it('is refused when it was cut off, damaged or put into another order', () => {
+  it('is refused if cut off, damaged or unsorted', () => {
     expect(() => samplesByShard(line(1, 7, 'a').slice(0, -1))).toThrow('cut off');
     expect(() => samplesByShard('damaged\n')).toThrow('damaged');
     expect(() => samplesByShard(line(1, 7, 'a') + line(2, 8, 'b') + line(1, 9, 'c'))).toThrow('not sorted');

@@ -27,7 +27,7 @@ describe('splitting a key', () => {
 });
 
 describe('a name inside a shard', () => {
-  it('is the stem itself when any reader takes it', () => {
+  it('is the stem if every reader accepts it', () => {
     for (const stem of [
       'a',
       'a/b',
@@ -39,7 +39,8 @@ describe('a name inside a shard', () => {
       expect(memberStem(stem)).toBe(stem);
   });
 
-  it('is another for every stem, and never climbs, hides or breaks a line', () => {
+  it('is unique and safe for any stem', () => {
+    // It never climbs out of a folder, hides a file or breaks a line.
     const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 });
     fc.assert(
       fc.property(
@@ -59,7 +60,8 @@ describe('a name inside a shard', () => {
     );
   });
 
-  it('is no folder of another where a key is called like the folder of others', () => {
+  it('is never the folder of another name', () => {
+    // Keys such as `a.jpg` and `a.jpg/b.jpg`.
     const nameOf = (key: string): string => {
       const { stem, suffix } = splitKey(key);
       return `${memberStem(stem)}.${memberSuffix(suffix)}`;
@@ -86,7 +88,8 @@ describe('a name inside a shard', () => {
     expect(memberStem('x/a.jpg/b')).toMatch(/^x\/a_jpg\/b~[0-9a-f]{24}$/);
   });
 
-  it('of a key of 1,024 bytes has no segment that a file system refuses, and one suffix', () => {
+  it('has file-system-safe segments for the longest keys', () => {
+    // Keys of 1,024 bytes. Each name has one suffix.
     const dots = ['a', 'b'].map((end) => `${'x'.repeat(130)}.folder${'y'.repeat(20)}/${end}`);
     const long = ['s'.repeat(900), 'd'.repeat(139), `${'d/'.repeat(60)}${'\u00e9'.repeat(300)}`, ...dots];
     const suffix = memberSuffix(`${'z'.repeat(80)}\n`);
@@ -98,11 +101,11 @@ describe('a name inside a shard', () => {
     expect(new Set(long.map((stem) => memberStem(stem))).size).toBe(long.length);
   });
 
-  it('is another for a key without suffix than for a stem that reads like it', () => {
+  it('differs for a bare key and its equal stem', () => {
     for (const key of ['.', '..', ' ', 'a\n']) expect(memberStem(key, key)).not.toBe(memberStem(key));
   });
 
-  it('has a suffix that readers and indexes take', () => {
+  it('has a suffix that readers and indexes accept', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 30 }), (suffix) => {
         expect(memberSuffix(suffix)).toMatch(/^(?!__)[a-z0-9_-]+(\.[a-z0-9_-]+)*$/);
@@ -123,7 +126,7 @@ describe('labels and columns', () => {
     expect(labelOfKey('x/001.jpg', { label: 'none' })).toBeUndefined();
   });
 
-  it('are refused when the pattern is none or has no group', () => {
+  it('need a valid pattern with one group', () => {
     for (const labelPattern of ['(', 'abc', '(a)(b)'])
       expect(packingSchema.safeParse({ labelPattern }).success).toBe(false);
     expect(packingSchema.safeParse({ label: 'namePattern', labelPattern: '^([a-z]+)_' }).success).toBe(true);

@@ -1,4 +1,4 @@
-/** A release that is deployed while a run packs: its functions meet a plan that another release made. */
+/** A release is deployed while a run packs, so its functions read the plan of another release. */
 import { describe, expect, it } from 'vitest';
 import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
 import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
@@ -11,8 +11,8 @@ import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.t
 import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { now, PIPELINE, packAll, RUN, SMALL, settings, unpack } from '../../support/builders/packing.ts';
 import { runOf } from '../../support/builders/records.ts';
-import { now, PIPELINE, packAll, RUN, SMALL, settings, unpack } from '../../support/builders/whole-way.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
@@ -35,11 +35,11 @@ function filled(): MemoryBlobStore {
 
 const whole = (store: MemoryBlobStore, key: string) =>
   manifestSchema.parse(JSON.parse(store.body(key).toString()));
-/** Among them folders of their own. */
+/** All shards, including those in revision folders. */
 const shardsIn = (store: MemoryBlobStore, revision?: string): string[] =>
   store.keys(keys.shards(revision)).map((key) => key.slice(keys.shards(revision).length));
 
-/** As the plan would lie there if another release had made it. */
+/** Changes the stored plan to one that another release would have made. */
 function makeOutdated(store: MemoryBlobStore, how: 'form' | 'engine'): void {
   if (!store.objects.has(keys.planCommit)) return;
   const plan = JSON.parse(store.body(keys.planCommit).toString()) as object;
@@ -56,7 +56,7 @@ const functions: Readonly<Record<string, (store: BlobStore, event: Data) => Prom
   SealDataset: (store) => sealDataset({ store }, run),
 };
 
-/** The states that pack, over the real steps. `onCall` sees every call of a function. */
+/** The packing states, with the real steps. `onCall` sees every call of a function. */
 function packByMachine(
   store: MemoryBlobStore,
   onCall: (name: string, number: number) => BlobStore = () => store,
@@ -85,14 +85,14 @@ async function expectWhole(store: MemoryBlobStore, calm: MemoryBlobStore): Promi
   expect(await unpack(store)).toEqual(await unpack(calm));
 }
 
-describe('a release that is deployed while a run packs', () => {
-  it.each(['form', 'engine'] as const)('makes it plan anew where the plan has another %s', async (how) => {
+describe('a release deployed while a run packs', () => {
+  it.each(['form', 'engine'] as const)('makes the run plan again for another %s', async (how) => {
     const calm = filled();
     await packAll(calm, packing);
     const store = filled();
     let left = 0;
     const ended = await packByMachine(store, (name, number) => {
-      // This worker is of the old release and dies after some shards.
+      // A worker of the old release dies after some shards.
       if (number === 2 && name === 'PackShards') return faultyStore(store, 'old release', 0.02);
       if (number === 3) {
         left = shardsIn(store).length;
@@ -103,12 +103,12 @@ describe('a release that is deployed while a run packs', () => {
     expect(left).toBeGreaterThan(0);
     expect(ended.end).toBe('Judge');
     expect(ended.visited).toContain('PlanShardsAgain');
-    // As long as a worker of the old release may live, so that none is left that would still write its shards.
+    // As long as a worker of the old release can live. After that, no worker writes its shards.
     expect(ended.waitedSeconds).toBeGreaterThan(900);
     await expectWhole(store, calm);
     const { revision } = whole(store, keys.manifest);
     expect(revision).toMatch(/^[0-9a-f]{6}$/);
-    // What the old workers wrote is not among what is trained on, nor will anything be that one of them still writes.
+    // Training does not read the shards of the old workers, even those that are written later.
     expect(shardsIn(store).filter((name) => !name.includes('/')).length).toBeGreaterThanOrEqual(left);
     expect(JSON.parse(store.body(`${keys.generation}wids.json`).toString())).toMatchObject({
       shardlist: shardsIn(store, revision).map((name) => ({ url: `shards/${revision}/${name}` })),
@@ -119,7 +119,7 @@ describe('a release that is deployed while a run packs', () => {
     expect(trained.shards[0]?.shardsPrefix).toBe(keys.shards(revision));
   });
 
-  it('seals what is packed already by the plan as it was', async () => {
+  it('seals a fully packed run by the old plan', async () => {
     const [store, calm] = [filled(), filled()];
     await packAll(calm, packing);
     const ended = await packByMachine(store, (name) => {
@@ -131,7 +131,7 @@ describe('a release that is deployed while a run packs', () => {
     await expectWhole(store, calm);
   });
 
-  it('changes nothing in what is sealed, when the steps run again', async () => {
+  it('leaves a sealed run unchanged if steps repeat', async () => {
     for (const how of ['form', 'engine'] as const) {
       const store = filled();
       await packAll(store, packing);
@@ -142,10 +142,11 @@ describe('a release that is deployed while a run packs', () => {
     }
   });
 
-  it('loses and doubles nothing at whichever call it comes and processes die', async () => {
+  it('packs every arrival once at any call', async () => {
+    // The release comes at any call, and processes die.
     const calm = filled();
     await packAll(calm, packing);
-    const anew = new Set<boolean>();
+    const replanned = new Set<boolean>();
     for (let seed = 0; seed < SEEDS; seed += 1) {
       const store = filled();
       const random = seeded(seed);
@@ -155,15 +156,15 @@ describe('a release that is deployed while a run packs', () => {
         return number > 12 ? store : faultyStore(store, `${seed} ${number}`, 0.02);
       });
       expect(ended.end).toBe('Judge');
-      anew.add(ended.visited.includes('PlanShardsAgain'));
+      replanned.add(ended.visited.includes('PlanShardsAgain'));
       await expectWhole(store, calm);
     }
-    expect(anew.size).toBe(2);
+    expect(replanned.size).toBe(2);
   }, 60_000);
 });
 
-describe('planning anew', () => {
-  it('is refused unless it is asked for, with what happens then', async () => {
+describe('planning again', () => {
+  it('is refused by default, with the consequence', async () => {
     const store = filled();
     await planShards({ store, now }, run);
     makeOutdated(store, 'engine');
@@ -175,7 +176,8 @@ describe('planning anew', () => {
     });
   });
 
-  it('keeps a plan of this release, so that it may be asked for twice and by two at once', async () => {
+  it('keeps a plan of this release', async () => {
+    // Two concurrent planners, or one that runs twice, replace an outdated plan once.
     const store = filled();
     await planShards({ store, now }, run);
     const current = await readPlan(store, run);

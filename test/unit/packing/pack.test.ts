@@ -13,7 +13,7 @@ import {
   readTar,
   settings,
   unpack,
-} from '../../support/builders/whole-way.ts';
+} from '../../support/builders/packing.ts';
 import { HOSTILE_KEYS } from '../../support/contracts/blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
@@ -29,7 +29,7 @@ function filled(count: number): MemoryBlobStore {
 }
 
 describe('packing into WebDataset shards', () => {
-  it('puts every arrival into a shard with its folder as label', async () => {
+  it('packs every arrival with its folder as label', async () => {
     const store = filled(50);
     const result = await packAll(store, settings());
     expect(result).toMatchObject({ status: 'sealed', generation: RUN, shards: 1, samples: 50, rejected: 0 });
@@ -48,7 +48,7 @@ describe('packing into WebDataset shards', () => {
     for (const key of a.keys(bucketKeys.generation(PIPELINE, RUN))) expect(b.body(key)).toEqual(a.body(key));
   });
 
-  it('rejects what is no image and what has another suffix, and goes on', async () => {
+  it('rejects other suffixes and files that are no images', async () => {
     const store = filled(5);
     store.seed(`${incoming}3/fake.png`, 'this is text');
     store.seed(`${incoming}3/notes.txt`, 'text');
@@ -78,7 +78,7 @@ describe('packing into WebDataset shards', () => {
     expect(third).toMatchObject({ status: 'nothingNew', items: 0, objects: 0 });
   });
 
-  it('keeps to the first plan whatever arrives later', async () => {
+  it('keeps the first plan despite later arrivals', async () => {
     const store = filled(10);
     const input = { runId: RUN, pipeline: PIPELINE, packing: settings() };
     const first = await planShards({ store, now }, input);
@@ -86,7 +86,7 @@ describe('packing into WebDataset shards', () => {
     expect(await planShards({ store, now }, input)).toEqual(first);
   });
 
-  it('leaves a sample that changed or vanished after the plan to the next generation', async () => {
+  it('defers samples that changed or vanished after the plan', async () => {
     const store = filled(10);
     await planShards({ store, now }, { runId: RUN, pipeline: PIPELINE, packing: settings() });
     store.seed(`${incoming}1/1.png`, 'changed');
@@ -97,7 +97,7 @@ describe('packing into WebDataset shards', () => {
     expect(next.samples).toBe(1);
   });
 
-  it('keeps the members of a sample together in one shard', async () => {
+  it('keeps the members of a sample together', async () => {
     const store = new MemoryBlobStore();
     for (let index = 0; index < 60; index += 1) {
       for (const suffix of ['jpg', 'json', 'seg.png'])
@@ -115,7 +115,8 @@ describe('packing into WebDataset shards', () => {
     }
   });
 
-  it('indexes every member for DALI, whose reader splits lines at blanks, whatever keys hold', async () => {
+  it('indexes members for DALI for any key', async () => {
+    // DALI's reader splits lines at blanks.
     const store = new MemoryBlobStore();
     for (const key of HOSTILE_KEYS) store.seed(`${incoming}a folder/${key}`, key);
     await packAll(store, settings());
@@ -128,7 +129,7 @@ describe('packing into WebDataset shards', () => {
     expect(found.map((one) => one.split(' ').slice(1, 3).join(' ')).sort()).toEqual(placed.sort());
   });
 
-  it('seals once and says so the second time', async () => {
+  it('seals once and reports `alreadySealed` afterwards', async () => {
     const store = filled(3);
     await packAll(store, settings());
     const again = await sealDataset({ store }, { runId: RUN, pipeline: PIPELINE, packing: settings() });
@@ -144,7 +145,7 @@ describe('packing into WebDataset shards', () => {
     expect(store.objects.has(bucketKeys.manifest(PIPELINE, RUN))).toBe(false);
   });
 
-  it('deletes the packed sources after the seal, never a newer version', async () => {
+  it('deletes packed sources but no newer version', async () => {
     const store = filled(3);
     const packing = settings({ whenDone: 'delete' });
     await planAndPack(store, packing);

@@ -1,4 +1,4 @@
-/** Images prepared on their way into shards, by the real sharp. */
+/** Images are prepared before they are packed, by the real sharp. */
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
@@ -19,7 +19,7 @@ import {
   RUN,
   settings,
   unpack,
-} from '../../support/builders/whole-way.ts';
+} from '../../support/builders/packing.ts';
 import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
@@ -35,7 +35,7 @@ const packing = (changes: Partial<PackingSettings> = {}): PackingSettings =>
 const manifestOf = (store: MemoryBlobStore): Manifest =>
   manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString()));
 
-/** 40 images, 30 to 2,500 bytes; every tenth is cut off, none at all, or far too large. */
+/** 40 images of 30 to 2,500 bytes. Every tenth is cut off, no image, or far too large. */
 const pictures: Buffer[] = [];
 beforeAll(async () => {
   const suffixes = ['jpeg', 'png', 'webp', 'gif'] as const;
@@ -65,7 +65,7 @@ function filled(count = 40): MemoryBlobStore {
 }
 
 describe('preparing images', () => {
-  it.each(FORMATS)('packs them into %s, rejects what cannot be decoded, and verifies', async (format) => {
+  it.each(FORMATS)('packs images into %s and rejects undecodable ones', async (format) => {
     const store = filled();
     expect(await packAll(store, packing({ format }))).toMatchObject({
       status: 'sealed',
@@ -84,7 +84,7 @@ describe('preparing images', () => {
     }
   });
 
-  it('holds the prepared pictures under the names of their new format', async () => {
+  it('names prepared images by their new format', async () => {
     const store = filled();
     await packAll(store, packing({ prepare: preparing({ width: 8, height: 8, format: 'webp' }) }));
     const sources = await unpack(store);
@@ -93,7 +93,7 @@ describe('preparing images', () => {
       expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', width: 8, height: 8 });
   });
 
-  it('prepares the image alone: labels, masks and JSON stay byte for byte', async () => {
+  it('leaves labels, masks and JSON unchanged', async () => {
     const store = new MemoryBlobStore();
     const others = { 'seg.png': 'a mask', json: '{"box":[1,2]}', cls: '7' };
     store.seed(`${incoming}a.png`, pictures[0] ?? '');
@@ -105,7 +105,7 @@ describe('preparing images', () => {
     expect(memberLines(store).map(({ name }) => name)).toEqual(['a.cls', 'a.jpg', 'a.json', 'a.seg.png']);
   });
 
-  it.each(FORMATS)('rejects one of many gigabytes for %s without reading it', async (format) => {
+  it.each(FORMATS)('rejects a huge image for %s without reading', async (format) => {
     const store = filled(3);
     const huge = `${incoming}0/huge.png`;
     store.seed(huge, pictures[0] ?? '');
@@ -140,7 +140,7 @@ describe('preparing images', () => {
   };
 
   it.each(['webdataset', 'tfrecord', 'mds'] as const)(
-    'resizes masks with them in %s, and rejects what is none',
+    'resizes masks in %s and rejects invalid ones',
     async (format) => {
       const { store, size, sealed } = await masked(format);
       expect(sealed).toMatchObject({
@@ -153,7 +153,7 @@ describe('preparing images', () => {
     },
   );
 
-  it('leaves no value in a mask that it did not have, and its name', async () => {
+  it('keeps the values and the name of masks', async () => {
     const { store } = await masked('webdataset');
     expect(memberLines(store).map(({ name }) => name)).toEqual(['7/a.cls', '7/a.jpg', '7/a.seg.png']);
     const seen = (await unpack(store)).get(`${incoming}7/a.seg.png`);
@@ -161,7 +161,7 @@ describe('preparing images', () => {
     expect([info.width, info.height, new Set(data)]).toEqual([8, 6, new Set([3, 200])]);
   });
 
-  it('keeps names apart when another member has the suffix already', async () => {
+  it('gives a free suffix if one is taken', async () => {
     const store = new MemoryBlobStore();
     store.seed(`${incoming}a.jpg`, pictures[0] ?? '');
     store.seed(`${incoming}a.png`, pictures[1] ?? '');
@@ -172,7 +172,7 @@ describe('preparing images', () => {
     expect((await unpack(store)).get(`${incoming}a.png`)).toEqual(pictures[1]);
   });
 
-  it('rejects the whole sample of an image that cannot be decoded', async () => {
+  it('rejects the whole sample of an undecodable image', async () => {
     const store = filled(3);
     store.seed(`${incoming}0/bad.jpg`, 'no picture');
     store.seed(`${incoming}0/bad.json`, '{}');
@@ -183,7 +183,7 @@ describe('preparing images', () => {
     ]);
   });
 
-  it.each(FORMATS)('keeps even counts in %s though images are rejected under way', async (format) => {
+  it.each(FORMATS)('keeps even counts in %s despite rejected images', async (format) => {
     const store = filled();
     await packAll(store, packing({ format, remainder: 'even', shardsMultipleOf: 4 }));
     const manifest = manifestOf(store);
@@ -192,7 +192,7 @@ describe('preparing images', () => {
     expect((await verifyGeneration(store, manifest)).problems).toEqual([]);
   });
 
-  it('leaves an image that changed after the plan to the next generation', async () => {
+  it('defers an image that changed after the plan', async () => {
     const store = filled(3);
     await planShards({ store, now }, { runId: RUN, pipeline: PIPELINE, packing: packing() });
     store.seed(`${incoming}1/01.png`, pictures[7] ?? '');
@@ -201,7 +201,7 @@ describe('preparing images', () => {
   });
 
   it.each(['webdataset', 'mds'] as const)(
-    'ends with the same bytes in %s wherever it is killed',
+    'gives the same %s bytes wherever killed',
     async (format) => {
       const calm = filled();
       await packAll(calm, packing({ format }));
@@ -225,7 +225,7 @@ describe('preparing images', () => {
     60_000,
   );
 
-  it('decodes no image twice though its shard is built twice', async () => {
+  it('decodes each image once if shards are rebuilt', async () => {
     const real = openImageEngine();
     if (real === undefined) throw new Error('sharp is not installed');
     let decoded = 0;
@@ -244,7 +244,7 @@ describe('preparing images', () => {
     expect(decoded).toBe(40);
   });
 
-  it('says what they were made of when generations are joined', async () => {
+  it('keeps the source digests in a joined generation', async () => {
     const drop = (number: number) =>
       Object.fromEntries(pictures.map((body, index) => [`${index % 2}/${number}-${index}.png`, body]));
     const joining = packing({ shardMegabytes: 0.06 });
@@ -255,7 +255,7 @@ describe('preparing images', () => {
     expect(sealed.map(({ prepared }) => prepared?.images)).toEqual([32]);
   });
 
-  it('plans by the size that images will have, and by what can be decoded in time', async () => {
+  it('plans by prepared size and decoding time', async () => {
     const store = new MemoryBlobStore();
     for (let index = 0; index < 60; index += 1) store.seed(`${incoming}${index}.png`, Buffer.alloc(20_000));
     const planned = async (run: string, image?: Readonly<Record<string, unknown>>): Promise<number> => {
@@ -280,12 +280,12 @@ const packWith = async (images: (() => ImageEngine | undefined) | undefined): Pr
 };
 
 describe('a plan that prepares images', () => {
-  it('is refused where sharp was not deployed, with the way to deploy it', async () => {
+  it('is refused without sharp, with the remedy', async () => {
     await expect(packWith(undefined)).rejects.toThrow(/--param="images=yes"/);
     await expect(packWith(() => undefined)).rejects.toThrow(/deployed without it/);
   });
 
-  it('is refused by another version, which may give other bytes', async () => {
+  it('is refused by another version of sharp', async () => {
     const other = { ...openImageEngine(), name: 'sharp 0.99.0' } as ImageEngine;
     await expect(packWith(() => other)).rejects.toThrow(/this stack has sharp 0\.99\.0/);
   });

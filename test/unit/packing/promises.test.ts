@@ -1,4 +1,4 @@
-/** Promises about packing that no other test states by name; docs/datasets.md says which test shows which promise. */
+/** Promises about packing that no other test names. docs/datasets.md lists the test of each promise. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { itemSchema, manifestSchema } from '../../../functions/core/packing/model/documents.ts';
@@ -17,7 +17,7 @@ import {
   readTar,
   settings,
   unpack,
-} from '../../support/builders/whole-way.ts';
+} from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = bucketKeys.incoming(PIPELINE);
@@ -28,7 +28,7 @@ function dropped(all: Readonly<Record<string, string | Buffer>>): MemoryBlobStor
   return store;
 }
 
-/** Text of each label, by the key of the sample's image. */
+/** The label of each sample by the key of its image. */
 async function labelsOf(
   store: MemoryBlobStore,
   changes: Partial<PackingSettings>,
@@ -61,7 +61,7 @@ describe('labels', () => {
     });
   });
 
-  it('come from a file beside the sample, which wins over every other source', async () => {
+  it('come first from a file beside the sample', async () => {
     const store = dropped({ ...images, 'train/cat/1.cls': 'lion' });
     expect(await labelsOf(store, {})).toEqual({ 'train/cat/1.jpg': 'lion', 'dog_2.jpg': 'none' });
   });
@@ -80,7 +80,8 @@ describe('labels', () => {
 });
 
 describe('keys', () => {
-  it('that fold into one name are two members, and both original keys are found again', async () => {
+  it('that fold into one name are two members', async () => {
+    // The member list holds both original keys.
     const folding = {
       'a/x.jpg': '1',
       'a/x.JPG': '2',
@@ -106,13 +107,13 @@ describe('keys', () => {
 });
 
 describe('shards', () => {
-  it('are of 256 MB unless a pipeline says otherwise, from 1 MB up', () => {
+  it('are 256 MB by default and at least 1', () => {
     expect(packingSchema.parse({}).shardMegabytes).toBe(256);
     expect(packingSchema.safeParse({ shardMegabytes: 1 }).success).toBe(true);
     expect(packingSchema.safeParse({ shardMegabytes: 0.9 }).success).toBe(false);
   });
 
-  it('hold one object alone that is as large as a shard, and no other', async () => {
+  it('hold a shard-sized object alone', async () => {
     const small = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`${index}.bin`, 'small']));
     const store = dropped({ ...small, 'large.bin': Buffer.alloc(1_200_000, 1) });
     await packAll(store, settings({ shardMegabytes: 1, remainder: 'even', shardsMultipleOf: 2 }));
@@ -123,7 +124,7 @@ describe('shards', () => {
     expect((await unpack(store)).size).toBe(21);
   });
 
-  it('are shuffled over all of them and within each, by the seed alone', () => {
+  it('are shuffled across and within, by the seed', () => {
     const equal = { count: 1_000, bytesOf: () => 10, objectsOf: () => 1 };
     const assign = (seed: string) =>
       assignSamples(equal, { shardBytes: 1_000, seed, shuffle: true, multipleOf: 1, remainder: 'ragged' });
@@ -137,7 +138,7 @@ describe('shards', () => {
     expect(assign('two').slotOf).not.toEqual(slotOf);
   });
 
-  it('are indexed for wids with their numbers of samples', async () => {
+  it('are indexed for wids with their sample counts', async () => {
     const store = dropped(Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}.jpg`, 'x'])));
     await packAll(store, settings({ shardMegabytes: 0.004 }));
     const { wids_version, shardlist } = JSON.parse(
@@ -152,7 +153,7 @@ describe('shards', () => {
 });
 
 describe('the steps of a run', () => {
-  it('hand on references, a few hundred bytes however much is packed', async () => {
+  it('pass references of a few hundred bytes', async () => {
     const store = new MemoryBlobStore();
     for (let index = 0; index < 1_000; index += 1)
       store.seed(`${incoming}${'a long folder/'.repeat(9)}${index}.jpg`, 'x');
@@ -168,7 +169,8 @@ describe('the steps of a run', () => {
     for (const one of handed) expect(JSON.stringify(one).length).toBeLessThan(400);
   }, 30_000);
 
-  it('pack items of at most 256 MB and 50,000 objects, or one shard', () => {
+  it('pack items of bounded size, or one shard', () => {
+    // At most 256 MB and 50,000 objects.
     const choice = fc.record({
       sizes: fc.array(fc.integer({ min: 1, max: 300_000_000 }), { minLength: 1, maxLength: 80 }),
       objects: fc.integer({ min: 1, max: 20_000 }),

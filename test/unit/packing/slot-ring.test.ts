@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { SlotRing } from '../../../functions/core/packing/shard/slot-ring.ts';
 
 describe('a ring of slots', () => {
-  it('never gives out memory that is in use, and gives all of it back', () => {
+  it('reuses memory only after its release', () => {
     const steps = fc.array(fc.oneof(fc.nat(200), fc.constant('release' as const)), { maxLength: 400 });
     fc.assert(
       fc.property(fc.integer({ min: 64, max: 1_024 }), steps, (bytes, all) => {
@@ -29,14 +29,14 @@ describe('a ring of slots', () => {
           }
         }
         while (held.length > 0) giveBack();
-        expect(lengths.every(([got, asked]) => got === asked)).toBe(true);
+        expect(lengths.every(([got, wanted]) => got === wanted)).toBe(true);
         expect(ring.take(Math.floor(bytes / 8))).toBeDefined();
         expect(() => [ring.release(), ring.release()]).toThrow('never taken');
       }),
     );
   });
 
-  it('stays in little memory while little is needed at once', () => {
+  it('touches little memory while little is in use', () => {
     const ring = new SlotRing(8_000);
     let furthest = 0;
     for (let turn = 0; turn < 500; turn += 1) {
@@ -47,7 +47,7 @@ describe('a ring of slots', () => {
     expect(furthest).toBeLessThanOrEqual(2_100);
   });
 
-  it('has no slot for what would take too large a share, nor for nothing', () => {
+  it('has no slot for empty or very large bodies', () => {
     const ring = new SlotRing(800);
     expect([ring.take(101), ring.take(0)]).toEqual([undefined, undefined]);
     expect(ring.take(100)).toHaveLength(100);

@@ -5,7 +5,7 @@ import { listGenerations } from '../../../functions/core/packing/model/sealed-ar
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import { PIPELINE, packAll, RUN, settings } from '../../support/builders/whole-way.ts';
+import { PIPELINE, packAll, RUN, settings } from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
 const incoming = bucketKeys.incoming(PIPELINE);
@@ -32,7 +32,7 @@ const verify = (store: MemoryBlobStore) =>
     manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString())),
   );
 
-/** Puts other bytes under the same ETag, as damage on a disk would. */
+/** Replaces the bytes but not the ETag, as disk damage would. */
 function damage(store: MemoryBlobStore, key: string, change: (body: Buffer) => void): void {
   const held = store.objects.get(key);
   const body = Buffer.from(store.body(key));
@@ -41,13 +41,13 @@ function damage(store: MemoryBlobStore, key: string, change: (body: Buffer) => v
 }
 
 describe('verifying a generation', () => {
-  it.each(FORMATS)('finds %s whole', async (name, changes) => {
+  it.each(FORMATS)('accepts %s', async (name, changes) => {
     const report = await verify(await packed(changes));
     expect(report.problems).toEqual([]);
     expect(report.bytes).toBeGreaterThan(name.includes('gzip') ? 500 : 10_000);
   });
 
-  it.each(FORMATS)('notices any flipped byte in %s', async (_name, changes) => {
+  it.each(FORMATS)('detects any flipped byte in %s', async (_name, changes) => {
     const store = await packed(changes);
     const shards = store.keys(bucketKeys.shards(PIPELINE, RUN));
     const next = seededRandom('flips');
@@ -64,7 +64,8 @@ describe('verifying a generation', () => {
     }
   });
 
-  it('says of a shard that is gone only that, and of one that was written anew where it differs', async () => {
+  it('reports a missing shard once', async () => {
+    // A rewritten shard is read, which shows where it differs.
     const store = await packed();
     const [key = ''] = store.keys(bucketKeys.shards(PIPELINE, RUN));
     const body = store.body(key);
@@ -87,7 +88,7 @@ describe('verifying a generation', () => {
     ['webdataset', 'index/shard-000000.idx'],
     ['recordio', 'index/shard-000001.idx'],
     ['mds', 'index.json'],
-  ] as const)('notices that %s lacks %s, and one that tells other bytes', async (format, name) => {
+  ] as const)('detects in %s a missing or wrong %s', async (format, name) => {
     const store = await packed({ format });
     const key = `${bucketKeys.generation(PIPELINE, RUN)}${name}`;
     const body = store.body(key).toString();
@@ -103,7 +104,8 @@ describe('verifying a generation', () => {
     expect((await verify(store)).problems).toEqual([expect.stringContaining(`${name} is missing`)]);
   });
 
-  it('notices what lies among the shards and would be trained on', async () => {
+  it('detects strays among the shards', async () => {
+    // Training would read them as shards.
     const store = await packed();
     store.seed(`${bucketKeys.shards(PIPELINE, RUN)}shard-000000.tar.bak`, 'x');
     expect((await verify(store)).problems).toEqual([
@@ -111,7 +113,8 @@ describe('verifying a generation', () => {
     ]);
   });
 
-  it('says of a list that cannot be read only that, and reads the shard beside it all the same', async () => {
+  it('reports an unreadable list once', async () => {
+    // The shard of the list is still read.
     for (const [folder, problem] of [
       ['members/', 'is not the list that was sealed'],
       ['arrivals/', 'is not the list that was sealed'],
@@ -128,7 +131,7 @@ describe('verifying a generation', () => {
     }
   });
 
-  it('tells keys in one line and one direction', async () => {
+  it('prints keys on one line, left to right', async () => {
     const store = await packed();
     store.seed(`${bucketKeys.shards(PIPELINE, RUN)}\u202egnp.exe\u009b2J\n`, 'x');
     expect((await verify(store)).problems.join()).toBe(
@@ -136,7 +139,7 @@ describe('verifying a generation', () => {
     );
   });
 
-  it('misses a manifest that was deleted, for a version of the dataset names it', async () => {
+  it('reports a deleted manifest that a version names', async () => {
     const store = await packed();
     await packAll(store, settings(), 'digits-000002');
     const manifest = bucketKeys.manifest(PIPELINE, RUN);
@@ -150,7 +153,8 @@ describe('verifying a generation', () => {
     );
   });
 
-  it('names a manifest that cannot be read, which no later run can plan around', async () => {
+  it('reports a manifest that cannot be read', async () => {
+    // No later run can be planned without it.
     const store = await packed();
     for (const text of ['{"version":1', '{"version":1}']) {
       store.seed(bucketKeys.manifest(PIPELINE, RUN), text);
@@ -160,7 +164,7 @@ describe('verifying a generation', () => {
     }
   });
 
-  it('notices a missing shard, a replaced one, and a changed list', async () => {
+  it('detects missing or replaced shards and changed lists', async () => {
     for (const [folder, problem] of [
       ['shards/', /missing/],
       ['members/', /missing/],

@@ -84,7 +84,7 @@ export class Annotations {
       : { kind: 'doubled' };
   }
 
-  /** Reads the rows again. Call it after every listed key was asked for. */
+  /** Reads the rows again. Call it after labelOf() was called for every listed key. */
   async audit(): Promise<AnnotationAudit> {
     const problemLines = new CompressedLines(compress);
     const byProblem: Partial<Record<RowProblem, number>> = {};

@@ -1,4 +1,4 @@
-/** Compactors that are killed, that work at once, and runs that seal meanwhile: nothing is lost, doubled or half done. */
+/** Compactors are killed, work concurrently, and race with seals. No arrival is lost, doubled or half packed. */
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../../functions/core/packing/model/order.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
@@ -14,7 +14,7 @@ import {
   problems,
   runOf,
 } from '../../../support/builders/compaction.ts';
-import { PIPELINE, packAll, settings } from '../../../support/builders/whole-way.ts';
+import { PIPELINE, packAll, settings } from '../../../support/builders/packing.ts';
 import { faultyStore, Killed } from '../../../support/fakes/faulty-blob-store.ts';
 import type { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
@@ -60,7 +60,8 @@ const datasetBytes = (store: MemoryBlobStore): Map<string, string> =>
   );
 
 describe('compactors killed at seeded points', () => {
-  it('end with the same bytes and the same versions, alone or two at once', async () => {
+  it('give the same bytes and versions', async () => {
+    // One compactor alone, and two concurrent ones.
     const calm = await filled();
     const before = await contents(calm);
     await compactAll(calm, packing);
@@ -77,7 +78,8 @@ describe('compactors killed at seeded points', () => {
     expect(await contents(calm)).toEqual(before);
   }, 60_000);
 
-  it('lose nothing to runs that seal and to compactors that chose otherwise, at the same time', async () => {
+  it('keep every arrival beside other runs and compactors', async () => {
+    // Runs seal and other compactors choose other inputs at the same time.
     for (let seed = 0; seed < SEEDS; seed += 1) {
       const store = await filled();
       const next = seededRandom(`together ${seed}`);

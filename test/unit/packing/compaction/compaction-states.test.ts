@@ -1,4 +1,4 @@
-/** The states of a compaction, over the real steps. */
+/** The state machine of a compaction, with the real steps. */
 import { beforeEach, expect, it } from 'vitest';
 import { announceCompaction } from '../../../../functions/core/attempts/announce-compaction.ts';
 import { verdictOf } from '../../../../functions/core/attempts/verdict.ts';
@@ -9,7 +9,7 @@ import {
 } from '../../../../functions/core/packing/compaction/plan-compaction.ts';
 import { sealCompaction } from '../../../../functions/core/packing/compaction/seal-compaction.ts';
 import { type Arrivals, contents, current, packedInDrops } from '../../../support/builders/compaction.ts';
-import { PIPELINE, SMALL, settings } from '../../../support/builders/whole-way.ts';
+import { PIPELINE, SMALL, settings } from '../../../support/builders/packing.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
 import type { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 import { memoryStores } from '../../../support/fakes/stores.ts';
@@ -23,7 +23,7 @@ const drop = (number: number): Arrivals =>
 
 let store: MemoryBlobStore;
 let stores: ReturnType<typeof memoryStores>;
-/** What Report got. */
+/** The input of Report. */
 let reported: Data;
 
 beforeEach(async () => {

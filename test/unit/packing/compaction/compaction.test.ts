@@ -1,4 +1,4 @@
-/** Many small generations become one large one that holds the same, for every format. */
+/** In every format, a compaction joins small generations into a large one with the same content. */
 import { describe, expect, it } from 'vitest';
 import { compact } from '../../../../functions/core/packing/compaction/compact.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
@@ -15,7 +15,7 @@ import {
   problems,
   runOf,
 } from '../../../support/builders/compaction.ts';
-import { PIPELINE, packAll, readTar, settings } from '../../../support/builders/whole-way.ts';
+import { PIPELINE, packAll, readTar, settings } from '../../../support/builders/packing.ts';
 
 const frame = (text: string): Buffer => {
   const body = Buffer.from(text);
@@ -54,7 +54,7 @@ const DROPS = [1, 2, 3, 4];
 describe.each(FORMATS)('compacting %s', (_name, changes, drop) => {
   const packing = settings({ shardMegabytes: 0.06, ...changes });
 
-  it('holds the same arrivals in fewer and larger shards, and verifies before and after', async () => {
+  it('holds the same arrivals in fewer, larger shards', async () => {
     const store = await packedInDrops(DROPS.map(drop), packing);
     expect(await problems(store)).toEqual([]);
     const [before, said] = [await contents(store), await accounts(store)];
@@ -67,13 +67,13 @@ describe.each(FORMATS)('compacting %s', (_name, changes, drop) => {
     expect(await accounts(store)).toEqual(said);
   });
 
-  it('packs nothing of it again', async () => {
+  it('packs no arrival twice', async () => {
     const store = await packedInDrops(DROPS.map(drop), packing);
     await compactAll(store, packing);
     expect(await packAll(store, packing, runOf(9))).toMatchObject({ shards: 0, rejected: 0 });
   });
 
-  it('leaves the old generations as they are, for whoever reads them', async () => {
+  it('leaves the old generations unchanged for their readers', async () => {
     const store = await packedInDrops(DROPS.map(drop), packing);
     const old = DROPS.flatMap((batch) => store.keys(bucketKeys.generation(PIPELINE, runOf(batch))));
     const bodies = old.map((key) => store.body(key).toString('base64'));
@@ -81,7 +81,7 @@ describe.each(FORMATS)('compacting %s', (_name, changes, drop) => {
     expect(old.map((key) => store.body(key).toString('base64'))).toEqual(bodies);
   });
 
-  it('can be compacted again with what comes later', async () => {
+  it('can be compacted with later generations', async () => {
     const store = await packedInDrops(DROPS.map(drop), packing);
     await compactAll(store, packing);
     await packedInDrops([drop(5), drop(6)], packing, store, 5);
@@ -101,7 +101,7 @@ const tiny = (drop: number): Arrivals => ({ [`${drop}.jpg`]: 'tiny' });
 describe('a compacted generation', () => {
   const packing = settings({ shardMegabytes: 0.06 });
 
-  it('tells apart samples of one name, and two contents of one key', async () => {
+  it('keeps equal names and versions of a key apart', async () => {
     const drops: Arrivals[] = [
       { 'a.jpg': 'first', '0/b.jpg': 'b', '': '' },
       { 'a.jpg': 'second', 'a.JPG': 'other' },
@@ -124,7 +124,7 @@ describe('a compacted generation', () => {
     }
   });
 
-  it('mixes the samples of all, the same way whoever joins them', async () => {
+  it('mixes all inputs in a reproducible order', async () => {
     const seals = await Promise.all(
       [1, 2].map(async () => {
         const store = await packedInDrops(DROPS.map(forty), settings());
@@ -142,7 +142,7 @@ describe('a compacted generation', () => {
     expect(changes).toBeGreaterThan(80);
   });
 
-  it('keeps the order of generations where there is no shuffle', async () => {
+  it('keeps the generation order without a shuffle', async () => {
     const plain = settings({ shuffle: false });
     const store = await packedInDrops(DROPS.map(images), plain);
     await compactAll(store, plain);
@@ -164,7 +164,7 @@ describe('a compacted generation', () => {
     expect(await problems(store)).toEqual([]);
   });
 
-  it('takes along generations of which all was rejected', async () => {
+  it('includes generations that only rejected arrivals', async () => {
     const picky = settings({ accept: ['.bin'], shardMegabytes: 0.06 });
     const store = await packedInDrops([{ 'a.bin': 'a' }, { 'notes.txt': 'no' }, { 'c.bin': 'c' }], picky);
     const said = await accounts(store);
@@ -177,7 +177,7 @@ describe('a compacted generation', () => {
     expect(await packAll(store, picky, runOf(9))).toMatchObject({ shards: 0, rejected: 0 });
   });
 
-  it('is not made of a shard that is not the sealed one', async () => {
+  it('refuses an input shard that was changed', async () => {
     const store = await packedInDrops(DROPS.map(images), packing);
     const [shard = ''] = store.keys(bucketKeys.shards(PIPELINE, runOf(2)));
     const held = store.objects.get(shard);
@@ -198,14 +198,14 @@ describe('whether to compact', () => {
   const packing = settings({ shardMegabytes: 0.06 });
   const ask = (after: number) => ({ pipeline: PIPELINE, packing, after });
 
-  it('waits until there are as many small generations as the pipeline says', async () => {
+  it('waits for the declared number of small generations', async () => {
     const store = await packedInDrops(DROPS.map(images), packing);
     expect(await compact(store, ask(5))).toEqual({ status: 'nothingToCompact' });
     expect(await compact(store, ask(4))).toMatchObject({ status: 'compacted' });
     expect(await compact(store, ask(2))).toEqual({ status: 'nothingToCompact' });
   });
 
-  it('leaves large generations and those of another format where they are', async () => {
+  it('skips large generations and other formats', async () => {
     const large = Object.fromEntries(
       Array.from({ length: 20 }, (_, n) => [`l/${n}.jpg`, Buffer.alloc(3_000, n)]),
     );
@@ -217,7 +217,7 @@ describe('whether to compact', () => {
     expect(await problems(store)).toEqual([]);
   });
 
-  it('leaves out one that is larger than all smaller ones together', async () => {
+  it('skips one larger than the rest combined', async () => {
     const bulk = Object.fromEntries(
       Array.from({ length: 6 }, (_, n) => [`l/${n}.jpg`, Buffer.alloc(1_000, n)]),
     );

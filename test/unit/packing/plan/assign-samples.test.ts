@@ -22,8 +22,8 @@ function counts(assignment: ReturnType<typeof assignSamples>): number[] {
   return all;
 }
 
-describe('dealing samples to shards', () => {
-  it('gives every sample one place, and every shard its places without a gap', () => {
+describe('assigning samples to shards', () => {
+  it('gives each sample one slot, without gaps', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 1, max: 2_000 }), { maxLength: 300 }),
@@ -52,7 +52,7 @@ describe('dealing samples to shards', () => {
     );
   });
 
-  it('makes a multiple of the asked number of shards with equal counts', () => {
+  it('makes a multiple of the workers, with equal counts', () => {
     const even = assignSamples(equal(1_003), limits({ multipleOf: 8, remainder: 'even' }));
     expect(even.shards).toBe(16);
     const filled = counts(even).map((count, shard) => {
@@ -62,7 +62,7 @@ describe('dealing samples to shards', () => {
     expect(new Set(filled)).toEqual(new Set([63]));
   });
 
-  it('leaves the surplus for later when asked', () => {
+  it('defers the surplus with `remainder: drop`', () => {
     const dropped = assignSamples(equal(1_003), limits({ multipleOf: 8, remainder: 'drop' }));
     expect(new Set(counts(dropped))).toEqual(new Set([62]));
     expect(dropped.dropped).toHaveLength(1_003 - 16 * 62);
@@ -73,7 +73,7 @@ describe('dealing samples to shards', () => {
     expect([...assignment.shardOf]).toEqual([...assignment.shardOf].sort((a, b) => a - b));
   });
 
-  it('deals differently for another seed and alike for the same', () => {
+  it('depends on the seed alone', () => {
     const [a, again, b] = ['x', 'x', 'y'].map((seed) =>
       assignSamples(equal(300), limits({ seed })).shardOf.join(),
     );

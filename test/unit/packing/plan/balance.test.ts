@@ -5,14 +5,7 @@ import { balance, copiesOf, MOST_COPIES } from '../../../../functions/core/packi
 import { verifyGeneration } from '../../../../functions/core/packing/verify/verify.ts';
 import { packingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
-import {
-  memberLines,
-  PIPELINE,
-  packAll,
-  RUN,
-  settings,
-  unpack,
-} from '../../../support/builders/whole-way.ts';
+import { memberLines, PIPELINE, packAll, RUN, settings, unpack } from '../../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
 const incoming = bucketKeys.incoming(PIPELINE);
@@ -34,32 +27,29 @@ function countsOf(
 }
 
 describe('balance', () => {
-  it.each(['over', 'under'] as const)(
-    'makes all classes equal by %s-sampling, the same each time',
-    (mode) => {
-      fc.assert(
-        fc.property(classes, (names) => {
-          const samples = { count: names.length, classOf: (ordinal: number) => names[ordinal] };
-          const one = balance(samples, mode, 'seed');
-          expect(balance(samples, mode, 'seed')).toEqual(one);
-          const counts = countsOf(names, one);
-          expect(new Set(counts.values()).size).toBeLessThanOrEqual(1);
-          for (const [name, { samples: before, planned }] of Object.entries(one.classes)) {
-            expect(planned).toBe(counts.get(name));
-            expect(before).toBe(names.filter((other) => other === name).length);
-          }
-          expect(mode === 'over' ? one.leftOut.size : one.copies.length).toBe(0);
-          for (const ordinal of one.leftOut) expect(names[ordinal]).toBeDefined();
-          for (const [ordinal] of names.entries())
-            expect(copiesOf(one.copies, ordinal).count).toBe(
-              [...one.copies].filter((copy) => copy === ordinal).length,
-            );
-        }),
-      );
-    },
-  );
+  it.each(['over', 'under'] as const)('equalizes all classes by %s-sampling, reproducibly', (mode) => {
+    fc.assert(
+      fc.property(classes, (names) => {
+        const samples = { count: names.length, classOf: (ordinal: number) => names[ordinal] };
+        const one = balance(samples, mode, 'seed');
+        expect(balance(samples, mode, 'seed')).toEqual(one);
+        const counts = countsOf(names, one);
+        expect(new Set(counts.values()).size).toBeLessThanOrEqual(1);
+        for (const [name, { samples: before, planned }] of Object.entries(one.classes)) {
+          expect(planned).toBe(counts.get(name));
+          expect(before).toBe(names.filter((other) => other === name).length);
+        }
+        expect(mode === 'over' ? one.leftOut.size : one.copies.length).toBe(0);
+        for (const ordinal of one.leftOut) expect(names[ordinal]).toBeDefined();
+        for (const [ordinal] of names.entries())
+          expect(copiesOf(one.copies, ordinal).count).toBe(
+            [...one.copies].filter((copy) => copy === ordinal).length,
+          );
+      }),
+    );
+  });
 
-  it('spreads copies over all samples of a class, and not without end', () => {
+  it('spreads a limited number of copies evenly', () => {
     const of = (small: number) =>
       balance({ count: 10_000, classOf: (at) => (at < small ? 'small' : 'large') }, 'over', 's');
     const times = Array.from({ length: 30 }, (_, at) => copiesOf(of(30).copies, at).count);
@@ -67,7 +57,7 @@ describe('balance', () => {
     expect(of(1).classes['small']).toEqual({ samples: 1, planned: 1 + MOST_COPIES });
   });
 
-  it('refuses to make more copies than memory holds, and says how many there would be', () => {
+  it('refuses more copies than memory holds', () => {
     const classOf = (at: number): string => (at < 20_000 ? 'large' : `small ${at % 2_000}`);
     expect(() => balance({ count: 40_000, classOf }, 'over', 's')).toThrow(
       /would make 20000000 copies so that 2001 classes have 20000 samples each, .*: write under/,
@@ -90,7 +80,7 @@ function filled(): MemoryBlobStore {
 }
 
 describe('a balanced generation', () => {
-  it('lists every copy, in shards of equal counts, and verifies', async () => {
+  it('lists every copy in even shards', async () => {
     const store = filled();
     const packing = settings({
       balance: 'over',
@@ -116,7 +106,7 @@ describe('a balanced generation', () => {
     expect((await verifyGeneration(store, forged)).problems).not.toEqual([]);
   });
 
-  it('keeps the counts of classes whatever they are called', async () => {
+  it('counts classes of any name', async () => {
     const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'plain'];
     const store = new MemoryBlobStore();
     for (const [index, name] of names.entries())
@@ -130,7 +120,7 @@ describe('a balanced generation', () => {
     expect((await verifyGeneration(store, manifest)).problems).toEqual([]);
   });
 
-  it('lists everything left out with its reason, and does not take it up again', async () => {
+  it('rejects surplus samples for good', async () => {
     const store = filled();
     const packing = settings({ balance: 'under' });
     expect(await packAll(store, packing)).toMatchObject({ samples: 12, rejected: 56 });
@@ -146,7 +136,7 @@ describe('a balanced generation', () => {
     for (const key of a.keys(bucketKeys.generation(PIPELINE, RUN))) expect(b.body(key)).toEqual(a.body(key));
   });
 
-  it('refuses settings that have no classes or leave samples for later', () => {
+  it('refuses settings without classes or with deferred samples', () => {
     expect(packingSchema.safeParse({ balance: 'over', label: 'none' }).success).toBe(false);
     expect(packingSchema.safeParse({ balance: 'over', format: 'lines' }).success).toBe(false);
     expect(packingSchema.safeParse({ balance: 'over', remainder: 'drop' }).success).toBe(false);

@@ -31,13 +31,13 @@ function lists(windowCharacters?: number): string[] {
 }
 
 describe('the lists of the items', () => {
-  it('are the same however few of them are held at once', () => {
+  it('are the same for any window size', () => {
     const whole = lists();
     expect(whole.length).toBeGreaterThan(20);
     for (const window of [1, 5_000, 20_000]) expect(lists(window)).toEqual(whole);
   });
 
-  it('hold every sample and every copy that was dealt, and what makes the counts even', () => {
+  it('hold every assigned sample and every copy', () => {
     const held = lists()
       .join('')
       .trimEnd()

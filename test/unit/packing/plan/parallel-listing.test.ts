@@ -11,8 +11,8 @@ async function listed(store: MemoryBlobStore, prefix: string, readers = 8): Prom
   return keys;
 }
 
-describe('a listing from many places', () => {
-  it('equals the plain one for any keys', async () => {
+describe('a parallel listing', () => {
+  it('equals the sequential one for any keys', async () => {
     const letter = fc.constantFrom(
       'a',
       'b',
@@ -70,13 +70,13 @@ describe('a listing from many places', () => {
     expect(requests).toBeLessThan(1_200);
   });
 
-  it('passes a failure on and ends', async () => {
+  it('throws a failure and ends', async () => {
     const store = new MemoryBlobStore();
     store.listPage = () => Promise.reject(new Error('denied'));
     await expect(listed(store, 'in/')).rejects.toThrow('denied');
   });
 
-  it('may be given up half way', async () => {
+  it('can be stopped half way', async () => {
     const store = new MemoryBlobStore();
     store.pageSize = 1;
     for (let index = 0; index < 50; index += 1) store.seed(`in/${index}`, 'x');

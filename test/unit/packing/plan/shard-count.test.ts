@@ -9,12 +9,12 @@ import { sealDataset } from '../../../../functions/core/packing/seal/seal-datase
 import { pipelineSchema } from '../../../../functions/core/pipeline/pipeline.ts';
 import { likelyReaders } from '../../../../functions/core/placement/candidates/likely-readers.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
-import { now, PIPELINE, planAndPack, RUN, settings } from '../../../support/builders/whole-way.ts';
+import { now, PIPELINE, planAndPack, RUN, settings } from '../../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
 const MB = 1e6;
 const readers = { processes: 8, multipleOf: 8 };
-/** Of many small samples. */
+/** The number of shards for many small samples of this total size. */
 const shardsOf = (megabytes: number, changes = {}, likely = readers, pieces = 1e6): number => {
   const packing = settings(changes);
   const bytes = megabytes * MB;
@@ -25,19 +25,20 @@ const shardsOf = (megabytes: number, changes = {}, likely = readers, pieces = 1e
 const upTo = (count: number, step: number): number => Math.ceil(count / step) * step;
 
 describe('the number of shards', () => {
-  it('is four for each process that trains where 256 MB would leave some without, and by size above', () => {
+  it('is at least four for each training process', () => {
+    // For more data the size decides: 256 MB per shard.
     expect(shardsOf(1_000)).toBe(32);
     expect(shardsOf(100)).toBe(32);
     expect(shardsOf(32 * 256)).toBe(32);
     expect(shardsOf(33 * 256)).toBe(40);
   });
 
-  it('falls with the size of the data, since no shard is made smaller than 1 MB for it', () => {
+  it('falls if shards would be below 1 MB', () => {
     expect([30, 20, 9, 5, 0.2].map((megabytes) => shardsOf(megabytes))).toEqual([24, 16, 8, 5, 1]);
     expect(shardsOf(1_000, {}, readers, 3)).toBe(4);
   });
 
-  it('is what is declared, however small the shards get', () => {
+  it('is the declared number, however small the shards', () => {
     expect(shardsOf(0.2, { shardsMultipleOf: 6 })).toBe(6);
     expect(shardsOf(0.2, { leastShardsPerWorker: 3 })).toBe(24);
     expect(shardsOf(0.2, { shardsMultipleOf: 2, leastShardsPerWorker: 3 })).toBe(6);
@@ -45,7 +46,8 @@ describe('the number of shards', () => {
     expect(shardsOf(1_000, { shardsMultipleOf: 6 })).toBe(36);
   });
 
-  it('never leaves a process without a shard that could have one, and divides where that costs nothing', () => {
+  it('gives every process a shard if possible', () => {
+    // It divides among the processes if that costs nothing.
     fc.assert(
       fc.property(
         fc.record({
@@ -60,20 +62,18 @@ describe('the number of shards', () => {
           const packing = settings({ shardMegabytes, shardsMultipleOf: declared });
           const multipleOf = processes * factor;
           const bySize = Math.ceil(bytes / (shardMegabytes * MB));
-          const asked = { bytes, bySize, pieces };
-          const shards = numberOfShards(asked, shardCountRules(packing, { processes, multipleOf }));
-          const without = numberOfShards(asked, shardCountRules(packing, undefined));
+          const input = { bytes, bySize, pieces };
+          const shards = numberOfShards(input, shardCountRules(packing, { processes, multipleOf }));
+          const without = numberOfShards(input, shardCountRules(packing, undefined));
           const step = declared ?? multipleOf;
           const room = Math.min(pieces, Math.floor(bytes / MB));
           const promises = {
-            'nothing that is declared or by size is given up':
+            'the declared number and the size are lower bounds':
               shards >= without && shards % (declared ?? 1) === 0,
-            'more shards than that are at least of 1 MB, and of a sample each':
-              shards === without || shards <= room,
-            'all have their four where there is room':
-              room < upTo(4 * processes, step) || shards >= 4 * processes,
-            'each has one where there is room': room < upTo(processes, step) || shards >= processes,
-            'they divide where there is room': room < upTo(bySize, step) || shards % step === 0,
+            'further shards have at least 1 MB and one sample each': shards === without || shards <= room,
+            'each process has four if possible': room < upTo(4 * processes, step) || shards >= 4 * processes,
+            'each process has one if possible': room < upTo(processes, step) || shards >= processes,
+            'the shards divide evenly if possible': room < upTo(bySize, step) || shards % step === 0,
           };
           expect(promises).toEqual(Object.fromEntries(Object.keys(promises).map((name) => [name, true])));
         },
@@ -92,7 +92,7 @@ describe('likely readers', () => {
       }),
     );
 
-  it('are one for each accelerator of each node, or as many processes as are declared', () => {
+  it('are the accelerators or the declared processes', () => {
     expect(of({}, { nodes: 2 })).toEqual({ processes: 8, multipleOf: 8 });
     expect(of({ processesPerHost: 3 }, { nodes: 2 })).toEqual({ processes: 6, multipleOf: 6 });
     expect(of({ strategy: 'single', processesPerHost: 3 }, {})).toEqual({ processes: 4, multipleOf: 4 });
@@ -102,7 +102,7 @@ describe('likely readers', () => {
     });
   });
 
-  it('divide among every topology that may come, unless that asks for too many shards', () => {
+  it('divide among every possible topology, within limits', () => {
     expect(of({}, { instanceTypes: ['g5.xlarge', 'g5.12xlarge', 'g5.48xlarge'] })).toEqual({
       processes: 8,
       multipleOf: 8,
@@ -111,7 +111,7 @@ describe('likely readers', () => {
     expect(of({}, { instanceTypes: ['m5.xlarge'], needs })).toEqual({ processes: 8, multipleOf: 8 });
   });
 
-  it('are the helpers where those are more than the processes that train', () => {
+  it('are the helpers if those are more', () => {
     const helpers = [{ name: 'cpu', instanceType: 'c5.4xlarge', nodes: 12 }];
     expect(
       of({ strategy: 'data-service', framework: 'tensorflow', frameworkVersion: '2.19' }, { helpers }),
@@ -128,7 +128,7 @@ describe('a plan for likely readers', () => {
     return store;
   };
 
-  it('has shards that divide among them, says so, and is the same whoever makes it', async () => {
+  it('records the workers and is the same anywhere', async () => {
     const input = { runId: RUN, pipeline: PIPELINE, packing: settings(), readers: two };
     const [a, b] = [ground(), ground()];
     await planShards({ store: a, now }, input);
@@ -143,7 +143,7 @@ describe('a plan for likely readers', () => {
     expect(manifest.shards.map(({ samples }) => samples).toSorted((a, b) => a - b)).toEqual([2, 2, 2, 3]);
   });
 
-  it('keeps its lists apart from those of a planner that counts on others', async () => {
+  it('has its own lists for other readers', async () => {
     const input = { runId: RUN, pipeline: PIPELINE, packing: settings() };
     const [store, other] = [ground(), ground()];
     await planShards({ store, now }, { ...input, readers: two });
@@ -183,7 +183,7 @@ describe('compaction for likely readers', () => {
   const join = (inputs: readonly Manifest[], remainder: 'ragged' | 'even') =>
     chooseInputs(inputs, [], { packing: settings({ remainder }), readers, after: 2, everything: true });
 
-  it('leaves as many shards as a plan of all that data would have', () => {
+  it('gives as many shards as one plan would', () => {
     const several = [generation(1, 32, 100), generation(2, 32, 90), generation(3, 16, 20)];
     expect(join(several, 'ragged')?.assigned.shards).toHaveLength(32);
     const equal = [generation(1, 32, 100), generation(2, 32, 90)];
@@ -192,7 +192,8 @@ describe('compaction for likely readers', () => {
     expect(join(unlike, 'even')?.assigned.shards).toHaveLength(40);
   });
 
-  it('does not take the shards from many readers where counts are equal: small ones are joined among themselves', () => {
+  it('joins small generations only with each other', () => {
+    // If counts are equal, a joined generation has as few shards as its smallest input, too few for many readers.
     const tiny = [generation(1, 1, 0.5), generation(2, 1, 0.5), generation(3, 32, 100)];
     const chosen = join(tiny, 'even');
     expect(chosen?.inputs.map(({ shards }) => shards.length)).toEqual([1, 1]);

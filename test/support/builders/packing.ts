@@ -1,4 +1,4 @@
-/** Plan, pack and seal over the in-memory store, and what is then in the shards. */
+/** Runs plan, pack and seal on a store, and reads the shards back. */
 import { Readable } from 'node:stream';
 import tar from 'tar-stream';
 import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
@@ -23,7 +23,7 @@ export const settings = (changes: Partial<PackingSettings> = {}): PackingSetting
   ...changes,
 });
 export const now = () => new Date('2026-11-21T00:00:00Z');
-/** Small enough that every path through the buffers is taken by small data. */
+/** Buffers so small that small data takes every path through them. */
 export const SMALL = {
   window: { parallel: 4, bytes: 4_096, pieceBytes: 1_000 },
   upload: { partBytes: 2_000, parallelParts: 2, copiedBytes: { least: 500, most: 1_500 } },
@@ -56,7 +56,7 @@ export interface TarMember {
   readonly body: Buffer;
 }
 
-/** Members of a tar by an independent reader. */
+/** The members of a tar, by an independent reader. */
 export async function readTar(bytes: Uint8Array): Promise<TarMember[]> {
   const members: TarMember[] = [];
   const extract = tar.extract();
@@ -82,7 +82,7 @@ export function memberLines(store: MemoryBlobStore, runId = RUN): MemberLine[] {
   );
 }
 
-/** Original key to bytes, as the shards and member lists tell it. */
+/** The bytes of each original key, from the shards and member lists. */
 export async function unpack(store: MemoryBlobStore, runId = RUN): Promise<Map<string, Buffer>> {
   const bodies = new Map<string, Buffer>();
   const manifest = store.objects.has(bucketKeys.manifest(PIPELINE, runId))
