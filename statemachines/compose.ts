@@ -45,7 +45,7 @@ interface State<Next extends string> {
   readonly Parameters?: Fields;
   readonly ItemReader?: Fields;
   readonly ItemSelector?: Fields;
-  readonly MaxConcurrency?: number;
+  readonly MaxConcurrencyPath?: Path;
   readonly ToleratedFailurePercentage?: number;
   readonly ItemProcessor?: Fields;
   readonly ResultWriter?: Fields;
@@ -212,15 +212,25 @@ interface ForEach<Next extends string> extends Transition<Next> {
   /** Prefix in the data bucket for what Step Functions notes of the items. */
   readonly resultsPrefix: string;
   readonly select: Fields;
+  /** Path of the number of items that run side by side. */
+  readonly atOncePath: Path;
   readonly processor: States<string>;
   /** Of the items. Absent: the first item that fails stops the others. */
   readonly toleratedFailurePercentage?: number;
 }
 
-/** Runs the processor for each item, a hundred side by side, each in an execution of its own (a distributed Map). */
+/** Runs the processor for each item, each in an execution of its own (a distributed Map). */
 export const forEach = <const Next extends string = never>(
   comment: string,
-  { itemsKey, resultsPrefix, select, processor, toleratedFailurePercentage, ...rest }: ForEach<Next>,
+  {
+    itemsKey,
+    resultsPrefix,
+    select,
+    atOncePath,
+    processor,
+    toleratedFailurePercentage,
+    ...rest
+  }: ForEach<Next>,
 ): State<Next> => ({
   Comment: comment,
   Type: 'Map',
@@ -230,7 +240,7 @@ export const forEach = <const Next extends string = never>(
     Parameters: { Bucket: BUCKET, 'Key.$': itemsKey },
   },
   ItemSelector: select,
-  MaxConcurrency: 100,
+  MaxConcurrencyPath: atOncePath,
   ...(toleratedFailurePercentage !== undefined && { ToleratedFailurePercentage: toleratedFailurePercentage }),
   ItemProcessor: { ProcessorConfig: { Mode: 'DISTRIBUTED', ExecutionType: 'STANDARD' }, ...processor },
   ResultWriter: {

@@ -83,6 +83,7 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     itemsKey: "States.Format('{}/runs/{}/plan/items.json', $.pipeline, $.runId)",
     resultsPrefix: "States.Format('{}/runs/{}/map', $.pipeline, $.runId)",
     select: ITEM,
+    atOncePath: '$.plan.packers',
     processor: packing,
     // One item that fails must not stop the others: the seal finds what is missing.
     toleratedFailurePercentage: 100,
@@ -159,6 +160,7 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
       itemsKey: '$.compaction.itemsKey',
       resultsPrefix: "States.Format('{}/runs/{}/map/compaction', $.pipeline, $.runId)",
       select: ITEM,
+      atOncePath: '$.compaction.packers',
       processor: compaction,
       resultPath: '$.compacted',
       catch: skipCompaction,

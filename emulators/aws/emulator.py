@@ -165,6 +165,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     patches.name_node_errors()
     patches.admit_events_of_services_beside()
     patches.fail_callbacks_with_their_function()
+    patches.read_concurrency_of_maps()
     patches.encrypt_with_the_accounts_key()
     patches.tell_what_was_copied()
     patches.give_functions_the_key(

@@ -131,6 +131,25 @@ def fail_callbacks_with_their_function() -> None:
     stepfunctions._call_lambda = call_or_fail
 
 
+def read_concurrency_of_maps() -> None:
+    """Reads MaxConcurrencyPath of a distributed Map, which MiniStack does not know.
+
+    https://docs.aws.amazon.com/step-functions/latest/dg/state-map-distributed.html
+    """
+    run_map = stepfunctions._run_distributed_map
+
+    def run_with_concurrency(
+        state_def: dict[str, Any], raw_input: Any, effective: Any, *others: Any
+    ) -> Any:
+        path = state_def.get("MaxConcurrencyPath")
+        if path is not None:
+            limit = stepfunctions._resolve_path(path, effective)
+            state_def = {**state_def, "MaxConcurrency": limit}
+        return run_map(state_def, raw_input, effective, *others)
+
+    stepfunctions._run_distributed_map = run_with_concurrency
+
+
 def encrypt_with_the_accounts_key() -> None:
     """Takes `aws:kms` without a key for the account's own key, as S3 does; SageMaker's Python SDK
     uploads every source so.

@@ -18,5 +18,5 @@ export const onArrival: FunctionDescription = {
     ...allow.startRuns,
     ...allow.setSchedules,
   ],
-  events: [queue('ArrivalsQueue', { batchSize: 100, maximumBatchingWindow: 1 })],
+  events: [queue('ArrivalsQueue', { batchSize: 100, maximumBatchingWindow: 1, maximumConcurrency: 3 })],
 };

@@ -11,5 +11,5 @@ export const onSpotWarning: FunctionDescription = {
   timeoutSeconds: 60,
   environment: { ...stateMachine, ...eventBus },
   permissions: [allow.consume('SpotWarningsQueue'), ...allow.observeAttempts(), ...allow.replaceHosts],
-  events: [queue('SpotWarningsQueue', { batchSize: 10 })],
+  events: [queue('SpotWarningsQueue', { batchSize: 10, maximumConcurrency: 3 })],
 };

@@ -11,5 +11,5 @@ export const onTrainingEvent: FunctionDescription = {
   timeoutSeconds: 60,
   environment: { ...stateMachine, ...eventBus },
   permissions: [allow.consume('TrainingEventsQueue'), ...allow.observeAttempts()],
-  events: [queue('TrainingEventsQueue', { batchSize: 10 })],
+  events: [queue('TrainingEventsQueue', { batchSize: 10, maximumConcurrency: 2 })],
 };

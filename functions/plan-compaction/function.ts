@@ -1,11 +1,15 @@
-import { type FunctionDescription, youngGeneration } from '../../serverless/describe/function-description.ts';
+import {
+  type FunctionDescription,
+  packers,
+  youngGeneration,
+} from '../../serverless/describe/function-description.ts';
 import * as allow from '../../serverless/describe/permissions.ts';
 
 export const planCompaction: FunctionDescription = {
   description: 'Plans to join small generations when there are too many',
   timeoutSeconds: 900,
   memoryMegabytes: 1024,
-  environment: youngGeneration,
+  environment: { ...youngGeneration, ...packers },
   permissions: [
     allow.listBucket,
     allow.readObjects('*/dataset/*'),

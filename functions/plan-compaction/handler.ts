@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
+import { config } from '../aws/shared/config.ts';
 import {
   compactionWanted,
   NOTHING_TO_COMPACT,
@@ -14,6 +15,9 @@ export const handler = lambdaHandler('plan-compaction', input, ({ runId, pipelin
     const wanted = compactionWanted(dataset);
     return wanted === undefined
       ? NOTHING_TO_COMPACT
-      : planCompaction(store, { pipeline, packing, readers, ...wanted });
+      : {
+          ...(await planCompaction(store, { pipeline, packing, readers, ...wanted })),
+          packers: config.packers(),
+        };
   }),
 );

@@ -1,11 +1,15 @@
-import { type FunctionDescription, youngGeneration } from '../../serverless/describe/function-description.ts';
+import {
+  type FunctionDescription,
+  packers,
+  youngGeneration,
+} from '../../serverless/describe/function-description.ts';
 import * as allow from '../../serverless/describe/permissions.ts';
 
 export const planShards: FunctionDescription = {
   description: 'Writes the deterministic packing plan',
   timeoutSeconds: 900,
   memoryMegabytes: 1024,
-  environment: youngGeneration,
+  environment: { ...youngGeneration, ...packers },
   permissions: [
     allow.listBucket,
     allow.readObjects('*/incoming/*', '*/dataset/*', '*/runs/*/plan/*'),

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
+import { config } from '../aws/shared/config.ts';
 import { planShards } from '../core/packing/plan/plan-shards.ts';
 
 const input = z.object({
@@ -11,10 +12,11 @@ const input = z.object({
 });
 
 export const handler = lambdaHandler('plan-shards', input, ({ runId, pipeline, replaceOutdated }) =>
-  withPacking(runId, ({ store, packing, readers, settleMarker }) =>
-    planShards(
+  withPacking(runId, async ({ store, packing, readers, settleMarker }) => ({
+    ...(await planShards(
       { store, now: () => new Date() },
       { runId, pipeline, packing, readers, replaceOutdated, settleMarker },
-    ),
-  ),
+    )),
+    packers: config.packers(),
+  })),
 );

@@ -31,8 +31,18 @@ export const schedules = {
  */
 export const youngGeneration = { NODE_OPTIONS: '--enable-source-maps --max-semi-space-size=16' };
 
+/** How many items of a plan are packed side by side; `functions/aws/shared/config.ts` checks it. */
+export const packers = { TIDEWHEEL_PACKERS: "${param:packers, '100'}" };
+
+interface Batch {
+  readonly batchSize: number;
+  readonly maximumBatchingWindow?: number;
+  /** Invocations side by side. A flood of messages must leave concurrent executions to the other functions. */
+  readonly maximumConcurrency: number;
+}
+
 /** Messages of a queue; those that fail come back alone. */
-export const queue = (id: string, batch: Readonly<Record<string, number>>): Value => ({
+export const queue = (id: string, batch: Batch): Value => ({
   sqs: { arn: arnOf(id), ...batch, functionResponseType: 'ReportBatchItemFailures' },
 });
 /** @param rate such as `5 minutes` */

@@ -174,6 +174,15 @@ describe('events', () => {
     expect(short).toEqual([]);
   });
 
+  it('leave concurrent executions to the other functions', () => {
+    const limits = all('AWS::Lambda::EventSourceMapping').map(([, { Properties }]) =>
+      Number(get(Properties, 'ScalingConfig', 'MaximumConcurrency')),
+    );
+    // 2 is the least that Lambda takes. A new account may have 10.
+    expect(Math.min(...limits)).toBeGreaterThanOrEqual(2);
+    expect(limits.reduce((sum, limit) => sum + limit)).toBeLessThan(10);
+  });
+
   it('fail one by one, not as a batch', () => {
     expect(
       offenders(

@@ -12,6 +12,8 @@ const schemas = {
   hostLogGroup: z.object({ TIDEWHEEL_HOST_LOG_GROUP: z.string().min(1).max(512) }),
   eventBus: z.object({ TIDEWHEEL_EVENT_BUS: z.string().min(1) }),
   codeFolder: z.object({ LAMBDA_TASK_ROOT: z.string().min(1) }),
+  // A distributed Map runs 10,000 child executions side by side at most.
+  packers: z.object({ TIDEWHEEL_PACKERS: z.coerce.number().int().min(1).max(10_000) }),
   region: z.object({ AWS_REGION: z.string().min(1) }),
   schedules: z.object({
     TIDEWHEEL_SCHEDULE_GROUP: z.string().min(1),
@@ -39,6 +41,7 @@ export const config = {
   hostLogGroup: () => read(schemas.hostLogGroup).TIDEWHEEL_HOST_LOG_GROUP,
   eventBus: () => read(schemas.eventBus).TIDEWHEEL_EVENT_BUS,
   codeFolder: () => read(schemas.codeFolder).LAMBDA_TASK_ROOT,
+  packers: () => read(schemas.packers).TIDEWHEEL_PACKERS,
   region: () => read(schemas.region).AWS_REGION,
   schedules: () => read(schemas.schedules),
 } as const;

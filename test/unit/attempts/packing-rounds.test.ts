@@ -47,7 +47,7 @@ async function pack(failing: (item: number, round: number) => boolean, readItems
   };
   return executeStates({
     startAt: 'FirstRound',
-    input: RUN,
+    input: { ...RUN, plan: { packers: 2 } },
     states: { Judge: stateOf('RunFinished') },
     call: async (name, event) => functions[name]?.(event),
     readItems,

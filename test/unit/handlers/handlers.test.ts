@@ -64,6 +64,7 @@ beforeEach(() => {
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
   vi.stubEnv('LAMBDA_TASK_ROOT', '/var/task');
   vi.stubEnv('TIDEWHEEL_BUCKET', 'tidewheel-data');
+  vi.stubEnv('TIDEWHEEL_PACKERS', '100');
   vi.stubEnv('TIDEWHEEL_TABLE', 'tidewheel-table');
   vi.stubEnv('TIDEWHEEL_EVENT_BUS', 'default');
   vi.stubEnv('TIDEWHEEL_STATE_MACHINE_ARN', 'arn:aws:states:us-east-1:123456789012:stateMachine:run');

@@ -48,8 +48,10 @@ function makeOutdated(store: MemoryBlobStore, how: 'form' | 'engine'): void {
 }
 
 const functions: Readonly<Record<string, (store: BlobStore, event: Data) => Promise<unknown>>> = {
-  PlanShards: (store, { replaceOutdated }) =>
-    planShards({ store, now }, { ...run, replaceOutdated: replaceOutdated === true }),
+  PlanShards: async (store, { replaceOutdated }) => ({
+    ...(await planShards({ store, now }, { ...run, replaceOutdated: replaceOutdated === true })),
+    packers: 1,
+  }),
   PlanCompaction: () => Promise.resolve({ status: 'nothingToCompact' }),
   PackShards: (store, { item }) =>
     packItem({ store, ...SMALL, images: openImageEngine }, { ...run, item: itemSchema.parse(item) }),

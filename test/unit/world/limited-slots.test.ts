@@ -10,6 +10,9 @@ import { type Answer, type Execution, execute } from '../../support/world/execut
 import { simulatedLoop } from '../../support/world/loop.ts';
 import { seeded } from '../../support/world/random.ts';
 
+/** The default of `--param packers=`. */
+const PACKERS = 100;
+
 interface Drop {
   readonly runId: string;
   readonly items: number;
@@ -33,7 +36,7 @@ async function packTogether(slots: number, drops: readonly Drop[], seed = 1) {
     return found;
   };
   const functions: Readonly<Record<string, (event: Data) => Answer>> = {
-    PlanShards: () => ok({ status: 'planned' }),
+    PlanShards: () => ok({ status: 'planned', packers: PACKERS }),
     PackShards: ({ runId, item }) => {
       packed.get(dropOf(runId).runId)?.add(Number(item));
       return ok({ item });

@@ -1,4 +1,4 @@
-/** Every mend, and beside it the fault of the unmended MiniStack: when that is gone, so can the mend be. */
+/** Every patch, and beside it the fault of the unpatched MiniStack: when that is gone, so can the patch be. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -16,6 +16,8 @@ import {
 import {
   CreateStateMachineCommand,
   DescribeExecutionCommand,
+  DescribeMapRunCommand,
+  ListMapRunsCommand,
   SFNClient,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
@@ -32,51 +34,51 @@ const FAILS_BY_CLASS = `
 class PoolGoneBad extends Error { name = 'PoolGoneBad'; }
 export const handler = async () => { throw new PoolGoneBad('no capacity'); };`;
 
-let mended: TestEmulator;
+let patched: TestEmulator;
 let plain: { url: string; child: ChildProcess; folder: string };
 
 beforeAll(async () => {
-  mended = await startTestEmulator({ environment: { AWS_ENDPOINT_URL_SAGEMAKER: 'http://127.0.0.1:9' } });
+  patched = await startTestEmulator({ environment: { AWS_ENDPOINT_URL_SAGEMAKER: 'http://127.0.0.1:9' } });
   plain = await startPlain();
 });
 
 afterAll(async () => {
-  await mended.stop();
+  await patched.stop();
   plain.child.kill('SIGKILL');
   await rm(plain.folder, { recursive: true, force: true });
 });
 
 describe('the class of a Lambda error', () => {
   it('reaches errorType with the trace', async () => {
-    await createFunction(mended.url, 'fails', FAILS_BY_CLASS);
-    const answer = await invoke(mended.url, 'fails');
+    await createFunction(patched.url, 'fails', FAILS_BY_CLASS);
+    const answer = await invoke(patched.url, 'fails');
     expect(answer).toMatchObject({ errorType: 'PoolGoneBad', errorMessage: 'no capacity' });
     expect(answer['trace']).toContain('PoolGoneBad: no capacity');
   });
 
   it('is caught by its name in a state machine', async () => {
-    const arn = await createFunction(mended.url, 'fails-in-a-state', FAILS_BY_CLASS);
-    expect(await runCatching(mended.url, arn)).toEqual({ caught: 'by class' });
+    const arn = await createFunction(patched.url, 'fails-in-a-state', FAILS_BY_CLASS);
+    expect(await runCatching(patched.url, arn)).toEqual({ caught: 'by class' });
   });
 
   it('names the type of a thrown non-error', async () => {
     await createFunction(
-      mended.url,
+      patched.url,
       'throws-text',
       `export const handler = async () => { throw 'only text'; };`,
     );
-    expect(await invoke(mended.url, 'throws-text')).toMatchObject({
+    expect(await invoke(patched.url, 'throws-text')).toMatchObject({
       errorType: 'string',
       errorMessage: 'only text',
     });
   });
 
   it('is Runtime.ExitError when the process ends', async () => {
-    await createFunction(mended.url, 'exits', 'export const handler = async () => process.exit(3);');
-    expect(await invoke(mended.url, 'exits')).toMatchObject({ errorType: 'Runtime.ExitError' });
+    await createFunction(patched.url, 'exits', 'export const handler = async () => process.exit(3);');
+    expect(await invoke(patched.url, 'exits')).toMatchObject({ errorType: 'Runtime.ExitError' });
   });
 
-  it('is lost by the unmended MiniStack', async () => {
+  it('is lost by the unpatched MiniStack', async () => {
     await createFunction(plain.url, 'fails', FAILS_BY_CLASS);
     expect(await invoke(plain.url, 'fails')).toMatchObject({ errorType: 'Runtime.HandlerError' });
   });
@@ -85,15 +87,15 @@ describe('the class of a Lambda error', () => {
 describe('a Lambda function', () => {
   it('sees the given endpoints, and no user credentials', async () => {
     await createFunction(
-      mended.url,
+      patched.url,
       'sees',
       `export const handler = async () => ({ node: process.version, sagemaker: process.env.AWS_ENDPOINT_URL_SAGEMAKER,
          emulator: process.env.AWS_ENDPOINT_URL, profile: process.env.AWS_PROFILE ?? null, files: process.env.AWS_CONFIG_FILE });`,
     );
-    expect(await invoke(mended.url, 'sees')).toEqual({
+    expect(await invoke(patched.url, 'sees')).toEqual({
       node: process.version,
       sagemaker: 'http://127.0.0.1:9',
-      emulator: mended.url,
+      emulator: patched.url,
       profile: null,
       files: '/dev/null',
     });
@@ -101,11 +103,11 @@ describe('a Lambda function', () => {
 
   it('is throttled when more than eight run at once', async () => {
     await createFunction(
-      mended.url,
+      patched.url,
       'slow',
       'export const handler = () => new Promise((r) => setTimeout(r, 2000, { ok: true }));',
     );
-    const answers = await Promise.all(Array.from({ length: 12 }, () => invoke(mended.url, 'slow')));
+    const answers = await Promise.all(Array.from({ length: 12 }, () => invoke(patched.url, 'slow')));
     const ran = answers.filter((answer) => answer['ok'] === true);
     const throttled = answers.filter((answer) => answer['Reason'] === 'ConcurrentInvocationLimitExceeded');
     expect({ ran: ran.length, throttled: throttled.length }).toEqual({ ran: 8, throttled: 4 });
@@ -114,8 +116,8 @@ describe('a Lambda function', () => {
 
 describe.runIf(process.platform === 'linux')('the address it listens on', () => {
   it('is 127.0.0.1 alone', async () => {
-    expect(await connects('127.0.0.1', mended.url)).toBe(true);
-    expect(await connects('127.0.0.2', mended.url)).toBe(false);
+    expect(await connects('127.0.0.1', patched.url)).toBe(true);
+    expect(await connects('127.0.0.2', patched.url)).toBe(false);
   });
 });
 
@@ -123,38 +125,86 @@ describe('a task that waits for its token', () => {
   const resource = 'arn:aws:states:::lambda:invoke.waitForTaskToken';
 
   it('fails by the class of its function', async () => {
-    const arn = await createFunction(mended.url, 'fails-before-it-answers', FAILS_BY_CLASS);
-    expect(await runCatching(mended.url, arn, resource)).toEqual({ caught: 'by class' });
+    const arn = await createFunction(patched.url, 'fails-before-it-answers', FAILS_BY_CLASS);
+    expect(await runCatching(patched.url, arn, resource)).toEqual({ caught: 'by class' });
   });
 
-  it('waits in vain in the unmended MiniStack', async () => {
+  it('waits in vain in the unpatched MiniStack', async () => {
     const arn = await createFunction(plain.url, 'fails-before-it-answers', FAILS_BY_CLASS);
     expect(await runCatching(plain.url, arn, resource)).toEqual({ caught: 'by States.ALL' });
   });
 });
 
-describe('an object to be encrypted by KMS with no key named', () => {
-  it("is taken, with the account's own key", async () => {
-    expect(await putEncrypted(mended.url)).toMatchObject({ ServerSideEncryption: 'aws:kms' });
+describe('a distributed Map', () => {
+  it('takes its concurrency from a path', async () => {
+    expect(await concurrencyOfMap(patched.url)).toBe(3);
   });
 
-  it('is refused by the unmended MiniStack', async () => {
+  it('has none in the unpatched MiniStack', async () => {
+    expect(await concurrencyOfMap(plain.url)).toBe(0);
+  });
+});
+
+describe('an object to be encrypted by KMS with no key named', () => {
+  it("is taken, with the account's own key", async () => {
+    expect(await putEncrypted(patched.url)).toMatchObject({ ServerSideEncryption: 'aws:kms' });
+  });
+
+  it('is refused by the unpatched MiniStack', async () => {
     await expect(putEncrypted(plain.url)).rejects.toMatchObject({ name: 'InvalidArgument' });
   });
 });
 
 describe('a part that is copied', () => {
   it('is answered with its CRC-32', async () => {
-    expect(await copyPart(mended.url)).toMatchObject({
+    expect(await copyPart(patched.url)).toMatchObject({
       ETag: expect.any(String) as string,
       ChecksumCRC32: 'y/Q5Jg==',
     });
   });
 
-  it('is answered without it by the unmended MiniStack', async () => {
+  it('is answered without it by the unpatched MiniStack', async () => {
     expect(await copyPart(plain.url)).not.toHaveProperty('ChecksumCRC32');
   });
 });
+
+async function concurrencyOfMap(url: string): Promise<number | undefined> {
+  const sfn = new SFNClient(clientConfiguration(url));
+  const { stateMachineArn } = await sfn.send(
+    new CreateStateMachineCommand({
+      name: 'maps',
+      roleArn: 'arn:aws:iam::000000000000:role/none',
+      definition: JSON.stringify({
+        StartAt: 'Each',
+        States: {
+          Each: {
+            Type: 'Map',
+            ItemsPath: '$.items',
+            MaxConcurrencyPath: '$.atOnce',
+            ItemProcessor: {
+              ProcessorConfig: { Mode: 'DISTRIBUTED', ExecutionType: 'STANDARD' },
+              StartAt: 'Nothing',
+              States: { Nothing: { Type: 'Pass', End: true } },
+            },
+            End: true,
+          },
+        },
+      }),
+    }),
+  );
+  const input = JSON.stringify({ items: [1, 2, 3, 4], atOnce: 3 });
+  const { executionArn } = await sfn.send(new StartExecutionCommand({ stateMachineArn, input }));
+  for (;;) {
+    const { status } = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+    if (status === 'RUNNING') {
+      await sleep(50);
+      continue;
+    }
+    const { mapRuns } = await sfn.send(new ListMapRunsCommand({ executionArn }));
+    const run = new DescribeMapRunCommand({ mapRunArn: mapRuns?.[0]?.mapRunArn });
+    return (await sfn.send(run)).maxConcurrency;
+  }
+}
 
 async function copyPart(url: string) {
   const s3 = new S3Client({ ...clientConfiguration(url), forcePathStyle: true });

@@ -33,7 +33,10 @@ beforeEach(async () => {
 
 const deps = () => ({ ...stores, clock: fakeClock() });
 const functions: Readonly<Record<string, (event: Data) => Promise<unknown>>> = {
-  PlanCompaction: () => planCompaction(store, { pipeline: PIPELINE, packing, after: 2 }),
+  PlanCompaction: async () => ({
+    ...(await planCompaction(store, { pipeline: PIPELINE, packing, after: 2 })),
+    packers: 1,
+  }),
   CompactShards: ({ item }) =>
     packCompaction(
       { store, upload: SMALL.upload },
