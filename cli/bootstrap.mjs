@@ -15,7 +15,7 @@ const USAGE = `usage: node cli/bootstrap.mjs COMMAND
 
   start [OPTIONS]       set up, then run Tidewheel on this machine (start --help)
   test [PART...] [--with-check]
-                        set up, then run all tests, or those parts: unit contract python integration e2e
+                        set up, then run all tests, or those parts: unit contract integration e2e python
   check                 set up, then check format, lint and types
   format                put in order what a program can
   setup [--develop]     set up only; --develop adds what tests and checks need
