@@ -85,7 +85,7 @@ function circumstances(cells: readonly Cell[], started: Date): string {
   const longest = Math.max(...runs.map(({ slowdown }) => slowdown));
   return (
     `${cells[0]?.length ?? 0} runs of each, about ${runs[0]?.steps ?? 0} steps, ${started.toISOString().slice(0, 10)}, ` +
-    `${availableParallelism()} cores, load over the last 15 min ${load.toFixed(1)}; ` +
+    `${availableParallelism()} cores, load over the last 15 min ${load.toFixed(1)};\n` +
     `a second of the hosts' clock took up to ${longest.toFixed(1)} s.`
   );
 }
