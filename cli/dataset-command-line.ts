@@ -1,4 +1,4 @@
-/** The words of `npm run dataset`, and what is wrong with them. */
+/** The command line of `npm run dataset`: its usage, and the errors in what was typed. */
 
 import { readCommandLine, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
@@ -7,22 +7,22 @@ import { withBucket } from './open-dataset.ts';
 
 export const USAGE = `npm run dataset -- COMMAND s3://bucket/pipeline [GENERATION] [options]
 
-  list      generations: what the newest version holds, what was replaced, given up or only rejected
-  versions  every version of the dataset and what made it
-  pin       checks GENERATION and says what to declare so that runs train on the version that ends with it
-  verify    reads every byte, of GENERATION or of all
-  compact   joins small generations into large ones, as runs do by themselves (dataset.compactAfter)
-  prune     gives up all before GENERATION and deletes their shards; with --replaced, only the shards of
-            generations that compacted ones stand for
+  list      all generations and their states
+  versions  all versions of the dataset and the change that made each
+  pin       check GENERATION, and print the declaration that makes runs train on its version
+  verify    read and check every byte of GENERATION, or of all
+  compact   join small generations now; runs do so by themselves (dataset.compactAfter)
+  prune     remove all generations before GENERATION and delete their shards; with --replaced, delete only the
+            shards of generations that compacted ones replaced
 
-  --dry-run         compact, prune: only say what would be done
+  --dry-run         compact, prune: print what would be done, and do nothing
   --replaced        prune: see above
-  --over RUN[,RUN]  prune: runs without a report that are known to be over
+  --over RUN[,RUN]  prune: runs that have ended without a report
 
-What a run reads or a declaration pins is never deleted. AWS credentials and region come from the environment;
-AWS_ENDPOINT_URL names another server that speaks S3.`;
+Prune never deletes what a run reads or a declaration pins. AWS credentials and region come from the environment.
+AWS_ENDPOINT_URL selects another S3 server.`;
 
-const words = {
+const commandLine = {
   options: {
     'dry-run': { type: 'boolean' },
     replaced: { type: 'boolean' },
@@ -44,7 +44,7 @@ interface Typed {
 }
 
 function read(args: readonly string[]): Typed {
-  const { values, positionals } = readCommandLine(args, words);
+  const { values, positionals } = readCommandLine(args, commandLine);
   const [command = '', address = '', generation] = positionals;
   const [, bucket, pipeline] = /^s3:\/\/([^/]+)\/([^/]+)\/?$/.exec(address) ?? [];
   const over = values.over?.split(',').filter((run) => run !== '') ?? [];
@@ -61,14 +61,17 @@ function problemsOf({ command, bucket, request }: Typed, address: string): strin
   const takesNone = ['list', 'versions', 'compact'].includes(command);
   const isPrune = command === 'prune';
   const checks: readonly (readonly [isWrong: boolean, problem: string])[] = [
-    [!isCommand(command), `there is no command "${command}": ${Object.keys(COMMANDS).join(', ')}`],
+    [
+      !isCommand(command),
+      `there is no command "${command}"; the commands are ${Object.keys(COMMANDS).join(', ')}`,
+    ],
     [
       bucket === undefined,
-      `"${address}" names no dataset: write s3://bucket/pipeline, and a generation as a word of its own`,
+      `"${address}" names no dataset: write s3://bucket/pipeline, and the generation as a separate argument`,
     ],
-    [command === 'pin' && !isNamed, 'GENERATION is missing: which one to pin'],
-    [isPrune && isNamed === replaced, 'write either GENERATION, to give up all before it, or --replaced'],
-    [takesNone && isNamed, `${command} takes no generation, but "${generation}" was given`],
+    [command === 'pin' && !isNamed, 'GENERATION is missing: name the one to pin'],
+    [isPrune && isNamed === replaced, 'write either GENERATION, to remove all before it, or --replaced'],
+    [takesNone && isNamed, `${command} takes no generation: remove "${generation}"`],
     [!isPrune && (replaced || over.length > 0), '--replaced and --over belong to prune'],
     [dryRun && !isPrune && command !== 'compact', '--dry-run belongs to compact and prune'],
   ];

@@ -1,4 +1,4 @@
-/** What `npm run dataset` does, one function a command. Each returns the exit code. */
+/** The commands of `npm run dataset`, one function each. A function returns the exit code. */
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { compact } from '../functions/core/packing/compaction/compact.ts';
@@ -36,7 +36,7 @@ const complain = (line: string): number => {
 };
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
-/** Of a declaration that may otherwise be wrong. */
+/** The pin of a declaration. Its other parts may be invalid. */
 const declared = z.object({ dataset: z.object({ pin: z.string().optional() }).optional() });
 
 async function pinOf(store: BlobStore, pipeline: string): Promise<string | undefined> {
@@ -46,9 +46,9 @@ async function pinOf(store: BlobStore, pipeline: string): Promise<string | undef
 
 function stateOf({ generation, shards, pruned }: Manifest, newest: DatasetVersion | undefined): string {
   if (pruned === true) return 'pruned';
-  if (newest?.pruned.includes(generation)) return 'pruned, to be deleted by the next prune';
-  if (newest?.replaced.includes(generation)) return 'replaced by a compacted one';
-  return shards.length === 0 ? 'nothing but rejections' : 'sealed';
+  if (newest?.pruned.includes(generation)) return 'pruned; the next prune deletes the rest';
+  if (newest?.replaced.includes(generation)) return 'replaced by a compacted generation';
+  return shards.length === 0 ? 'rejections only' : 'sealed';
 }
 
 async function list({ store, pipeline }: DatasetRequest): Promise<number> {
@@ -97,13 +97,16 @@ async function pin({ store, pipeline, generation = '' }: DatasetRequest): Promis
   const number = newest?.added[generation];
   if (newest === undefined || number === undefined)
     return complain(
-      `${generation} is no generation of ${pipeline} that can be trained on; there is ${Object.keys(newest?.added ?? {}).join(', ') || 'none'}`,
+      `${generation} is no generation of ${pipeline} that can be trained on; available: ${Object.keys(newest?.added ?? {}).join(', ') || 'none'}`,
     );
   const { generations } = await readVersion(chain, pipeline, number);
   const gone = generations.filter((name) => newest.pruned.includes(name));
-  if (gone.length > 0) return complain(`that version is not whole any more: ${gone.join(', ')} was pruned`);
+  if (gone.length > 0)
+    return complain(
+      `the version of ${generation} is incomplete, because ${gone.join(', ')} was pruned: pin another`,
+    );
   say(
-    `Write this into ${bucketKeys.pipeline(pipeline)}; runs that begin afterwards train on ${generations.join(', ')}:\n\ndataset:\n  pin: ${generation}`,
+    `Write this into ${bucketKeys.pipeline(pipeline)}. Runs that begin afterwards train on ${generations.join(', ')}:\n\ndataset:\n  pin: ${generation}`,
   );
   return 0;
 }
@@ -141,16 +144,16 @@ async function compactNow(request: DatasetRequest): Promise<number> {
   if (result.status === 'nothingToCompact') say(NOTHING_TO_JOIN);
   else if (result.status === 'superseded')
     return complain(
-      `${result.generation} was not needed: another compaction or a prune came first. Nothing is lost; try again`,
+      `${result.generation} was not added, because another compaction or a prune was faster. Nothing is lost: run the command again`,
     );
   else
     say(
-      `${result.of.join(', ')} joined into ${result.generation}: ${counted(result.samples, 'sample')} in ${counted(result.shards, 'shard')}, ${result.bytes} bytes\nthe old shards stay until npm run dataset -- prune s3://${store.bucket}/${pipeline} --replaced`,
+      `${result.of.join(', ')} joined into ${result.generation}: ${counted(result.samples, 'sample')} in ${counted(result.shards, 'shard')}, ${result.bytes} bytes\nThe old shards remain until npm run dataset -- prune s3://${store.bucket}/${pipeline} --replaced`,
     );
   return 0;
 }
 
-const NOTHING_TO_JOIN = 'there are no two small generations that could be joined';
+const NOTHING_TO_JOIN = 'no two small generations can be joined';
 
 async function prune(request: DatasetRequest): Promise<number> {
   const { store, pipeline, generation, over, dryRun } = request;
@@ -163,16 +166,12 @@ async function prune(request: DatasetRequest): Promise<number> {
   });
   if (result.kind === 'refused') {
     for (const reason of result.reasons) complain(reason);
-    return complain('nothing is deleted');
+    return complain('nothing was deleted');
   }
   const { generations, objects, bytes } = result;
   const names = generations.length === 0 ? '' : ` of ${generations.join(', ')}`;
   const verb = result.kind === 'pruned' ? 'deleted' : 'would be deleted';
-  say(
-    objects === 0
-      ? 'there is nothing to delete'
-      : `${counted(objects, 'object')} (${bytes} bytes)${names} ${verb}`,
-  );
+  say(objects === 0 ? 'nothing to delete' : `${counted(objects, 'object')} (${bytes} bytes)${names} ${verb}`);
   return 0;
 }
 

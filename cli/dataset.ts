@@ -1,4 +1,4 @@
-/** The versions of a dataset: `npm run dataset -- --help` says what can be done with them. */
+/** `npm run dataset`: lists, pins, verifies, compacts and prunes the generations of a dataset. */
 import { runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import { datasetCommand, USAGE } from './dataset-command-line.ts';
 

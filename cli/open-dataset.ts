@@ -1,9 +1,9 @@
-/** A dataset's bucket for the commands that read it, with what a newcomer gets wrong said in their own words. */
+/** Opens a dataset's bucket for a command. Common mistakes get an error with the remedy. */
 import { S3Error } from '../functions/aws/s3/errors.ts';
 import { openBlobStore } from '../functions/aws/s3/open-store.ts';
 import { type BlobStore, listPages } from '../functions/core/packing/model/blob-store.ts';
 
-/** @throws Error with a remedy where the bucket cannot be reached at all */
+/** @throws Error with a remedy if the bucket cannot be reached */
 export async function withBucket<T>(bucket: string, use: (store: BlobStore) => Promise<T>): Promise<T> {
   try {
     await using opened = await openBlobStore({ bucket });
@@ -17,20 +17,20 @@ export async function withBucket<T>(bucket: string, use: (store: BlobStore) => P
 
 function remedyFor(bucket: string, error: Error): string | undefined {
   const endpoint = process.env['AWS_ENDPOINT_URL'];
-  const server = endpoint === undefined ? 'S3 of this account and region' : endpoint;
-  if (error.message === 'Region is missing') return 'no region is set: set AWS_REGION to that of the bucket';
+  const server = endpoint === undefined ? 'S3 in this account and region' : endpoint;
+  if (error.message === 'Region is missing') return "no region is set: set AWS_REGION to the bucket's region";
   if (error.message.startsWith('Could not load credentials'))
     return 'no AWS credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
   if (!(error instanceof S3Error)) return undefined;
   const { code } = error.failure;
   if (code === 'NoSuchBucket')
-    return `there is no bucket "${bucket}" at ${server}: look at its name, AWS_REGION and AWS_ENDPOINT_URL`;
+    return `there is no bucket "${bucket}" at ${server}: check its name, AWS_REGION and AWS_ENDPOINT_URL`;
   if (code === 'ECONNREFUSED' || code === 'ENOTFOUND')
-    return `${server} cannot be reached (${code}): look at the network, AWS_REGION and AWS_ENDPOINT_URL`;
+    return `${server} cannot be reached (${code}): check the network, AWS_REGION and AWS_ENDPOINT_URL`;
   return undefined;
 }
 
-/** The datasets that are in the bucket, as the end of a sentence that one is not. */
+/** The pipelines with a dataset in this bucket, as a clause for an error. */
 export async function otherDatasets(store: BlobStore): Promise<string> {
   const names: string[] = [];
   for await (const page of listPages(store, '', { delimiter: '/' }))
@@ -40,5 +40,5 @@ export async function otherDatasets(store: BlobStore): Promise<string> {
     }
   return names.length === 0
     ? 'no pipeline has a dataset in this bucket'
-    : `in this bucket have one: ${names.join(', ')}`;
+    : `pipelines with a dataset in this bucket: ${names.join(', ')}`;
 }

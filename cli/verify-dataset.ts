@@ -1,4 +1,4 @@
-/** Checks a sealed dataset from the bucket alone: `npm run verify-dataset -- s3://bucket/pipeline[/generation]`. */
+/** `npm run verify-dataset`: checks a sealed dataset. It needs only the bucket. */
 
 import { readCommandLine, runCommand, UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
@@ -7,8 +7,8 @@ import { verifyAndPrint } from './verify-report.ts';
 
 const USAGE = `npm run verify-dataset -- s3://bucket/pipeline[/generation]
 
-Reads every byte of every shard and compares: lists with the manifest, members with their digests, arrivals with
-shards. Nothing is written. Exit code 0: all is whole; 1: something is not; 2: there is nothing to read.`;
+Reads every byte of every shard. Compares lists with the manifest, members with their digests, and arrivals with
+shards. Writes nothing. Exit code 0: no problem; 1: at least one problem; 2: nothing to read.`;
 
 async function verify(args: readonly string[]): Promise<number> {
   const { positionals } = readCommandLine(args, {

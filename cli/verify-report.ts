@@ -1,4 +1,4 @@
-/** What `npm run verify-dataset` and `npm run dataset -- verify` print. Every byte is read; nothing is written. */
+/** The report of `npm run verify-dataset` and `npm run dataset -- verify`. */
 
 import type { BlobStore } from '../functions/core/packing/model/blob-store.ts';
 import type { Manifest } from '../functions/core/packing/model/documents.ts';
@@ -11,7 +11,7 @@ const CLASSES_SHOWN = 30;
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
-/** `8 shards of 250 samples each, 2 for each of 4 workers`. */
+/** Such as `8 shards of 250 samples each, 2 for each of 4 workers`. */
 function describeShards({ shards, even, workers }: Manifest): string {
   const counts = shards.map(({ samples }) => samples);
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
@@ -27,7 +27,7 @@ function describeShards({ shards, even, workers }: Manifest): string {
   return `${plural(shards.length, 'shard')} of ${each}${equal}${share}`;
 }
 
-/** A line a class: what arrived, what the balance planned, what is in the shards; without a balance, what is in the shards. */
+/** One line for each class: samples in the shards and, if the classes were balanced, arrived and planned ones. */
 function describeClasses({ balance }: Manifest, { classes }: VerifyReport): string[] {
   if (classes === undefined) return ['more than 10000 different labels: no classes'];
   const names = [...new Set([...classes.keys(), ...Object.keys(balance?.classes ?? {})])].sort();
@@ -57,7 +57,7 @@ function describe(manifest: Manifest, report: VerifyReport): string[] {
   ];
 }
 
-/** @returns the exit code: 0 when all is whole, 1 when something is not, 2 when there is nothing to read */
+/** @returns the exit code: 0 without problems, 1 with problems, 2 if there is nothing to read */
 export async function verifyAndPrint(
   store: BlobStore,
   { pipeline, generation: wanted }: { readonly pipeline: string; readonly generation?: string | undefined },
@@ -68,7 +68,7 @@ export async function verifyAndPrint(
     const there =
       all.length === 0
         ? await otherDatasets(store)
-        : `there is ${all.map(({ generation }) => generation).join(', ')}`;
+        : `available: ${all.map(({ generation }) => generation).join(', ')}`;
     const missing = all.length === 0 ? 'nothing is sealed' : `no generation ${wanted ?? ''} is sealed`;
     process.stderr.write(`✗ ${missing} under s3://${store.bucket}/${pipeline}/dataset/; ${there}\n`);
     return 2;
@@ -82,7 +82,7 @@ export async function verifyAndPrint(
 
 /** @returns the number of problems */
 function printDamaged({ generation, message }: ManifestError): number {
-  process.stdout.write(`${generation}: 1 PROBLEM; nothing of it can be checked\n  ✗ ${message}\n`);
+  process.stdout.write(`${generation}: 1 PROBLEM; no check is possible\n  ✗ ${message}\n`);
   return 1;
 }
 
@@ -96,7 +96,7 @@ async function verifyOne(store: BlobStore, manifest: Manifest): Promise<number> 
   const report = await verifyGeneration(store, manifest);
   const { shards, members, bytes, problems } = report;
   const verdict =
-    problems.length === 0 ? 'whole' : `${problems.length} PROBLEM${problems.length === 1 ? '' : 'S'}`;
+    problems.length === 0 ? 'intact' : `${problems.length} PROBLEM${problems.length === 1 ? '' : 'S'}`;
   process.stdout.write(
     `${generation}: ${verdict}; ${plural(shards, 'shard')}, ${plural(members, 'member')}, ${bytes} bytes read\n`,
   );

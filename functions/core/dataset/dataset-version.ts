@@ -1,4 +1,4 @@
-/** Chooses the version of the dataset that a run reads, and notes it so that a prune keeps it. */
+/** Chooses the version of the dataset that a run reads, and records it so that a prune keeps it. */
 
 import {
   batchOf,
@@ -17,7 +17,10 @@ import type { ObjectStore } from '../shared/ports.ts';
 /** Most prunes during one launch. */
 const MOST_TRIES = 10;
 
-/** The generations that a run trains on. The run notes them before it reads. @throws LaunchRefusedError */
+/**
+ * Chooses the generations that a run trains on, and records the choice before the run reads.
+ * @throws LaunchRefusedError
+ */
 export async function holdGenerations(store: ObjectStore, run: RunRecord): Promise<readonly string[]> {
   const versions = objectVersions(store);
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -59,7 +62,7 @@ async function generationsFor(
   return chosen;
 }
 
-/** Separates the generations of a version that were pruned since. */
+/** Splits the generations of a version into those that exist and those that were pruned since. */
 function chosenFrom(
   version: DatasetVersion | undefined,
   newest: DatasetVersion,
@@ -72,10 +75,10 @@ function chosenFrom(
 
 const unknownPin = ({ bucket }: ObjectStore, { pipeline, runId }: RunRecord, pin: string) =>
   new LaunchRefusedError(
-    `dataset.pin names ${pin}, which is no sealed generation of ${pipeline} up to ${runId}: npm run dataset -- list s3://${bucket}/${pipeline} shows them`,
+    `dataset.pin names ${pin}, which is no sealed generation of ${pipeline} up to ${runId}: pin another; npm run dataset -- list s3://${bucket}/${pipeline} lists them`,
   );
 
 const prunedPin = ({ bucket }: ObjectStore, { pipeline, runId }: RunRecord, gone: readonly string[]) =>
   new LaunchRefusedError(
-    `the version that dataset.pin names for ${runId} is not whole, ${gone.join(', ')} is pruned: pin another, npm run dataset -- list s3://${bucket}/${pipeline} shows them`,
+    `dataset.pin of ${runId} names a version from which ${gone.join(', ')} was pruned: pin another; npm run dataset -- list s3://${bucket}/${pipeline} lists them`,
   );

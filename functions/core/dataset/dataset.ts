@@ -11,8 +11,8 @@ export interface GenerationShards {
   /** `bucketKeys.shards(...)`: nothing but shards lies under it. */
   readonly shardsPrefix: string;
   /**
-   * Names of the shards, relative to the prefix. A run needs them for several generations, or for Pipes of several
-   * processes.
+   * Names of the shards, relative to the prefix. A run needs them to read several generations, or to give each of
+   * several processes a Pipe.
    */
   readonly shards: readonly string[];
   /** Number and bytes of the shards, for the choice of the input mode. */
@@ -26,8 +26,8 @@ export interface Dataset {
 }
 
 /**
- * Notes what the run reads before it reads, and then looks whether it was pruned meanwhile. A prune does the same in
- * the opposite order, so one of the two notices the other.
+ * The run first records what it reads, then checks that nothing of it was pruned. A prune first removes generations
+ * from the newest version, then looks for readers. So one of the two notices the other.
  * @throws DocumentError if a manifest is gone or cannot be read
  */
 export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dataset> {

@@ -119,7 +119,7 @@ describe('npm run dataset', () => {
         /nothing is sealed .* no pipeline has a dataset in this bucket/,
       ) as string,
     });
-    expect((await dataset('pin', ADDRESS, runOf(1))).errors).toContain('there is none');
+    expect((await dataset('pin', ADDRESS, runOf(1))).errors).toContain('available: none');
     expect((await dataset('prune', ADDRESS, runOf(1))).errors).toContain('no sealed generation yet');
     expect((await dataset('compact', ADDRESS)).errors).toContain('put the declaration there first');
     expect((await dataset('list', 's3://nobodys-bucket/digits')).errors).toMatch(
@@ -144,7 +144,7 @@ describe('npm run dataset', () => {
     expect((await dataset('compact', ADDRESS)).output).toContain('no two small generations');
     expect((await dataset('versions', ADDRESS)).output.split('\n')[3]).toContain(`compacted ${name} of`);
     const verified = await dataset('verify', ADDRESS);
-    expect(verified.output.match(/: whole; /g)).toHaveLength(4);
+    expect(verified.output.match(/: intact; /g)).toHaveLength(4);
     expect(verified.code).toBe(0);
 
     await declare(`dataset: { pin: ${runOf(2)} }\n`);
@@ -169,7 +169,7 @@ describe('npm run dataset', () => {
     expect(generations).toHaveLength(2);
     const refused = await dataset('prune', ADDRESS, runOf(5));
     expect(refused.errors).toContain(`${runOf(5)} reads ${generations[0]}`);
-    expect(refused.errors).toContain('nothing is deleted');
+    expect(refused.errors).toContain('nothing was deleted');
     const over = [runOf(4), runOf(5)].join(',');
     expect((await dataset('prune', ADDRESS, runOf(5), '--over', over)).code).toBe(0);
     expect((await dataset('versions', ADDRESS)).output).toMatch(/pruned .* = digits-000005\n$/);

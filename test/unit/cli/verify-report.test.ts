@@ -43,7 +43,7 @@ describe('the report of a verified generation', () => {
     );
     const { code, text } = await said(store);
     expect(code).toBe(0);
-    expect(text).toMatch(/digits-000001: whole; /);
+    expect(text).toMatch(/digits-000001: intact; /);
     expect(text).toMatch(/\d+ shards of (\d+) samples each, \d+ for each of 4 workers/);
     expect(text).toMatch(/class "cat": 4 arrived, 12 planned, 4 in shards and \d+ copies/);
     expect(text).toMatch(/class "dog": 12 arrived, 12 planned, 12 in shards/);
@@ -100,7 +100,7 @@ describe('the report of a verified generation', () => {
     expect(code).toBe(1);
     expect(text).toContain(`${RUN}: 1 PROBLEM`);
     expect(text).toContain(`✗ ${bucketKeys.manifest(PIPELINE, RUN)} is damaged: restore it`);
-    expect(text).toMatch(/digits-000002: whole; 1 shard, 2 members/);
+    expect(text).toMatch(/digits-000002: intact; 1 shard, 2 members/);
   });
 
   it('ends with 1 and names the fault', async () => {

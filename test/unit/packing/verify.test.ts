@@ -98,7 +98,7 @@ describe('verifying a generation', () => {
       '',
     ]) {
       store.seed(key, other);
-      expect((await verify(store)).problems).toEqual([`${name} is not the index of what is in the shards`]);
+      expect((await verify(store)).problems).toEqual([`${name} does not match the shards`]);
     }
     store.objects.delete(key);
     expect((await verify(store)).problems).toEqual([expect.stringContaining(`${name} is missing`)]);
@@ -109,7 +109,7 @@ describe('verifying a generation', () => {
     const store = await packed();
     store.seed(`${bucketKeys.shards(PIPELINE, RUN)}shard-000000.tar.bak`, 'x');
     expect((await verify(store)).problems).toEqual([
-      '"shard-000000.tar.bak" lies among the shards and is none: delete it',
+      '"shard-000000.tar.bak" lies among the shards but is none: delete it',
     ]);
   });
 
@@ -135,7 +135,7 @@ describe('verifying a generation', () => {
     const store = await packed();
     store.seed(`${bucketKeys.shards(PIPELINE, RUN)}\u202egnp.exe\u009b2J\n`, 'x');
     expect((await verify(store)).problems.join()).toBe(
-      '"\\u{202e}gnp.exe\\u{9b}2J\\n" lies among the shards and is none: delete it',
+      '"\\u{202e}gnp.exe\\u{9b}2J\\n" lies among the shards but is none: delete it',
     );
   });
 

@@ -1,4 +1,4 @@
-/** Deals whole old shards to new ones. A shard is never split, and its samples are never decoded. */
+/** Assigns whole old shards to new shards. A shard is never split, and its samples are never decoded. */
 import type { PackingSettings } from '../../pipeline/pipeline.ts';
 import type { Manifest } from '../model/documents.ts';
 import { numberOfShards, type ShardCountRules } from '../model/shard-count.ts';

@@ -1,5 +1,5 @@
 /** The order in which the samples of several shards follow each other. */
-import { below, seededRandom } from '../model/order.ts';
+import { randomBelow, seededRandom } from '../model/order.ts';
 
 /**
  * Interleaves the shards at random. All interleavings are equally likely, so the whole is shuffled if each shard is.
@@ -13,7 +13,7 @@ export function interleave(counts: readonly number[], seed: string): Uint32Array
   const order = new Uint32Array(total);
   const next = seededRandom(seed);
   for (let place = 0; place < order.length; place += 1) {
-    let pick = below(next, total);
+    let pick = randomBelow(next, total);
     let shard = 0;
     while (pick >= (left[shard] ?? 0)) {
       pick -= left[shard] ?? 0;

@@ -7,7 +7,7 @@ import { compareKeys } from '../model/order.ts';
 import { packingKeys } from '../model/packing-keys.ts';
 import { type ArrivalsWriter, readLines } from '../seal/audit.ts';
 
-export interface ArrivalsOf {
+export interface GenerationArrivals {
   readonly manifest: Manifest;
   /** New shard of each old shard, by their numbers. */
   readonly shardOf: ReadonlyMap<number, number>;
@@ -16,7 +16,7 @@ export interface ArrivalsOf {
 /** The lines of one generation as the joined generation will hold them, in order. */
 async function* linesFrom(
   store: BlobStore,
-  { manifest, shardOf }: ArrivalsOf,
+  { manifest, shardOf }: GenerationArrivals,
   newest: string | undefined,
 ): AsyncGenerator<SealedLine> {
   const { generation } = packingKeys(manifest.pipeline, manifest.generation);
@@ -57,7 +57,7 @@ interface Cursor {
 export async function mergeArrivals(
   store: BlobStore,
   writer: ArrivalsWriter,
-  { all, newest }: { readonly all: readonly ArrivalsOf[]; readonly newest: string | undefined },
+  { all, newest }: { readonly all: readonly GenerationArrivals[]; readonly newest: string | undefined },
 ): Promise<number> {
   const open: Cursor[] = [];
   for (const [age, one] of all.entries()) {

@@ -12,7 +12,7 @@ import { type CommittedShard, readCommittedShards, sealedShards } from '../seal/
 import { datasetIndex, shardIndex, writeIndexFile } from '../seal/index-files.ts';
 import { CopyCounter, preparedTotals } from '../shard/member-list.ts';
 import { manifestsOfPlan, memberLines } from './compact-shards.ts';
-import { type ArrivalsOf, mergeArrivals } from './merge-arrivals.ts';
+import { type GenerationArrivals, mergeArrivals } from './merge-arrivals.ts';
 import { type CompactionPlan, readCompactionPlan } from './plan-compaction.ts';
 
 export interface SealCompactionInput {
@@ -185,7 +185,7 @@ async function sealArrivals(
   keys: PackingKeys,
   { plan, manifests }: Pick<JoinedGeneration, 'plan' | 'manifests'>,
 ): Promise<Pick<Manifest, 'arrivals' | 'rejections'>> {
-  const all = manifests.map((manifest): ArrivalsOf & { shardOf: Map<number, number> } => ({
+  const all = manifests.map((manifest): GenerationArrivals & { shardOf: Map<number, number> } => ({
     manifest,
     shardOf: new Map(),
   }));

@@ -17,7 +17,10 @@ async function* chunksOf(body: MemberBody): AsyncGenerator<Uint8Array> {
   yield* body;
 }
 
-/** Removes the header. Like readers of CSV it ignores a byte-order mark and the carriage return. @throws UnfitSampleError */
+/**
+ * Removes the header. Like readers of CSV it ignores a byte-order mark and the carriage return.
+ * @throws UnfitSampleError
+ */
 function afterHeader(head: Buffer, expected: string): Buffer {
   const start = head.subarray(0, 3).equals(BOM) ? 3 : 0;
   const end = head.indexOf(NEWLINE, start);

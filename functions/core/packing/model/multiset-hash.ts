@@ -1,11 +1,11 @@
-/** Compares two sets of arrivals without holding either. */
+/** Compares two multisets of arrivals without holding either. */
 import { hash } from 'node:crypto';
 
 /** Lanes of 16 bits, lowest first. A bigint of 128 bits would be allocated for every arrival. */
 const LANES = 8;
 
 /**
- * An order-free digest of keys and ETags: the sum of 128 bits of each SHA-256. Equal sums mean equal multisets. The
+ * A digest of keys and ETags in any order: the sum of 128 bits of each SHA-256. Equal sums mean equal multisets. The
  * hash is read as characters, because allocating a Buffer takes twice as long as hashing.
  */
 export class MultisetHash {

@@ -37,7 +37,7 @@ export function seededRandom(seed: string): () => number {
 }
 
 /** Uniform below `bound`, without the bias of a plain remainder. */
-export function below(next: () => number, bound: number): number {
+export function randomBelow(next: () => number, bound: number): number {
   const limit = 0x1_0000_0000 - (0x1_0000_0000 % bound);
   for (;;) {
     const value = next();
@@ -51,7 +51,7 @@ export function shuffledPositions(count: number, seed: string): Uint32Array {
   for (let index = 0; index < count; index += 1) positions[index] = index;
   const next = seededRandom(seed);
   for (let index = count - 1; index > 0; index -= 1) {
-    const other = below(next, index + 1);
+    const other = randomBelow(next, index + 1);
     const kept = positions[index] ?? 0;
     positions[index] = positions[other] ?? 0;
     positions[other] = kept;

@@ -1,5 +1,5 @@
 /**
- * Deals samples to shards: it shuffles all of them by the seed, fills shards with equal counts, and groups shards
+ * Assigns samples to shards: it shuffles all of them by the seed, fills shards with equal counts, and groups shards
  * into items.
  */
 

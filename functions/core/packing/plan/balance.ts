@@ -35,7 +35,7 @@ function membersOf(samples: ClassedSamples): Map<string, number[]> {
     else classes.set(name, [ordinal]);
     if (classes.size > MOST_CLASSES) {
       throw new ConfigurationError(
-        `packing.balance found more than ${MOST_CLASSES} classes: leave it out, or say with packing.label what the classes are`,
+        `packing.balance found more than ${MOST_CLASSES} classes: remove it, or choose the classes with packing.label`,
       );
     }
   }
@@ -57,7 +57,7 @@ function refuseTooMany(sizes: readonly number[], target: number): void {
   const copies = sizes.reduce((sum, size) => sum + copiesFor(size, target), 0);
   if (copies > MOST_COPIES_IN_ALL)
     throw new ConfigurationError(
-      `packing.balance is "over", which would make ${copies} copies so that ${sizes.length} classes have ${target} samples each, and ${MOST_COPIES_IN_ALL} is the most: write under, or leave it out`,
+      `packing.balance is "over", which would make ${copies} copies so that ${sizes.length} classes have ${target} samples each, but ${MOST_COPIES_IN_ALL} is the maximum: write under, or remove it`,
     );
 }
 

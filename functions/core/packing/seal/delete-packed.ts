@@ -17,7 +17,7 @@ export async function deletePacked(store: BlobStore, manifest: Manifest): Promis
   for (const part of manifest.arrivals.parts) {
     const found = await store.get(`${folder}${part.list}`);
     if (found.kind !== 'found')
-      throw new Error(`${folder}${part.list} is gone: restore it, and the deletion goes on`);
+      throw new Error(`${folder}${part.list} is gone: restore it, and the deletion continues`);
     const lines = linesOf(decompress(joinChunks(found.chunks)));
     const worker = async (): Promise<void> => {
       for (const line of lines) {

@@ -1,4 +1,4 @@
-/** One sequence with two readers, one ahead of the other. Only what lies between the two is held. */
+/** One sequence with two readers, one ahead of the other. It holds only the values between the two. */
 export class Lookahead<T> {
   readonly #source: Iterator<T>;
   /** From `#next` on: what only the reader ahead has seen. */

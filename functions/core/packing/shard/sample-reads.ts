@@ -17,7 +17,7 @@ export function readOrder({ members }: SampleLayout): PlannedMember[] {
 export const readBytesOf = ({ members }: SampleLayout): number =>
   members.reduce((sum, part) => sum + (part.kind === 'source' ? part.member.size : part.size), 0);
 
-/** An array and no Map: V8 keeps everything alive for long that was ever in a Map that is emptied for every sample. */
+/** Uses an array: V8 keeps the values of a Map alive long after the Map was cleared. */
 export class SampleReads {
   readonly #members: readonly PlannedMember[];
   /** In the order of the sample's members. */

@@ -33,7 +33,7 @@ import {
   layOutSamples,
   type PackDeps,
   type ShardJob,
-  samplesBut,
+  samplesWithout,
 } from './shard-job.ts';
 import { ShardUpload } from './shard-upload.ts';
 
@@ -102,7 +102,7 @@ class ShardBuilder {
     const fixed = layOutFirst(job, without, exclude);
     this.#fixedCount = fixed?.length;
     this.#samplesToPack = new Lookahead(
-      fixed ?? layOutSamples(samplesBut(job.samples, without), job, exclude),
+      fixed ?? layOutSamples(samplesWithout(job.samples, without), job, exclude),
     );
     this.#encoder = job.format.encoder({
       settings: job.packing,

@@ -25,7 +25,7 @@ export interface PreparedBytes extends PreparedMember {
   readonly bytes: Uint8Array;
 }
 export const NO_IMAGES: ReadonlyMap<PlannedMember, PreparedBytes> = new Map();
-export type Outcome = PreparedMember | { readonly kind: 'rejected'; readonly reason: Rejection };
+export type PreparationOutcome = PreparedMember | { readonly kind: 'rejected'; readonly reason: Rejection };
 
 /** Prepared bytes that are held for another build of the same shard. */
 const MOST_BYTES_HELD = 256e6;
@@ -35,7 +35,7 @@ export class PreparedImages {
   readonly #settings: ImageSettings;
   readonly #holds: boolean;
   readonly #isMask: (member: PlannedMember) => boolean;
-  readonly #outcomes = new Map<string, Outcome>();
+  readonly #outcomes = new Map<string, PreparationOutcome>();
   readonly #bytes = new Map<string, Uint8Array>();
   #held = 0;
 
@@ -52,7 +52,7 @@ export class PreparedImages {
   }
 
   /** Undefined for an image that was not decoded yet. */
-  outcomeOf({ key }: PlannedMember): Outcome | undefined {
+  outcomeOf({ key }: PlannedMember): PreparationOutcome | undefined {
     return this.#outcomes.get(key);
   }
 
@@ -65,7 +65,7 @@ export class PreparedImages {
   async prepare(
     member: PlannedMember,
     chunks: readonly Uint8Array[],
-  ): Promise<PreparedBytes | Extract<Outcome, { kind: 'rejected' }>> {
+  ): Promise<PreparedBytes | Extract<PreparationOutcome, { kind: 'rejected' }>> {
     const { key, size } = member;
     const held = this.#bytes.get(key);
     const before = this.#outcomes.get(key);
@@ -124,10 +124,10 @@ export const preparedOf = ({ members }: SampleLayout): readonly PlannedMember[] 
  */
 export function checkPrepared(
   layout: SampleLayout,
-  outcomeOf: (member: PlannedMember) => Outcome | undefined,
+  outcomeOf: (member: PlannedMember) => PreparationOutcome | undefined,
 ): { readonly exclusion: Exclusion } | { readonly layout: SampleLayout } {
   for (const member of preparedOf(layout)) {
-    const outcome: Outcome | undefined =
+    const outcome: PreparationOutcome | undefined =
       member.size > LARGEST_SOURCE_BYTES ? { kind: 'rejected', reason: 'tooLarge' } : outcomeOf(member);
     if (outcome?.kind === 'rejected') return { exclusion: excludeFor(layout.sample, member, outcome.reason) };
   }

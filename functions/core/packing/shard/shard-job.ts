@@ -70,7 +70,7 @@ export function* layOutSamples(
   }
 }
 
-export function* samplesBut(
+export function* samplesWithout(
   samples: Iterable<PlannedSample>,
   without: (sample: PlannedSample) => boolean,
 ): Generator<PlannedSample> {
@@ -88,7 +88,7 @@ export function layOutFirst(
 ): SampleLayout[] | undefined {
   const { format, even, preparations, samples } = job;
   if (!hasFixedLayout(format) && even === undefined && preparations === undefined) return undefined;
-  const taken = [...layOutSamples(samplesBut(samples, without), job, exclude)];
+  const taken = [...layOutSamples(samplesWithout(samples, without), job, exclude)];
   return [...taken, ...layOutSamples(missingCopies(taken, job), job, exclude)];
 }
 

@@ -7,7 +7,7 @@ import type { Manifest, MemberLine } from '../model/documents.ts';
 import { datasetIndex, type IndexFile, shardIndex } from '../seal/index-files.ts';
 
 /** A sealed generation that is being verified. */
-export interface Sealed {
+export interface VerifiedGeneration {
   readonly store: BlobStore;
   readonly manifest: Manifest;
   /** The generation's folder. */
@@ -19,42 +19,46 @@ type SameAs = (stored: Buffer, expected: Buffer) => boolean;
 const sameBytes: SameAs = (stored, expected) => stored.equals(expected);
 
 async function verifyFile(
-  { store, folder, problems }: Sealed,
+  { store, folder, problems }: VerifiedGeneration,
   file: IndexFile | undefined,
   isSame: SameAs = sameBytes,
 ): Promise<void> {
   if (file === undefined) return;
   const found = await store.get(`${folder}${file.name}`);
-  if (found.kind !== 'found')
-    problems.push(`${file.name} is missing: some readers find no sample without it`);
+  if (found.kind !== 'found') problems.push(`${file.name} is missing: some readers need it to find samples`);
   else if (!isSame(Buffer.from(joinChunks(found.chunks)), Buffer.from(file.body)))
-    problems.push(`${file.name} is not the index of what is in the shards`);
+    problems.push(`${file.name} does not match the shards`);
 }
 
 /** The index of one shard, for the formats that have one. */
 export const verifyShardIndex = (
-  sealed: Sealed,
+  verified: VerifiedGeneration,
   shard: Manifest['shards'][number],
   lines: Iterable<MemberLine>,
-): Promise<void> => verifyFile(sealed, shardIndex(sealed.manifest, shard, lines));
+): Promise<void> => verifyFile(verified, shardIndex(verified.manifest, shard, lines));
 
 /** The index over all shards, for the formats that have one. */
-export async function verifyDatasetIndex(sealed: Sealed): Promise<void> {
-  const { generation, format, schema, shards, revision } = sealed.manifest;
+export async function verifyDatasetIndex(verified: VerifiedGeneration): Promise<void> {
+  const { generation, format, schema, shards, revision } = verified.manifest;
   if (shards.length === 0) return;
   const settings = { format, labelType: schema.labelType, shardMegabytes: 0 };
   const sourceSchema = { columns: schema.columns ?? [] };
   const file = datasetIndex({ generation, settings, sourceSchema, shards, revision });
-  await verifyFile(sealed, file, formatOf(sealed.manifest).datasetIndex?.isSame);
+  await verifyFile(verified, file, formatOf(verified.manifest).datasetIndex?.isSame);
 }
 
 /** The folder of the shards is a channel of training. A training reads every object in it as a shard. */
-export async function verifyNoStrays({ store, manifest, folder, problems }: Sealed): Promise<void> {
+export async function verifyNoStrays({
+  store,
+  manifest,
+  folder,
+  problems,
+}: VerifiedGeneration): Promise<void> {
   const shards = `${folder}${shardsFolder(manifest.revision)}`;
   const names = new Set(manifest.shards.map(({ name }) => name));
   for await (const page of listPages(store, shards))
     for (const { key } of page.objects) {
       const name = key.slice(shards.length);
-      if (!names.has(name)) problems.push(`${quoted(name)} lies among the shards and is none: delete it`);
+      if (!names.has(name)) problems.push(`${quoted(name)} lies among the shards but is none: delete it`);
     }
 }

@@ -62,7 +62,7 @@ export class ShardVerifier {
       });
     } catch (error: unknown) {
       if (!isCodedAsZlib(error)) throw error;
-      this.#complain(`cannot be unzipped: ${error.message}`);
+      this.#complain(`cannot be decompressed: ${error.message}`);
     }
   }
 
@@ -101,7 +101,8 @@ export class ShardVerifier {
     const { frames } = this.#expected;
     if (frames === undefined) return;
     const expected = Buffer.concat([this.#after(frames, this.#lines.length - 1), frames.end]);
-    if (!Buffer.concat(this.#between).equals(expected)) this.#complain('has no clean end');
+    if (!Buffer.concat(this.#between).equals(expected))
+      this.#complain('has other bytes after its last member than its format writes');
   }
 
   /** The bytes after the member of this number; none for number -1. */

@@ -188,7 +188,7 @@ async function verifyArrivals(check: Verification): Promise<void> {
   // All further problems would follow from the missing list.
   if (!isWhole) return;
   if (!isDeepStrictEqual(tally.byReason, rejections.byReason))
-    check.problems.push('the reasons of rejections are not counted as the manifest says');
+    check.problems.push('the counts of rejection reasons differ from the manifest');
   check.expectNoMore();
   const { packed, rejected } = tally;
   if (packed !== arrivals.packed || rejected !== arrivals.rejected)

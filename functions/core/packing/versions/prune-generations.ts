@@ -1,6 +1,6 @@
 /**
  * Prunes old generations. A prune first adds a version of the dataset without them, then looks for their readers and
- * pins, then deletes their shards. A run first notes what it reads and then looks at the versions
+ * pins, then deletes their shards. A run first records what it reads and then checks the versions
  * (dataset-version.ts). S3 reads are strongly consistent, so at least one of the two sees the other.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel
  */
@@ -29,7 +29,7 @@ export interface PruneRequest {
   readonly what: { readonly before: string } | 'replaced';
   /** Reads the version that the declaration pins at this moment, if any. */
   readonly pin: () => Promise<string | undefined>;
-  /** Runs that are over although they have no report. */
+  /** Runs that have ended without a report. */
   readonly over?: readonly string[];
   /** Report what would be deleted, and delete nothing. */
   readonly dryRun?: boolean;
@@ -156,7 +156,7 @@ async function reasonsToKeep(
     const read = among(reading ?? (await toBeRead(versions, pipeline, { run, newest })));
     if (read !== '')
       reasons.push(
-        `${run} ${reading === undefined ? 'is going to read' : 'reads'} ${read} (it has no report yet): wait, or name what is over with --over ${run}`,
+        `${run} ${reading === undefined ? 'is going to read' : 'reads'} ${read} (it has no report yet): wait until it ends, or pass --over ${run} if it has ended`,
       );
   }
   return reasons;
