@@ -1,6 +1,7 @@
 /** `npm start`: the region, the demo, and then whatever is dropped. Ends on Ctrl-C, or with `--once` after the first report. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { LIMIT_PROFILES } from '@tidewheel/emulators/limits/profiles.ts';
 import { apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { startRegion } from '@tidewheel/emulators/region/region.ts';
 import { readCommandLine, runCommand, usable } from '@tidewheel/emulators/shared/command-line.ts';
@@ -20,6 +21,7 @@ const HELP = `npm start -- [options]
   --launcher NAME    where the demo trains: ${DECLARED_LAUNCHERS.join(', ')} (default ${DEFAULT_LAUNCHER}; cheapest: placement weighs all)
   --market SCRIPT    demo (default: one interruption a run), demo:N, calm, seed:NUMBER, trace:FOLDER
   --grace SECONDS    what a host gets between SIGTERM and SIGKILL (default 30; SageMaker's is 120)
+  --limits PROFILE   of an AWS account: ${LIMIT_PROFILES.join(', ')} (default none; emulators/limits/profiles.ts)
   --state FOLDER     where everything is kept (default .tidewheel)
   --verbose          also what the local SageMaker, EC2 and the market say
   --help             this text
@@ -35,6 +37,7 @@ const words = {
     launcher: { type: 'string', default: DEFAULT_LAUNCHER },
     market: { type: 'string', default: 'demo' },
     grace: { type: 'string', default: '30' },
+    limits: { type: 'string', default: 'none' },
     state: { type: 'string', default: join(projectFolder, '.tidewheel') },
     verbose: { type: 'boolean', default: false },
   },
@@ -51,6 +54,7 @@ const words = {
       }
     }),
     grace: z.coerce.number(SECONDS).min(1, SECONDS).max(120, SECONDS),
+    limits: z.enum(LIMIT_PROFILES, `write ${LIMIT_PROFILES.join(', ')}`),
     state: z.string(),
     verbose: z.boolean(),
   }),
@@ -70,6 +74,7 @@ async function main(args: readonly string[]): Promise<number> {
     pythonPath: process.env['TIDEWHEEL_PYTHON'] ?? join(projectFolder, '.venv/bin/python'),
     market: chosen.market,
     graceSeconds: chosen.grace,
+    limits: chosen.limits,
     log: (line) => chosen.verbose && screen.line(`  ${line}`),
     onStep: (text) => screen.line(`  starting ${text}`),
   });

@@ -54,6 +54,12 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--with-parent", action="store_true", help="end when standard input ends")
     parser.add_argument(
+        "--concurrent-executions",
+        type=int,
+        default=0,
+        help="Lambda functions that the account may run at once; 0 sets no limit",
+    )
+    parser.add_argument(
         "--clock",
         type=Path,
         help="file of a virtual clock to go by (emulators/clock); default: the wall's",
@@ -114,7 +120,7 @@ def listen(port: int, port_fd: int | None) -> socket.socket:
     return listening
 
 
-def set_environment(state: Path, temporary: Path, port: int) -> None:
+def set_environment(state: Path, temporary: Path, port: int, concurrent_executions: int) -> None:
     """MiniStack reads these while it is imported; Lambda workers inherit them."""
     os.environ.update(
         {
@@ -123,6 +129,7 @@ def set_environment(state: Path, temporary: Path, port: int) -> None:
             "IOT_MTLS_ENABLED": "0",
             "SFTP_ENABLED": "0",
             "LAMBDA_EXECUTOR": "local",
+            "LAMBDA_ACCOUNT_CONCURRENCY": str(concurrent_executions),
             # MiniStack removes what it takes for its own containers at start: leave the user's
             # Docker alone.
             "DOCKER_HOST": "unix:///nonexistent/docker.sock",
@@ -133,7 +140,6 @@ def set_environment(state: Path, temporary: Path, port: int) -> None:
             "TMPDIR": str(temporary),
         }
     )
-    os.environ.setdefault("LAMBDA_ACCOUNT_CONCURRENCY", "8")
     os.environ.setdefault("LAMBDA_WARM_TTL_SECONDS", "120")
     tempfile.tempdir = None
 
@@ -157,6 +163,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     # Only now: what MiniStack reads from the environment at import must be set.
     import hypercorn.asyncio
     import hypercorn.config
+    import invocations
     import patches
     from door import Door
     from ministack.app import app
@@ -164,6 +171,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
 
     patches.name_node_errors()
     patches.admit_events_of_services_beside()
+    invocations.install()
     patches.fail_callbacks_with_their_function()
     patches.read_concurrency_of_maps()
     patches.encrypt_with_the_accounts_key()
@@ -215,7 +223,7 @@ def main(arguments: list[str]) -> None:
         with os.fdopen(options.port_fd, "w") as told:
             told.write(f"{port}\n")
     temporary = temporary_folder(options.state)
-    set_environment(options.state, temporary, port)
+    set_environment(options.state, temporary, port, options.concurrent_executions)
     try:
         asyncio.run(serve(listening, options, lock_fd))
     finally:

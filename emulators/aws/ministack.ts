@@ -23,6 +23,8 @@ export interface EmulatorOptions {
   readonly log?: string;
   /** How often the state is saved: what a kill -9 can lose. Default 3. */
   readonly saveSeconds?: number;
+  /** Lambda functions that the account may run at once. Default: any number, of which the machine runs eight. */
+  readonly concurrentExecutions?: number | undefined;
   /** File of a virtual clock (emulators/clock) that MiniStack and its functions go by. Default: the clock on the wall. */
   readonly clockFile?: string;
   /** Default 30. */
@@ -80,6 +82,7 @@ function spawnEmulator(options: EmulatorOptions, log: number): ChildProcess {
   const argument = ['--state', options.stateDirectory, '--port', String(options.port ?? 0)];
   const save = ['--save-seconds', String(options.saveSeconds ?? 3)];
   const clock = options.clockFile === undefined ? [] : ['--clock', options.clockFile];
+  const executions = ['--concurrent-executions', String(options.concurrentExecutions ?? 0)];
   return spawn(
     options.pythonPath,
     [
@@ -87,6 +90,7 @@ function spawnEmulator(options: EmulatorOptions, log: number): ChildProcess {
       ...argument,
       ...save,
       ...clock,
+      ...executions,
       '--port-fd',
       '3',
       '--with-parent',

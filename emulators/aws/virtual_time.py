@@ -133,6 +133,7 @@ class Follower:
 
     def attach(self) -> None:
         """Takes MiniStack's waits, polls and schedules over."""
+        import invocations
         from ministack.core import lambda_runtime
         from ministack.services import eventbridge, lambda_svc, scheduler, stepfunctions
 
@@ -159,7 +160,12 @@ class Follower:
         lambda_runtime.time = measured
         replaced: Any = VirtualThreading()
         stepfunctions.threading = replaced
-        stepfunctions._scaled_sleep = lambda seconds: VirtualEvent(follower).wait(seconds)
+
+        def sleep(seconds: float) -> bool:
+            return VirtualEvent(follower).wait(seconds)
+
+        stepfunctions._scaled_sleep = sleep
+        invocations.waits.sleep = sleep
         # Schedules come due when the clock is moved, not every so many real seconds.
         eventbridge.start_scheduler = lambda: None
         scheduler.start_scheduler = lambda: None

@@ -5,6 +5,7 @@ import { ACCESS_KEY_FILE, type AccessKey, accessKeyIn } from '../access/access-k
 import { type Emulator, startEmulator } from '../aws/ministack.ts';
 import type { VirtualClock } from '../clock/virtual-clock.ts';
 import { startLocalEc2 } from '../ec2/local-ec2.ts';
+import { type LimitProfile, limitsOf } from '../limits/profiles.ts';
 import { startLocalSageMaker } from '../sagemaker/server.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/market.ts';
@@ -34,6 +35,8 @@ export interface RegionOptions {
    * nothing is. It stands until it is started. Default: the clock on the wall.
    */
   readonly isClockVirtual?: boolean;
+  /** Limits of an account that the region plays. Default: none. */
+  readonly limits?: LimitProfile;
   /** Leaves the usual ports to another region on this machine. */
   readonly usesOtherPorts?: boolean;
   /** Spot always costs what the catalog says. */
@@ -169,6 +172,7 @@ async function startAws(
       NODE_PATH: join(options.projectFolder, 'node_modules'),
     },
     log: join(options.stateDirectory, 'logs', 'emulator.log'),
+    concurrentExecutions: limitsOf(options.limits ?? 'none').lambda.concurrentExecutions,
     ...at.time.emulator,
   });
 }
