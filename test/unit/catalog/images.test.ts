@@ -58,4 +58,32 @@ describe('imageFor', () => {
   ])('names what it knows when the %s is unknown', (field, answer, hint) => {
     expect(answer).toMatchObject({ kind: 'unknown', field, message: expect.stringContaining(hint) });
   });
+
+  it.each([
+    ['pytorch', '2.13', 'V100', 'the pytorch 2.13.0 image has CUDA 13, which needs compute capability 7.5'],
+    [
+      'pytorch',
+      '2.9',
+      'V100',
+      'and V100 has 7.0: use training.frameworkVersion: "2.8.0" or an image of your own',
+    ],
+  ])('refuses %s %s on a %s', (framework, version, accelerator, message) => {
+    const answer = imageFor({ framework, version, region: 'us-east-1', device: 'gpu', accelerator });
+    expect(answer).toMatchObject({
+      kind: 'unknown',
+      field: 'accelerator',
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it.each([
+    ['pytorch', '2.8', 'V100'],
+    ['tensorflow', '2.21', 'V100'],
+    ['pytorch', '2.13', 'T4'],
+    ['pytorch', '2.13', 'H200'],
+    ['pytorch', '2.13', 'a kind that no source names'],
+  ])('takes %s %s for a %s', (framework, version, accelerator) => {
+    const answer = imageFor({ framework, version, region: 'us-east-1', device: 'gpu', accelerator });
+    expect(answer.kind).toBe('image');
+  });
 });

@@ -1,7 +1,8 @@
 /** SageMaker training jobs: instance groups, file systems and containers, at SageMaker's own prices. */
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import { imageFor } from '../images.ts';
-import { type TrainingType, trainingType } from '../training-types.ts';
+import { instanceFacts } from '../catalog.ts';
+import { type ImageQuestion, imageFor } from '../images.ts';
+import { trainingType } from '../training-types.ts';
 import {
   ASSUMED_SPOT_NOTE,
   ASSUMED_SPOT_SHARE,
@@ -19,7 +20,8 @@ export const sageMaker: LauncherFacts = {
     const hasHelpers = compute.helpers !== undefined || topology.helpers !== undefined;
     if (purchaseOption === 'spot' && hasHelpers && !compute.spotWithHelpers)
       return 'AWS does not say whether Spot takes helper groups: set compute.spotWithHelpers: true to try';
-    return training && missingImage(training, type, region);
+    const { accelerator } = instanceFacts(topology.instanceType) ?? {};
+    return training && missingImage(training, { device: type.device, accelerator, region });
   },
   bills: (listed, purchaseOption) => {
     const { trainingUsd, trainingNote } = listed;
@@ -45,13 +47,12 @@ function spotShare({ ec2SpotUsd, ec2Usd }: ListedPrices): number | undefined {
 
 function missingImage(
   { image, framework, frameworkVersion }: Pipeline['training'],
-  type: TrainingType,
-  region: string,
+  place: Pick<ImageQuestion, 'device' | 'accelerator' | 'region'>,
 ): string | undefined {
   if (image !== undefined) return undefined;
-  const answer = imageFor({ framework, version: frameworkVersion, region, device: type.device });
+  const answer = imageFor({ framework, version: frameworkVersion, ...place });
   // A wrong framework or version is the declaration's own fault: the launch reports it with all other problems.
-  return answer.kind === 'image' || !(answer.field === 'device' || answer.field === 'region')
+  return answer.kind === 'image' || answer.field === 'framework' || answer.field === 'frameworkVersion'
     ? undefined
     : answer.message;
 }

@@ -3,6 +3,7 @@
  * the same request, so a launch that is tried twice asks for the same job.
  */
 
+import { instanceFacts } from '../../catalog/catalog.ts';
 import { imageFor } from '../../catalog/images.ts';
 import type { Placement } from '../../runs/run-records.ts';
 import type { Problem } from '../../shared/errors.ts';
@@ -99,12 +100,18 @@ function stopping({ pool, maximumRunSeconds, maximumWaitSeconds }: Placement) {
 }
 
 function imageOf(
-  { declaration, region }: TrainingJobInput,
+  { declaration, placement, region }: TrainingJobInput,
   device: Resources['device'],
 ): { readonly image: string } | { readonly problem: Problem } {
   const { image, framework, frameworkVersion } = declaration.training;
   if (image !== undefined) return { image };
-  const answer = imageFor({ framework, version: frameworkVersion, region, device });
+  const answer = imageFor({
+    framework,
+    version: frameworkVersion,
+    region,
+    device,
+    accelerator: instanceFacts(placement.pool.instanceType)?.accelerator,
+  });
   if (answer.kind === 'image') return { image: answer.uri };
   return { problem: { path: IMAGE_PATHS[answer.field], message: answer.message } };
 }
@@ -114,6 +121,7 @@ const IMAGE_PATHS = {
   framework: 'training.framework',
   frameworkVersion: 'training.frameworkVersion',
   device: 'training.image',
+  accelerator: 'training.frameworkVersion',
   region: 'region',
 } as const;
 

@@ -66,6 +66,20 @@ it('runs single on one node, with an existing image', () => {
   expect(neuron.ruledOut[0]?.reason).toContain('neuron');
 });
 
+it('runs on V100 where the image supports it', () => {
+  const on = (frameworkVersion: string) =>
+    ask(
+      { accelerators: 1, kinds: ['V100'] },
+      { training: trainingSchema.parse({ strategy: 'ddp', frameworkVersion }) },
+    );
+  expect(on('2.8').topologies.map(({ instanceType }) => instanceType)).toContain('p3.2xlarge');
+  expect(on('2.13').topologies).toEqual([]);
+  expect(on('2.13').ruledOut).toContainEqual({
+    topology: { instanceType: 'p3.2xlarge', nodes: 1, acceleratorsPerNode: 1 },
+    reason: expect.stringContaining('CUDA 13, which needs compute capability 7.5, and V100 has 7.0'),
+  });
+});
+
 it('trains a small model on CPUs where allowed', () => {
   expect(names({ accelerators: 1, kinds: ['T4'] }).some((name) => name.includes('c5'))).toBe(false);
   const both = names({ accelerators: 1, kinds: ['T4'], cpuInstead: true, vcpus: 16, maximumNodes: 4 });
