@@ -23,7 +23,7 @@ const asked = (images: string) => ({ resolveVariable: () => Promise.resolve(imag
 afterEach(() => vi.unstubAllEnvs());
 
 describe('the layer with sharp', () => {
-  it('is there only when it is asked for', async () => {
+  it('exists only when it is requested', async () => {
     expect(await layer.layers(asked('no'))).toEqual({});
     expect(await layer.attached(asked('no'))).toEqual([]);
     expect(await layer.attached(asked('yes'))).toEqual([{ Ref: 'SharpLambdaLayer' }]);

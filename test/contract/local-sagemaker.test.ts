@@ -60,7 +60,7 @@ it('the local SageMaker has the requests of botocore’s model', async () => {
   await expect(trimmedText(sagemaker)).toMatchFileSnapshot(TRIMMED_FILE);
 });
 
-describe('an answer has the members and types of the model', () => {
+describe("an answer has the model's members and types", () => {
   const records = [
     ['a job that starts', newRecord()],
     [

@@ -125,7 +125,7 @@ describe('the stores', () => {
     expect(offenders(kept, ({ DeletionPolicy }) => DeletionPolicy === 'Retain')).toEqual([]);
   });
 
-  it('refuse whoever comes without TLS', () => {
+  it('refuse every caller without TLS', () => {
     const closed = all('AWS::S3::BucketPolicy')
       .filter(([, { Properties }]) =>
         list(resolve(made.template, get(Properties, 'PolicyDocument', 'Statement'))).some(
@@ -256,13 +256,13 @@ describe('what EC2 says of instances', () => {
     );
   });
 
-  it('wakes nobody when an instance starts', () => {
+  it('wakes no function when an instance starts', () => {
     expect(['pending', 'running'].flatMap((name) => reaches(state(name)))).toEqual([]);
   });
 });
 
 describe('the HTTP API', () => {
-  it('lets nobody in who does not sign', () => {
+  it('refuses every unsigned call', () => {
     expect(
       offenders(
         all('AWS::ApiGatewayV2::Route'),

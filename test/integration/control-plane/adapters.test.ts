@@ -62,7 +62,7 @@ pinnedSourceContract('S3', () => Promise.resolve(standing().objects));
 schedulesContract('EventBridge Scheduler', () => Promise.resolve(standing().schedules));
 executionsContract('Step Functions', () => Promise.resolve(standing().executions));
 
-it('DynamoDB gives a decision back whose market is larger than an item may be', async () => {
+it('DynamoDB returns a decision larger than an item', async () => {
   const { stores } = standing();
   await stores.placements.put('large-000001', 1, LARGE_DECISION);
   expect(await stores.placements.list('large-000001')).toEqual([{ attempt: 1, decision: LARGE_DECISION }]);
@@ -74,7 +74,7 @@ describe('an item of another version', () => {
       new PutCommand({ TableName: 'contract-table', Item: item }),
     );
 
-  it.each([undefined, 2])('is refused with a remedy when it is a run of version %s', async (version) => {
+  it.each([undefined, 2])('refuses version %s of a run with a remedy', async (version) => {
     const run = runOf('other-version', 1);
     await put({ pk: `RUN#${run.runId}`, sk: 'RUN', ...run, ...(version && { version }) });
     const read = standing().stores.runs.get(run.runId);

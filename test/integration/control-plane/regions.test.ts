@@ -39,7 +39,7 @@ afterAll(async () => {
 const journey = (): Journey => ({ pipeline: 'digits', runId: RUN, home, region, until: () => false });
 
 describe('another region', () => {
-  it('is closed without a bucket there, and the reason names it', async () => {
+  it('is closed without a bucket, which its reason names', async () => {
     expect(await whyClosed('us-west-2', clients)).toContain('the bucket data-us-west-2 is not there');
     await clients.there.send(
       new CreateBucketCommand({
@@ -50,7 +50,7 @@ describe('another region', () => {
     expect(await whyClosed('us-west-2', clients)).toBeUndefined();
   });
 
-  it('gets shards of any name, and gives back what was saved there', async () => {
+  it('gets shards of any name and returns saved files', async () => {
     await home.writeText(shard, 'samples');
     await takeAlong(journey(), [bucketKeys.shards('digits', RUN)]);
     expect((await region.store.readText(shard))?.text).toBe('samples');

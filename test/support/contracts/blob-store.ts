@@ -118,7 +118,7 @@ export function describesBlobStore(options: ContractOptions): void {
     expect(await bytesOf(store, 'swap')).toBe('new');
   });
 
-  it('lists in the order of UTF-8 bytes, page by page, every key as it is', async () => {
+  it('lists unchanged keys by UTF-8 bytes, page by page', async () => {
     const store = open();
     for (const key of hostileKeys) await store.put(`hostile/${key}`, Buffer.from(key));
     const sorted = [...hostileKeys]
@@ -139,7 +139,7 @@ export function describesBlobStore(options: ContractOptions): void {
     expect(folders.objects.map(({ key }) => key)).toEqual(['f/c']);
   });
 
-  it('shows a multipart upload only when it is complete, and completes it once', async () => {
+  it('shows a multipart upload once it is complete', async () => {
     const store = open();
     const upload = await store.createUpload('multi');
     const large = Buffer.alloc(5 * 1024 * 1024, 'a');
@@ -181,7 +181,7 @@ export function describesBlobStore(options: ContractOptions): void {
     },
   );
 
-  it.runIf(!checksCopies)('knows of a copied part that nobody told its checksum', async () => {
+  it.runIf(!checksCopies)('knows the checksum of a copied part', async () => {
     const store = open();
     await store.put('copy/source', Buffer.from('0123456789'));
     const etag = (await store.head('copy/source'))?.etag ?? '';
@@ -203,7 +203,7 @@ export function describesBlobStore(options: ContractOptions): void {
     expect(completed).toBe('gone');
   });
 
-  it('deletes many at once, in as many requests as it takes, whatever they are called', async () => {
+  it('deletes many objects of any name at once', async () => {
     const store = open();
     const lineEnds = options.takesLineEnds === false ? [] : ['line\nend\r\ttab'];
     const numbered = Array.from({ length: 1_010 }, (_, k) => String(k));

@@ -32,7 +32,7 @@ export function executionsContract(name: string, open: () => Promise<ExecutionsG
       expect(await executions.status('runs-000001-x1')).toBe('running');
     });
 
-    it('takes a repeated start for the same execution while it runs', async () => {
+    it('treats a repeated start as the same running execution', async () => {
       const { executions } = await open();
       await executions.start('again-000001-x1', { mode: 'waits' });
       // Step Functions answers a repeated start as if it had started now, so both answers say: it runs.
@@ -49,7 +49,7 @@ export function executionsContract(name: string, open: () => Promise<ExecutionsG
       await until('race-000001-x1', 'running');
     });
 
-    it('never starts a name twice: an ended one is closed', async () => {
+    it('never starts the name of an ended execution', async () => {
       const { executions, until } = await open();
       await executions.start('ended-000001-x1', { mode: 'ends' });
       await until('ended-000001-x1', 'ended');
@@ -57,7 +57,7 @@ export function executionsContract(name: string, open: () => Promise<ExecutionsG
       expect(await executions.status('ended-000001-x1')).toBe('ended');
     });
 
-    it('delivers the answer to whoever waits for the token, once', async () => {
+    it("delivers the answer once to the token's waiting task", async () => {
       const { executions, tokenOf, outputOf } = await open();
       await executions.start('token-000001-x1', { mode: 'token' });
       const token = await tokenOf('token-000001-x1');
@@ -66,7 +66,7 @@ export function executionsContract(name: string, open: () => Promise<ExecutionsG
       expect(await executions.succeed(token, { outcome: 'completed' })).toBe('stale');
     });
 
-    it('harms nothing with the token of an execution that was stopped', async () => {
+    it("changes nothing with a stopped execution's token", async () => {
       const { executions, tokenOf, stop, afterStop } = await open();
       await executions.start('gone-000001-x1', { mode: 'token' });
       const token = await tokenOf('gone-000001-x1');
@@ -75,7 +75,7 @@ export function executionsContract(name: string, open: () => Promise<ExecutionsG
       expect(await executions.status('gone-000001-x1')).toBe('ended');
     });
 
-    it('calls a token stale that nobody ever gave', async () => {
+    it('calls an unknown token stale', async () => {
       const { executions } = await open();
       expect(await executions.succeed('no-such-token', {})).toBe('stale');
     });

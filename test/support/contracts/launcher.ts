@@ -63,7 +63,7 @@ export function launcherContract(name: string, has: Capabilities, open: () => Pr
       }).toEqual(has);
     });
 
-    it('names the field of an input that it cannot start', async () => {
+    it('names the invalid field of an input', async () => {
       const { starter, input } = await begin();
       expect(starter.prepare({ ...input, generations: [] })).toMatchObject({
         kind: 'problems',
@@ -100,7 +100,7 @@ export function launcherContract(name: string, has: Capabilities, open: () => Pr
       expect(await launcher.stop(job)).toBe('notFound');
     });
 
-    it('stops a job, however often it is asked', async () => {
+    it('stops a job after any number of requests', async () => {
       const { launcher, job, pass } = await started();
       expect(await launcher.stop(job)).toBe('stopping');
       expect(['stopping', 'alreadyEnded']).toContain(await launcher.stop(job));
@@ -109,7 +109,7 @@ export function launcherContract(name: string, has: Capabilities, open: () => Pr
       expect(await launcher.stop(job)).toBe('alreadyEnded');
     });
 
-    it('tells a job that completed from one that was stopped', async () => {
+    it('distinguishes a completed job from a stopped one', async () => {
       const { launcher, job, pass, finish } = await started();
       await pass();
       await finish(job.jobName);

@@ -31,7 +31,7 @@ export function objectStoreContract(name: string, open: () => Promise<ObjectStor
       expect(await (await open()).readText('read/nothing')).toBeUndefined();
     });
 
-    it('gives the same bare ETag in a read and in a listing', async () => {
+    it('gives the same bare ETag in reads and listings', async () => {
       const store = await open();
       await store.writeText('etag/a', 'content');
       const read = await store.readText('etag/a');
@@ -67,7 +67,7 @@ export function objectStoreContract(name: string, open: () => Promise<ObjectStor
       expect(await store.readBytes('bytes/nothing')).toBeUndefined();
     });
 
-    it('lets exactly one of many racing creators win, and keeps its text', async () => {
+    it('keeps the text of exactly one racing creator', async () => {
       const store = await open();
       const texts = Array.from({ length: 20 }, (_, index) => `creator ${index}`);
       const answers = await Promise.all(texts.map((text) => store.createText('create/race', text)));
@@ -85,7 +85,7 @@ export function objectStoreContract(name: string, open: () => Promise<ObjectStor
       expect((await all(store.list('many/'))).map(({ key }) => key)).toEqual(keys);
     }, 60_000);
 
-    it('lists nothing but the prefix, keys of any characters included', async () => {
+    it('lists only the prefix, with keys of any characters', async () => {
       const store = await open();
       const keys = ['odd/a b', 'odd/a+b', 'odd/a&b=c', 'odd/ü/1', 'odd/%2F'];
       await Promise.all([...keys, 'odder/x', 'od'].map((key) => store.writeText(key, 'x')));
@@ -93,7 +93,7 @@ export function objectStoreContract(name: string, open: () => Promise<ObjectStor
       expect([...listed].sort()).toEqual([...keys].sort());
     });
 
-    it('names the folders directly under a prefix once each, in order', async () => {
+    it('names each folder directly under a prefix once', async () => {
       const store = await open();
       const keys = ['folders/b/1', 'folders/b/2', 'folders/a/deep/er/3', 'folders/loose'];
       await Promise.all(keys.map((key) => store.writeText(key, 'x')));

@@ -18,7 +18,7 @@ const named = (route: string, name = 'digits', over: Partial<ApiRequest> = {}) =
   ask(route, { parameters: { name }, ...over });
 
 describe('PUT /pipelines/{name}', () => {
-  it('stores a valid declaration and wakes for data that lies there', async () => {
+  it('stores a valid declaration and wakes for existing data', async () => {
     at.drop('a.png');
     const response = await named('PUT /pipelines/{name}', 'digits', { body: DECLARATION });
     expect(response).toMatchObject({
@@ -28,7 +28,7 @@ describe('PUT /pipelines/{name}', () => {
     expect((await at.store.readText(bucketKeys.pipeline('digits')))?.text).toBe(DECLARATION);
   });
 
-  it('refuses a declaration with all of its problems, and stores nothing', async () => {
+  it('refuses an invalid declaration with all of its problems', async () => {
     const body = 'name: letters\ntraining: { strategy: none }';
     const response = await named('PUT /pipelines/{name}', 'digits', { body });
     expect(response.status).toBe(400);
@@ -48,7 +48,7 @@ describe('GET /pipelines', () => {
     });
   });
 
-  it('shows one with its declaration, also one that is not on record yet', async () => {
+  it('shows one with its declaration before its record exists', async () => {
     at.declare();
     expect(await named('GET /pipelines/{name}')).toEqual({
       status: 200,
@@ -57,12 +57,12 @@ describe('GET /pipelines', () => {
   });
 
   it('answers 404 for one that is not declared', async () => {
-    expect(await named('GET /pipelines/{name}', 'nobody')).toMatchObject({ status: 404 });
+    expect(await named('GET /pipelines/{name}', 'unknown')).toMatchObject({ status: 404 });
   });
 });
 
 describe('POST /pipelines/{name}/runs', () => {
-  it('starts a run that trains anyway, once for many posts', async () => {
+  it('starts one training run for many posts', async () => {
     at.declare();
     const posts = await Promise.all(Array.from({ length: 5 }, () => named('POST /pipelines/{name}/runs')));
     expect(posts.map(({ status }) => status)).toEqual([202, 202, 202, 202, 202]);
@@ -73,15 +73,15 @@ describe('POST /pipelines/{name}/runs', () => {
     expect(await at.runs.get('digits-000001')).toMatchObject({ trigger: 'api' });
   });
 
-  it('says what to do first when the pipeline is not declared', async () => {
-    const response = await named('POST /pipelines/{name}/runs', 'nobody');
+  it('says how to declare an unknown pipeline', async () => {
+    const response = await named('POST /pipelines/{name}/runs', 'unknown');
     expect(response).toMatchObject({
       status: 404,
       body: { message: expect.stringContaining('PUT') as string },
     });
   });
 
-  it('refuses while the stored declaration is not valid, with its problems', async () => {
+  it('refuses an invalid stored declaration with its problems', async () => {
     at.declare('name: digits');
     const response = await named('POST /pipelines/{name}/runs');
     expect(response.status).toBe(409);
@@ -91,7 +91,7 @@ describe('POST /pipelines/{name}/runs', () => {
 });
 
 describe('GET /pipelines/{name}/runs', () => {
-  it('lists the newest runs, as many as are asked for', async () => {
+  it('lists as many of the newest runs as requested', async () => {
     for (const batch of [1, 2, 3]) await at.runs.create(runOf('digits', batch));
     const response = await named('GET /pipelines/{name}/runs', 'digits', { query: { limit: '2' } });
     expect((response.body as { runs: { batch: number }[] }).runs.map(({ batch }) => batch)).toEqual([3, 2]);
@@ -150,7 +150,7 @@ describe('GET /runs/{runId}', () => {
     expect(await show()).toMatchObject({ status: 200, body: { report: undefined } });
   });
 
-  it.each(['nobody-000001', '', '../../etc/passwd', 'RUN#digits-000001'])(
+  it.each(['unknown-000001', '', '../../etc/passwd', 'RUN#digits-000001'])(
     'answers 404 for %j',
     async (runId) => {
       expect((await show(runId)).status).toBe(404);

@@ -70,7 +70,7 @@ describe('creating a job', () => {
     expect(await service.create(request)).toMatchObject({ kind });
   });
 
-  it('throws what nobody foresaw, as it is', async () => {
+  it('throws an unforeseen error unchanged', async () => {
     const error = odd('BrandNewException');
     sagemaker.on(CreateTrainingJobCommand).rejects(error);
     await expect(service.create(request)).rejects.toBe(error);

@@ -10,7 +10,7 @@ import {
 } from '../../../functions/core/catalog/catalog.ts';
 
 describe('the catalog', () => {
-  it('knows hardware and answers undefined for what it does not know', () => {
+  it('knows hardware and returns undefined for unknown types', () => {
     expect(instanceFacts('p4d.24xlarge')).toMatchObject({
       vcpu: 96,
       accelerator: 'A100',
@@ -36,7 +36,7 @@ describe('the catalog', () => {
     });
   });
 
-  it('derives training prices that are near the list wherever both are known', () => {
+  it('derives training prices near the listed ones', () => {
     for (const type of catalogTypes()) {
       const listed = trainingPrice(type, 'us-east-1');
       const ec2 = ec2OnDemandUsd(type, 'us-east-1');
@@ -46,7 +46,7 @@ describe('the catalog', () => {
     }
   });
 
-  it('fills a family up with types that a job of its size can run on', () => {
+  it('fills a family with types for its job size', () => {
     const others = interchangeableTypes(['g5.xlarge']);
     expect(others.length).toBeGreaterThanOrEqual(2);
     for (const type of others) {

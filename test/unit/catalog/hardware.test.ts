@@ -14,7 +14,7 @@ describe('an answer of DescribeInstanceTypes', () => {
       expect(readAnswer(entry(type))).toEqual({ kind: 'asInSnapshot', type });
   });
 
-  it('sums network cards and NVMe disks, and keeps what no field of it says', () => {
+  it('sums network cards and NVMe, and keeps other facts', () => {
     const answer = { ...p4d, NetworkInfo: { EfaSupported: true, NetworkCards: [card, card, card, card] } };
     expect(readAnswer(answer)).toEqual({ kind: 'asInSnapshot', type: 'p4d.24xlarge' });
     const more = { ...answer, InstanceStorageInfo: { TotalSizeInGB: 9_000, NvmeSupport: 'required' } };
@@ -24,14 +24,14 @@ describe('an answer of DescribeInstanceTypes', () => {
     });
   });
 
-  it('leaves what it does not mention as the snapshot has it', () => {
+  it("keeps the snapshot's value of every omitted field", () => {
     const { NetworkInfo: _network, EbsInfo: _ebs, ...rest } = p4d;
     expect(readAnswer(rest)).toEqual({ kind: 'asInSnapshot', type: 'p4d.24xlarge' });
     const unnamed = { ...p4d, NetworkInfo: { EfaSupported: true, NetworkCards: [card, {}] } };
     expect(readAnswer(unnamed)).toEqual({ kind: 'asInSnapshot', type: 'p4d.24xlarge' });
   });
 
-  it('knows Trainium by its devices and hard disks for no NVMe', () => {
+  it('recognises Trainium, and hard disks as no NVMe', () => {
     const { GpuInfo: _gpu, ...rest } = entry('trn9.large');
     const device = { Name: 'Trainium', Count: 16, MemoryInfo: { SizeInMiB: 32_768 } };
     const answer = {
@@ -77,7 +77,7 @@ describe('an answer of DescribeInstanceTypes', () => {
     expect(readAnswer(answer)).toMatchObject({ kind: 'refused', why: expect.stringMatching(why) });
   });
 
-  it('never throws and never makes a fact that is out of bounds, whatever it holds', () => {
+  it('never throws, and keeps every fact within bounds', () => {
     fc.assert(
       fc.property(
         fc.anything(),
@@ -95,7 +95,7 @@ describe('an answer of DescribeInstanceTypes', () => {
   });
 });
 
-it('facts that were read take the place of the snapshot’s, and the rest stays', () => {
+it('read facts replace the snapshot’s; the others stay', () => {
   const facts = { ...instanceFacts('g5.xlarge'), type: 'g9.xlarge' } as NonNullable<
     ReturnType<typeof instanceFacts>
   >;

@@ -31,14 +31,14 @@ const row: ImageRow = {
 };
 
 describe('imageRow', () => {
-  it('reads an image with the tag that names its patch', () => {
+  it("reads an image with its patch's tag", () => {
     expect(imageRow('pytorch', entry())).toEqual(row);
   });
 
   it.each([
     ['an image for EC2', { platform: 'ec2' }],
     ['a chip that is neither CPU nor GPU', { accelerator: 'neuronx' }],
-    ['a framework that nobody asked for', { framework: 'MXNet' }],
+    ['an unwanted framework', { framework: 'MXNet' }],
     ['a tag without a patch', { tags: '["latest"]' }],
     ['a tag that is no tag', { tags: '["2.13.0; rm -rf /"]' }],
     ['no tags at all', { tags: '[]' }],
@@ -73,7 +73,7 @@ describe('refresh', () => {
     ],
   };
 
-  it('adds what is new, keeps what is known and says what changed', () => {
+  it('adds new images, keeps known ones, reports changes', () => {
     const read = {
       source: 'new',
       accounts: { 'us-east-1': '763104351884' },

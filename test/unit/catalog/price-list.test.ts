@@ -142,7 +142,7 @@ describe('a row of EC2', () => {
 
 describe('a row of transfer', () => {
   const way = { from: 'us-east-1', to: 'us-west-2' };
-  it('gives the price of a gigabyte that leaves one region for another', () => {
+  it('prices a gigabyte that leaves one region for another', () => {
     const price = { to: 'us-west-2', usdPerGigabyte: 0.02, effective: '2026-11-01' };
     expect(transferPriceOf(transferRow('0.0200000000'), way)).toEqual(price);
   });
@@ -163,7 +163,7 @@ describe('a row of transfer', () => {
 describe('the Price List', () => {
   beforeEach(() => pricing.reset());
 
-  it('is asked for training instances of one region, a type at a time and over all pages', async () => {
+  it("requests one region's training instances by type and page", async () => {
     pricing
       .on(GetProductsCommand, { NextToken: undefined })
       .resolves({ PriceList: [row('0.0000000000')], NextToken: 'more' })
@@ -186,7 +186,7 @@ describe('the Price List', () => {
     });
   });
 
-  it('is asked for EC2 and for transfer, and of two rows the dearer counts', async () => {
+  it('requests EC2 and transfer prices, and takes the higher', async () => {
     const client = new PricingClient({ region: 'us-east-1' });
     pricing
       .on(GetProductsCommand, { ServiceCode: 'AmazonEC2' })
@@ -201,7 +201,7 @@ describe('the Price List', () => {
     });
   });
 
-  it('that cannot be asked is a value with a remedy', async () => {
+  it('that is out of reach is a value with remedy', async () => {
     const refused = Object.assign(new Error('no'), { name: 'AccessDeniedException' });
     pricing.on(GetProductsCommand).rejects(refused);
     expect(await ask(['g5.xlarge'])).toMatchObject({
@@ -240,7 +240,7 @@ describe('prices that were read of the list', () => {
   };
   const wanted = ['g5.xlarge', 'g6.xlarge', 'g9.xlarge'];
 
-  it("take the snapshot's places, say how old they are, and add types that are newer than it", () => {
+  it("replace the snapshot's, with age, and add newer types", () => {
     const { onDemandPrices } = pricedFrom(list, market(), { wanted, now });
     expect(onDemandPrices).toMatchObject([
       {
@@ -255,7 +255,7 @@ describe('prices that were read of the list', () => {
     ]);
   });
 
-  it('of EC2 are the base of its Spot share, and of estimates', () => {
+  it('of EC2 are the base of Spot and estimates', () => {
     const ec2 = [
       { instanceType: 'g5.xlarge', hourlyUsd: 1.1, readAt },
       { instanceType: 'g6.xlarge', hourlyUsd: 0.8, readAt },
@@ -276,7 +276,7 @@ describe('prices that were read of the list', () => {
     ]);
   });
 
-  it('of transfer take the place of the table, each way by itself', () => {
+  it("of transfer replace the table's, each way by itself", () => {
     const transfer = [{ to: 'us-west-2', usdPerGigabyte: 0.03, readAt: now.toISOString() }];
     const known = { list: { ...list, transfer }, now };
     expect(transferRate('us-east-1', 'us-west-2', known)).toEqual({
@@ -287,7 +287,7 @@ describe('prices that were read of the list', () => {
     expect(transferRate('us-east-1', 'us-east-2', known).usdPerGigabyte).toBe(0.01);
   });
 
-  it('leave another region, and a world without them, as they were', () => {
+  it('leave other regions unchanged', () => {
     expect(pricedFrom({ ...list, region: 'eu-west-1' }, market(), { wanted, now })).toEqual(market());
     expect(pricedFrom(undefined, market(), { wanted, now })).toEqual(market());
   });

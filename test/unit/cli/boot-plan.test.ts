@@ -40,7 +40,7 @@ describe('the boot plan of a local instance', () => {
     );
   });
 
-  it('is none for a script of somebody else', () => {
+  it('is none for a foreign script', () => {
     for (const script of [
       '',
       '#!/bin/sh\nshutdown -h now\n',

@@ -29,7 +29,7 @@ const declarationWith = (pin: string) =>
   });
 
 describe('a dataset', () => {
-  it('knows number and size of its shards from the manifest, without a listing', async () => {
+  it('knows its shards from the manifest without a listing', async () => {
     await seal(FIRST, [1_000, 500]);
     const listed: string[] = [];
     const noting = { ...store, list: (prefix: string) => (listed.push(prefix), store.list(prefix)) };
@@ -54,7 +54,7 @@ describe('a dataset', () => {
     expect(shards.map(({ totals }) => totals.bytes)).toEqual([1_000, 15]);
   });
 
-  it('ends at the version that the declaration pins, and says when there is none', async () => {
+  it('ends at the pinned version, or reports its absence', async () => {
     await seal(FIRST, [1_000]);
     await seal(SECOND, [7, 8]);
     const pinned = (pin: string) =>

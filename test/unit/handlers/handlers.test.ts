@@ -131,7 +131,7 @@ describe('an event of the wrong shape', () => {
 });
 
 describe.each(Object.entries(EVENTS))('a trouble of AWS in %s', (name, event) => {
-  it('that will pass leaves as a TransientError, which the state machine retries', async () => {
+  it('that will pass leaves as a TransientError', async () => {
     failDynamo(throttled);
     const handler = await load(name);
     await expect(handler(event, contextOf(name))).rejects.toMatchObject({
@@ -175,7 +175,7 @@ describe('on-arrival', () => {
     });
   });
 
-  it('answers an empty list when all is well, also for an execution that there was', async () => {
+  it('returns an empty list when all is well', async () => {
     dynamo.on(GetCommand).resolves({ Item: { ...RECORD, updatedAt: '' } });
     dynamo.on(PutCommand).resolves({});
     sfn.on(StartExecutionCommand).rejects(new ExecutionAlreadyExists({ message: 'there', $metadata: {} }));
@@ -185,7 +185,7 @@ describe('on-arrival', () => {
     expect(await handler(event, contextOf('on-arrival'))).toEqual({ batchItemFailures: [] });
   });
 
-  it('has nothing to give back for a pipeline that nobody declared', async () => {
+  it('has nothing to return for an undeclared pipeline', async () => {
     dynamo.on(GetCommand).resolves({});
     s3.on(GetObjectCommand).rejects(new NoSuchKey({ message: 'no', $metadata: {} }));
     const handler = await load('on-arrival');
@@ -220,7 +220,7 @@ describe('api', () => {
 });
 
 describe('report', () => {
-  it('takes what a launch that failed leaves behind: a choice without a reason, and the error', async () => {
+  it('accepts what a failed launch leaves behind', async () => {
     failDynamo(denied);
     const handler = await load('report');
     const event = {

@@ -8,7 +8,7 @@ import { created } from '../../support/world/ground.ts';
 const keyed = (key: string) => readArrival(created(key, AT));
 
 describe('a message of the arrivals queue', () => {
-  it('wakes the pipeline that the key lies under, with the time of the event', () => {
+  it("wakes the key's pipeline with the event's time", () => {
     expect(keyed('digits/incoming/7/0001.png')).toEqual({
       kind: 'wake',
       wake: { pipeline: 'digits', trigger: 'arrival', eventTime: new Date(AT) },
@@ -21,7 +21,7 @@ describe('a message of the arrivals queue', () => {
     'digits/incoming/../../etc/passwd',
     'digits/incoming/\u202e\u0000\n.png',
     `digits/incoming/${'x'.repeat(1_000)}`,
-  ])('takes the rest of the key as it is: %j', (key) => {
+  ])('keeps the rest of the key unchanged: %j', (key) => {
     expect(keyed(key)).toMatchObject({ kind: 'wake', wake: { pipeline: 'digits' } });
   });
 
@@ -87,13 +87,13 @@ describe('many messages of one pipeline', () => {
     expect([...newestWakes(arrivals)].sort((a, b) => a - b)).toEqual([1, 2]);
   });
 
-  it('do not stand for a schedule, nor for a declaration', () => {
+  it('represent neither a schedule nor a declaration', () => {
     const scheduled: Arrival = { kind: 'wake', wake: { pipeline: 'a', trigger: 'schedule' } };
     const declared: Arrival = { kind: 'declaration', pipeline: 'a' };
     expect([...newestWakes([scheduled, wake('a', 1), declared])].sort((a, b) => a - b)).toEqual([0, 1]);
   });
 
-  it('have one that stands for each pipeline and trigger, whatever the order', () => {
+  it('have one representative for each pipeline and trigger', () => {
     const arrival = fc.record({
       pipeline: fc.constantFrom('a', 'b', 'c'),
       at: fc.integer({ min: 0, max: 50 }),

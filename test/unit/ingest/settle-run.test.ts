@@ -21,7 +21,7 @@ const open = async (batch: number) => {
 };
 
 describe('a run that settles', () => {
-  it('waits for quiet and then pins the declaration as it is', async () => {
+  it('waits for quiet and then pins the declaration', async () => {
     await open(1);
     at.drop('a.png');
     const first = await settleRun(at, { runId: 'digits-000001' });
@@ -40,7 +40,7 @@ describe('a run that settles', () => {
     ]);
   });
 
-  it('answers the same again when it is asked again, and reads no other declaration', async () => {
+  it('answers the same again without reading another declaration', async () => {
     await open(1);
     at.drop('_SUCCESS');
     await settleRun(at, { runId: 'digits-000001' });
@@ -51,7 +51,7 @@ describe('a run that settles', () => {
     expect(await at.runs.get('digits-000001')).toEqual(before);
   });
 
-  it('does not close by the marker that closed the batch before', async () => {
+  it('ignores the marker that closed the previous batch', async () => {
     await open(1);
     at.drop('_SUCCESS');
     at.clock.advance(1);
@@ -79,7 +79,7 @@ describe('a run that settles', () => {
     expect(await settleRun(at, { runId: 'digits-000002' })).toMatchObject({ kind: 'settled' });
   });
 
-  it('waits for one that packs although a run between them failed before it settled', async () => {
+  it('waits for a packing run behind a failed one', async () => {
     const packing = await open(1);
     await at.runs.closeBatch(packing, { at: at0(), declaration: declarationOf('digits') });
     const failed = await open(2);
@@ -108,7 +108,7 @@ describe('a run that settles', () => {
     });
   });
 
-  it('fails for good with every problem of a declaration that is not valid', async () => {
+  it('fails for good with every problem of its declaration', async () => {
     await open(1);
     at.declare('name: letters\ntraining: { strategy: ddp }');
     await expect(settleRun(at, { runId: 'digits-000001' })).rejects.toMatchObject({
@@ -117,13 +117,13 @@ describe('a run that settles', () => {
     });
   });
 
-  it('fails for good when the declaration is gone, and says which key to put back', async () => {
+  it('fails for good without the declaration, naming its key', async () => {
     await open(1);
     at.store.remove(bucketKeys.pipeline('digits'));
     await expect(settleRun(at, { runId: 'digits-000001' })).rejects.toThrow('pipelines/digits.yaml is gone');
   });
 
-  it('is not made up when nobody knows the run', async () => {
+  it('is not made up for an unknown run', async () => {
     await expect(settleRun(at, { runId: 'digits-000009' })).rejects.toMatchObject({
       name: 'RunNotFoundError',
     });

@@ -22,7 +22,7 @@ const decideAt = (seconds: number, observation = seen(), settle = SETTLE) =>
   decideSettled(observation, settle, { now: new Date(secondsAfter(seconds)), openedAt: new Date(AT) });
 
 describe('a batch', () => {
-  it('is settled when nothing changed for the settle window, and not a second before', () => {
+  it('is settled exactly when the settle window has passed', () => {
     expect(decideAt(59)).toEqual({ kind: 'wait', seconds: 1 });
     expect(decideAt(60)).toEqual({ kind: 'settled', reason: 'quiet' });
   });
@@ -31,13 +31,13 @@ describe('a batch', () => {
     expect(decideAt(1, seen({ marker: true }))).toEqual({ kind: 'settled', reason: 'marker' });
   });
 
-  it('is settled after the maximum wait although objects keep coming', () => {
+  it('is settled after the maximum wait despite new objects', () => {
     const busy = (seconds: number) => decideAt(seconds, seen({ unchangedSince: secondsAfter(seconds - 1) }));
     expect(busy(590)).toEqual({ kind: 'wait', seconds: 10 });
     expect(busy(600)).toEqual({ kind: 'settled', reason: 'maximumWait' });
   });
 
-  it('waits just as long as the window still needs, between a second and a minute', () => {
+  it("waits for the window's rest, within a minute", () => {
     expect(decideAt(20)).toEqual({ kind: 'wait', seconds: 40 });
     expect(decideAt(59.9)).toEqual({ kind: 'wait', seconds: 1 });
     expect(decideAt(10, seen(), { quietSeconds: 3_600, maximumWaitSeconds: 7_200 })).toEqual({
@@ -46,7 +46,7 @@ describe('a batch', () => {
     });
   });
 
-  it('does not wait for ever when the clock went back', () => {
+  it('does not wait forever after the clock went back', () => {
     const decision = decideAt(-100, seen({ unchangedSince: AT }));
     expect(decision).toMatchObject({ kind: 'wait' });
     expect(decision.kind === 'wait' && decision.seconds).toBeLessThanOrEqual(60);
@@ -79,7 +79,7 @@ describe('a look at the incoming prefix', () => {
     expect(observation).toMatchObject({ objects: 2, bytes: 7, marker: true });
   });
 
-  it('keeps the time of the first look while nothing changes', async () => {
+  it("keeps the first look's time while nothing changes", async () => {
     const first = await look((put) => put('a'));
     const second = await look((put) => put('a'), { previous: first, at: 45 });
     expect(second).toEqual(first);
@@ -96,13 +96,13 @@ describe('a look at the incoming prefix', () => {
       'the marker',
       (put: (name: string, text?: string) => void) => ['a', '_SUCCESS'].forEach((each) => put(each)),
     ],
-  ])('begins to count anew for %s', async (_, fill) => {
+  ])('begins to count again for %s', async (_, fill) => {
     const first = await look((put) => put('a'));
     const second = await look(fill, { previous: first, at: 45 });
     expect(second.unchangedSince).toBe(secondsAfter(45));
   });
 
-  it('takes a large upload that appears with an old date for a change', async () => {
+  it('treats a large upload with an old date as a change', async () => {
     const first = await look((put) => put('a'));
     const second = await look(
       (put) => {
@@ -114,14 +114,14 @@ describe('a look at the incoming prefix', () => {
     expect(second.unchangedSince).toBe(secondsAfter(45));
   });
 
-  it('does not take the marker of the batch before for its own', async () => {
+  it("does not accept the previous batch's marker", async () => {
     const fill = (put: (name: string, text?: string, lastModified?: Date) => void) =>
       put('_SUCCESS', '', new Date(AT));
     expect((await look(fill, { markerSince: new Date(secondsAfter(10)) })).marker).toBe(false);
     expect((await look(fill, { markerSince: new Date(secondsAfter(-10)) })).marker).toBe(true);
   });
 
-  it('takes no object for the marker that only ends like it', async () => {
+  it('rejects an object that only ends like the marker', async () => {
     expect((await look((put) => put('deep/_SUCCESS'))).marker).toBe(false);
   });
 

@@ -23,7 +23,7 @@ async function settle(runId: string): Promise<void> {
 }
 
 describe('events of arrivals', () => {
-  it('make one run, however many, doubled and in whatever order', async () => {
+  it('make one run in any number and order', async () => {
     const bodies = Array.from({ length: 10_000 }, (_, index) => {
       at.clock.advance(0.001);
       at.drop(`${index}.png`);
@@ -41,12 +41,12 @@ describe('events of arrivals', () => {
     expect([...at.executions.started.keys()]).toEqual(['digits-000001-x1']);
     await settle('digits-000001');
     at.clock.advance(3);
-    // Late and doubled: what they tell of is in the closed batch.
+    // Late and doubled: their objects are in the closed batch.
     await takeArrivals(at, [message(bodies[0] ?? ''), message(bodies.at(-1) ?? '')]);
     expect([...at.executions.started.keys()]).toEqual(['digits-000001-x1']);
   });
 
-  it('make the next run when they come after the close', async () => {
+  it('make the next run after the close', async () => {
     at.drop('a.png');
     await takeArrivals(at, [message(arrive('a.png'))]);
     await settle('digits-000001');
@@ -56,7 +56,7 @@ describe('events of arrivals', () => {
     expect(await at.runs.get('digits-000002')).toMatchObject({ batch: 2, status: 'settling' });
   });
 
-  it('start the run that a crash left without its execution', async () => {
+  it('start the run whose execution a crash prevented', async () => {
     const starting = { ...at.executions, start: () => Promise.reject(new Error('lost')) };
     await expect(
       wakeRun({ ...at, executions: starting }, { pipeline: 'digits', trigger: 'arrival' }),
@@ -73,7 +73,7 @@ describe('events of arrivals', () => {
     expect(await at.pipelines.list()).toEqual([]);
   });
 
-  it('go back to the queue alone when they fail, and keep no other from it', async () => {
+  it('return to the queue alone when they fail', async () => {
     const failing = {
       ...at,
       pipelines: {
@@ -93,14 +93,14 @@ describe('events of arrivals', () => {
 });
 
 describe('a person who asks for a run', () => {
-  it('gets one that trains anyway, also when an arrival began it', async () => {
+  it('gets a run that trains without new data', async () => {
     await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
     await wakeRun(at, { pipeline: 'digits', trigger: 'api' });
     at.clock.advance(700);
     expect(await settleRun(at, { runId: 'digits-000001' })).toEqual({ kind: 'settled', trainAnyway: true });
   });
 
-  it('gets the next run when this one was closed while they asked', async () => {
+  it('gets the next run when this one closed meanwhile', async () => {
     await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
     const stale = (await at.pipelines.get('digits')) ?? undefined;
     await settle('digits-000001');
@@ -118,7 +118,7 @@ describe('a person who asks for a run', () => {
 });
 
 describe('a declaration that arrives', () => {
-  it('is put on record with its schedule, and wakes for data that came before it', async () => {
+  it('is recorded with its schedule, and wakes for earlier data', async () => {
     at.drop('early.png');
     at.declare(`${DECLARATION}schedule: rate(1 day)`);
     expect(await registerPipeline(at, 'digits')).toMatchObject({
@@ -132,7 +132,7 @@ describe('a declaration that arrives', () => {
     expect(await registerPipeline(at, 'digits')).toEqual({ kind: 'valid' });
   });
 
-  it('is kept with its problems when it is not valid, and takes away no schedule', async () => {
+  it('is kept with its problems and schedule when invalid', async () => {
     at.declare(`${DECLARATION}schedule: rate(1 day)`);
     await registerPipeline(at, 'digits');
     at.declare('name: letters');
@@ -154,10 +154,10 @@ describe('a declaration that arrives', () => {
   });
 
   it('says that it is gone', async () => {
-    expect(await registerPipeline(at, 'nobody')).toEqual({ kind: 'gone' });
+    expect(await registerPipeline(at, 'unknown')).toEqual({ kind: 'gone' });
   });
 
-  it('wakes again for data that a run with a bad declaration could not settle', async () => {
+  it('wakes again for data left by a bad declaration', async () => {
     at.drop('a.png');
     await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
     const run = await at.runs.get('digits-000001');
@@ -175,7 +175,7 @@ describe('a table that was lost', () => {
     expect(await at.pipelines.get('digits')).toMatchObject({ openBatch: 1 });
   });
 
-  it('goes on behind the newest run that has its report', async () => {
+  it('continues behind the newest run with a report', async () => {
     at.store.put(bucketKeys.report('digits', 'digits-000009'), '{}');
     at.store.put(bucketKeys.report('digits', 'digits-000010'), '{}');
     expect(await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' })).toMatchObject({
@@ -183,7 +183,7 @@ describe('a table that was lost', () => {
     });
   });
 
-  it('takes up the newest run that has none, so that its plan and shards count', async () => {
+  it('continues the newest run without a report', async () => {
     at.store.put(bucketKeys.report('digits', 'digits-000009'), '{}');
     at.store.put(bucketKeys.planItems('digits', 'digits-000010'), '[]');
     expect(await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' })).toMatchObject({
@@ -191,7 +191,7 @@ describe('a table that was lost', () => {
     });
   });
 
-  it('is not led astray by folders that no run made', async () => {
+  it('ignores folders that no run made', async () => {
     at.store.put('digits/runs/notes/x.txt', '');
     at.store.put('digits/runs/letters-9999999/x', '');
     at.store.put(bucketKeys.report('digits', 'digits-000002'), '{}');

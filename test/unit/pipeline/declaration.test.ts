@@ -181,7 +181,7 @@ limits: { attempts: 0 }
     expect(pathsOf(declared)).toEqual(['compute.helpers']);
   });
 
-  it('names the key that nobody knows', () => {
+  it('names the unknown key', () => {
     expect(problemsOf(readDeclaration('digits', `${GOOD}colour: blue`))['']).toContain('"colour"');
   });
 

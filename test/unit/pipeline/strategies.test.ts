@@ -10,11 +10,11 @@ import { filesOfProject } from '../../support/import-graph.ts';
 const ROOT = path.join(import.meta.dirname, '../../..');
 const TABLE = 'functions/core/pipeline/strategies.ts';
 
-it('equals the copy of the agent, which npm run strategies writes', () => {
+it("equals the agent's copy, which npm run strategies writes", () => {
   expect(readFileSync(STRATEGIES_FILE, 'utf8')).toBe(strategiesText());
 });
 
-it('is the only file of the service that quotes a strategy', () => {
+it("is the service's only file that quotes a strategy", () => {
   const quoted = new RegExp(`['"\`](${STRATEGIES.join('|')})['"\`]`);
   const files = filesOfProject(ROOT).filter((file) => file.startsWith('functions/') && file.endsWith('.ts'));
   expect(files.filter((file) => quoted.test(readFileSync(path.join(ROOT, file), 'utf8')))).toEqual([TABLE]);
@@ -37,7 +37,7 @@ describe('the framework of the image', () => {
     expect(problemsOf({ image: '123456789012.dkr.ecr.us-east-1.amazonaws.com/own:1' })).toEqual([]);
   });
 
-  it('does not matter on EC2, which runs a machine image', () => {
+  it('does not matter on EC2 with a machine image', () => {
     expect(problemsOf({}, { launcher: 'ec2' })).toEqual([]);
   });
 });

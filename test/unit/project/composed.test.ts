@@ -6,6 +6,6 @@ import { composed } from '../../../cli/compose.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
 
-it.each(Object.entries(composed))('%s is up to date (npm run compose renews it)', (file, text) => {
+it.each(Object.entries(composed))('%s is what npm run compose writes', (file, text) => {
   expect(readFileSync(path.join(ROOT, file), 'utf8')).toBe(text);
 });

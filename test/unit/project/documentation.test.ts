@@ -78,16 +78,17 @@ it('sources name pages that exist', () => {
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
 
 describe('commands', () => {
-  it('are told on some page, each of them', () => {
-    const told = (name: string): boolean => new RegExp(`npm (run )?${name}(?![\\w:-])`).test(everyPage);
-    const untold = Object.keys(scripts).filter((name) => !told(name));
-    expect(untold).toEqual([]);
+  it('are on some page, each of them', () => {
+    const isDocumented = (name: string): boolean =>
+      new RegExp(`npm (run )?${name}(?![\\w:-])`).test(everyPage);
+    const undocumented = Object.keys(scripts).filter((name) => !isDocumented(name));
+    expect(undocumented).toEqual([]);
   });
 
-  it('are there, each that a page tells', () => {
-    const told = [...everyPage.matchAll(/npm run ([a-z][a-z:-]*)/g)].map(([, name = '']) => name);
-    expect(told.length).toBeGreaterThan(10);
-    expect(told.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
+  it('exist, each that a page names', () => {
+    const named = [...everyPage.matchAll(/npm run ([a-z][a-z:-]*)/g)].map(([, name = '']) => name);
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
   });
 });
 
@@ -100,20 +101,20 @@ function fieldsOf(schema: unknown): string[] {
   );
 }
 
-it('every field of a declaration is told where a user looks for it', () => {
-  const told = ['pipeline', 'datasets', 'placement'].map((name) => read(`docs/${name}.md`)).join('\n');
+it('every field of a declaration is documented for users', () => {
+  const userPages = ['pipeline', 'datasets', 'placement'].map((name) => read(`docs/${name}.md`)).join('\n');
   const fields = [...new Set(fieldsOf(JSON.parse(read('docs/pipeline.schema.json'))))];
   expect(fields.length).toBeGreaterThan(80);
-  expect(fields.filter((field) => !new RegExp(`\\b${field}\\b`).test(told))).toEqual([]);
+  expect(fields.filter((field) => !new RegExp(`\\b${field}\\b`).test(userPages))).toEqual([]);
 });
 
 /** Between the agent's own processes. */
 const INTERNAL = ['TIDEWHEEL_SCRIPT_TOKEN', 'TIDEWHEEL_SERVICE'];
 
-it('every variable that the agent reads or sets is told', () => {
+it('every variable of the agent is documented', () => {
   const code = below('training/agent', '.py').map(read).join('\n');
   const variables = [...new Set(code.match(/\bTIDEWHEEL_[A-Z_]*[A-Z]\b/g))];
   expect(variables.length).toBeGreaterThan(20);
-  const told = read('training/agent/README.md');
-  expect(variables.filter((name) => !INTERNAL.includes(name) && !told.includes(`\`${name}\``))).toEqual([]);
+  const page = read('training/agent/README.md');
+  expect(variables.filter((name) => !INTERNAL.includes(name) && !page.includes(`\`${name}\``))).toEqual([]);
 });

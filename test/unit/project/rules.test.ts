@@ -73,7 +73,7 @@ describe.each(machines)('%s', (machine) => {
     expect(endless.map(([name]) => name)).toEqual([]);
   });
 
-  it('tries every task again after a trouble that passes, and after the death of its process', () => {
+  it('retries every task after transient errors and process deaths', () => {
     const needed = ['TransientError', 'Runtime.ExitError', 'Lambda.Unknown', 'Sandbox.Timedout'];
     const lacking = tasks.filter(([, { Retry }]) => {
       const retried = new Set(Retry.flatMap(({ ErrorEquals }) => ErrorEquals));
@@ -91,7 +91,7 @@ describe.each(machines)('%s', (machine) => {
     expect(blind.map(([name]) => name)).toEqual([]);
   });
 
-  it('calls in every task the folder that the task is named after', () => {
+  it('calls the folder after which the task is named', () => {
     for (const [name, task] of tasks) {
       const resource = task.Parameters?.FunctionName ?? task.Resource ?? '';
       const called = kebab(/^\$\{(\w+)Arn\}$/.exec(resource)?.[1] ?? '');
@@ -113,7 +113,7 @@ describe('a function', () => {
       }),
     );
 
-  it('is in the template when it has a folder, and has a folder when it is there', () => {
+  it('has a folder exactly if the template has it', () => {
     expect(Object.keys(declared).sort()).toEqual([...folders].sort());
   });
 
@@ -136,7 +136,7 @@ describe('a function', () => {
 });
 
 describe('the rules', () => {
-  it('know no AWS package, no process and no clock of their own', () => {
+  it('know no AWS package, no process, no clock', () => {
     expect(
       breakers('functions/core', /from '(@aws-sdk|@smithy|@aws-lambda-powertools|@middy|aws-sdk)/),
     ).toEqual([]);
@@ -167,7 +167,7 @@ describe('SDK clients', () => {
 });
 
 describe('the environment', () => {
-  it('is read only where it is checked, but for the endpoint', () => {
+  it('is read where it is checked, except the endpoint', () => {
     // Both ways to AWS, the SDK's clients and the fast data path, take the endpoint from the SDK's own variables.
     const readers = new Set([
       'functions/aws/shared/config.ts',

@@ -16,7 +16,7 @@ async function proved(checkpoint: string, ...objects: string[]): Promise<number 
 }
 
 describe('progress', () => {
-  it('counts when the checkpoint that the note names holds its marker', async () => {
+  it('counts when its checkpoint holds the marker', async () => {
     expect(await proved('step-00000040', 'step-00000040/state.pt', 'step-00000040/COMPLETE.json')).toBe(40);
   });
 
@@ -24,14 +24,14 @@ describe('progress', () => {
     expect(await proved('step-00000040', 'step-00000040/state.pt')).toBeUndefined();
   });
 
-  it("counts for other frameworks' folders and files when they are there", async () => {
+  it("counts for other frameworks' existing folders and files", async () => {
     expect(await proved('checkpoint-40', 'checkpoint-40/model.safetensors')).toBe(40);
     expect(await proved('epoch=3.ckpt', 'epoch=3.ckpt')).toBe(40);
     expect(await proved('checkpoint-40', 'checkpoint-400/model.safetensors')).toBeUndefined();
     expect(await proved('epoch=3.ckpt')).toBeUndefined();
   });
 
-  it('does not follow a name that leads out of the checkpoints', async () => {
+  it('does not follow a name out of the checkpoints', async () => {
     expect(await proved('../../other', 'x')).toBeUndefined();
     expect(await proved('/etc', 'x')).toBeUndefined();
   });

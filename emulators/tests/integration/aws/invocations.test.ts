@@ -123,7 +123,7 @@ describe('an invocation above the limit', () => {
     await text('noted', '1');
   });
 
-  it('fails a task by the name that Step Functions gives', async () => {
+  it('fails a task by the name of Step Functions', async () => {
     const sfn = new SFNClient(clientConfiguration(emulator.url));
     const { stateMachineArn } = await sfn.send(
       new CreateStateMachineCommand({

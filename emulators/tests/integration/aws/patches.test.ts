@@ -129,7 +129,7 @@ describe('a task that waits for its token', () => {
     expect(await runCatching(patched.url, arn, resource)).toEqual({ caught: 'by class' });
   });
 
-  it('waits in vain in the unpatched MiniStack', async () => {
+  it('never arrives in the unpatched MiniStack', async () => {
     const arn = await createFunction(plain.url, 'fails-before-it-answers', FAILS_BY_CLASS);
     expect(await runCatching(plain.url, arn, resource)).toEqual({ caught: 'by States.ALL' });
   });
@@ -145,7 +145,7 @@ describe('a distributed Map', () => {
   });
 });
 
-describe('an object to be encrypted by KMS with no key named', () => {
+describe('an object for KMS encryption without a key', () => {
   it("is taken, with the account's own key", async () => {
     expect(await putEncrypted(patched.url)).toMatchObject({ ServerSideEncryption: 'aws:kms' });
   });

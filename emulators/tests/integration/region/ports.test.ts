@@ -66,7 +66,7 @@ describe('the holder of a port', () => {
     expect(holder?.command).toMatch(/node -e .* -- some words$/);
   });
 
-  it('is nobody where nobody listens', async () => {
+  it('is undefined where no process listens', async () => {
     expect(await holderOf((await choose()).aws)).toBeUndefined();
   });
 });

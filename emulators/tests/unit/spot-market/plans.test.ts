@@ -82,7 +82,7 @@ describe('a market by a trace', () => {
     expect(seen).toEqual([4, 4, 0, 2, 2, 4, 0]);
   });
 
-  it('starts at the tick that is asked for', () => {
+  it('starts at the requested tick', () => {
     const plan = tracePlan({ kind: 'trace', zones: { 'use1-az1': trace([4, 0, 2]) }, startTick: 2 });
     expect([0, 300].map((at) => plan.capacityAt(pool, at))).toEqual([2, 4]);
     expect(plan.nextChange(pool, 0)).toBe(300);
@@ -134,7 +134,7 @@ describe('the demo', () => {
     expect(plan.checkpointSynced?.(gang('digits-000002-a1-abcdef', 'use1-az2'), 40)).toBe(true);
   });
 
-  it('interrupts as often as it is asked to', () => {
+  it('interrupts as often as requested', () => {
     const plan = demoPlan({ kind: 'demo', checkpoints: [1, 1], interruptions: 2 });
     for (const attempt of [1, 2]) {
       const own = gang(`digits-000001-a${attempt}-abcdef`, `use1-az${attempt}`);

@@ -105,7 +105,7 @@ describe('placement scores', () => {
     expect(score(['g5.xlarge', 'g5.xlarge', 'g5.xlarge'], 1, 1_000)).toBe(3);
   });
 
-  it('weigh types by what is asked for', () => {
+  it('weigh types by the requested capacity', () => {
     const inUnits = zoneScore({ types: FAMILY, target: 12, unit: 'units' }, 'use1-az4', 'us-east-1', four);
     const inCpus = zoneScore({ types: FAMILY, target: 48, unit: 'vcpu' }, 'use1-az4', 'us-east-1', four);
     const inMemory = zoneScore(

@@ -19,7 +19,7 @@ export function marketHistoryContract(
     onDemandUsd: {},
   });
 
-  it('keeps the newest sample of a step by family and zone', async () => {
+  it("keeps a step's newest sample by family and zone", async () => {
     const { marketSamples } = await open();
     await marketSamples.put(look(LATER, { '2 x g5.xlarge': 7 }));
     await marketSamples.put(look(AT, { '2 x g5.xlarge': 3 }));

@@ -6,7 +6,7 @@ import { AT, secondsAfter } from '../../builders/records.ts';
 const LATER = secondsAfter(60);
 
 export function pipelineStoreContract(open: () => Promise<Pick<Stores, 'pipelines'>>): void {
-  it('creates a pipeline once and returns the one that stands', async () => {
+  it('creates a pipeline once and returns the stored one', async () => {
     const { pipelines } = await open();
     const first = await pipelines.ensure('pipe-once', { firstBatch: 3, at: AT });
     const second = await pipelines.ensure('pipe-once', { firstBatch: 9, at: LATER });
@@ -19,7 +19,7 @@ export function pipelineStoreContract(open: () => Promise<Pick<Stores, 'pipeline
     expect(await (await open()).pipelines.get('pipe-never')).toBeUndefined();
   });
 
-  it('keeps the problems of a pipeline until it is valid', async () => {
+  it("keeps a pipeline's problems until it is valid", async () => {
     const { pipelines } = await open();
     await pipelines.ensure('pipe-bad', { firstBatch: 1, at: AT });
     const problems = [{ path: 'training', message: 'is missing' }];
@@ -31,7 +31,7 @@ export function pipelineStoreContract(open: () => Promise<Pick<Stores, 'pipeline
     expect(mended?.problems).toBeUndefined();
   });
 
-  it("creates no record when it sets an unknown pipeline's validity", async () => {
+  it("creates no record for an unknown pipeline's validity", async () => {
     const { pipelines } = await open();
     await pipelines.setValidity('pipe-unknown', { valid: true, updatedAt: AT });
     expect(await pipelines.get('pipe-unknown')).toBeUndefined();

@@ -25,7 +25,7 @@ export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipe
     expect(Object.keys((await runs.get(run.runId)) ?? {}).sort()).toEqual(Object.keys(run).sort());
   });
 
-  it('changes the given fields and removes those given as undefined', async () => {
+  it('changes given fields and removes undefined ones', async () => {
     const { runs } = await open();
     await runs.create(runOf('run-change', 1, { failure: 'old', generation: 'g' }));
     const changed = await runs.update('run-change-000001', {
@@ -45,7 +45,7 @@ export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipe
     expect(await runs.get('run-none-000001')).toBeUndefined();
   });
 
-  it('lists runs of one pipeline, newest first, up to the limit', async () => {
+  it("lists a pipeline's newest runs up to the limit", async () => {
     const { runs } = await open();
     for (const batch of [2, 1, 10, 3]) await runs.create(runOf('run-list', batch));
     await runs.create(runOf('run-listed', 1));
@@ -77,7 +77,7 @@ export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipe
     expect(await runs.list('run-pages', 55)).toHaveLength(55);
   }, 60_000);
 
-  it('pins the declaration and opens the next batch at a close', async () => {
+  it('pins the declaration and opens the next batch', async () => {
     const { pipelines, runs } = await open();
     await pipelines.ensure('close-a', { firstBatch: 1, at: AT });
     const run = runOf('close-a', 1);
@@ -128,7 +128,7 @@ export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipe
     expect(new Set([...answers.map((each) => each.closedAt), pipeline?.closedAt]).size).toBe(1);
   });
 
-  it('closes the batch of a failed run without a declaration', async () => {
+  it("closes a failed run's batch without a declaration", async () => {
     const { pipelines, runs } = await open();
     await pipelines.ensure('close-d', { firstBatch: 4, at: AT });
     const run = runOf('close-d', 4);
