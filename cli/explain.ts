@@ -125,16 +125,22 @@ async function explain(
   const [run, attempts] = await Promise.all([stores.runs.get(runId), stores.attempts.list(runId)]);
   if (run?.declaration === undefined) return;
   const now = new Date(storedQuestion(decision).now);
-  const sightingsIn = (instanceTypes: readonly string[]) =>
+  const observationsIn = (instanceTypes: readonly string[]) =>
     observationsOfOthers(stores.poolOutcomes, { runId, instanceTypes, now });
   const types = typesOf(run.declaration.compute, factsWith(storedQuestion(decision).hardware));
-  const question = questionOf({ run, attempts, attempt, decision, observations: await sightingsIn(types) });
+  const question = questionOf({
+    run,
+    attempts,
+    attempt,
+    decision,
+    observations: await observationsIn(types),
+  });
   if (question === undefined) return;
   const again = sameChoice(choosePlacement(question), decision);
   say(`\nDecided again from what is stored: ${again ? 'the same' : OTHERWISE}.`);
   const change = changeOf(values);
   if (Object.values(change).some((each) => each !== undefined)) {
-    const observations = await sightingsIn([...types, ...(values.types ?? [])]);
+    const observations = await observationsIn([...types, ...(values.types ?? [])]);
     await whatIf(stores, attempt, { question: { ...question, observations: observations }, change, values });
   }
 }

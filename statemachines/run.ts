@@ -66,7 +66,7 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     next: 'IsThereNewData',
   }),
   IsThereNewData: choice(
-    'A run that was asked for trains without new data too.',
+    'A requested run trains without new data too.',
     [when('$.plan.status', 'planned', 'FirstRound'), when('$.settle.trainAnyway', true, 'Judge')],
     'NoNewData',
   ),

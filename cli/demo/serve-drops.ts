@@ -59,7 +59,7 @@ interface Drop {
   readonly taken: TakenFiles;
 }
 
-/** false: it was dropped before, as it is. What an earlier run was told to delete from the bucket is not put there again. */
+/** false: the same file was dropped before. A file that an earlier run deleted from the bucket does not return there. */
 async function drop({ region }: Session, { path, key, taken }: Drop): Promise<boolean> {
   const { size, mtimeMs } = await stat(path);
   const file = { path, size, mtimeMs };

@@ -10,8 +10,8 @@ export type EnvironmentName = (typeof ENVIRONMENTS)[number];
 
 interface Contents {
   readonly lock: string;
-  /** What is built from its source against the packages of the lock, and what it is told. */
-  readonly built?: { readonly lock: string; readonly told: Readonly<Record<string, string>> };
+  /** A package built from its source against the packages of the lock, with the variables of its build. */
+  readonly built?: { readonly lock: string; readonly variables: Readonly<Record<string, string>> };
   /** The newest Python that it runs on, as major and minor. */
   readonly newestPython?: readonly [number, number];
 }
@@ -23,7 +23,7 @@ const CONTENTS: Record<Exclude<EnvironmentName, ''>, Contents> = {
     lock: 'horovod.lock',
     built: {
       lock: 'horovod-built.lock',
-      told: {
+      variables: {
         HOROVOD_WITH_PYTORCH: '1',
         HOROVOD_WITH_MPI: '1',
         HOROVOD_WITHOUT_GLOO: '1',
@@ -70,7 +70,7 @@ export async function environmentPython(
   if (second !== undefined && built) {
     say(`\n.venv-${name}: building what training/environments/${built.lock} names (once, minutes) ...`);
     const environment = {
-      ...built.told,
+      ...built.variables,
       PATH: `${path.join(folder, 'bin')}:${process.env['PATH'] ?? ''}`,
     };
     // What is built names the libraries of the folder it was built in: one from another clone does not load here.

@@ -42,7 +42,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         help="folder for the state, used by one emulator at a time",
     )
     parser.add_argument("--port", type=int, default=0, help="0 takes a free port")
-    parser.add_argument("--port-fd", type=int, help="file descriptor that is told the port")
+    parser.add_argument("--port-fd", type=int, help="file descriptor that receives the port")
     parser.add_argument(
         "--save-seconds",
         type=float,
@@ -220,8 +220,8 @@ def main(arguments: list[str]) -> None:
     listening = listen(options.port, options.port_fd)
     port = listening.getsockname()[1]
     if options.port_fd is not None:
-        with os.fdopen(options.port_fd, "w") as told:
-            told.write(f"{port}\n")
+        with os.fdopen(options.port_fd, "w") as pipe:
+            pipe.write(f"{port}\n")
     temporary = temporary_folder(options.state)
     set_environment(options.state, temporary, port, options.concurrent_executions)
     try:

@@ -152,9 +152,9 @@ async function awaitReady(child: ChildProcess, ended: Promise<string>, timeoutMs
 }
 
 async function portOf(child: ChildProcess): Promise<number> {
-  const told = child.stdio[3];
+  const pipe = child.stdio[3];
   let text = '';
-  if (told instanceof Readable) for await (const chunk of told) text += String(chunk);
+  if (pipe instanceof Readable) for await (const chunk of pipe) text += String(chunk);
   const port = Number(text.trim());
   if (port > 0) return port;
   if (text.trim() !== '') throw new Refusal(text.trim());

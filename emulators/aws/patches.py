@@ -23,8 +23,8 @@ _NAME_OF = 'errorType: ({0} && typeof {0} === "object" && {0}.name) || typeof {0
 _END_WITH_PARENT = '\nrl.on("close", () => process.exit(0));\n'
 
 
-class MendError(RuntimeError):
-    """This MiniStack no longer looks as the mend expects; compare
+class PatchError(RuntimeError):
+    """This MiniStack no longer looks as the patch expects; compare
     emulators/aws/requirements.lock."""
 
 
@@ -37,7 +37,7 @@ def name_node_errors() -> None:
     script = lambda_runtime._NODEJS_WORKER_SCRIPT
     for reported, variable in ((_SETTLED, "err"), (_THROWN, "e")):
         if reported not in script:
-            raise MendError(f"MiniStack's Node worker changed: {reported!r} is not in it")
+            raise PatchError(f"MiniStack's Node worker changed: {reported!r} is not in it")
         script = script.replace(reported, f"{reported}, {_NAME_OF.format(variable)}")
     lambda_runtime._NODEJS_WORKER_SCRIPT = script + _END_WITH_PARENT
     _pass_names_through()
@@ -184,8 +184,8 @@ def tell_what_was_copied() -> None:
         checksum = base64.b64encode(zlib.crc32(part["body"]).to_bytes(4, "big"))
         part["checksums"] = {"CRC32": checksum.decode()}
         end = b"</CopyPartResult>"
-        told = b"<ChecksumCRC32>" + checksum + b"</ChecksumCRC32>"
-        return status, answer_headers, body.replace(end, told + end)
+        element = b"<ChecksumCRC32>" + checksum + b"</ChecksumCRC32>"
+        return status, answer_headers, body.replace(end, element + end)
 
     s3._upload_part_copy = copy_and_tell
 
@@ -203,7 +203,7 @@ def give_functions_the_key(access_key_id: str, secret_access_key: str) -> None:
 
     for module in (lambda_runtime, lambda_svc):
         if not hasattr(module, "execution_credentials"):
-            raise MendError(f"{module.__name__} has no execution_credentials any more")
+            raise PatchError(f"{module.__name__} has no execution_credentials any more")
         setattr(module, "execution_credentials", credentials)  # noqa: B010
 
 

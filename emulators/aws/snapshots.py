@@ -117,20 +117,20 @@ class Snapshots:
         self.save(services)
 
     def keep(self, interval_seconds: float, loop: asyncio.AbstractEventLoop) -> None:
-        """Starts the thread that saves when something was asked of the server, or something runs,
-        or now and then."""
+        """Starts the thread that saves after a request to the server, while something runs, or
+        now and then."""
         threading.Thread(
             target=self._keep, args=(interval_seconds, loop), daemon=True, name="snapshots"
         ).start()
 
     def _keep(self, interval_seconds: float, loop: asyncio.AbstractEventLoop) -> None:
-        seen, rested = -1, 0.0
+        seen, idle = -1, 0.0
         while not self._closing:
             time.sleep(interval_seconds)
-            rested += interval_seconds
-            if self.requests == seen and rested < LONGEST_REST_SECONDS and not _something_runs():
+            idle += interval_seconds
+            if self.requests == seen and idle < LONGEST_REST_SECONDS and not _something_runs():
                 continue
-            seen, rested = self.requests, 0.0
+            seen, idle = self.requests, 0.0
             self._forked.clear()
             # On the loop no request is being handled at this moment, so none is caught half done.
             loop.call_soon_threadsafe(self._fork_on_loop)

@@ -25,7 +25,7 @@ from moments import message_moments, schedule_moments, take_messages, tick
 
 PATH = "/_tidewheel/clock"
 _ANSWER_SECONDS = 10.0
-"""An answer that takes longer says who works, and is asked for again."""
+"""A longer answer names who works, and the clock requests it again."""
 _LOOK_SECONDS = 0.01
 _RealDatetime = datetime_module.datetime
 _real_time = time.time

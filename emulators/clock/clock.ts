@@ -7,7 +7,7 @@ export interface Clock {
   at(momentMs: number, action: () => void): () => void;
   /**
    * A virtual clock stands still until the function returned is called; the wall's takes no notice.
-   * @param why as it is told of a clock that does not go on
+   * @param why the reason that the clock names when it cannot move
    */
   hold(why: string): () => void;
 }

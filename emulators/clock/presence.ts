@@ -1,4 +1,4 @@
-/** One worker's part in the clock: while it works the clock stands, while it rests the clock may go on. */
+/** One worker's part in the clock: while it works the clock stands; while it is idle the clock may move. */
 import type { Clock } from './clock.ts';
 
 export class Presence {

@@ -11,7 +11,7 @@ interface Sleeper {
 }
 
 export interface Sleepers {
-  /** @param onChange told whenever the member falls asleep (true) or is awake again (false) */
+  /** @param onChange called whenever the member falls asleep (true) or is awake again (false) */
   join(onChange: (isAsleep: boolean) => void): Sleeper;
   close(): Promise<void>;
 }

@@ -11,7 +11,7 @@ import type { Clock } from './clock.ts';
 export interface Follower {
   readonly name: string;
   /**
-   * Told the time. Settles when nothing is at work there any more, with the moment (milliseconds since 1970) that it
+   * Receives the time. Settles when nothing is at work there any more, with the moment (milliseconds since 1970) that it
    * waits for next; undefined when for none.
    */
   settle(nowMs: number, signal: AbortSignal): Promise<number | undefined>;
@@ -29,7 +29,7 @@ interface Timer {
   readonly action: () => void;
 }
 
-/** Standing still so long (in real time) is told, with who holds the clock. */
+/** After standing still so long (in real time), the clock logs who holds it. */
 const TELL_AFTER_MS = 20_000;
 /** Nothing waits for any moment: look again after this, for something may have come from outside. */
 const IDLE_LOOK_MS = 200;
@@ -125,8 +125,8 @@ export class VirtualClock implements Clock {
 
   /** The moments that followers wait for, once nothing works. */
   async #settled(): Promise<number[]> {
-    const told = setInterval(() => this.#tellWhoHolds(), TELL_AFTER_MS);
-    told.unref();
+    const reminder = setInterval(() => this.#tellWhoHolds(), TELL_AFTER_MS);
+    reminder.unref();
     try {
       while (this.#holds.size > 0 && !this.#closing.signal.aborted) await this.#anyChange(this.#changes);
       const { signal } = this.#closing;
@@ -141,7 +141,7 @@ export class VirtualClock implements Clock {
       this.#changes += 1;
       return [];
     } finally {
-      clearInterval(told);
+      clearInterval(reminder);
     }
   }
 

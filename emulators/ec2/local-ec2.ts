@@ -49,7 +49,7 @@ export interface LocalEc2 {
 const LOOK_MILLISECONDS = 1_000;
 const CLOSE_SECONDS = 10;
 
-/** A machine of an earlier start is gone, whatever EC2 says: its instance is ended, and the run goes on with another. */
+/** A machine of an earlier start is gone, whatever EC2 says: its instance is ended, and the run continues on another. */
 export async function startLocalEc2(options: LocalEc2Options): Promise<LocalEc2> {
   const ec2 = new RunningEc2({ ...options, stateDirectory: resolve(options.stateDirectory) });
   await ec2.start();
@@ -208,7 +208,7 @@ class RunningEc2 implements LocalEc2 {
       const place = machine?.place ?? { instanceId, zoneId: region, accountId };
       await sendInstanceEvents(this.#events, [instanceEnded(place)]);
     } catch (error: unknown) {
-      this.#log(`${instanceId}: EC2 was not told of its end: ${messageOf(error)}`);
+      this.#log(`${instanceId}: its end did not reach EC2: ${messageOf(error)}`);
     }
   }
 

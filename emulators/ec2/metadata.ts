@@ -6,7 +6,7 @@ import { refusesPage } from '../access/web-pages.ts';
 
 export interface Metadata {
   readonly url: string;
-  /** From now on the host is told that EC2 takes it back, and when. */
+  /** From now on the host reads that EC2 reclaims it, and when. */
   announceEnd(at: Date): void;
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** Who listens on a port of this machine, as Linux tells it in /proc. Elsewhere, and for processes of other users, nobody is found. */
+/** The process that listens on a port of this machine, from /proc of Linux. undefined elsewhere, and for processes of other users. */
 import { readdir, readFile, readlink } from 'node:fs/promises';
 
 interface PortHolder {

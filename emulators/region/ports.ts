@@ -27,9 +27,9 @@ interface PortOptions {
   readonly stateDirectory: string;
   /** The emulator's own folder in it. */
   readonly emulatorDirectory: string;
-  /** false leaves the usual ports to others: for a region that nobody is to find. */
+  /** false leaves the usual ports to others: for a region that users need not find. */
   readonly usual: boolean;
-  /** Told when the ports are still held by the emulator of a start that was killed. */
+  /** Called when the ports are still held by the emulator of a start that was killed. */
   readonly onWait?: () => void;
 }
 
@@ -152,7 +152,7 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** The port when it can be had on the loopback address, else undefined. */
+/** The port if it is free on the loopback address, else undefined. */
 function tryPort(port: number): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

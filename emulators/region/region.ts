@@ -44,7 +44,7 @@ export interface RegionOptions {
   /** A region that is still starting when it comes is closed again. */
   readonly signal?: AbortSignal | undefined;
   readonly log: (line: string) => void;
-  /** Told before each part starts. */
+  /** Called before each part starts. */
   readonly onStep?: (text: string) => void;
 }
 

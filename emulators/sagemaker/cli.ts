@@ -25,7 +25,7 @@ const HELP = `Runs training jobs on this machine behind SageMaker's API.
   --mount-opt-ml         hosts see their folder as the real /opt/ml (Linux)         default no
   --help
 
-Capacity is unlimited here and never taken back; \`npm start\` runs it with a Spot market.
+Capacity is unlimited here and never reclaimed; \`npm start\` runs it with a Spot market.
 Then, with that key in the environment: aws sagemaker list-training-jobs --endpoint-url <the URL that is printed>
 `;
 

@@ -43,7 +43,7 @@ export function readCommandLine<Schema extends z.ZodType>(
   if (parsed.success && problems.length === 0) return { values: parsed.data, positionals };
   for (const issue of parsed.error?.issues ?? []) {
     const name = String(issue.path[0] ?? '');
-    // Already told that it lacks its value, or takes none.
+    // Already reported: it lacks its value, or takes none.
     if (values[name] !== undefined && typeof values[name] !== optionType(options, name)) continue;
     problems.push(
       values[name] === undefined

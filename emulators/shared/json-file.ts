@@ -25,7 +25,7 @@ export function checkFields<Schema extends z.ZodType>(
   schema: Schema,
   content: unknown,
 ): Checked<z.output<Schema>> {
-  const checked = check(schema, content, 'told');
+  const checked = check(schema, content, 'shown');
   if (checked.ok) return checked;
   const problems = checked.problems.map(({ path, message }) => `${path === '' ? 'it' : path} ${message}`);
   return { ok: false, problems: firstOf(problems) };

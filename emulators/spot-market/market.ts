@@ -1,4 +1,4 @@
-/** The local Spot market: capacity that comes and goes by a script, and the EC2 API that tells of it. */
+/** The local Spot market: capacity that comes and goes by a script, and the EC2 API that describes it. */
 import type { AccessKey } from '../access/access-key.ts';
 import { type Clock, wallClock } from '../clock/clock.ts';
 import { configurationLimit } from './ec2/configuration-limit.ts';

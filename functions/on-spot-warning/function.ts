@@ -7,7 +7,7 @@ import {
 import * as allow from '../../serverless/describe/permissions.ts';
 
 export const onSpotWarning: FunctionDescription = {
-  description: 'Has hosts on EC2 save when one of them is to be taken back',
+  description: 'Has hosts on EC2 save when EC2 will reclaim one of them',
   timeoutSeconds: 60,
   environment: { ...stateMachine, ...eventBus },
   permissions: [allow.consume('SpotWarningsQueue'), ...allow.observeAttempts(), ...allow.replaceHosts],

@@ -80,7 +80,7 @@ export const writeLog = (functionName: string) => {
   return statement('logs', ['CreateLogStream', 'PutLogEvents'], [group]);
 };
 
-/** One request carries several events, so the key holds a list: hence ForAllValues. */
+/** One request carries several events, so the key holds a list: so it is ForAllValues. */
 export const putEvents = statement('events', ['PutEvents'], [arn('events', 'event-bus/default')], {
   'ForAllValues:StringEquals': { 'events:source': 'tidewheel' },
 });

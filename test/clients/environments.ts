@@ -25,7 +25,7 @@ export async function environmentOf(
   const python = path.join(folder, 'bin', 'python');
   const complete = path.join(folder, 'complete');
   if (existsSync(complete)) return python;
-  // One that was cut short is made anew.
+  // An incomplete one is made again.
   await rm(folder, { recursive: true, force: true });
   await must(projectPython(), ['-m', 'venv', folder], onProgress);
   const uv = path.join(path.dirname(projectPython()), 'uv');

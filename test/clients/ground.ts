@@ -17,7 +17,7 @@ const CREDENTIALS = makeAccessKey();
 const REGION = 'us-east-1';
 
 export interface Ground {
-  /** All that a client is told of where it is; nothing of ours is in its environment. */
+  /** All that a client knows of the region; nothing of ours is in its environment. */
   readonly environment: Readonly<Record<string, string>>;
   /** What the servers said. */
   readonly lines: readonly string[];

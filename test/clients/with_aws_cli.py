@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from told import SOURCE, tell, told
+from assignment import SOURCE, assignment, tell
 from with_boto3 import ENDED, GROUP, request
 
 AWS = str(Path(sys.executable).with_name("aws"))
@@ -23,7 +23,7 @@ def aws(*arguments: str) -> Any:
 
 
 def main() -> None:
-    this = told()
+    this = assignment()
     aws("s3", "cp", "--quiet", str(SOURCE / "train.py"), f"s3://{this.bucket}/code/{this.job}/")
     wanted = json.dumps(request(this.bucket, this.job, this.models_uri, this.spoilt))
     aws("sagemaker", "create-training-job", "--cli-input-json", wanted)

@@ -6,15 +6,15 @@ import time
 from typing import Any
 
 import boto3
+from assignment import ROLE, SOURCE, assignment, tell
 from botocore.exceptions import WaiterError
-from told import ROLE, SOURCE, tell, told
 
 GROUP = "/aws/sagemaker/TrainingJobs"
 ENDED = ("Completed", "Failed", "Stopped")
 
 
 def main() -> None:
-    this = told()
+    this = assignment()
     s3, sagemaker = boto3.client("s3"), boto3.client("sagemaker")
     s3.upload_file(str(SOURCE / "train.py"), this.bucket, f"code/{this.job}/train.py")
     sagemaker.create_training_job(**request(this.bucket, this.job, this.models_uri, this.spoilt))

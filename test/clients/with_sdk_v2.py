@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sagemaker
+from assignment import ROLE, SOURCE, assignment, tell
 from sagemaker.exceptions import UnexpectedStatusException
 from sagemaker.pytorch import PyTorch
-from told import ROLE, SOURCE, tell, told
 
 
 def main() -> None:
-    this = told()
+    this = assignment()
     estimator = PyTorch(
         entry_point="train.py",
         source_dir=str(SOURCE),

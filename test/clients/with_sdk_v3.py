@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from assignment import SOURCE, assignment, tell
 from sagemaker.core.helper import IamRoleResolver
 from sagemaker.core.helper.session_helper import Session
 from sagemaker.core.utils.exceptions import FailedStatusError
@@ -15,7 +16,6 @@ from sagemaker.train.configs import (
     SourceCode,
     StoppingCondition,
 )
-from told import SOURCE, tell, told
 
 IMAGE = "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.3.0-cpu-py311"
 
@@ -23,7 +23,7 @@ IMAGE = "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.3.0-cpu
 def main() -> None:
     # The SDK hands the hosts' lines to Python's logging and leaves the rest to the program.
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    this = told()
+    this = assignment()
     trainer = ModelTrainer(
         training_image=IMAGE,
         source_code=SourceCode(source_dir=str(SOURCE), entry_script="train.py"),

@@ -19,7 +19,7 @@ export const list = (prefix: string): Call => ({
   resource: BUCKET,
   context: { 's3:prefix': prefix },
 });
-/** S3 answers 404 for an absent object only to whoever may list the bucket; that question names no prefix. */
+/** S3 answers 404 for an absent object only to a caller that may list the bucket; that question names no prefix. */
 export const learnsOfAbsence: Call = { action: 's3:ListBucket', resource: BUCKET };
 
 /** In the bucket of another region, which must belong to the account: anybody may take a bucket's name. */

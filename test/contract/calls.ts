@@ -96,7 +96,7 @@ const makeFleet: Call[] = [
   // And ssm:GetParameters on public parameters, whose ARN names no account: the simulator knows no such ARN.
   passRole('tw-hostrole', 'ec2.amazonaws.com'),
 ];
-/** Lost hosts are asked for again from the launch template that is there. */
+/** Lost hosts are requested again from the existing launch template. */
 const refill = makeFleet.filter(({ action }) => !/^ec2:Create(LaunchTemplate|PlacementGroup)$/.test(action));
 
 /** What observing an attempt may come to: the record, the timeline, a stop, an answer to the waiting state. */

@@ -65,7 +65,7 @@ describe('every request for a fleet', () => {
     expect(fleet.Type).toBe('instant');
     expect(options?.SingleAvailabilityZone || options?.SingleInstanceType).toBe(true);
     expect(options?.MinTargetCapacity).toBe(fleet.TargetCapacitySpecification.TotalTargetCapacity);
-    // The options of the market that is asked for, and of no other.
+    // The options of the requested market, and of no other.
     expect(fleet.SpotOptions !== undefined).toBe(
       fleet.TargetCapacitySpecification.DefaultTargetCapacityType === 'spot',
     );

@@ -29,7 +29,7 @@ export const FORBIDDEN: readonly Call[] = [
   write(`${bucketKeys.incoming('digits')}7/0001.png`),
   object('s3:DeleteObject', bucketKeys.manifest('digits', RUN)),
   object('s3:DeleteObject', `${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
-  { action: 's3:GetObject', resource: 'arn:aws:s3:::somebody-elses-bucket/digits/dataset/x' },
+  { action: 's3:GetObject', resource: 'arn:aws:s3:::foreign-bucket/digits/dataset/x' },
   // A stranger's bucket with a name such as ours would have.
   ...savedAway('s3:PutObject').map((call) => ({
     ...call,
@@ -43,9 +43,9 @@ export const FORBIDDEN: readonly Call[] = [
   passRole('tw-trainingrole', 'ec2.amazonaws.com'),
   passRole('Administrator', 'sagemaker.amazonaws.com'),
   { action: 'ec2:RunInstances', resource: regional('ec2', 'instance/*') },
-  onEc2('TerminateInstances', 'instance/i-somebody-elses'),
-  onEc2('CreateTags', 'instance/i-somebody-elses', made),
-  onEc2('DeleteLaunchTemplate', 'launch-template/lt-somebody-elses'),
+  onEc2('TerminateInstances', 'instance/i-foreign'),
+  onEc2('CreateTags', 'instance/i-foreign', made),
+  onEc2('DeleteLaunchTemplate', 'launch-template/lt-foreign'),
   passRole('tw-hostrole', 'lambda.amazonaws.com'),
   passRole('Administrator', 'ec2.amazonaws.com'),
 ];

@@ -58,7 +58,7 @@ print(json.dumps({**dataclasses.asdict(job), "model": model_uri(job)}))`;
   });
 });
 
-describe('what is asked of hosts', () => {
+describe('requests to hosts', () => {
   it('is read by them as it was meant', () => {
     const round: Round = {
       round: 2,

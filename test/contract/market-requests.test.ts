@@ -1,4 +1,4 @@
-/** What the market and the catalog are asked, and what is read of the answers, against AWS's own description of both. */
+/** Requests of the market and the catalog and their answers, against AWS's own description of both. */
 import {
   DescribeInstanceTypesCommand,
   DescribeSpotPriceHistoryCommand,

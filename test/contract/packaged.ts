@@ -49,7 +49,7 @@ const SOURCES = [
 const run = promisify(execFile);
 
 const KEPT = join(tmpdir(), 'tidewheel-packages');
-/** A packaging that takes longer has died; so has whoever used a package for longer. */
+/** A packaging that takes longer has died; so has the user of a package for longer. */
 const STALE_MILLISECONDS = 15 * 60_000;
 const LOOK_MILLISECONDS = 500;
 

@@ -61,7 +61,7 @@ describe.each(seeds)('the campaign of seed %i', (seed) => {
     const expected = campaign.workSeconds + ran.length * campaign.startSeconds;
     // SageMaker bills whole seconds, the script counts whole steps of one.
     expect(Math.abs(seconds - expected)).toBeLessThanOrEqual(2 * ran.length);
-    // Each interruption was told before it came, so the script saved what it had counted.
+    // Each interruption was announced before it came, so the script saved what it had counted.
     expect(played?.report.lostSeconds).toBeLessThanOrEqual(ran.length);
   });
 
@@ -84,7 +84,7 @@ describe.each(seeds)('the campaign of seed %i', (seed) => {
   });
 });
 
-/** Processes that were told to keep their files there. */
+/** Processes that keep their files there. */
 async function processesOf(folder: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {

@@ -58,7 +58,7 @@ const scheduledDeclaration = (digits: string): string =>
     .replace('quietSeconds: 4', 'quietSeconds: 1')
     .concat('schedule: rate(1 minute)\n');
 
-/** An unmodified AWS client of another language, told only where the region is. */
+/** An unmodified AWS client of another language, which knows only where the region is. */
 async function boto3(script: string): Promise<unknown> {
   const { endpoints, credentials } = test.region;
   const { stdout } = await run(PYTHON, ['-c', `import boto3, json\n${script}`], {

@@ -251,7 +251,7 @@ export const channelOf = (
   DataSource: { S3DataSource: { S3DataType: 'S3Prefix', S3Uri, ...more } },
 });
 
-/** A process that has ended and that nobody has asked about yet does not run. */
+/** A process that has ended, and whose parent has not read its exit, does not run. */
 export function isRunning(pid: number): boolean {
   if (process.platform === 'linux') {
     const status = `/proc/${pid}/stat`;

@@ -34,7 +34,7 @@ export interface GangContext {
   readonly masterPort: number;
   readonly scratchDirectory: string;
   readonly onCheckpointSynced: () => void;
-  /** Told when all hosts' programs sleep on a virtual clock, and when one is awake again. */
+  /** Called when all hosts' programs sleep on a virtual clock, and when one is awake again. */
   readonly onRest: (isAtRest: boolean) => void;
   readonly metrics: JobMetrics;
 }

@@ -68,7 +68,7 @@ async function deliver(
       const [entry] = answer.Entries ?? [];
       if (!entry?.ErrorCode) return;
       problem = `${entry.ErrorCode}: ${entry.ErrorMessage ?? ''}`;
-      // Waiting does not help: only AWS's services may name such a source, and the emulator was not told that we stand for one.
+      // Waiting does not help: only AWS's services may name such a source, and the emulator does not know that this server represents one.
       if (entry.ErrorCode === 'NotAuthorizedForSourceException') break;
     } catch (error) {
       problem = messageOf(error);

@@ -1,4 +1,4 @@
-/** A job's record as it changes: kept on disk first, told to EventBridge afterwards. */
+/** A job's record as it changes: kept on disk first, sent to EventBridge afterwards. */
 import type { SecondaryStatus, TrainingJobStatus } from '@aws-sdk/client-sagemaker';
 import { messageOf } from '../model/errors.ts';
 import { type JobRecord, withPhaseEnded, withStatus } from '../model/job-record.ts';
@@ -36,7 +36,7 @@ export class JobState {
   }
 
   async change(status: TrainingJobStatus, secondaryStatus: SecondaryStatus, message: string): Promise<void> {
-    // A stop that came meanwhile is not taken back by what was under way.
+    // A stop that came meanwhile is not undone by what was under way.
     if (this.#record.status === 'Stopping' && status === 'InProgress') return;
     const { store, events, settings } = this.#services;
     const now = settings.clock.now();

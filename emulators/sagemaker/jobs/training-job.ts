@@ -134,8 +134,8 @@ export class TrainingJob {
     const cancels: (() => void)[] = [];
     const onStarved = (): (() => void) => {
       let isWaiting = true;
-      const told = this.#state.change('InProgress', pends ? 'Pending' : 'Starting', STARVED);
-      void told.then(() => isWaiting && this.#presence.rest());
+      const changed = this.#state.change('InProgress', pends ? 'Pending' : 'Starting', STARVED);
+      void changed.then(() => isWaiting && this.#presence.rest());
       if (pends)
         cancels.push(this.#endings.limit('maxPending', request.StoppingCondition?.MaxPendingTimeInSeconds));
       else if (purchaseOptionOf(request) === 'on-demand') {

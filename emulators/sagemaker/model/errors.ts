@@ -54,7 +54,7 @@ const OUTAGES: readonly unknown[] = [
   'EAI_AGAIN',
 ];
 
-/** Whether a call failed for want of an answer: nothing that the caller could mend. */
+/** Whether a call failed for want of an answer: nothing that the caller could correct. */
 function isOutage(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   return (

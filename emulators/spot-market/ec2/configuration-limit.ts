@@ -1,6 +1,6 @@
 /**
- * New GetSpotPlacementScores configurations are limited in 24 hours; one asked in that time may be asked again.
- * AWS names neither the number nor exactly what makes a configuration: here it is everything that is asked but paging.
+ * New GetSpotPlacementScores configurations are limited in 24 hours; a configuration of that time may come again.
+ * AWS names neither the number nor exactly what makes a configuration: here it is every field but paging.
  */
 import { Ec2Error } from './errors.ts';
 

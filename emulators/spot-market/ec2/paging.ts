@@ -8,7 +8,7 @@ export interface Page<Item> {
 
 export interface Position {
   readonly offset: number;
-  /** Milliseconds since 1970 at which the first page was asked. */
+  /** Milliseconds since 1970 of the request for the first page. */
   readonly askedMs: number;
 }
 

@@ -8,7 +8,7 @@ export interface Held {
   /** Instance type to number of instances. */
   readonly counts: ReadonlyMap<string, number>;
   /** due: reclaimed, but its listener has not run yet. */
-  reclaim: 'no' | 'due' | 'told';
+  reclaim: 'no' | 'due' | 'delivered';
   listener: ((notice: { readonly graceSeconds: number }) => void) | undefined;
 }
 

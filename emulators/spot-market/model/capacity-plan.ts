@@ -9,9 +9,9 @@ export interface CapacityPlan {
   capacityAt(pool: SpotPool, at: MarketSecond): number;
   /** The next moment after `at` when the capacity may be another; undefined when there is none. */
   nextChange(pool: SpotPool, at: MarketSecond): MarketSecond | undefined;
-  /** Told when a Spot gang's checkpoint reached S3; true when the plan was changed by it. */
+  /** Called when a Spot gang's checkpoint reached S3; true when the plan was changed by it. */
   checkpointSynced?(gang: Gang, at: MarketSecond): boolean;
-  /** Told when a gang lost its capacity. */
+  /** Called when a gang lost its capacity. */
   reclaimed?(gang: Gang): void;
 }
 

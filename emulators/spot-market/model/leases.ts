@@ -18,7 +18,7 @@ export interface LeaseDeps {
 }
 
 export interface Leases extends CapacityMarket {
-  /** Instances of the pool that could be had now. */
+  /** Instances of the pool that are available now. */
   readonly freeAt: (pool: SpotPool) => number;
   close(): void;
 }
@@ -135,7 +135,7 @@ const chooseZone = (zones: readonly ZoneOffer[]): string | undefined =>
 const inWords = (counts: ReadonlyMap<string, number>): string =>
   [...counts].map(([instanceType, count]) => `${count} x ${instanceType}`).join(', ');
 
-/** On-Demand is not modelled as scarce: it is there in every zone that offers the types, and is never taken back. */
+/** On-Demand is not modelled as scarce: it is there in every zone that offers the types, and is never reclaimed. */
 const onDemandLease = ([zoneId]: readonly string[]): CapacityLease | undefined =>
   zoneId === undefined
     ? undefined
@@ -152,7 +152,7 @@ function reclaim(lease: Held, deps: LeaseDeps): void {
 function tell(lease: Held, { graceSeconds, log }: Pick<LeaseDeps, 'graceSeconds' | 'log'>): void {
   const { listener } = lease;
   if (lease.reclaim !== 'due' || !listener) return;
-  lease.reclaim = 'told';
+  lease.reclaim = 'delivered';
   guard(log, () => listener({ graceSeconds }));
 }
 

@@ -1,4 +1,4 @@
-/** Randomness that is a function of names: equal seeds give equal markets, whatever is asked in which order. */
+/** Randomness that is a function of names: equal seeds give equal markets, whatever the order of the questions. */
 
 /** FNV-1a with a final mix; 32 bits. */
 export function hash(...parts: readonly (string | number)[]): number {

@@ -1,9 +1,9 @@
-/** A trace in the published format, for the local market and the simulator: {"metadata": {"gap_seconds": 600}, "data": [instances to be had, per tick]}. */
+/** A trace in the published format, for the local market and the simulator: {"metadata": {"gap_seconds": 600}, "data": [available instances, per tick]}. */
 import * as z from 'zod';
 import { type Checked, checkFields, readJson } from '../../shared/json-file.ts';
 
 const SECONDS = 'give the whole seconds of a tick, 1 or more';
-const COUNTS = 'give how many instances were to be had in each tick: 0, 1, 2, ...';
+const COUNTS = 'give how many instances were available in each tick: 0, 1, 2, ...';
 
 const traceSchema = z.object(
   {

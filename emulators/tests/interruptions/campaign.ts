@@ -6,7 +6,7 @@ import type { DescribeTrainingJobResponse } from '@aws-sdk/client-sagemaker';
 import type { Ground } from '../../../test/support/local-sagemaker.ts';
 import { type Complete, completeIn, hasBegun, newestMarker } from './checkpoints.ts';
 import { processesOf, strike } from './faults.ts';
-import type { Blow, Interruption, Moment } from './plan.ts';
+import type { Fault, Interruption, Moment } from './plan.ts';
 import { hasEnded, linesOf, resumedAt, start, type Training } from './training.ts';
 
 /** What an undisturbed training left. */
@@ -21,7 +21,7 @@ export interface Reference {
 /** What became of one interruption. */
 export interface Struck {
   readonly interruption: Interruption;
-  /** The blow found the training under way. */
+  /** The fault found the training under way. */
   readonly wasStruck: boolean;
   /** Newest whole checkpoint on the leader's disk when it was struck. */
   readonly savedStep: number;
@@ -65,7 +65,7 @@ export async function undisturbed(ground: Ground): Promise<Reference> {
   };
 }
 
-/** One training and the blows that it takes, one after the other; the last attempt is left in peace. */
+/** One training and its faults, one after the other; the last attempt is left in peace. */
 export async function survive(
   ground: Ground,
   interruptions: readonly Interruption[],
@@ -116,7 +116,7 @@ class Campaign {
   }
 
   async strike(interruption: Interruption): Promise<Struck> {
-    const { blow, moment, host, graceSeconds } = interruption;
+    const { fault, moment, host, graceSeconds } = interruption;
     const { job, bases, checkpoints } = this.#present;
     await this.#ground.until(job, (each) => hasEnded(each) || staysOf(each) >= this.#stays);
     const history = await waitFor(this.#present, moment, this.#reference.seconds);
@@ -124,24 +124,24 @@ class Campaign {
     const isTraining = (await this.#ground.describe(job)).SecondaryStatus === 'Training';
     let wasStruck = isTraining;
     let uploadedStep = savedStep;
-    if (blow === 'reclaim') {
+    if (fault === 'reclaim') {
       // Its hosts are stopped and what they have on disk is uploaded: nothing whole may be lost.
       if (isTraining) this.#ground.market.reclaim(graceSeconds);
     } else {
-      wasStruck = isTraining && strike(blow, bases, host) > 0;
+      wasStruck = isTraining && strike(fault, bases, host) > 0;
       uploadedStep = history.findLast(({ at }) => at <= Date.now() - UPLOAD_MS)?.step ?? this.#expected;
     }
-    const told = { interruption, savedStep, uploadedStep };
-    if (!wasStruck) return { ...told, wasStruck, safeStep: savedStep, problems: [] };
-    return { ...told, wasStruck: true, ...(await this.#goOn(blow, uploadedStep)) };
+    const facts = { interruption, savedStep, uploadedStep };
+    if (!wasStruck) return { ...facts, wasStruck, safeStep: savedStep, problems: [] };
+    return { ...facts, wasStruck: true, ...(await this.#goOn(fault, uploadedStep)) };
   }
 
   /** A reclaimed job goes on by itself; one that lost a host has failed, and is submitted again. */
-  async #goOn(blow: Blow, uploadedStep: number): Promise<Pick<Struck, 'safeStep' | 'problems'>> {
+  async #goOn(fault: Fault, uploadedStep: number): Promise<Pick<Struck, 'safeStep' | 'problems'>> {
     const { job } = this.#present;
     const ended = await this.#ground.until(
       job,
-      (each) => hasEnded(each) || (blow === 'reclaim' && isWaitingAgain(each, this.#stays)),
+      (each) => hasEnded(each) || (fault === 'reclaim' && isWaitingAgain(each, this.#stays)),
     );
     const problems = await this.#resumeProblems();
     const saved = await savedBy(this.#ground, this.#run);
@@ -153,7 +153,7 @@ class Campaign {
       }
     }
     this.#expected = safeStep;
-    // Killed so late that every host had done its part: then it has ended well, and nothing is to be gone on with.
+    // Killed so late that every host had done its part: then it has ended well, and nothing is left to continue.
     if (!hasEnded(ended)) this.#stays += 1;
     else if (ended.TrainingJobStatus !== 'Completed') await this.start();
     return { safeStep, problems };

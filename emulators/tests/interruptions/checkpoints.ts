@@ -38,7 +38,7 @@ export async function completeIn(
   return found.sort((a, b) => b.step - a.step);
 }
 
-/** The highest step whose marker lies on the disk; 0 without one. Names only: it is asked often. */
+/** The highest step whose marker lies on the disk; 0 without one. Names only, because callers read it often. */
 export function newestMarker(folder: string): number {
   return Math.max(0, ...stepsIn(folder).filter((step) => has(folder, step, 'COMPLETE.json')));
 }

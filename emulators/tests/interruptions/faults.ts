@@ -1,6 +1,6 @@
 /** Strikes the processes of a host, by the folder that their environment names. Linux. */
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Blow } from './plan.ts';
+import type { Fault } from './plan.ts';
 
 interface HostProcess {
   readonly pid: number;
@@ -29,10 +29,11 @@ const isRank = ({ command }: HostProcess): boolean =>
   command.includes('train.py') && !command.includes('torch.distributed.run') && !isAgent({ pid: 0, command });
 
 /** @returns how many processes were there to be killed */
-export function strike(blow: Exclude<Blow, 'reclaim'>, bases: readonly string[], host: number): number {
-  const struck = blow === 'killAll' ? bases : bases.slice(host, host + 1);
+export function strike(fault: Exclude<Fault, 'reclaim'>, bases: readonly string[], host: number): number {
+  const struck = fault === 'killAll' ? bases : bases.slice(host, host + 1);
   const all = struck.flatMap(processesOf);
-  const victims = blow === 'killAgent' ? all.filter(isAgent) : blow === 'killRank' ? all.filter(isRank) : all;
+  const victims =
+    fault === 'killAgent' ? all.filter(isAgent) : fault === 'killRank' ? all.filter(isRank) : all;
   for (const { pid } of victims) {
     try {
       process.kill(pid, 'SIGKILL');

@@ -10,7 +10,7 @@ import * as z from 'zod';
 import { startTestEmulator } from '../../../test/support/emulator.ts';
 import { layGround } from '../../../test/support/local-sagemaker.ts';
 import { type Struck, type Survived, survive, undisturbed } from './campaign.ts';
-import { BLOWS, type Blow, interruptionOf } from './plan.ts';
+import { FAULTS, type Fault, interruptionOf } from './plan.ts';
 import { provide } from './training.ts';
 
 const USAGE = `npm run test:interruptions [-- OPTIONS]
@@ -72,8 +72,8 @@ function tell({ struck, problems, seconds }: Survived): void {
 }
 
 function lineOf({ interruption, wasStruck, savedStep, safeStep, problems }: Struck): string {
-  const { seed, blow, moment, host, graceSeconds } = interruption;
-  const what = blow === 'reclaim' ? `reclaim, ${graceSeconds.toFixed(1)} s` : `${blow} ${host}`;
+  const { seed, fault, moment, host, graceSeconds } = interruption;
+  const what = fault === 'reclaim' ? `reclaim, ${graceSeconds.toFixed(1)} s` : `${fault} ${host}`;
   const when =
     moment.kind === 'share'
       ? `at ${(100 * moment.share).toFixed(0)} % of the time`
@@ -88,8 +88,9 @@ const failedOf = (all: readonly Survived[]): number =>
 
 function closingLine(all: readonly Survived[]): string {
   const struck = all.flatMap((one) => one.struck).filter(({ wasStruck }) => wasStruck);
-  const of = (blow: Blow): number => struck.filter(({ interruption }) => interruption.blow === blow).length;
-  const kinds = BLOWS.map((blow) => `${blow} ${of(blow)}`).join(', ');
+  const of = (fault: Fault): number =>
+    struck.filter(({ interruption }) => interruption.fault === fault).length;
+  const kinds = FAULTS.map((fault) => `${fault} ${of(fault)}`).join(', ');
   const inSave = struck.filter(({ interruption }) => interruption.moment.kind === 'saving').length;
   const failed = failedOf(all);
   return `${struck.length} interruptions (${kinds}; ${inSave} while saving) of ${all.length} trainings: ${all.length - failed} ended with the undisturbed weights and lost nothing that was safe, ${failed} did not`;

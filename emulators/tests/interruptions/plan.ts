@@ -1,4 +1,4 @@
-/** What a seed stands for: which blow, at which moment. Pure. */
+/** What a seed stands for: which fault, at which moment. Pure. */
 
 /** mulberry32, public domain: small, and the same on every machine. */
 function randomFrom(seed: number): () => number {
@@ -11,12 +11,12 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-export const BLOWS = ['reclaim', 'killHost', 'killAll', 'killAgent', 'killRank'] as const;
+export const FAULTS = ['reclaim', 'killHost', 'killAll', 'killAgent', 'killRank'] as const;
 /**
  * reclaim: SIGTERM to every host, SIGKILL after `graceSeconds`, however far the save has come; the job goes on in place.
  * killHost, killAll: SIGKILL to every process of one host, or of all. killAgent, killRank: to that one process.
  */
-export type Blow = (typeof BLOWS)[number];
+export type Fault = (typeof FAULTS)[number];
 
 export type Moment =
   /** So much of the time that an undisturbed training takes, from the start of the hosts on: most of it is the start. */
@@ -26,7 +26,7 @@ export type Moment =
 
 export interface Interruption {
   readonly seed: number;
-  readonly blow: Blow;
+  readonly fault: Fault;
   readonly moment: Moment;
   /** 0 the leader's host, 1 the other's. */
   readonly host: number;
@@ -35,14 +35,14 @@ export interface Interruption {
 
 const SAVING_MS = 30;
 const TRAINING_MS = 600;
-/** An attempt is struck soon, so that several blows find room in a short training. */
+/** An attempt is struck soon, so that several faults find room in a short training. */
 const FIRST_SAVES = 3;
 
 /** Saves are a small part of the time: 40 % of the moments fall into one all the same. */
 export function interruptionOf(seed: number): Interruption {
   const random = randomFrom(seed);
   const pick = random();
-  const blow: Blow =
+  const fault: Fault =
     pick < 0.35
       ? 'reclaim'
       : pick < 0.65
@@ -60,5 +60,5 @@ export function interruptionOf(seed: number): Interruption {
       : kind < 0.65
         ? { kind: 'saving', save, afterMs: random() * SAVING_MS }
         : { kind: 'training', save, afterMs: random() * TRAINING_MS };
-  return { seed, blow, moment, host: random() < 0.5 ? 0 : 1, graceSeconds: 0.2 + random() * 4 };
+  return { seed, fault, moment, host: random() < 0.5 ? 0 : 1, graceSeconds: 0.2 + random() * 4 };
 }

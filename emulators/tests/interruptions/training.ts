@@ -50,7 +50,7 @@ export interface Saving {
 export async function start(ground: Ground, run: string, attempt: number, saving: Saving): Promise<Training> {
   const job = `${run}-${attempt}`;
   const uri = (prefix: string): string => `s3://${ground.bucket}/${prefix}`;
-  const told = {
+  const facts = {
     ...SETTINGS,
     ...saving,
     sagemaker_program: 'train.py',
@@ -66,7 +66,7 @@ export async function start(ground: Ground, run: string, attempt: number, saving
         ContainerEntrypoint: ['python3', AGENT_PATH],
       },
       HyperParameters: Object.fromEntries(
-        Object.entries({ ...told, sagemaker_job_name: job }).map(([key, value]) => [
+        Object.entries({ ...facts, sagemaker_job_name: job }).map(([key, value]) => [
           key,
           JSON.stringify(value),
         ]),

@@ -70,7 +70,7 @@ const PASSING: ReadonlySet<string> = new Set([
   'ProvisionedThroughputExceeded',
 ]);
 
-/** The condition is on the pipeline's open batch: whoever closes second finds it moved on and changes nothing. */
+/** The condition is on the pipeline's open batch: the second close finds it moved on and changes nothing. */
 async function closeBatch(
   table: StoredTable,
   run: { readonly runId: string; readonly pipeline: string; readonly batch: number },

@@ -147,7 +147,7 @@ const INTERNAL = ['pk', 'sk', 'open', 'listKey', 'expires', 'version'];
 export const isOfThisVersion = ({ version }: Item): boolean => version === RECORD_VERSION;
 
 /**
- * An item without the table's own attributes. This folder alone writes the table, hence the trusted type.
+ * An item without the table's own attributes. This folder alone writes the table, so the type is trusted.
  * @throws StoredVersionError
  */
 export function recordOf<T>(item: Item): T {

@@ -31,7 +31,7 @@ export const starters = (): Starters => ({
     hostLogGroup: config.hostLogGroup(),
   }),
 });
-/** What every look at an attempt needs, whoever asks. */
+/** What every look at an attempt needs. */
 export const attemptServices = () => ({
   ...tableStores(),
   store: store(),

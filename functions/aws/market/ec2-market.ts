@@ -80,7 +80,7 @@ async function readZones(ec2: EC2Client): Promise<Zone[]> {
 }
 
 /**
- * StartTime = now brings the price in force: the last change before it is always included. Types are asked for by a filter:
+ * StartTime = now brings the price in force: the last change before it is always included. The request names types by a filter:
  * one name that EC2 does not know must not cost the prices of the others, which may be of other pipelines.
  */
 async function readPrices(

@@ -5,7 +5,7 @@ import * as compute from '../shared/compute-clients.ts';
 import { config } from '../shared/config.ts';
 import { ec2Market } from './ec2-market.ts';
 
-/** One a process and region, so that a question is asked again only when its answer has grown old. */
+/** One a process and region, so that a question goes to AWS again only when its answer has grown old. */
 const markets = new Map<string, MarketSource>();
 
 export function marketOf(region: string): MarketSource {

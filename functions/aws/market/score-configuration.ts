@@ -1,5 +1,5 @@
 /**
- * How placement scores are asked for. Fewer than three types always score low, new questions a day are limited and
+ * How we request placement scores. Fewer than three types always score low, new questions a day are limited and
  * repeated ones are not: so the family is filled up and sorted, and the gang rounded up to a power of two.
  */
 import { scoredFamily } from '../../core/catalog/catalog.ts';

@@ -34,7 +34,7 @@ async function create(client: SageMakerClient, request: CreateTrainingJobRequest
   }
 }
 
-/** Every way in which a job is not created is a value, but for what nobody foresaw. */
+/** Every way in which a job is not created is a value, except an unforeseen error. */
 function createFailure(error: unknown): CreateOutcome {
   const message = describeError(error);
   const kind = awsErrorClass(error);

@@ -1,5 +1,5 @@
 /**
- * Instance facts and prices as a dated snapshot, for when AWS cannot be asked. Every file under `data/` names its
+ * Instance facts and prices as a dated snapshot, for when AWS is out of reach. Every file under `data/` names its
  * sources; a lookup of something no source knows is `undefined`, and a price that is derived says so.
  */
 
@@ -175,7 +175,7 @@ export function interchangeableTypes(types: readonly string[]): readonly string[
 const LEAST_TYPES = 3;
 
 /**
- * The family that a placement score is asked for: the types, filled up with interchangeable ones where they are fewer than
+ * The family in a request for a placement score: the types, filled up with interchangeable ones where they are fewer than
  * three. undefined where there are no three: their score would say nothing.
  */
 export function scoredFamily(types: readonly string[]): readonly string[] | undefined {

@@ -3,7 +3,7 @@
  * change, so an answer that contradicts the snapshot beyond what AWS has ever corrected is not believed.
  */
 import { type FactsOf, type InstanceFacts, instanceFacts } from './catalog.ts';
-import { toldBy } from './instance-type-answer.ts';
+import { answerOf } from './instance-type-answer.ts';
 
 /** What differs from the snapshot, or is of a type that it does not have. */
 export interface ReadFacts {
@@ -16,7 +16,7 @@ export interface Hardware {
   readonly region: string;
   /** When EC2 last answered. */
   readonly at: string;
-  /** Types that were asked for, whether the region has them or not. */
+  /** Requested types, whether the region has them or not. */
   readonly asked: readonly string[];
   readonly facts: readonly ReadFacts[];
   /** Answers that were not believed. */
@@ -47,11 +47,11 @@ const NOTHING = {
 
 /** One entry of InstanceTypes. What it leaves out stays as the snapshot has it. */
 export function readAnswer(entry: unknown, snapshotOf: FactsOf = instanceFacts): Reading {
-  const told = toldBy(entry);
-  const { type } = told;
-  if (told.kind === 'unreadable') return { kind: 'refused', type, why: told.why };
+  const answer = answerOf(entry);
+  const { type } = answer;
+  if (answer.kind === 'unreadable') return { kind: 'refused', type, why: answer.why };
   const snapshot = snapshotOf(type);
-  const known = { ...NOTHING, ...snapshot, ...told.facts };
+  const known = { ...NOTHING, ...snapshot, ...answer.facts };
   const facts = {
     networkBurstGbps: known.networkBaselineGbps,
     vcpu: 0,
@@ -102,9 +102,9 @@ function contradiction(facts: InstanceFacts, snapshot: InstanceFacts): string | 
     if (facts[name] !== snapshot[name])
       return `${name} is ${facts[name] ?? 'missing'}, and ${snapshot[name] ?? 'none'} in the snapshot`;
   for (const name of MEASURES) {
-    const [told, known] = [facts[name] ?? 0, snapshot[name] ?? 0];
-    if (told > 0 && known > 0 && Math.max(told / known, known / told) > CORRECTION)
-      return `${name} of ${told} is too far from the snapshot's ${known}`;
+    const [answered, known] = [facts[name] ?? 0, snapshot[name] ?? 0];
+    if (answered > 0 && known > 0 && Math.max(answered / known, known / answered) > CORRECTION)
+      return `${name} of ${answered} is too far from the snapshot's ${known}`;
   }
   return undefined;
 }

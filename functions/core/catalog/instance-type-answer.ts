@@ -42,14 +42,15 @@ const answerSchema = z.object({
 });
 type InstanceTypeAnswer = z.output<typeof answerSchema>;
 
-export type Told =
-  | { readonly kind: 'told'; readonly type: string; readonly facts: Partial<InstanceFacts> }
+export type TypeAnswer =
+  | { readonly kind: 'readable'; readonly type: string; readonly facts: Partial<InstanceFacts> }
   | { readonly kind: 'unreadable'; readonly type: string; readonly why: string };
 
 /** Only what the entry says; `undefined` for accelerators means that it has none. */
-export function toldBy(entry: unknown): Told {
+export function answerOf(entry: unknown): TypeAnswer {
   const answer = answerSchema.safeParse(entry);
-  if (answer.success) return { kind: 'told', type: answer.data.InstanceType, facts: factsOf(answer.data) };
+  if (answer.success)
+    return { kind: 'readable', type: answer.data.InstanceType, facts: factsOf(answer.data) };
   const named = z.object({ InstanceType: z.string() }).safeParse(entry);
   const [issue] = answer.error.issues;
   const why = `the answer is not of the documented shape (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''})`;
@@ -89,7 +90,7 @@ function acceleratorsOf({ GpuInfo, NeuronInfo }: InstanceTypeAnswer): Accelerato
   };
 }
 
-/** undefined where one of them is not told, or there is none. */
+/** undefined where the answer omits one of them, or there is none. */
 const sumOf = (values: readonly (number | undefined)[]): number | undefined =>
   values.length === 0
     ? undefined

@@ -31,16 +31,16 @@ export type KeptPrice<T extends ListPrice | TransferPrice> = T & {
 /** What was read of the list for a region. */
 export interface ListPrices {
   readonly region: string;
-  /** When the list last answered everything that was asked. */
+  /** When the list last answered every question. */
   readonly at: string;
-  /** The types that were asked for, whether the list has them or not. */
+  /** The requested types, whether the list has them or not. */
   readonly asked: readonly string[];
   /** SageMaker's, for training on demand. */
   readonly prices: readonly KeptPrice<ListPrice>[];
   /** EC2's, on demand: Linux, shared tenancy. */
   readonly ec2: readonly KeptPrice<ListPrice>[];
   readonly transfer: readonly KeptPrice<TransferPrice>[];
-  /** The regions that prices of transfer were asked for. */
+  /** The regions whose prices of transfer were requested. */
   readonly askedTo: readonly string[];
 }
 

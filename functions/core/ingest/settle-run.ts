@@ -66,7 +66,7 @@ export async function settleRun(
     kind: 'Settled',
     text: `${observation.objects} objects, ${observation.bytes} bytes (${decision.reason})`,
   });
-  // As it was when it was closed: somebody may have asked for a model meanwhile.
+  // The record as it was at the close: a user may have requested a model meanwhile.
   return settled(closed, declaration);
 }
 
@@ -89,7 +89,7 @@ async function declarationOf(store: ObjectStore, pipeline: string): Promise<Pipe
   return declaration.pipeline;
 }
 
-/** A run that failed before it was settled looked at nobody: behind it an older one may still pack. */
+/** A run that failed before it settled did not look at other runs: behind it an older one may still pack. */
 async function isPacking(runs: RunStore, run: RunRecord): Promise<boolean> {
   for (let batch = run.batch - 1; batch >= 1; batch -= 1) {
     const before = await runs.get(runIdOf(run.pipeline, batch));

@@ -72,7 +72,7 @@ export const needsSchema = z
       .boolean()
       .default(false)
       .describe(
-        'A checkpoint of one number of nodes and processes may be gone on with by another; docs/training.md says which recipes can.',
+        'A checkpoint of one number of nodes and processes may be resumed by another; docs/training.md says which recipes can.',
       ),
   })
   .superRefine((needs, context) => {

@@ -32,7 +32,7 @@ export function readDeclaration(name: string, text: string): Declaration {
 
 /** The same for a body that is parsed already. */
 function checkDeclaration(name: string, value: unknown): Declaration {
-  const checked = check(pipelineSchema, value, 'told');
+  const checked = check(pipelineSchema, value, 'shown');
   const problems = checked.ok ? [] : [...checked.problems];
   const declared = named(value);
   if (declared !== undefined && declared !== name) {

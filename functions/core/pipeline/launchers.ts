@@ -72,8 +72,8 @@ const DECLARATIONS: Readonly<Record<LauncherName, LauncherDeclaration>> = {
 };
 
 /**
- * The launchers that placement weighs. With `cheapest` these are the declared ones; a pipeline that declares none is
- * asked about all of them, as a what-if does.
+ * The launchers that placement weighs. With `cheapest` these are the declared ones. A pipeline that declares none gets
+ * all of them, as in a what-if.
  */
 export function launchersOf(compute: DeclaredCompute): readonly LauncherName[] {
   const { launcher = DEFAULT_LAUNCHER } = compute;

@@ -44,7 +44,7 @@ export const trainingSchema = z.strictObject({
     .min(1)
     .max(256)
     .optional()
-    .describe('Processes of a host with ddp or mpi; one for each of its accelerators unless told.'),
+    .describe('Processes of a host with ddp or mpi; by default one for each of its accelerators.'),
   pinGpus: z
     .boolean()
     .optional()

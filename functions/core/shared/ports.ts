@@ -24,7 +24,7 @@ export interface ObjectStore {
   /** undefined when there is no such object */
   readText(key: string): Promise<StoredText | undefined>;
   writeText(key: string, text: string): Promise<void>;
-  /** Writes only if nothing is there yet; of several racers exactly one is told 'written'. */
+  /** Writes only if nothing is there yet; of several racers exactly one gets 'written'. */
   createText(key: string, text: string): Promise<'written' | 'exists'>;
   /** undefined when there is no such object */
   readBytes(key: string): Promise<StoredBytes | undefined>;

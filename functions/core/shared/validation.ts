@@ -8,13 +8,13 @@ export type Checked<T> =
 
 /**
  * All that is wrong at once. The issues themselves hold what was given, so they are no `cause` to be logged.
- * @param values `told` where a person wrote them and reads the answer; `hidden` where they may be secret or come from
+ * @param values `shown` where a person wrote them and reads the answer; `hidden` where they may be secret or come from
  * anywhere, for problems are logged
  */
 export function check<Schema extends z.ZodType>(
   schema: Schema,
   content: unknown,
-  values: 'told' | 'hidden',
+  values: 'shown' | 'hidden',
 ): Checked<z.output<Schema>> {
   const result = schema.safeParse(content, { error: remedyFor, reportInput: true });
   if (result.success) return { ok: true, value: result.data };
@@ -52,7 +52,7 @@ const pathOf = (path: readonly PropertyKey[]): string =>
 const MAY_BE_SECRET = new Set<PropertyKey>(['hyperparameters', 'packageIndex']);
 const LONGEST_SHOWN = 60;
 
-function givenIn({ code, input, path }: z.core.$ZodIssue, values: 'told' | 'hidden'): string {
+function givenIn({ code, input, path }: z.core.$ZodIssue, values: 'shown' | 'hidden'): string {
   // A rule over several fields names them itself.
   if (code === 'custom' && typeof input === 'object') return '';
   if (code === 'unrecognized_keys' || code === 'invalid_key') return '';

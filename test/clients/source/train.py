@@ -1,4 +1,4 @@
-"""What every client trains: it says what it does, writes a model, and fails when it is told to."""
+"""What every client trains: it says what it does, writes a model, and fails on request."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--spoilt", default="no")
-    told, _ = parser.parse_known_args()
+    options, _ = parser.parse_known_args()
     words = sum(
         len(path.read_text(encoding="utf-8").split())
         for path in Path(os.environ["SM_CHANNEL_TRAIN"]).iterdir()
     )
-    for epoch in range(told.epochs):
+    for epoch in range(options.epochs):
         time.sleep(0.5)
         print(f"job={os.environ['TRAINING_JOB_NAME']} epoch={epoch} words={words}", flush=True)
-    if told.spoilt == "yes":
+    if options.spoilt == "yes":
         raise ValueError("the data is spoilt")
     Path(os.environ["SM_MODEL_DIR"], "model.txt").write_text(str(words), encoding="utf-8")
 

@@ -135,7 +135,7 @@ export async function makeExecutions(
   };
   return {
     executions,
-    // MiniStack takes the answer and drops it; a mended one makes this test fail, and this line goes.
+    // MiniStack takes the answer and drops it; a corrected one makes this test fail, and this line goes.
     afterStop: 'delivered',
     until,
     tokenOf: takeToken,

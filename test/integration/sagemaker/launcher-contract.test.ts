@@ -19,7 +19,7 @@ import { startTestEmulator, type TestEmulator } from '../../support/emulator.ts'
 import { type Ground, layGround } from '../../support/local-sagemaker.ts';
 
 const RUN = 'digits-000001';
-/** Trains until it is told to stop, or until a file of its job's name appears. */
+/** Trains until a stop request, or until a file of its job's name appears. */
 const SCRIPT = `
 import json, os, pathlib, sys, time, tidewheel
 name = json.loads(os.environ['SM_TRAINING_ENV'])['job_name']

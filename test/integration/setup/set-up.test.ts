@@ -40,18 +40,18 @@ describe('the lock', () => {
   it('is awaited, and taken from a killed holder', async () => {
     const file = path.join(folder, 'lock');
     const first = await holder(file);
-    const told: string[] = [];
+    const holders: string[] = [];
     const order: string[] = [];
     const second = withLock(
       file,
       async () => void order.push('second'),
-      (pid) => told.push(pid),
+      (pid) => holders.push(pid),
     );
     await new Promise((resolve) => setTimeout(resolve, 800));
     order.push('first is killed');
     first.kill('SIGKILL');
     await second;
-    expect(told).toEqual([String(first.pid)]);
+    expect(holders).toEqual([String(first.pid)]);
     expect(order).toEqual(['first is killed', 'second']);
   });
 

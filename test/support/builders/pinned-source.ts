@@ -1,4 +1,4 @@
-/** What holds of a run's source, whoever packs it, how often, at once or dying on the way: run on the fake and on S3. */
+/** What holds of a run's source for any packer, any number of times, at once or after a death: run on the fake and on S3. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { pinSource } from '../../../functions/core/launch/source/pin-source.ts';

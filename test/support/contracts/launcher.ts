@@ -88,10 +88,10 @@ export function launcherContract(name: string, has: Capabilities, open: () => Pr
     it('describes a job that runs', async () => {
       const { launcher, job, pass } = await started();
       await pass();
-      const told = await described(launcher, job.jobName);
-      expect(told).toMatchObject({ TrainingJobName: job.jobName, TrainingJobStatus: 'InProgress' });
-      expect(isTerminal(told)).toBe(false);
-      expect(told.SecondaryStatusTransitions.length).toBeGreaterThan(0);
+      const answer = await described(launcher, job.jobName);
+      expect(answer).toMatchObject({ TrainingJobName: job.jobName, TrainingJobStatus: 'InProgress' });
+      expect(isTerminal(answer)).toBe(false);
+      expect(answer.SecondaryStatusTransitions.length).toBeGreaterThan(0);
     });
 
     it('knows nothing of a job that it never started', async () => {
@@ -104,8 +104,8 @@ export function launcherContract(name: string, has: Capabilities, open: () => Pr
       const { launcher, job, pass } = await started();
       expect(await launcher.stop(job)).toBe('stopping');
       expect(['stopping', 'alreadyEnded']).toContain(await launcher.stop(job));
-      const told = await ended(launcher, job.jobName, pass);
-      expect(outcomeOf(told).kind).toBe('stopped');
+      const answer = await ended(launcher, job.jobName, pass);
+      expect(outcomeOf(answer).kind).toBe('stopped');
       expect(await launcher.stop(job)).toBe('alreadyEnded');
     });
 
@@ -163,12 +163,12 @@ function prepare({ starter, input }: Pick<LauncherGround, 'starter'> & { input: 
 }
 
 async function described(launcher: Launcher, jobName: string): Promise<TrainingJobDescription> {
-  const told = await launcher.describe({ jobName });
-  if (told === undefined) throw new Error(`${jobName} is not known`);
-  return told;
+  const answer = await launcher.describe({ jobName });
+  if (answer === undefined) throw new Error(`${jobName} is not known`);
+  return answer;
 }
 
-/** As `observeAttempt` does: a job that was asked to stop and counts as running again is asked once more. */
+/** As `observeAttempt` does: a job that got a stop request and counts as running again gets another. */
 async function ended(
   launcher: Launcher,
   jobName: string,
@@ -176,9 +176,9 @@ async function ended(
 ): Promise<TrainingJobDescription> {
   let wasStopping = false;
   for (let look = 0; look < LOOKS; look += 1) {
-    const told = await described(launcher, jobName);
-    if (isTerminal(told)) return told;
-    if (told.TrainingJobStatus === 'Stopping') wasStopping = true;
+    const answer = await described(launcher, jobName);
+    if (isTerminal(answer)) return answer;
+    if (answer.TrainingJobStatus === 'Stopping') wasStopping = true;
     else if (wasStopping) await launcher.stop({ jobName });
     await pass();
   }

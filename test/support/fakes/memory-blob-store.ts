@@ -58,7 +58,7 @@ export class MemoryBlobStore implements BlobStore {
     return this.#inOrder().filter((key) => key.startsWith(prefix));
   }
 
-  /** Sorted anew only when the number of objects changed, or the first or last key. */
+  /** Sorted again only when the number of objects changed, or the first or last key. */
   #inOrder(): readonly string[] {
     const keys = [...this.objects.keys()];
     const stamp = `${keys.length} ${keys[0]} ${keys.at(-1)}`;

@@ -56,8 +56,10 @@ export function memoryObjectStore(clock: Clock, bucket = 'memory-bucket'): Memor
     createBytes: create,
     list: (prefix) => listing(keys(prefix), objects),
     listFolders: (prefix) => {
-      const rests = keys(prefix).map((key) => key.slice(prefix.length));
-      const folders = rests.filter((rest) => rest.includes('/')).map((rest) => rest.split('/', 1)[0] ?? '');
+      const suffixes = keys(prefix).map((key) => key.slice(prefix.length));
+      const folders = suffixes
+        .filter((suffix) => suffix.includes('/'))
+        .map((suffix) => suffix.split('/', 1)[0] ?? '');
       return Promise.resolve([...new Set(folders)]);
     },
   } satisfies MemoryObjectStore;

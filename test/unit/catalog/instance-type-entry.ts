@@ -26,7 +26,7 @@ const gpuOf = ({ accelerator, acceleratorCount, acceleratorMemoryMib = 24_576 }:
   MemoryInfo: { SizeInMiB: acceleratorMemoryMib },
 });
 
-/** @returns as the SDK gives it, fields that nobody reads left out but for one */
+/** @returns as the SDK gives it, without the unused fields, except one */
 export function entry(type: string, { vcpu, accelerator, memoryMib }: Change = {}) {
   const facts: InstanceFacts = {
     ...(instanceFacts(type) ?? MADE_UP),

@@ -201,7 +201,7 @@ describe('the Price List', () => {
     });
   });
 
-  it('that is out of reach is a value with remedy', async () => {
+  it('that is unreachable is a value with a remedy', async () => {
     const refused = Object.assign(new Error('no'), { name: 'AccessDeniedException' });
     pricing.on(GetProductsCommand).rejects(refused);
     expect(await ask(['g5.xlarge'])).toMatchObject({

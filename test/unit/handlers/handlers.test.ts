@@ -35,7 +35,7 @@ const load = async (name: string): Promise<Handler> => {
   return module.handler;
 };
 
-/** An event of the right shape for each function whose input is asked for. */
+/** An event of the right shape for each function whose input is checked. */
 const RUN = { runId: 'digits-000001', pipeline: 'digits' };
 const EVENTS: Readonly<Record<string, unknown>> = {
   settle: RUN,

@@ -118,7 +118,7 @@ describe('a person who asks for a run', () => {
 });
 
 describe('a declaration that arrives', () => {
-  it('is recorded with its schedule, and wakes for earlier data', async () => {
+  it('is recorded with its schedule; wakes for earlier data', async () => {
     at.drop('early.png');
     at.declare(`${DECLARATION}schedule: rate(1 day)`);
     expect(await registerPipeline(at, 'digits')).toMatchObject({

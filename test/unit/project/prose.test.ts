@@ -39,11 +39,13 @@ interface Rule {
   /** A space also matches the end of a line, in a comment too. */
   readonly pattern: string;
   readonly write: string;
+  /** A file that keeps the word, with the reason beside it. */
+  readonly except?: string;
 }
 
 const WORD_LIST: readonly Rule[] = [
   { avoid: 'anew', pattern: '\\banew\\b', write: 'again' },
-  { avoid: 'of before', pattern: '\\bof before\\b', write: 'earlier, previous' },
+  { avoid: 'of before', pattern: '\\bof before\\b(?!\\))', write: 'earlier, previous' },
   {
     avoid: 'nobody, somebody, whoever',
     pattern: '\\b(nobody|somebody|whoever|whomever)\\b',
@@ -67,7 +69,7 @@ const WORD_LIST: readonly Rule[] = [
     write: 'available',
   },
   { avoid: 'sighting', pattern: '(?<![a-z])[sS]ightings?(?![a-z])', write: 'observation' },
-  { avoid: 'encounter', pattern: '(?<![a-z])[eE]ncounter(s|ed)?(?![a-z])', write: 'attempt outcome, meet' },
+  { avoid: 'encounter', pattern: '(?<![a-z])[eE]ncounters?(?![a-z])', write: 'attempt outcome, meet' },
   {
     avoid: 'riffle, pour',
     pattern: '(?<![a-z])([rR]iffled?|[pP]our(s|ed)?)(?![a-z])',
@@ -81,7 +83,13 @@ const WORD_LIST: readonly Rule[] = [
   { avoid: 'onion', pattern: '(?<![a-z])[oO]nion(?![a-z])', write: 'lambda handler, middleware' },
   { avoid: 'hopeless', pattern: '(?<![a-z])[hH]opeless(?![a-z])', write: 'give up, cannot succeed' },
   { avoid: 'blow', pattern: '(?<![a-z])[bB]lows?(?![a-z])', write: 'fault' },
-  { avoid: 'mend', pattern: '(?<![a-z])([uU]n)?[mM]end(s|ed|ing)?(?![a-z])', write: 'patch, fix, correct' },
+  {
+    avoid: 'mend',
+    pattern: '(?<![a-z])([uU]n)?[mM]end(s|ed|ing)?(?![a-z])',
+    write: 'patch, fix, correct',
+    // The measured results come from the text with this verb.
+    except: 'training/recipes/lm/make_text.py',
+  },
   { avoid: 'doubt', pattern: '(?<![a-z])[dD]oubt(Of|s)?(?![a-z])', write: 'cost of asking' },
   {
     avoid: 'journey, take along, bring back',
@@ -91,7 +99,7 @@ const WORD_LIST: readonly Rule[] = [
   { avoid: 'Books', pattern: '\\bBooks\\b', write: 'audit' },
   {
     avoid: 'rests, restSeconds',
-    pattern: '\\b(rests|rested|resting)\\b|\\brestSeconds\\b',
+    pattern: '\\b(rests|rested|resting)\\b(?! on)|\\brestSeconds\\b',
     write: 'cools down, cooldownSeconds; remainingSeconds',
   },
   { avoid: 'births', pattern: '(?<![a-z])[bB]irths?(?![a-z])', write: 'save duration, creation time' },
@@ -119,14 +127,16 @@ interface Finding {
   readonly says: string;
 }
 
-function findingsOf({ avoid, pattern, write }: Rule): Finding[] {
+function findingsOf({ avoid, pattern, write, except }: Rule): Finding[] {
   const expression = expressionOf(pattern);
-  return texts.flatMap(([file, text]) =>
-    [...text.matchAll(expression)].map(({ index, 0: found }) => {
-      const line = lineAt(text, index);
-      return { file, says: `${file}:${line}: "${found}" (avoid: ${avoid}); write: ${write}` };
-    }),
-  );
+  return texts
+    .filter(([file]) => file !== except)
+    .flatMap(([file, text]) =>
+      [...text.matchAll(expression)].map(({ index, 0: found }) => {
+        const line = lineAt(text, index);
+        return { file, says: `${file}:${line}: "${found}" (avoid: ${avoid}); write: ${write}` };
+      }),
+    );
 }
 
 /** A title is the first argument of `it(…)`, or the argument that follows `it.each(…)`. */

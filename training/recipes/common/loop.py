@@ -1,4 +1,4 @@
-"""The training loop: resumes, saves, and leaves when it is told to stop."""
+"""The training loop: resumes, saves, and leaves after a stop request."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class TrainingLoop:
         world.print0(f"resumed at step {info.step} of {total}")
 
     def train(self, stop: StopSignal) -> bool:
-        """True when training has finished; False when it was told to stop and has saved."""
+        """True when training has finished; False after a stop request, once it has saved."""
         self._started = self._saved_at = time.monotonic()
         total = self.task.total_steps
         for batch in self.task.batches(self.step):
@@ -119,7 +119,7 @@ class TrainingLoop:
             if stopping or due or self.step == total:
                 self._save()
             if stopping and self.step < total:
-                self.world.print0(f"told to stop: saved step {self.step} of {total} and leaving")
+                self.world.print0(f"stop requested: saved step {self.step} of {total} and leaving")
                 return False
         return True
 

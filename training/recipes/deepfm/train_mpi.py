@@ -50,7 +50,7 @@ class Trainer:
         self.dense = [n for n in self.weights if "/" not in n and n not in TABLES]
 
     def train(self) -> bool:
-        """True when training has finished; False when it was told to stop and has saved."""
+        """True when training has finished; False after a stop request, once it has saved."""
         total = self.run.total
         while self.step < total:
             loss = self._train_step()
@@ -66,7 +66,7 @@ class Trainer:
             if due or stopping:
                 self.run.save(self.step, self.arrays())
             if stopping and self.step < total:
-                self.run.print0(f"told to stop: saved step {self.step} and leaving")
+                self.run.print0(f"stop requested: saved step {self.step} and leaving")
                 return False
         return True
 

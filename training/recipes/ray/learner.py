@@ -77,7 +77,7 @@ class Learner:
         settle_buckets(model, torch.zeros(2, *self._reader.shape, device=self.device))
 
     def train(self, batches: Iterable[dict[str, Any]]) -> bool:
-        """True when training has finished; False when it was told to stop and has saved."""
+        """True when training has finished; False after a stop request, once it has saved."""
         interval = tidewheel.checkpoint_seconds() or float("inf")
         for batch in batches:
             self._loss = self._train_step(batch)
@@ -89,7 +89,7 @@ class Learner:
                 self._save()
             time.sleep(self.config.pause)
             if stopping and self.step < self.total:
-                self._print(f"told to stop: saved step {self.step} and leaving")
+                self._print(f"stop requested: saved step {self.step} and leaving")
                 return False
         return True
 

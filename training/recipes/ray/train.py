@@ -32,7 +32,7 @@ def find_checkpoint() -> tuple[CheckpointInfo, bytes] | None:
 
 
 def run(learner: Learner) -> None:
-    """Trains from the learner's step to the end, or until it is told to stop."""
+    """Trains from the learner's step to the end, or until a stop request."""
     from prepare import dataset, rows_from
 
     config, workers = learner.config, learner.workers

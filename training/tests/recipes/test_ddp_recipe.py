@@ -84,7 +84,7 @@ def test_a_warned_run_resumes_to_the_same_bits(make_hosts: MakeHosts, uninterrup
         cluster.signal_all(signal.SIGTERM)
         assert cluster.wait(30) == [143, 143], cluster.log()
         saved = cluster.progress()
-        assert "told to stop: saved step" in cluster.log()
+        assert "stop requested: saved step" in cluster.log()
         assert f"step {saved['step']} is safe; exit code 143" in cluster.log()
     assert 40 <= saved["step"] < 176
     assert not (first[0] / "output" / "failure").exists()
@@ -104,8 +104,8 @@ def test_stopping_one_host_stops_all(make_hosts: MakeHosts) -> None:
         cluster.await_step(20)
         cluster.agents[1].send_signal(signal.SIGTERM)
         assert cluster.wait(30) == [143, 143], cluster.log()
-        assert "told to stop: saved step" in cluster.log()
-        assert "host 127.0.0.3 was told to stop (SIGTERM)" in cluster.log()
+        assert "stop requested: saved step" in cluster.log()
+        assert "host 127.0.0.3 got a stop request (SIGTERM)" in cluster.log()
 
 
 @pytest.mark.parametrize("lost", [0, 1], ids=["leader", "member"])

@@ -78,7 +78,7 @@ finally: print('saved', time.time())`,
 it('uninvited programs cannot sleep on it', async () => {
   const states: boolean[] = [];
   const { environment } = sleepers.join((isAsleep) => states.push(isAsleep));
-  const stranger = { ...environment, TIDEWHEEL_CLOCK_MEMBER: 'somebody' };
+  const stranger = { ...environment, TIDEWHEEL_CLOCK_MEMBER: 'unknown' };
   const { ended } = program(
     `import os, time
 os.environ.update(${JSON.stringify(stranger)})

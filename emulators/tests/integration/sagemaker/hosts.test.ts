@@ -127,7 +127,7 @@ if config['current_host'] == first:
     servers = [socket.create_server(('', port + extra)) for extra in range(10)]
     connection, _ = servers[0].accept()
     time.sleep(1)
-    (base / 'model/told').write_text(connection.recv(100).decode())
+    (base / 'model/received').write_text(connection.recv(100).decode())
 else:
     while True:
         try:
@@ -143,7 +143,7 @@ else:
   );
   for (const name of names) {
     expect((await ground.ended(name)).FailureReason).toBeUndefined();
-    expect((await ground.get(`models/${name}/output/model/told`)).toString()).toBe(name);
+    expect((await ground.get(`models/${name}/output/model/received`)).toString()).toBe(name);
   }
 });
 

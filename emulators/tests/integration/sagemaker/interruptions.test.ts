@@ -36,7 +36,7 @@ it(
   'a kill during a save changes no weights',
   async () => {
     const { struck, problems } = await survive(ground, SEEDS.map(interruptionOf), reference);
-    expect(struck.map(({ interruption, wasStruck }) => [interruption.blow, wasStruck])).toEqual([
+    expect(struck.map(({ interruption, wasStruck }) => [interruption.fault, wasStruck])).toEqual([
       ['killHost', true],
     ]);
     expect(struck.flatMap((one) => one.problems)).toEqual([]);

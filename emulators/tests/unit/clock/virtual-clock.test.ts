@@ -101,12 +101,12 @@ describe('a virtual clock', () => {
   });
 
   it('waits for every follower', async () => {
-    const told: number[] = [];
+    const moments: number[] = [];
     let settle: (next: number | undefined) => void = () => undefined;
     clock.follow({
       name: 'follower',
       settle: (now) => {
-        if (told.at(-1) !== now) told.push(now);
+        if (moments.at(-1) !== now) moments.push(now);
         return new Promise((resolve) => (settle = resolve));
       },
     });
@@ -115,7 +115,7 @@ describe('a virtual clock', () => {
     await meanwhile();
     expect(clock.now()).toBe(START);
     settle(START + 40);
-    await expect.poll(() => told).toEqual([START, START + 40]);
+    await expect.poll(() => moments).toEqual([START, START + 40]);
     settle(undefined);
     expect(await reached).toBe(START + 100);
   });

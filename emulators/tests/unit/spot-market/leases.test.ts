@@ -88,16 +88,18 @@ describe('acquire', () => {
 describe('a pool that loses capacity', () => {
   it('warns the newest lease, once, with the grace time', () => {
     const leases = leasesOf(byTrace({ 'use1-az1': [4, 4, 2, 2, 0] }));
-    const told: string[] = [];
+    const reclaimed: string[] = [];
     for (const owner of ['old', 'new']) {
-      leases.acquire(gang(owner, 2))?.onReclaim(({ graceSeconds }) => told.push(`${owner} ${graceSeconds}`));
+      leases
+        .acquire(gang(owner, 2))
+        ?.onReclaim(({ graceSeconds }) => reclaimed.push(`${owner} ${graceSeconds}`));
     }
     seconds(1);
-    expect(told).toEqual([]);
+    expect(reclaimed).toEqual([]);
     seconds(1);
-    expect(told).toEqual(['new 120']);
+    expect(reclaimed).toEqual(['new 120']);
     seconds(2);
-    expect(told).toEqual(['new 120', 'old 120']);
+    expect(reclaimed).toEqual(['new 120', 'old 120']);
   });
 
   it('warns a lease that began to listen only afterwards', () => {

@@ -21,7 +21,7 @@ export function attemptStoreContract(open: () => Promise<Pick<Stores, 'attempts'
     await attempts.create(attempt);
     expect(await attempts.findByJob(attempt.jobName)).toEqual(attempt);
     expect(await attempts.get('att-find-000001', 2)).toEqual(attempt);
-    expect(await attempts.findByJob('somebody-elses-job')).toBeUndefined();
+    expect(await attempts.findByJob('foreign-job')).toBeUndefined();
     expect(await attempts.get('att-find-000001', 3)).toBeUndefined();
   });
 

@@ -26,9 +26,9 @@ export function pipelineStoreContract(open: () => Promise<Pick<Stores, 'pipeline
     await pipelines.setValidity('pipe-bad', { valid: false, problems, updatedAt: AT });
     expect(await pipelines.get('pipe-bad')).toMatchObject({ valid: false, problems });
     await pipelines.setValidity('pipe-bad', { valid: true, updatedAt: LATER });
-    const mended = await pipelines.get('pipe-bad');
-    expect(mended).toMatchObject({ valid: true, updatedAt: LATER, openBatch: 1 });
-    expect(mended?.problems).toBeUndefined();
+    const corrected = await pipelines.get('pipe-bad');
+    expect(corrected).toMatchObject({ valid: true, updatedAt: LATER, openBatch: 1 });
+    expect(corrected?.problems).toBeUndefined();
   });
 
   it("creates no record for an unknown pipeline's validity", async () => {

@@ -34,7 +34,7 @@ class SaveRequest:
         self._is_pending.set()
 
     def take_own(self) -> bool:
-        """Whether this host has asked since the last call, so that the others must be told."""
+        """Whether this host has a new request since the last call, which the others need."""
         requests = self._requests
         is_new, self._handled = requests != self._handled, requests
         if is_new:

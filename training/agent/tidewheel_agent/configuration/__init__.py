@@ -1,1 +1,1 @@
-"""What the agent is told of the job and finds out of the host, and what the script is told."""
+"""The facts that the agent has of the job and the host, and the variables of the script."""

@@ -1,4 +1,4 @@
-"""The agents of one job tell each other that they were told to stop, have ended, or still live.
+"""The agents of one job tell each other of a stop request, of their end, and that they live.
 
 Frameworks notice a lost peer late (a collective may hang for half an hour) and never pass a stop
 on. A star of plain TCP connections does both in seconds: every agent connects to the leader's

@@ -29,7 +29,7 @@ class PeerFailure:
 
 @dataclass
 class GangState:
-    """Everything that the messages of other hosts have told this one. Pure: no socket, no clock."""
+    """Everything that this host knows from the messages of others. Pure: no socket, no clock."""
 
     peer_failure: PeerFailure | None = None
     stop_reason: str = ""
@@ -41,11 +41,11 @@ class GangState:
     """The newest checkpoint in the folder of another host."""
 
     def record(self, host: str, message: Message) -> None:
-        """Records that `host` was told to stop, or how it ended."""
+        """Records that `host` got a stop request, or how it ended."""
         kind = message.get("type")
         if kind == "stop" and not self.stop_reason:
             reason = _printable(message.get("reason"))
-            self.stop_reason = f"host {host} was told to stop ({reason})"
+            self.stop_reason = f"host {host} got a stop request ({reason})"
         elif kind == "ended":
             code, text = message.get("exitCode"), message.get("failureText")
             self.exit_codes[host] = code if isinstance(code, int) else 1

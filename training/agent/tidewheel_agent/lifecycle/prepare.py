@@ -35,7 +35,7 @@ class Prepared:
 
 
 def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
-    """Raises ConfigurationError when the job cannot start; an outcome when it was told to stop.
+    """Raises ConfigurationError when the job cannot start; an outcome after a stop request.
 
     `work`: an empty folder for files between agent and script.
     """
@@ -70,7 +70,7 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
     _wait_for_peers(job, settings.peers_seconds, run.stop.is_set)
     if run.stop.is_set():
         run.stop.acknowledge()
-        log("told to stop before the script started")
+        log("stop requested before the script started")
         return Outcome(EXIT_STOPPED)
     return Prepared(hardware, launch, files, environment, tail)
 

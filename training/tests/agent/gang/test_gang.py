@@ -53,7 +53,7 @@ def test_a_stop_of_one_host_reaches_all(start: Start) -> None:
     gangs[HOSTS[2]].send_stop("SIGTERM")
     for host in HOSTS[:2]:
         soon(lambda h=host: stops[h] != [], f"{host} is stopped")  # type: ignore[misc]
-        assert stops[host] == ["host 127.0.0.4 was told to stop (SIGTERM)"]
+        assert stops[host] == ["host 127.0.0.4 got a stop request (SIGTERM)"]
     assert stops[HOSTS[2]] == []
 
 

@@ -1,4 +1,4 @@
-"""What a client is told by the test, and how it tells what it saw."""
+"""The assignment of a client by the test, and the report of its result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parent / "source"
 
 
 @dataclass(frozen=True)
-class Told:
+class Assignment:
     bucket: str
     job: str
     spoilt: str
@@ -27,8 +27,8 @@ class Told:
         return f"s3://{self.bucket}/models"
 
 
-def told() -> Told:
-    return Told(
+def assignment() -> Assignment:
+    return Assignment(
         os.environ["CLIENT_BUCKET"], os.environ["CLIENT_JOB"], os.environ["CLIENT_JOB_IS_SPOILT"]
     )
 
