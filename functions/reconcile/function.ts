@@ -8,7 +8,9 @@ import * as allow from '../../serverless/describe/permissions.ts';
 
 export const reconcile: FunctionDescription = {
   description: 'Takes up again what an event or an execution has let fall',
-  timeoutSeconds: 300,
+  // The sweep lists all arrivals of all pipelines, as settle does.
+  timeoutSeconds: 900,
+  memoryMegabytes: 1769,
   environment: { ...stateMachine, ...eventBus },
   permissions: [
     // Scores say whether a job on demand should move to Spot; the hourly sweep removes what fleets left.

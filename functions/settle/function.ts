@@ -3,7 +3,9 @@ import * as allow from '../../serverless/describe/permissions.ts';
 
 export const settle: FunctionDescription = {
   description: 'Waits for quiet under the incoming prefix and closes the batch',
-  timeoutSeconds: 300,
+  // It lists all arrivals, of which there may be millions: by as many readers as one core can serve.
+  timeoutSeconds: 900,
+  memoryMegabytes: 1769,
   permissions: [
     allow.readObjects('pipelines/*'),
     allow.listBucket,

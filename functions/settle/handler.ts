@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { clock, store, tableStores } from '../aws/lambda/services.ts';
+import { inParallel } from '../aws/s3/parallel-lists.ts';
 import { settleRun } from '../core/ingest/settle-run.ts';
 
 const observation = z.object({
@@ -15,7 +16,7 @@ const input = z.object({ runId: z.string(), observation: observation.nullish() }
 
 export const handler = lambdaHandler('settle', input, async ({ runId, observation }) => {
   return settleRun(
-    { ...tableStores(), store: store(), clock },
+    { ...tableStores(), store: inParallel(store()), clock },
     { runId, observation: observation ?? undefined },
   );
 });

@@ -1,0 +1,36 @@
+/**
+ * An object store whose lists come from many readers at once. One page of 1,000 keys after the other takes minutes for
+ * a million keys: the SDK needs 33 ms of a whole core for a page (Node.js 20, a busy machine), S3 100 to 200 ms.
+ */
+import type { BlobStore } from '../../core/packing/model/blob-store.ts';
+import { listInParallel } from '../../core/packing/plan/parallel-listing.ts';
+import { TransientError } from '../../core/shared/errors.ts';
+import type { ListedObject, ObjectStore } from '../../core/shared/ports.ts';
+import { config } from '../shared/config.ts';
+import { isRetryable } from './errors.ts';
+import { type OpenStore, openBlobStore } from './open-store.ts';
+
+/** One a process: sockets and credentials outlive an invocation. */
+let opened: Promise<OpenStore> | undefined;
+
+export const inParallel = (store: ObjectStore): ObjectStore =>
+  withParallelLists(store, async () => {
+    opened ??= openBlobStore({ bucket: config.bucket() });
+    return (await opened).store;
+  });
+
+export const withParallelLists = (store: ObjectStore, open: () => Promise<BlobStore>): ObjectStore => ({
+  ...store,
+  list: (prefix) => list(open, prefix),
+});
+
+async function* list(open: () => Promise<BlobStore>, prefix: string): AsyncGenerator<ListedObject> {
+  try {
+    for await (const { objects } of listInParallel(await open(), prefix))
+      for (const { key, size, etag, lastModified } of objects)
+        yield { key, size, etag, lastModified: new Date(lastModified) };
+  } catch (error: unknown) {
+    if (!isRetryable(error) || !(error instanceof Error)) throw error;
+    throw new TransientError(error.message, { cause: error });
+  }
+}
