@@ -231,10 +231,10 @@ export const unitUsd = (
 
 /** A reason that holds in every region is given once. */
 function onceEach(pruned: readonly Pruned[]): readonly Pruned[] {
-  const told = new Set<string>();
+  const seen = new Set<string>();
   return pruned.filter(({ pool: { instanceType, zoneId, purchaseOption, launcher }, topology, reason }) => {
     const key = [instanceType, zoneId, purchaseOption, launcher, topology.nodes, reason].join();
-    return !told.has(key) && told.add(key);
+    return !seen.has(key) && seen.add(key);
   });
 }
 

@@ -1,6 +1,6 @@
 /**
  * The topologies that a pipeline allows: its declared types and nodes, or all that meet its needs. Those that the
- * launcher or the strategy would not accept are ruled out with a reason before any price is asked.
+ * launcher or the strategy would not accept are ruled out with a reason before placement reads any price.
  */
 import { catalogTypes, type FactsOf, type InstanceFacts, instanceFacts } from '../../catalog/catalog.ts';
 import { launcherFacts } from '../../catalog/launchers/registry.ts';
@@ -186,7 +186,7 @@ function againstCheckpoint(
 ): string | undefined {
   if (savedOn === undefined || compute.needs?.resumeOnOtherTopology || sameShape(savedOn, topology))
     return undefined;
-  return `the checkpoint is of ${savedOn.nodes} x ${savedOn.acceleratorsPerNode} accelerators and may not be gone on with by another number (compute.needs.resumeOnOtherTopology)`;
+  return `the checkpoint is of ${savedOn.nodes} x ${savedOn.acceleratorsPerNode} accelerators and may not be resumed by another number (compute.needs.resumeOnOtherTopology)`;
 }
 
 /** Equal numbers of hosts and of processes on each, for which a checkpoint or batch may have been split. */

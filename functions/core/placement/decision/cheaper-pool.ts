@@ -64,7 +64,7 @@ export interface CheaperPool {
 
 /**
  * @param atHand a Spot pool that has capacity, or probably has
- * @param pools Spot pools that may be used; those that rest or were just lost are not asked now, but may be waited for
+ * @param pools Spot pools that may be used; the run does not try those that cool down or were just lost, but may wait for them
  * @param inUse whether the run trains in the pool at hand
  */
 export function cheaperPool(

@@ -31,7 +31,7 @@ export const isInLossCooldown = (losses: Losses, nowMilliseconds: number): boole
   wasLostWithin(losses, LOSS_COOLDOWN_SECONDS, nowMilliseconds);
 
 /**
- * The Spot pools outside the cool-down, or all of them if none is. A zone that took back one type is probably short of
+ * The Spot pools outside the cool-down, or all of them if none is. A zone that reclaimed one type is probably short of
  * the others, so these are left alone too where another zone offers them; this costs no more than the difference in
  * price between zones. Only observed losses count: a better score or a lower price never excludes a pool.
  */

@@ -81,7 +81,7 @@ export function storedQuestion({ question }: Pick<StoredDecision, 'question'>): 
   throw new StoredVersionError('the question of this decision', { found, read: QUESTION_VERSION });
 }
 
-/** Placement alone writes questions, hence the trusted shape; `damageIn` looks closer at one that a person reads. */
+/** Placement alone writes questions, so the shape is trusted; `damageIn` looks closer at one that a person reads. */
 const isOfThisVersion = (question: unknown): question is StoredQuestion =>
   typeof question === 'object' &&
   question !== null &&

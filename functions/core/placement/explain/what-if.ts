@@ -22,7 +22,7 @@ export function decideIf(input: PlacementInput, change: WhatIf): PlacementDecisi
 
 type Vpc = Pipeline['compute']['vpc'];
 
-/** The pipeline's compute with what is asked put in; zones need the market and come later. */
+/** The pipeline's compute with the fields of the what-if; zones need the market and come later. */
 export const changedCompute = (
   { compute }: PlacementInput,
   { instanceTypes, regions, purchaseOption, launcher }: WhatIf,

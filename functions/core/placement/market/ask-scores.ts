@@ -31,13 +31,13 @@ export async function askScores(
   const worthAsking = needs.filter(({ key, instanceTypes }) => {
     if (scoredFamily(instanceTypes) !== undefined) return true;
     notes.push(
-      `scores of ${key} are not asked: there are no three interchangeable types, and fewer always score low`,
+      `scores of ${key} are not requested: there are no three interchangeable types, and fewer always score low`,
     );
     return false;
   });
   const { ask, left } = planQuestions(worthAsking, await scoreQuestions.list(dayBefore(now)));
   for (const { key } of left)
-    notes.push(`scores of ${key} are not asked: the day's new questions are used up`);
+    notes.push(`scores of ${key} are not requested: the day's new questions are used up`);
   const asked: Asked[] = [];
   for (const need of ask) {
     // Recorded before the request: if this function dies, the question still counts.
@@ -52,7 +52,7 @@ const dayBefore = (now: Date): string => new Date(now.getTime() - DAY_MILLISECON
 
 /**
  * The same market with its score questions kept within the day's plan. Questions of the last day may be repeated; new
- * ones are asked only while there is room. They go one after the other, so that each sees the earlier ones on record.
+ * ones are sent only while there is room. They go one after the other, so that each sees the earlier ones on record.
  */
 export function withinPlan(
   source: MarketSource,

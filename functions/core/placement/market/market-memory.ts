@@ -85,8 +85,8 @@ export function filledFrom(
 ): MarketView {
   if (question.compute.purchaseOption === 'on-demand' || samples.length === 0) return view;
   const notes: string[] = [];
-  const told = new Set(view.scores.map(({ nodes }) => nodes));
-  const scores = keptScores(samples, question).filter(({ nodes }) => !told.has(nodes));
+  const answered = new Set(view.scores.map(({ nodes }) => nodes));
+  const scores = keptScores(samples, question).filter(({ nodes }) => !answered.has(nodes));
   if (scores.length > 0) {
     const ages = scores.map((each) => each.ageSeconds ?? 0);
     notes.push(

@@ -20,7 +20,7 @@ import { regionsOf } from './score-plan.ts';
 export interface RefreshDeps extends Pick<Stores, 'listPrices' | 'hardware'> {
   /** The data's own region. */
   readonly region: string;
-  /** Absent where AWS may not be asked; then stored values stay. */
+  /** Absent where AWS is out of reach; then stored values stay. */
   readonly catalog?: CatalogSource | undefined;
   readonly clock: Clock;
 }
@@ -117,15 +117,15 @@ function merged(
 ): ListPrices {
   const { region, at, types, others } = wanted;
   const isWhole = [training, ec2, transfer].every(({ kind }) => kind === 'known');
-  const onEc2 = believed("EC2's price", told("EC2's prices", ec2, wanted), {
+  const onEc2 = believed("EC2's price", answered("EC2's prices", ec2, wanted), {
     ...wanted,
     ...ofHours((type) => ec2OnDemandUsd(type, region)),
   });
-  const listed = believed('the list price', told('list prices', training, wanted), {
+  const listed = believed('the list price', answered('list prices', training, wanted), {
     ...wanted,
     ...ofHours((type) => trainingPrice(type, region)?.hourlyUsd),
   });
-  const moved = believed('the price of transfer', told('prices of transfer', transfer, wanted), {
+  const moved = believed('the price of transfer', answered('prices of transfer', transfer, wanted), {
     ...wanted,
     ...ofTransfer(region),
   });
@@ -145,7 +145,7 @@ const NEVER = new Date(0).toISOString();
 const united = (some: readonly string[], others: readonly string[] = []): readonly string[] =>
   [...new Set([...some, ...others])].sort();
 
-function told<T extends ListPrice | TransferPrice>(
+function answered<T extends ListPrice | TransferPrice>(
   what: string,
   answer: Answer<readonly T[]>,
   { at, region, notes }: Wanted & { readonly at: string },
@@ -205,6 +205,6 @@ function over<T>(
   fresh: readonly T[],
   nameOf: (each: T) => string,
 ): readonly T[] {
-  const told = new Set(fresh.map(nameOf));
-  return [...fresh, ...(known ?? []).filter((each) => !told.has(nameOf(each)))];
+  const renewed = new Set(fresh.map(nameOf));
+  return [...fresh, ...(known ?? []).filter((each) => !renewed.has(nameOf(each)))];
 }

@@ -1,7 +1,7 @@
 /** What placement asks of the market. The adapter is functions/aws/market/ec2-market.ts; every failure is a value. */
 import type { ListPrice, TransferPrice } from '../../catalog/price-list.ts';
 
-/** Why a value is unknown. Placement goes on with what is known and says so. */
+/** Why a value is unknown. Placement continues with the known values and says so. */
 export type MarketFailure = 'throttled' | 'configurationLimit' | 'notAuthorised' | 'unavailable';
 
 export type Answer<T> =
@@ -12,7 +12,7 @@ export interface PlacementScore {
   readonly zoneId: string;
   /** 1 to 10, for the whole gang; 10 means likely, not promised. */
   readonly score: number;
-  /** Size of the gang that was asked for; absent: any size. */
+  /** Size of the gang in the request; absent: any size. */
   readonly nodes?: number | undefined;
   /** Absent: of this moment. */
   readonly ageSeconds?: number | undefined;

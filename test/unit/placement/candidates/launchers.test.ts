@@ -184,7 +184,7 @@ describe('what EC2 cannot do', () => {
     ],
     ['pipes', cheapest({}, { training: training({ inputMode: 'Pipe' }) }), /inputMode Pipe/],
     ['containers', cheapest({}, { training: training({ image: 'mine:1' }) }), /not the container/],
-    ['a price that nobody knows', cheapest({}, { market: withoutPrice }), /no EC2 price of g[56].xlarge/],
+    ['an unknown price', cheapest({}, { market: withoutPrice }), /no EC2 price of g[56].xlarge/],
   ])('%s keeps its reason, and SageMaker is taken', (_what, input, reason) => {
     const placement = placed(input);
     expect(placement.pool.launcher).toBe('sagemaker');
@@ -221,7 +221,7 @@ describe('a launcher that was tried', () => {
     ...change,
   });
 
-  it('with a quota error rests in every zone', () => {
+  it('with a quota error cools down in every zone', () => {
     const refused = attempt(1, on('ec2', 'use1-az1'), {
       kind: 'capacity',
       quota: true,

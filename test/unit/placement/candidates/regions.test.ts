@@ -212,7 +212,7 @@ describe('a what-if', () => {
     expect(await scoresWith([scored(-23.5)])).toEqual([]);
   });
 
-  it('says of what nobody knows that nobody knows it', async () => {
+  it('reports unknown values as unknown', async () => {
     const { decision, notes } = await ask({ instanceTypes: ['g5.xlarge', 'x9.large'] });
     expect(notes).toContain('no On-Demand price of x9.large in us-east-1 is known: it is left out');
     expect(poolOf(decision)).toMatchObject({ instanceType: 'g5.xlarge' });
@@ -234,7 +234,7 @@ describe('a what-if', () => {
     expect(notes.filter((note) => note.startsWith('use1-az1 is no'))).toEqual([]);
   });
 
-  it('changes nothing that it was not asked to change', async () => {
+  it('changes only the requested fields', async () => {
     const { decision, notes } = await ask({ deadlineHours: base.limits.deadlineHours });
     expect(notes).toEqual([]);
     expect(rows(decision)).toEqual(rows(choosePlacement(base)));

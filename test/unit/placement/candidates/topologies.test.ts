@@ -41,7 +41,7 @@ describe('eight accelerators with 20 GB each', () => {
   });
 });
 
-it('keeps the topology of its checkpoint unless told otherwise', () => {
+it('keeps the topology of its checkpoint by default', () => {
   const savedOn = { instanceType: 'g5.12xlarge', nodes: 1, acceleratorsPerNode: 4 };
   const kept = ask({ accelerators: 4, kinds: ['A10G', 'T4'] }, { savedOn });
   expect(new Set(kept.topologies.map(({ nodes }) => nodes))).toEqual(new Set([1]));
@@ -101,11 +101,11 @@ const kindsOrNone = fc.option(fc.uniqueArray(fc.constantFrom(...ACCELERATOR_KIND
   nil: undefined,
 });
 
-it('gives what is asked, and nothing that lacks it', () => {
+it('gives what is required, and nothing that lacks it', () => {
   fc.assert(
     fc.property(
       fc.record({
-        // Numbers that types come in, and kinds that fit what is asked of them, so that most draws find something.
+        // Numbers that types come in, and kinds that fit the requirements, so that most draws find something.
         accelerators: fc.oneof(fc.constantFrom(1, 2, 4, 8, 16), fc.integer({ min: 1, max: 64 })),
         kinds: kindsOrNone,
         acceleratorMemoryGigabytes: fc.option(fc.constantFrom(1, 16, 24, 40, 80, 160), { nil: undefined }),

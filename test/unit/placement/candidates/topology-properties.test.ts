@@ -169,7 +169,7 @@ it('breaks no constraint of topology or region', { timeout: TIMEOUT }, () => {
     expect(draw.closed && pool.region !== undefined).toBe(false);
     const vpc = pool.region === undefined ? input.compute.vpc : input.elsewhere?.[0]?.vpc;
     expect(vpc?.subnets.find(({ id }) => id === subnetId)?.zoneId).toBe(pool.zoneId);
-    // A checkpoint is gone on with by as many hosts with as many processes, unless the pipeline allows others.
+    // As many hosts with as many processes resume a checkpoint, unless the pipeline allows others.
     const saved = input.attempts[0]?.placement.topology;
     expect(draw.resume || saved === undefined ? topology : saved).toEqual(topology);
   });

@@ -53,7 +53,7 @@ const asked = (
 const trained = (zoneId: string, [from, to]: readonly [number, number], kind: 'interrupted' | 'recalled') =>
   attempt(1, poolIn(zoneId), { kind, startedAt: hoursLater(from), endedAt: hoursLater(to) });
 
-/** So many attempts that were asked for under a high score and got it: scores have turned out right. */
+/** So many attempts that were requested under a high score and got capacity: scores have turned out right. */
 const scoresTrusted = Array.from({ length: 30 }, (_, k) => ({
   atMilliseconds: Date.parse(hoursLater(0)) - (k + 1) * 9_000_000,
   instanceType: 'g6.xlarge',

@@ -338,7 +338,7 @@ describe('after the only Spot pool was lost', () => {
   });
 });
 
-describe('when On-Demand is needed and every pool of it refuses', () => {
+describe('when every pool of the needed On-Demand refuses', () => {
   const pools = ['g5.xlarge', 'g6.xlarge'].flatMap((instanceType) =>
     ZONES.map(
       (zoneId) => ({ instanceType, zoneId, launcher: 'sagemaker', purchaseOption: 'on-demand' }) as const,

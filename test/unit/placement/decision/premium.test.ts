@@ -80,7 +80,7 @@ describe('a dearer pool', () => {
 });
 
 describe('a pool whose score says that it is there', () => {
-  it('is asked although its neighbours were just lost', () => {
+  it('is tried although its neighbours were just lost', () => {
     const lostIn = (zoneId: string, [from, to]: readonly [number, number], number: number) =>
       attempt(
         number,

@@ -163,7 +163,7 @@ it('expects no more to pay with more slack', { timeout: 60_000 }, () => {
   );
 });
 
-/** The cheap pool is asked before a dear one at hand, whose own cost holds the move to the cheap one already. */
+/** The run tries the cheap pool before an expensive one in use, whose own cost holds the move to the cheap one already. */
 const ASKED_FIRST: Draw = {
   scores: [6, 1, 1],
   shares: [0.1903754234313965, 0.1, 0.1, 0.10000600814819337, 0.1000051498413086, 0.1],

@@ -10,7 +10,7 @@ const HOUR = 3_600;
 /** Of the hour that it was billed for, 60 s brought no progress. */
 const BILLED_START_SECONDS = 60;
 
-/** An attempt that was asked for at 1 h, started after so many seconds, and was lost an hour later, half of its work saved. */
+/** An attempt that was requested at 1 h, started after so many seconds, and was lost an hour later, half of its work saved. */
 function lostOnce(provisioningSeconds: number, change: Partial<PlacementInput> = {}): PlacementInput {
   const startedAt = hoursLater(1 + provisioningSeconds / HOUR);
   const endedAt = hoursLater(2 + provisioningSeconds / HOUR);

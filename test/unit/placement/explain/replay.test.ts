@@ -155,7 +155,7 @@ describe('a stored decision', () => {
   });
 
   it.each([undefined, null, {}, { version: 2 }, 'text'])(
-    'is refused with a remedy when its question is %j',
+    'is refused with a remedy for question %j',
     (question) => {
       const ask = () =>
         questionOf({ run, attempts: [first], attempt: 2, decision: { ...decided, question } });

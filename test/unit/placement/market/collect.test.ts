@@ -170,7 +170,7 @@ describe('collect-scores', () => {
     const { notes, questions } = await collectScores(deps);
     expect(questions).toBe(1);
     expect(notes.join()).toContain(
-      'scores of 1 x p5.4xlarge are not asked: there are no three interchangeable',
+      'scores of 1 x p5.4xlarge are not requested: there are no three interchangeable',
     );
     expect(await deps.scoreQuestions.list(AT)).toEqual([{ key: KEY, at: AT }]);
   });

@@ -73,8 +73,8 @@ describe('kept scores and prices', () => {
 
   it("never replace the market's own, nor after a day", async () => {
     const samples = await samplesFor((await remembering()).marketSamples, asked(2));
-    const told = market({ scores: [{ zoneId: 'use1-az1', score: 5, nodes: 2 }] });
-    expect(filledFrom(samples, told, asked(2))).toEqual(told);
+    const current = market({ scores: [{ zoneId: 'use1-az1', score: 5, nodes: 2 }] });
+    expect(filledFrom(samples, current, asked(2))).toEqual(current);
     expect(filledFrom(samples, silent, asked(26)).scores).toEqual([]);
   });
 
@@ -153,7 +153,7 @@ describe('an old score', () => {
 describe('the record of a pool', () => {
   const now = Date.parse(hoursLater(0));
   const at = (daysAgo: number): string => hoursLater(-24 * daysAgo);
-  /** Capacity that was asked for so many days ago and had for so many, or refused. */
+  /** Capacity that was requested so many days ago and held for so many, or missing. */
   const met = (daysAgo: number, end: PoolOutcome['end'], days?: number): readonly Observation[] =>
     observationsFrom([
       {

@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 
 describe('placement scores', () => {
-  it('are asked per zone, for three types or more', async () => {
+  it('are requested per zone, for three types or more', async () => {
     ec2
       .on(GetSpotPlacementScoresCommand, { NextToken: undefined })
       .resolves({ SpotPlacementScores: [{ AvailabilityZoneId: 'use1-az1', Score: 9 }], NextToken: 'more' })
@@ -50,7 +50,7 @@ describe('placement scores', () => {
     expect(answer.kind === 'known' && answer.notes.join()).toMatch(/filled up with .* for 4 nodes/s);
   });
 
-  it('are not asked without three substitutable types', async () => {
+  it('are not requested without three substitutable types', async () => {
     expect(await market().scores(['p5.4xlarge'], 1)).toMatchObject({
       kind: 'unknown',
       message: expect.stringContaining('name three interchangeable types') as string,
@@ -58,7 +58,7 @@ describe('placement scores', () => {
     expect(ec2.commandCalls(GetSpotPlacementScoresCommand)).toHaveLength(0);
   });
 
-  it('are not asked again within five minutes', async () => {
+  it('are not requested again within five minutes', async () => {
     ec2.on(GetSpotPlacementScoresCommand).resolves({ SpotPlacementScores: [] });
     const source = market();
     await source.scores(['g5.xlarge', 'g6.xlarge', 'g4dn.xlarge'], 2);
@@ -114,7 +114,7 @@ describe('Spot prices', () => {
   });
 });
 
-it('goes on with what is known when everything fails', async () => {
+it('continues with known values when everything fails', async () => {
   ec2.rejects(named('RequestLimitExceeded'));
   const view = await readMarket(market(), {
     gangs: [{ instanceTypes: ['g5.xlarge', 'x9.large'], nodes: 2 }],

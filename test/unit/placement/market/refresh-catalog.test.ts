@@ -1,4 +1,4 @@
-/** What is read anew once a day: prices by region, transfer between regions, hardware. */
+/** What is read again once a day: prices by region, transfer between regions, hardware. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
 import {
@@ -80,7 +80,7 @@ describe('prices', () => {
     expect(await kept()).toMatchObject({ hourlyUsd: 1.2, readAt: secondsAfter(90_000) });
   });
 
-  it('are asked again when only some were answered', async () => {
+  it('are requested again after a partial answer', async () => {
     deps = { ...deps, catalog: { ...catalog, ec2Prices: () => Promise.resolve(silent) } };
     await prices(computeOf());
     await prices(computeOf());

@@ -77,11 +77,11 @@ describe('a file of windows', () => {
     [{ workHours: undefined }, 'window "w" ([0]): workHours is missing, '],
     [{ deadlineHours: 0 }, 'window "w" ([0]): deadlineHours is 0, '],
     [{ restartHours: -0.1 }, 'window "w" ([0]): restartHours is -0.1, '],
-  ])('is refused for %j with the field, what it is and what to give', (change, told) => {
+  ])('is refused for %j with field and remedy', (change, expected) => {
     const problems = listed([{ ...good, ...change }]);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(/, give /);
-    expect(problems[0]?.slice(0, told.length)).toBe(told);
+    expect(problems[0]?.slice(0, expected.length)).toBe(expected);
   });
 
   it('is refused for all of its windows at once', () => {
@@ -129,13 +129,13 @@ describe('a file of windows', () => {
       { zones: [{ ...zone, trace: 'seconds.json' }], workHours: 60, deadlineHours: 66, restartHours: 1 },
       /: restartHours is 1: with ticks of 1 s the optimum would take 19 GB, and 4\.0 GB is the limit: give at most 0\.2/,
     ],
-  ])('is refused for %j, with the limit', (change, told) => {
+  ])('is refused for %j, with the limit', (change, expected) => {
     const problems = listed([
       { ...good, ...change },
       { ...good, id: 'other', ticks: 0 },
     ]);
     expect(problems).toHaveLength(2);
-    expect(problems[1]).toMatch(told);
+    expect(problems[1]).toMatch(expected);
   });
 
   it('splits windows whose common plan is too large', () => {
