@@ -14,7 +14,7 @@ import { differences, type StartWorker, survive, undisturbed } from './kill-camp
 const USAGE = `node_modules/.bin/node bench/packing/kill-seeds.ts [options]
 
 Workers that pack are killed with SIGKILL at seeded requests, beside a server that throttles, resets, truncates and
-corrupts by the same seed, and others go on. What is sealed in the end must be what an undisturbed run seals, byte by
+corrupts by the same seed, and others continue. In the end the sealed objects must equal those of an undisturbed run, byte by
 byte. About two seconds a seed. Exit code 0: it was, every time; 1: it was not.
 
   --seeds 200   campaigns            --from 0   the first seed

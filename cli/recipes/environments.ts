@@ -73,7 +73,7 @@ export async function environmentPython(
       ...built.variables,
       PATH: `${path.join(folder, 'bin')}:${process.env['PATH'] ?? ''}`,
     };
-    // What is built names the libraries of the folder it was built in: one from another clone does not load here.
+    // A built package names the libraries of its build folder: one from another clone does not load here.
     const args = ['--no-cache', '--no-build-isolation', '--no-deps', '-r', second];
     await install(installer, args, environment);
   }

@@ -24,7 +24,7 @@ function refusalOfPage(headers: IncomingHttpHeaders): string | undefined {
 export function refusesPage(request: IncomingMessage, response: ServerResponse): boolean {
   const refusal = refusalOfPage(request.headers);
   if (refusal === undefined) return false;
-  // What is still being sent is dropped, so that the answer reaches the client.
+  // The server drops the rest of the request, so that the answer reaches the client.
   request.resume();
   response.writeHead(403, { 'content-type': 'text/plain; charset=utf-8' });
   response.end(`${refusal}\n`);

@@ -164,8 +164,8 @@ async function startAws(
     port: at.port,
     credentials: at.credentials,
     nodePath: process.execPath,
-    // The functions find the two servers through the SDK's own variables; no line of them knows.
-    // What is native lies beside the bundles: on AWS in a layer, here where npm installed it.
+    // The functions find the two servers through the SDK's own variables; they know nothing of the region.
+    // Native packages lie beside the bundles: on AWS in a layer, here where npm installed it.
     environment: {
       AWS_ENDPOINT_URL_SAGEMAKER: at.endpoints.sageMaker,
       AWS_ENDPOINT_URL_EC2: at.endpoints.ec2,

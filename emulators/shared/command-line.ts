@@ -2,7 +2,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type * as z from 'zod';
 
-/** What was typed cannot be meant; nothing was done. */
+/** The command line is wrong; the command did nothing. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
   readonly problems: readonly string[];

@@ -153,7 +153,7 @@ class FolderSync implements CheckpointSync {
       }
     }
     this.#missed = missing;
-    // What was deleted has a successor, and that must be in S3 first.
+    // A deleted file has a successor, and the successor must be in S3 first.
     for (const path of isWhole ? deletions : []) {
       await deleteObject(s3, { bucket: this.#prefix.bucket, key: joinKey(this.#prefix.key, path) });
       this.#synced.delete(path);

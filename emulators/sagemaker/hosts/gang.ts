@@ -181,7 +181,7 @@ class LocalGang implements Gang {
     if (isAsleep) this.#asleep.add(host);
     else this.#asleep.delete(host);
     if (!this.#isAtRest()) return this.#context.onRest(false);
-    // What was saved before this sleep is in S3 before the clock goes on, as it would be seconds later on SageMaker.
+    // Files saved before this sleep are in S3 before the clock moves, as it would be seconds later on SageMaker.
     const saved = Promise.all(this.#syncs.map((sync) => sync.passAtRest()));
     void saved.then(() => this.#isAtRest() && this.#context.onRest(true));
   }

@@ -6,7 +6,7 @@ import type { JobRecord } from './job-record.ts';
 
 export interface JobStore {
   directoryOf(name: string): string;
-  /** What cannot be read is left where it is and reported. */
+  /** Reports an unreadable record and leaves its file. */
   load(log: (line: string) => void): Promise<readonly JobRecord[]>;
   save(record: JobRecord): Promise<void>;
   /** What the hosts had on disk. */

@@ -44,7 +44,7 @@ export function makeLedger(capacityOf: (pool: SpotPool) => number): Ledger {
     remove: (lease) => held.delete(lease),
     has: (lease) => held.has(lease),
     pools: () => [...held].flatMap(poolsOf),
-    // What was reclaimed is in use until its owner has let go of it.
+    // Reclaimed capacity is in use until its owner has released it.
     free: (pool) => Math.max(0, capacityOf(pool) - instances(pool, () => true)),
     overdrawn,
   };

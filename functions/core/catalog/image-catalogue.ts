@@ -71,7 +71,7 @@ export interface Refreshed {
   readonly changes: readonly string[];
 }
 
-/** What was read replaces what was known of the same version and device; the rest stays (GovCloud is on no page). */
+/** A read image replaces the known one of the same version and device; the others stay (GovCloud is on no page). */
 export function refresh(known: ImageTable, read: ImageTable): Refreshed {
   const images = new Map(known.images.map((row) => [keyOf(row), row]));
   const changes: string[] = [];

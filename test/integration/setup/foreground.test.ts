@@ -11,7 +11,7 @@ const PARENT = `
   process.stdout.write('ended by ' + endingSignal());
 `;
 
-/** What was written by a parent that was sent this signal as soon as its child ran. */
+/** The output of a parent that got this signal as soon as its child ran. */
 function outputAfter(signal: NodeJS.Signals): Promise<string> {
   // A group of its own, as a terminal has one for what it runs.
   const parent = spawn(process.execPath, ['--input-type=module', '-e', PARENT], { detached: true });

@@ -7,7 +7,7 @@ import type { Executions } from '../../../functions/core/shared/ports.ts';
 
 export interface ExecutionsGround {
   readonly executions: Executions;
-  /** What is answered for the token of an execution that was stopped; AWS says TaskTimedOut, so `stale`. */
+  /** The answer for the token of a stopped execution; AWS says TaskTimedOut, so `stale`. */
   readonly afterStop: 'stale' | 'delivered';
   /** The token that an execution of mode `token` waits for. */
   readonly tokenOf: (name: string) => Promise<string>;

@@ -1,4 +1,4 @@
-/** What lies in the arrivals queue is read as data, whatever it is. */
+/** Every message of the arrivals queue is read as data. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Arrival, newestWakes, readArrival } from '../../../functions/core/ingest/arrivals.ts';

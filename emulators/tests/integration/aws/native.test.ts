@@ -1,4 +1,4 @@
-/** What is native lies beside the bundles: a function finds it as a layer's modules are found on Lambda, by NODE_PATH. */
+/** Native packages lie beside the bundles: a function finds it as a layer's modules are found on Lambda, by NODE_PATH. */
 import path from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What is left after the emulator, or the process that started it, was killed. */
+/** The state after a kill of the emulator, or of the process that started it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

@@ -35,7 +35,7 @@ function tableOf(rows: readonly PoolAssessment[], at: string): readonly string[]
 
 const hoursOrNone = (seconds: number | undefined): string => (seconds === undefined ? '-' : hours(seconds));
 
-/** The price is of one node, cost and time are of the gang. What was left out was not weighed. */
+/** The price is of one node, cost and time are of the gang. Placement did not assess a pool that was left out. */
 function cellsOf(row: PoolAssessment, at: string): readonly string[] {
   const { pool, topology, expectedSecondsBetween: between } = row;
   const helped = (topology.helpers ?? [])
