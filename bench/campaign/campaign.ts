@@ -106,7 +106,7 @@ function traceOf({ tickSeconds, deadlineHours }: Campaign, { available }: Campai
   return { metadata: { gap_seconds: tickSeconds }, data };
 }
 
-/** Not more often: each save is waited for in real time, until the agent has told of it and it is in S3. */
+/** Not more often: each save is waited for in real time, until the agent has reported it and it is in S3. */
 const SAVE_SECONDS = 1_800;
 
 const put = (region: Region, Key: string, Body: string | Buffer) =>

@@ -24,7 +24,7 @@ Plays campaigns through the whole service: the state machine and the Lambdas in 
 Spot market, and a training script that counts, on one virtual clock. Prints what each cost, and what the simulator says.
 
   --seeds LIST        draw traces from the fitted chain; default 1,2,3
-  --traces DIR        instead: every trace of a folder, {"metadata":{"gap_seconds":600},"data":[instances to be had]}
+  --traces DIR        instead: every trace of a folder, {"metadata":{"gap_seconds":600},"data":[available instances]}
   --from HOURS        where in those traces to begin; default 0
   --work HOURS        default 16        --deadline HOURS   default 24
   --start SECONDS     from the start of billing to the first step; default 300

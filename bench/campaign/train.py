@@ -28,7 +28,7 @@ except ImportError:
 _AGENT_SECONDS = 10.0
 
 
-class ToldToLeave(Exception):
+class StopRequested(Exception):
     pass
 
 
@@ -43,13 +43,13 @@ class Leaving:
     def _hear(self, number: int, frame: FrameType | None) -> None:
         self.is_told = True
         if self._is_asleep:
-            raise ToldToLeave
+            raise StopRequested
 
     def sleep_until(self, moment: float) -> None:
         try:
             self._is_asleep = True
             if self.is_told:
-                raise ToldToLeave
+                raise StopRequested
             sleep_until(moment)
         finally:
             self._is_asleep = False
@@ -80,7 +80,7 @@ def save(folder: Path, step: int, total: int) -> None:
 
 
 def await_agent(folder: Path, step: int) -> None:
-    """The agent tells of a checkpoint within seconds. On a virtual clock these must not become
+    """The agent reports a checkpoint within seconds. On a virtual clock these must not become
     hours."""
     give_up = time.monotonic() + _AGENT_SECONDS
     while os.environ.get("TIDEWHEEL_CLOCK_PORT") and time.monotonic() < give_up:
@@ -117,7 +117,7 @@ def main() -> int:
             print(f"tidewheel step={done} total={options.steps}", flush=True)
             if done < options.steps and not leaving.is_told:
                 await_agent(folder, done)
-    except ToldToLeave:
+    except StopRequested:
         counted = resumed + int(now() - ready)
         if counted > done:
             save(folder, min(counted, options.steps), options.steps)

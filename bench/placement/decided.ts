@@ -22,7 +22,7 @@ the simulator's policy pays, which sees every tick. Nothing is started; a campai
   --scores KINDS      of right, wrong (once in ten times), none; default right,wrong,none
   --seeds LIST        default 1-20
   --each              a line for every campaign, with its timeline: a letter for every ten minutes, the number of the
-                      Spot zone, D on demand, - while a job waits for capacity, . while nothing is asked for
+                      Spot zone, D on demand, - while a job waits for capacity, . while the run requests nothing
   --help
 `;
 

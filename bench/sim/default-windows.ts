@@ -45,7 +45,7 @@ const OPTIONS = {
   restartHours: '--restart',
 } as const satisfies Record<TooLarge['field'], string>;
 
-/** Told once for each that differs in more than where it begins. */
+/** Reports alike windows, which differ only in their begin, once. */
 function oversize(folder: string, windows: readonly Window[], isPlanned: boolean): readonly string[] {
   const alike = Map.groupBy(windows, (window) => JSON.stringify(settingOf(folder, window)));
   const problems = [...alike.values()].flatMap(([window]) => {

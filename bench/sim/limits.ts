@@ -1,4 +1,4 @@
-/** What is too large to be replayed, told before anything is: with it a run would take all memory, or hours. */
+/** Finds windows too large for a replay before any replay begins: a run with them would take all memory, or hours. */
 import { termsOf } from '../../functions/core/placement/policy/controller.ts';
 import { LATTICE_OPTIONS } from '../../functions/core/placement/policy/lattice.ts';
 import { tableBytes } from '../../functions/core/placement/policy/value-function.ts';

@@ -1,4 +1,4 @@
-/** The windows that a person lists in a file: all that is wrong in it is told at once, before anything is replayed. */
+/** The windows that a person lists in a file: all its faults are reported at once, before any replay. */
 
 import { UsageError } from '@tidewheel/emulators/shared/command-line.ts';
 import { checkFields, readJson } from '@tidewheel/emulators/shared/json-file.ts';
@@ -51,7 +51,7 @@ function nameOf(content: unknown, index: number): string {
     : `window [${index}]`;
 }
 
-/** Rows of the result are told apart by nothing else. */
+/** Nothing else distinguishes the rows of the result. */
 function repeatedIds(windows: readonly Window[]): readonly string[] {
   const byId = Map.groupBy(windows, ({ id }) => String(id));
   return [...byId]

@@ -149,8 +149,9 @@ async function rateAll(chosen: Chosen, windows: readonly Window[]): Promise<void
     ];
     console.log(`${policy.padEnd(18)}${cells.map((cell) => cell.padStart(10)).join('')}`);
   }
-  const hopeless = new Set(rows.filter((row) => row.optimumUsd === null).map((row) => row.id)).size;
-  if (hopeless > 0) console.log(`${hopeless} windows that no schedule can meet are left out of the figures`);
+  const unreachable = new Set(rows.filter((row) => row.optimumUsd === null).map((row) => row.id)).size;
+  if (unreachable > 0)
+    console.log(`${unreachable} windows that no schedule can meet are left out of the figures`);
   if (chosen.json !== undefined) writeRows(chosen.json, rows);
 }
 

@@ -4,7 +4,7 @@ import { readTraceFile } from '@tidewheel/emulators/spot-market/scripts/trace-fi
 
 export interface Trace {
   readonly tickSeconds: number;
-  /** Instances to be had in each tick. */
+  /** Available instances in each tick. */
   readonly capacity: readonly number[];
 }
 
