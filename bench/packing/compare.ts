@@ -17,6 +17,7 @@ const USAGE = `npm run bench:packing -- [options]
   --rounds 3     of ours      --peer-rounds 2   of the others
   --only LIST    tools whose names hold one of these words
   --files N      of the set, instead of all
+  --checksum crc32   that the objects have, or crc64nvme
   --json         the figures as data`;
 const whole = z.coerce.number('give 1, 2, 3, ...').int('give 1, 2, 3, ...').min(1, 'give 1, 2, 3, ...');
 const setNames = [...Object.keys(SETS), 'all'].join(', ');
@@ -29,6 +30,7 @@ const words = {
     'peer-rounds': { type: 'string', default: '2' },
     only: { type: 'string' },
     files: { type: 'string' },
+    checksum: { type: 'string', default: 'crc32' },
     json: { type: 'boolean', default: false },
   },
   schema: z.object({
@@ -39,6 +41,7 @@ const words = {
     'peer-rounds': whole,
     only: z.string().optional(),
     files: whole.optional(),
+    checksum: z.enum(['crc32', 'crc64nvme'], 'give crc32 or crc64nvme'),
     json: z.boolean(),
   }),
 } as const;
@@ -102,7 +105,7 @@ async function withServer<T>(
   files: number,
   use: (server: BenchServer) => Promise<T>,
 ): Promise<T> {
-  const server = await BenchServer.start(name, files);
+  const server = await BenchServer.start(name, files, values.checksum);
   try {
     return await use(server);
   } finally {

@@ -16,6 +16,7 @@ export interface Tool {
 }
 
 const OURS = 'tidewheel';
+const OVER_UNDICI = 'tidewheel over undici';
 const OUR_FETCH = 'tidewheel, fetching alone';
 const S5CMD = 's5cmd and GNU tar';
 const SDK = 'client-s3 v3 and tar-stream';
@@ -29,14 +30,16 @@ export function competitors({ folder, python, s5cmd }: PythonTools): readonly To
   const bundles = path.join(folder, 'bundles');
   const node = (file: string): string[] => [process.execPath, bundle(path.join(HERE, file), bundles)];
   if (!existsSync(s5cmd)) throw new Error(`${s5cmd} is missing: remove ${folder} and start again`);
+  const ours: Tool = {
+    name: OURS,
+    command: node('ours.ts'),
+    environment: LAMBDA,
+    output: 'bench/dataset/bench-000001/shards/',
+    isOurs: true,
+  };
   return [
-    {
-      name: OURS,
-      command: node('ours.ts'),
-      environment: LAMBDA,
-      output: 'bench/dataset/bench-000001/shards/',
-      isOurs: true,
-    },
+    ours,
+    { ...ours, name: OVER_UNDICI, environment: { ...LAMBDA, READS: 'undici' } },
     { name: OUR_FETCH, command: node('fetch-only.ts'), environment: LAMBDA, output: undefined, isOurs: true },
     {
       name: S5CMD,

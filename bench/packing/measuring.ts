@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import tar from 'tar-stream';
 import * as z from 'zod';
 import type { Tool } from './competitors.ts';
+import type { StoredChecksum } from './memory-s3.ts';
 
 const run = promisify(execFile);
 const HERE = import.meta.dirname;
@@ -47,12 +48,13 @@ export class BenchServer {
     this.#stop = stop;
   }
 
-  static async start(set: string, files: number): Promise<BenchServer> {
+  static async start(set: string, files: number, checksum: StoredChecksum = 'crc32'): Promise<BenchServer> {
     const [program = '', ...rest] = pinned(0, [
       process.execPath,
       path.join(HERE, 'serve.ts'),
       set,
       String(files),
+      checksum,
     ]);
     const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
     const [line] = await once(createInterface(child.stdout), 'line');

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
+import { crc64NvmeBase64 } from '../../functions/aws/s3/crc64-nvme.ts';
 import { copiedBytes, copyAnswer } from './copy-part.ts';
 import { type Damage, spoil } from './damaged-answer.ts';
 import { type Call, failure, type Reply } from './exchange.ts';
@@ -37,6 +38,9 @@ interface Faults {
 }
 export type Fault = 'slowDown' | 'internalError' | 'reset' | 'stall' | Damage;
 
+/** S3 keeps CRC-64/NVME of an object whose client chose no checksum. */
+export type StoredChecksum = 'crc32' | 'crc64nvme';
+
 export interface MemoryS3Options {
   readonly corpus?: Corpus;
   readonly faults?: Faults;
@@ -44,6 +48,8 @@ export interface MemoryS3Options {
   readonly latencyMilliseconds?: number;
   /** False: of shards only the size is kept, once their checksums were seen to be right. May be changed at any time. */
   readonly keepsShards?: { now: boolean };
+  /** Sent with an object that is read whole. Default: CRC-32. */
+  readonly checksum?: StoredChecksum;
   /** The Date that answers name; default: now. */
   readonly date?: string;
 }
@@ -222,6 +228,8 @@ class Service {
 
   #checksum(headers: http.IncomingHttpHeaders, body: Buffer): Record<string, string> {
     if (headers['x-amz-checksum-mode'] !== 'ENABLED') return {};
+    if (this.#parts.options.checksum === 'crc64nvme')
+      return { 'x-amz-checksum-crc64nvme': crc64NvmeBase64([body]) };
     const sum = Buffer.alloc(4);
     sum.writeUInt32BE(crc32(body));
     return { 'x-amz-checksum-crc32': sum.toString('base64') };

@@ -1,6 +1,7 @@
 /** Packs one pipeline's arrivals with our engine, in a process of its own, and prints what it took as JSON. */
 import * as z from 'zod';
 import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
+import { openTransport } from '../../functions/aws/s3/transport.ts';
 import { readText } from '../../functions/core/packing/model/blob-store.ts';
 import { itemSchema } from '../../functions/core/packing/model/documents.ts';
 import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
@@ -19,6 +20,7 @@ await using opened = await openBlobStore({
   bucket,
   region: 'us-east-1',
   credentials: () => Promise.resolve({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
+  transport: process.env['READS'] === 'undici' ? openTransport : undefined,
 });
 const { store } = opened;
 const started = process.hrtime.bigint();

@@ -1,5 +1,5 @@
 /**
- * The made-up S3 in a process of its own: `serve.ts <set> <files>`. Prints its address. At a second address, GET tells what
+ * The made-up S3 in a process of its own: `serve.ts <set> <files> [crc32|crc64nvme]`. Prints its address. At a second address, GET tells what
  * it has seen, DELETE empties it, and PUT says whether it keeps shards or only their sizes (`?shards=kept`), or how many of
  * the files have arrived (`?arrived=1000`, of all in order).
  */
@@ -7,7 +7,7 @@ import http from 'node:http';
 import { startMemoryS3 } from './memory-s3.ts';
 import { ALL_SETS } from './sets.ts';
 
-const [name = 'A', files] = process.argv.slice(2);
+const [name = 'A', files, checksum] = process.argv.slice(2);
 const set = ALL_SETS[name];
 if (set === undefined) throw new Error(`there is no set ${name}, only ${Object.keys(ALL_SETS).join(', ')}`);
 const keepsShards = { now: false };
@@ -19,7 +19,11 @@ const corpus = {
     return arrived.count;
   },
 };
-const server = await startMemoryS3({ corpus, keepsShards });
+const server = await startMemoryS3({
+  corpus,
+  keepsShards,
+  checksum: checksum === 'crc64nvme' ? checksum : 'crc32',
+});
 const control = http.createServer((request, response) => {
   if (request.method === 'DELETE') server.clear();
   if (request.method === 'PUT') {

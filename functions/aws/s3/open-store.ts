@@ -8,7 +8,7 @@ import { ReadSockets } from './read-sockets.ts';
 import { Requester, type World } from './requester.ts';
 import type { RetryPolicy } from './retry.ts';
 import type { S3Credentials } from './sigv4.ts';
-import { openTransport } from './transport.ts';
+import { openTransport, type Transport, type TransportOptions } from './transport.ts';
 
 export interface OpenOptions {
   readonly bucket: string;
@@ -20,6 +20,8 @@ export interface OpenOptions {
   readonly silenceMilliseconds?: number | undefined;
   readonly retry?: RetryPolicy | undefined;
   readonly world?: World | undefined;
+  /** Default: reads over ReadSockets, all else over undici. */
+  readonly transport?: ((options: TransportOptions) => Transport) | undefined;
 }
 
 const realWorld: World = {
@@ -34,6 +36,9 @@ const after = (milliseconds: number, call: () => void): (() => void) => {
   const timer = setTimeout(call, milliseconds);
   return () => clearTimeout(timer);
 };
+
+const openSockets = (options: TransportOptions): Transport =>
+  new ReadSockets(options, openTransport(options));
 
 interface Surroundings {
   readonly region: string;
@@ -78,8 +83,8 @@ export async function openBlobStore(options: OpenOptions): Promise<OpenStore> {
     connections: options.connections ?? 64,
     silenceMilliseconds: options.silenceMilliseconds ?? 15_000,
   };
-  const sockets = new ReadSockets(limits, openTransport(limits));
-  const transport = new HedgedTransport(sockets, { now: () => world.now(), after });
+  const { transport: open = openSockets } = options;
+  const transport = new HedgedTransport(open(limits), { now: () => world.now(), after });
   const requester = new Requester({
     address,
     region,
