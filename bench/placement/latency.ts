@@ -60,7 +60,7 @@ const input = (turn: number): PlacementInput => ({
     zoneId: zones[k % ZONES],
     launcher: 'sagemaker',
     purchaseOption: 'spot' as const,
-    seen: (['up', 'lost', 'refused'] as const)[k % 3] ?? 'up',
+    seen: (['up', 'lost', 'capacityError'] as const)[k % 3] ?? 'up',
   })),
 });
 

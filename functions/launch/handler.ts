@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { attemptServices, away, publishAgent, starters } from '../aws/lambda/attempt-services.ts';
+import { attemptServices, otherRegion, publishAgent, starters } from '../aws/lambda/attempt-services.ts';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { config } from '../aws/shared/config.ts';
 import { launchAttempt } from '../core/attempts/launch-attempt.ts';
@@ -16,7 +16,7 @@ export const handler = lambdaHandler('launch', input, async (launch) => {
       ...attemptServices(),
       starters: starters(),
       publishAgent: publishAgent(),
-      elsewhere: away,
+      otherRegion,
       region: config.region(),
     },
     launch,

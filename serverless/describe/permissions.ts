@@ -129,7 +129,7 @@ const withoutAccount = (service: string, rest: string) =>
  */
 export const followFleet = (...questions: string[]) => [
   readObjects('*/runs/*/attempts/*'),
-  writeObjects('*/runs/*/attempts/*/asked/*'),
+  writeObjects('*/runs/*/attempts/*/requests/*'),
   withoutResource('ec2', 'DescribeInstances', ...questions),
   statement(
     'ec2',

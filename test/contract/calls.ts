@@ -64,8 +64,8 @@ export const attempt = bucketKeys.attempt('digits', RUN, 1);
 const followFleet: Call[] = [
   read(`${attempt}job.json`),
   read(`${attempt}hosts/i-1.json`),
-  read(`${attempt}asked/stop.json`),
-  write(`${attempt}asked/stop.json`),
+  read(`${attempt}requests/stop.json`),
+  write(`${attempt}requests/stop.json`),
   list(`${attempt}hosts/`),
   learnsOfAbsence,
   ec2('DescribeInstances'),
@@ -289,7 +289,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ...consume('tw-spotwarningsqueue'),
     ...observe,
     ...refill,
-    write(`${attempt}asked/round-2.json`),
+    write(`${attempt}requests/round-2.json`),
   ],
   reconcile: [
     log('reconcile'),
@@ -345,8 +345,8 @@ export const HOST_CALLS: readonly Call[] = [
   read(bucketKeys.agent('0123') + AGENT_FILE),
   read(bucketKeys.trainManifest('digits', RUN)),
   read(`${attempt}job.json`),
-  read(`${attempt}asked/members-2.json`),
-  list(`${attempt}asked/`),
+  read(`${attempt}requests/members-2.json`),
+  list(`${attempt}requests/`),
   {
     action: 'logs:PutLogEvents',
     resource: regional('logs', 'log-group:/tidewheel/dev/hosts:log-stream:digits-000001-a1-abcdef/i-1'),

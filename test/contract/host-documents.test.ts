@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ASKED_FOLDER, asked, type Round } from '../../functions/core/launch/ec2/host-requests.ts';
+import { hostRequests, REQUESTS_FOLDER, type Round } from '../../functions/core/launch/ec2/host-requests.ts';
 import { hostReportSchema, jobDocumentSchema } from '../../functions/core/launch/ec2/job-document.ts';
 import { planOf } from '../support/builders/fleet.ts';
 import { generationAt } from '../support/builders/generations.ts';
@@ -69,10 +69,10 @@ describe('requests to hosts', () => {
       leftSeconds: 600,
     };
     const said = {
-      [asked.stop]: '2026-11-21T04:00:00Z',
-      [asked.save('i-0a')]: '2026-11-21T04:00:00Z',
-      [asked.round(2)]: JSON.stringify(round),
-      [asked.members(2)]: JSON.stringify({ round: 2, members: ['i-3', 'i-1'] }),
+      [hostRequests.stop]: '2026-11-21T04:00:00Z',
+      [hostRequests.save('i-0a')]: '2026-11-21T04:00:00Z',
+      [hostRequests.round(2)]: JSON.stringify(round),
+      [hostRequests.members(2)]: JSON.stringify({ round: 2, members: ['i-3', 'i-1'] }),
     };
     const program = `
 import json, sys
@@ -81,7 +81,7 @@ said = json.load(sys.stdin)
 class Cloud:
     def keys(self, uri, tries): return [k.removeprefix(uri) for k in said]
     def read_if_there(self, uri): return said.get(uri)
-seen = Requests(Cloud(), "${ASKED_FOLDER}", print)
+seen = Requests(Cloud(), "${REQUESTS_FOLDER}", print)
 seen.refresh()
 opened = seen.round(2)
 print(json.dumps({"stop": seen.stop, "saves": sorted(seen.saves), "newest": seen.newest_round,

@@ -27,7 +27,7 @@ import { HOUR, openCampaign, RUN } from './runs.ts';
 
 interface Job {
   readonly attempt: AttemptRecord;
-  readonly askedAt: Date;
+  readonly requestedAt: Date;
   readonly doneBefore: number;
   startedAt?: Date;
   debt: number;
@@ -72,8 +72,8 @@ async function launch({ stores, clock, done, market, setting }: World): Promise<
   const stored = (await stores.placements.list(RUN)).at(-1)?.decision;
   if (stored?.kind !== 'launch') throw new Error('nothing stored');
   const { placement } = stored;
-  const askedAt = clock.now();
-  const at = askedAt.toISOString();
+  const requestedAt = clock.now();
+  const at = requestedAt.toISOString();
   const attempt = attemptOf(RUN, decided.attempt, {
     placement,
     createdAt: at,
@@ -81,7 +81,7 @@ async function launch({ stores, clock, done, market, setting }: World): Promise<
     progressBefore: done > 0 ? progressAt(setting, done) : undefined,
   });
   await stores.attempts.create(attempt);
-  return { attempt, askedAt, doneBefore: done, debt: setting.restartSeconds, ran: 0 };
+  return { attempt, requestedAt, doneBefore: done, debt: setting.restartSeconds, ran: 0 };
 }
 
 /** The zone of a Spot job; On-Demand is everywhere. */
@@ -192,23 +192,23 @@ function letterOf(world: World, runs: boolean): string {
 
 const isSpot = ({ attempt }: Job): boolean => attempt.placement.pool.purchaseOption === 'spot';
 
-const training = ({ attempt, askedAt }: Job, startedAt: Date): TrainingJobDescription => ({
+const training = ({ attempt, requestedAt }: Job, startedAt: Date): TrainingJobDescription => ({
   TrainingJobName: attempt.jobName,
   TrainingJobStatus: 'InProgress',
   SecondaryStatus: 'Training',
-  CreationTime: askedAt,
+  CreationTime: requestedAt,
   TrainingStartTime: startedAt,
   SecondaryStatusTransitions: [{ Status: 'Training', StartTime: startedAt }],
 });
 
-const asSeen = ({ attempt, askedAt }: Job): { attempt: AttemptRecord; job: TrainingJobDescription } => ({
+const asSeen = ({ attempt, requestedAt }: Job): { attempt: AttemptRecord; job: TrainingJobDescription } => ({
   attempt,
   job: {
     TrainingJobName: attempt.jobName,
     TrainingJobStatus: 'InProgress',
     SecondaryStatus: 'Starting',
-    CreationTime: askedAt,
-    SecondaryStatusTransitions: [{ Status: 'Starting', StartTime: askedAt }],
+    CreationTime: requestedAt,
+    SecondaryStatusTransitions: [{ Status: 'Starting', StartTime: requestedAt }],
   },
 });
 

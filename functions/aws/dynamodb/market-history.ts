@@ -2,7 +2,6 @@ import type { Hardware } from '../../core/catalog/hardware.ts';
 import { familyOf } from '../../core/catalog/instance-family.ts';
 import type { ListPrices } from '../../core/catalog/price-list.ts';
 import {
-  type AskedQuestion,
   type HardwareStore,
   type ListPriceStore,
   type MarketSample,
@@ -11,6 +10,7 @@ import {
   type PoolOutcome,
   type PoolOutcomeStore,
   QUESTION_DAYS,
+  type RequestedScore,
   SAMPLE_DAYS,
   type ScoreQuestionStore,
 } from '../../core/runs/market-history.ts';
@@ -68,7 +68,7 @@ export const scoreQuestionStore = (table: StoredTable): ScoreQuestionStore => ({
       ConsistentRead: true,
     });
     // TTL deletes late, so what is older is left out here as well.
-    return recordsOf<AskedQuestion>(items).filter((each) => each.at >= at);
+    return recordsOf<RequestedScore>(items).filter((each) => each.at >= at);
   },
 });
 

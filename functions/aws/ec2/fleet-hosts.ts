@@ -86,7 +86,7 @@ export async function jobsOf(
   }
 }
 
-export async function remains(client: EC2Client): Promise<readonly string[]> {
+export async function listLeftovers(client: EC2Client): Promise<readonly string[]> {
   const Filters = [{ Name: 'tag-key', Values: [JOB_TAG] }];
   const names = new Set<string>();
   try {

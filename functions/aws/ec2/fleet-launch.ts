@@ -8,7 +8,7 @@ import {
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
 import type { FleetPlan } from '../../core/launch/ec2/fleet.ts';
-import { fleetResult } from '../../core/launch/ec2/fleet-result.ts';
+import { createFleetResult } from '../../core/launch/ec2/fleet-result.ts';
 import type { CreateOutcome } from '../../core/launch/job/training-service.ts';
 import { awsErrorClass } from '../../core/shared/aws-error-class.ts';
 import type { ObjectStore } from '../../core/shared/ports.ts';
@@ -33,11 +33,12 @@ export async function launch(ec2: EC2Client, store: ObjectStore, plan: FleetPlan
       Overrides: [{ InstanceType: type }],
     }));
     const answer = await ec2.send(new CreateFleetCommand({ ...plan.fleet, LaunchTemplateConfigs: configs }));
-    const { outcome, strays } = fleetResult(
+    const { outcome, incompleteGang } = createFleetResult(
       answer,
       plan.fleet.TargetCapacitySpecification.TotalTargetCapacity,
     );
-    if (strays.length > 0) await ec2.send(new TerminateInstancesCommand({ InstanceIds: [...strays] }));
+    if (incompleteGang.length > 0)
+      await ec2.send(new TerminateInstancesCommand({ InstanceIds: [...incompleteGang] }));
     if (outcome.kind !== 'created') await release(ec2, plan.name);
     return outcome;
   } catch (error) {

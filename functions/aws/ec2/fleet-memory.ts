@@ -1,12 +1,17 @@
 /** What the bucket remembers of an attempt on EC2: its job, what its hosts said, and what they were asked. */
 import type { EC2Client } from '@aws-sdk/client-ec2';
 import { HOSTS_FOLDER, JOB_DOCUMENT } from '../../core/launch/ec2/fleet.ts';
-import { asked, membersSchema, type RoundState, roundSchema } from '../../core/launch/ec2/host-requests.ts';
+import {
+  hostRequests,
+  membersSchema,
+  type RoundState,
+  roundSchema,
+} from '../../core/launch/ec2/host-requests.ts';
 import {
   type HostReport,
   hostReportSchema,
   jobDocumentSchema,
-  type KnownJob,
+  type StoredJob,
 } from '../../core/launch/ec2/job-document.ts';
 import { jobSaltOf, parseJobName } from '../../core/launch/job/job-name.ts';
 import { bucketKeys, parseRunId } from '../../core/shared/keys.ts';
@@ -15,10 +20,10 @@ import type { Clock, ObjectStore } from '../../core/shared/ports.ts';
 export interface FleetMemory {
   /** Of the attempt, in the bucket. */
   readonly folder: string;
-  readonly document: KnownJob;
+  readonly document: StoredJob;
   readonly reports: readonly HostReport[];
   readonly rounds?: RoundState | undefined;
-  readonly stopAskedAt?: Date | undefined;
+  readonly stopRequestedAt?: Date | undefined;
 }
 
 /** What every step of a fleet asks: EC2, the bucket that remembers it, the time. */
@@ -29,7 +34,7 @@ export interface FleetDeps {
 }
 
 /** undefined when the name is no job of this installation, or was never launched */
-export async function recall(store: ObjectStore, jobName: string): Promise<FleetMemory | undefined> {
+export async function readFleetMemory(store: ObjectStore, jobName: string): Promise<FleetMemory | undefined> {
   const folder = folderOf(store, jobName);
   const stored = folder === undefined ? undefined : await store.readText(folder + JOB_DOCUMENT);
   if (folder === undefined || stored === undefined) return undefined;
@@ -38,7 +43,7 @@ export async function recall(store: ObjectStore, jobName: string): Promise<Fleet
     document: jobDocumentSchema.parse(JSON.parse(stored.text)),
     reports: await reportsOf(store, folder),
     rounds: await newestRound(store, folder),
-    stopAskedAt: await stopAskedAt(store, folder),
+    stopRequestedAt: await stopRequestedAt(store, folder),
   };
 }
 
@@ -72,9 +77,9 @@ function jsonOf(text: string | undefined): unknown {
 async function newestRound(store: ObjectStore, folder: string): Promise<RoundState | undefined> {
   let newest: RoundState | undefined;
   for (let number = 2; ; number += 1) {
-    const stored = await store.readText(folder + asked.round(number));
+    const stored = await store.readText(folder + hostRequests.round(number));
     if (stored === undefined) return newest;
-    const members = await store.readText(folder + asked.members(number));
+    const members = await store.readText(folder + hostRequests.members(number));
     newest = {
       round: roundSchema.parse(JSON.parse(stored.text)),
       members: members && membersSchema.parse(JSON.parse(members.text)).members,
@@ -82,8 +87,8 @@ async function newestRound(store: ObjectStore, folder: string): Promise<RoundSta
   }
 }
 
-async function stopAskedAt(store: ObjectStore, folder: string): Promise<Date | undefined> {
-  const stored = await store.readText(folder + asked.stop);
+async function stopRequestedAt(store: ObjectStore, folder: string): Promise<Date | undefined> {
+  const stored = await store.readText(folder + hostRequests.stop);
   const at = stored && new Date(stored.text);
   return at === undefined || Number.isNaN(at.getTime()) ? undefined : at;
 }

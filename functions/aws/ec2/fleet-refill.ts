@@ -1,9 +1,9 @@
 /** Makes a gang whole again, step by step as the rules say; whoever looks next goes on where this one died. */
 import { CreateFleetCommand, type EC2Client, TerminateInstancesCommand } from '@aws-sdk/client-ec2';
 import { fleetRequest } from '../../core/launch/ec2/fleet-request.ts';
-import { fleetResult } from '../../core/launch/ec2/fleet-result.ts';
+import { createFleetResult } from '../../core/launch/ec2/fleet-result.ts';
 import type { FleetInstance } from '../../core/launch/ec2/fleet-view.ts';
-import { asked, type Round } from '../../core/launch/ec2/host-requests.ts';
+import { hostRequests, type Round } from '../../core/launch/ec2/host-requests.ts';
 import { nextRefillStep, type RefillStep } from '../../core/launch/ec2/refill.ts';
 import type { CreateOutcome } from '../../core/launch/job/training-service.ts';
 import type { RefillOutcome } from '../../core/launch/launcher.ts';
@@ -11,7 +11,7 @@ import { TransientError } from '../../core/shared/errors.ts';
 import { rethrow } from '../shared/aws-errors.ts';
 import { hostsOf } from './fleet-hosts.ts';
 import { instanceTypeOf, launchFailure } from './fleet-launch.ts';
-import { type FleetDeps, type FleetMemory, recall } from './fleet-memory.ts';
+import { type FleetDeps, type FleetMemory, readFleetMemory } from './fleet-memory.ts';
 
 /** Open, launch, begin, and once more for a host that another look has seen lost: further steps are the next look's. */
 const STEPS_A_LOOK = 8;
@@ -25,7 +25,7 @@ export async function refill(
   // EC2 may list an instance some seconds after it was launched.
   const launched: FleetInstance[] = [];
   for (let steps = 0; steps < STEPS_A_LOOK; steps += 1) {
-    const memory = await recall(deps.store, jobName);
+    const memory = await readFleetMemory(deps.store, jobName);
     if (memory === undefined) return { kind: 'none' };
     const listed = await hostsOf(deps.ec2, jobName);
     const known = new Set(listed.map(({ instanceId }) => instanceId));
@@ -55,7 +55,10 @@ async function act(deps: FleetDeps, acting: Acting): Promise<RefillOutcome | und
     case 'impossible':
       return step;
     case 'open':
-      await deps.store.createText(memory.folder + asked.round(step.round.round), JSON.stringify(step.round));
+      await deps.store.createText(
+        memory.folder + hostRequests.round(step.round.round),
+        JSON.stringify(step.round),
+      );
       return undefined;
     case 'launch':
       return launchMissing(deps, acting, step.round);
@@ -65,7 +68,7 @@ async function act(deps: FleetDeps, acting: Acting): Promise<RefillOutcome | und
     case 'begin': {
       const { round, members } = step;
       const text = JSON.stringify({ round: round.round, members });
-      await deps.store.createText(memory.folder + asked.members(round.round), text);
+      await deps.store.createText(memory.folder + hostRequests.members(round.round), text);
       return { kind: 'refilling', round };
     }
     case 'wait':
@@ -98,9 +101,9 @@ async function launchMissing(
   let outcome: CreateOutcome;
   try {
     const answer = await ec2.send(new CreateFleetCommand({ ...request, LaunchTemplateConfigs: configs }));
-    const { strays, ...result } = fleetResult(answer, hosts);
+    const { incompleteGang, ...result } = createFleetResult(answer, hosts);
     outcome = result.outcome;
-    await terminate(ec2, strays);
+    await terminate(ec2, incompleteGang);
     const ids = (answer.Instances ?? []).flatMap(({ InstanceIds = [] }) => InstanceIds);
     for (const instanceId of ids)
       launched.push({ instanceId, state: 'pending', launchedAt: clock.now(), round: round.round });

@@ -43,8 +43,8 @@ export const attemptServices = () => ({
 export const publishAgent = () => agentPublisher(store(), config.codeFolder());
 export const region = (name: string) =>
   makeRegion(name, { dataBucket: config.bucket(), home: clients.s3(), there: clients.s3In(name) });
-/** Another region, with the agent's files for its bucket. */
-export const away = (name: string) => {
-  const there = region(name);
-  return { region: there, publishAgent: agentPublisher(there.store, config.codeFolder()) };
+/** Another region, and the agent's files for its bucket. */
+export const otherRegion = (name: string) => {
+  const found = region(name);
+  return { region: found, publishAgent: agentPublisher(found.store, config.codeFolder()) };
 };

@@ -8,7 +8,7 @@ import {
   type S3Client,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
-import type { Copied, Region } from '../../core/launch/regions/region-bucket.ts';
+import type { ObjectToCopy, Region } from '../../core/launch/regions/region-bucket.ts';
 import { bucketKeys } from '../../core/shared/keys.ts';
 import { s3ObjectStore } from './object-store.ts';
 
@@ -38,7 +38,7 @@ interface Buckets {
   readonly to: string;
 }
 
-async function copyObject(s3: S3Client, { key, size }: Copied, buckets: Buckets): Promise<void> {
+async function copyObject(s3: S3Client, { key, size }: ObjectToCopy, buckets: Buckets): Promise<void> {
   const target = { Bucket: buckets.to, Key: key };
   const source = `${buckets.from}/${key.split('/').map(encodeURIComponent).join('/')}`;
   if (size <= LARGEST_COPY) {

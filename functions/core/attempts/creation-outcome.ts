@@ -14,7 +14,7 @@ interface Creation {
 }
 
 /** @throws LaunchRefusedError when the request will never be taken, TransientError when it may be later */
-export async function settleCreation(deps: ObserveDeps, creation: Creation): Promise<void> {
+export async function recordCreateOutcome(deps: ObserveDeps, creation: Creation): Promise<void> {
   const { attempt, created } = creation;
   switch (created.kind) {
     case 'created':

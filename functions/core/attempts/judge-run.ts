@@ -1,8 +1,8 @@
-/** The Judge state: where does a run's training stand, and what comes next? Also where an execution takes a run up again. */
+/** The Judge state: decides what a run does next. A new execution of the run starts here, too. */
 
 import { jobOf, portOf } from '../launch/launcher.ts';
-import { bringBack, homeAddress } from '../launch/regions/mirror.ts';
 import type { Region } from '../launch/regions/region-bucket.ts';
+import { copyResultsBack, homeUri } from '../launch/regions/region-copy.ts';
 import { attemptTimeoutSeconds } from '../placement/model/attempt-timeout.ts';
 import { readProgress } from '../runs/progress.ts';
 import type { AttemptRecord, RunRecord } from '../runs/run-records.ts';
@@ -26,11 +26,11 @@ export interface JudgeDeps extends ObserveDeps {
 
 export interface JudgeInput {
   readonly runId: string;
-  /** Set when the wait for the attempt's end ran out. */
+  /** Whether the attempt's time ran out before its end was reported. */
   readonly timedOut?: boolean | undefined;
 }
 
-/** A loop of an attempt writes about 30 events; an execution ends at 25,000. */
+/** One attempt adds about 30 events to the history, and Step Functions ends an execution at 25,000. */
 export const ATTEMPTS_PER_EXECUTION = 300;
 const STOP_PAUSE_SECONDS = 15;
 
@@ -48,7 +48,7 @@ export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<Next
   const judged = judge(await withProgress(deps, run, attempts));
   if (judged.kind !== 'again') return judged;
   if (attempts.length >= ATTEMPTS_PER_EXECUTION * run.execution) {
-    const reason = `${attempts.length} attempts: the run goes on in its next execution`;
+    const reason = `${attempts.length} attempts: the run continues in its next execution`;
     return { kind: 'nextExecution', reason };
   }
   await setStatus(deps, run, 'placing');
@@ -65,14 +65,14 @@ async function setStatus(deps: JudgeDeps, run: RunRecord, status: RunRecord['sta
   await deps.runs.update(run.runId, { status, updatedAt: deps.clock.now().toISOString() });
 }
 
-/** An attempt without an end: an execution before this one left it, or nobody told its end in time. */
+/** The attempt has no recorded end: an earlier execution left it, or its end was not reported in time. */
 async function openAttempt(deps: JudgeDeps, last: AttemptRecord, timedOut: boolean): Promise<NextStep> {
   if (!timedOut)
     return { kind: 'relaunch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
-  // On record before the stop, so that the end is not taken for somebody else's doing.
+  // The recall is recorded before the stop, so that the end does not look like a stop by a user.
   const updatedAt = deps.clock.now().toISOString();
   await deps.attempts.update(last.runId, last.attempt, {
-    recall: last.recall ?? { at: updatedAt, cause: 'time', why: 'ran out of the time that it was given' },
+    recall: last.recall ?? { at: updatedAt, cause: 'time', why: 'ran out of its time' },
     updatedAt,
   });
   if ((await portOf(deps.launchers, last).stop(jobOf(last))) === 'notFound') {
@@ -85,13 +85,13 @@ async function openAttempt(deps: JudgeDeps, last: AttemptRecord, timedOut: boole
   };
 }
 
-/** Reads what the bucket proves once the job has ended, and keeps it with the attempt. */
+/** Records the progress that the bucket proves after the end of the job. */
 async function withProgress(
   deps: JudgeDeps,
   run: RunRecord,
   attempts: readonly AttemptRecord[],
 ): Promise<AttemptRecord[]> {
-  const last = await broughtBack(deps, attempts.at(-1));
+  const last = await withResultsCopiedBack(deps, attempts.at(-1));
   if (last === undefined || last.progressAfter !== undefined) return [...attempts];
   const progressAfter = await readProgress(deps.store, run.pipeline, run.runId);
   if (progressAfter === undefined) return [...attempts];
@@ -100,11 +100,11 @@ async function withProgress(
   return [...attempts.slice(0, -1), updated];
 }
 
-/** Copies from another region go on in the next try when they take longer: the function has two minutes. */
+/** The function's timeout is two minutes. Copies that take longer continue in the next try. */
 const COPY_MILLISECONDS = 90_000;
 
-/** What an attempt in another region saved is brought home before it is judged by what is there. */
-async function broughtBack(
+/** The judgement reads progress in the data bucket, so the results of another region are copied there first. */
+async function withResultsCopiedBack(
   deps: JudgeDeps,
   last: AttemptRecord | undefined,
 ): Promise<AttemptRecord | undefined> {
@@ -112,17 +112,17 @@ async function broughtBack(
   if (last?.outcome === undefined || region === undefined || last.progressAfter !== undefined) return last;
   if (deps.regionOf === undefined) return last;
   const end = deps.clock.now().getTime() + COPY_MILLISECONDS;
-  const journey = {
+  const copy = {
     pipeline: last.pipeline,
     runId: last.runId,
     home: deps.store,
     region: deps.regionOf(region),
-    until: () => deps.clock.now().getTime() > end,
+    isOutOfTime: () => deps.clock.now().getTime() > end,
   };
-  await bringBack(journey);
+  await copyResultsBack(copy);
   const { modelUri } = last.outcome;
   if (modelUri === undefined) return last;
-  const outcome = { ...last.outcome, modelUri: homeAddress(modelUri, journey) };
+  const outcome = { ...last.outcome, modelUri: homeUri(modelUri, copy) };
   const updatedAt = deps.clock.now().toISOString();
   return deps.attempts.update(last.runId, last.attempt, { outcome, updatedAt });
 }

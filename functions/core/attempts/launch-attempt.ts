@@ -1,11 +1,11 @@
-/** The Launch state: start the attempt's job, on SageMaker or on EC2, or find it started, and leave the waiting to the task token. */
+/** The Launch state: starts the attempt's job, or finds it started. The execution then waits for the task token. */
 
 import { type Dataset, datasetOf } from '../dataset/dataset.ts';
 import { intervalOf } from '../launch/job/checkpoint-interval.ts';
 import { jobNameOf, jobSaltOf } from '../launch/job/job-name.ts';
 import { type PreparedJob, portOf, type Starters } from '../launch/launcher.ts';
-import { takeAlong } from '../launch/regions/mirror.ts';
 import type { Region } from '../launch/regions/region-bucket.ts';
+import { copyInputsToRegion } from '../launch/regions/region-copy.ts';
 import { pinnedSourceOf } from '../launch/source/pin-source.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { readProgress } from '../runs/progress.ts';
@@ -14,25 +14,25 @@ import type { Stores } from '../runs/stores.ts';
 import { LaunchRefusedError, RunNotFoundError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
-import { settleCreation } from './creation-outcome.ts';
+import { recordCreateOutcome } from './creation-outcome.ts';
 import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
 export interface LaunchDeps extends ObserveDeps, Pick<Stores, 'placements'> {
   readonly starters: Starters;
   readonly store: ObjectStore;
   readonly region: string;
-  /** Puts the agent's files into the bucket if they are not there; answers their key prefix. */
+  /** Writes the agent's files to the bucket if they are missing, and returns their key prefix. */
   readonly publishAgent: () => Promise<string>;
-  /** Another region by its name, with the same for its bucket. */
-  readonly elsewhere?: ((region: string) => Away) | undefined;
+  /** Absent where no other region is set up. */
+  readonly otherRegion?: ((name: string) => OtherRegion) | undefined;
 }
 
-interface Away {
+export interface OtherRegion {
   readonly region: Region;
   readonly publishAgent: () => Promise<string>;
 }
 
-/** Copies to another region go on in the next try when they take longer: the function has a quarter of an hour. */
+/** The function's timeout is 15 minutes. Copies that take longer continue in the next try. */
 const COPY_MILLISECONDS = 780_000;
 
 export interface LaunchInput {
@@ -42,9 +42,9 @@ export interface LaunchInput {
 }
 
 /**
- * Safe to repeat: the job's name derives from run and attempt, and the attempt with its token is on record before the
- * job exists, so that an event that comes at once finds it.
- * @throws LaunchRefusedError when the request will never be taken; every problem is in its message
+ * Safe to repeat: the job's name derives from run and attempt. The attempt and its token are on record before the job
+ * exists, so an event that comes at once finds them.
+ * @throws LaunchRefusedError when no retry can succeed; its message names every problem
  */
 export async function launchAttempt(
   deps: LaunchDeps,
@@ -84,16 +84,18 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
 async function placementOf(deps: LaunchDeps, runId: string, attempt: number): Promise<Placement> {
   const stored = (await deps.placements.list(runId)).find((placement) => placement.attempt === attempt);
   if (stored?.decision.kind === 'launch') return stored.decision.placement;
-  throw new LaunchRefusedError(`attempt ${attempt} of ${runId} has no placement to launch`);
+  throw new LaunchRefusedError(
+    `attempt ${attempt} of ${runId} has no placement to launch: start a new run (POST /pipelines/{name}/runs)`,
+  );
 }
 
 async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord): Promise<void> {
   const dataset = await datasetOf(deps.store, run);
   const source = await pinnedSourceOf(deps.store, run);
-  const away = awayFor(deps, attempt);
-  if (away !== undefined) await pack(deps, { run, dataset, source, away });
-  const prepared = await prepareJob(deps, { run, attempt, dataset, source, away });
-  const store = away?.region.store ?? deps.store;
+  const otherRegion = otherRegionOf(deps, attempt);
+  if (otherRegion !== undefined) await copyInputs(deps, { run, dataset, source, otherRegion });
+  const prepared = await prepareJob(deps, { run, attempt, dataset, source, otherRegion });
+  const store = otherRegion?.region.store ?? deps.store;
   for (const { key, text } of prepared.objects) await store.writeText(key, text);
   const updatedAt = deps.clock.now().toISOString();
   await deps.runs.update(run.runId, {
@@ -103,47 +105,50 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
     updatedAt,
   });
   const created = await prepared.start();
-  await settleCreation(deps, { attempt, created, prepared });
+  await recordCreateOutcome(deps, { attempt, created, prepared });
 }
 
-function awayFor({ elsewhere }: LaunchDeps, { placement, jobName }: AttemptRecord): Away | undefined {
+function otherRegionOf(
+  { otherRegion }: LaunchDeps,
+  { placement, jobName }: AttemptRecord,
+): OtherRegion | undefined {
   const { region } = placement.pool;
   if (region === undefined) return undefined;
-  if (elsewhere !== undefined) return elsewhere(region);
-  throw new LaunchRefusedError(`${jobName} is placed in ${region}, where nothing can be launched`);
-}
-
-interface Journeying {
-  readonly run: RunRecord;
-  readonly dataset: Dataset;
-  readonly source: string | undefined;
-  readonly away: Away;
-}
-
-/** Everything that the job will read, into the bucket of its region. */
-async function pack(deps: LaunchDeps, { run, dataset, source, away }: Journeying): Promise<void> {
-  const { pipeline, runId } = run;
-  const end = deps.clock.now().getTime() + COPY_MILLISECONDS;
-  await takeAlong(
-    { pipeline, runId, home: deps.store, region: away.region, until: () => deps.clock.now().getTime() > end },
-    [
-      ...dataset.shards.map(({ shardsPrefix }) => shardsPrefix),
-      ...(source === undefined ? [] : [bucketKeys.packedSource(pipeline, source)]),
-    ],
+  if (otherRegion !== undefined) return otherRegion(region);
+  throw new LaunchRefusedError(
+    `${jobName} is placed in ${region}, where nothing can be launched: take ${region} out of compute.regions`,
   );
 }
 
-interface Requested {
+interface Inputs {
+  readonly run: RunRecord;
+  readonly dataset: Dataset;
+  readonly source: string | undefined;
+  readonly otherRegion: OtherRegion;
+}
+
+/** Copies everything that the job reads to the bucket of its region. */
+async function copyInputs(deps: LaunchDeps, { run, dataset, source, otherRegion }: Inputs): Promise<void> {
+  const { pipeline, runId } = run;
+  const end = deps.clock.now().getTime() + COPY_MILLISECONDS;
+  const isOutOfTime = () => deps.clock.now().getTime() > end;
+  await copyInputsToRegion({ pipeline, runId, home: deps.store, region: otherRegion.region, isOutOfTime }, [
+    ...dataset.shards.map(({ shardsPrefix }) => shardsPrefix),
+    ...(source === undefined ? [] : [bucketKeys.packedSource(pipeline, source)]),
+  ]);
+}
+
+interface JobSources {
   readonly run: RunRecord;
   readonly attempt: AttemptRecord;
   readonly dataset: Dataset;
   readonly source: string | undefined;
-  readonly away: Away | undefined;
+  readonly otherRegion: OtherRegion | undefined;
 }
 
 async function prepareJob(
   deps: LaunchDeps,
-  { run, attempt, dataset, source, away }: Requested,
+  { run, attempt, dataset, source, otherRegion }: JobSources,
 ): Promise<PreparedJob> {
   const { runId, declaration } = run;
   if (declaration === undefined) throw new RunNotFoundError(runId);
@@ -152,30 +157,30 @@ async function prepareJob(
     runId,
     attempt: attempt.attempt,
     declaration: withHelpers(
-      away === undefined ? declaration : declaredIn(declaration, away.region.name),
+      otherRegion === undefined ? declaration : declaredIn(declaration, otherRegion.region.name),
       attempt.placement,
     ),
     placement: attempt.placement,
-    bucket: away?.region.store.bucket ?? deps.store.bucket,
-    ...(away !== undefined && { dataBucket: deps.store.bucket }),
-    region: away?.region.name ?? deps.region,
-    agentPrefix: await (away?.publishAgent ?? deps.publishAgent)(),
+    bucket: otherRegion?.region.store.bucket ?? deps.store.bucket,
+    ...(otherRegion !== undefined && { dataBucket: deps.store.bucket }),
+    region: otherRegion?.region.name ?? deps.region,
+    agentPrefix: await (otherRegion?.publishAgent ?? deps.publishAgent)(),
     sourceDigest: source,
     generations: dataset.shards,
     checkpointSeconds: intervalOf(attempt, earlier),
   });
   if (built.kind !== 'problems') return built;
   const all = built.problems.map(({ path, message }) => `${path}: ${message}`).join('; ');
-  throw new LaunchRefusedError(`the job of ${attempt.jobName} cannot be made: ${all}`);
+  throw new LaunchRefusedError(`${attempt.jobName} cannot be launched: ${all}`);
 }
 
-/** With the groups that placement added. */
+/** Adds the instance groups that placement chose. */
 const withHelpers = (declaration: Pipeline, { topology: { helpers } }: Placement): Pipeline =>
   helpers === undefined
     ? declaration
     : { ...declaration, compute: { ...declaration.compute, helpers: [...helpers] } };
 
-/** With the network of that region: subnets belong to one. */
+/** Replaces the VPC, because a subnet belongs to one region. */
 function declaredIn(declaration: Pipeline, region: string): Pipeline {
   const { vpc: _home, ...compute } = declaration.compute;
   const vpc = compute.regions?.find(({ name }) => name === region)?.vpc;

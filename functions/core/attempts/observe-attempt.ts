@@ -15,14 +15,14 @@ export interface ObserveDeps extends Pick<Stores, 'runs' | 'attempts' | 'timelin
   readonly clock: Clock;
 }
 
-export type Observed =
+export type AttemptObservation =
   | { readonly kind: 'absent' }
   | { readonly kind: 'running'; readonly job: TrainingJobDescription }
   | { readonly kind: 'recalled' }
   | { readonly kind: 'ended'; readonly attempt: AttemptRecord };
 
 /** @param known may be old; what counts is what is on record once the job has been seen */
-export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): Promise<Observed> {
+export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): Promise<AttemptObservation> {
   const launcher = portOf(deps.launchers, known);
   const job = known.outcome === undefined ? await launcher.describe(jobOf(known)) : undefined;
   // Read after the job: whoever took it back recorded that before the stop that we may see here.
@@ -66,7 +66,7 @@ export async function recallAttempt(
   deps: ObserveDeps,
   attempt: AttemptRecord,
   reason: NonNullable<StopReason>,
-): Promise<Observed> {
+): Promise<AttemptObservation> {
   const updatedAt = deps.clock.now().toISOString();
   await deps.attempts.update(attempt.runId, attempt.attempt, {
     recall: { at: updatedAt, ...reason },
@@ -96,7 +96,7 @@ function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptOutcome
   return {
     ...outcome,
     kind: trained ? 'interrupted' : 'capacity',
-    message: `${loss}; the job was taken back to go on elsewhere`,
+    message: `${loss}; the job was recalled, to resume in another pool`,
   };
 }
 

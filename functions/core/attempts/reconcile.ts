@@ -17,7 +17,7 @@ import { watchCheckpoints } from './watch-checkpoints.ts';
 
 export type ReconcileDeps = ReviseDeps & Pick<Stores, 'pipelines'>;
 
-export interface Reconciled {
+export interface ReconcileResult {
   readonly attempts: number;
   readonly resumed: readonly string[];
   readonly woken: readonly string[];
@@ -34,7 +34,7 @@ const START_GRACE_SECONDS = 30;
 export async function reconcile(
   deps: ReconcileDeps,
   options: { readonly sweep: boolean },
-): Promise<Reconciled> {
+): Promise<ReconcileResult> {
   const failures: string[] = [];
   const each = async <T>(items: readonly T[], name: (item: T) => string, act: (item: T) => Promise<void>) => {
     for (const item of items) {
@@ -130,11 +130,11 @@ async function tellAgain(deps: ReconcileDeps, run: RunRecord): Promise<void> {
   if (last?.outcome !== undefined) await observeAttempt(deps, last);
 }
 
-type Swept = Pick<PipelineRecord, 'name'> & Partial<PipelineRecord>;
+type PipelineToSweep = Pick<PipelineRecord, 'name'> & Partial<PipelineRecord>;
 
 /** Those on record, and those whose declaration lies in the bucket although nobody was told (or the table was lost). */
-async function pipelinesToSweep({ pipelines, store }: ReconcileDeps): Promise<Swept[]> {
-  const known: Swept[] = await pipelines.list();
+async function pipelinesToSweep({ pipelines, store }: ReconcileDeps): Promise<PipelineToSweep[]> {
+  const known: PipelineToSweep[] = await pipelines.list();
   const names = new Set(known.map(({ name }) => name));
   for await (const { key } of store.list(PIPELINES_PREFIX)) {
     const name = pipelineName.safeParse(key.slice(PIPELINES_PREFIX.length).replace(/\.yaml$/, ''));
@@ -148,7 +148,7 @@ async function pipelinesToSweep({ pipelines, store }: ReconcileDeps): Promise<Sw
  * Whether something lies there that the last close has not seen. Compared by what it is, not by its date: S3 dates a
  * multipart upload from its start, so it can appear with a time before the close.
  */
-async function holdsUnseen({ store, clock }: ReconcileDeps, pipeline: Swept): Promise<boolean> {
+async function holdsUnseen({ store, clock }: ReconcileDeps, pipeline: PipelineToSweep): Promise<boolean> {
   const prefix = bucketKeys.incoming(pipeline.name);
   const { closedAt, seen } = pipeline;
   if (closedAt !== undefined && seen === undefined) {

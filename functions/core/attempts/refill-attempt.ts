@@ -4,9 +4,14 @@
  */
 import { portOf, type RefillRound } from '../launch/launcher.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
-import { type ObserveDeps, type Observed, observeAttempt, recallAttempt } from './observe-attempt.ts';
+import {
+  type AttemptObservation,
+  type ObserveDeps,
+  observeAttempt,
+  recallAttempt,
+} from './observe-attempt.ts';
 
-export type Refilled = Observed | { readonly kind: 'refilling'; readonly round: number };
+export type RefillResult = AttemptObservation | { readonly kind: 'refilling'; readonly round: number };
 
 /**
  * Safe to repeat at any time, with or without a reason.
@@ -16,7 +21,7 @@ export async function refillAttempt(
   deps: ObserveDeps,
   attempt: AttemptRecord,
   warned: readonly string[] = [],
-): Promise<Refilled> {
+): Promise<RefillResult> {
   const isOpen = attempt.outcome === undefined && attempt.recall === undefined;
   const { hosts } = portOf(deps.launchers, attempt);
   if (hosts === undefined || !isOpen) return observeAttempt(deps, attempt);
@@ -41,7 +46,7 @@ async function told(
   deps: ObserveDeps,
   attempt: AttemptRecord,
   round: RefillRound,
-): Promise<Observed | undefined> {
+): Promise<AttemptObservation | undefined> {
   await tell(deps, attempt, round);
   const seen = await observeAttempt(deps, attempt);
   return seen.kind === 'running' ? undefined : seen;
@@ -62,9 +67,12 @@ async function giveUp(
   deps: ObserveDeps,
   attempt: AttemptRecord,
   { warned, why }: { readonly warned: readonly string[]; readonly why: string },
-): Promise<Observed> {
+): Promise<AttemptObservation> {
   const observed = warned.length === 0 ? await observeAttempt(deps, attempt) : undefined;
   if (observed !== undefined && observed.kind !== 'running') return observed;
-  const whose = warned.length === 0 ? '' : `EC2 takes back ${warned.join(', ')}, and `;
-  return recallAttempt(deps, attempt, { cause: 'capacity', why: `is told to save: ${whose}${why}` });
+  const whose = warned.length === 0 ? '' : `EC2 reclaims ${warned.join(', ')}, and `;
+  return recallAttempt(deps, attempt, {
+    cause: 'capacity',
+    why: `was asked to save and stop: ${whose}${why}`,
+  });
 }

@@ -43,7 +43,7 @@ export async function reviseAttempt(
 }
 
 /** A running campaign by the kept scores, and by those of this moment. */
-interface Looked {
+interface CampaignView {
   readonly campaign: RunningCampaign;
   readonly withScoresOfNow: () => Promise<RunningCampaign>;
 }
@@ -52,7 +52,7 @@ interface Looked {
  * Kept scores are minutes old. What a run on demand waits to see may last no longer: its look asks for those of this moment
  * whenever a move is safe at all. A run on Spot loses little by minutes: it asks only to be sure of a move.
  */
-async function whyRecall({ campaign, withScoresOfNow }: Looked): Promise<StopReason> {
+async function whyRecall({ campaign, withScoresOfNow }: CampaignView): Promise<StopReason> {
   if (campaign.attempt.placement.pool.purchaseOption === 'on-demand')
     return mayMoveToSpot(campaign) ? revise(await withScoresOfNow()) : undefined;
   const why = revise(campaign);
@@ -64,7 +64,7 @@ async function campaignNow(
   deps: ReviseDeps,
   attempt: AttemptRecord,
   job: TrainingJobDescription,
-): Promise<Looked | undefined> {
+): Promise<CampaignView | undefined> {
   const trainingSince = trainingSinceOf(job);
   // What trains in another region saves there.
   if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return undefined;

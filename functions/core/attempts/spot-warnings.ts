@@ -76,7 +76,7 @@ async function answer(deps: ObserveDeps, attempt: AttemptRecord, event: Instance
     return (await refillAttempt(deps, attempt, [instanceId])).kind;
   }
   if (isOpen && event['detail-type'] === REBALANCE) {
-    await portOf(deps.launchers, attempt).hosts?.askToSave(attempt.jobName, instanceId);
+    await portOf(deps.launchers, attempt).hosts?.requestCheckpoint(attempt.jobName, instanceId);
     await deps.timeline.add(attempt.runId, {
       id: `rebalance-${attempt.attempt}-${instanceId}`,
       at: event.time ?? attempt.updatedAt,

@@ -3,7 +3,7 @@
  * its Spot pool keeps it waiting. A stop lets the script save; where it goes on is `place`'s decision.
  */
 import { isTerminal } from '../launch/job/job-state.ts';
-import { takeBackReason } from '../launch/job/recall.ts';
+import { recallReason } from '../launch/job/recall.ts';
 import type { TrainingJobDescription } from '../launch/job/training-service.ts';
 import { hourlyUsdOf, spentUsd } from '../placement/decision/work.ts';
 import { NEXT_LOOK_SECONDS, PATIENCE_SECONDS, SAVE_SECONDS } from '../placement/model/timings.ts';
@@ -26,15 +26,15 @@ export function whyStop(question: RunningQuestion): StopReason {
   const { pool, spotUntil } = attempt.placement;
   const place = pool.zoneId ?? 'its zone';
   const gone = (why: string): StopReason => ({ cause: 'capacity', why });
-  if (takeBackReason(job, now, { patienceSeconds: PATIENCE_SECONDS }) !== undefined)
+  if (recallReason(job, now, { patienceSeconds: PATIENCE_SECONDS }) !== undefined)
     return gone(
       job.TrainingStartTime === undefined
-        ? `found no capacity in ${place}: taken back`
-        : `lost its capacity in ${place}: taken back`,
+        ? `found no capacity in ${place}: recalled`
+        : `lost its capacity in ${place}: recalled`,
     );
-  const waits = takeBackReason(job, now, { patienceSeconds: 0 }) !== undefined;
+  const waits = recallReason(job, now, { patienceSeconds: 0 }) !== undefined;
   if (waits && spotUntil !== undefined && now.getTime() >= Date.parse(spotUntil))
-    return gone(`has waited for Spot in ${place} until the latest safe moment for On-Demand: taken back`);
+    return gone(`has waited for Spot in ${place} until the latest safe moment for On-Demand: recalled`);
   return undefined;
 }
 

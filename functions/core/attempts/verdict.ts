@@ -1,7 +1,7 @@
 /** From what the state machine carries to the Report state to the run's verdict, in words a person can use. */
 import type { Verdict } from './report-run.ts';
 
-export interface Carried {
+export interface StateMachineResult {
   readonly judgement?: { readonly kind: string; readonly reason: string } | undefined;
   readonly error?: { readonly Error: string; readonly Cause?: string | undefined } | undefined;
 }
@@ -9,7 +9,7 @@ export interface Carried {
 const ENDS = ['done', 'failed', 'empty'] as const;
 
 /** An error of a state outweighs whatever was judged before it. */
-export function verdictOf({ judgement, error }: Carried): Verdict {
+export function verdictOf({ judgement, error }: StateMachineResult): Verdict {
   if (error !== undefined) return { kind: 'failed', reason: errorText(error) };
   const kind = ENDS.find((end) => end === judgement?.kind);
   if (kind === undefined || judgement === undefined) {
@@ -19,7 +19,7 @@ export function verdictOf({ judgement, error }: Carried): Verdict {
 }
 
 /** Lambda's Cause is JSON with the message inside; the stack is for the log, not for the report. */
-function errorText({ Error: name, Cause: cause }: NonNullable<Carried['error']>): string {
+function errorText({ Error: name, Cause: cause }: NonNullable<StateMachineResult['error']>): string {
   try {
     const parsed: unknown = JSON.parse(cause ?? '');
     if (typeof parsed === 'object' && parsed !== null && 'errorMessage' in parsed) {

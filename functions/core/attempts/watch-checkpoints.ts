@@ -26,7 +26,7 @@ export async function watchCheckpoints(
   });
   if (stall === undefined) return;
   const id = `stalled-${attempt.attempt}-${stall.step}`;
-  // Looked at every few minutes, told once for each checkpoint that has none after it.
+  // CampaignView at every few minutes, told once for each checkpoint that has none after it.
   if ((await deps.timeline.list(runId)).some((entry) => entry.id === id)) return;
   await deps.notifier.notify(
     { runId, pipeline },

@@ -57,7 +57,7 @@ interface HostPort {
   /** The jobs of those instances that are ours, by instance id. */
   jobsOf(instanceIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Asks the hosts for a checkpoint at once; they train on. One request for each instance that is in danger. */
-  askToSave(jobName: string, instanceId: string): Promise<void>;
+  requestCheckpoint(jobName: string, instanceId: string): Promise<void>;
   /**
    * Keeps what is left of a gang that has lost hosts, asks for the missing ones again and has it begin anew. Safe to
    * repeat at any time, by any number of processes.
@@ -98,10 +98,10 @@ export interface LeftoverPort {
 export type Launchers = Readonly<Record<LauncherName, Launcher>>;
 export type Starters = Readonly<Record<LauncherName, Starter>>;
 
-type Launched = Pick<AttemptRecord, 'jobName' | 'launcher' | 'placement'>;
+type LaunchedAttempt = Pick<AttemptRecord, 'jobName' | 'launcher' | 'placement'>;
 
 /** @throws ConfigurationError for a record of a launcher that this release does not have */
-export function portOf<Port>(ports: Readonly<Record<LauncherName, Port>>, attempt: Launched): Port {
+export function portOf<Port>(ports: Readonly<Record<LauncherName, Port>>, attempt: LaunchedAttempt): Port {
   const { launcher, jobName } = attempt;
   if (Object.hasOwn(ports, launcher)) return ports[launcher];
   throw new ConfigurationError(
@@ -109,7 +109,7 @@ export function portOf<Port>(ports: Readonly<Record<LauncherName, Port>>, attemp
   );
 }
 
-export const jobOf = ({ jobName, placement }: Launched): JobReference => ({
+export const jobOf = ({ jobName, placement }: LaunchedAttempt): JobReference => ({
   jobName,
   region: placement.pool.region,
 });

@@ -33,23 +33,23 @@ export interface PoolOutcome {
   /** Absent in the data's own region. */
   readonly region?: string | undefined;
   readonly launcher: LauncherName;
-  /** Refused for an account's limit. */
+  /** The capacity error was a quota of the account. */
   readonly quota?: true | undefined;
   readonly nodes: number;
-  /** The placement score that it was asked under. */
+  /** The placement score at the time of the request. */
   readonly score?: number | undefined;
-  readonly askedAt: string;
+  readonly requestedAt: string;
   /** Absent when capacity was never had. */
   readonly startedAt?: string | undefined;
   readonly endedAt: string;
-  /** lost: taken away; refused: never given; kept: had until the job ended for another reason. */
-  readonly end: 'lost' | 'refused' | 'kept';
+  /** lost: EC2 reclaimed it; capacityError: none came; kept: the job ended for another reason. */
+  readonly end: 'lost' | 'capacityError' | 'kept';
 }
 
-/** A configuration of GetSpotPlacementScores that was asked: new ones a day are limited, old ones are not. */
-export interface AskedQuestion {
+/** A configuration of GetSpotPlacementScores in use: AWS limits the new ones a day, not the known ones. */
+export interface RequestedScore {
   readonly key: string;
-  /** When it was last asked, ISO 8601. */
+  /** Time of the last request, ISO 8601. */
   readonly at: string;
 }
 
@@ -67,9 +67,9 @@ export interface PoolOutcomeStore {
 }
 
 export interface ScoreQuestionStore {
-  put(question: AskedQuestion): Promise<void>;
-  /** Those asked since then. */
-  list(since: string): Promise<AskedQuestion[]>;
+  put(question: RequestedScore): Promise<void>;
+  /** Those requested since then. */
+  list(since: string): Promise<RequestedScore[]>;
 }
 
 export interface ListPriceStore {

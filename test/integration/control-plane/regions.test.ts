@@ -3,8 +3,12 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { makeRegion, whyClosed } from '../../../functions/aws/s3/region-buckets.ts';
-import { bringBack, type Journey, takeAlong } from '../../../functions/core/launch/regions/mirror.ts';
 import type { Region } from '../../../functions/core/launch/regions/region-bucket.ts';
+import {
+  copyInputsToRegion,
+  copyResultsBack,
+  type RegionCopy,
+} from '../../../functions/core/launch/regions/region-copy.ts';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
@@ -36,7 +40,13 @@ afterAll(async () => {
   await emulator?.stop();
 }, 60_000);
 
-const journey = (): Journey => ({ pipeline: 'digits', runId: RUN, home, region, until: () => false });
+const regionCopy = (): RegionCopy => ({
+  pipeline: 'digits',
+  runId: RUN,
+  home,
+  region,
+  isOutOfTime: () => false,
+});
 
 describe('another region', () => {
   it('is closed without a bucket, which its reason names', async () => {
@@ -52,14 +62,14 @@ describe('another region', () => {
 
   it('gets shards of any name and returns saved files', async () => {
     await home.writeText(shard, 'samples');
-    await takeAlong(journey(), [bucketKeys.shards('digits', RUN)]);
+    await copyInputsToRegion(regionCopy(), [bucketKeys.shards('digits', RUN)]);
     expect((await region.store.readText(shard))?.text).toBe('samples');
 
     const folder = `${bucketKeys.checkpoints('digits', RUN)}step-9/`;
     await region.store.writeText(`${folder}state.pt`, 'weights');
     await region.store.writeText(`${folder}COMPLETE.json`, '{"files":{"state.pt":{"bytes":7}}}');
     await region.store.writeText(bucketKeys.progress('digits', RUN), JSON.stringify(progressOf(9)));
-    await bringBack(journey());
+    await copyResultsBack(regionCopy());
     expect(await readProgress(home, 'digits', RUN)).toMatchObject({ step: 9, checkpointBytes: 7 });
     expect((await home.readText(`${folder}state.pt`))?.text).toBe('weights');
   });

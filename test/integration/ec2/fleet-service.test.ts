@@ -13,7 +13,7 @@ import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.t
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import type { FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
 import { STOP_GRACE_SECONDS } from '../../../functions/core/launch/ec2/fleet-state.ts';
-import { asked } from '../../../functions/core/launch/ec2/host-requests.ts';
+import { hostRequests } from '../../../functions/core/launch/ec2/host-requests.ts';
 import type { HostReport } from '../../../functions/core/launch/ec2/job-document.ts';
 import { outcomeOf } from '../../../functions/core/launch/job/outcome.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
@@ -177,7 +177,7 @@ describe('the fleet service', () => {
     const fresh = alive.flatMap(({ InstanceId }) => InstanceId ?? []).filter((id) => id !== stays);
     expect(fresh).toHaveLength(1);
     const folder = plan.objects.at(-1)?.key.replace(/job\.json$/, '') ?? '';
-    const members = await store.readText(`${folder}${asked.members(2)}`);
+    const members = await store.readText(`${folder}${hostRequests.members(2)}`);
     expect(JSON.parse(members?.text ?? '')).toEqual({ round: 2, members: [stays, ...fresh].sort() });
     expect(await service().describe(plan.name)).toMatchObject({ TrainingJobStatus: 'InProgress' });
   });
@@ -185,9 +185,9 @@ describe('the fleet service', () => {
   it('knows what is left, and of whom', async () => {
     const plan = freshPlan();
     await service().launch(plan);
-    expect(await service().remains()).toContain(plan.name);
+    expect(await service().listLeftovers()).toContain(plan.name);
     await service().release(plan.name);
-    expect(await service().remains()).not.toContain(plan.name);
+    expect(await service().listLeftovers()).not.toContain(plan.name);
   });
 
   it('knows whose host an instance is, among those that are nobody of ours or long gone', async () => {

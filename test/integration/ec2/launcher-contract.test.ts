@@ -57,7 +57,7 @@ async function reportAll(on: ObjectStore, jobName: string, ids: readonly string[
 
 launcherContract(
   'EC2 on the emulator',
-  { hosts: true, leftovers: true, refusals: false },
+  { hosts: true, leftovers: true, capacityErrors: false },
   async (): Promise<LauncherGround> => {
     if (emulator === undefined || store === undefined) throw new Error('the emulator did not start');
     const bucket = store;

@@ -53,7 +53,7 @@ afterAll(async () => {
 
 launcherContract(
   'SageMaker on one machine',
-  { hosts: false, leftovers: false, refusals: false },
+  { hosts: false, leftovers: false, capacityErrors: false },
   (): Promise<LauncherGround> => {
     const services = { training: makeTrainingService(ground.sageMaker) };
     return Promise.resolve({

@@ -18,8 +18,8 @@ export interface LauncherGround {
   readonly finish: (jobName: string) => Promise<void>;
   /** Time passes, for the service as well. */
   readonly pass: () => Promise<void>;
-  /** The service refuses the next job. */
-  readonly refuse?: ((kind: 'capacity' | 'quota') => void) | undefined;
+  /** The next job gets this error. */
+  readonly failNext?: ((kind: 'capacity' | 'quota') => void) | undefined;
   /** The job's hosts. */
   readonly instancesOf?: ((jobName: string) => Promise<readonly string[]>) | undefined;
 }
@@ -29,8 +29,8 @@ export interface Capabilities {
   /** The launcher has a host port, and the ground `instancesOf`. */
   readonly hosts: boolean;
   readonly leftovers: boolean;
-  /** The ground has `refuse`: no emulator refuses a job. */
-  readonly refusals: boolean;
+  /** The ground has `failNext`; the emulators never lack capacity. */
+  readonly capacityErrors: boolean;
 }
 
 const LOOKS = 300;
@@ -55,11 +55,11 @@ export function launcherContract(name: string, has: Capabilities, open: () => Pr
 
   suite(`${name} as a launcher`, () => {
     it('has the ports that it is tested for', async () => {
-      const { launcher, instancesOf, refuse } = await begin();
+      const { launcher, instancesOf, failNext } = await begin();
       expect({
         hosts: launcher.hosts !== undefined && instancesOf !== undefined,
         leftovers: launcher.leftovers !== undefined,
-        refusals: refuse !== undefined,
+        capacityErrors: failNext !== undefined,
       }).toEqual(has);
     });
 
@@ -120,12 +120,15 @@ export function launcherContract(name: string, has: Capabilities, open: () => Pr
       expect(await launcher.stop(job)).toBe('alreadyEnded');
     });
 
-    it.runIf(has.refusals).each(['capacity', 'quota'] as const)('returns %s as a value', async (kind) => {
-      const { refuse, launcher, job, ...begun } = await begin();
-      refuse?.(kind);
-      expect(await prepare(begun).start()).toMatchObject({ kind, message: expect.any(String) });
-      expect(await launcher.describe(job)).toBeUndefined();
-    });
+    it.runIf(has.capacityErrors).each(['capacity', 'quota'] as const)(
+      'returns %s as a value',
+      async (kind) => {
+        const { failNext, launcher, job, ...begun } = await begin();
+        failNext?.(kind);
+        expect(await prepare(begun).start()).toMatchObject({ kind, message: expect.any(String) });
+        expect(await launcher.describe(job)).toBeUndefined();
+      },
+    );
 
     it.runIf(has.hosts)('finds the job of its own hosts alone', async () => {
       const { launcher, job, instancesOf } = await started();
@@ -141,7 +144,7 @@ export function launcherContract(name: string, has: Capabilities, open: () => Pr
       const { launcher, job } = await started();
       expect(await launcher.hosts?.refill(job.jobName, [])).toEqual({ kind: 'none' });
       expect(await launcher.hosts?.refill('no-job', [])).toEqual({ kind: 'none' });
-      await launcher.hosts?.askToSave('no-job', FOREIGN_INSTANCE);
+      await launcher.hosts?.requestCheckpoint('no-job', FOREIGN_INSTANCE);
     });
 
     it.runIf(has.leftovers)('lists what jobs leave behind until the release', async () => {

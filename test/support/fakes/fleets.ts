@@ -60,7 +60,7 @@ interface Fleet extends ScriptedFleet {
   readonly reports: Map<string, HostReport>;
   readonly askedToSave: Set<string>;
   begun: number;
-  stopAskedAt?: Date;
+  stopRequestedAt?: Date;
   rounds?: RoundState;
   /** Launch template and placement group are there. */
   equipped: boolean;
@@ -72,7 +72,7 @@ const STOP_SECONDS = 30;
 export function scriptedFleets(
   clock: Clock,
   script: (document: JobDocument) => FleetScript = () => [],
-  refuse: () => CreateOutcome | undefined = () => undefined,
+  createError: () => CreateOutcome | undefined = () => undefined,
 ): ScriptedFleets {
   const fleets = new Map<string, Fleet>();
   const elapsed = (since: Date) => (clock.now().getTime() - since.getTime()) / 1_000;
@@ -93,7 +93,7 @@ export function scriptedFleets(
       [...fleets].flatMap(([name, fleet]) => {
         const before = [...fleet.hosts.values()].filter(({ state }) => state === 'running').length;
         const news = isOver(name, fleet) ? [] : act(fleet, elapsed(fleet.createdAt));
-        if (fleet.stopAskedAt !== undefined && elapsed(fleet.stopAskedAt) >= STOP_SECONDS)
+        if (fleet.stopRequestedAt !== undefined && elapsed(fleet.stopRequestedAt) >= STOP_SECONDS)
           leave(fleet, clock.now());
         const after = [...fleet.hosts.values()].filter(({ state }) => state === 'running').length;
         const [first] = fleet.instanceIds;
@@ -104,8 +104,8 @@ export function scriptedFleets(
     launch: async (plan) => {
       await Promise.resolve();
       if (fleets.has(plan.name)) return { kind: 'alreadyExists' };
-      const refusal = refuse();
-      if (refusal !== undefined) return refusal;
+      const error = createError();
+      if (error !== undefined) return error;
       const document = documentOf(plan);
       fleets.set(
         plan.name,
@@ -123,19 +123,21 @@ export function scriptedFleets(
       const fleet = fleets.get(name);
       if (fleet === undefined) return 'notFound';
       if (isOver(name, fleet)) return 'alreadyEnded';
-      fleet.stopAskedAt ??= clock.now();
-      if (elapsed(fleet.stopAskedAt) >= STOP_GRACE_SECONDS)
+      fleet.stopRequestedAt ??= clock.now();
+      if (elapsed(fleet.stopRequestedAt) >= STOP_GRACE_SECONDS)
         for (const id of fleet.hosts.keys()) fleet.terminate(id);
       return 'stopping';
     },
-    askToSave: async (name, instanceId) => {
+    requestCheckpoint: async (name, instanceId) => {
       await Promise.resolve();
       fleets.get(name)?.askedToSave.add(instanceId);
     },
     refill: async (name, warned) => {
       await Promise.resolve();
       const fleet = fleets.get(name);
-      return fleet === undefined ? { kind: 'none' } : refillFleet({ name, fleet, warned, clock, refuse });
+      return fleet === undefined
+        ? { kind: 'none' }
+        : refillFleet({ name, fleet, warned, clock, createError });
     },
     release: async (name) => {
       await Promise.resolve();
@@ -144,7 +146,7 @@ export function scriptedFleets(
       for (const id of fleet.hosts.keys()) fleet.terminate(id);
       fleet.equipped = false;
     },
-    remains: () =>
+    listLeftovers: () =>
       Promise.resolve(
         [...fleets].filter(([name, fleet]) => fleet.equipped || !isOver(name, fleet)).map(([name]) => name),
       ),
@@ -161,14 +163,14 @@ export function scriptedFleets(
 
 function viewOf(jobName: string, fleet: Fleet, now: Date): FleetView {
   const { nodes, managedSpot, priceRatio, maximumRunSeconds, refills } = fleet.document;
-  const { rounds, stopAskedAt } = fleet;
+  const { rounds, stopRequestedAt } = fleet;
   const job = { jobName, nodes, managedSpot, priceRatio, maximumRunSeconds, refills };
   return {
     ...job,
     instances: [...fleet.hosts.values()],
     reports: [...fleet.reports.values()],
     rounds,
-    stopAskedAt,
+    stopRequestedAt,
     now,
   };
 }
@@ -187,9 +189,9 @@ function refillFleet(given: {
   readonly fleet: Fleet;
   readonly warned: readonly string[];
   readonly clock: Clock;
-  readonly refuse: () => CreateOutcome | undefined;
+  readonly createError: () => CreateOutcome | undefined;
 }): RefillOutcome {
-  const { name, fleet, warned, clock, refuse } = given;
+  const { name, fleet, warned, clock, createError } = given;
   const now = clock.now();
   const step = nextRefillStep({ ...viewOf(name, fleet, now), warned });
   switch (step.kind) {
@@ -201,8 +203,8 @@ function refillFleet(given: {
       fleet.rounds = { round: step.round };
       return refillFleet(given);
     case 'launch': {
-      const refusal = refuse();
-      if (refusal !== undefined) return { kind: 'impossible', why: refusal.kind };
+      const error = createError();
+      if (error !== undefined) return { kind: 'impossible', why: error.kind };
       addHosts(name, fleet, step.round, now);
       return refillFleet(given);
     }

@@ -18,7 +18,7 @@ const START_SECONDS = 30;
 
 export function memoryJobQueue(
   clock: Clock,
-  refuse: () => CreateOutcome | undefined = () => undefined,
+  createError: () => CreateOutcome | undefined = () => undefined,
 ): MemoryJobQueue {
   const requests = new Map<string, QueueRequest>();
   const jobs = new Map<string, QueuedJob>();
@@ -37,8 +37,8 @@ export function memoryJobQueue(
     requests,
     submit: (request) => {
       if (jobs.has(request.name)) return Promise.resolve({ kind: 'alreadyExists' });
-      const refusal = refuse();
-      if (refusal !== undefined) return Promise.resolve(refusal);
+      const error = createError();
+      if (error !== undefined) return Promise.resolve(error);
       requests.set(request.name, request);
       jobs.set(request.name, { name: request.name, status: 'waiting', createdAt: clock.now() });
       return Promise.resolve({ kind: 'created', arn: `job-${request.name}` });

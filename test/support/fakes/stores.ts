@@ -5,13 +5,13 @@ import { familyOf } from '../../../functions/core/catalog/instance-family.ts';
 import type { ListPrices } from '../../../functions/core/catalog/price-list.ts';
 import type { PipelineRecord } from '../../../functions/core/runs/batches.ts';
 import type {
-  AskedQuestion,
   HardwareStore,
   ListPriceStore,
   MarketSample,
   MarketSampleStore,
   PoolOutcome,
   PoolOutcomeStore,
+  RequestedScore,
   ScoreQuestionStore,
 } from '../../../functions/core/runs/market-history.ts';
 import {
@@ -246,7 +246,7 @@ const poolOutcomeStore = (outcomes: Map<string, PoolOutcome>): PoolOutcomeStore 
     ),
 });
 
-const scoreQuestionStore = (questions: Map<string, AskedQuestion>): ScoreQuestionStore => ({
+const scoreQuestionStore = (questions: Map<string, RequestedScore>): ScoreQuestionStore => ({
   put: (question) => put(questions, question.key, question),
   list: (since) => answer(() => [...questions.values()].filter(({ at }) => at >= since)),
 });

@@ -43,12 +43,12 @@ const WAITS: ReadonlySet<string> = new Set(['Starting', 'Pending', 'Interrupted'
 
 /**
  * @param script what becomes of a job, by its request
- * @param refuse a refusal at the door, or undefined to create the job
+ * @param createError the error that CreateTrainingJob returns; undefined creates the job
  */
 export function scriptedTraining(
   clock: Clock,
   script: (request: CreateTrainingJobRequest) => JobScript,
-  refuse: (request: CreateTrainingJobRequest) => CreateOutcome | undefined = () => undefined,
+  createError: (request: CreateTrainingJobRequest) => CreateOutcome | undefined = () => undefined,
 ): ScriptedTraining {
   const jobs = new Map<string, Job>();
   const elapsed = (since: Date) => (clock.now().getTime() - since.getTime()) / 1_000;
@@ -80,8 +80,8 @@ export function scriptedTraining(
       await Promise.resolve();
       const name = request.TrainingJobName;
       if (jobs.has(name)) return { kind: 'alreadyExists' };
-      const refusal = refuse(request);
-      if (refusal !== undefined) return refusal;
+      const error = createError(request);
+      if (error !== undefined) return error;
       jobs.set(name, { request, createdAt: clock.now(), script: script(request), begun: 0 });
       return { kind: 'created', arn: `arn:aws:sagemaker:us-east-1:123456789012:training-job/${name}` };
     },

@@ -14,7 +14,7 @@ export async function violations({ world, over, promised }: History): Promise<st
   const found = [...world.broken];
   if (!over) found.push(`it is never over: ${await describeOpen(world, runs)}`);
   found.push(...(await arrivalProblems(world, runs)), ...jobProblems(world, await allAttempts(world, runs)));
-  found.push(...(await world.fleets.remains()).map((name) => `something is left of the fleet ${name}`));
+  found.push(...(await world.fleets.listLeftovers()).map((name) => `something is left of the fleet ${name}`));
   for (const run of runs) {
     const attempts = await world.attempts.list(run.runId);
     found.push(...(await outcomeProblems(world, run)), ...reportProblems(world, run, attempts));

@@ -38,13 +38,13 @@ export function ground(
   const clock = fakeClock();
   const store = memoryObjectStore(clock);
   store.put(`${bucketKeys.source('digits')}train.py`, 'print()');
-  let refusal: CreateOutcome | undefined;
+  let createError: CreateOutcome | undefined;
   const training = scriptedTraining(
     clock,
     () => job,
-    () => refusal,
+    () => createError,
   );
-  const fleets = scriptedFleets(clock, fleet, () => refusal);
+  const fleets = scriptedFleets(clock, fleet, () => createError);
   return {
     clock,
     store,
@@ -56,9 +56,9 @@ export function ground(
     notifier: memoryNotifier(),
     schedules: memorySchedules(),
     market: silentMarket,
-    /** The training service refuses every job from now on. */
-    refuse: (outcome: CreateOutcome) => {
-      refusal = outcome;
+    /** Every job gets this error from now on. */
+    failCreates: (outcome: CreateOutcome) => {
+      createError = outcome;
     },
     declare: (text = DECLARATION) => store.put(bucketKeys.pipeline('digits'), text),
     drop: (name: string, text = name) => store.put(bucketKeys.incoming('digits') + name, text),

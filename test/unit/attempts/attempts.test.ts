@@ -151,7 +151,7 @@ describe('a launch', () => {
   });
 
   it.each(['quota', 'capacity'] as const)('refused for %s is an attempt that cost nothing', async (kind) => {
-    at.refuse({ kind, message: 'the limit is 0' });
+    at.failCreates({ kind, message: 'the limit is 0' });
     at.executions.wait('x', 'token-1');
     await launch();
     expect(await attempt()).toMatchObject({
@@ -162,7 +162,7 @@ describe('a launch', () => {
   });
 
   it('refused is remembered once, however often its record changes later', async () => {
-    at.refuse({ kind: 'capacity', message: 'none is left' });
+    at.failCreates({ kind: 'capacity', message: 'none is left' });
     await launch();
     const remember = async () => {
       const met = poolOutcomeOf(await attempt());
@@ -176,12 +176,12 @@ describe('a launch', () => {
   });
 
   it('that is throttled may be tried again', async () => {
-    at.refuse({ kind: 'throttled', message: 'slow down' });
+    at.failCreates({ kind: 'throttled', message: 'slow down' });
     await expect(launch()).rejects.toMatchObject({ name: 'TransientError' });
   });
 
   it.each(['invalid', 'denied'] as const)('that is %s is refused for good', async (kind) => {
-    at.refuse({ kind, message: 'never' });
+    at.failCreates({ kind, message: 'never' });
     await expect(launch()).rejects.toMatchObject({ name: 'LaunchRefusedError' });
   });
 
@@ -261,7 +261,7 @@ describe('the judge', () => {
     expect(await judgeRun(deps, { runId: RUN, timedOut: true })).toMatchObject({ kind: 'place' });
     expect(await attempt()).toMatchObject({
       status: 'recalled',
-      outcome: { kind: 'recalled', message: expect.stringContaining('ran out of the time') },
+      outcome: { kind: 'recalled', message: expect.stringContaining('ran out of its time') },
       progressAfter: { step: 9 },
     });
   });
@@ -343,9 +343,9 @@ describe('a report', () => {
   });
 
   it('closes an attempt whose job was never created', async () => {
-    at.refuse({ kind: 'invalid', message: 'never' });
+    at.failCreates({ kind: 'invalid', message: 'never' });
     await expect(launch()).rejects.toThrow();
-    await reportRun(deps, RUN, { kind: 'failed', reason: 'refused' });
+    await reportRun(deps, RUN, { kind: 'failed', reason: 'capacityError' });
     expect(await attempt()).toMatchObject({ status: 'failed', outcome: { billableSeconds: 0 } });
     expect(await at.attempts.listOpen()).toEqual([]);
   });

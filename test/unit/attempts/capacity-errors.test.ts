@@ -185,7 +185,7 @@ describe('a run whose account may not train on SageMaker', () => {
     const met = await deps.poolOutcomes.list('g6', '2026-01-01');
     expect(
       met.filter(({ quota }) => quota === true).map(({ end, launcher }) => [end, launcher]),
-    ).toContainEqual(['refused', 'sagemaker']);
+    ).toContainEqual(['capacityError', 'sagemaker']);
   });
 });
 
@@ -230,9 +230,9 @@ describe('a run on EC2 that finds zones without capacity', () => {
     const decision = (await deps.placements.list(RUN)).at(-1)?.decision;
     if (decision?.kind !== 'launch') throw new Error('the last decision was to launch');
     const left = decision.placement.considered.filter(({ pool }) => pool.zoneId !== 'use1-az4');
-    expect(left.some(({ verdict }) => /refused lately|believed to be without capacity/.test(verdict))).toBe(
-      true,
-    );
+    expect(
+      left.some(({ verdict }) => /had a capacity error lately|believed to be without capacity/.test(verdict)),
+    ).toBe(true);
   });
 
   it('waits for one that refused when nothing else is left, and takes it when it is back', async () => {

@@ -117,7 +117,7 @@ describe('a warning', () => {
   });
 
   it('has the whole gang save where there is no more, and its end goes on elsewhere', async () => {
-    at.refuse(NO_MORE);
+    at.failCreates(NO_MORE);
     const { failed } = await takeSpotWarnings(at, [event(WARNING, FIRST)]);
     expect(failed).toEqual([]);
     expect(await at.fleets.describe((await attempt()).jobName)).toMatchObject({
@@ -128,22 +128,22 @@ describe('a warning', () => {
     expect(await attempt()).toMatchObject({ status: 'interrupted', outcome: { kind: 'interrupted' } });
     expect(at.executions.answers.get('token-1')).toEqual({ attempt: 1, outcome: 'interrupted' });
     expect(await judgeRun(at, { runId: RUN })).toMatchObject({ kind: 'place' });
-    expect(await at.fleets.remains()).toEqual([]);
+    expect(await at.fleets.listLeftovers()).toEqual([]);
   });
 
   it('is answered once, however often and for however many hosts it comes', async () => {
-    at.refuse(NO_MORE);
+    at.failCreates(NO_MORE);
     const warnings = [FIRST, SECOND, FIRST].map((id) => event(WARNING, id));
     await takeSpotWarnings(at, warnings);
     await takeSpotWarnings(at, warnings);
     const entries = (await at.timeline.list(RUN)).filter(({ id }) => id.startsWith('recalled'));
     expect(entries.map(({ text }) => text)).toEqual([
-      `attempt 1 is told to save: EC2 takes back ${FIRST}, and capacity`,
+      `attempt 1 was asked to save and stop: EC2 reclaims ${FIRST}, and capacity`,
     ]);
   });
 
   it('comes back when the hosts could not be told, and they are told then', async () => {
-    at.refuse(NO_MORE);
+    at.failCreates(NO_MORE);
     const launchers = on({ stop: () => Promise.reject(new Error('the bucket is away')) });
     const warning = event(WARNING, FIRST);
     const { failed } = await takeSpotWarnings({ ...at, launchers }, [warning]);
@@ -191,18 +191,18 @@ describe('any other event', () => {
 
 describe('a sweep', () => {
   it('clears away what an end had left when its observer died', async () => {
-    at.refuse(NO_MORE);
+    at.failCreates(NO_MORE);
     const { leftovers } = at.launchers.ec2;
     const release = () => Promise.reject(new Error('the process ended'));
     const launchers = on({ leftovers: leftovers && { ...leftovers, release } });
     await takeSpotWarnings(at, [event(WARNING, FIRST)]);
     at.pass(40);
     await expect(observeAttempt({ ...at, launchers }, await attempt())).rejects.toThrow();
-    expect(await at.fleets.remains()).toHaveLength(1);
+    expect(await at.fleets.listLeftovers()).toHaveLength(1);
     await reconcile(at, { sweep: false });
-    expect(await at.fleets.remains()).toHaveLength(1);
+    expect(await at.fleets.listLeftovers()).toHaveLength(1);
     await reconcile(at, { sweep: true });
-    expect(await at.fleets.remains()).toEqual([]);
+    expect(await at.fleets.listLeftovers()).toEqual([]);
   });
 
   it('leaves a fleet alone that still trains', async () => {

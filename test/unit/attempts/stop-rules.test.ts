@@ -100,7 +100,7 @@ describe('a Spot job that waits', () => {
     expect(ask(530, { job: waiting, attempt })).toBeUndefined();
     expect(stop(541, { job: waiting, attempt })).toEqual({
       cause: 'capacity',
-      why: 'found no capacity in use1-az4: taken back',
+      why: 'found no capacity in use1-az4: recalled',
     });
   });
 

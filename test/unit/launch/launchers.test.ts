@@ -10,7 +10,7 @@ import { ground } from '../../support/world/ground.ts';
 
 const TRAINS_SECONDS = 10_000;
 
-launcherContract('SageMaker', { hosts: false, leftovers: false, refusals: true }, () => {
+launcherContract('SageMaker', { hosts: false, leftovers: false, capacityErrors: true }, () => {
   const at = ground([
     { at: 0, status: 'InProgress', secondary: 'Training' },
     { at: TRAINS_SECONDS, status: 'Completed', secondary: 'Completed' },
@@ -22,11 +22,11 @@ launcherContract('SageMaker', { hosts: false, leftovers: false, refusals: true }
     write: () => Promise.resolve(),
     finish: () => Promise.resolve(at.pass(TRAINS_SECONDS)),
     pass: () => Promise.resolve(at.pass(60)),
-    refuse: (kind: 'capacity' | 'quota') => at.refuse({ kind, message: 'not now' }),
+    failNext: (kind: 'capacity' | 'quota') => at.failCreates({ kind, message: 'not now' }),
   });
 });
 
-launcherContract('EC2', { hosts: true, leftovers: true, refusals: true }, () => {
+launcherContract('EC2', { hosts: true, leftovers: true, capacityErrors: true }, () => {
   const at = ground(undefined, () => [
     { at: 30, act: (fleet) => fleet.instanceIds.forEach((id) => fleet.say(id, {})) },
     {
@@ -45,7 +45,7 @@ launcherContract('EC2', { hosts: true, leftovers: true, refusals: true }, () => 
     write: () => Promise.resolve(),
     finish: () => Promise.resolve(at.pass(TRAINS_SECONDS)),
     pass: () => Promise.resolve(at.pass(60)),
-    refuse: (kind: 'capacity' | 'quota') => at.refuse({ kind, message: 'not now' }),
+    failNext: (kind: 'capacity' | 'quota') => at.failCreates({ kind, message: 'not now' }),
     instancesOf: (jobName: string) => Promise.resolve(at.fleets.hostsOf(jobName)),
   });
 });

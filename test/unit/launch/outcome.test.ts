@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isTerminal, outcomeOf, takeBackReason } from '../../../functions/core/launch/job/outcome.ts';
+import { isTerminal, outcomeOf, recallReason } from '../../../functions/core/launch/job/outcome.ts';
 import type {
   StatusTransition,
   TrainingJobDescription,
@@ -186,64 +186,60 @@ describe('isTerminal', () => {
 const open = (SecondaryStatus: string, ...history: string[]) =>
   job({ SecondaryStatus, SecondaryStatusTransitions: went(...history, SecondaryStatus) });
 
-describe('takeBackReason', () => {
+describe('recallReason', () => {
   const patience = { patienceSeconds: 600 };
   it('leaves a job alone that works', () => {
     for (const status of ['Downloading', 'Training', 'Uploading', 'Restarting', 'Updating', 'SomethingNew']) {
-      expect(takeBackReason(open(status, 'Starting'), at(90_000), patience)).toBeUndefined();
+      expect(recallReason(open(status, 'Starting'), at(90_000), patience)).toBeUndefined();
     }
   });
 
   it('takes an interrupted job at once', () => {
     const lost = open('Interrupted', 'Starting', 'Training');
-    expect(takeBackReason(lost, at(200), patience)).toMatch(/taken away/);
+    expect(recallReason(lost, at(200), patience)).toMatch(/taken away/);
   });
 
   it('takes a job that starts again where it was interrupted', () => {
     const restarting = open('Starting', 'Starting', 'Training', 'Interrupted');
-    expect(takeBackReason(restarting, at(310), patience)).toMatch(/taken away/);
+    expect(recallReason(restarting, at(310), patience)).toMatch(/taken away/);
   });
 
   it('may leave the service some time to restart in place', () => {
     const lost = open('Interrupted', 'Starting', 'Training');
     const lenient = { ...patience, afterInterruptionSeconds: 60 };
-    expect(takeBackReason(lost, at(259), lenient)).toBeUndefined();
-    expect(takeBackReason(lost, at(260), lenient)).toBeDefined();
+    expect(recallReason(lost, at(259), lenient)).toBeUndefined();
+    expect(recallReason(lost, at(260), lenient)).toBeDefined();
   });
 
   it.each(['Starting', 'Pending'])('takes a job that starves in %s when patience is over', (status) => {
-    expect(takeBackReason(open(status), at(599), patience)).toBeUndefined();
-    expect(takeBackReason(open(status), at(600), patience)).toMatch(/no capacity/);
+    expect(recallReason(open(status), at(599), patience)).toBeUndefined();
+    expect(recallReason(open(status), at(600), patience)).toMatch(/no capacity/);
   });
 
   it('counts the wait from the first of several waiting statuses', () => {
-    expect(takeBackReason(open('Pending', 'Starting'), at(600), patience)).toMatch(/600 s/);
+    expect(recallReason(open('Pending', 'Starting'), at(600), patience)).toMatch(/600 s/);
   });
 
   it('counts from the creation when there are no transitions', () => {
-    expect(takeBackReason(job({ SecondaryStatus: 'Starting' }), at(600), patience)).toBeDefined();
+    expect(recallReason(job({ SecondaryStatus: 'Starting' }), at(600), patience)).toBeDefined();
   });
 
   it('forgives an interruption that was overcome', () => {
     expect(
-      takeBackReason(
-        open('Training', 'Starting', 'Training', 'Interrupted', 'Starting'),
-        at(9_000),
-        patience,
-      ),
+      recallReason(open('Training', 'Starting', 'Training', 'Interrupted', 'Starting'), at(9_000), patience),
     ).toBeUndefined();
   });
 
   it('leaves a job that ends to its end', () => {
     expect(
-      takeBackReason(
+      recallReason(
         job({ TrainingJobStatus: 'Stopping', SecondaryStatus: 'Interrupted' }),
         at(9_000),
         patience,
       ),
     ).toBeUndefined();
     expect(
-      takeBackReason(
+      recallReason(
         job({ TrainingJobStatus: 'Stopped', SecondaryStatus: 'Interrupted' }),
         at(9_000),
         patience,
@@ -252,6 +248,6 @@ describe('takeBackReason', () => {
   });
 
   it('is not misled by a clock that runs behind', () => {
-    expect(takeBackReason(open('Starting'), at(-50), patience)).toBeUndefined();
+    expect(recallReason(open('Starting'), at(-50), patience)).toBeUndefined();
   });
 });

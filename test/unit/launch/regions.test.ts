@@ -48,7 +48,7 @@ async function prepare(script: JobScript): Promise<void> {
   );
   copies = [];
   dyingAfter = Number.POSITIVE_INFINITY;
-  const away = (name: string) => ({
+  const otherRegion = (name: string) => ({
     region: regionOf(name),
     publishAgent: () => Promise.resolve('agent/west/'),
   });
@@ -57,7 +57,7 @@ async function prepare(script: JobScript): Promise<void> {
     ...launchersOver({ ...at, trainingIn: () => west }),
     region: 'us-east-1',
     publishAgent: () => Promise.resolve('agent/home/'),
-    elsewhere: away,
+    otherRegion,
   };
   const now = at.clock.now().toISOString();
   const vpc = { securityGroupIds: ['sg-1'], subnets: [subnet] };
@@ -163,7 +163,7 @@ describe('a launch in another region', () => {
   });
 
   it('is refused where nothing is set up for it', async () => {
-    const { elsewhere: _none, ...here } = deps;
+    const { otherRegion: _none, ...here } = deps;
     await expect(launchAttempt(here, { runId: RUN, attempt: 1, taskToken: 't' })).rejects.toThrow(
       'where nothing can be launched',
     );

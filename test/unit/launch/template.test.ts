@@ -15,8 +15,8 @@ const QUEUE = 'arn:aws:batch:us-east-1:123456789012:job-queue/training';
 
 function ground() {
   const clock = fakeClock();
-  let refusal: 'capacity' | 'quota' | undefined;
-  const queue = memoryJobQueue(clock, () => refusal && { kind: refusal, message: 'not now' });
+  let createError: 'capacity' | 'quota' | undefined;
+  const queue = memoryJobQueue(clock, () => createError && { kind: createError, message: 'not now' });
   return {
     queue,
     launcher: makeTemplateLauncher(queue),
@@ -25,13 +25,13 @@ function ground() {
     write: () => Promise.resolve(),
     finish: (jobName: string) => Promise.resolve(queue.finish(jobName)),
     pass: () => Promise.resolve(clock.advance(60)),
-    refuse: (kind: 'capacity' | 'quota') => {
-      refusal = kind;
+    failNext: (kind: 'capacity' | 'quota') => {
+      createError = kind;
     },
   };
 }
 
-launcherContract('the template', { hosts: false, leftovers: false, refusals: true }, () =>
+launcherContract('the template', { hosts: false, leftovers: false, capacityErrors: true }, () =>
   Promise.resolve(ground()),
 );
 

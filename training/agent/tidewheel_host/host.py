@@ -44,7 +44,7 @@ def _train(context: HostContext, report: Report) -> int:
     log = HostLog(context.aws, job.log_group, f"{job.name}/{report.instance_id}")
     try:
         address = context.metadata.get("local-ipv4") or "127.0.0.1"
-        requests = Requests(context.aws, f"{context.attempt_uri}asked/", log.write)
+        requests = Requests(context.aws, f"{context.attempt_uri}requests/", log.write)
         rounds = Rounds(context, job, report, requests, log, address)
         code = rounds.train()
         if code == 0 and rounds.is_first and report.stopped_by is None:

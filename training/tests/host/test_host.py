@@ -98,7 +98,7 @@ def test_a_host_leaves_when_the_service_asks(
     put(bucket / "code" / "train.py", SCRIPT.format(steps=2_000, end=""))
     host = Host(tmp_path / "host", bucket, imds[0], json.dumps(job()))
     wait_until((bucket / "run" / "checkpoints" / "count.json").exists, 30, "training")
-    put(host.folder / "asked" / "stop.json", "2026-11-21T04:00:00Z")
+    put(host.folder / "requests" / "stop.json", "2026-11-21T04:00:00Z")
     assert host.ended()["stoppedBy"] == "stop"
 
 
@@ -193,7 +193,7 @@ def test_a_host_in_danger_saves_and_trains_on(
     try:
         wait_until(lambda: "script train.py" in host.log.read_text(), 30, "the agent's start")
         if source == "the service":
-            put(host.folder / "asked" / "save-i-0a.json", "2026-11-21T04:00:00Z")
+            put(host.folder / "requests" / "save-i-0a.json", "2026-11-21T04:00:00Z")
         else:
             answers["events/recommendations/rebalance"] = '{"noticeTime": "2026-11-21T04:00:00Z"}'
         checkpoints = bucket / "run" / "checkpoints"
@@ -204,7 +204,7 @@ def test_a_host_in_danger_saves_and_trains_on(
         assert host.process.poll() is None
         assert host.log.read_text().count("saving on request at") == 1
     finally:
-        put(host.folder / "asked" / "stop.json", "2026-11-21T04:00:00Z")
+        put(host.folder / "requests" / "stop.json", "2026-11-21T04:00:00Z")
         assert host.ended()["stoppedBy"] == "stop"
 
 

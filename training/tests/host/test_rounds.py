@@ -101,7 +101,7 @@ class Gang:
         self.hosts[IDS[number]].process.wait(10)
 
     def request(self, name: str, **document: object) -> None:
-        put(self.hosts[IDS[0]].folder / "asked" / name, json.dumps(document))
+        put(self.hosts[IDS[0]].folder / "requests" / name, json.dumps(document))
 
     def step(self) -> int:
         note = self.bucket / "run" / "checkpoints" / "tidewheel-progress.json"

@@ -8,11 +8,11 @@ export const makeEc2Launcher = (fleets: Omit<FleetService, 'launch'>): Launcher 
   stop: ({ jobName }) => fleets.stop(jobName),
   hosts: {
     jobsOf: (instanceIds) => fleets.jobsOf(instanceIds),
-    askToSave: (jobName, instanceId) => fleets.askToSave(jobName, instanceId),
+    requestCheckpoint: (jobName, instanceId) => fleets.requestCheckpoint(jobName, instanceId),
     refill: (jobName, warned) => fleets.refill(jobName, warned),
   },
   leftovers: {
-    list: () => fleets.remains(),
+    list: () => fleets.listLeftovers(),
     release: (jobName) => fleets.release(jobName),
   },
 });

@@ -2,7 +2,7 @@
 import { type AwsErrorClass, awsErrorClass } from '../../shared/aws-error-class.ts';
 import type { CreateOutcome } from '../job/training-service.ts';
 
-export interface FleetAnswer {
+export interface CreateFleetAnswer {
   readonly FleetId?: string | undefined;
   readonly Errors?:
     | readonly { readonly ErrorCode?: string | undefined; readonly ErrorMessage?: string | undefined }[]
@@ -10,24 +10,24 @@ export interface FleetAnswer {
   readonly Instances?: readonly { readonly InstanceIds?: readonly string[] | undefined }[] | undefined;
 }
 
-export interface FleetResultOfCreate {
+export interface CreateFleetResult {
   readonly outcome: CreateOutcome;
   /** Instances of a gang that is not whole: to be ended, they would wait for peers that never come. */
-  readonly strays: readonly string[];
+  readonly incompleteGang: readonly string[];
 }
 
 /** EC2 says these of a type that the zone does not have: for us that is a pool without capacity, not a bad request. */
 const NOT_HERE: ReadonlySet<string> = new Set(['Unsupported', 'InvalidFleetConfiguration']);
 
-export function fleetResult(answer: FleetAnswer, nodes: number): FleetResultOfCreate {
+export function createFleetResult(answer: CreateFleetAnswer, nodes: number): CreateFleetResult {
   const ids = (answer.Instances ?? []).flatMap(({ InstanceIds = [] }) => InstanceIds);
   if (ids.length >= nodes && answer.FleetId !== undefined) {
-    return { outcome: { kind: 'created', arn: answer.FleetId }, strays: [] };
+    return { outcome: { kind: 'created', arn: answer.FleetId }, incompleteGang: [] };
   }
-  return { outcome: failure(answer, ids.length, nodes), strays: ids };
+  return { outcome: failure(answer, ids.length, nodes), incompleteGang: ids };
 }
 
-function failure({ Errors = [] }: FleetAnswer, launched: number, nodes: number): CreateOutcome {
+function failure({ Errors = [] }: CreateFleetAnswer, launched: number, nodes: number): CreateOutcome {
   const kinds = new Set(Errors.map(({ ErrorCode = '' }) => classOf(ErrorCode)));
   const said = Errors.map(
     ({ ErrorCode, ErrorMessage }) => `${ErrorCode ?? 'no code'}: ${ErrorMessage ?? 'no message'}`,

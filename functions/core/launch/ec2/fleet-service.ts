@@ -12,7 +12,7 @@ export interface FleetService {
   /** Asks the hosts to save and leave; asked again after the grace, ends them. */
   stop(jobName: string): Promise<StopOutcome>;
   /** Asks the hosts for a checkpoint at once; they train on. One request for each instance that is in danger. */
-  askToSave(jobName: string, instanceId: string): Promise<void>;
+  requestCheckpoint(jobName: string, instanceId: string): Promise<void>;
   /**
    * Keeps what is left of a gang that has lost hosts, asks for the missing ones again and has it begin anew. Safe to
    * repeat at any time, by any number of processes.
@@ -25,7 +25,7 @@ export interface FleetService {
    */
   release(jobName: string): Promise<void>;
   /** Names of the jobs of which hosts, a launch template or a placement group are left, running ones among them. */
-  remains(): Promise<readonly string[]>;
+  listLeftovers(): Promise<readonly string[]>;
   /** The jobs of those instances that are ours, by instance id; EC2 forgets an ended instance within the hour. */
   jobsOf(instanceIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }

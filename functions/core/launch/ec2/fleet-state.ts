@@ -59,8 +59,8 @@ function isAlive(view: FleetView): boolean {
   );
 }
 
-/** Hosts that EC2 took back: by EC2's own reason, or by the notice that the host saw. */
-function takenHosts(view: FleetView): string[] {
+/** Hosts that EC2 reclaimed, by EC2's own reason or by the notice that the host saw. */
+function reclaimedHosts(view: FleetView): string[] {
   const { instances, reports } = current(view);
   return [
     ...new Set([
@@ -73,9 +73,9 @@ function takenHosts(view: FleetView): string[] {
 }
 
 function living(view: FleetView): Verdict {
-  const { stopAskedAt, now } = view;
-  if (stopAskedAt !== undefined) {
-    const waited = (now.getTime() - stopAskedAt.getTime()) / MILLISECONDS;
+  const { stopRequestedAt, now } = view;
+  if (stopRequestedAt !== undefined) {
+    const waited = (now.getTime() - stopRequestedAt.getTime()) / MILLISECONDS;
     // After the grace it counts as running again, so that whoever stops jobs stops it again, and then for good.
     return {
       TrainingJobStatus: waited < STOP_GRACE_SECONDS ? 'Stopping' : 'InProgress',
@@ -88,7 +88,7 @@ function living(view: FleetView): Verdict {
 /** A gang that is being made whole again has not lost its place; one that cannot be has. */
 function livingStatus(view: FleetView): string {
   const step = nextRefillStep({ ...view, warned: [] });
-  if (step.kind === 'impossible' || (step.kind === 'none' && takenHosts(view).length > 0))
+  if (step.kind === 'impossible' || (step.kind === 'none' && reclaimedHosts(view).length > 0))
     return 'Interrupted';
   if (step.kind !== 'none') return 'Restarting';
   return view.reports.length > 0 ? 'Training' : 'Starting';
@@ -99,13 +99,13 @@ function ended(view: FleetView): Verdict {
   const { nodes } = view;
   const well = reports.filter(({ exitCode, stoppedBy }) => exitCode === 0 && stoppedBy === undefined);
   if (well.length >= nodes) return { TrainingJobStatus: 'Completed', SecondaryStatus: 'Completed' };
-  const taken = takenHosts(view);
+  const taken = reclaimedHosts(view);
   if (taken.length > 0)
-    return failed(`CapacityError: EC2 took back ${taken.join(', ')}${unsavedOn(reports)}`);
+    return failed(`CapacityError: EC2 reclaimed ${taken.join(', ')}${unsavedOn(reports)}`);
   if (reports.some(({ stoppedBy }) => stoppedBy === 'timeLimit')) {
     return { TrainingJobStatus: 'Stopped', SecondaryStatus: 'MaxRuntimeExceeded' };
   }
-  if (view.stopAskedAt !== undefined || reports.some(({ stoppedBy }) => stoppedBy === 'stop')) {
+  if (view.stopRequestedAt !== undefined || reports.some(({ stoppedBy }) => stoppedBy === 'stop')) {
     return { TrainingJobStatus: 'Stopped', SecondaryStatus: 'Stopped' };
   }
   return failed(failureOf(view));
@@ -179,7 +179,7 @@ function transitions(view: FleetView, times: Times, last: string): StatusTransit
   if (times.startedAt === undefined) return [starting];
   const training = { Status: 'Training', StartTime: times.startedAt };
   const interrupted =
-    takenHosts(view).length > 0 ? [{ Status: 'Interrupted', StartTime: times.endedAt }] : [];
+    reclaimedHosts(view).length > 0 ? [{ Status: 'Interrupted', StartTime: times.endedAt }] : [];
   const rest =
     last === 'Training' || last === 'Interrupted' ? [] : [{ Status: last, StartTime: times.endedAt }];
   return [starting, training, ...refills(view), ...interrupted, ...rest];

@@ -26,7 +26,7 @@ export interface FleetView {
   /** The newest round; absent in the first. */
   readonly rounds?: RoundState | undefined;
   /** When we asked the hosts to stop, if we did. */
-  readonly stopAskedAt?: Date | undefined;
+  readonly stopRequestedAt?: Date | undefined;
   readonly now: Date;
 }
 

@@ -8,13 +8,13 @@
  */
 import * as z from 'zod';
 
-export const ASKED_FOLDER = 'asked/';
+export const REQUESTS_FOLDER = 'requests/';
 
-export const asked = {
-  stop: `${ASKED_FOLDER}stop.json`,
-  save: (instanceId: string) => `${ASKED_FOLDER}save-${instanceId}.json`,
-  round: (round: number) => `${ASKED_FOLDER}round-${round}.json`,
-  members: (round: number) => `${ASKED_FOLDER}members-${round}.json`,
+export const hostRequests = {
+  stop: `${REQUESTS_FOLDER}stop.json`,
+  save: (instanceId: string) => `${REQUESTS_FOLDER}save-${instanceId}.json`,
+  round: (round: number) => `${REQUESTS_FOLDER}round-${round}.json`,
+  members: (round: number) => `${REQUESTS_FOLDER}members-${round}.json`,
 } as const;
 
 export const roundSchema = z.object({

@@ -35,7 +35,7 @@ export const jobDocumentSchema = z.object({
   OutputDataConfig: z.object({ S3OutputPath: z.string() }),
 });
 
-export type KnownJob = z.infer<typeof jobDocumentSchema>;
+export type StoredJob = z.infer<typeof jobDocumentSchema>;
 
 /** What a host writes about itself, first when it starts the agent and again at its end. */
 export const hostReportSchema = z.object({

@@ -39,8 +39,8 @@ export type RefillStep =
   | { readonly kind: 'impossible'; readonly why: string };
 
 export function nextRefillStep(question: RefillQuestion): RefillStep {
-  const { rounds, stopAskedAt } = question;
-  if (stopAskedAt !== undefined || question.instances.length === 0) return { kind: 'none' };
+  const { rounds, stopRequestedAt } = question;
+  if (stopRequestedAt !== undefined || question.instances.length === 0) return { kind: 'none' };
   const current = currentHosts(question);
   const lost = current.filter((id) => isLost(question, id));
   if (lost.length > 0) return afterLoss(question, current, lost);

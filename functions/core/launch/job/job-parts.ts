@@ -10,7 +10,7 @@ import type { Placement } from '../../runs/run-records.ts';
 import type { Problem } from '../../shared/errors.ts';
 import { AGENT_FILE, bucketKeys, s3Uri } from '../../shared/keys.ts';
 import { channelsOf, generationProblems, type PreparedObject } from './channels.ts';
-import { furtherChannelProblems, furtherChannels } from './further-channels.ts';
+import { declaredChannelProblems, declaredChannels } from './declared-channels.ts';
 import { encodeHyperparameters } from './hyperparameters.ts';
 import { jobNameOf, jobSaltOf } from './job-name.ts';
 import type { CreateTrainingJobRequest, InputMode } from './request.ts';
@@ -93,15 +93,15 @@ export function jobParts(
       },
       Tags: tagsOf(input),
       HyperParameters: hyperparametersOf(input, groups),
-      InputDataConfig: [...channels, ...furtherChannels(declaration, groups)],
+      InputDataConfig: [...channels, ...declaredChannels(declaration, groups)],
       Environment: environmentOf(input),
     },
     objects,
     problems: [
       ...reservedNameProblems(declaration),
       ...sourceProblems(declaration),
-      ...furtherChannelProblems(declaration, {
-        isAway: input.dataBucket !== undefined,
+      ...declaredChannelProblems(declaration, {
+        isOtherRegion: input.dataBucket !== undefined,
         whyNoFileSystems,
       }),
       ...generationProblems(channelsInput).map((message) => ({ path: 'generations', message })),

@@ -7,7 +7,7 @@ import { hasStarted, interruptionsOf, isTerminal } from './job-state.ts';
 import type { TrainingJobDescription } from './training-service.ts';
 
 export { isTerminal } from './job-state.ts';
-export { shouldTakeBack, takeBackReason } from './recall.ts';
+export { recallReason } from './recall.ts';
 
 /** @param job one that has ended: ask `isTerminal` first */
 export function outcomeOf(job: TrainingJobDescription): AttemptOutcome {

@@ -1,6 +1,6 @@
 /**
- * When to take a job back from its pool. Managed Spot restarts a job only where it was, and a starved job waits there
- * until its wait limit; we stop it and resubmit from the checkpoint elsewhere.
+ * When to recall a job: to stop it and resubmit it to another pool, where it resumes from its checkpoint. Managed Spot
+ * restarts a job only in its own pool, and without capacity the job waits there until its wait limit.
  */
 import { isTerminal } from './job-state.ts';
 import type { StatusTransition, TrainingJobDescription } from './training-service.ts';
@@ -8,23 +8,16 @@ import type { StatusTransition, TrainingJobDescription } from './training-servic
 export interface Patience {
   /** How long a job may wait for its first capacity. */
   readonly patienceSeconds: number;
-  /** How long after an interruption SageMaker may try to restart in place. Default 0: go elsewhere at once. */
+  /** How long SageMaker may try to restart the job in place after an interruption. The default is 0. */
   readonly afterInterruptionSeconds?: number | undefined;
 }
 
-/** Statuses in which no capacity is proved to be held. Pending is where On-Demand accelerator jobs wait. */
+/** In these statuses nothing proves that the job holds capacity. On-Demand accelerator jobs wait in Pending. */
 const WAITING: ReadonlySet<string> = new Set(['Starting', 'Pending', 'Interrupted', 'LaunchingMLInstances']);
 const MILLISECONDS = 1_000;
 
-export const shouldTakeBack = (job: TrainingJobDescription, now: Date, patience: Patience): boolean =>
-  takeBackReason(job, now, patience) !== undefined;
-
-/** Why the job is to be stopped and resubmitted elsewhere, or undefined when it is well where it is. */
-export function takeBackReason(
-  job: TrainingJobDescription,
-  now: Date,
-  patience: Patience,
-): string | undefined {
+/** Why to recall the job, or undefined to leave it alone. */
+export function recallReason(job: TrainingJobDescription, now: Date, patience: Patience): string | undefined {
   if (isTerminal(job) || job.TrainingJobStatus === 'Stopping' || !WAITING.has(job.SecondaryStatus))
     return undefined;
   const waits = currentWait(job);
@@ -38,7 +31,7 @@ export function takeBackReason(
   return `${cause} and it has waited ${Math.round(waitedSeconds)} s in ${job.SecondaryStatus}`;
 }
 
-/** The statuses since the job last held capacity. */
+/** Transitions since the job last held capacity. */
 function currentWait({
   SecondaryStatusTransitions: all,
 }: TrainingJobDescription): readonly StatusTransition[] {

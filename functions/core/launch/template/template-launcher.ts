@@ -50,7 +50,7 @@ export interface JobQueue {
 /** What our own stop is told from a failure by: the service calls both `failed`. */
 const STOPPED_BY_US = 'stopped by Tidewheel';
 /** The service's own words for a host that EC2 took back. */
-const HOST_TAKEN = /^Host EC2 .*terminated/;
+const HOST_RECLAIMED = /^Host EC2 .*terminated/;
 const MILLISECONDS = 1_000;
 
 export const makeTemplateLauncher = (queue: Omit<JobQueue, 'submit'>): Launcher => ({
@@ -119,9 +119,9 @@ function describeQueued(job: QueuedJob): TrainingJobDescription {
     ModelArtifacts: { S3ModelArtifacts: modelUri },
     ...statusOf(job),
   };
-  const wasTaken = described.FailureReason !== undefined && HOST_TAKEN.test(described.FailureReason);
+  const wasTaken = described.FailureReason !== undefined && HOST_RECLAIMED.test(described.FailureReason);
   if (!wasTaken) return described;
-  const cause = hasStarted(described) ? 'the host was taken back' : 'no host stayed';
+  const cause = hasStarted(described) ? 'EC2 reclaimed the host' : 'no host stayed';
   return { ...described, FailureReason: `CapacityError: ${cause}: ${described.FailureReason}` };
 }
 

@@ -21,7 +21,7 @@ export function poolOutcomeOf(attempt: AttemptRecord): PoolOutcome | undefined {
     ...(outcome.quota === undefined ? {} : { quota: outcome.quota }),
     nodes: placement.topology.nodes,
     ...(score === undefined ? {} : { score }),
-    askedAt: attempt.createdAt,
+    requestedAt: attempt.createdAt,
     startedAt: outcome.startedAt,
     endedAt: outcome.endedAt ?? attempt.updatedAt,
     end: endOf(outcome.kind),
@@ -31,7 +31,7 @@ export function poolOutcomeOf(attempt: AttemptRecord): PoolOutcome | undefined {
 function endOf(kind: NonNullable<AttemptRecord['outcome']>['kind']): PoolOutcome['end'] {
   switch (kind) {
     case 'capacity':
-      return 'refused';
+      return 'capacityError';
     case 'interrupted':
       return 'lost';
     case 'completed':
@@ -62,7 +62,7 @@ const PROMPT_SECONDS = 300;
 
 const secondsFrom = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1_000;
 
-/** What outcomes say of capacity, in the words that beliefs are made from: up from the start to the end, down when refused or lost. */
+/** What outcomes say of capacity, in the words that beliefs are made from: up from start to end, down at a capacity error or a loss. */
 export const observationsFrom = (outcomes: readonly PoolOutcome[]): readonly Observation[] =>
   outcomes.flatMap((met) => {
     const {
@@ -73,7 +73,7 @@ export const observationsFrom = (outcomes: readonly PoolOutcome[]): readonly Obs
       launcher,
       quota,
       score,
-      askedAt,
+      requestedAt,
       startedAt,
       endedAt,
       end,
@@ -85,11 +85,11 @@ export const observationsFrom = (outcomes: readonly PoolOutcome[]): readonly Obs
       purchaseOption,
       region,
       launcher,
-      ...(quota !== undefined && seen === 'refused' ? { quota } : {}),
+      ...(quota !== undefined && seen === 'capacityError' ? { quota } : {}),
       seen,
     });
     // A score is about the moment of the request: capacity that came after a wait says nothing about it.
-    const wasPrompt = startedAt !== undefined && secondsFrom(askedAt, startedAt) <= PROMPT_SECONDS;
+    const wasPrompt = startedAt !== undefined && secondsFrom(requestedAt, startedAt) <= PROMPT_SECONDS;
     const start =
       startedAt === undefined ? [] : [{ ...at(startedAt, 'up'), ...(wasPrompt ? { score } : {}) }];
     // Only the first observation carries the score; a quota error says nothing about the score.
@@ -97,9 +97,9 @@ export const observationsFrom = (outcomes: readonly PoolOutcome[]): readonly Obs
     const last = {
       ...at(endedAt, end === 'kept' ? 'up' : end),
       ...(startedAt === undefined ? {} : { heldSinceMilliseconds: Date.parse(startedAt) }),
-      ...(end === 'refused' && isFirst ? { score } : {}),
+      ...(end === 'capacityError' && isFirst ? { score } : {}),
     };
-    // An attempt that neither had capacity nor was refused observed nothing.
+    // An attempt without capacity and without a capacity error observed nothing.
     return end === 'kept' && startedAt === undefined ? [] : [...start, last];
   });
 

@@ -197,7 +197,7 @@ const FORGETTING_HOURS = 12;
 
 /** The pool's own long-run share of time with capacity relative to the chain's, and the same without capacity. */
 function ownShare(model: BeliefModel, record: PoolRecord): OwnShare | undefined {
-  if (record.had + record.refused === 0) return undefined;
+  if (record.had + record.capacityErrors === 0) return undefined;
   const chain = chanceUp(model.start);
   const own = longRunShare(chain, record);
   return { up: own / chain, down: (1 - own) / (1 - chain) };

@@ -11,8 +11,8 @@ export interface Observation {
   readonly launcher: Pool['launcher'];
   /** Refused because of a quota, not for lack of capacity. */
   readonly quota?: true | undefined;
-  /** lost: an attempt had capacity and lost it; refused: an attempt asked and got none. */
-  readonly seen: 'up' | 'lost' | 'refused';
+  /** lost: an attempt had capacity and lost it; capacityError: an attempt got none. */
+  readonly seen: 'up' | 'lost' | 'capacityError';
   /** The placement score at the request, on an attempt's first observation. */
   readonly score?: number | undefined;
   /** On an attempt's last observation: since when it had capacity. Absent if it never had any. */

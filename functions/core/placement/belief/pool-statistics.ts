@@ -8,7 +8,7 @@ import type { Observation } from './observation.ts';
 export interface PoolRecord {
   /** How often attempts got capacity, and how often they did not. */
   readonly had: number;
-  readonly refused: number;
+  readonly capacityErrors: number;
   /** Total time that attempts held capacity, and how often they lost it. */
   readonly heldSeconds: number;
   readonly lost: number;
@@ -21,7 +21,7 @@ type Named = Pick<Pool, 'instanceType' | 'zoneId' | 'purchaseOption' | 'region' 
 const keyOf = ({ instanceType, zoneId, purchaseOption, region, launcher }: Named): string =>
   `${instanceType} ${zoneId ?? ''} ${purchaseOption} ${region ?? ''} ${launcher}`;
 
-const NOTHING: PoolRecord = { had: 0, refused: 0, heldSeconds: 0, lost: 0 };
+const NOTHING: PoolRecord = { had: 0, capacityErrors: 0, heldSeconds: 0, lost: 0 };
 
 /** Newer observations are already in the belief of the moment and are not counted twice. */
 const COUNTED_FROM_MILLISECONDS = 7 * 86_400_000;
@@ -39,7 +39,7 @@ export function recordsOf(observations: readonly Observation[], nowMilliseconds:
     const known = records.get(key) ?? NOTHING;
     records.set(key, {
       had: known.had + (since === undefined ? 0 : 1),
-      refused: known.refused + (seen === 'refused' ? 1 : 0),
+      capacityErrors: known.capacityErrors + (seen === 'capacityError' ? 1 : 0),
       lost: known.lost + (seen === 'lost' ? 1 : 0),
       heldSeconds: known.heldSeconds + (since === undefined ? 0 : Math.max(0, at - since) / 1_000),
     });
@@ -55,8 +55,8 @@ const PRIOR_ATTEMPTS = 6;
 const PRIOR_LOSSES = 2;
 
 /** The share of time with capacity, from the chain's share and the statistics. */
-export const longRunShare = (chainShare: number, { had, refused }: PoolRecord): number =>
-  (PRIOR_ATTEMPTS * chainShare + had) / (PRIOR_ATTEMPTS + had + refused);
+export const longRunShare = (chainShare: number, { had, capacityErrors }: PoolRecord): number =>
+  (PRIOR_ATTEMPTS * chainShare + had) / (PRIOR_ATTEMPTS + had + capacityErrors);
 
 /**
  * Mean seconds until a loss, from the chain's mean and the statistics; attempts that ended well count as time without

@@ -55,13 +55,13 @@ export function assessSpot(
     outlook,
     premiumUsd,
     fallbacks,
-    refused,
+    capacityErrors,
   }: {
     readonly outlook: Outlook;
     /** What this pool costs more than the cheapest one (premium.ts). */
     readonly premiumUsd: number;
     readonly fallbacks: readonly Fallback[];
-    readonly refused: CapacityErrors;
+    readonly capacityErrors: CapacityErrors;
   },
 ): Assessed {
   const { work, timeUsd = 0 } = input;
@@ -76,20 +76,20 @@ export function assessSpot(
       },
   );
   const transferUsd = candidate.transfer?.usd ?? 0;
-  const doubtUsd = doubtOf(candidate, spells);
+  const askCostUsd = askCostOf(candidate, spells);
   const afterOnDemandUsd = options.map(({ onDemand = Number.POSITIVE_INFINITY }) => transferUsd + onDemand);
   const best = options.toSorted((a, b) => a.ask - b.ask)[0];
   return {
     candidate,
     outlook,
-    expectedCostUsd: transferUsd + doubtUsd + (best?.ask ?? unplannedUsd),
+    expectedCostUsd: transferUsd + askCostUsd + (best?.ask ?? unplannedUsd),
     ...(best?.had !== undefined && { hadUsd: transferUsd + best.had }),
-    askCostUsd: doubtUsd,
-    ...(seesItBack(candidate, refused, input) && { afterOnDemandUsd }),
+    askCostUsd,
+    ...(seesItBack(candidate, capacityErrors, input) && { afterOnDemandUsd }),
     expectedSeconds,
     workSeconds: spells.workSeconds,
     safeWorkSeconds: safeWorkOf(candidate, work),
-    ...refused,
+    ...capacityErrors,
   };
 }
 
@@ -104,7 +104,7 @@ const WORTH_OF_WAITING = 0.1;
  * shorter. Waiting costs no money while there is slack. Without this cost, a run would ask a pool that is surely down
  * to save one cent.
  */
-const doubtOf = (candidate: Candidate, { outlook, billed }: Spells): number =>
+const askCostOf = (candidate: Candidate, { outlook, billed }: Spells): number =>
   WORTH_OF_WAITING *
   (1 - outlook.chanceUp) *
   costUsd(gangUsd(candidate, candidate.hourlyUsd), Math.min(PATIENCE_SECONDS, billed));
@@ -152,8 +152,11 @@ function unplanned(
 }
 
 /** An On-Demand job returns only to a pool that may be used and whose score shows when it has capacity. */
-const seesItBack = ({ closed, score }: Candidate, refused: CapacityErrors, moment: AssessInput): boolean =>
-  closed === undefined && score !== undefined && !isLimited(refused, moment);
+const seesItBack = (
+  { closed, score }: Candidate,
+  capacityErrors: CapacityErrors,
+  moment: AssessInput,
+): boolean => closed === undefined && score !== undefined && !isLimited(capacityErrors, moment);
 
 /**
  * The plan is made for the cheapest pool and the fallback's own start. What this pool and its launcher cost more is

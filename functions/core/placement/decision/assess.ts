@@ -12,14 +12,14 @@ import { premiums, type SpotPool } from './premium.ts';
 import { restartSecondsOn } from './work.ts';
 
 export function assess(candidates: readonly Candidate[], input: AssessInput): readonly Assessed[] {
-  const refusals = capacityErrorsIn(input.observations);
+  const capacityErrorsOf = capacityErrorsIn(input.observations);
   const trust = trustOf(input.observations);
   const spot: readonly SpotPool[] = candidates
     .filter(({ pool }) => pool.purchaseOption === 'spot')
     .map((candidate) => ({ candidate, outlook: outlookIn(candidate, trust, input) }));
   // A plan cannot return to a pool in which nothing can be launched, or that a limit of the account forbids.
   const usable = spot.filter(
-    ({ candidate }) => candidate.closed === undefined && !isLimited(refusals(candidate), input),
+    ({ candidate }) => candidate.closed === undefined && !isLimited(capacityErrorsOf(candidate), input),
   );
   const open = new Set(usable.map(({ candidate }) => candidate));
   const cheapest = Math.min(...usable.map(({ candidate }) => unitUsd(candidate, candidate.hourlyUsd)));
@@ -35,7 +35,7 @@ export function assess(candidates: readonly Candidate[], input: AssessInput): re
         outlook: pool.outlook,
         premiumUsd: more.get(pool.candidate) ?? premiumToTheEnd(pool, cheapest, billed(pool)),
         fallbacks,
-        refused: refusals(pool.candidate),
+        capacityErrors: capacityErrorsOf(pool.candidate),
       }),
     ]),
   );
@@ -47,7 +47,8 @@ export function assess(candidates: readonly Candidate[], input: AssessInput): re
     ]),
   );
   return candidates.map(
-    (each) => together.get(each) ?? assessOnDemand(each, input, { back, refused: refusals(each) }),
+    (each) =>
+      together.get(each) ?? assessOnDemand(each, input, { back, capacityErrors: capacityErrorsOf(each) }),
   );
 }
 
@@ -123,11 +124,11 @@ function wayBack(onSpot: readonly Assessed[], fallbacks: readonly Fallback[]): W
 function assessOnDemand(
   candidate: Candidate,
   input: AssessInput,
-  { back, refused }: { readonly back: WayBack; readonly refused: CapacityErrors },
+  { back, capacityErrors }: { readonly back: WayBack; readonly capacityErrors: CapacityErrors },
 ): Assessed {
   const workSeconds = workOf(candidate, input.work);
   const billed = workSeconds + restartSecondsOn(candidate.pool, input.work);
-  const waitSeconds = Math.max(0, cooldownSeconds(refused, input));
+  const waitSeconds = Math.max(0, cooldownSeconds(capacityErrors, input));
   const expectedSeconds = waitSeconds + billed + (candidate.transfer?.seconds ?? 0);
   const aloneUsd =
     costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) +
@@ -147,6 +148,6 @@ function assessOnDemand(
     expectedSeconds,
     workSeconds,
     safeWorkSeconds: safeWorkOf(candidate, input.work),
-    ...refused,
+    ...capacityErrors,
   };
 }

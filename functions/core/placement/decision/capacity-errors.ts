@@ -10,23 +10,23 @@ const backoffSeconds = ({ capacityErrors, quota }: Pick<Assessed, 'capacityError
     ? Math.min(LONGEST_QUOTA_COOLDOWN_SECONDS, 900 * 2 ** (capacityErrors - 1))
     : Math.min(900, 60 * 2 ** (capacityErrors - 1));
 
-type Refused = Pick<Assessed, 'capacityErrors' | 'quota' | 'lastCapacityErrorMilliseconds'>;
+type CapacityErrorRecord = Pick<Assessed, 'capacityErrors' | 'quota' | 'lastCapacityErrorMilliseconds'>;
 interface Moment {
   readonly nowMilliseconds: number;
 }
 
 /** Seconds until a pool may be asked again; 0 or less: now. */
-export function cooldownSeconds(refused: Refused, { nowMilliseconds }: Moment): number {
-  if (refused.lastCapacityErrorMilliseconds === undefined) return 0;
-  return backoffSeconds(refused) - (nowMilliseconds - refused.lastCapacityErrorMilliseconds) / 1_000;
+export function cooldownSeconds(record: CapacityErrorRecord, { nowMilliseconds }: Moment): number {
+  if (record.lastCapacityErrorMilliseconds === undefined) return 0;
+  return backoffSeconds(record) - (nowMilliseconds - record.lastCapacityErrorMilliseconds) / 1_000;
 }
 
 /**
  * Whether a quota of the account forbids the pool now. After its cool-down the quota may have been raised, so the pool
  * is tried again.
  */
-export const isLimited = (refused: Refused, moment: Moment): boolean =>
-  refused.quota && cooldownSeconds(refused, moment) > 0;
+export const isLimited = (record: CapacityErrorRecord, moment: Moment): boolean =>
+  record.quota && cooldownSeconds(record, moment) > 0;
 
 /** For a quota that other jobs use up; people raise one that is 0. */
 const LONGEST_QUOTA_COOLDOWN_SECONDS = 4 * 3_600;
@@ -54,39 +54,39 @@ export function capacityErrorsIn(
 ): (candidate: Pick<Candidate, 'pool'>) => CapacityErrors {
   const byKey = Map.groupBy(observations, keyOf);
   const lastInZone = new Map<string, Observation>();
-  for (const each of observations) if (each.seen !== 'refused') lastInZone.set(zoneKeyOf(each), each);
+  for (const each of observations) if (each.seen !== 'capacityError') lastInZone.set(zoneKeyOf(each), each);
   return ({ pool }) => {
     const last = pool.zoneId === undefined ? undefined : lastInZone.get(zoneKeyOf(pool));
     return {
-      ...refusalsOf(pool, byKey.get(keyOf(pool)) ?? []),
+      ...recentErrorsOf(pool, byKey.get(keyOf(pool)) ?? []),
       lastZoneLossMilliseconds: last?.seen === 'lost' ? last.atMilliseconds : undefined,
     };
   };
 }
 
 /** @param observations of its type in any zone */
-function refusalsOf(
+function recentErrorsOf(
   { zoneId }: Pool,
   observations: readonly Observation[],
 ): Omit<CapacityErrors, 'lastZoneLossMilliseconds'> {
-  let refusals = 0;
+  let capacityErrors = 0;
   let quota = false;
-  let lastRefusalMilliseconds: number | undefined;
+  let lastCapacityErrorMilliseconds: number | undefined;
   let lastLossMilliseconds: number | undefined;
   for (const observation of observations) {
     // A quota holds in every zone, so capacity in any of them shows that it no longer stands in the way.
     const isOfLimit = observation.quota === true || (quota && observation.seen === 'up');
     if (observation.zoneId !== zoneId && !isOfLimit) continue;
-    const refused = observation.seen === 'refused';
-    refusals = refused ? refusals + 1 : 0;
+    const refused = observation.seen === 'capacityError';
+    capacityErrors = refused ? capacityErrors + 1 : 0;
     quota = refused && observation.quota === true;
-    lastRefusalMilliseconds = refused ? observation.atMilliseconds : undefined;
+    lastCapacityErrorMilliseconds = refused ? observation.atMilliseconds : undefined;
     if (observation.seen === 'lost') lastLossMilliseconds = observation.atMilliseconds;
   }
   return {
-    capacityErrors: refusals,
+    capacityErrors: capacityErrors,
     quota,
-    lastCapacityErrorMilliseconds: lastRefusalMilliseconds,
+    lastCapacityErrorMilliseconds: lastCapacityErrorMilliseconds,
     lastLossMilliseconds,
   };
 }

@@ -45,13 +45,13 @@ export function meanwhile(
   situation: Situation,
 ): Assessed | undefined {
   if (situation.input.compute.purchaseOption !== 'spot-then-on-demand') return undefined;
-  const refused = assessed.filter(
+  const capacityErrors = assessed.filter(
     (each) => isOpen(each) && each.candidate.pool.purchaseOption === 'on-demand',
   );
   // Attempts are scarce and time is not: the run waits for capacity, but not for a quota of the account.
-  const mayWait = spotIsSafe(situation) && !refused.every((each) => isLimited(each, situation));
+  const mayWait = spotIsSafe(situation) && !capacityErrors.every((each) => isLimited(each, situation));
   if (isOutOfSpotAttempts(situation) && mayWait) return undefined;
-  const soonest = Math.min(...refused.map((each) => cooldownSeconds(each, situation)));
+  const soonest = Math.min(...capacityErrors.map((each) => cooldownSeconds(each, situation)));
   if (soonest <= situation.work.restartSeconds) return undefined;
   const spot = rested.filter((each) => isOpen(each) && each.candidate.pool.purchaseOption === 'spot');
   return outsideLossCooldown(spot, situation.nowMilliseconds).toSorted(

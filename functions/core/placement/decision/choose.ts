@@ -28,8 +28,8 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
       situation,
       chosen,
     });
-  const hopeless = giveUpReason(situation, assessed);
-  if (hopeless !== undefined) return { kind: 'giveUp', reason: hopeless, considered: table() };
+  const giveUp = giveUpReason(situation, assessed);
+  if (giveUp !== undefined) return { kind: 'giveUp', reason: giveUp, considered: table() };
   const rested = assessed.filter((each) => cooldownSeconds(each, situation) <= 0);
   const picked = cheapestPool(rested, situation) ?? meanwhile(rested, assessed, situation);
   const wait = picked === undefined ? ON_DEMAND_RESTS : whyWait(picked, assessed, situation);

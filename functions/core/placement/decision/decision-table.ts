@@ -98,9 +98,9 @@ function verdictOf(each: Assessed, { chosen, situation }: Table): string {
   const forbidden = whyNot(each, situation);
   if (forbidden !== undefined) return forbidden;
   const rests = cooldownSeconds(each, situation) > 0;
-  if (chosen === undefined) return rests ? 'refused lately' : 'not used';
+  if (chosen === undefined) return rests ? 'had a capacity error lately' : 'not used';
   if (rests && each.expectedCostUsd <= chosen.expectedCostUsd)
-    return 'refused lately, left alone for a while';
+    return 'had a capacity error lately, left alone for a while';
   return besideChosen(each, chosen, situation);
 }
 
@@ -162,7 +162,7 @@ function aboutMarket(
       `Spot is there now with a chance of ${Math.round(outlook.chanceUp * 100)} % and expected to last ${hours(outlook.upSeconds)}`,
       ...(input.compute.purchaseOption === 'spot-then-on-demand' &&
       slackSeconds < work.restartSeconds + marginSeconds
-        ? ['On-Demand, which is needed now, has refused: Spot may get on with the work meanwhile']
+        ? ['On-Demand is needed now and had a capacity error: Spot may do work meanwhile']
         : []),
     ];
   if (input.compute.purchaseOption === 'on-demand') return ['the pipeline asks for On-Demand'];

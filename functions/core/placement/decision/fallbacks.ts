@@ -65,7 +65,7 @@ function reliable(
   observations: readonly Observation[],
   slackOf: (candidate: Candidate) => number,
 ): readonly Candidate[] {
-  const refused = capacityErrorsIn(observations);
-  const sure = onDemand.filter((each) => !refused(each).quota && slackOf(each) >= 0);
+  const capacityErrors = capacityErrorsIn(observations);
+  const sure = onDemand.filter((each) => !capacityErrors(each).quota && slackOf(each) >= 0);
   return sure.length > 0 ? sure : onDemand;
 }

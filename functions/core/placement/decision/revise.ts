@@ -123,13 +123,13 @@ function tooSlow({ situation, here }: Standing): StopReason {
   if (slack > Math.min(NEXT_LOOK_SECONDS, marginSeconds)) return undefined;
   // A pool that cools down for longer than the save takes would not be asked after it, and the stop would
   // only lose what runs.
-  const refused = capacityErrorsIn(situation.observations);
+  const capacityErrors = capacityErrorsIn(situation.observations);
   const canChange = situation.candidates.some(
     (each) =>
       each.pool.purchaseOption === 'on-demand' &&
       each.closed === undefined &&
       safeWorkOf(each, work) + restartOf(each, work) + SAVE_SECONDS <= secondsLeft &&
-      cooldownSeconds(refused(each), situation) <= SAVE_SECONDS,
+      cooldownSeconds(capacityErrors(each), situation) <= SAVE_SECONDS,
   );
   if (!canChange) return undefined;
   const why = `is slower than it was believed: ${hours(left)} of work are left, and a loss of Spot could not be borne any more: stopped after a save, for On-Demand`;

@@ -15,7 +15,7 @@ export interface Wait {
 }
 
 export const ON_DEMAND_RESTS: Wait = {
-  why: 'On-Demand is needed now and has refused lately',
+  why: 'On-Demand is needed now and had a capacity error lately',
   atMostSeconds: Number.POSITIVE_INFINITY,
 };
 
@@ -45,14 +45,14 @@ function worthARest(
         each.safeWorkSeconds + restartOf(each.candidate, situation.work) + cooldownSeconds(each, situation) <=
           situation.secondsLeft,
     )
-      ? 'the On-Demand pool that would end in time has refused lately'
+      ? 'the On-Demand pool that would end in time had a capacity error lately'
       : undefined;
   // It is unknown when a quota of the account will be raised, so the run does not wait for one while another
   // pool has capacity.
   const lifted = assessed.filter((each) => !isLimited(each, situation));
   const best = cheapestPool(lifted, situation);
   return best !== undefined && isSpot(best)
-    ? 'Spot has refused lately and is expected to cost less than On-Demand now'
+    ? 'Spot had a capacity error lately and is expected to cost less than On-Demand now'
     : undefined;
 }
 
@@ -67,7 +67,7 @@ export function waitFor(
   const safe = secondsUntilUnsafe(situation);
   const limit = safe > 0 && rests.length < open.length ? safe : situation.secondsLeft;
   const seconds = Math.max(1, Math.ceil(Math.min(...rests, limit, atMostSeconds)));
-  const all = 'every pool that may be used has refused lately';
-  const reason = `${rests.length < open.length ? why : all}; asked again in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
+  const all = 'every pool that may be used had a capacity error lately';
+  const reason = `${rests.length < open.length ? why : all}; retried in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
   return { kind: 'wait', seconds, reason, considered };
 }

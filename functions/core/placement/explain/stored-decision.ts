@@ -1,11 +1,16 @@
 /** Tables are edited by hand: what a stored decision must still hold to be shown and put again. */
 import * as z from 'zod';
+import { LAUNCHERS } from '../../pipeline/launchers.ts';
 import type { StoredDecision } from '../../runs/run-records.ts';
 import { StoredVersionError } from '../../shared/errors.ts';
 import { check } from '../../shared/validation.ts';
 import { storedQuestion } from '../decision/situation.ts';
 
-const pool = z.object({ instanceType: z.string(), purchaseOption: z.enum(['spot', 'on-demand']) });
+const pool = z.object({
+  instanceType: z.string(),
+  purchaseOption: z.enum(['spot', 'on-demand']),
+  launcher: z.enum(LAUNCHERS),
+});
 const considered = z.array(
   z.object({
     pool,

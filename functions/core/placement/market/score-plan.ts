@@ -5,7 +5,7 @@
  */
 import type { FactsOf } from '../../catalog/catalog.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { AskedQuestion } from '../../runs/market-history.ts';
+import type { RequestedScore } from '../../runs/market-history.ts';
 import { gangsOf } from '../candidates/topologies.ts';
 
 export interface ScoreNeed {
@@ -78,7 +78,7 @@ export function needOf(
 /** @param asked those of the last 24 hours, which count against the limit whether or not they are asked again */
 export function planQuestions(
   needs: readonly ScoreNeed[],
-  asked: readonly AskedQuestion[],
+  asked: readonly RequestedScore[],
   limit = QUESTIONS_A_DAY,
 ): { readonly ask: readonly ScoreNeed[]; readonly left: readonly ScoreNeed[] } {
   const known = new Set(asked.map(({ key }) => key));

@@ -29,7 +29,7 @@ export interface PassGrid {
 }
 
 /** Where not even On-Demand ends in time: more expensive than any schedule, cheaper than an unreachable cell. */
-const HOPELESS_USD = 1_000;
+const MISSED_DEADLINE_USD = 1_000;
 
 /** A move along the slack axis: out[s] = values[s - seconds] + add, and unreachable below the cell `first`. */
 interface Move {
@@ -150,7 +150,7 @@ function movesOf(job: Terms, { cells, cellSeconds }: PassGrid): (ticksLeft: numb
       staying: Math.min(at(restart), at(end)),
       spotTick,
       onDemandTick,
-      stop: onDemandTick * ticksLeft + HOPELESS_USD,
+      stop: onDemandTick * ticksLeft + MISSED_DEADLINE_USD,
     };
   };
 }

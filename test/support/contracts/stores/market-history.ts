@@ -41,9 +41,9 @@ export function marketHistoryContract(
       launcher: 'sagemaker',
       purchaseOption: 'spot',
       nodes: 2,
-      askedAt: AT,
+      requestedAt: AT,
       endedAt: LATER,
-      end: 'refused',
+      end: 'capacityError',
     } as const;
     await poolOutcomes.put(met);
     await poolOutcomes.put(met);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fleetResult } from '../../../../functions/core/launch/ec2/fleet-result.ts';
+import { createFleetResult } from '../../../../functions/core/launch/ec2/fleet-result.ts';
 
 const errors = (...codes: string[]) => ({
   FleetId: 'fleet-1',
@@ -7,15 +7,21 @@ const errors = (...codes: string[]) => ({
   Errors: codes.map((ErrorCode) => ({ ErrorCode, ErrorMessage: 'why' })),
 });
 
-describe('fleetResult', () => {
+describe('createFleetResult', () => {
   it('takes a whole gang for created', () => {
     const answer = { FleetId: 'fleet-1', Instances: [{ InstanceIds: ['i-1', 'i-2'] }] };
-    expect(fleetResult(answer, 2)).toEqual({ outcome: { kind: 'created', arn: 'fleet-1' }, strays: [] });
+    expect(createFleetResult(answer, 2)).toEqual({
+      outcome: { kind: 'created', arn: 'fleet-1' },
+      incompleteGang: [],
+    });
   });
 
   it('gives up a gang that is not whole', () => {
     const answer = { FleetId: 'fleet-1', Instances: [{ InstanceIds: ['i-1'] }] };
-    expect(fleetResult(answer, 2)).toMatchObject({ outcome: { kind: 'capacity' }, strays: ['i-1'] });
+    expect(createFleetResult(answer, 2)).toMatchObject({
+      outcome: { kind: 'capacity' },
+      incompleteGang: ['i-1'],
+    });
   });
 
   it.each([
@@ -31,11 +37,13 @@ describe('fleetResult', () => {
     [['InvalidParameterValue', 'InsufficientInstanceCapacity'], 'capacity'],
     [[], 'capacity'],
   ])('takes no instance and %j for %s', (codes, kind) => {
-    expect(fleetResult(errors(...codes), 2).outcome.kind).toBe(kind);
+    expect(createFleetResult(errors(...codes), 2).outcome.kind).toBe(kind);
   });
 
   it('says each reason once', () => {
-    expect(fleetResult(errors('UnfulfillableCapacity', 'UnfulfillableCapacity'), 2).outcome).toMatchObject({
+    expect(
+      createFleetResult(errors('UnfulfillableCapacity', 'UnfulfillableCapacity'), 2).outcome,
+    ).toMatchObject({
       message: 'UnfulfillableCapacity: why',
     });
   });

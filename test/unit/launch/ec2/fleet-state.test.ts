@@ -6,7 +6,7 @@ import {
   type FleetView,
 } from '../../../../functions/core/launch/ec2/fleet-state.ts';
 import type { HostReport } from '../../../../functions/core/launch/ec2/job-document.ts';
-import { isTerminal, outcomeOf, shouldTakeBack } from '../../../../functions/core/launch/job/outcome.ts';
+import { isTerminal, outcomeOf, recallReason } from '../../../../functions/core/launch/job/outcome.ts';
 import type { AttemptOutcome } from '../../../../functions/core/runs/run-records.ts';
 
 const at = (seconds: number): Date => new Date(1_790_000_000_000 + seconds * 1_000);
@@ -126,7 +126,7 @@ describe('describeFleet', () => {
     const saved = done('i-1', { exitCode: 143, stoppedBy: 'spot', unsavedFiles: 0 });
     const lost = done('i-2', { exitCode: 143, stoppedBy: 'spot', unsavedFiles: 2 });
     expect(outcome({ instances: gone, reports: [saved, lost] }).message).toMatch(
-      /took back i-1, i-2; the last checkpoint did not reach the bucket from i-2$/,
+      /reclaimed i-1, i-2; the last checkpoint did not reach the bucket from i-2$/,
     );
     expect(outcome({ instances: gone, reports: [saved] }).message).not.toContain('did not reach');
   });
@@ -148,12 +148,16 @@ describe('describeFleet', () => {
   });
 
   it('is stopped when we asked for it, whatever the hosts managed to say', () => {
-    expect(outcome({ instances: gone, reports: [report('i-1')], stopAskedAt: at(500) }).kind).toBe('stopped');
+    expect(outcome({ instances: gone, reports: [report('i-1')], stopRequestedAt: at(500) }).kind).toBe(
+      'stopped',
+    );
   });
 
   it('lets hosts that were asked to stop take their time, and then be stopped again', () => {
-    const asked = (stopAskedAt: Date) =>
-      describeFleet(view({ instances: [instance('i-1', 'running')], reports: [report('i-1')], stopAskedAt }));
+    const asked = (stopRequestedAt: Date) =>
+      describeFleet(
+        view({ instances: [instance('i-1', 'running')], reports: [report('i-1')], stopRequestedAt }),
+      );
     expect(asked(at(900))).toMatchObject({ TrainingJobStatus: 'Stopping' });
     expect(asked(at(800))).toMatchObject({ TrainingJobStatus: 'InProgress', SecondaryStatus: 'Stopping' });
   });
@@ -164,7 +168,7 @@ describe('describeFleet', () => {
       instance('i-2', 'running'),
     ];
     const job = describeFleet(view({ instances, reports: [report('i-1'), report('i-2')] }));
-    expect(job && shouldTakeBack(job, at(1_000), { patienceSeconds: 600 })).toBe(true);
+    expect(job && recallReason(job, at(1_000), { patienceSeconds: 600 })).toBeDefined();
   });
 
   it('always comes to an outcome once no host is left', () => {

@@ -104,7 +104,7 @@ describe('a lost host', () => {
   });
 
   it('is left to the end that was asked for', () => {
-    expect(nextRefillStep(ask({ instances: lost2, stopAskedAt: at(990) }))).toEqual({ kind: 'none' });
+    expect(nextRefillStep(ask({ instances: lost2, stopRequestedAt: at(990) }))).toEqual({ kind: 'none' });
   });
 });
 
@@ -201,7 +201,7 @@ describe('a gang that is taken back while it is refilled', () => {
       TrainingJobStatus: 'InProgress',
       SecondaryStatus: 'Interrupted',
     });
-    expect(describeFleet(noHost({ stopAskedAt: at(1_000) }))).toMatchObject({
+    expect(describeFleet(noHost({ stopRequestedAt: at(1_000) }))).toMatchObject({
       TrainingJobStatus: 'Stopping',
     });
   });
@@ -213,7 +213,7 @@ describe('a gang that is taken back while it is refilled', () => {
     );
     expect(describeFleet(noHost({ instances: [gone], reports }))).toMatchObject({
       TrainingJobStatus: 'Failed',
-      FailureReason: expect.stringMatching(/^CapacityError: EC2 took back/) as string,
+      FailureReason: expect.stringMatching(/^CapacityError: EC2 reclaimed/) as string,
     });
   });
 });

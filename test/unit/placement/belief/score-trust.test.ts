@@ -94,7 +94,7 @@ it('is never learned from a quota of the account', async () => {
   if (met) await poolOutcomes.put(met);
   const question = { runId: 'other', instanceTypes: ['g5.xlarge'], now: new Date(hoursLater(2)) };
   const toOthers = await observationsOfOthers(poolOutcomes, question);
-  expect(toOthers).toMatchObject([{ seen: 'refused', quota: true }]);
+  expect(toOthers).toMatchObject([{ seen: 'capacityError', quota: true }]);
   expect(observationsOf([refused])).toEqual(toOthers);
   expect(trustOf(toOthers)(9)).toEqual(trustOf([])(9));
 });

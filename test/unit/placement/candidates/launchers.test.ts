@@ -236,7 +236,7 @@ describe('a launcher that was tried', () => {
     expect(placement.pool).toMatchObject({ purchaseOption: 'spot' });
     expect(placement.pool.launcher).toBe('sagemaker');
     expect(placement.considered.find(({ pool }) => pool.launcher === 'ec2')?.verdict).toMatch(
-      /refused lately, left alone/,
+      /had a capacity error lately, left alone/,
     );
   });
 
@@ -244,9 +244,9 @@ describe('a launcher that was tried', () => {
     const met = poolOutcomeOf(
       attempt(1, on('ec2', 'use1-az1'), { kind: 'capacity', quota: true, endedAt: hoursLater(1) }),
     );
-    expect(met).toMatchObject({ launcher: 'ec2', quota: true, end: 'refused' });
+    expect(met).toMatchObject({ launcher: 'ec2', quota: true, end: 'capacityError' });
     expect(observationsFrom(met ? [met] : [])).toMatchObject([
-      { launcher: 'ec2', quota: true, seen: 'refused' },
+      { launcher: 'ec2', quota: true, seen: 'capacityError' },
     ]);
   });
 

@@ -151,7 +151,7 @@ it('is ignored where nothing can be launched', () => {
   );
   expect(decision).toMatchObject({
     kind: 'wait',
-    reason: expect.stringContaining('every pool that may be used has refused lately'),
+    reason: expect.stringContaining('every pool that may be used had a capacity error lately'),
   });
 });
 

@@ -26,7 +26,7 @@ const observation = (hour: number, change: Partial<Observation> = {}): Observati
   zoneId: HERE,
   launcher: 'sagemaker',
   purchaseOption: 'spot',
-  seen: 'refused',
+  seen: 'capacityError',
   ...change,
 });
 const limited = (hour: number, change: Partial<Observation> = {}) =>
@@ -140,6 +140,6 @@ describe('a refusal', () => {
       expectedWaitSeconds: 0,
       expectedSeconds: 6 * 3_600 + 300,
     });
-    expect(considered.map(({ verdict }) => verdict).join()).not.toContain('refused lately');
+    expect(considered.map(({ verdict }) => verdict).join()).not.toContain('had a capacity error lately');
   });
 });

@@ -60,7 +60,7 @@ const scoresTrusted = Array.from({ length: 30 }, (_, k) => ({
   zoneId: ZONES[2],
   launcher: 'sagemaker' as const,
   purchaseOption: 'spot' as const,
-  seen: k % 2 === 0 ? ('up' as const) : ('refused' as const),
+  seen: k % 2 === 0 ? ('up' as const) : ('capacityError' as const),
   score: k % 2 === 0 ? 9 : 1,
 }));
 

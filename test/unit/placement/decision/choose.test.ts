@@ -359,7 +359,7 @@ describe('when every pool of the needed On-Demand refuses', () => {
   it('is asked again at first, within the margin', () => {
     expect(refused(4)).toMatchObject({
       kind: 'wait',
-      reason: expect.stringContaining('On-Demand is needed now and has refused lately'),
+      reason: expect.stringContaining('On-Demand is needed now and had a capacity error lately'),
     });
   });
 
@@ -369,7 +369,7 @@ describe('when every pool of the needed On-Demand refuses', () => {
         kind: 'launch',
         placement: {
           pool: { purchaseOption: 'spot' },
-          reason: expect.stringContaining('On-Demand, which is needed now, has refused'),
+          reason: expect.stringContaining('On-Demand is needed now and had a capacity error'),
         },
       });
       // Or the first look at it would take it back.

@@ -92,7 +92,7 @@ const onDemandRefused = (minutesAgo: number, zones = ['use1-az1', 'use1-az2', 'u
       zoneId,
       launcher: 'sagemaker' as const,
       purchaseOption: 'on-demand' as const,
-      seen: 'refused' as const,
+      seen: 'capacityError' as const,
     })),
   );
 

@@ -59,7 +59,7 @@ const decide = (asked: PlacementInput): StoredDecision => ({
   question: storedPart(asked),
 });
 const decided = decide(input);
-const wait = { kind: 'wait', seconds: 60, reason: 'all refused', considered: [] } as const;
+const wait = { kind: 'wait', seconds: 60, reason: 'all had capacity errors', considered: [] } as const;
 const poolOf = (decision: PlacementDecision | undefined) =>
   decision?.kind === 'launch' ? decision.placement.pool : decision?.kind;
 

@@ -190,7 +190,7 @@ describe('collect-scores', () => {
         attempt: 1,
         end: 'lost',
         zoneId: 'use1-az4',
-        askedAt: AT,
+        requestedAt: AT,
         startedAt: secondsAfter(60),
         endedAt: secondsAfter(660),
       },
@@ -247,7 +247,9 @@ describe('what other runs met', () => {
         instanceTypes: TYPES,
         now: new Date(secondsAfter(seconds)),
       });
-    expect(await see('mine-000001', 3_600)).toMatchObject([{ seen: 'refused', instanceType: 'g5.xlarge' }]);
+    expect(await see('mine-000001', 3_600)).toMatchObject([
+      { seen: 'capacityError', instanceType: 'g5.xlarge' },
+    ]);
     expect(await see('other-000001', 3_600)).toEqual([]);
     expect(await see('mine-000001', 31 * 86_400)).toEqual([]);
   });

@@ -161,7 +161,7 @@ describe('the record of a pool', () => {
         attempt: 1,
         ...pool,
         nodes: 1,
-        askedAt: at(daysAgo),
+        requestedAt: at(daysAgo),
         startedAt: days === undefined ? undefined : at(daysAgo),
         endedAt: at(daysAgo - (days ?? 0)),
         end,
@@ -170,11 +170,11 @@ describe('the record of a pool', () => {
   const outlook = (observations: readonly Observation[]) =>
     outlookOf(model, pool, { observations: [], records: recordsOf(observations, now), nowMilliseconds: now });
   const good = [20, 18, 16, 14].flatMap((day) => met(day, 'lost', 1.5));
-  const bad = [20.3, 18.3, 16.3, 14.3].flatMap((day) => met(day, 'refused'));
+  const bad = [20.3, 18.3, 16.3, 14.3].flatMap((day) => met(day, 'capacityError'));
 
   it('counts outcomes older than a week', () => {
-    const records = recordsOf([...good, ...bad, ...met(3, 'refused')], now);
-    expect(recordFor(records, pool)).toEqual({ had: 4, refused: 4, heldSeconds: 4 * 1.5 * 86_400, lost: 4 });
+    const records = recordsOf([...good, ...bad, ...met(3, 'capacityError')], now);
+    expect(recordFor(records, pool)).toEqual({ had: 4, capacityErrors: 4, heldSeconds: 4 * 1.5 * 86_400, lost: 4 });
   });
 
   it('keeps simultaneous attempts in one pool apart', () => {
@@ -186,7 +186,7 @@ describe('the record of a pool', () => {
     ];
     expect(recordFor(recordsOf(beside, now), pool)).toEqual({
       had: 4,
-      refused: 0,
+      capacityErrors: 0,
       heldSeconds: expect.closeTo(3.1 * 86_400, 3),
       lost: 1,
     });

@@ -6,7 +6,7 @@ import type { Problem } from '../../shared/errors.ts';
 import type { ChannelRequest } from './request.ts';
 
 /** @param groups all instance groups, where the job has several: then every channel must name them */
-export const furtherChannels = (
+export const declaredChannels = (
   { training }: Pipeline,
   groups: readonly string[] | undefined,
 ): ChannelRequest[] =>
@@ -39,14 +39,14 @@ function channelRequest(
 }
 
 /** What a declaration asks of its file systems that no job can give. */
-export function furtherChannelProblems(
+export function declaredChannelProblems(
   { training, compute }: Pipeline,
   {
-    isAway = false,
+    isOtherRegion = false,
     whyNoFileSystems,
-  }: { readonly isAway?: boolean; readonly whyNoFileSystems?: string | undefined } = {},
+  }: { readonly isOtherRegion?: boolean; readonly whyNoFileSystems?: string | undefined } = {},
 ): Problem[] {
-  if (isAway && training.channels !== undefined) {
+  if (isOtherRegion && training.channels !== undefined) {
     const message = 'lie in one region, and the placement is in another: leave compute.regions out';
     return [{ path: 'training.channels', message }];
   }

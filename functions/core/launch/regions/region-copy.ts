@@ -1,0 +1,99 @@
+/**
+ * Copies between the data bucket and the bucket of another region. SageMaker reads only from a bucket of its own region,
+ * so shards, code and the newest checkpoint are copied there before the job starts. Its results are copied home after it
+ * has ended. The data bucket stays the truth. Every copy is safe to repeat: an object that is there is skipped.
+ */
+
+import { readProgress } from '../../runs/progress.ts';
+import { TransientError } from '../../shared/errors.ts';
+import { bucketKeys, CHECKPOINT_MARKER } from '../../shared/keys.ts';
+import type { ListedObject, ObjectStore } from '../../shared/ports.ts';
+import type { Region } from './region-bucket.ts';
+
+export interface RegionCopy {
+  readonly pipeline: string;
+  readonly runId: string;
+  /** The data bucket. */
+  readonly home: ObjectStore;
+  readonly region: Region;
+  /** Copying then stops, and the next try copies the rest. */
+  readonly isOutOfTime: () => boolean;
+}
+
+const CONCURRENT_COPIES = 16;
+
+/** @param prefixes of shards and code, each ending with a slash */
+export async function copyInputsToRegion(copy: RegionCopy, prefixes: readonly string[]): Promise<void> {
+  const { home, region } = copy;
+  for (const prefix of prefixes) await copyMissing(copy, { from: home, to: region.store, prefix });
+  await copyNewestCheckpoint(copy, home, region.store);
+}
+
+/** Copies the newest checkpoint and, after success, the model; `homeUri` gives the model's address there. */
+export async function copyResultsBack(copy: RegionCopy): Promise<void> {
+  const { home, region, pipeline, runId } = copy;
+  await copyNewestCheckpoint(copy, region.store, home);
+  await copyMissing(copy, { from: region.store, to: home, prefix: bucketKeys.models(pipeline, runId) });
+}
+
+/** The data bucket's address of an object that `copyResultsBack` has copied. */
+export const homeUri = (uri: string, { home, region }: Pick<RegionCopy, 'home' | 'region'>): string => {
+  const regionUri = `s3://${region.store.bucket}/`;
+  return uri.startsWith(regionUri) ? `s3://${home.bucket}/${uri.slice(regionUri.length)}` : uri;
+};
+
+/**
+ * Copies only the checkpoint that the progress note proves. Its marker follows its files and the note comes last, so a
+ * checkpoint in the other bucket is complete or does not count.
+ */
+async function copyNewestCheckpoint(copy: RegionCopy, from: ObjectStore, to: ObjectStore): Promise<void> {
+  const { pipeline, runId } = copy;
+  const newest = await readProgress(from, pipeline, runId);
+  if (newest === undefined) return;
+  const known = await readProgress(to, pipeline, runId);
+  if (known !== undefined && known.step >= newest.step) return;
+  const prefix = `${bucketKeys.checkpoints(pipeline, runId)}${newest.checkpoint}`;
+  await copyMissing(copy, { from, to, prefix, last: CHECKPOINT_MARKER });
+  const note = await from.readText(bucketKeys.progress(pipeline, runId));
+  if (note !== undefined) await to.writeText(bucketKeys.progress(pipeline, runId), note.text);
+}
+
+interface PrefixCopy {
+  readonly from: ObjectStore;
+  readonly to: ObjectStore;
+  readonly prefix: string;
+  /** The name of an object that is copied after all others. */
+  readonly last?: string | undefined;
+}
+
+async function copyMissing(copy: RegionCopy, { from, to, prefix, last }: PrefixCopy): Promise<void> {
+  const sizes = new Map<string, number>();
+  for await (const { key, size } of to.list(prefix)) sizes.set(key, size);
+  const first: ListedObject[] = [];
+  const afterwards: ListedObject[] = [];
+  for await (const object of from.list(prefix)) {
+    if (sizes.get(object.key) === object.size) continue;
+    (last !== undefined && object.key.endsWith(`/${last}`) ? afterwards : first).push(object);
+  }
+  await copyAll(copy, first, from, to);
+  await copyAll(copy, afterwards, from, to);
+}
+
+async function copyAll(
+  { region, isOutOfTime }: RegionCopy,
+  objects: readonly ListedObject[],
+  from: ObjectStore,
+  to: ObjectStore,
+): Promise<void> {
+  const waiting = [...objects];
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      if (isOutOfTime())
+        throw new TransientError(
+          `${waiting.length + 1} of ${objects.length} objects are still to be copied to ${to.bucket}: the next try continues`,
+        );
+      await region.copy({ key: next.key, size: next.size }, from, to);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(CONCURRENT_COPIES, waiting.length) }, work));
+}
