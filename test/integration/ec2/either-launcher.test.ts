@@ -152,7 +152,7 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
   throw new Error(`not within a minute: ${what}; ${sageMaker.lines.slice(-20).join('\n')}`);
 }
 
-it('a run that SageMaker has lost goes on from its checkpoint on EC2', async () => {
+it('a run lost on SageMaker resumes on EC2', async () => {
   const deps = await makeDeps();
   const stepOf = async () => (await readProgress(deps.store, 'digits', RUN))?.step ?? 0;
 

@@ -83,7 +83,7 @@ describe('the fleet service', () => {
     });
   });
 
-  it('goes on after a launch that died between any two calls', async () => {
+  it('continues a launch that died between any two calls', async () => {
     const plan = freshPlan();
     for (const calls of [0, 1, 2, 3]) {
       await expect(
@@ -115,7 +115,7 @@ describe('the fleet service', () => {
     expect(await service().describe(plan.name)).toMatchObject({ SecondaryStatus: 'Starting' });
   });
 
-  it('asks hosts to stop first and ends them when the grace is over', async () => {
+  it('asks hosts to stop before it ends them', async () => {
     const plan = freshPlan();
     await service().launch(plan);
     expect(await service().stop(plan.name)).toBe('stopping');
@@ -135,7 +135,7 @@ describe('the fleet service', () => {
     }
   });
 
-  it('refuses a type that EC2 does not have, before it makes anything', async () => {
+  it('refuses an unknown instance type before it creates anything', async () => {
     const plan = planOf({ instanceType: 'h9.xlarge', nodes: 1, over: { attempt: ++attempts } });
     expect(await service().launch(plan)).toMatchObject({
       kind: 'invalid',
@@ -143,7 +143,7 @@ describe('the fleet service', () => {
     });
   });
 
-  it('leaves nothing behind after release, and may be asked twice', async () => {
+  it('leaves nothing behind after one or two releases', async () => {
     const plan = freshPlan();
     await service().launch(plan);
     await service().release(plan.name);
@@ -155,7 +155,7 @@ describe('the fleet service', () => {
     expect((await instancesOf(plan)).map(({ State }) => State?.Name)).toEqual(['terminated', 'terminated']);
   });
 
-  it('replaces a lost host once, though its process dies between any two calls', async () => {
+  it('replaces a lost host once despite crashes', async () => {
     attempts += 1;
     const plan = planOf({
       instanceType: 'c5.xlarge',
@@ -190,7 +190,7 @@ describe('the fleet service', () => {
     expect(await service().listLeftovers()).not.toContain(plan.name);
   });
 
-  it('knows whose host an instance is, among those that are nobody of ours or long gone', async () => {
+  it('finds the job of its own instances only', async () => {
     const plan = freshPlan();
     await service().launch(plan);
     const ids = (await instancesOf(plan)).flatMap(({ InstanceId }) => InstanceId ?? []);

@@ -103,7 +103,7 @@ it('ends the machine of an instance that was terminated', async () => {
   expect(await host.exited).toMatchObject({ signal: 'SIGKILL' });
 });
 
-it('warns before it takes capacity back, and then takes it', async () => {
+it('warns before it reclaims capacity', async () => {
   const [heeds, stays] = [await launch('heeds'), await launch('stubborn')];
   const hosts = [await machines.hostOf(heeds), await machines.hostOf(stays)];
   await until('both are up', async () => (await machines.printedBy(stays)).startsWith('up '));
@@ -115,7 +115,7 @@ it('warns before it takes capacity back, and then takes it', async () => {
   expect(machines.market.leasesHeld).toBe(0);
 });
 
-it('takes back what runs when it closes, and ends what an earlier start has left', async () => {
+it('ends its instances and those of earlier starts', async () => {
   const instanceId = await launch('heeds');
   const host = await machines.hostOf(instanceId);
   await machines.close();

@@ -54,7 +54,7 @@ afterEach(async () => {
 const told = async (ids: readonly string[]) =>
   (await Promise.all(ids.map((id) => machines.printedBy(id)))).join('\n--- the next host\n');
 
-it('resumes a run on EC2 elsewhere after a warning, and ends with a model', async () => {
+it('resumes a run in another zone after a warning', async () => {
   const bucket = 'tw-run-on-ec2';
   const made = await makeGround(emulator.url, {
     bucket,
@@ -106,7 +106,7 @@ it('resumes a run on EC2 elsewhere after a warning, and ends with a model', asyn
   expect(await deps.launchers.ec2.leftovers?.list()).toEqual([]);
 }, 300_000);
 
-it('keeps the host that is left when another dies, and trains on with one in its place', async () => {
+it('replaces a dead host and keeps the other', async () => {
   const bucket = 'tw-refilled-gang';
   const made = await makeGround(emulator.url, {
     bucket,

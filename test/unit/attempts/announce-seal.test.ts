@@ -46,12 +46,12 @@ describe('a seal', () => {
     expect(record).toMatchObject({ generation: run.runId, rejected: { count: 1, ...rejections } });
   });
 
-  it('has the time of its first announcement, however late the second one comes', async () => {
+  it('keeps the time of its first announcement', async () => {
     const { record } = await announced(sealed());
     expect(record?.sealedAt).toBe(fakeClock().now().toISOString());
   });
 
-  it('says so too when nothing else was in the batch', async () => {
+  it('reports a batch of rejections only', async () => {
     const rejections = { byReason: { suffixNotAccepted: 1 }, examples: [notes] };
     const nothing = sealed({ status: 'nothingToTrain', shards: 0, samples: 0, rejected: 1, rejections });
     const { timeline, record } = await announced(nothing);
@@ -79,7 +79,7 @@ describe('the text of rejections', () => {
     );
   });
 
-  it('lets no key break the line, turn it round or fill it', () => {
+  it('escapes and shortens hostile keys', () => {
     const keys = ['two\nlines', 'right\u202eto-left', 'nul\0byte', 'x'.repeat(1_000)];
     for (const key of keys) {
       const examples = [{ key: `digits/incoming/${key}`, reason: 'tooLarge' }];

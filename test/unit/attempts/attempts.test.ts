@@ -79,7 +79,7 @@ describe('the interval between checkpoints', () => {
 describe('a stall of the checkpoints of a running attempt', () => {
   const look = () => reconcile(at, { sweep: false });
 
-  it('is told once, on the timeline and on the bus, and again after the next checkpoint', async () => {
+  it('is announced once per checkpoint', async () => {
     await launch();
     at.pass(3_000);
     await look();
@@ -104,7 +104,7 @@ describe('a stall of the checkpoints of a running attempt', () => {
 });
 
 describe('a launch', () => {
-  it('creates one job, however often it is tried, and the newest token is the one answered', async () => {
+  it('creates one job and answers the newest token', async () => {
     await launch('token-1');
     await launch('token-2');
     expect(at.training.jobs.size).toBe(1);
@@ -112,7 +112,7 @@ describe('a launch', () => {
     expect(await at.runs.get(RUN)).toMatchObject({ status: 'training', generations: [RUN] });
   });
 
-  it('has the attempt with its token on record before the job exists', async () => {
+  it('records attempt and token before the job exists', async () => {
     let known: AttemptRecord | undefined;
     deps = {
       ...deps,
@@ -131,7 +131,7 @@ describe('a launch', () => {
     expect(known).toMatchObject({ attempt: 1, taskToken: 'token-1', status: 'starting' });
   });
 
-  it('tells others of a job that a crash had created in silence', async () => {
+  it('announces a job whose creator crashed', async () => {
     const notifier = { notify: () => Promise.reject(new Error('the process ended')) };
     await expect(
       launchAttempt({ ...deps, notifier }, { runId: RUN, attempt: 1, taskToken: 't' }),
@@ -141,7 +141,7 @@ describe('a launch', () => {
     expect(toldTypes()).toEqual(['AttemptStarted']);
   });
 
-  it('answers at once when the job has ended before it is tried again', async () => {
+  it('answers at once when the job has ended', async () => {
     await prepare([{ at: 0, status: 'Completed', secondary: 'Completed' }]);
     await launch('token-1');
     at.pass(10);
@@ -150,7 +150,7 @@ describe('a launch', () => {
     expect(at.executions.answers.get('token-2')).toEqual({ attempt: 1, outcome: 'completed' });
   });
 
-  it.each(['quota', 'capacity'] as const)('refused for %s is an attempt that cost nothing', async (kind) => {
+  it.each(['quota', 'capacity'] as const)('costs nothing when it fails for %s', async (kind) => {
     at.failCreates({ kind, message: 'the limit is 0' });
     at.executions.wait('x', 'token-1');
     await launch();
@@ -161,7 +161,7 @@ describe('a launch', () => {
     expect(at.executions.answers.get('token-1')).toEqual({ attempt: 1, outcome: 'capacity' });
   });
 
-  it('refused is remembered once, however often its record changes later', async () => {
+  it('records a capacity error once despite later changes', async () => {
     at.failCreates({ kind: 'capacity', message: 'none is left' });
     await launch();
     const remember = async () => {
@@ -180,7 +180,7 @@ describe('a launch', () => {
     await expect(launch()).rejects.toMatchObject({ name: 'TransientError' });
   });
 
-  it.each(['invalid', 'denied'] as const)('that is %s is refused for good', async (kind) => {
+  it.each(['invalid', 'denied'] as const)('fails for good when it is %s', async (kind) => {
     at.failCreates({ kind, message: 'never' });
     await expect(launch()).rejects.toMatchObject({ name: 'LaunchRefusedError' });
   });
@@ -192,7 +192,7 @@ describe('a launch', () => {
 });
 
 describe('a look at a job', () => {
-  it('takes it back once its capacity is gone, and calls its end what it is', async () => {
+  it('recalls it without capacity and names its end', async () => {
     await prepare([
       { at: 0, status: 'InProgress', secondary: 'Training' },
       { at: 600, status: 'InProgress', secondary: 'Interrupted' },
@@ -223,7 +223,7 @@ describe('a look at a job', () => {
     expect(await observeAttempt(deps, before)).toMatchObject({ attempt: { outcome: { kind: 'capacity' } } });
   });
 
-  it('by an event that is none of ours changes nothing', async () => {
+  it('ignores events of foreign jobs', async () => {
     await launch();
     const body = (TrainingJobName: unknown) => JSON.stringify({ detail: { TrainingJobName } });
     const bodies = [body('other'), body(''), body(7), 'rubbish', '{}', body('x'.repeat(64))];
@@ -251,7 +251,7 @@ describe('the judge', () => {
     });
   });
 
-  it('stops a job that outlived every limit, and goes on from what it saved', async () => {
+  it('stops an overdue job and resumes from its checkpoint', async () => {
     await launch();
     at.pass(10_000);
     expect(await judgeRun(deps, { runId: RUN, timedOut: true })).toMatchObject({ kind: 'wait' });
@@ -266,7 +266,7 @@ describe('the judge', () => {
     });
   });
 
-  it('says of a job that was stopped for the budget just that, wherever a person looks', async () => {
+  it('names the budget as cause of a stop everywhere', async () => {
     await prepare();
     const declaration = declarationOf('digits', { limits: { budgetUsd: 1 } });
     await at.runs.update(RUN, { declaration, updatedAt: at.clock.now().toISOString() });
@@ -316,7 +316,7 @@ describe('a report', () => {
     expect(toldTypes()).toEqual(['RunFailed']);
   });
 
-  it('is the same when its writer died before the run was closed', async () => {
+  it('stays the same after a crash before the close', async () => {
     const runs = { ...at.runs, update: () => Promise.reject(new Error('the process ended')) };
     await expect(reportRun({ ...deps, runs }, RUN, { kind: 'failed', reason: 'first' })).rejects.toThrow();
     at.clock.advance(100);
@@ -328,7 +328,7 @@ describe('a report', () => {
     expect(new Set(toldTypes())).toEqual(new Set(['RunFailed']));
   });
 
-  it('waits for the job that still runs: stops it, then counts what it cost', async () => {
+  it('stops the running job, then counts its cost', async () => {
     await launch();
     at.pass(1_000);
     await expect(reportRun(deps, RUN, { kind: 'failed', reason: 'x' })).rejects.toMatchObject({
@@ -350,7 +350,7 @@ describe('a report', () => {
     expect(await at.attempts.listOpen()).toEqual([]);
   });
 
-  it('of a run that failed before it settled opens the next batch', async () => {
+  it('opens the next batch after an unsettled failure', async () => {
     await at.runs.create(runOf('digits', 2));
     await reportRun(deps, 'digits-000002', { kind: 'failed', reason: 'not valid' });
     expect(await at.pipelines.get('digits')).toMatchObject({ openBatch: 3 });

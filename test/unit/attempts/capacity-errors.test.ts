@@ -160,7 +160,7 @@ async function campaign(deps: Awaited<ReturnType<typeof setUp>>, most = 20) {
 }
 
 describe('a run whose account may not train on SageMaker', () => {
-  it('asks for each type once, not zone by zone, and goes to EC2 past the zone that has nothing', async () => {
+  it('tries each limited type once, then other EC2 zones', async () => {
     const deps = await setUp({
       quota: () => true,
       dry: ['use1-az1'],
@@ -189,8 +189,8 @@ describe('a run whose account may not train on SageMaker', () => {
   });
 });
 
-describe('a run of SageMaker alone whose account may not use Spot', () => {
-  it('takes On-Demand at once: a limit that nobody lifts is not waited for', async () => {
+describe('a SageMaker run without a Spot quota', () => {
+  it('takes On-Demand at once instead of waiting', async () => {
     const deps = await setUp({
       quota: ({ EnableManagedSpotTraining: spot }) => spot === true,
       view: market(),
@@ -217,7 +217,7 @@ describe('a run of SageMaker alone whose account may not use Spot', () => {
 });
 
 describe('a run on EC2 that finds zones without capacity', () => {
-  it('tries the others, keeps the table of what it left, and never asks a pool twice while others are fresh', async () => {
+  it('tries every other pool before it repeats one', async () => {
     const deps = await setUp({
       quota: () => true,
       dry: ['use1-az1', 'use1-az2'],
@@ -235,7 +235,7 @@ describe('a run on EC2 that finds zones without capacity', () => {
     ).toBe(true);
   });
 
-  it('waits for one that refused when nothing else is left, and takes it when it is back', async () => {
+  it('waits when no pool is left, then launches', async () => {
     const deps = await setUp({
       quota: () => true,
       dry: [...ZONES],

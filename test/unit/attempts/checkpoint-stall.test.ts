@@ -13,7 +13,7 @@ const question = (over: Partial<StallQuestion>): StallQuestion => ({
 });
 
 describe('a stall of checkpoints', () => {
-  it('is three intervals without a new one in the bucket', () => {
+  it('is three intervals without a new checkpoint', () => {
     expect(checkpointStall(question({ now: at(2_799) }))).toBeUndefined();
     expect(checkpointStall(question({ now: at(2_800) }))).toEqual({
       step: 40,
@@ -22,18 +22,18 @@ describe('a stall of checkpoints', () => {
     });
   });
 
-  it('is never less than a quarter of an hour, however short the interval', () => {
+  it('is never less than a quarter of an hour', () => {
     expect(checkpointStall(question({ intervalSeconds: 30, now: at(1_899) }))).toBeUndefined();
     expect(checkpointStall(question({ intervalSeconds: 30, now: at(1_900) }))?.ageSeconds).toBe(900);
   });
 
-  it('counts from the start of training where the last checkpoint is of an attempt before', () => {
+  it("counts from the start of this attempt's training", () => {
     const resumed = { trainingSince: at(100_000), now: at(101_000) };
     expect(checkpointStall(question(resumed))).toBeUndefined();
     expect(checkpointStall(question({ ...resumed, now: at(101_800) }))).toMatchObject({ ageSeconds: 1_800 });
   });
 
-  it('gives a script that was never seen to save an hour for its first', () => {
+  it('leaves an hour for the first checkpoint', () => {
     expect(checkpointStall(question({ progress: undefined, now: at(3_599) }))).toBeUndefined();
     expect(checkpointStall(question({ progress: undefined, now: at(3_600) }))).toMatchObject({ step: 0 });
   });

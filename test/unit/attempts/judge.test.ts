@@ -29,14 +29,14 @@ describe('an attempt that ended', () => {
     expect(judge([ended(kind)]).kind).toBe(expected);
   });
 
-  it('at its time limit goes on only from new progress', () => {
+  it('at its time limit continues only with new progress', () => {
     expect(judge([ended('timeLimit', [10, 20])]).kind).toBe('again');
     expect(judge([ended('timeLimit', [undefined, 20])]).kind).toBe('again');
     expect(judge([ended('timeLimit', [20, 20])]).kind).toBe('failed');
     expect(judge([ended('timeLimit')]).kind).toBe('failed');
   });
 
-  it('with an error of the script says what the script said, and is not tried again', () => {
+  it('with a script error is final and quotes it', () => {
     const attempt = attemptOf(RUN, 1, {
       outcome: outcomeOf('userError', { message: 'AlgorithmError: ValueError: labels', trainingSeconds: 5 }),
     });
@@ -45,7 +45,7 @@ describe('an attempt that ended', () => {
     expect(judgement.reason).toContain('ValueError: labels');
   });
 
-  it('without an outcome, or without an attempt, is a failure that says so', () => {
+  it('without an outcome fails with the reason', () => {
     expect(judge([attemptOf(RUN, 1)]).reason).toBe('the attempt left no outcome');
     expect(judge([]).kind).toBe('failed');
   });
@@ -54,7 +54,7 @@ describe('an attempt that ended', () => {
 describe('fruitless attempts', () => {
   const fruitless = ended('interrupted', [10, 10]);
 
-  it('end the run when three in a row trained and saved nothing', () => {
+  it('three in a row without progress end the run', () => {
     expect(judge([fruitless, fruitless]).kind).toBe('again');
     const judgement = judge([fruitless, fruitless, fruitless]);
     expect(judgement.kind).toBe('failed');

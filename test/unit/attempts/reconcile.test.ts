@@ -28,7 +28,7 @@ describe('a run', () => {
     expect(running()).toEqual([`${RUN}-x1`]);
   });
 
-  it('goes on in its next execution when this one ended without an outcome', async () => {
+  it('continues in its next execution after a lost one', async () => {
     await started();
     at.executions.end(`${RUN}-x1`);
     expect((await reconcile(at, { sweep: false })).resumed).toEqual([RUN]);
@@ -60,7 +60,7 @@ describe('a run', () => {
     expect(running()).toEqual([`${RUN}-x1`]);
   });
 
-  it('is only closed when its verdict was written before its execution died', async () => {
+  it('is only closed once its verdict was written', async () => {
     await started();
     await at.timeline.add(RUN, {
       id: 'finished',
@@ -78,7 +78,7 @@ describe('a run', () => {
     expect(at.store.json(bucketKeys.report('digits', RUN))).toMatchObject({ status: 'failed' });
   });
 
-  it('is given up when its executions keep dying, and leaves room for the next', async () => {
+  it('is given up when its executions keep dying', async () => {
     await started();
     for (let execution = 1; execution <= MAXIMUM_EXECUTIONS; execution += 1) {
       at.executions.end(`${RUN}-x${execution}`);
@@ -133,7 +133,7 @@ describe('an execution that waits for an attempt', () => {
     expect(at.executions.answers.get(TOKEN)).toEqual({ attempt: 1, outcome: 'completed' });
   });
 
-  it('is told again when whoever recorded the end died before telling', async () => {
+  it('receives the end that a crashed observer recorded', async () => {
     await at.attempts.create(attemptOf(RUN, 1, { taskToken: TOKEN }));
     await at.attempts.update(RUN, 1, {
       status: 'interrupted',
@@ -165,14 +165,14 @@ describe('a sweep', () => {
     expect((await reconcile(at, { sweep: true })).woken).toEqual(['digits-000002']);
   });
 
-  it('wakes for a large upload that bears a date before the close', async () => {
+  it('wakes for an upload dated before the close', async () => {
     await started();
     await settle(RUN);
     at.store.put(`${bucketKeys.incoming('digits')}large.bin`, 'x', new Date('2026-01-01'));
     expect((await reconcile(at, { sweep: true })).woken).toEqual(['digits-000002']);
   });
 
-  it('wakes a pipeline that nobody was told of, as after a table was lost', async () => {
+  it('wakes a pipeline without a record', async () => {
     at.drop('a.png');
     at.store.put('pipelines/Not A Name.yaml', '');
     expect((await reconcile(at, { sweep: true })).woken).toEqual([RUN]);
@@ -185,7 +185,7 @@ describe('a sweep', () => {
     expect((await reconcile(at, { sweep: true })).woken).toEqual([]);
   });
 
-  it('does not repeat a run that failed before it settled', async () => {
+  it('does not repeat a run that failed unsettled', async () => {
     at.drop('a.png');
     await started();
     const run = await at.runs.get(RUN);

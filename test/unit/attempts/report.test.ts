@@ -56,7 +56,7 @@ const report = (over: Partial<ReportInput> = {}) =>
   });
 
 describe('the cost of an attempt', () => {
-  it('is the billed time at the On-Demand price, for every node', () => {
+  it('is the billed time of all nodes at On-Demand', () => {
     // 400 s / 3,600 s x 1.50 USD x 2 nodes
     expect(attemptCost(interrupted)).toBeCloseTo(1 / 3, 12);
     // 540 s / 3,600 s x 2.00 USD x 3 nodes
@@ -73,19 +73,19 @@ describe('a report', () => {
     expect(report().costUsd).toBeCloseTo(1 / 3 + 0.9, 12);
   });
 
-  it('says what the useful work would have cost on demand', () => {
+  it('gives the On-Demand cost of the useful work', () => {
     // (1,000 - 250) s / 3,600 x 1.50 x 2 = 0.625; 1,200 s / 3,600 x 2.00 x 3 = 2.00
     expect(report().onDemandUsd).toBeCloseTo(2.625, 12);
     expect(report().savedUsd).toBeCloseTo(2.625 - 1.2333333333333334, 12);
     expect(report().savedPercent).toBe(53);
   });
 
-  it('says what was lost: from the last checkpoint to the end', () => {
+  it('counts the time since the last checkpoint as lost', () => {
     expect(report().lostSeconds).toBe(250);
     expect(report().attempts.map(({ lostSeconds }) => lostSeconds)).toEqual([250, 0]);
   });
 
-  it('counts all of an attempt as lost that proved nothing new', () => {
+  it('counts an attempt without progress as lost', () => {
     const lost = { ...interrupted, progressBefore: progressOf(40) };
     expect(report({ attempts: [lost] })).toMatchObject({
       lostSeconds: 1_000,
@@ -94,14 +94,14 @@ describe('a report', () => {
     });
   });
 
-  it('never counts more as lost than was trained, nor less than nothing', () => {
+  it('bounds the lost time by the trained time', () => {
     const early = { ...interrupted, progressAfter: progressOf(40, { updatedAt: secondsAfter(-9_000) }) };
     expect(report({ attempts: [early] }).lostSeconds).toBe(1_000);
     const late = { ...interrupted, progressAfter: progressOf(40, { updatedAt: secondsAfter(2_600) }) };
     expect(report({ attempts: [late] }).lostSeconds).toBe(0);
   });
 
-  it('shows each attempt from step to step, and the newest metrics', () => {
+  it("shows each attempt's steps and the newest metrics", () => {
     const { attempts, metrics, modelUri, interruptions } = report();
     expect(attempts.map(({ fromStep, toStep }) => [fromStep, toStep])).toEqual([
       [0, 40],
@@ -112,7 +112,7 @@ describe('a report', () => {
     expect(interruptions).toBe(1);
   });
 
-  it('counts an interruption once, whether SageMaker or we saw it', () => {
+  it('counts an interruption seen by SageMaker and Tidewheel once', () => {
     const unseen = attemptOf(RUN, 1, { outcome: outcomeOf('interrupted', { interruptions: 0 }) });
     const restarted = attemptOf(RUN, 2, { outcome: outcomeOf('completed', { interruptions: 2 }) });
     expect(report({ attempts: [unseen, restarted] }).interruptions).toBe(3);
@@ -131,7 +131,7 @@ describe('a report', () => {
     expect(report({ run: runOf('digits', 1) }).deadline).toEqual({ at: undefined, met: null });
   });
 
-  it('of a run that trained nothing costs nothing and divides by nothing', () => {
+  it('of a run without training has zero cost', () => {
     expect(report({ attempts: [], status: 'empty' })).toMatchObject({
       costUsd: 0,
       onDemandUsd: 0,
@@ -149,7 +149,7 @@ describe('the verdict', () => {
     expect(verdictOf({ judgement: { kind, reason: 'because' } })).toEqual({ kind, reason: 'because' });
   });
 
-  it('is the error of a state, whatever was judged before, without the stack', () => {
+  it("is the state's error without its stack", () => {
     const Cause = JSON.stringify({ errorType: 'X', errorMessage: 'no role', trace: ['at secret.ts:1'] });
     expect(verdictOf({ judgement: { kind: 'done', reason: '' }, error: { Error: 'X', Cause } })).toEqual({
       kind: 'failed',
@@ -157,7 +157,7 @@ describe('the verdict', () => {
     });
   });
 
-  it('keeps a cause that is no JSON, up to a length', () => {
+  it('keeps a shortened cause that is not JSON', () => {
     expect(verdictOf({ error: { Error: 'States.Timeout' } }).reason).toBe('States.Timeout');
     expect(verdictOf({ error: { Error: 'E', Cause: 'plain' } }).reason).toBe('E: plain');
     expect(verdictOf({ error: { Error: 'E', Cause: 'x'.repeat(9_999) } }).reason.length).toBeLessThan(1_100);

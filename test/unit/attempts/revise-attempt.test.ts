@@ -102,7 +102,7 @@ beforeEach(() => {
 });
 
 describe('a look at a run on demand', () => {
-  it('asks for the scores of this moment and goes by them, not by a sample of minutes ago', async () => {
+  it('uses current scores instead of minutes-old samples', async () => {
     await prepare(ON_DEMAND);
     await sampled(1);
     expect(await look(9)).toBe('recalled');
@@ -110,19 +110,19 @@ describe('a look at a run on demand', () => {
     expect((await at.attempts.get(RUN, 1))?.recall?.cause).toBe('spot');
   });
 
-  it('stays where this moment says that Spot, which a sample saw, is gone again', async () => {
+  it('stays when current scores show no Spot', async () => {
     await prepare(ON_DEMAND);
     await sampled(9);
     expect(await look(1)).toBe('left');
   });
 
-  it('asks the question that is on record for the day, and counts it', async () => {
+  it('repeats a known score request and counts it', async () => {
     await prepare(ON_DEMAND);
     await look(1);
     expect(await at.scoreQuestions.list(AT)).toEqual([{ key: KEY, at: secondsAfter(2 * HOUR) }]);
   });
 
-  it('asks of a type as well that EC2 has described and the catalog does not know', async () => {
+  it('requests scores for types outside the catalog', async () => {
     const g6 = instanceFacts('g6.xlarge');
     if (g6 === undefined) throw new Error('the catalog has it');
     const hardware = [{ facts: { ...g6, type: 'g9.xlarge' }, readAt: AT }];
@@ -132,7 +132,7 @@ describe('a look at a run on demand', () => {
     expect(asked).toEqual(['2 x g6.xlarge g9.xlarge']);
   });
 
-  it('goes by the samples where the questions of the day are used up', async () => {
+  it("uses samples once the day's score requests are spent", async () => {
     await prepare(ON_DEMAND);
     const before = secondsAfter(2 * HOUR - 700);
     for (let k = 0; k < QUESTIONS_A_DAY; k += 1)
@@ -142,14 +142,14 @@ describe('a look at a run on demand', () => {
     expect(asked).toEqual([]);
   });
 
-  it('asks nothing when no score could move it: no slack is left for a loss', async () => {
+  it('requests no scores without slack for a loss', async () => {
     await prepare(ON_DEMAND, 10.4);
     expect(await look(9)).toBe('left');
     expect(asked).toEqual([]);
   });
 });
 
-describe('another region, whose score was high when the run was placed', () => {
+describe('another region with a high score at placement', () => {
   const zoneId = 'usw2-az1';
   const vpcThere = { securityGroupIds: ['sg-2'], subnets: [{ id: 'subnet-2', zoneId }] };
   const west = {
@@ -172,7 +172,7 @@ describe('another region, whose score was high when the run was placed', () => {
       onDemandUsd: {},
     });
 
-  it('is moved to while newer looks agree, and not when they do not', async () => {
+  it('is moved to only while newer looks agree', async () => {
     await prepare(ON_DEMAND, 24, { elsewhere: [west] });
     await samples(1);
     expect(await look(1)).toBe('left');

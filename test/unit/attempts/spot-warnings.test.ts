@@ -70,7 +70,7 @@ beforeEach(async () => {
 });
 
 describe('a launch on EC2', () => {
-  it('makes one fleet and no training job, however often it is tried', async () => {
+  it('makes one fleet and no training job', async () => {
     await launch();
     expect([at.fleets.jobs.size, at.training.jobs.size]).toEqual([1, 0]);
     expect(await attempt()).toMatchObject({ launcher: 'ec2', status: 'running' });
@@ -87,7 +87,7 @@ describe('a launch on EC2', () => {
 const NO_MORE = { kind: 'capacity', message: 'no more' } as const;
 
 describe('a warning', () => {
-  it('keeps the hosts that are left and asks for the lost one again', async () => {
+  it('keeps the remaining hosts and replaces the lost one', async () => {
     const { failed, notes } = await takeSpotWarnings(at, [event(WARNING, FIRST)]);
     expect({ failed, notes }).toEqual({ failed: [], notes: [`${(await attempt()).jobName}: refilling`] });
     expect(await at.fleets.describe((await attempt()).jobName)).toMatchObject({
@@ -116,7 +116,7 @@ describe('a warning', () => {
     expect(at.fleets.hostsOf((await attempt()).jobName)).toHaveLength(3);
   });
 
-  it('has the whole gang save where there is no more, and its end goes on elsewhere', async () => {
+  it('makes the whole gang save when no capacity is left', async () => {
     at.failCreates(NO_MORE);
     const { failed } = await takeSpotWarnings(at, [event(WARNING, FIRST)]);
     expect(failed).toEqual([]);
@@ -131,7 +131,7 @@ describe('a warning', () => {
     expect(await at.fleets.listLeftovers()).toEqual([]);
   });
 
-  it('is answered once, however often and for however many hosts it comes', async () => {
+  it('has one effect for repeats and several hosts', async () => {
     at.failCreates(NO_MORE);
     const warnings = [FIRST, SECOND, FIRST].map((id) => event(WARNING, id));
     await takeSpotWarnings(at, warnings);
@@ -142,7 +142,7 @@ describe('a warning', () => {
     ]);
   });
 
-  it('comes back when the hosts could not be told, and they are told then', async () => {
+  it('is retried when the hosts were out of reach', async () => {
     at.failCreates(NO_MORE);
     const launchers = on({ stop: () => Promise.reject(new Error('the bucket is away')) });
     const warning = event(WARNING, FIRST);
@@ -167,7 +167,7 @@ describe('a warning', () => {
 });
 
 describe('a recommendation', () => {
-  it('asks for a checkpoint, is written down and stops nothing', async () => {
+  it('requests a checkpoint, is recorded and stops nothing', async () => {
     await takeSpotWarnings(at, [event('EC2 Instance Rebalance Recommendation', SECOND)]);
     expect((await attempt()).recall).toBeUndefined();
     expect((await at.timeline.list(RUN)).map(({ kind }) => kind)).toContain('RebalanceRecommended');
@@ -190,7 +190,7 @@ describe('any other event', () => {
 });
 
 describe('a sweep', () => {
-  it('clears away what an end had left when its observer died', async () => {
+  it('removes leftovers after the observer died', async () => {
     at.failCreates(NO_MORE);
     const { leftovers } = at.launchers.ec2;
     const release = () => Promise.reject(new Error('the process ended'));

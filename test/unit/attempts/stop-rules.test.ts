@@ -32,12 +32,12 @@ const stop = (seconds: number, change: Partial<Parameters<typeof whyStop>[0]> = 
 const ask = (...question: Parameters<typeof stop>) => stop(...question)?.why;
 
 describe('an attempt under a budget', () => {
-  it('goes on while the next look and the save can still be paid', () => {
+  it('continues while the budget covers the next look', () => {
     expect(ask(3_600 - 421, { budgetUsd: 1.2 })).toBeUndefined();
     expect(ask(3_600 - 419, { budgetUsd: 1.2 })).toMatch(/budget of \$1\.20/);
   });
 
-  it('counts what the attempts before it cost, and itself once', () => {
+  it('counts earlier attempts and itself once', () => {
     // 720 s at the On-Demand price of 1.50 are what 1,800 s on Spot at 0.60 cost.
     const outcome = outcomeOf('interrupted', { billableSeconds: 720, trainingSeconds: 1_800 });
     const others = [attemptOf('budget-000001', 1, { outcome }), attemptOf('budget-000001', 2)];
@@ -54,7 +54,7 @@ describe('an attempt under a budget', () => {
     expect(ask(1_800 - 419, { budgetUsd: 1.2, attempt })).toMatch(/budget/);
   });
 
-  it('counts what moving its data to another region has cost', () => {
+  it('counts the cost of copies to another region', () => {
     const placement = placementOf({
       transfer: { gigabytes: 30, usd: 0.6, seconds: 130, priceNote: 'test price' },
     });
@@ -63,7 +63,7 @@ describe('an attempt under a budget', () => {
     expect(ask(1_800 - 419, { budgetUsd: 1.2, attempt })).toMatch(/budget/);
   });
 
-  it('is never stopped later than the budget lasts, looked at every five minutes', () => {
+  it('is stopped within the budget at five-minute looks', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 0.3, max: 20, noNaN: true }),
@@ -79,7 +79,7 @@ describe('an attempt under a budget', () => {
     );
   });
 
-  it('without a budget, while waiting for capacity or when it is stopping already is left alone', () => {
+  it('is left alone without a budget, waiting or stopping', () => {
     expect(ask(1e6)).toBeUndefined();
     expect(ask(60, { budgetUsd: 0.001, job: waiting })).toBeUndefined();
     expect(ask(1e6, { budgetUsd: 0.001, job: job({ TrainingJobStatus: 'Stopping' }) })).toBeUndefined();
@@ -89,7 +89,7 @@ describe('an attempt under a budget', () => {
 describe('a Spot job that waits', () => {
   const until = (spotUntil: string) => attemptOf('wait-000001', 1, { placement: placementOf({ spotUntil }) });
 
-  it('is changed to On-Demand at the latest safe moment, however short it has waited', () => {
+  it('is recalled for On-Demand at the latest safe moment', () => {
     const attempt = until(secondsAfter(100));
     expect(ask(39, { job: waiting, attempt })).toBeUndefined();
     expect(ask(41, { job: waiting, attempt })).toMatch(/latest safe moment/);
@@ -104,11 +104,11 @@ describe('a Spot job that waits', () => {
     });
   });
 
-  it('is left alone at that moment when it runs: to stop it would only lose time', () => {
+  it('is left alone at that moment when it runs', () => {
     expect(ask(9_999, { attempt: until(AT) })).toBeUndefined();
   });
 
-  it('gives its place to On-Demand when the same policy decides again', () => {
+  it('makes way for On-Demand at the next decision', () => {
     const first = choosePlacement(question({ now: CLOSED_AT }));
     if (first.kind !== 'launch') throw new Error('nothing was launched');
     expect(first.placement.pool.purchaseOption).toBe('spot');

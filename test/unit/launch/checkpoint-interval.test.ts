@@ -15,7 +15,7 @@ describe('the interval', () => {
     expect(checkpointInterval({ saveSeconds: 8, meanSecondsBetweenInterruptions: 10_000 })).toBe(400);
   });
 
-  it('loses no more than any other interval within the bounds', () => {
+  it('loses no more than any other allowed interval', () => {
     const seconds = (min: number, max: number) => fc.double({ min, max, noNaN: true });
     fc.assert(
       fc.property(seconds(0.1, 120), seconds(60, 1e6), seconds(30, 3_600), (save, mean, other) => {
@@ -35,7 +35,7 @@ describe('the interval', () => {
     expect(checkpointInterval(question)).toBe(expected);
   });
 
-  it('is a few minutes on Spot while nothing is measured', () => {
+  it('is a few minutes on Spot before any measurement', () => {
     const mean = meanSecondsBetweenInterruptions(placementOf(), []);
     expect(checkpointInterval({ meanSecondsBetweenInterruptions: mean })).toBe(537);
   });
@@ -58,7 +58,7 @@ describe('the mean time between interruptions', () => {
     expect(meanSecondsBetweenInterruptions(expecting(3_000), [after(9_000, 'serviceError')])).toBe(12_000);
   });
 
-  it('counts nothing that On-Demand went through, and is not expected there', () => {
+  it('ignores On-Demand attempts and is absent on demand', () => {
     const calm = {
       ...after(9_000, 'serviceError'),
       placement: placementOf({ pool: { ...chosen, purchaseOption: 'on-demand' } }),

@@ -30,7 +30,7 @@ describe('channels beside the shards', () => {
   const asked = (compute: Record<string, unknown>) =>
     launch({ declaration: declaration({ training: { channels }, compute }) });
 
-  it('are mounted read-only from the root, unless the declaration says otherwise', () => {
+  it('are mounted read-only from the root by default', () => {
     const made = request(asked({ vpc }));
     const own = made.InputDataConfig.filter(({ ChannelName }) => Object.hasOwn(channels, ChannelName));
     expect(own.map(({ InputMode, DataSource }) => [InputMode, DataSource])).toEqual([
@@ -69,7 +69,7 @@ describe('channels beside the shards', () => {
     ]);
   });
 
-  it('need a VPC for file systems, and no instance groups', () => {
+  it('need a VPC and no instance groups', () => {
     expect(problems(asked({}))).toEqual(['training.channels.images', 'training.channels.cache']);
     const helpers = [{ name: 'prepare', instanceType: 'c7i.4xlarge', nodes: 1 }];
     expect(problems(asked({ vpc, helpers, spotWithHelpers: true }))).toEqual([
@@ -78,7 +78,7 @@ describe('channels beside the shards', () => {
     ]);
   });
 
-  it('stay where they are: a job in another region cannot have them', () => {
+  it('cannot be used by a job in another region', () => {
     expect(problems({ ...asked({ vpc }), dataBucket: 'home-bucket' })).toEqual(['training.channels']);
   });
 

@@ -55,14 +55,14 @@ describe('chooseInput', () => {
     });
   });
 
-  it('streams what takes long to download and comes in large shards', () => {
+  it('streams large shards that take long to download', () => {
     expect(choice({ bytes: 100e9, shards: 400 })).toMatchObject({
       mode: 'FastFile',
       reason: expect.stringContaining('after an interruption'),
     });
   });
 
-  it('bears a longer download when nothing will make it repeat it', () => {
+  it('allows a longer download on demand', () => {
     expect(choice({ bytes: 100e9, shards: 400, purchaseOption: 'on-demand' }).mode).toBe('File');
   });
 
@@ -73,20 +73,20 @@ describe('chooseInput', () => {
     });
   });
 
-  it('streams what does not fit, however small the shards are', () => {
+  it('streams what does not fit even in small shards', () => {
     expect(choice({ bytes: 300e9, shards: 1_000_000 })).toMatchObject({
       mode: 'FastFile',
       reason: expect.stringContaining('do not fit'),
     });
   });
 
-  it('counts what one host reads when the shards are divided', () => {
+  it("counts one host's part when shards are divided", () => {
     const training = { distribution: 'ShardedByS3Key' };
     expect(choice({ bytes: 80e9, shards: 400 }).mode).toBe('FastFile');
     expect(choice({ bytes: 80e9, shards: 400, nodes: 4, training }).mode).toBe('File');
   });
 
-  it('looks at the volume of a type without disks of its own', () => {
+  it('considers the volume of a type without NVMe', () => {
     // 30 GB of EBS, 24 of them usable.
     expect(
       choice({ bytes: 23e9, shards: 90, instanceType: 'm5.xlarge', purchaseOption: 'on-demand' }).mode,
@@ -114,7 +114,7 @@ describe('chooseInput', () => {
     expect(message({ bytes: 300e9, shards: 400, generations: 2 })).toContain('do not fit');
   });
 
-  it('always gives a reason, and File only to what fits', () => {
+  it('gives a reason, and File only if it fits', () => {
     const size = fc.record({
       bytes: fc.double({ min: 0, max: 1e14, noNaN: true }),
       shards: fc.integer({ min: 0, max: 1_000_000 }),
@@ -139,7 +139,7 @@ describe('a training job', () => {
     expect(channels.map(({ InputMode }) => InputMode)).toEqual(['FastFile', 'File', 'File']);
   });
 
-  it('hands out the shards of a pipe in another order each epoch', () => {
+  it('shuffles the shards of a pipe each epoch', () => {
     const job = buildTrainingJob(launch({ declaration: declaration({ training: { inputMode: 'Pipe' } }) }));
     expect(job.kind === 'request' && job.request.InputDataConfig[0]).toMatchObject({
       InputMode: 'Pipe',

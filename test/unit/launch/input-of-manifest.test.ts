@@ -54,13 +54,13 @@ it('a small dataset is downloaded', async () => {
   expect(text).toMatch(/shards: File: about 0 s to download/);
 });
 
-it('one that does not fit the disk is streamed, and the timeline says with which figures', async () => {
+it('one beyond the disk is streamed with figures', async () => {
   const { mode, text } = await launched(grown(await packedManifest(), 1e8));
   expect(mode).toBe('FastFile');
   expect(text).toMatch(/shards: FastFile: \d+\.\d TB do not fit the \d+\.\d GB that a host has for them/);
 });
 
-it('one whose download an interruption would repeat for too long is streamed', async () => {
+it('one with a long repeated download is streamed', async () => {
   const { mode, text } = await launched(grown(await packedManifest(), 5e6));
   expect(mode).toBe('FastFile');
   expect(text).toMatch(/FastFile: about \d+ s to download .* at every start, also after an interruption/);

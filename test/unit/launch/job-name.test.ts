@@ -9,7 +9,7 @@ const attempt = fc.integer({ min: 1, max: 1_000 });
 const salt = fc.string().map(jobSaltOf);
 
 describe('jobNameOf', () => {
-  it('is what SageMaker takes, for every run and attempt there can be', () => {
+  it('is valid for every run and attempt', () => {
     fc.assert(
       fc.property(pipeline, batch, attempt, salt, (name, number, tries, ours) => {
         expect(jobNameOf(runIdOf(name, number), tries, ours)).toMatch(

@@ -50,7 +50,7 @@ launcherContract('EC2', { hosts: true, leftovers: true, capacityErrors: true }, 
   });
 });
 
-it('asks the launcher on record, and refuses a record of one that is not there', () => {
+it('uses the recorded launcher and refuses an unknown one', () => {
   const { launchers } = launchersOver(ground());
   for (const launcher of ['sagemaker', 'ec2'] as const) {
     const placement = placementOf({ pool: { ...placementOf().pool, launcher } });

@@ -32,7 +32,7 @@ describe('the metric definitions', () => {
     expect(read(name, usage)).toBe(value);
   });
 
-  it('read how old the newest checkpoint is, how long a save takes, and that none comes any more', () => {
+  it('read checkpoint age, save time and stalls', () => {
     const checkpoint = '[tidewheel] checkpoint age_seconds=61 step=120 size_bytes=48211 save_seconds=1.25';
     expect(read('checkpoint_age_seconds', checkpoint)).toBe('61');
     expect(read('checkpoint_save_seconds', checkpoint)).toBe('1.25');

@@ -91,7 +91,7 @@ describe('outcomeOf', () => {
     expect(failed('CapacityError: gone', started)).toBe('interrupted');
   });
 
-  it('tells waiting in vain from losing capacity at the wait limit', () => {
+  it('distinguishes waiting from losing capacity at the wait limit', () => {
     expect(stopped('MaxWaitTimeExceeded')).toBe('capacity');
     expect(stopped('MaxWaitTimeExceeded', started)).toBe('interrupted');
     expect(stopped('MaxWaitTimeExceeded', { TrainingTimeInSeconds: 0 })).toBe('capacity');
@@ -110,7 +110,7 @@ describe('outcomeOf', () => {
     expect(outcome).toMatchObject({ trainingSeconds: 0, billableSeconds: 0, startedAt: undefined });
   });
 
-  it('takes the last change of status for the end of a job that never started', () => {
+  it('ends an unstarted job at its last status change', () => {
     const transitions = went('Starting', 'Failed');
     const ended = outcomeOf(
       job({
@@ -132,14 +132,14 @@ describe('outcomeOf', () => {
     });
   });
 
-  it('hands out no model of a job that did not complete', () => {
+  it('returns no model of an incomplete job', () => {
     const ModelArtifacts = { S3ModelArtifacts: 's3://b/half.tar.gz' };
     expect(
       outcomeOf(job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', ModelArtifacts })).modelUri,
     ).toBeUndefined();
   });
 
-  it('has an answer for whatever SageMaker may say of an ended job', () => {
+  it('has an outcome for every ended job', () => {
     const text = fc.option(fc.string(), { nil: undefined });
     const status = fc.constantFrom('Completed', 'Failed', 'Stopped', 'Deleting');
     fc.assert(
@@ -199,24 +199,24 @@ describe('recallReason', () => {
     expect(recallReason(lost, at(200), patience)).toMatch(/taken away/);
   });
 
-  it('takes a job that starts again where it was interrupted', () => {
+  it('recalls a job that restarts in its own pool', () => {
     const restarting = open('Starting', 'Starting', 'Training', 'Interrupted');
     expect(recallReason(restarting, at(310), patience)).toMatch(/taken away/);
   });
 
-  it('may leave the service some time to restart in place', () => {
+  it('can leave time for a restart in place', () => {
     const lost = open('Interrupted', 'Starting', 'Training');
     const lenient = { ...patience, afterInterruptionSeconds: 60 };
     expect(recallReason(lost, at(259), lenient)).toBeUndefined();
     expect(recallReason(lost, at(260), lenient)).toBeDefined();
   });
 
-  it.each(['Starting', 'Pending'])('takes a job that starves in %s when patience is over', (status) => {
+  it.each(['Starting', 'Pending'])('recalls a job without capacity in %s after patience', (status) => {
     expect(recallReason(open(status), at(599), patience)).toBeUndefined();
     expect(recallReason(open(status), at(600), patience)).toMatch(/no capacity/);
   });
 
-  it('counts the wait from the first of several waiting statuses', () => {
+  it('counts the wait from the first waiting status', () => {
     expect(recallReason(open('Pending', 'Starting'), at(600), patience)).toMatch(/600 s/);
   });
 

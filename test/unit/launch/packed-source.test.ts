@@ -55,7 +55,7 @@ describe('the names of a source', () => {
     expect(problemsOf(name)).toEqual([]);
   });
 
-  it('lead to a file below the folder, where they pass', () => {
+  it('lead to a file below the folder when accepted', () => {
     const hostile = fc.array(fc.constantFrom('..', '.', '', '/', 'a', '\\', '\0', 'ü', '~', ' '), {
       maxLength: 6,
     });
@@ -70,14 +70,14 @@ describe('the names of a source', () => {
     );
   });
 
-  it('are told all at once, and of many the first', () => {
+  it('report all problems, shortened to the first few', () => {
     const [problem] = problemsOf(...Array.from({ length: 9 }, (_, index) => `../${index}`));
     expect(problem).toMatch(/"\.\.\/4".*and 4 more/s);
   });
 });
 
 describe('the size of a source', () => {
-  it('is refused with the largest file, and what to do', () => {
+  it('is refused with the largest file and a remedy', () => {
     const entries = [
       { name: 'train.py', size: 10 },
       { name: 'weights.bin', size: 70_000_000 },
@@ -92,7 +92,7 @@ describe('the size of a source', () => {
   });
 });
 
-it('without the program is refused before a host is paid for', () => {
+it('without its program is refused before the launch', () => {
   expect(packedSourceProblems([{ name: 'other.py', size: 1 }], WHERE)[0]).toMatch(
     /train\.py is not under s3:.*"other\.py"/,
   );
@@ -101,7 +101,7 @@ it('without the program is refused before a host is paid for', () => {
   ]);
 });
 
-it('has the hash of its content, in whatever order it is read', () => {
+it('has a hash independent of the read order', () => {
   const files = ['train.py', 'a/b'].map((name) => ({ name, bytes: Buffer.from(name) }));
   expect(packSource(files.toReversed()).digest).toBe(packSource(files).digest);
   expect(packSource(files.slice(1)).digest).not.toBe(packSource(files).digest);

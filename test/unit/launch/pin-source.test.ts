@@ -19,7 +19,7 @@ function lay() {
   return store;
 }
 
-it('packs a deleted archive again from the same files, and refuses others', async () => {
+it('restores a deleted archive from the same files only', async () => {
   const store = lay();
   const digest = await pinSource(store, RUN);
   const [archive = ''] = store.keys('digits/sources/');
@@ -50,14 +50,14 @@ it.each([
   expect(store.keys('digits/runs/')).toEqual([]);
 });
 
-it('sends nothing for the next run with the same code', async () => {
+it('uploads nothing for a run with the same code', async () => {
   const store = lay();
   const digest = await pinSource(store, RUN);
   const createBytes = () => Promise.reject(new Error('sent again'));
   expect(await pinSource({ ...store, createBytes }, { ...RUN, runId: 'digits-000002' })).toBe(digest);
 });
 
-it('leaves out what tools leave behind, and the marks of folders', async () => {
+it('leaves out caches and folder markers', async () => {
   const store = lay();
   const digest = await pinSource(store, RUN);
   for (const name of ['', 'a/', '.git/config', '__pycache__/train.pyc', 'a/.mypy_cache/x'])

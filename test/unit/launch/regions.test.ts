@@ -104,7 +104,7 @@ const stops: JobScript = [
 beforeEach(() => prepare(stops));
 
 describe('a launch in another region', () => {
-  it('starts the job there, with shards, code and agent from the bucket of that region', async () => {
+  it("starts the job with inputs from that region's bucket", async () => {
     await launch();
     expect(at.training.jobs.size).toBe(0);
     const made = request();
@@ -121,7 +121,7 @@ describe('a launch in another region', () => {
     expect(there.keys(bucketKeys.source('digits'))).toEqual([]);
   });
 
-  it('goes on with its copies where a death left them', async () => {
+  it('continues its copies after a death', async () => {
     dyingAfter = 1;
     await expect(launch()).rejects.toThrow('the process ended');
     expect(west.jobs.size).toBe(0);
@@ -131,7 +131,7 @@ describe('a launch in another region', () => {
     expect(copies).toHaveLength(new Set(copies).size);
   });
 
-  it('takes the newest checkpoint along, its marker after its files and its note last', async () => {
+  it('copies the newest checkpoint with its note last', async () => {
     at.store.put(`${saved}state.pt`, 'weights');
     at.store.put(`${saved}COMPLETE.json`, '{}');
     at.store.put(note, JSON.stringify(progressOf(9)));
@@ -173,7 +173,7 @@ describe('a launch in another region', () => {
 describe('what was saved in another region', () => {
   beforeEach(launch);
 
-  it('comes home before the attempt is judged by it, and the next attempt goes on from there', async () => {
+  it('is copied home before the judgement', async () => {
     saveThere();
     at.pass(200);
     west.advance();
@@ -191,7 +191,7 @@ describe('what was saved in another region', () => {
     expect(await at.attempts.get(RUN, 2)).toMatchObject({ progressBefore: { step: 9 } });
   });
 
-  it('comes home whole or does not count, whenever the process ends', async () => {
+  it('is copied home whole or does not count', async () => {
     saveThere();
     at.pass(200);
     west.advance();
@@ -203,7 +203,7 @@ describe('what was saved in another region', () => {
     expect((await at.attempts.get(RUN, 1))?.progressAfter).toMatchObject({ step: 9 });
   });
 
-  it('is not brought back over what was done at home since', async () => {
+  it('does not overwrite newer progress at home', async () => {
     saveThere(9);
     at.store.put(`${bucketKeys.checkpoints('digits', RUN)}step-20/COMPLETE.json`, '{}');
     at.store.put(note, JSON.stringify(progressOf(20)));
@@ -214,7 +214,7 @@ describe('what was saved in another region', () => {
   });
 });
 
-it('counts the moving of data in what the run cost', async () => {
+it('is included in the cost of the run', async () => {
   await launch();
   at.pass(200);
   west.advance();

@@ -52,7 +52,7 @@ describe('the template', () => {
     expect(request?.environment).toEqual({ TIDEWHEEL_JOB_URI: `s3://tw-data/${key}` });
   });
 
-  it('tells the loss of a host from a failure of the script', async () => {
+  it('distinguishes a lost host from a failed script', async () => {
     const { starter, launcher, queue, input, pass } = ground();
     const prepared = starter.prepare(input(1));
     if (prepared.kind === 'problems') throw new Error(JSON.stringify(prepared.problems));

@@ -22,7 +22,7 @@ const channel = (made: CreateTrainingJobRequest, name: string) =>
   made.InputDataConfig.find(({ ChannelName }) => ChannelName === name)?.DataSource.S3DataSource;
 
 describe('buildTrainingJob', () => {
-  it('asks for managed Spot with a wait limit that covers the run', () => {
+  it('requests managed Spot with a sufficient wait limit', () => {
     const made = request(launch());
     expect(made.EnableManagedSpotTraining).toBe(true);
     expect(made.StoppingCondition).toEqual({ MaxRuntimeInSeconds: 3_600, MaxWaitTimeInSeconds: 7_200 });
@@ -42,7 +42,7 @@ describe('buildTrainingJob', () => {
     expect(made.Environment).toEqual({ TIDEWHEEL_SPOT: '0' });
   });
 
-  it('gives every attempt of a run the same checkpoints and another name', () => {
+  it('gives all attempts one checkpoint folder and different names', () => {
     const [first, second] = [request(launch()), request(launch({ attempt: 2 }))];
     expect(second.CheckpointConfig).toEqual(first.CheckpointConfig);
     expect(first.CheckpointConfig.S3Uri).toBe('s3://tw-data/digits/runs/digits-000001/checkpoints/');
@@ -78,7 +78,7 @@ describe('buildTrainingJob', () => {
     });
   });
 
-  it('never sends an EBS size for types with disks of their own', () => {
+  it('sends no EBS size for types with NVMe', () => {
     expect(request(launch()).ResourceConfig).toEqual({ InstanceType: 'ml.g5.xlarge', InstanceCount: 2 });
     const m5 = placement({
       pool: { instanceType: 'm5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
@@ -86,13 +86,13 @@ describe('buildTrainingJob', () => {
     expect(request(launch({ placement: m5 })).ResourceConfig.VolumeSizeInGB).toBe(30);
   });
 
-  it('reads the source from the pipeline folder or from the URI as declared', () => {
+  it('reads the source from the folder or declared URI', () => {
     expect(channel(request(launch()), 'code')?.S3Uri).toBe('s3://tw-data/digits/source/');
     const own = declaration({ training: { source: 's3://elsewhere/v7/' } });
     expect(channel(request(launch({ declaration: own })), 'code')?.S3Uri).toBe('s3://elsewhere/v7/');
   });
 
-  it('shards the data over the hosts when declared so, and never the code', () => {
+  it('divides the data, never the code, when declared', () => {
     const made = request(
       launch({ declaration: declaration({ training: { distribution: 'ShardedByS3Key' } }) }),
     );
@@ -132,7 +132,7 @@ describe('buildTrainingJob', () => {
     const piped = (over: Record<string, unknown> = {}) =>
       launch({ declaration: declaration({ training: { ...training, ...over } }), generations });
 
-    it('deals the shards out to them, each once, in another order every epoch', () => {
+    it('get each shard once in a new order', () => {
       const job = buildTrainingJob(piped({ processesPerHost: 2, pinGpus: true }));
       if (job.kind !== 'request') throw new Error('no request');
       const pipes = job.request.InputDataConfig.filter(({ InputMode }) => InputMode === 'Pipe');
@@ -156,7 +156,7 @@ describe('buildTrainingJob', () => {
       });
     });
 
-    it('counts the accelerators of a node where nothing is declared', () => {
+    it('counts the accelerators of a node by default', () => {
       const four = placement({ topology: { nodes: 1, acceleratorsPerNode: 4 } });
       const made = request({ ...piped(), placement: four });
       expect(made.InputDataConfig.map(({ ChannelName }) => ChannelName)).toEqual([
@@ -170,13 +170,13 @@ describe('buildTrainingJob', () => {
       expect(made.HyperParameters).not.toHaveProperty('tidewheel_processes_per_host');
     });
 
-    it('is one prefix for one process, and for strategies whose script is one process', () => {
+    it('is one prefix for a single process', () => {
       for (const over of [{ processesPerHost: 1 }, { strategy: 'single', processesPerHost: 2 }]) {
         expect(channel(request(piped(over)), 'train')?.S3DataType).toBe('S3Prefix');
       }
     });
 
-    it('is refused where shards or channels are too few, or shards not known', () => {
+    it('is refused with too few or unknown shards', () => {
       expect(problems(piped({ processesPerHost: 6 }))).toEqual(['generations']);
       const many = Array.from({ length: 40 }, (_, index) => `${index}.tar`);
       const nineteen = piped({ processesPerHost: 19 });
@@ -196,7 +196,7 @@ describe('buildTrainingJob', () => {
       { id: 'subnet-bbbb2222', zoneId: 'use1-az4' },
     ],
   };
-  it('puts the job into the one subnet of its zone', () => {
+  it('uses the one subnet of its zone', () => {
     const pool = {
       instanceType: 'g5.xlarge',
       zoneId: 'use1-az4',
@@ -209,7 +209,7 @@ describe('buildTrainingJob', () => {
     expect(made.VpcConfig).toEqual({ SecurityGroupIds: ['sg-0a1b2c3d'], Subnets: ['subnet-bbbb2222'] });
   });
 
-  it('offers every subnet when the placement leaves the zone open', () => {
+  it('uses every subnet when no zone is placed', () => {
     expect(request(launch({ declaration: declaration({ compute: { vpc } }) })).VpcConfig?.Subnets).toEqual([
       'subnet-aaaa1111',
       'subnet-bbbb2222',
@@ -319,16 +319,13 @@ describe('a job with helper groups', () => {
     );
   });
 
-  it.each(['ray', 'data-service'])(
-    'tells the container of all groups where they are one cluster: %s',
-    (strategy) => {
-      const single = declaration({ compute: { helpers } });
-      // A pipeline cannot declare them yet.
-      const clustered = { ...single, training: { ...single.training, strategy: strategy as 'ddp' } };
-      const { HyperParameters } = request(launch({ declaration: clustered, placement: onDemand }));
-      expect(HyperParameters['sagemaker_distribution_instance_groups']).toBe('["train","prepare"]');
-    },
-  );
+  it.each(['ray', 'data-service'])('names all groups to %s, which joins one cluster', (strategy) => {
+    const single = declaration({ compute: { helpers } });
+    // A pipeline cannot declare them yet.
+    const clustered = { ...single, training: { ...single.training, strategy: strategy as 'ddp' } };
+    const { HyperParameters } = request(launch({ declaration: clustered, placement: onDemand }));
+    expect(HyperParameters['sagemaker_distribution_instance_groups']).toBe('["train","prepare"]');
+  });
 
   it('tells the container which group trains', () => {
     expect(made.HyperParameters['sagemaker_distribution_instance_groups']).toBe('["train"]');

@@ -1,4 +1,4 @@
-/** Compares the files beside the shards with what follows from the sealed lists, and finds incompleteGang among the shards. */
+/** Compares the files beside the shards with what follows from the sealed lists, and finds strays among the shards. */
 import { shardsFolder } from '../../shared/keys.ts';
 import { quoted } from '../../shared/quoted.ts';
 import { formatOf } from '../formats/formats.ts';

@@ -67,7 +67,7 @@ describe('describeFleet', () => {
     });
   });
 
-  it('completes when every host ended well, also after EC2 forgot them', () => {
+  it('completes after EC2 forgot its successful hosts', () => {
     const reports = [done('i-1', { modelUri: 's3://b/model.tar.gz' }), done('i-2')];
     const expected = {
       kind: 'completed',
@@ -84,7 +84,7 @@ describe('describeFleet', () => {
     expect(outcome({ instances: gone, reports: [done('i-1')] }).kind).toBe('serviceError');
   });
 
-  it('tells a lost host from a script that failed because of it', () => {
+  it('distinguishes a lost host from a failed script', () => {
     const instances = [
       instance('i-1', 'terminated', 'Server.SpotInstanceTermination'),
       instance('i-2', 'terminated'),
@@ -122,7 +122,7 @@ describe('describeFleet', () => {
     });
   });
 
-  it('says when a host that was taken back could not save its last checkpoint', () => {
+  it('names reclaimed hosts with an unsaved checkpoint', () => {
     const saved = done('i-1', { exitCode: 143, stoppedBy: 'spot', unsavedFiles: 0 });
     const lost = done('i-2', { exitCode: 143, stoppedBy: 'spot', unsavedFiles: 2 });
     expect(outcome({ instances: gone, reports: [saved, lost] }).message).toMatch(
@@ -131,7 +131,7 @@ describe('describeFleet', () => {
     expect(outcome({ instances: gone, reports: [saved] }).message).not.toContain('did not reach');
   });
 
-  it('takes silence for a fault that is not the script’s, and the cost for what it may have been', () => {
+  it('treats silence as a service fault at full cost', () => {
     expect(outcome({ instances: gone, reports: [report('i-1'), report('i-2')] })).toMatchObject({
       kind: 'serviceError',
       trainingSeconds: 940,
@@ -147,13 +147,13 @@ describe('describeFleet', () => {
     ).toBe(kind);
   });
 
-  it('is stopped when we asked for it, whatever the hosts managed to say', () => {
+  it('is stopped on request, whatever its hosts report', () => {
     expect(outcome({ instances: gone, reports: [report('i-1')], stopRequestedAt: at(500) }).kind).toBe(
       'stopped',
     );
   });
 
-  it('lets hosts that were asked to stop take their time, and then be stopped again', () => {
+  it('allows hosts a grace period, then another stop', () => {
     const asked = (stopRequestedAt: Date) =>
       describeFleet(
         view({ instances: [instance('i-1', 'running')], reports: [report('i-1')], stopRequestedAt }),
@@ -162,7 +162,7 @@ describe('describeFleet', () => {
     expect(asked(at(800))).toMatchObject({ TrainingJobStatus: 'InProgress', SecondaryStatus: 'Stopping' });
   });
 
-  it('is taken back as soon as one host of the gang is lost', () => {
+  it('is recalled as soon as one host is lost', () => {
     const instances = [
       instance('i-1', 'shutting-down', 'Server.SpotInstanceTermination'),
       instance('i-2', 'running'),
@@ -171,7 +171,7 @@ describe('describeFleet', () => {
     expect(job && recallReason(job, at(1_000), { patienceSeconds: 600 })).toBeDefined();
   });
 
-  it('always comes to an outcome once no host is left', () => {
+  it('always has an outcome once no host is left', () => {
     const code = fc.constantFrom(
       undefined,
       'Server.SpotInstanceTermination',

@@ -14,7 +14,7 @@ function problems(choice: Choice): readonly string[] {
 }
 
 describe('buildFleet', () => {
-  it('asks for the whole gang or nothing, of one type in one zone', () => {
+  it('requests a whole gang of one type and zone', () => {
     const { fleet } = planOf({ nodes: 4 });
     expect(fleet).toMatchObject({
       Type: 'instant',
@@ -54,12 +54,12 @@ describe('buildFleet', () => {
     expect(alone.launchTemplate.LaunchTemplateData.Placement).toBeUndefined();
   });
 
-  it('launches into the one subnet of the zone that was placed', () => {
+  it('launches into the subnet of the placed zone', () => {
     const subnets = new Set(interfacesOf({}).map(({ SubnetId }) => SubnetId));
     expect(subnets).toEqual(new Set(['subnet-1a1b2c3d4e5f60718']));
   });
 
-  it('gives EFA to every network card of a gang, and addresses to the first alone', () => {
+  it('gives EFA to every network card of a gang', () => {
     expect(interfacesOf({}).map((one) => [one.NetworkCardIndex, one.DeviceIndex, one.InterfaceType])).toEqual(
       [
         [0, 0, 'efa'],
@@ -87,7 +87,7 @@ describe('buildFleet', () => {
     });
   });
 
-  it('ends an instance that shuts itself down, and its encrypted disk with it', () => {
+  it('terminates a host and its disk at shutdown', () => {
     const data = planOf().launchTemplate.LaunchTemplateData;
     expect(data.InstanceInitiatedShutdownBehavior).toBe('terminate');
     expect(data.BlockDeviceMappings[0]?.Ebs).toMatchObject({
@@ -97,7 +97,7 @@ describe('buildFleet', () => {
     });
   });
 
-  it('tags everything with the job, so that it can be found and paid for', () => {
+  it('tags everything with the job', () => {
     const { fleet, name } = planOf();
     expect(fleet.TagSpecifications.map(({ ResourceType }) => ResourceType)).toEqual([
       'fleet',
@@ -114,7 +114,7 @@ describe('buildFleet', () => {
     expect(planOf({ over: { attempt: 2 } }).fleet.ClientToken).not.toBe(planOf().fleet.ClientToken);
   });
 
-  it('gives the hosts the very job that SageMaker would be given', () => {
+  it('gives the hosts the same job as SageMaker', () => {
     const input = fleetInput({ training: { hyperparameters: { epochs: 3 } } });
     const compute = { ...input.declaration.compute, launcher: 'sagemaker' } as const;
     const onSageMaker = { ...input, roleArn: TRAINING_ROLE, declaration: { ...input.declaration, compute } };
@@ -142,7 +142,7 @@ describe('buildFleet', () => {
     });
   });
 
-  it('remembers what an hour costs over what it costs on demand', () => {
+  it('records the price ratio to On-Demand', () => {
     const pool = {
       instanceType: 'p4d.24xlarge',
       zoneId: 'use1-az6',
@@ -174,7 +174,7 @@ describe('buildFleet', () => {
     );
   });
 
-  it('needs a zone, which on EC2 nobody chooses for us', () => {
+  it('needs a zone of the placement', () => {
     const pool = { instanceType: 'p4d.24xlarge', launcher: 'ec2', purchaseOption: 'spot' } as const;
     expect(problems({ placed: { pool } })).toEqual(['compute.vpc.subnets']);
     expect(problems({ placed: { pool: { ...pool, zoneId: 'use1-az1' } } })).toEqual(['compute.vpc.subnets']);
@@ -206,7 +206,7 @@ describe('the user data', () => {
     expect(lines.findIndex((line) => line.startsWith("trap 'shutdown -h now"))).toBeLessThan(fetched);
   });
 
-  it('fetches the agent, which is one file, and has it make the host', () => {
+  it('fetches the one-file agent and runs it', () => {
     const script = scriptOf(planOf());
     expect(script).toMatch(
       /s3 cp --only-show-errors 's3:\/\/tw-data\/agent\/[0-9a-f]+\/tidewheel.pyz' '(.+)' &&/,
@@ -216,7 +216,7 @@ describe('the user data', () => {
     );
   });
 
-  it('holds no hyperparameter and no path of the user: those travel in job.json', () => {
+  it('holds no hyperparameter and no path of the user', () => {
     const training = { hyperparameters: { word: 'PWNED-$(id)' }, entryPoint: 'PWNED.py', source: 'PWNED/' };
     expect(scriptOf(planOf({ training }))).not.toContain('PWNED');
   });

@@ -59,7 +59,7 @@ describe('a whole gang', () => {
     expect(nextRefillStep(ask())).toEqual({ kind: 'none' });
   });
 
-  it('needs nothing when a host has ended by itself: it is done, or the attempt has failed', () => {
+  it('needs nothing when a host has ended by itself', () => {
     const reports = [said('i-1', { endedAt: at(900).toISOString(), exitCode: 1 }), said('i-2'), said('i-3')];
     const instances = [host('i-1', { state: 'terminated' }), host('i-2'), host('i-3')];
     expect(nextRefillStep(ask({ instances, reports }))).toEqual({ kind: 'none' });
@@ -113,7 +113,7 @@ describe('an open round', () => {
     expect(nextRefillStep(ask({ instances: lost2, rounds: second }))).toMatchObject({ kind: 'launch' });
   });
 
-  it('waits for the last save of the lost host, and ends it when it does not go', () => {
+  it("waits for the lost host's save, then ends it", () => {
     const fresh = host('i-4', { state: 'pending', round: 2 });
     const instances = [host('i-1'), host('i-2'), host('i-3'), fresh];
     const question = ask({ instances, rounds: second });
@@ -127,7 +127,7 @@ describe('an open round', () => {
     expect(nextRefillStep({ ...question, reports: reports.slice(-1) })).toMatchObject({ kind: 'begin' });
   });
 
-  it('begins with those that stay and those that came, and no other', () => {
+  it('begins with remaining and new hosts only', () => {
     const instances = [...lost2, host('i-4', { round: 2 }), host('i-0', { round: 2, launchedAt: at(2_000) })];
     expect(nextRefillStep(ask({ instances, rounds: second }))).toMatchObject({
       kind: 'begin',
@@ -161,14 +161,14 @@ describe('an open round', () => {
 });
 
 describe('the attempt', () => {
-  it('is restarting while it is refilled, and interrupted where it cannot be', () => {
+  it('is restarting during a refill, interrupted without one', () => {
     expect(describeFleet(ask({ instances: lost2 }))).toMatchObject({ SecondaryStatus: 'Restarting' });
     expect(describeFleet(ask({ instances: lost2, refills: false }))).toMatchObject({
       SecondaryStatus: 'Interrupted',
     });
   });
 
-  it('completes with the members of its last round, an interruption more, and pays for every host', () => {
+  it('completes with its last members and counts all hosts', () => {
     const members = ['i-1', 'i-3', 'i-4'];
     const reports = [
       said('i-2', { endedAt: at(1_060).toISOString(), stoppedBy: 'spot', exitCode: 143 }),
@@ -186,7 +186,7 @@ describe('the attempt', () => {
 
 /** Losses in any order, looks in between or not: each round's gang is as large as it must be, and no host is in two. */
 /** Two warnings, one after the other: the host that came for the first is gone when the second is heard. */
-describe('a gang that is taken back while it is refilled', () => {
+describe('a gang that EC2 reclaims during a refill', () => {
   const third: RoundState = {
     round: { ...second.round, round: 3, stay: ['i-4'], lost: ['i-1', 'i-2', 'i-3'], missing: 2 },
   };

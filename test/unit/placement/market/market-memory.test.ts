@@ -174,7 +174,12 @@ describe('the record of a pool', () => {
 
   it('counts outcomes older than a week', () => {
     const records = recordsOf([...good, ...bad, ...met(3, 'capacityError')], now);
-    expect(recordFor(records, pool)).toEqual({ had: 4, capacityErrors: 4, heldSeconds: 4 * 1.5 * 86_400, lost: 4 });
+    expect(recordFor(records, pool)).toEqual({
+      had: 4,
+      capacityErrors: 4,
+      heldSeconds: 4 * 1.5 * 86_400,
+      lost: 4,
+    });
   });
 
   it('keeps simultaneous attempts in one pool apart', () => {
