@@ -5,6 +5,7 @@ import {
   stateMachine,
 } from '../../serverless/describe/function-description.ts';
 import * as allow from '../../serverless/describe/permissions.ts';
+import { ROUTES } from '../core/api/routes.ts';
 
 export const api: FunctionDescription = {
   description: 'Pipelines and runs over HTTP; IAM-authorised',
@@ -19,12 +20,5 @@ export const api: FunctionDescription = {
     ...allow.startRuns,
     ...allow.setSchedules,
   ],
-  events: [
-    'GET /pipelines',
-    'GET /pipelines/{name}',
-    'PUT /pipelines/{name}',
-    'GET /pipelines/{name}/runs',
-    'POST /pipelines/{name}/runs',
-    'GET /runs/{runId}',
-  ].map(route),
+  events: ROUTES.map(route),
 };

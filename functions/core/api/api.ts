@@ -1,4 +1,4 @@
-/** The HTTP API's answers, as values; functions/api turns them into responses. */
+/** The answers of the HTTP API, as values. functions/api turns them into responses. */
 import * as z from 'zod';
 import { REPORT_VERSION } from '../attempts/report.ts';
 import { registerPipeline, type WakeDeps, wakeRun } from '../ingest/wake.ts';
@@ -9,13 +9,14 @@ import type { Stores } from '../runs/stores.ts';
 import { type Problem, StoredVersionError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Schedules } from '../shared/ports.ts';
+import { type Route, routeOf } from './routes.ts';
 
 export interface ApiDeps extends WakeDeps, Pick<Stores, 'attempts' | 'placements' | 'timeline'> {
   readonly schedules: Schedules;
 }
 
 export interface ApiRequest {
-  /** Method and path template, e.g. `PUT /pipelines/{name}`. */
+  /** Method and path template, such as `PUT /pipelines/{name}`. */
   readonly route: string;
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
@@ -33,7 +34,7 @@ const problem = (status: number, message: string, problems?: readonly Problem[])
   body: { message, ...(problems && { problems }) },
 });
 
-const ROUTES: Readonly<Record<string, (deps: ApiDeps, request: ApiRequest) => Promise<ApiResponse>>> = {
+const ANSWERS: Readonly<Record<Route, (deps: ApiDeps, request: ApiRequest) => Promise<ApiResponse>>> = {
   'GET /pipelines': async ({ pipelines }) => ok({ pipelines: await pipelines.list() }),
   'GET /pipelines/{name}': getPipeline,
   'PUT /pipelines/{name}': putPipeline,
@@ -43,14 +44,18 @@ const ROUTES: Readonly<Record<string, (deps: ApiDeps, request: ApiRequest) => Pr
 };
 
 export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiResponse> {
-  const route = Object.hasOwn(ROUTES, request.route) ? ROUTES[request.route] : undefined;
-  if (route === undefined) return problem(404, `there is no ${request.route}; see docs/api.md`);
+  const route = routeOf(request.route);
+  if (route === undefined)
+    return problem(404, `there is no route ${request.route}: docs/api.md lists the routes`);
   const name = request.parameters['name'];
   if (name !== undefined && !pipelineName.safeParse(name).success) {
-    return problem(400, `"${name}" cannot name a pipeline: use 1 to 32 of a-z, 0-9 and inner hyphens`);
+    return problem(
+      400,
+      `name is "${name}", which cannot name a pipeline: use 1 to 32 of a-z, 0-9 and inner hyphens`,
+    );
   }
   try {
-    return await route(deps, request);
+    return await ANSWERS[route](deps, request);
   } catch (error: unknown) {
     if (error instanceof StoredVersionError) return problem(409, error.message);
     throw error;
@@ -63,11 +68,12 @@ async function getPipeline({ pipelines, store }: ApiDeps, { parameters }: ApiReq
     pipelines.get(name),
     store.readText(bucketKeys.pipeline(name)),
   ]);
-  if (stored === undefined) return problem(404, `there is no pipeline "${name}"`);
+  if (stored === undefined)
+    return problem(404, `there is no pipeline "${name}": declare it with PUT /pipelines/${name}`);
   return ok({ ...record, name, declaration: stored.text });
 }
 
-/** The body is the declaration, in YAML or JSON; it is stored only when it is valid. */
+/** The body is the declaration in YAML or JSON. Only a valid one is stored. */
 async function putPipeline(deps: ApiDeps, { parameters, body }: ApiRequest): Promise<ApiResponse> {
   const name = parameters['name'] ?? '';
   const declaration = readDeclaration(name, body);
@@ -82,7 +88,7 @@ const runsQuery = z.object({ limit: z.coerce.number().int().min(1).max(200).defa
 
 async function listRuns({ runs }: ApiDeps, { parameters, query }: ApiRequest): Promise<ApiResponse> {
   const parsed = runsQuery.safeParse(query);
-  if (!parsed.success) return problem(400, `limit is "${query['limit']}", use a whole number from 1 to 200`);
+  if (!parsed.success) return problem(400, `limit is "${query['limit']}": use a whole number from 1 to 200`);
   return ok({ runs: await runs.list(parameters['name'] ?? '', parsed.data.limit) });
 }
 
@@ -90,9 +96,14 @@ async function startRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiR
   const name = parameters['name'] ?? '';
   const stored = await deps.store.readText(bucketKeys.pipeline(name));
   if (stored === undefined)
-    return problem(404, `there is no pipeline "${name}": PUT /pipelines/${name} first`);
+    return problem(404, `there is no pipeline "${name}": declare it with PUT /pipelines/${name}`);
   const declaration = checkStored(name, stored.text);
-  if (declaration.length > 0) return problem(409, `the declaration of "${name}" is not valid`, declaration);
+  if (declaration.length > 0)
+    return problem(
+      409,
+      `the stored declaration of "${name}" is not valid: correct it with PUT /pipelines/${name}`,
+      declaration,
+    );
   const woken = await wakeRun(deps, { pipeline: name, trigger: 'api' });
   return woken.kind === 'ignored' ? problem(409, woken.reason) : { status: 202, body: woken };
 }
@@ -102,12 +113,16 @@ function checkStored(name: string, text: string): readonly Problem[] {
   return declaration.valid ? [] : declaration.problems;
 }
 
-/** Everything that is known of a run: the live view while it runs, the report when it has ended. */
+/** Everything known about a run: the live view while it runs, and the report after its end. */
 async function getRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
   const { store } = deps;
   const runId = parameters['runId'] ?? '';
   const run = await deps.runs.get(runId);
-  if (run === undefined) return problem(404, `there is no run "${runId}"`);
+  if (run === undefined)
+    return problem(
+      404,
+      `there is no run "${runId}": GET /pipelines/{name}/runs lists the runs of a pipeline`,
+    );
   const [attempts, placements, timeline, progress, report] = await Promise.all([
     deps.attempts.list(runId),
     deps.placements.list(runId),
@@ -117,7 +132,7 @@ async function getRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiRes
   ]);
   // A task token lets its holder answer for the training job: it never leaves the service.
   const shown = attempts.map(({ taskToken: _taskToken, ...attempt }) => attempt);
-  // What a decision was made from is for `npm run explain`; a reader gets the table.
+  // Readers get the table of a decision. Its stored question is for `npm run explain`.
   const tables = placements.map(({ attempt, decision: { question: _question, ...decision } }) => ({
     attempt,
     decision,

@@ -1,0 +1,16 @@
+/**
+ * The routes of the HTTP API, each a method and a path template. The function's description gives them to API Gateway,
+ * and api.ts must have an answer for each.
+ */
+export const ROUTES = [
+  'GET /pipelines',
+  'GET /pipelines/{name}',
+  'PUT /pipelines/{name}',
+  'GET /pipelines/{name}/runs',
+  'POST /pipelines/{name}/runs',
+  'GET /runs/{runId}',
+] as const;
+export type Route = (typeof ROUTES)[number];
+
+/** @returns the route, or undefined for a text that names none */
+export const routeOf = (text: string): Route | undefined => ROUTES.find((route) => route === text);
