@@ -1,9 +1,9 @@
-/** What came of joining small generations, on the run's timeline. The run trains either way. Safe to repeat. */
+/** Writes the result of a compaction to the run's timeline. The run trains either way. Safe to repeat. */
 
 import type { CompactionResult } from '../packing/compaction/seal-compaction.ts';
 import type { AnnounceDeps } from './announce-seal.ts';
 
-/** As Step Functions tells it. */
+/** The error as Step Functions passes it. */
 export interface CompactionFailure {
   readonly status: 'failed';
   readonly Error: string;
@@ -35,14 +35,14 @@ const LONGEST_CAUSE = 300;
 
 function textOf(result: CompactionResult | CompactionFailure): string {
   if (result.status === 'failed')
-    return `small generations stay apart and the run goes on: ${result.Error} ${messageOf(result.Cause)}`.trimEnd();
+    return `small generations stay separate and the run continues: ${result.Error} ${messageOf(result.Cause)}`.trimEnd();
   const { generation, of, shards, samples } = result;
   if (result.status === 'superseded')
-    return `${generation} was not needed: another compaction or a prune came first`;
+    return `${generation} was not needed: another compaction or a prune was first`;
   return `${of.length} small generations joined into ${generation}: ${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
 }
 
-/** Lambda's error is JSON with a message; anything else is told as it is. */
+/** Lambda's error is JSON with a message. Any other text is kept as it is. */
 function messageOf(cause: string): string {
   const message = /"errorMessage":"((?:[^"\\]|\\.)*)"/.exec(cause)?.[1] ?? cause;
   return message.slice(0, LONGEST_CAUSE).toWellFormed();

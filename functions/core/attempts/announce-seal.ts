@@ -1,4 +1,4 @@
-/** After the seal: the run knows its generation and what was rejected, the timeline and the bus are told. Safe to repeat. */
+/** Records a seal with the run and announces it on the timeline and the event bus. Safe to repeat. */
 
 import type { SealResult } from '../packing/seal/seal-dataset.ts';
 import type { Stores } from '../runs/stores.ts';
@@ -41,7 +41,7 @@ export async function announceSeal(
 const EXAMPLES_SHOWN = 3;
 const LONGEST_KEY_SHOWN = 80;
 
-/** `1 rejected: notes.txt (suffixNotAccepted)`; with several reasons, how often each. */
+/** Such as `1 rejected: notes.txt (suffixNotAccepted)`. Several reasons are counted. */
 export function rejectedText(
   pipeline: string,
   { rejected, rejections }: Pick<SealResult, 'rejected' | 'rejections'>,
@@ -59,7 +59,7 @@ export function rejectedText(
   return `${rejected} rejected${list === '' ? '' : `: ${list}${counts}`}`;
 }
 
-/** Keys are written by anybody: what could change a line of text is escaped, what is long is cut. */
+/** Anyone may choose a key, so characters that could change the line are escaped and long keys are cut. */
 function shownKey(pipeline: string, key: string): string {
   const incoming = bucketKeys.incoming(pipeline);
   const short = key.startsWith(incoming) ? key.slice(incoming.length) : key;

@@ -1,30 +1,30 @@
 /**
- * Whether checkpoints have stopped coming while a job trains: silence here has cost users days of training. Judged by
- * the progress note in the bucket, so a save that never arrives there counts as none, whatever the host says of it.
+ * Whether checkpoints have stopped while a job trains; unnoticed stalls have cost users days of training. The progress
+ * note in the bucket decides, so a save that does not reach the bucket does not count.
  */
 import type { Progress } from '../runs/run-records.ts';
 
 export interface StallQuestion {
-  /** Since when the job trains without a break; undefined while it does not. */
+  /** Start of uninterrupted training; undefined while the job does not train. */
   readonly trainingSince?: Date | undefined;
-  /** The newest that the bucket proves, of this attempt or one before it. */
+  /** The newest progress that the bucket proves, of this attempt or an earlier one. */
   readonly progress?: Progress | undefined;
-  /** How often the job was told to save. */
+  /** The interval between checkpoints that the job received. */
   readonly intervalSeconds: number;
   readonly now: Date;
 }
 
 export interface Stall {
   readonly step: number;
-  /** Since the last checkpoint, or since training began. */
+  /** Time since the last checkpoint, or since training began. */
   readonly ageSeconds: number;
   readonly expectedSeconds: number;
 }
 
-/** A checkpoint has a step to end, a save and an upload before it; big ones take minutes. */
+/** A checkpoint waits for the end of a step, a save and an upload. Big ones take minutes. */
 const LEAST_PATIENCE_SECONDS = 900;
 const PATIENCE_INTERVALS = 3;
-/** Nobody knows how long a script that was never seen to save takes to its first. */
+/** The time to the first checkpoint of a new script is unknown. */
 const FIRST_PATIENCE_SECONDS = 3_600;
 
 export function checkpointStall(question: StallQuestion): Stall | undefined {

@@ -1,4 +1,7 @@
-/** What follows from a job's creation: told and on the timeline, or refused, or an error whose class says whether to try again. */
+/**
+ * Handles the outcome of a job's creation. A created job is announced. A capacity error ends the attempt. Any other error
+ * is thrown, and its class decides whether the state machine retries.
+ */
 
 import { launcherFacts } from '../catalog/launchers/registry.ts';
 import type { CreateOutcome } from '../launch/job/training-service.ts';
@@ -13,28 +16,26 @@ interface Creation {
   readonly prepared: Pick<PreparedJob, 'inputReason' | 'log'>;
 }
 
-/** @throws LaunchRefusedError when the request will never be taken, TransientError when it may be later */
+/** @throws LaunchRefusedError when no retry can succeed, TransientError when a retry may */
 export async function recordCreateOutcome(deps: ObserveDeps, creation: Creation): Promise<void> {
   const { attempt, created } = creation;
   switch (created.kind) {
     case 'created':
       return announce(deps, creation);
     case 'alreadyExists':
-      // This very attempt, created before a crash: nobody may have been told, and it may have ended since.
+      // A crash followed the creation: the job may not be announced, and it may have ended.
       await announce(deps, creation);
       await observeAttempt(deps, attempt);
       return;
     case 'quota':
     case 'capacity':
-      return refuse(deps, attempt, created);
+      return recordCapacityError(deps, attempt, created);
     case 'invalid':
     case 'denied':
-      throw new LaunchRefusedError(
-        `${serviceOf(attempt)} does not take ${attempt.jobName}: ${created.message}`,
-      );
+      throw new LaunchRefusedError(`${serviceOf(attempt)} rejects ${attempt.jobName}: ${created.message}`);
     case 'throttled':
       throw new TransientError(
-        `${serviceOf(attempt)} cannot take ${attempt.jobName} now: ${created.message}`,
+        `${serviceOf(attempt)} cannot start ${attempt.jobName} now: ${created.message}`,
       );
   }
 }
@@ -57,8 +58,8 @@ async function announce(deps: ObserveDeps, { attempt, prepared }: Creation): Pro
   );
 }
 
-/** Refused at the door: an attempt that cost nothing, so that placement sees the refusal and looks elsewhere. */
-async function refuse(
+/** Ends the attempt at no cost, so that placement sees the error and chooses another pool. */
+async function recordCapacityError(
   deps: ObserveDeps,
   attempt: AttemptRecord,
   { kind, message }: Extract<CreateOutcome, { readonly kind: 'quota' | 'capacity' }>,
@@ -70,7 +71,7 @@ async function refuse(
       kind: 'capacity',
       message,
       ...(kind === 'quota' && { quota: true }),
-      // Other runs remember the refusal by its time, which later changes of the attempt must not move.
+      // Other runs keep the error by its time, which later changes of the attempt must not move.
       endedAt: now,
       trainingSeconds: 0,
       billableSeconds: 0,

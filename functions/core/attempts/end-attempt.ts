@@ -1,11 +1,11 @@
-/** A run that ends leaves no job behind: what still runs is stopped, and its figures are waited for. */
+/** A run that ends leaves no job behind: it stops a running job and waits for the job's figures. */
 import { jobOf, portOf } from '../launch/launcher.ts';
 import { TransientError } from '../shared/errors.ts';
 import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
 /**
- * Does nothing for a run whose last attempt has its outcome, as every run has that ended in the ordinary way.
- * @throws TransientError while the job is being stopped: the report holds the costs of all attempts or is not written
+ * Does nothing if the last attempt has its outcome, which is the usual case.
+ * @throws TransientError while the job is being stopped, because a report needs the costs of all attempts
  */
 export async function endOpenAttempt(deps: ObserveDeps, runId: string): Promise<void> {
   const last = (await deps.attempts.list(runId)).at(-1);
@@ -27,5 +27,7 @@ export async function endOpenAttempt(deps: ObserveDeps, runId: string): Promise<
     return;
   }
   await portOf(deps.launchers, last).stop(jobOf(last));
-  throw new TransientError(`${last.jobName} is being stopped, because its run has ended`);
+  throw new TransientError(
+    `${last.jobName} is being stopped because its run has ended: the next try reports the run`,
+  );
 }

@@ -1,4 +1,4 @@
-/** After an attempt: done, again elsewhere, or failed for good. Progress, not time, is what an attempt is judged by. */
+/** Judges an ended attempt by its progress, not its time: the run is done, tries again, or has failed for good. */
 import type { AttemptOutcome, AttemptRecord, Progress } from '../runs/run-records.ts';
 
 export type Judgement =
@@ -6,13 +6,13 @@ export type Judgement =
   | { readonly kind: 'again'; readonly reason: string }
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** So many started attempts in a row that proved no new work mean that the checkpoint does not work. */
+/** If so many started attempts in a row prove no new work, saving or reading checkpoints does not work. */
 const FRUITLESS_ATTEMPTS = 3;
 
 export const advanced = (before: Progress | undefined, after: Progress | undefined): boolean =>
   after !== undefined && after.step > (before?.step ?? 0);
 
-/** Attempts of a run, oldest first; the last one is judged and has an outcome. */
+/** @param attempts of a run, oldest first; the last one has an outcome and is judged */
 export function judge(attempts: readonly AttemptRecord[]): Judgement {
   const last = attempts.at(-1);
   const outcome = last?.outcome;
@@ -24,7 +24,10 @@ export function judge(attempts: readonly AttemptRecord[]): Judgement {
     case 'userError':
       return { kind: 'failed', reason: `the training script failed: ${outcome.message}` };
     case 'stopped':
-      return { kind: 'failed', reason: 'the training job was stopped from outside' };
+      return {
+        kind: 'failed',
+        reason: 'the training job was stopped from outside Tidewheel: start a new run to train again',
+      };
     case 'timeLimit':
       return atTimeLimit(last);
     case 'interrupted':
@@ -38,7 +41,11 @@ export function judge(attempts: readonly AttemptRecord[]): Judgement {
 const atTimeLimit = ({ progressBefore, progressAfter }: AttemptRecord): Judgement =>
   advanced(progressBefore, progressAfter)
     ? { kind: 'again', reason: 'the attempt reached its time limit with progress saved' }
-    : { kind: 'failed', reason: 'the attempt reached its time limit and no checkpoint proves new work' };
+    : {
+        kind: 'failed',
+        reason:
+          'the attempt reached its time limit and no checkpoint proves new work: raise limits.maximumRunSeconds or save more often',
+      };
 
 function againUnlessFruitless(attempts: readonly AttemptRecord[], reason: string): Judgement {
   const started = attempts.filter((attempt) => (attempt.outcome?.trainingSeconds ?? 0) > 0);
@@ -58,7 +65,7 @@ function describeLoss(outcome: AttemptOutcome): string {
     case 'capacity':
       return 'no capacity was found in time';
     case 'interrupted':
-      return 'capacity was taken away';
+      return 'AWS reclaimed the capacity';
     case 'recalled':
       return outcome.message;
     case 'serviceError':

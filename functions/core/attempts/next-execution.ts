@@ -1,4 +1,4 @@
-/** A run outlives its executions: the next one continues it from the records. */
+/** A run outlives its executions: the next execution continues it from the records. */
 import { startExecution } from '../ingest/wake.ts';
 import { executionName } from '../runs/batches.ts';
 import type { RunRecord } from '../runs/run-records.ts';
@@ -11,20 +11,20 @@ export interface NextExecutionDeps extends Pick<Stores, 'runs' | 'timeline'> {
 }
 
 /**
- * Starts the next execution while the present one still runs, because that one is about to end. Safe to repeat.
- * @param input.execution name of the execution that asks
+ * Starts the next execution just before the current one ends. Safe to repeat.
+ * @param input.execution name of the calling execution
  */
 export async function startNextExecution(
   deps: NextExecutionDeps,
   input: { readonly runId: string; readonly execution: string },
 ): Promise<void> {
   const run = await deps.runs.get(input.runId);
-  // The run has left the execution that asks: this was asked before.
+  // The run has already left the calling execution: this call is a repeat.
   if (run === undefined || executionName(run.runId, run.execution) !== input.execution) return;
   await continueRun(deps, run);
 }
 
-/** The number is on record before the start, so two callers start the same name, which starts once. */
+/** The number is on record before the start, so two callers start one execution of the same name. */
 export async function continueRun(deps: NextExecutionDeps, run: RunRecord): Promise<void> {
   const execution = run.execution + 1;
   const updatedAt = deps.clock.now().toISOString();
@@ -33,7 +33,7 @@ export async function continueRun(deps: NextExecutionDeps, run: RunRecord): Prom
     id: `execution-${execution}`,
     at: updatedAt,
     kind: 'Resumed',
-    text: `the run goes on in execution ${execution}`,
+    text: `the run continues in execution ${execution}`,
   });
   await startExecution(deps.executions, next);
 }

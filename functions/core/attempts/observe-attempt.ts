@@ -1,4 +1,4 @@
-/** One look at an attempt's job, wherever it runs: what Describe says is recorded, and whoever waits is told. Safe to repeat at any time. */
+/** Records the state of an attempt's job, and reports its end to the waiting execution. Safe to repeat at any time. */
 
 import { isTerminal, outcomeOf } from '../launch/job/outcome.ts';
 import type { TrainingJobDescription } from '../launch/job/training-service.ts';
@@ -21,15 +21,15 @@ export type AttemptObservation =
   | { readonly kind: 'recalled' }
   | { readonly kind: 'ended'; readonly attempt: AttemptRecord };
 
-/** @param known may be old; what counts is what is on record once the job has been seen */
+/** @param known may be out of date: the record is read again after the job */
 export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): Promise<AttemptObservation> {
   const launcher = portOf(deps.launchers, known);
   const job = known.outcome === undefined ? await launcher.describe(jobOf(known)) : undefined;
-  // Read after the job: whoever took it back recorded that before the stop that we may see here.
+  // The record is read after the job, because a recall is recorded before its stop.
   const attempt = (await deps.attempts.get(known.runId, known.attempt)) ?? known;
   if (attempt.outcome !== undefined) {
-    // Recorded before, but the one who recorded it may have died before telling: tell again.
-    await tell(deps, attempt);
+    // The process that recorded the end may have died before it announced it.
+    await announceEnd(deps, attempt);
     return { kind: 'ended', attempt };
   }
   if (job === undefined) return { kind: 'absent' };
@@ -50,7 +50,7 @@ export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): P
   return { kind: 'running', job };
 }
 
-/** The policy's word on a job that goes on: its budget and its wait are looked at anew each time. */
+/** Checks budget and wait of a running job at every look. */
 async function stopReason(
   { runs, attempts, clock }: ObserveDeps,
   attempt: AttemptRecord,
@@ -61,7 +61,7 @@ async function stopReason(
   return whyStop({ attempt, job, now: clock.now(), others, budgetUsd });
 }
 
-/** Recorded before the stop: whoever sees the job stopped must know that it was us. */
+/** Records the recall before the stop, so that any process that sees the stopped job knows its cause. */
 export async function recallAttempt(
   deps: ObserveDeps,
   attempt: AttemptRecord,
@@ -83,8 +83,8 @@ export async function recallAttempt(
 }
 
 /**
- * A job that we stopped because its pool went bad did not fail: it lost its capacity, or never had any. One that we
- * stopped for another reason lost nothing, and says that reason.
+ * A job recalled for want of capacity did not fail: it lost its capacity or never had any. A job recalled for another
+ * reason lost nothing, and its outcome gives the reason.
  */
 function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptOutcome {
   const { recall } = attempt;
@@ -92,7 +92,7 @@ function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptOutcome
   const trained = outcome.trainingSeconds > 0;
   if (trained && recall.cause !== 'capacity')
     return { ...outcome, kind: 'recalled', message: `recalled by Tidewheel: it ${recall.why}` };
-  const loss = trained ? 'capacity was taken away' : 'no capacity came';
+  const loss = trained ? 'AWS reclaimed the capacity' : 'no capacity came';
   return {
     ...outcome,
     kind: trained ? 'interrupted' : 'capacity',
@@ -110,14 +110,14 @@ async function end(
     status: statusOf(outcome),
     updatedAt: deps.clock.now().toISOString(),
   });
-  await tell(deps, ended);
-  // Should this fail, the next sweep of reconcile does it.
+  await announceEnd(deps, ended);
+  // If this fails, the next sweep of reconcile repeats it.
   await portOf(deps.launchers, ended).leftovers?.release(ended.jobName);
   return ended;
 }
 
-/** The timeline and the bus first, the waiting execution last: a crash before that is repaired by the next look. */
-async function tell(deps: ObserveDeps, attempt: AttemptRecord): Promise<void> {
+/** Answers the waiting execution last: after a crash, the next look repeats the announcements. */
+async function announceEnd(deps: ObserveDeps, attempt: AttemptRecord): Promise<void> {
   const { outcome, runId, pipeline, jobName } = attempt;
   if (outcome === undefined) return;
   if (attempt.status === 'interrupted') {

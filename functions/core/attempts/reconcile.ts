@@ -1,4 +1,4 @@
-/** Level-triggered repair: does what events and executions would have done, had none of them been lost. */
+/** Level-triggered repair: does the work of lost events and ended executions. */
 
 import { observe } from '../ingest/settle.ts';
 import { startExecution, wakeRun } from '../ingest/wake.ts';
@@ -21,16 +21,16 @@ export interface ReconcileResult {
   readonly attempts: number;
   readonly resumed: readonly string[];
   readonly woken: readonly string[];
-  /** What could not be looked at this time; the next time comes. */
+  /** Errors of this pass; the next pass tries again. */
   readonly failures: readonly string[];
 }
 
-/** A run whose executions keep dying is given up; each of them has retried its states on its own before. */
+/** A run whose executions keep failing is given up. Each execution has retried its own states. */
 export const MAXIMUM_EXECUTIONS = 25;
-/** A run on record this long without an execution lost its start. */
+/** The start of a run was lost if it is on record this long without an execution. */
 const START_GRACE_SECONDS = 30;
 
-/** @param sweep also list the incoming prefixes for arrivals whose event never came (dearer, so done less often) */
+/** @param sweep also lists the incoming prefixes for arrivals without an event; it costs more, so it runs less often */
 export async function reconcile(
   deps: ReconcileDeps,
   options: { readonly sweep: boolean },
@@ -38,7 +38,7 @@ export async function reconcile(
   const failures: string[] = [];
   const each = async <T>(items: readonly T[], name: (item: T) => string, act: (item: T) => Promise<void>) => {
     for (const item of items) {
-      // One that cannot be mended must not keep the others from it.
+      // A failure of one item must not stop the others.
       await act(item).catch((error: unknown) => {
         failures.push(`${name(item)}: ${error instanceof Error ? error.message : String(error)}`);
       });
@@ -58,7 +58,7 @@ export async function reconcile(
   if (options.sweep)
     await each(
       Object.entries(deps.launchers),
-      ([name]) => `what jobs of ${name} left behind`,
+      ([name]) => `leftovers of ${name} jobs`,
       ([, { leftovers }]) => (leftovers === undefined ? Promise.resolve() : release(deps, leftovers)),
     );
   const resumed: string[] = [];
@@ -85,7 +85,7 @@ export async function reconcile(
   return { attempts: attempts.length, resumed, woken, failures };
 }
 
-/** What attempts that have ended left behind; the jobs of other installations are on no record here. */
+/** Releases the leftovers of ended attempts. Jobs of other installations have no record here. */
 async function release({ attempts }: ReconcileDeps, leftovers: LeftoverPort): Promise<void> {
   for (const jobName of await leftovers.list()) {
     const attempt = await attempts.findByJob(jobName);
@@ -95,11 +95,11 @@ async function release({ attempts }: ReconcileDeps, leftovers: LeftoverPort): Pr
 
 async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<boolean> {
   const status = await deps.executions.status(executionName(listed.runId, listed.execution));
-  // Read after the status: an execution ends after its run is closed, and the index may lag.
+  // The run is read after the status, because an execution ends after its run is closed and the index may lag.
   const run = await deps.runs.get(listed.runId);
   if (run === undefined || FINISHED.includes(run.status) || run.execution !== listed.execution) return false;
   if (status === 'running') {
-    await tellAgain(deps, run);
+    await repeatEnd(deps, run);
     return false;
   }
   if (status === undefined) {
@@ -110,12 +110,12 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
   }
   const decided = decidedVerdict(await deps.timeline.list(run.runId));
   if (decided !== undefined) {
-    // Only the closing is left: going on would train for a run that has ended.
+    // Only the close is missing: another execution would train for an ended run.
     await reportRun(deps, run.runId, decided);
     return false;
   }
   if (run.execution >= MAXIMUM_EXECUTIONS) {
-    const reason = `${run.execution} executions of the run ended without an outcome; see their histories`;
+    const reason = `${run.execution} executions of the run ended without an outcome: their histories in Step Functions name the cause`;
     await reportRun(deps, run.runId, { kind: 'failed', reason });
     return false;
   }
@@ -123,8 +123,8 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
   return true;
 }
 
-/** Whoever recorded an attempt's end may have died before telling the execution that waits for it. */
-async function tellAgain(deps: ReconcileDeps, run: RunRecord): Promise<void> {
+/** The process that recorded an attempt's end may have died before it answered the waiting execution. */
+async function repeatEnd(deps: ReconcileDeps, run: RunRecord): Promise<void> {
   if (run.status !== 'training') return;
   const last = (await deps.attempts.list(run.runId)).at(-1);
   if (last?.outcome !== undefined) await observeAttempt(deps, last);
@@ -132,7 +132,7 @@ async function tellAgain(deps: ReconcileDeps, run: RunRecord): Promise<void> {
 
 type PipelineToSweep = Pick<PipelineRecord, 'name'> & Partial<PipelineRecord>;
 
-/** Those on record, and those whose declaration lies in the bucket although nobody was told (or the table was lost). */
+/** Pipelines on record, and those whose declaration is in the bucket but whose event or table was lost. */
 async function pipelinesToSweep({ pipelines, store }: ReconcileDeps): Promise<PipelineToSweep[]> {
   const known: PipelineToSweep[] = await pipelines.list();
   const names = new Set(known.map(({ name }) => name));
@@ -145,14 +145,14 @@ async function pipelinesToSweep({ pipelines, store }: ReconcileDeps): Promise<Pi
 }
 
 /**
- * Whether something lies there that the last close has not seen. Compared by what it is, not by its date: S3 dates a
- * multipart upload from its start, so it can appear with a time before the close.
+ * Whether the prefix holds anything that the last close did not see. A fingerprint decides, not dates: S3 dates a
+ * multipart upload from its start, so an upload can appear with a time before the close.
  */
 async function holdsUnseen({ store, clock }: ReconcileDeps, pipeline: PipelineToSweep): Promise<boolean> {
   const prefix = bucketKeys.incoming(pipeline.name);
   const { closedAt, seen } = pipeline;
   if (closedAt !== undefined && seen === undefined) {
-    // The run that closed it failed before it looked; only what came since is worth another.
+    // The run that closed the batch failed before it listed the prefix: only newer arrivals deserve another run.
     for await (const { lastModified } of store.list(prefix))
       if (wakes({ closedAt }, lastModified)) return true;
     return false;

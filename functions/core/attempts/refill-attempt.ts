@@ -1,6 +1,6 @@
 /**
- * A gang on EC2 that has lost hosts: made whole again where its strategy and the zone allow, else taken back to go on
- * elsewhere. It stays the same attempt: the same job, the same bill, an interruption more.
+ * Replaces the lost hosts of a gang on EC2 if its strategy and the zone allow it, and otherwise recalls the attempt. A
+ * refill continues the same attempt: the same job and bill, with one more interruption.
  */
 import { portOf, type RefillRound } from '../launch/launcher.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
@@ -14,8 +14,8 @@ import {
 export type RefillResult = AttemptObservation | { readonly kind: 'refilling'; readonly round: number };
 
 /**
- * Safe to repeat at any time, with or without a reason.
- * @param warned hosts that EC2 has announced to take back; those that are gone are found without being named
+ * Safe to repeat at any time.
+ * @param warned hosts with an interruption notice; lost hosts are found without it
  */
 export async function refillAttempt(
   deps: ObserveDeps,
@@ -30,39 +30,42 @@ export async function refillAttempt(
     case 'none':
       return observeAttempt(deps, attempt);
     case 'whole':
-      await tell(deps, attempt, refilled.round);
+      await announceRefill(deps, attempt, refilled.round);
       return observeAttempt(deps, attempt);
     case 'refilling':
       return (
-        (await told(deps, attempt, refilled.round)) ?? { kind: 'refilling', round: refilled.round.round }
+        (await observeRefilling(deps, attempt, refilled.round)) ?? {
+          kind: 'refilling',
+          round: refilled.round.round,
+        }
       );
     case 'impossible':
       return giveUp(deps, attempt, { warned, why: refilled.why });
   }
 }
 
-/** What was seen, where it is not simply that the attempt goes on. */
-async function told(
+/** @returns undefined while the attempt runs on */
+async function observeRefilling(
   deps: ObserveDeps,
   attempt: AttemptRecord,
   round: RefillRound,
 ): Promise<AttemptObservation | undefined> {
-  await tell(deps, attempt, round);
+  await announceRefill(deps, attempt, round);
   const seen = await observeAttempt(deps, attempt);
   return seen.kind === 'running' ? undefined : seen;
 }
 
-async function tell(deps: ObserveDeps, attempt: AttemptRecord, round: RefillRound): Promise<void> {
+async function announceRefill(deps: ObserveDeps, attempt: AttemptRecord, round: RefillRound): Promise<void> {
   const { stay, lost, missing } = round;
   await deps.timeline.add(attempt.runId, {
     id: `refilled-${attempt.attempt}-${round.round}`,
     at: round.openedAt,
     kind: 'HostsReplaced',
-    text: `attempt ${attempt.attempt}: ${lost.join(', ')} lost; ${stay.length} of its hosts stay, ${missing} more in the same zone (round ${round.round})`,
+    text: `attempt ${attempt.attempt}: lost ${lost.join(', ')}; ${stay.length} of its hosts stay, ${missing} are replaced in the same zone (round ${round.round})`,
   });
 }
 
-/** What has ended already needs no stop; what lives is told to save. */
+/** An ended attempt needs no stop. A running one is asked to save. */
 async function giveUp(
   deps: ObserveDeps,
   attempt: AttemptRecord,

@@ -1,4 +1,4 @@
-/** The Report state: writes the report, closes the run and its batch, tells others. Also after an error of any state. */
+/** The Report state: writes the report, closes the run and its batch, and notifies. It also follows an error of any state. */
 
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { TimelineEntry } from '../runs/stores.ts';
@@ -13,15 +13,15 @@ export interface ReportDeps extends ObserveDeps {
   readonly store: ObjectStore;
 }
 
-/** What the states before it found, in the state machine's own words. */
+/** The result of the states before Report. */
 export interface Verdict {
   readonly kind: 'done' | 'failed' | 'empty';
   readonly reason: string;
 }
 
 /**
- * The first verdict stands: it is written down before anything is done about it, and whoever reports the run after a
- * crash repeats it. The report is written before the run is closed: a crash between the two writes it once more.
+ * The first verdict stands: it is recorded before any other step, so a retry after a crash repeats it. The report is
+ * written before the run is closed: after a crash between the two it is written again.
  * @throws TransientError while a job of the run is still being stopped
  */
 export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdict): Promise<RunReport> {
@@ -46,7 +46,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: Verdic
     finishedAt,
   });
   await deps.store.writeText(bucketKeys.report(run.pipeline, runId), `${JSON.stringify(report, null, 2)}\n`);
-  // A run that failed before its batch was closed must not keep the next arrivals.
+  // A run that failed with an open batch must not collect the next arrivals.
   if (run.closedAt === undefined) await deps.runs.closeBatch(run, { at: finishedAt });
   await notify(deps, run, report);
   await deps.runs.update(runId, {
@@ -76,7 +76,7 @@ const TITLES = {
   empty: 'NothingNew',
 } as const satisfies Record<Verdict['kind'], string>;
 
-/** What a run came to, once somebody has said so. */
+/** The recorded verdict of a run. */
 export function decidedVerdict(
   timeline: readonly TimelineEntry[],
 ): (Verdict & { readonly decidedAt: string }) | undefined {
@@ -87,5 +87,5 @@ export function decidedVerdict(
 }
 
 function undecided(runId: string): never {
-  throw new TransientError(`the verdict of ${runId} was written and is not there to be read`);
+  throw new TransientError(`the verdict of ${runId} was written but cannot be read yet`);
 }

@@ -1,4 +1,4 @@
-/** What a run cost, what it would have cost on demand, what was lost to interruptions. */
+/** The report of a run: its cost, its cost on demand, and what interruptions lost. */
 
 import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
 import { attemptCost, hoursCost } from '../runs/attempt-cost.ts';
@@ -23,7 +23,7 @@ export interface AttemptReport {
   readonly toStep: number;
   readonly trainingSeconds: number;
   readonly billableSeconds: number;
-  /** Training whose result no checkpoint holds. */
+  /** Training time that no checkpoint covers. */
   readonly lostSeconds: number;
   readonly costUsd: number;
 }
@@ -39,16 +39,16 @@ export interface RunReport {
   readonly failure?: string | undefined;
   readonly modelUri?: string | undefined;
   readonly generations: readonly string[];
-  /** SHA-256 of the packed source that it was trained with. */
+  /** SHA-256 of the packed source. */
   readonly source?: string | undefined;
-  /** Arrivals of the batch that could not be packed; the generation's manifest names up to a hundred. */
+  /** Rejected arrivals of the batch; the generation's manifest names up to a hundred. */
   readonly rejected?: RejectedArrivals | undefined;
   readonly metrics: Readonly<Record<string, number>>;
   readonly attempts: readonly AttemptReport[];
   readonly interruptions: number;
   readonly lostSeconds: number;
   readonly costUsd: number;
-  /** The same useful work on On-Demand instances of the same type, without an interruption. */
+  /** Cost of the same useful work on On-Demand instances of the same type without interruptions. */
   readonly onDemandUsd: number;
   readonly savedUsd: number;
   readonly savedPercent: number;
@@ -125,7 +125,7 @@ function onDemandCost(attempt: AttemptRecord): number {
     : 0;
 }
 
-/** From the last complete checkpoint to the end of an attempt that did not complete. */
+/** Time from the last complete checkpoint to the end of an attempt that did not complete. */
 function lostSecondsOf(attempt: AttemptRecord, outcome: AttemptOutcome): number {
   if (outcome.kind === 'completed') return 0;
   const saved = attempt.progressAfter;
@@ -136,7 +136,7 @@ function lostSecondsOf(attempt: AttemptRecord, outcome: AttemptOutcome): number 
   return Math.min(outcome.trainingSeconds, Math.max(0, unsaved));
 }
 
-/** Restarts inside a job, plus jobs that we took back; a job that was taken back was interrupted already inside. */
+/** Restarts inside jobs, or 1 for an interrupted job without a restart. */
 function interruptionsOf(attempts: readonly AttemptRecord[]): number {
   return sum(
     attempts.map(({ outcome }) =>

@@ -1,4 +1,4 @@
-/** A look at a running attempt with the policy's eyes: is it still where it should be? Recalls it where it is not. */
+/** Recalls a running attempt if another pool is now the better choice. */
 
 import { factsWith } from '../catalog/hardware.ts';
 import type { TrainingJobDescription } from '../launch/job/training-service.ts';
@@ -27,14 +27,17 @@ export interface ReviseDeps
   readonly market: Pick<MarketSource, 'region' | 'scores'>;
 }
 
-/** @param job as it was just described, running; safe to repeat: an attempt is recalled once */
+/**
+ * Safe to repeat: an attempt is recalled once.
+ * @param job a fresh description of the running job
+ */
 export async function reviseAttempt(
   deps: ReviseDeps,
   attempt: AttemptRecord,
   job: TrainingJobDescription,
 ): Promise<'recalled' | 'left'> {
-  const looked = await campaignNow(deps, attempt, job);
-  const why = looked && (await whyRecall(looked));
+  const view = await campaignNow(deps, attempt, job);
+  const why = view && (await whyRecall(view));
   if (why === undefined) return 'left';
   const current = await deps.attempts.get(attempt.runId, attempt.attempt);
   if (current === undefined || isOver(current)) return 'left';
@@ -42,15 +45,16 @@ export async function reviseAttempt(
   return 'recalled';
 }
 
-/** A running campaign by the kept scores, and by those of this moment. */
+/** A running campaign with stored scores, and with current scores on request. */
 interface CampaignView {
   readonly campaign: RunningCampaign;
   readonly withScoresOfNow: () => Promise<RunningCampaign>;
 }
 
 /**
- * Kept scores are minutes old. What a run on demand waits to see may last no longer: its look asks for those of this moment
- * whenever a move is safe at all. A run on Spot loses little by minutes: it asks only to be sure of a move.
+ * Stored scores are minutes old, and the Spot capacity that a run on demand waits for may last no longer. Such a run
+ * requests current scores whenever a move is safe. A run on Spot loses little in minutes, so it requests them only to
+ * confirm a move.
  */
 async function whyRecall({ campaign, withScoresOfNow }: CampaignView): Promise<StopReason> {
   if (campaign.attempt.placement.pool.purchaseOption === 'on-demand')
@@ -59,14 +63,14 @@ async function whyRecall({ campaign, withScoresOfNow }: CampaignView): Promise<S
   return why?.cause === 'spot' ? revise(await withScoresOfNow()) : why;
 }
 
-/** undefined: nothing is to be decided on it. */
+/** @returns undefined when there is nothing to decide */
 async function campaignNow(
   deps: ReviseDeps,
   attempt: AttemptRecord,
   job: TrainingJobDescription,
 ): Promise<CampaignView | undefined> {
   const trainingSince = trainingSinceOf(job);
-  // What trains in another region saves there.
+  // The progress of an attempt in another region is in that region's bucket.
   if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return undefined;
   const run = await deps.runs.get(attempt.runId);
   if (run?.declaration === undefined || run.declaration.compute.purchaseOption === 'on-demand')
@@ -88,19 +92,19 @@ async function campaignNow(
 
 const isOver = ({ outcome, recall }: AttemptRecord): boolean => outcome !== undefined || recall !== undefined;
 
-/** Work goes as fast on demand as an earlier attempt has shown; a Spot job that may be too slow must show its own pace. */
+/** An On-Demand job may be judged by an earlier attempt's throughput. A Spot job must show its own. */
 async function progressOf(store: ObjectStore, attempt: AttemptRecord): Promise<Progress | undefined> {
   const own = await newProgress(store, attempt);
   return attempt.placement.pool.purchaseOption === 'on-demand' ? (own ?? attempt.progressBefore) : own;
 }
 
-/** Without a checkpoint of its own nothing has been measured of an attempt. */
+/** An attempt without a checkpoint of its own has measured nothing. */
 async function newProgress(store: ObjectStore, attempt: AttemptRecord): Promise<Progress | undefined> {
   const progress = await readProgress(store, attempt.pipeline, attempt.runId);
   return advanced(attempt.progressBefore, progress) ? progress : undefined;
 }
 
-/** The questions that `collect-scores` asks, so that they are no new ones; where they are not told, kept scores stand in. */
+/** Repeats the score requests of `collect-scores`, because AWS limits new ones. Stored scores replace missing answers. */
 async function scoresOfNow(
   { scoreQuestions, market, clock }: ReviseDeps,
   { compute, hardware }: PlacementInput,
@@ -111,7 +115,7 @@ async function scoresOfNow(
   return samplesOfNow(await askScores({ scoreQuestions, market: () => market, clock }, needs, []), now);
 }
 
-/** The attempt's own question, with the prices, scores and outcomes of now, to which newer scores can be given. */
+/** The attempt's own question with current prices, scores and outcomes. The result accepts newer scores. */
 async function questionNow(
   deps: ReviseDeps,
   { run, attempt, now }: { readonly run: RunRecord; readonly attempt: AttemptRecord; readonly now: Date },
@@ -135,12 +139,12 @@ async function questionNow(
   });
   if (question === undefined) return undefined;
   const { market, elsewhere = [], now: readAt } = question;
-  /** With what was kept of the region since the decision; a score of which nothing newer is known grows old. */
+  /** Adds the samples stored since the decision. A score without a newer sample ages. */
   const upToDate = async (view: MarketView) => {
-    const asked = { compute, hardware, region: view.region, now };
-    const kept = await samplesFor(deps.marketSamples, asked);
+    const request = { compute, hardware, region: view.region, now };
+    const kept = await samplesFor(deps.marketSamples, request);
     return (newer: readonly MarketSample[]): MarketView =>
-      refreshedBy([...newer, ...kept], view, { ...asked, readAt });
+      refreshedBy([...newer, ...kept], view, { ...request, readAt });
   };
   const home = await upToDate(market);
   const away = await Promise.all(
@@ -149,7 +153,7 @@ async function questionNow(
   return (newer) => ({ ...question, market: home(newer), elsewhere: away });
 }
 
-/** The start of the status that it is in, if that is Training. */
+/** Start of the current status, if that is Training. */
 const trainingSinceOf = ({
   TrainingJobStatus,
   SecondaryStatus,

@@ -1,8 +1,8 @@
 /**
- * A batch of EC2's events about instances. A warning has hosts save within the two minutes that EC2 leaves, and the lost
- * one replaced where that can be; a rebalance recommendation asks for a checkpoint while training goes on; every other
- * event only says "look at this attempt now". The instance is named by `instance-id`: in the ARN of a warning EC2 writes
- * a zone where others write the region. Instances that are no hosts of ours are ignored.
+ * Handles a batch of EC2's events about instances. After an interruption warning the hosts save within EC2's two minutes
+ * and the lost host is replaced if possible. A rebalance recommendation requests a checkpoint while training continues.
+ * Every other event only triggers a look at the attempt. Instances of others are ignored. `instance-id` names the
+ * instance, because the ARN in a warning holds the zone instead of the region.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
  */
 import * as z from 'zod';
@@ -45,7 +45,7 @@ export async function takeSpotWarnings(deps: ObserveDeps, messages: readonly Que
   return { failed, notes };
 }
 
-/** Asks every launcher that has hosts of its own: an instance belongs to one of them at most. */
+/** Asks every launcher with a host port: an instance belongs to at most one of them. */
 async function jobsOf(
   { launchers }: ObserveDeps,
   instanceIds: readonly string[],
@@ -60,11 +60,11 @@ async function take(
   event: InstanceEvent | undefined,
   jobs: ReadonlyMap<string, string>,
 ): Promise<string> {
-  if (event === undefined) return 'ignored: no event about an instance';
+  if (event === undefined) return 'ignored: not an event about an instance';
   const instanceId = event.detail['instance-id'];
   const jobName = jobs.get(instanceId);
   const attempt = jobName === undefined ? undefined : await deps.attempts.findByJob(jobName);
-  if (attempt === undefined) return `ignored: ${instanceId} is none of ours`;
+  if (attempt === undefined) return `ignored: ${instanceId} is not a host of this installation`;
   return `${attempt.jobName}: ${await answer(deps, attempt, event)}`;
 }
 
@@ -72,7 +72,7 @@ async function answer(deps: ObserveDeps, attempt: AttemptRecord, event: Instance
   const instanceId = event.detail['instance-id'];
   const isOpen = attempt.outcome === undefined && attempt.recall === undefined;
   if (isOpen && event['detail-type'] === WARNING) {
-    // The host sees the notice itself; the others of its gang learn of it by this.
+    // The host sees the notice itself. This call reaches the other hosts of its gang.
     return (await refillAttempt(deps, attempt, [instanceId])).kind;
   }
   if (isOpen && event['detail-type'] === REBALANCE) {
@@ -81,7 +81,7 @@ async function answer(deps: ObserveDeps, attempt: AttemptRecord, event: Instance
       id: `rebalance-${attempt.attempt}-${instanceId}`,
       at: event.time ?? attempt.updatedAt,
       kind: 'RebalanceRecommended',
-      text: `attempt ${attempt.attempt}: EC2 says that ${instanceId} is more likely than before to be taken back; asked for a checkpoint`,
+      text: `attempt ${attempt.attempt}: EC2 expects to reclaim ${instanceId}; a checkpoint is requested`,
     });
   }
   return (await refillAttempt(deps, attempt)).kind;

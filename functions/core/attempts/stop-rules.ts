@@ -1,6 +1,6 @@
 /**
- * Whether an attempt that has not ended is to be stopped: because the budget would not last to the next look, or because
- * its Spot pool keeps it waiting. A stop lets the script save; where it goes on is `place`'s decision.
+ * Whether to recall a running attempt: because the budget would not last until the next look, or because its Spot pool
+ * keeps it waiting. The script saves before the stop, and `place` chooses the next pool.
  */
 import { isTerminal } from '../launch/job/job-state.ts';
 import { recallReason } from '../launch/job/recall.ts';
@@ -25,16 +25,18 @@ export function whyStop(question: RunningQuestion): StopReason {
   if (budget !== undefined) return budget;
   const { pool, spotUntil } = attempt.placement;
   const place = pool.zoneId ?? 'its zone';
-  const gone = (why: string): StopReason => ({ cause: 'capacity', why });
+  const withoutCapacity = (why: string): StopReason => ({ cause: 'capacity', why });
   if (recallReason(job, now, { patienceSeconds: PATIENCE_SECONDS }) !== undefined)
-    return gone(
+    return withoutCapacity(
       job.TrainingStartTime === undefined
         ? `found no capacity in ${place}: recalled`
         : `lost its capacity in ${place}: recalled`,
     );
   const waits = recallReason(job, now, { patienceSeconds: 0 }) !== undefined;
   if (waits && spotUntil !== undefined && now.getTime() >= Date.parse(spotUntil))
-    return gone(`has waited for Spot in ${place} until the latest safe moment for On-Demand: recalled`);
+    return withoutCapacity(
+      `has waited for Spot in ${place} until the latest safe moment for On-Demand: recalled`,
+    );
   return undefined;
 }
 
@@ -43,15 +45,15 @@ function overBudget({ attempt, job, now, others, budgetUsd }: RunningQuestion): 
   const ran = Math.max(0, now.getTime() - job.TrainingStartTime.getTime()) / 1_000;
   const spent = spentUsd(others.filter((each) => each.attempt !== attempt.attempt));
   const ahead = ran + NEXT_LOOK_SECONDS + SAVE_SECONDS;
-  // Data was moved to another region before the job existed, and is paid for already.
-  const moved = attempt.placement.transfer?.usd ?? 0;
-  const needed = spent + moved + (gangHourlyUsd(attempt.placement) * ahead) / 3_600;
-  // SageMaker's own limit ends it as well, but only this leaves time for a save.
+  // The copy of the data to another region was paid for before the job existed.
+  const copied = attempt.placement.transfer?.usd ?? 0;
+  const needed = spent + copied + (gangHourlyUsd(attempt.placement) * ahead) / 3_600;
+  // SageMaker's own time limit would leave no time for a save.
   if (needed <= budgetUsd) return undefined;
   const why = `would pass the budget of $${budgetUsd.toFixed(2)} before the next look: stopped after a save`;
   return { cause: 'budget', why };
 }
 
-/** Helpers are always paid on demand. */
+/** Helper groups always pay the On-Demand price. */
 const gangHourlyUsd = (placement: Placement): number =>
   hourlyUsdOf(placement) * placement.topology.nodes + (placement.helpersHourlyUsd ?? 0);

@@ -1,4 +1,4 @@
-/** A batch of training events: each only says "look at this job now". */
+/** Handles a batch of training events. Each event only triggers a look at its job. */
 import * as z from 'zod';
 import type { QueueMessage, Taken } from '../ingest/take-arrivals.ts';
 import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
@@ -23,10 +23,10 @@ export async function takeTrainingEvents(
 
 async function take(deps: ObserveDeps, body: string): Promise<string> {
   const event = stateChange.safeParse(parse(body));
-  if (!event.success) return 'ignored: no training job state change';
+  if (!event.success) return 'ignored: not a state change of a training job';
   const { TrainingJobName: jobName } = event.data.detail;
   const attempt = await deps.attempts.findByJob(jobName);
-  if (attempt === undefined) return `ignored: ${jobName} is none of ours`;
+  if (attempt === undefined) return `ignored: ${jobName} is not a job of this installation`;
   return `${jobName}: ${(await observeAttempt(deps, attempt)).kind}`;
 }
 

@@ -1,4 +1,4 @@
-/** From what the state machine carries to the Report state to the run's verdict, in words a person can use. */
+/** Turns the input of the Report state into the run's verdict, with a readable reason. */
 import type { Verdict } from './report-run.ts';
 
 export interface StateMachineResult {
@@ -8,7 +8,7 @@ export interface StateMachineResult {
 
 const ENDS = ['done', 'failed', 'empty'] as const;
 
-/** An error of a state outweighs whatever was judged before it. */
+/** An error of a state overrides an earlier judgement. */
 export function verdictOf({ judgement, error }: StateMachineResult): Verdict {
   if (error !== undefined) return { kind: 'failed', reason: errorText(error) };
   const kind = ENDS.find((end) => end === judgement?.kind);
@@ -18,7 +18,7 @@ export function verdictOf({ judgement, error }: StateMachineResult): Verdict {
   return { kind, reason: judgement.reason };
 }
 
-/** Lambda's Cause is JSON with the message inside; the stack is for the log, not for the report. */
+/** Lambda's Cause is JSON with the message inside. The stack belongs in the log, not in the report. */
 function errorText({ Error: name, Cause: cause }: NonNullable<StateMachineResult['error']>): string {
   try {
     const parsed: unknown = JSON.parse(cause ?? '');

@@ -1,4 +1,4 @@
-/** Tells once of each stall of a running attempt's checkpoints: on the run's timeline and on the bus. */
+/** Announces each stall of a running attempt's checkpoints once, on the run's timeline and the event bus. */
 import { intervalOf } from '../launch/job/checkpoint-interval.ts';
 import type { TrainingJobDescription } from '../launch/job/training-service.ts';
 import { readProgress } from '../runs/progress.ts';
@@ -7,14 +7,14 @@ import type { ObjectStore } from '../shared/ports.ts';
 import { checkpointStall } from './checkpoint-stall.ts';
 import type { ObserveDeps } from './observe-attempt.ts';
 
-/** @param job as it was just described */
+/** @param job a fresh description */
 export async function watchCheckpoints(
   deps: ObserveDeps & { readonly store: ObjectStore },
   attempt: AttemptRecord,
   job: TrainingJobDescription,
 ): Promise<void> {
   const trainingSince = trainingSinceOf(job);
-  // Checkpoints of another region come home when the attempt ends.
+  // Checkpoints of another region are copied home when the attempt ends.
   if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return;
   const { runId, pipeline, jobName } = attempt;
   const earlier = (await deps.attempts.list(runId)).filter((each) => each.attempt < attempt.attempt);
@@ -26,7 +26,7 @@ export async function watchCheckpoints(
   });
   if (stall === undefined) return;
   const id = `stalled-${attempt.attempt}-${stall.step}`;
-  // CampaignView at every few minutes, told once for each checkpoint that has none after it.
+  // The look repeats every few minutes, but each stall is announced once.
   if ((await deps.timeline.list(runId)).some((entry) => entry.id === id)) return;
   await deps.notifier.notify(
     { runId, pipeline },
@@ -36,11 +36,11 @@ export async function watchCheckpoints(
     id,
     at: deps.clock.now().toISOString(),
     kind: 'CheckpointStalled',
-    text: `attempt ${attempt.attempt}: no checkpoint has reached the bucket for ${stall.ageSeconds} s (step ${stall.step} is safe, one is expected every ${stall.expectedSeconds} s): what was trained since then is lost if capacity is taken away now`,
+    text: `attempt ${attempt.attempt}: no checkpoint has reached the bucket for ${stall.ageSeconds} s (step ${stall.step} is safe, one is expected every ${stall.expectedSeconds} s): training since then is lost if AWS reclaims the capacity now`,
   });
 }
 
-/** The start of the status that it is in, if that is Training. */
+/** Start of the current status, if that is Training. */
 function trainingSinceOf({
   SecondaryStatus,
   SecondaryStatusTransitions,

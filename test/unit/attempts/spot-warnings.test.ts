@@ -104,7 +104,7 @@ describe('a warning', () => {
     expect((await attempt()).outcome).toBeUndefined();
     const entries = (await at.timeline.list(RUN)).filter(({ kind }) => kind === 'HostsReplaced');
     expect(entries.map(({ text }) => text)).toEqual([
-      `attempt 1: ${FIRST} lost; 1 of its hosts stay, 1 more in the same zone (round 2)`,
+      `attempt 1: lost ${FIRST}; 1 of its hosts stay, 1 are replaced in the same zone (round 2)`,
     ]);
   });
 
