@@ -1,4 +1,4 @@
-/** The FleetService port on EC2, with the bucket as the hosts' memory. */
+/** The FleetService port on EC2. The bucket holds the job, the hosts' reports and the requests to them. */
 
 import type { FleetService } from '../../core/launch/ec2/fleet-service.ts';
 import { describeFleet, STOP_GRACE_SECONDS } from '../../core/launch/ec2/fleet-state.ts';

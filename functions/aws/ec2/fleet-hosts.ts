@@ -1,4 +1,4 @@
-/** What EC2 holds of fleets, found by the tag that names their job: hosts, launch templates, placement groups. */
+/** Hosts, launch templates and placement groups of fleets, found by the tag with their job's name. */
 import {
   DeleteLaunchTemplateCommand,
   DeletePlacementGroupCommand,
@@ -62,7 +62,7 @@ export async function endHosts(ec2: EC2Client, jobName: string): Promise<void> {
 const jobOf = (tags: readonly Tag[] = []): string[] =>
   tags.flatMap(({ Key, Value }) => (Key === JOB_TAG && Value !== undefined ? [Value] : []));
 
-/** By a filter and not by ids: an id that EC2 has forgotten would fail the whole question. */
+/** Uses a filter instead of ids, because one forgotten id would fail the whole request. */
 export async function jobsOf(
   ec2: EC2Client,
   instanceIds: readonly string[],
@@ -75,14 +75,14 @@ export async function jobsOf(
     ]);
     return new Map(
       found.flatMap(({ InstanceId, Tags }) =>
-        // Looked at again here: an EC2 that knows no such filter (the emulator's) answers with every instance.
+        // Checked again here, because the emulator's EC2 ignores the filter and returns every instance.
         jobOf(Tags).flatMap((job): [string, string][] =>
           InstanceId !== undefined && instanceIds.includes(InstanceId) ? [[InstanceId, job]] : [],
         ),
       ),
     );
   } catch (error) {
-    return rethrow('ask whose hosts the instances are', error);
+    return rethrow('find the jobs of the instances', error);
   }
 }
 
@@ -98,19 +98,19 @@ export async function listLeftovers(client: EC2Client): Promise<readonly string[
     const { PlacementGroups = [] } = await client.send(new DescribePlacementGroupsCommand({ Filters }));
     for (const { Tags } of PlacementGroups) for (const job of jobOf(Tags)) names.add(job);
   } catch (error) {
-    return rethrow('look for what is left of fleets', error);
+    return rethrow('list the leftovers of fleets', error);
   }
   return [...names].sort();
 }
 
-/** A placement group is in use until its last instance is gone: it is then removed by the next release. */
+/** A placement group is in use until its last instance has ended. The next release then removes it. */
 export async function release(ec2: EC2Client, jobName: string): Promise<void> {
   await endHosts(ec2, jobName);
   await unlessGone(ec2.send(new DeleteLaunchTemplateCommand({ LaunchTemplateName: jobName })));
   await unlessGone(ec2.send(new DeletePlacementGroupCommand({ GroupName: jobName })));
 }
 
-/** EC2's words for a placement group that is not there, or that ending instances still use. */
+/** EC2's errors for a placement group that does not exist or is still used by ending instances. */
 const NO_GROUP_OR_IN_USE: ReadonlySet<string> = new Set([
   'InvalidPlacementGroup.Unknown',
   'InvalidPlacementGroup.InUse',

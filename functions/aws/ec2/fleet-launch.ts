@@ -1,4 +1,4 @@
-/** The launch of an attempt's fleet: what it needs, then all of the gang or nothing. */
+/** Launches an attempt's fleet: first its template and group, then the whole gang or nothing. */
 import {
   _InstanceType,
   CreateFleetCommand,
@@ -19,9 +19,12 @@ export async function launch(ec2: EC2Client, store: ObjectStore, plan: FleetPlan
   const [override] = plan.fleet.LaunchTemplateConfigs.flatMap(({ Overrides }) => Overrides);
   const type = instanceTypeOf(override?.InstanceType);
   if (type === undefined)
-    return { kind: 'invalid', message: `EC2 has no instance type "${override?.InstanceType}"` };
+    return {
+      kind: 'invalid',
+      message: `EC2 has no instance type "${override?.InstanceType}": correct compute.instanceTypes`,
+    };
   try {
-    // The token finds a fleet of a moment ago, the tag one of yesterday: EC2 does not keep tokens for ever.
+    // The token finds only a recent fleet, because EC2 forgets tokens. The tag finds older ones, too.
     if ((await hostsOf(ec2, plan.name)).length > 0) return { kind: 'alreadyExists' };
     for (const { key, text } of plan.objects) await store.writeText(key, text);
     if (plan.placementGroup !== undefined) {
@@ -49,11 +52,11 @@ export async function launch(ec2: EC2Client, store: ObjectStore, plan: FleetPlan
 const INSTANCE_TYPES: ReadonlySet<string> = new Set(Object.values(_InstanceType));
 const isInstanceType = (type: string): type is _InstanceType => INSTANCE_TYPES.has(type);
 
-/** undefined for a type that EC2 does not have */
+/** @returns undefined for a type that EC2 does not have */
 export const instanceTypeOf = (type = ''): _InstanceType | undefined =>
   isInstanceType(type) ? type : undefined;
 
-/** What a launch before this one has made already is as it should be: the same plan makes the same. */
+/** A resource of an earlier try is correct, because the same plan creates the same resource. */
 async function unlessThere(call: Promise<unknown>): Promise<void> {
   try {
     await call;

@@ -1,4 +1,4 @@
-/** What the bucket remembers of an attempt on EC2: its job, what its hosts said, and what they were asked. */
+/** The bucket's record of an attempt on EC2: its job, its hosts' reports, and the requests to them. */
 import type { EC2Client } from '@aws-sdk/client-ec2';
 import { HOSTS_FOLDER, JOB_DOCUMENT } from '../../core/launch/ec2/fleet.ts';
 import {
@@ -18,7 +18,7 @@ import { bucketKeys, parseRunId } from '../../core/shared/keys.ts';
 import type { Clock, ObjectStore } from '../../core/shared/ports.ts';
 
 export interface FleetMemory {
-  /** Of the attempt, in the bucket. */
+  /** The attempt's folder in the bucket. */
   readonly folder: string;
   readonly document: StoredJob;
   readonly reports: readonly HostReport[];
@@ -26,14 +26,14 @@ export interface FleetMemory {
   readonly stopRequestedAt?: Date | undefined;
 }
 
-/** What every step of a fleet asks: EC2, the bucket that remembers it, the time. */
+/** Dependencies of every step of a fleet. */
 export interface FleetDeps {
   readonly ec2: EC2Client;
   readonly store: ObjectStore;
   readonly clock: Clock;
 }
 
-/** undefined when the name is no job of this installation, or was never launched */
+/** @returns undefined for a job of another installation, or one that was never launched */
 export async function readFleetMemory(store: ObjectStore, jobName: string): Promise<FleetMemory | undefined> {
   const folder = folderOf(store, jobName);
   const stored = folder === undefined ? undefined : await store.readText(folder + JOB_DOCUMENT);
@@ -54,7 +54,7 @@ function folderOf(store: ObjectStore, jobName: string): string | undefined {
   return job && run && bucketKeys.attempt(run.pipeline, job.runId, job.attempt);
 }
 
-/** A report that cannot be read counts as none: a host may die while it writes, and its next report replaces it. */
+/** An unreadable report counts as none: a host may die while it writes one. */
 async function reportsOf(store: ObjectStore, folder: string): Promise<HostReport[]> {
   const reports: HostReport[] = [];
   for await (const { key } of store.list(folder + HOSTS_FOLDER)) {

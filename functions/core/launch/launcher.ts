@@ -1,6 +1,6 @@
 /**
- * What every launcher gives: two ports that it must have (start a job, follow it) and two that it may have (its hosts,
- * what its jobs leave behind). The attempt's record says which launcher is asked; no other is.
+ * The ports of a launcher. Every launcher can start a job and follow it. Some also have ports for their hosts and for
+ * what their jobs leave behind. The attempt's record names the launcher, and the service calls no other.
  */
 import type { LauncherName } from '../pipeline/launchers.ts';
 import type { AttemptRecord } from '../runs/run-records.ts';
@@ -9,9 +9,9 @@ import type { PreparedObject } from './job/channels.ts';
 import type { JobInput } from './job/job-parts.ts';
 import type { CreateOutcome, StopOutcome, TrainingJobDescription } from './job/training-service.ts';
 
-/** Starts jobs; only the launch function has it, because it needs the catalog and the launcher's own settings. */
+/** Starts jobs. Only the launch function has it, because it needs the catalog and the launcher's own settings. */
 export interface Starter {
-  /** Pure but for the `start` in its answer: the same input gives the same request, and names the same job. */
+  /** Pure except for the returned `start`: the same input gives the same request and job name. */
   prepare(input: JobInput): PreparedJob | JobProblems;
 }
 
@@ -19,32 +19,32 @@ export interface PreparedJob {
   readonly kind: 'prepared';
   /** To be written to the bucket before the job starts. */
   readonly objects: readonly PreparedObject[];
-  /** How the shards reach the script, and why. */
+  /** The input mode of the shards, with its reason. */
   readonly inputReason: string;
-  /** Where the log of the job is, for the timeline; absent where it is in the service's usual place. */
+  /** Location of the job's log for the timeline; absent if it is the service's usual one. */
   readonly log?: string | undefined;
-  /** Safe to repeat: a job of the name that exists is `alreadyExists`. */
+  /** Safe to repeat: an existing job of the name gives `alreadyExists`. */
   start(): Promise<CreateOutcome>;
 }
 
-/** Everything that is wrong with the declaration for this launcher; paths as in the declaration. */
+/** Every problem of the declaration for this launcher, with paths as in the declaration. */
 interface JobProblems {
   readonly kind: 'problems';
   readonly problems: readonly Problem[];
 }
 
-/** A job by its name, and where it was started. */
+/** A job's name and region. */
 export interface JobReference {
   readonly jobName: string;
   /** Absent in the data bucket's own region. */
   readonly region?: string | undefined;
 }
 
-/** @throws TransientError when the service cannot be asked now */
+/** @throws TransientError when the service cannot answer now */
 export interface Launcher {
   /** undefined when the service knows no such job */
   describe(job: JobReference): Promise<TrainingJobDescription | undefined>;
-  /** Asks the job to save and end; asking again is safe, and may end it for good. */
+  /** Asks the job to save and end. A repeated call is safe and may end it at once. */
   stop(job: JobReference): Promise<StopOutcome>;
   /** Absent where the service hides its hosts. */
   readonly hosts?: HostPort | undefined;
@@ -52,16 +52,16 @@ export interface Launcher {
   readonly leftovers?: LeftoverPort | undefined;
 }
 
-/** For launchers whose hosts AWS takes back one by one, and whose gangs outlive the loss of some. */
+/** For launchers whose hosts AWS reclaims one by one, and whose gangs survive the loss of some. */
 interface HostPort {
-  /** The jobs of those instances that are ours, by instance id. */
+  /** The jobs of those instances that belong to this installation, by instance id. */
   jobsOf(instanceIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** Asks the hosts for a checkpoint at once; they train on. One request for each instance that is in danger. */
+  /** Asks the hosts for a checkpoint at once; they train on. Each instance in danger gets one request. */
   requestCheckpoint(jobName: string, instanceId: string): Promise<void>;
   /**
-   * Keeps what is left of a gang that has lost hosts, asks for the missing ones again and has it begin anew. Safe to
-   * repeat at any time, by any number of processes.
-   * @param warned instances that AWS has announced to take back
+   * Replaces the lost hosts of a gang and restarts its training from the newest checkpoint. Safe to repeat at any time,
+   * by any number of processes.
+   * @param warned instances with an interruption notice
    */
   refill(jobName: string, warned: readonly string[]): Promise<RefillOutcome>;
 }
@@ -69,10 +69,10 @@ interface HostPort {
 export type RefillOutcome =
   /** No host is lost. */
   | { readonly kind: 'none' }
-  /** Hosts were replaced before, and none is lost now. */
+  /** An earlier refill has replaced hosts, and none is lost now. */
   | { readonly kind: 'whole'; readonly round: RefillRound }
   | { readonly kind: 'refilling'; readonly round: RefillRound }
-  /** The attempt has to continue elsewhere. */
+  /** The run must continue with another attempt. */
   | { readonly kind: 'impossible'; readonly why: string };
 
 /** One replacement of lost hosts. */
@@ -80,18 +80,18 @@ export interface RefillRound {
   /** 2 for the first replacement; the launch is round 1. */
   readonly round: number;
   readonly openedAt: string;
-  /** Instances that go on. */
+  /** Instances that continue. */
   readonly stay: readonly string[];
-  /** Instances that are gone or going. */
+  /** Instances that have ended or are ending. */
   readonly lost: readonly string[];
   readonly missing: number;
 }
 
 /** For launchers whose jobs leave hosts, templates or groups behind. */
 export interface LeftoverPort {
-  /** Names of the jobs that have left something, running ones among them. */
+  /** Names of the jobs with leftovers, including running jobs. */
   list(): Promise<readonly string[]>;
-  /** For an attempt that has ended. Idempotent; what cannot go yet is left to the next release. */
+  /** For an ended attempt. Idempotent: the next release removes what cannot be removed yet. */
   release(jobName: string): Promise<void>;
 }
 
@@ -100,12 +100,12 @@ export type Starters = Readonly<Record<LauncherName, Starter>>;
 
 type LaunchedAttempt = Pick<AttemptRecord, 'jobName' | 'launcher' | 'placement'>;
 
-/** @throws ConfigurationError for a record of a launcher that this release does not have */
+/** @throws ConfigurationError if this release lacks the recorded launcher */
 export function portOf<Port>(ports: Readonly<Record<LauncherName, Port>>, attempt: LaunchedAttempt): Port {
   const { launcher, jobName } = attempt;
   if (Object.hasOwn(ports, launcher)) return ports[launcher];
   throw new ConfigurationError(
-    `${jobName} is on record with the launcher "${launcher}", which this release does not have (${Object.keys(ports).join(', ')}): stop the job, then start a new run`,
+    `the record of ${jobName} names the launcher "${launcher}", which this release does not have (${Object.keys(ports).join(', ')}): stop the job, then start a new run`,
   );
 }
 

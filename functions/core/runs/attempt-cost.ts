@@ -1,4 +1,4 @@
-/** What an attempt cost. */
+/** The cost of an attempt. */
 import type { AttemptRecord } from './run-records.ts';
 
 /**
@@ -6,7 +6,7 @@ import type { AttemptRecord } from './run-records.ts';
  * https://docs.aws.amazon.com/sagemaker/latest/dg/model-managed-spot-training.html
  */
 export function attemptCost(attempt: AttemptRecord): number {
-  // Data moves to another region before the job exists, and is paid for whatever becomes of it.
+  // The copy to another region precedes the job and is paid for whatever its outcome.
   const { transfer } = attempt.placement;
   return hoursCost(attempt, attempt.outcome?.billableSeconds ?? 0) + (transfer?.usd ?? 0);
 }

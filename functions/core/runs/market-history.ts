@@ -1,19 +1,19 @@
-/** What is remembered of the market across runs: what it said, time by time, and what our own attempts met there. */
+/** The stored history of the market: samples of prices and scores, and the outcomes of our own attempts. */
 
 import type { Hardware } from '../catalog/hardware.ts';
 import type { ListPrices } from '../catalog/price-list.ts';
 import type { LauncherName } from '../pipeline/launchers.ts';
 
-/** One look at a family in a zone. */
+/** Prices and scores of a family in a zone at one time. */
 export interface MarketSample {
   /** Instance family, such as g5. */
   readonly family: string;
   readonly zoneId: string;
-  /** This account's name of the zone, where it could be learned. */
+  /** This account's name of the zone, if known. */
   readonly zoneName?: string | undefined;
-  /** ISO 8601, rounded down to the schedule's step: a second look within it replaces the first. */
+  /** ISO 8601, rounded down to the schedule's step. A second sample within the step replaces the first. */
   readonly at: string;
-  /** When AWS was asked, ISO 8601; the sample's age counts from here. */
+  /** Time of AWS's answer, ISO 8601. The sample's age counts from here. */
   readonly readAt: string;
   /** Placement scores 1 to 10 by question (`questionKey`). */
   readonly scores: Readonly<Record<string, number>>;
@@ -23,7 +23,7 @@ export interface MarketSample {
   readonly onDemandUsd: Readonly<Record<string, number>>;
 }
 
-/** What one attempt met in its pool, whichever pipeline it was of. */
+/** The outcome of one attempt in its pool, for the placements of all pipelines. */
 export interface PoolOutcome {
   readonly runId: string;
   readonly attempt: number;
@@ -39,7 +39,7 @@ export interface PoolOutcome {
   /** The placement score at the time of the request. */
   readonly score?: number | undefined;
   readonly requestedAt: string;
-  /** Absent when capacity was never had. */
+  /** Absent if the attempt never had capacity. */
   readonly startedAt?: string | undefined;
   readonly endedAt: string;
   /** lost: EC2 reclaimed it; capacityError: none came; kept: the job ended for another reason. */
@@ -53,7 +53,7 @@ export interface RequestedScore {
   readonly at: string;
 }
 
-/** Samples, pool outcomes and questions leave by themselves after the time that `*_DAYS` says. */
+/** Samples, pool outcomes and score requests expire after the time in `*_DAYS`. */
 export interface MarketSampleStore {
   put(sample: MarketSample): Promise<void>;
   /** Oldest first. */
@@ -62,7 +62,7 @@ export interface MarketSampleStore {
 
 export interface PoolOutcomeStore {
   put(outcome: PoolOutcome): Promise<void>;
-  /** Of a family in all zones and markets that ended since then, oldest first. */
+  /** Outcomes of a family in all zones and purchase options that ended since then, oldest first. */
   list(family: string, since: string): Promise<PoolOutcome[]>;
 }
 
@@ -74,17 +74,17 @@ export interface ScoreQuestionStore {
 
 export interface ListPriceStore {
   put(prices: ListPrices): Promise<void>;
-  /** The last that were read for the region. */
+  /** The region's last prices. */
   get(region: string): Promise<ListPrices | undefined>;
 }
 
 export interface HardwareStore {
   put(hardware: Hardware): Promise<void>;
-  /** As last read of EC2 in the data's own region. */
+  /** The last answer of EC2 in the data's own region. */
   get(): Promise<Hardware | undefined>;
 }
 
-/** A month of history is what a placement may look at; a quarter shows a season. */
+/** A placement uses at most a month of history. A quarter shows seasons. */
 export const SAMPLE_DAYS = 90;
 export const POOL_OUTCOME_DAYS = 90;
 export const QUESTION_DAYS = 2;

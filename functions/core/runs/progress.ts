@@ -1,4 +1,4 @@
-/** Progress as the bucket proves it: the agent's note counts only if the checkpoint that it names is complete. */
+/** Reads proven progress: the agent's note counts only if the checkpoint that it names is complete. */
 import * as z from 'zod';
 import { bucketKeys, CHECKPOINT_MARKER } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
@@ -23,7 +23,7 @@ const progressSchema = z.object({
   updatedAt: z.iso.datetime({ offset: true }),
 });
 
-/** The furthest that any attempt is proven to have come. */
+/** The furthest proven progress of any attempt. */
 export const furthestProgress = (
   attempts: readonly Pick<AttemptRecord, 'progressAfter'>[],
 ): Progress | undefined =>
@@ -31,7 +31,7 @@ export const furthestProgress = (
     .flatMap(({ progressAfter }) => (progressAfter ? [progressAfter] : []))
     .reduce<Progress | undefined>((best, each) => (best && best.step >= each.step ? best : each), undefined);
 
-/** undefined when nothing proves any work: no note, a note that cannot be read, or no complete checkpoint behind it. */
+/** @returns undefined without a readable note or without the complete checkpoint that it names */
 export async function readProgress(
   store: ObjectStore,
   pipeline: string,
@@ -43,22 +43,22 @@ export async function readProgress(
   const path = `${bucketKeys.checkpoints(pipeline, runId)}${parsed.data.checkpoint}`;
   if (!OUR_LAYOUT.test(parsed.data.checkpoint)) return (await isThere(store, path)) ? parsed.data : undefined;
   const marker = await store.readText(`${path}/${CHECKPOINT_MARKER}`);
-  return marker && { ...parsed.data, ...weightOf(marker.text) };
+  return marker && { ...parsed.data, ...checkpointBytesOf(marker.text) };
 }
 
 const markerSchema = z.object({ files: z.record(z.string(), z.object({ bytes: z.number().min(0) })) });
 
-/** Whoever writes markers of their own may list no files. */
-function weightOf(marker: string): Pick<Progress, 'checkpointBytes'> {
+/** Markers of other writers may list no files. */
+function checkpointBytesOf(marker: string): Pick<Progress, 'checkpointBytes'> {
   const parsed = markerSchema.safeParse(parseJson(marker));
   if (!parsed.success) return {};
   return { checkpointBytes: Object.values(parsed.data.files).reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-/** Folders that end with the marker; other frameworks' layouts have none, and the agent knows their own ends. */
+/** Tidewheel's checkpoint folders end with the marker. Layouts of other frameworks have none. */
 const OUR_LAYOUT = /^step-\d+$/;
 
-/** A file of that name (Lightning's .ckpt, Keras' .keras appear whole or not at all) or a folder that holds something. */
+/** A file of that name (Lightning's .ckpt and Keras' .keras appear whole or not at all) or a folder with an object. */
 async function isThere(store: ObjectStore, path: string): Promise<boolean> {
   for await (const { key } of store.list(path)) if (key === path || key.startsWith(`${path}/`)) return true;
   return false;

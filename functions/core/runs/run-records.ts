@@ -1,12 +1,12 @@
-/** What is remembered of pipelines, runs and attempts. Times are ISO 8601 in UTC, durations seconds, money USD. */
+/** Records of runs and attempts. Times are ISO 8601 in UTC, durations are seconds, and money is USD. */
 import type { LauncherName } from '../pipeline/launchers.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 
-/** pool = instance type x availability zone x market x launcher */
+/** pool = instance type x availability zone x purchase option x launcher */
 export interface Pool {
   /** EC2 name, without `ml.` */
   readonly instanceType: string;
-  /** Zone id such as use1-az4, or undefined where SageMaker chooses (no VPC named). */
+  /** Zone id such as use1-az4, or undefined if SageMaker chooses (no VPC declared). */
   readonly zoneId?: string | undefined;
   readonly purchaseOption: 'spot' | 'on-demand';
   /** Absent in the data bucket's own region. */
@@ -21,19 +21,19 @@ export const samePool = (a: Pool, b: Pool): boolean =>
   a.region === b.region &&
   a.launcher === b.launcher;
 
-/** As sentences name it. */
+/** The pool's name in sentences. */
 export const nameOfPool = ({ instanceType, zoneId }: Pool): string =>
   zoneId === undefined ? instanceType : `${instanceType} in ${zoneId}`;
 
 export interface Topology {
   readonly nodes: number;
   readonly acceleratorsPerNode: number;
-  /** CPU nodes that placement added by itself; absent where the pipeline names its groups or has none. */
+  /** CPU nodes that placement added; absent if the pipeline names its groups or has none. */
   readonly helpers?: readonly HelperNodes[] | undefined;
 }
 
 export interface HelperNodes {
-  /** Of the instance group. */
+  /** Name of the instance group. */
   readonly name: string;
   readonly instanceType: string;
   readonly nodes: number;
@@ -42,22 +42,22 @@ export interface HelperNodes {
 /** One row of the table that explains a placement. */
 export interface PoolAssessment {
   readonly pool: Pool;
-  /** Spot placement score 1-10 for the whole gang; undefined when it could not be had. */
+  /** Spot placement score 1-10 for the whole gang; undefined if none was available. */
   readonly score?: number | undefined;
   /** Price of one node. */
   readonly hourlyUsd: number;
   readonly expectedCostUsd: number;
   readonly expectedSeconds: number;
-  /** Mean time until capacity comes, and from then until an interruption; undefined when not expected. */
+  /** Mean time until capacity comes, and from then until an interruption; undefined if not expected. */
   readonly expectedWaitSeconds?: number | undefined;
   readonly expectedUpSeconds?: number | undefined;
   /** Of the gang. */
   readonly topology: Topology;
-  /** Nine times out of ten the work takes between these; absent where nothing is extrapolated. */
+  /** 90 % interval of the work's duration; absent without an extrapolation. */
   readonly expectedSecondsBetween?: readonly [number, number] | undefined;
-  /** Moving shards and checkpoints to another region, in the costs and times above. */
+  /** Copies of shards and checkpoints to another region, included in the costs and times above. */
   readonly transfer?: Transfer | undefined;
-  /** Why it is the chosen one, or why it lost. */
+  /** Why the pool was or was not chosen. */
   readonly verdict: string;
 }
 
@@ -65,7 +65,7 @@ export interface Transfer {
   readonly gigabytes: number;
   readonly usd: number;
   readonly seconds: number;
-  /** How the price of a gigabyte is known. */
+  /** Source of the price of a gigabyte. */
   readonly priceNote: string;
 }
 
@@ -78,14 +78,14 @@ export interface Placement {
   readonly onDemandHourlyUsd: number;
   /** On-Demand price of all nodes of all helper groups together. */
   readonly helpersHourlyUsd?: number | undefined;
-  /** Of shards and checkpoints, to another region and back; in the attempt's cost. */
+  /** Copies of shards and checkpoints to another region and back, included in the attempt's cost. */
   readonly transfer?: Transfer | undefined;
-  /** Training seconds of the whole run as former runs took, where that was known. */
+  /** Expected training seconds of the whole run, from earlier runs if there are any. */
   readonly expectedSeconds?: number | undefined;
   readonly maximumRunSeconds: number;
-  /** Spot only: how long the job may wait for capacity and run, together. */
+  /** Spot only: the limit of wait and run together. */
   readonly maximumWaitSeconds?: number | undefined;
-  /** Spot only: until when the job may wait for capacity; later On-Demand could not keep the deadline. */
+  /** Spot only: end of the wait for capacity, the last time for On-Demand to meet the deadline. */
   readonly spotUntil?: string | undefined;
   readonly reason: string;
   readonly considered: readonly PoolAssessment[];
@@ -102,25 +102,25 @@ export type PlacementDecision =
     }
   | { readonly kind: 'giveUp'; readonly reason: string; readonly considered: readonly PoolAssessment[] };
 
-/** A decision with the document that it was made from; `storedQuestion` of placement reads the document. */
+/** A decision with the document of its question, which placement's `storedQuestion` reads. */
 export type StoredDecision = PlacementDecision & { readonly question: unknown };
 
-/** Work that a checkpoint proves done. Written by the agent, judged by the service. */
+/** Work that a checkpoint proves. The agent writes it and the service judges by it. */
 export interface Progress {
   readonly step: number;
   readonly totalSteps: number;
-  /** Training seconds spent when the checkpoint was written, over all attempts. */
+  /** Training seconds of all attempts at the time of the checkpoint. */
   readonly trainingSeconds?: number | undefined;
-  /** How long a save holds training up, as the agent measured it. */
+  /** The measured interruption of training by a save. */
   readonly saveSeconds?: number | undefined;
-  /** Means over the attempt, of the first host that trains. */
+  /** Means over the attempt, on the first training host. */
   readonly usage?:
     | { readonly cpuPercent?: number | undefined; readonly gpuPercent?: number | undefined }
     | undefined;
-  /** What the checkpoint weighs, where its marker lists its files. */
+  /** Size of the checkpoint, if its marker lists its files. */
   readonly checkpointBytes?: number | undefined;
   readonly metrics?: Readonly<Record<string, number>> | undefined;
-  /** Folder of the complete checkpoint that proves it, relative to the checkpoint prefix. */
+  /** Folder of the complete checkpoint, relative to the checkpoint prefix. */
   readonly checkpoint: string;
   readonly updatedAt: string;
 }
@@ -134,21 +134,21 @@ export interface RunRecord {
   readonly batch: number;
   readonly status: RunStatus;
   readonly trigger: 'arrival' | 'schedule' | 'api';
-  /** 1 for the first execution of the state machine; reconcile counts on. */
+  /** 1 for the first execution of the state machine; later executions count up. */
   readonly execution: number;
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** The declaration as it was when the batch was closed: a run never changes under way. */
+  /** The declaration at the close of the batch. It does not change during a run. */
   readonly declaration?: Pipeline | undefined;
   readonly closedAt?: string | undefined;
-  /** When its data was packed, where there was any to pack. */
+  /** Time of the seal; absent without new data. */
   readonly sealedAt?: string | undefined;
   readonly generation?: string | undefined;
-  /** What of its batch could not be packed: how many, by reason, and a few of them. */
+  /** Rejected arrivals of the batch: their count, by reason, with examples. */
   readonly rejected?: RejectedArrivals | undefined;
   /** Generations this run trains on, oldest first. */
   readonly generations?: readonly string[] | undefined;
-  /** SHA-256 of the packed source that all its attempts train with. */
+  /** SHA-256 of the packed source of all its attempts. */
   readonly source?: string | undefined;
   readonly failure?: string | undefined;
   readonly modelUri?: string | undefined;
@@ -160,21 +160,21 @@ export interface RejectedArrivals {
   readonly examples: readonly { readonly key: string; readonly reason: string }[];
 }
 
-/** recalled: stopped by Tidewheel itself, after a save, although it had its capacity. */
+/** recalled: stopped by Tidewheel after a save, although the attempt had capacity. */
 type AttemptStatus = 'starting' | 'running' | 'done' | 'interrupted' | 'recalled' | 'failed';
 
 /**
- * capacity: its pool went bad; budget: it would have passed the budget; deadline: it turned out too slow to stay on Spot;
- * spot: Spot is expected to be cheaper than going on where it was; time: nobody told its end in the time it was given.
+ * capacity: its pool has none; budget: it would exceed the budget; deadline: it is too slow to stay on Spot; spot: Spot is
+ * expected to be cheaper than its pool; time: its end was not reported within its time limit.
  */
 type RecallCause = 'capacity' | 'budget' | 'deadline' | 'spot' | 'time';
 
-/** A stop by Tidewheel, so that the run goes on elsewhere. */
+/** A stop by Tidewheel, so that the run continues in another pool. */
 interface Recall extends NonNullable<StopReason> {
   readonly at: string;
 }
 
-/** Why to stop an attempt, `why` as it goes on after "attempt 2 ...", or undefined: leave it alone. */
+/** Why to recall an attempt, or undefined to leave it alone. `why` completes the sentence "attempt 2 ...". */
 export type StopReason = { readonly cause: RecallCause; readonly why: string } | undefined;
 
 export interface AttemptRecord {
@@ -183,7 +183,7 @@ export interface AttemptRecord {
   readonly attempt: number;
   readonly jobName: string;
   readonly placement: Placement;
-  /** Which service was asked for the job, and is asked about it from then on. */
+  /** The launcher that starts, follows and stops the job. */
   readonly launcher: LauncherName;
   readonly status: AttemptStatus;
   readonly taskToken?: string | undefined;
@@ -191,12 +191,12 @@ export interface AttemptRecord {
   readonly updatedAt: string;
   readonly progressBefore?: Progress | undefined;
   readonly progressAfter?: Progress | undefined;
-  /** Set before Tidewheel stops the job itself. */
+  /** Set before Tidewheel stops the job. */
   readonly recall?: Recall | undefined;
   readonly outcome?: AttemptOutcome | undefined;
 }
 
-/** What DescribeTrainingJob says of a job that ended, in our words. */
+/** The outcome of an ended job, from DescribeTrainingJob. */
 export interface AttemptOutcome {
   readonly kind:
     | 'completed'
@@ -212,9 +212,9 @@ export interface AttemptOutcome {
   readonly endedAt?: string | undefined;
   readonly trainingSeconds: number;
   readonly billableSeconds: number;
-  /** Of kind `capacity`: an account's limit was in the way, which is the same in every zone. */
+  /** With kind `capacity`: the error was a quota of the account, which holds in every zone. */
   readonly quota?: true | undefined;
-  /** In-place restarts of managed Spot that SageMaker did inside the job. */
+  /** Restarts in place by managed Spot inside the job. */
   readonly interruptions: number;
   readonly modelUri?: string | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The service's memory, one small store for each kind of record. Every write is idempotent or conditional; a read of one
- * item is strongly consistent. functions/aws/dynamodb has the adapters, test/support/fakes the same in memory.
+ * The ports to the service's table, one small store for each kind of record. Every write is idempotent or conditional, and
+ * a read of one item is strongly consistent. The adapters are in functions/aws/dynamodb, the fakes in test/support/fakes.
  */
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PipelineRecord } from './batches.ts';
@@ -17,9 +17,9 @@ export interface PipelineStore {
   get(name: string): Promise<PipelineRecord | undefined>;
   /** By name. */
   list(): Promise<PipelineRecord[]>;
-  /** Creates the record if there is none (open batch = firstBatch) and returns the one that stands. */
+  /** Creates the record with `firstBatch` as open batch if there is none, and returns the stored one. */
   ensure(name: string, first: { readonly firstBatch: number; readonly at: string }): Promise<PipelineRecord>;
-  /** Changes nothing where no record stands. */
+  /** Changes nothing without a record. */
   setValidity(
     name: string,
     validity: Pick<PipelineRecord, 'valid' | 'problems' | 'updatedAt'>,
@@ -37,11 +37,11 @@ export interface RunStore {
   update(runId: string, change: RunChange): Promise<RunRecord>;
   /** Newest first. */
   list(pipeline: string, limit: number): Promise<RunRecord[]>;
-  /** Runs that are not finished; may lag by a moment. */
+  /** Unfinished runs; the index may lag by a moment. */
   listOpen(): Promise<RunRecord[]>;
   /**
-   * Pins the declaration on the run and opens the pipeline's next batch, both or neither; a batch closed before stays as
-   * it was. The pipeline's record keeps `seen`, and forgets it when it is not given.
+   * Pins the declaration on the run and opens the pipeline's next batch, both or neither. A closed batch does not change.
+   * The pipeline's record keeps `seen`, or removes it if it is absent.
    */
   closeBatch(
     run: { readonly runId: string; readonly pipeline: string; readonly batch: number },
@@ -61,7 +61,7 @@ export interface AttemptStore {
   /** Oldest first. */
   list(runId: string): Promise<AttemptRecord[]>;
   findByJob(jobName: string): Promise<AttemptRecord | undefined>;
-  /** Attempts that are starting or running; may lag by a moment. */
+  /** Attempts that are starting or running; the index may lag by a moment. */
   listOpen(): Promise<AttemptRecord[]>;
 }
 
@@ -79,7 +79,7 @@ export interface PlacementStore {
 
 /** One line of a run's timeline. */
 export interface TimelineEntry {
-  /** Identifies the entry: a second write of the same id changes nothing. */
+  /** Identifies the entry. A second write of the same id changes nothing. */
   readonly id: string;
   readonly at: string;
   readonly kind: string;
@@ -92,7 +92,7 @@ export interface TimelineStore {
   list(runId: string): Promise<TimelineEntry[]>;
 }
 
-/** All of them, for what opens them together. A function's dependencies name only the stores that it uses. */
+/** All stores, for code that opens them together. A function's dependencies name only the stores that it uses. */
 export interface Stores {
   readonly pipelines: PipelineStore;
   readonly runs: RunStore;

@@ -1,4 +1,4 @@
-/** Launches on EC2: one fleet of hosts in the data's own region, which Tidewheel refills, stops and removes itself. */
+/** The launcher on EC2: one fleet of hosts in the data's own region, which Tidewheel refills, stops and removes. */
 import type { Launcher, Starter } from '../launcher.ts';
 import { buildFleet } from './fleet.ts';
 import type { FleetService } from './fleet-service.ts';
@@ -17,11 +17,11 @@ export const makeEc2Launcher = (fleets: Omit<FleetService, 'launch'>): Launcher 
   },
 });
 
-/** What the installation gives its hosts. */
+/** The installation's settings for hosts. */
 export interface HostSettings {
-  /** The instance profile of hosts, where the pipeline names none of its own. */
+  /** The instance profile of hosts, if the pipeline names none. */
   readonly hostProfileArn?: string | undefined;
-  /** The group of CloudWatch Logs that hosts send their output to. */
+  /** The log group of CloudWatch Logs for the hosts' output. */
   readonly hostLogGroup?: string | undefined;
 }
 

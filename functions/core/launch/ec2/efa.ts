@@ -6,7 +6,7 @@ import type { NetworkInterfaceRequest } from './request.ts';
 
 /**
  * Network cards of the types with EFA, one EFA each (EC2 DescribeInstanceTypes, August 2026).
- * A type that is not here is launched with one plain interface, which always works.
+ * A type that is missing here gets one plain interface, which always works.
  */
 const NETWORK_CARDS: Readonly<Record<string, number>> = {
   'c5n.9xlarge': 1,
@@ -39,7 +39,7 @@ const NETWORK_CARDS: Readonly<Record<string, number>> = {
   'trn1.32xlarge': 8,
 };
 
-/** 0 when the type has no EFA (or is not known to have it). */
+/** 0 when the type has no EFA or is unknown. */
 export const efaCards = (instanceType: string): number =>
   Object.hasOwn(NETWORK_CARDS, instanceType) ? (NETWORK_CARDS[instanceType] ?? 0) : 0;
 
@@ -51,8 +51,8 @@ export interface InterfacesInput {
 }
 
 /**
- * One host alone needs no EFA. In a gang, card 0 carries IP and EFA, every further card EFA alone: it takes no address
- * from the subnet (32 of them on a p5.48xlarge). The primary interface is device 0 of card 0, the others device 1.
+ * A single host needs no EFA. In a gang, card 0 carries IP and EFA. Every other card carries EFA only, which saves
+ * subnet addresses (a p5.48xlarge has 32 cards). The primary interface is device 0 of card 0, the others are device 1.
  */
 export function networkInterfaces(input: InterfacesInput): NetworkInterfaceRequest[] {
   const { instanceType, nodes, subnetId, securityGroupIds } = input;

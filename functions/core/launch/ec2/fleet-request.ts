@@ -1,8 +1,8 @@
-/** The request for a fleet: of the whole gang at the launch, of the missing hosts when some were lost. */
+/** The request for a fleet: the whole gang at the launch, the missing hosts in a refill. */
 import { JOB_TAG } from '../../shared/keys.ts';
 import type { FleetRequest, Tag, TagSpecification } from './request.ts';
 
-/** The round of the attempt that an instance was launched for. */
+/** The attempt's round in which an instance was launched. */
 export const ROUND_TAG = 'tidewheel:round';
 
 export const tagged = (
@@ -11,11 +11,11 @@ export const tagged = (
 ): TagSpecification[] => types.map((ResourceType) => ({ ResourceType, Tags: [...tags] }));
 
 export interface FleetChoice {
-  /** The job's name, which is its launch template's too. */
+  /** The name of the job and of its launch template. */
   readonly name: string;
-  /** The pipeline's, run's and attempt's. */
+  /** Tags of the pipeline, run and attempt. */
   readonly tags: readonly Tag[];
-  /** As EC2 names it, without `ml.`. */
+  /** EC2 name, without `ml.`. */
   readonly instanceType: string;
   readonly purchaseOption: 'spot' | 'on-demand';
   readonly hosts: number;
@@ -29,8 +29,8 @@ export const jobTags = (name: string, tags: readonly Tag[]): Tag[] => [
 ];
 
 /**
- * MinTargetCapacity with one type and one zone is what makes it all or nothing: fewer hosts are none. The zone is the
- * subnet's of the launch template, so hosts that are asked for again come beside those that stayed.
+ * MinTargetCapacity with one type and one zone makes EC2 launch all hosts or none. The launch template's subnet sets the
+ * zone, so replacements are in the zone of the remaining hosts.
  */
 export function fleetRequest({
   name,

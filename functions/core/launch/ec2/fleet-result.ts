@@ -1,4 +1,4 @@
-/** What CreateFleet's answer means. It is HTTP 200 also when there is not one instance: the reasons are in Errors. */
+/** Interprets CreateFleet's answer, which is HTTP 200 even without instances. Its Errors hold the reasons. */
 import { type AwsErrorClass, awsErrorClass } from '../../shared/aws-error-class.ts';
 import type { CreateOutcome } from '../job/training-service.ts';
 
@@ -12,12 +12,12 @@ export interface CreateFleetAnswer {
 
 export interface CreateFleetResult {
   readonly outcome: CreateOutcome;
-  /** Instances of a gang that is not whole: to be ended, they would wait for peers that never come. */
+  /** Instances to terminate: they would wait for the missing hosts of their gang. */
   readonly incompleteGang: readonly string[];
 }
 
-/** EC2 says these of a type that the zone does not have: for us that is a pool without capacity, not a bad request. */
-const NOT_HERE: ReadonlySet<string> = new Set(['Unsupported', 'InvalidFleetConfiguration']);
+/** EC2's errors for a type that the zone lacks. They count as a capacity error, not as an invalid request. */
+const NOT_IN_ZONE: ReadonlySet<string> = new Set(['Unsupported', 'InvalidFleetConfiguration']);
 
 export function createFleetResult(answer: CreateFleetAnswer, nodes: number): CreateFleetResult {
   const ids = (answer.Instances ?? []).flatMap(({ InstanceIds = [] }) => InstanceIds);
@@ -35,8 +35,8 @@ function failure({ Errors = [] }: CreateFleetAnswer, launched: number, nodes: nu
   const message =
     said.length > 0
       ? [...new Set(said)].join('; ')
-      : `EC2 launched ${launched} of ${nodes} hosts and no reason`;
-  // One pool without capacity is reason enough to look elsewhere, whatever else went wrong.
+      : `EC2 launched ${launched} of ${nodes} hosts and gave no reason`;
+  // A capacity error alone justifies another pool, whatever the other errors are.
   if (Errors.length === 0 || kinds.has('capacity')) return { kind: 'capacity', message };
   if (kinds.has('quota')) return { kind: 'quota', message };
   if (kinds.has('throttle') || kinds.has('transient')) return { kind: 'throttled', message };
@@ -44,4 +44,4 @@ function failure({ Errors = [] }: CreateFleetAnswer, launched: number, nodes: nu
 }
 
 const classOf = (code: string): AwsErrorClass =>
-  NOT_HERE.has(code) ? 'capacity' : awsErrorClass({ name: code });
+  NOT_IN_ZONE.has(code) ? 'capacity' : awsErrorClass({ name: code });

@@ -1,6 +1,6 @@
 /**
- * A fleet told as DescribeTrainingJob tells a job, so that one set of rules judges attempts wherever they ran. EC2 knows
- * an instance for about an hour after its end; what the hosts wrote into the bucket stays.
+ * Describes a fleet in the shape of DescribeTrainingJob, so that one set of rules judges attempts of every launcher. EC2
+ * knows an instance for about an hour after its end. The hosts' reports in the bucket stay.
  */
 import type { StatusTransition, TrainingJobDescription } from '../job/training-service.ts';
 import { currentHosts, type FleetView, isGone, STOP_GRACE_SECONDS } from './fleet-view.ts';
@@ -12,7 +12,7 @@ export { STOP_GRACE_SECONDS } from './fleet-view.ts';
 
 const MILLISECONDS = 1_000;
 
-/** undefined when nothing was ever launched, as far as EC2 and the bucket know */
+/** @returns undefined when neither EC2 nor the bucket knows the fleet */
 export function describeFleet(view: FleetView): TrainingJobDescription | undefined {
   if (view.instances.length === 0 && view.reports.length === 0) return undefined;
   const verdict = isAlive(view) ? living(view) : ended(view);
@@ -36,8 +36,8 @@ export function describeFleet(view: FleetView): TrainingJobDescription | undefin
 type Verdict = Pick<TrainingJobDescription, 'TrainingJobStatus' | 'SecondaryStatus' | 'FailureReason'>;
 
 /**
- * Only the hosts that count: one that was replaced is no concern of the gang any more. Until its round has its members it
- * is: it may still be saving, and when nobody comes the attempt ends with it.
+ * The hosts that count. A replaced host counts until its round has its members: it may still save, and the attempt ends
+ * with it if no new host comes.
  */
 function current(view: FleetView): Pick<FleetView, 'instances' | 'reports'> {
   const { rounds } = view;
@@ -49,7 +49,7 @@ function current(view: FleetView): Pick<FleetView, 'instances' | 'reports'> {
   };
 }
 
-/** An instance that EC2 has forgotten is gone; one that its own report says has ended is as good as gone. */
+/** An instance is gone if EC2 has forgotten it or its own report says that it has ended. */
 function isAlive(view: FleetView): boolean {
   const { instances, reports } = current(view);
   return instances.some(
@@ -76,7 +76,7 @@ function living(view: FleetView): Verdict {
   const { stopRequestedAt, now } = view;
   if (stopRequestedAt !== undefined) {
     const waited = (now.getTime() - stopRequestedAt.getTime()) / MILLISECONDS;
-    // After the grace it counts as running again, so that whoever stops jobs stops it again, and then for good.
+    // After the grace period the job counts as running again, so that the next stop terminates its hosts.
     return {
       TrainingJobStatus: waited < STOP_GRACE_SECONDS ? 'Stopping' : 'InProgress',
       SecondaryStatus: 'Stopping',
@@ -85,7 +85,7 @@ function living(view: FleetView): Verdict {
   return { TrainingJobStatus: 'InProgress', SecondaryStatus: livingStatus(view) };
 }
 
-/** A gang that is being made whole again has not lost its place; one that cannot be has. */
+/** A gang during a refill keeps its pool. A gang that cannot be refilled has lost it. */
 function livingStatus(view: FleetView): string {
   const step = nextRefillStep({ ...view, warned: [] });
   if (step.kind === 'impossible' || (step.kind === 'none' && reclaimedHosts(view).length > 0))
@@ -111,7 +111,7 @@ function ended(view: FleetView): Verdict {
   return failed(failureOf(view));
 }
 
-/** What was saved there at the last moment is lost: the next attempt goes on from a checkpoint before it. */
+/** A checkpoint that stayed on a host is lost: the next attempt resumes from an earlier one. */
 function unsavedOn(reports: readonly HostReport[]): string {
   const hosts = reports.filter(({ unsavedFiles = 0 }) => unsavedFiles > 0);
   if (hosts.length === 0) return '';
@@ -136,7 +136,7 @@ function failureOf(view: FleetView): string {
     return 'CapacityError: EC2 could not start a host';
   }
   const spoke = reports.filter(({ endedAt }) => endedAt !== undefined).length;
-  return `InternalServerError: ${nodes - spoke} of ${nodes} hosts ended without a word`;
+  return `InternalServerError: ${nodes - spoke} of ${nodes} hosts ended without a report`;
 }
 
 interface Times {
@@ -153,7 +153,7 @@ function timesOf(view: FleetView): Times {
     endedAt === undefined ? [] : [Date.parse(endedAt)],
   );
   const first = starts.length === 0 ? undefined : Math.min(...starts);
-  // A host that ended without a word ended at the latest now: the cost may be overstated, never hidden.
+  // A host without a report ended now at the latest: the cost may be overstated but never hidden.
   const last = ends.length >= view.nodes ? Math.max(...ends) : view.now.getTime();
   return {
     createdAt: new Date(Math.min(...launches, ...starts)),
@@ -163,7 +163,7 @@ function timesOf(view: FleetView): Times {
   };
 }
 
-/** Of all hosts together, by the number that is paid for: a host that goes and its successor may overlap. */
+/** The time of all hosts divided by the paid number of hosts: a lost host and its replacement may overlap. */
 function hostTime(view: FleetView, last: number): number {
   const counted = new Set(currentHosts(view));
   const gone = view.rounds === undefined ? last : Date.parse(view.rounds.round.openedAt);
@@ -185,7 +185,7 @@ function transitions(view: FleetView, times: Times, last: string): StatusTransit
   return [starting, training, ...refills(view), ...interrupted, ...rest];
 }
 
-/** As SageMaker tells a job that it restarted in place; of several refills only the time of the last is known. */
+/** The transitions of a job that SageMaker restarts in place. Only the time of the last refill is known. */
 function refills({ rounds }: FleetView): StatusTransition[] {
   if (rounds === undefined) return [];
   const { round, openedAt } = rounds.round;

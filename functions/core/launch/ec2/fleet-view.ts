@@ -1,4 +1,4 @@
-/** What is known of a fleet: what EC2 says of its instances, what the hosts wrote, and what they were asked. */
+/** The known state of a fleet: EC2's view of its instances, the hosts' reports, and the requests to them. */
 import type { RoundState } from './host-requests.ts';
 import type { HostReport } from './job-document.ts';
 
@@ -9,7 +9,7 @@ export interface FleetInstance {
   readonly launchedAt: Date;
   /** Such as Server.SpotInstanceTermination. */
   readonly reasonCode?: string | undefined;
-  /** The round that it was launched for; 1 for the launch of the attempt. */
+  /** The round of its launch; 1 for the launch of the attempt. */
   readonly round?: number | undefined;
 }
 
@@ -19,24 +19,24 @@ export interface FleetView {
   readonly managedSpot: boolean;
   readonly priceRatio: number;
   readonly maximumRunSeconds: number;
-  /** Lost hosts are replaced one by one. */
+  /** Whether lost hosts are replaced one by one. */
   readonly refills: boolean;
   readonly instances: readonly FleetInstance[];
   readonly reports: readonly HostReport[];
   /** The newest round; absent in the first. */
   readonly rounds?: RoundState | undefined;
-  /** When we asked the hosts to stop, if we did. */
+  /** Time of the stop request, if any. */
   readonly stopRequestedAt?: Date | undefined;
   readonly now: Date;
 }
 
-/** Time for a host to save, upload and leave after it was asked; then it is ended. */
+/** Time for a host to save, upload and leave after a stop request. Then it is terminated. */
 export const STOP_GRACE_SECONDS = 180;
 
 const GONE: ReadonlySet<string> = new Set(['shutting-down', 'terminated', 'stopping', 'stopped']);
 export const isGone = ({ state }: FleetInstance): boolean => GONE.has(state);
 
-/** The hosts that count: the members of the newest round; until they are complete, those that stay and those that came. */
+/** The members of the newest round. Until they are complete, the remaining and the new hosts. */
 export function currentHosts({ rounds, instances, reports }: FleetView): readonly string[] {
   if (rounds?.members !== undefined) return rounds.members;
   const first = rounds?.round.round ?? 1;

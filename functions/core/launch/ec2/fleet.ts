@@ -1,6 +1,6 @@
 /**
- * An attempt on EC2: an instant fleet, all of the gang or nothing, of one type in one zone, close together, with EFA
- * where the type has it. Pure; the same input gives the same requests, and their tokens make them idempotent.
+ * An attempt on EC2 is an instant fleet: the whole gang or nothing, of one type, in one zone, in a cluster placement
+ * group, with EFA if the type has it. Pure: the same input gives the same requests, and their tokens make them idempotent.
  */
 
 import type { Pipeline } from '../../pipeline/pipeline.ts';
@@ -17,17 +17,17 @@ import type { FleetRequest, LaunchTemplateRequest, PlacementGroupRequest, Tag } 
 import { encodeUserData, MAXIMUM_USER_DATA, userData } from './user-data.ts';
 
 export interface FleetInput extends JobInput {
-  /** The instance profile of hosts, where the pipeline names none of its own. */
+  /** The instance profile of hosts, if the pipeline names none. */
   readonly hostProfileArn?: string | undefined;
-  /** The group of CloudWatch Logs that hosts send their output to. */
+  /** The log group of CloudWatch Logs for the hosts' output. */
   readonly hostLogGroup?: string | undefined;
 }
 
 export interface FleetPlan {
   readonly kind: 'fleet';
-  /** The job's name: of the launch template, the placement group, the token and the tag tidewheel:job. */
+  /** The job's name, also of the launch template, the placement group, the token and the tag tidewheel:job. */
   readonly name: string;
-  /** Only for a gang: one host has nobody to be close to. */
+  /** Only for a gang of several hosts. */
   readonly placementGroup?: PlacementGroupRequest;
   readonly launchTemplate: LaunchTemplateRequest;
   readonly fleet: FleetRequest;
@@ -39,7 +39,7 @@ export type FleetResult = FleetPlan | { readonly kind: 'problems'; readonly prob
 
 export const JOB_DOCUMENT = 'job.json';
 export const HOSTS_FOLDER = 'hosts/';
-/** Beyond the run time: the host's start, downloads, the last save and the upload of the model. */
+/** Time for the host's start, the downloads, the last save and the upload of the model. */
 const OVERHEAD_SECONDS = 1_800;
 const GIGABYTES_OF_THE_IMAGE = 100;
 
@@ -51,7 +51,7 @@ export function buildFleet(input: FleetInput): FleetResult {
     problems: ofParts,
   } = jobParts(input, {
     inputMode: 'File',
-    whyNoFileSystems: 'hosts on EC2 mount no file systems: leave launcher: ec2 out, or name an S3 prefix',
+    whyNoFileSystems: 'hosts on EC2 mount no file systems: remove launcher: ec2, or name an S3 prefix',
   });
   const site = siteOf(input);
   const problems = [...ofParts, ...site.problems, ...gangProblems(declaration.compute, placement)];
@@ -62,7 +62,12 @@ export function buildFleet(input: FleetInput): FleetResult {
   if (Buffer.byteLength(script) > MAXIMUM_USER_DATA) {
     return {
       kind: 'problems',
-      problems: [{ path: 'training.source', message: 'makes the user data too long: use a shorter prefix' }],
+      problems: [
+        {
+          path: 'training.source',
+          message: `makes the user data longer than ${MAXIMUM_USER_DATA} bytes: use a shorter prefix`,
+        },
+      ],
     };
   }
   const gang = placement.topology.nodes > 1;
@@ -92,7 +97,7 @@ interface Site {
   readonly problems: readonly Problem[];
 }
 
-/** On EC2 the zone is chosen by the subnet, and nothing is chosen for us. */
+/** On EC2 the subnet determines the zone, and there is no default. */
 function siteOf(
   input: FleetInput,
 ): Site | { readonly kind: 'nowhere'; readonly problems: readonly Problem[] } {
@@ -106,11 +111,11 @@ function siteOf(
   if (vpc === undefined) {
     problems.push({
       path: 'compute.vpc',
-      message: 'is needed by the launcher ec2: name subnets and securityGroupIds',
+      message: 'the launcher ec2 needs it: name subnets and securityGroupIds',
     });
   } else if (subnet === undefined) {
     const wanted = subnetId ?? pool.zoneId ?? 'a zone, but the placement names none';
-    problems.push({ path: 'compute.vpc.subnets', message: `hold no subnet for ${wanted}: add one` });
+    problems.push({ path: 'compute.vpc.subnets', message: `contain no subnet for ${wanted}: add one` });
   }
   if (ec2 === undefined || profileArn === undefined || vpc === undefined || subnet === undefined) {
     return { kind: 'nowhere', problems };
@@ -121,12 +126,12 @@ function siteOf(
 
 function hostProblems(ec2: Pipeline['compute']['ec2'], profileArn: string | undefined): Problem[] {
   if (ec2 === undefined)
-    return [{ path: 'compute.ec2', message: 'is needed by the launcher ec2: name the image' }];
+    return [{ path: 'compute.ec2', message: 'the launcher ec2 needs it: name the image' }];
   if (profileArn !== undefined) return [];
   return [
     {
       path: 'compute.ec2.instanceProfile',
-      message: 'is not known: name the instance profile of the hosts',
+      message: 'is missing: name the instance profile of the hosts',
     },
   ];
 }
@@ -136,11 +141,15 @@ function gangProblems({ helpers }: Pipeline['compute'], { topology }: Placement)
   if (helpers !== undefined) {
     problems.push({
       path: 'compute.helpers',
-      message: 'are a matter of SageMaker: one fleet has one instance type',
+      message:
+        'need SageMaker, because a fleet has one instance type: remove compute.helpers or use launcher: sagemaker',
     });
   }
   if (!Number.isInteger(topology.nodes) || topology.nodes < 1) {
-    problems.push({ path: 'compute.nodes', message: `${topology.nodes} is not a number of hosts` });
+    problems.push({
+      path: 'compute.nodes',
+      message: `${topology.nodes} is not a number of hosts: use a whole number from 1`,
+    });
   }
   return problems;
 }
@@ -223,7 +232,7 @@ function launchTemplate({ input, site, name, tags, script }: TemplateInput): Lau
           },
         },
       ],
-      // Version 2 only, and no further than the host: a request forged through the script cannot take the role's keys.
+      // IMDSv2 with one hop: a request forged through the script cannot read the role's credentials.
       MetadataOptions: { HttpTokens: 'required', HttpEndpoint: 'enabled', HttpPutResponseHopLimit: 1 },
       InstanceInitiatedShutdownBehavior: 'terminate',
       ...(nodes > 1 ? { Placement: { GroupName: name } } : {}),

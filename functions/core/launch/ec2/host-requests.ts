@@ -1,10 +1,11 @@
 /**
- * What the service asks of the hosts of an attempt, each an object in one folder that the hosts list every few seconds.
- * They are written once and never changed: whoever asks second finds it asked.
+ * The service's requests to the hosts of an attempt: objects in one folder that the hosts list every few seconds. Each is
+ * written once and never changed, so a repeated request changes nothing.
  *
- * A gang on EC2 lives in rounds. The first is the launch. When hosts are lost, round 2 says who stays and how many are
- * missing; when those are launched and the lost ones have ended, its members are named and begin anew from the newest
- * checkpoint. A host that finds a round without it leaves: so no two gangs of an attempt ever train at once.
+ * A gang on EC2 lives in rounds. The first round is the launch. After a loss, round 2 names the hosts that stay and the
+ * number of missing ones. When the missing hosts are launched and the lost ones have ended, its members are named and
+ * begin again from the newest checkpoint. A host that is not in a round leaves, so two gangs of an attempt never train at
+ * the same time.
  */
 import * as z from 'zod';
 
@@ -20,9 +21,9 @@ export const hostRequests = {
 export const roundSchema = z.object({
   round: z.number().int().min(2),
   openedAt: z.iso.datetime(),
-  /** Instances that go on. */
+  /** Instances that continue. */
   stay: z.array(z.string()).min(1),
-  /** Instances that are gone or going. */
+  /** Instances that have ended or are ending. */
   lost: z.array(z.string()).min(1),
   missing: z.number().int().min(1),
   /** Of the attempt's run time. */
@@ -35,7 +36,7 @@ export const membersSchema = z.object({
   members: z.array(z.string()).min(1),
 });
 
-/** The newest round that was opened, and its members once they are complete. */
+/** The newest round, and its members once they are complete. */
 export interface RoundState {
   readonly round: Round;
   readonly members?: readonly string[] | undefined;

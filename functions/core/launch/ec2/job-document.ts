@@ -1,27 +1,27 @@
-/** job.json: what the hosts of an EC2 attempt read to become training containers, and what the service reads back. */
+/** job.json describes the job to the hosts of an EC2 attempt, and the hosts' reports describe them to the service. */
 import * as z from 'zod';
 import type { JobParts } from '../job/job-parts.ts';
 
-/** Raised when a field changes its meaning; hosts refuse a version that they do not know. */
+/** Raised when a field changes its meaning. Hosts refuse an unknown version. */
 export const JOB_DOCUMENT_VERSION = 1;
 
 export interface JobDocument extends JobParts {
   readonly version: typeof JOB_DOCUMENT_VERSION;
   readonly nodes: number;
-  /** With `ml.`, as containers on SageMaker read it in resourceconfig.json. */
+  /** With `ml.`, as in SageMaker's resourceconfig.json. */
   readonly instanceType: string;
   readonly region: string;
   readonly managedSpot: boolean;
   readonly maximumRunSeconds: number;
-  /** What an hour costs over what it costs on demand; 1 on demand. */
+  /** The hourly price divided by the On-Demand price; 1 on demand. */
   readonly priceRatio: number;
-  /** Hosts that are lost are replaced, and the others stay. */
+  /** Whether lost hosts are replaced while the others stay. */
   readonly refills: boolean;
-  /** Of CloudWatch Logs; each host has a stream in it. */
+  /** Log group of CloudWatch Logs with one stream per host. */
   readonly logGroup?: string | undefined;
 }
 
-/** The part that the service itself needs of it. */
+/** The fields that the service itself reads. */
 export const jobDocumentSchema = z.object({
   version: z.literal(JOB_DOCUMENT_VERSION),
   TrainingJobName: z.string(),
@@ -37,21 +37,21 @@ export const jobDocumentSchema = z.object({
 
 export type StoredJob = z.infer<typeof jobDocumentSchema>;
 
-/** What a host writes about itself, first when it starts the agent and again at its end. */
+/** A host's report about itself, written when it starts the agent and again at its end. */
 export const hostReportSchema = z.object({
   instanceId: z.string(),
   startedAt: z.iso.datetime(),
-  /** The last round that it trained in; absent in the first. */
+  /** The last round in which it trained; absent in the first. */
   round: z.number().int().min(1).optional(),
   endedAt: z.iso.datetime().optional(),
-  /** Of the agent; absent while it runs. */
+  /** Exit code of the agent; absent while it runs. */
   exitCode: z.number().int().optional(),
   /** Why the host ended the agent, if it did. */
   stoppedBy: z.enum(['spot', 'timeLimit', 'stop']).optional(),
   /** First 1,024 characters of the failure file. */
   failure: z.string().optional(),
   modelUri: z.string().optional(),
-  /** Files of checkpoints that the host did not find in the bucket after its last upload. */
+  /** Number of checkpoint files missing in the bucket after the host's last upload. */
   unsavedFiles: z.number().int().min(0).optional(),
 });
 export type HostReport = z.infer<typeof hostReportSchema>;

@@ -1,8 +1,7 @@
 /**
- * What to do about hosts that a gang has lost: keep the others and ask for the missing ones again, in the same zone, of
- * the same type, in the same placement group; or, where that cannot be, let the attempt end and go on elsewhere. Pure
- * and level-triggered: the answer follows from what EC2, the bucket and the rounds say now, so any look may act on it,
- * twice or late, and one that died half way is continued by the next.
+ * Decides about the lost hosts of a gang: to replace them in the same zone, type and placement group, or, if that is not
+ * possible, to end the attempt. Pure and level-triggered: the answer follows from the present state of EC2, the bucket and
+ * the rounds. So any process may act on it, twice or late, and the next look continues the work of one that died.
  */
 
 import {
@@ -14,26 +13,26 @@ import {
 } from './fleet-view.ts';
 import type { Round, RoundState } from './host-requests.ts';
 
-/** A round that has not begun to train after this long never will; hosts wait as long for it. */
+/** The time for a round to begin its training. Hosts wait as long. */
 export const REFILL_SECONDS = 900;
-/** Each round costs the gang a start: a pool that needs more of them is not worth staying in. */
+/** Each round costs the gang a start, so a pool that needs more rounds is left. */
 export const MAXIMUM_ROUNDS = 6;
 const MILLISECONDS = 1_000;
 
 export interface RefillQuestion extends FleetView {
-  /** Instances that EC2 has announced to take back. */
+  /** Instances with an interruption notice. */
   readonly warned: readonly string[];
 }
 
 export type RefillStep =
-  /** The gang is whole, or the attempt is ending anyway. */
+  /** The gang is whole, or the attempt is ending. */
   | { readonly kind: 'none' }
-  /** To be written if no such round is there. */
+  /** Write the round unless it exists. */
   | { readonly kind: 'open'; readonly round: Round }
   | { readonly kind: 'launch'; readonly round: Round }
-  /** Hosts that the round has lost and that do not go by themselves. */
+  /** Terminate lost hosts that do not end by themselves. */
   | { readonly kind: 'end'; readonly round: Round; readonly instanceIds: readonly string[] }
-  /** To be written if the round has none. */
+  /** Write the members unless they exist. */
   | { readonly kind: 'begin'; readonly round: Round; readonly members: readonly string[] }
   | { readonly kind: 'wait'; readonly round: Round }
   | { readonly kind: 'impossible'; readonly why: string };
@@ -47,21 +46,24 @@ export function nextRefillStep(question: RefillQuestion): RefillStep {
   if (rounds === undefined) return { kind: 'none' };
   const overdue = secondsSince(rounds.round.openedAt, question.now) > REFILL_SECONDS;
   if (overdue && !hasBegun(question, rounds))
-    return { kind: 'impossible', why: `round ${rounds.round.round} did not begin in ${REFILL_SECONDS} s` };
+    return {
+      kind: 'impossible',
+      why: `round ${rounds.round.round} did not begin within ${REFILL_SECONDS} s`,
+    };
   return rounds.members === undefined ? completing(question, rounds.round) : { kind: 'none' };
 }
 
-const cameFor = ({ round }: Round, instances: readonly FleetInstance[]): string[] =>
+const launchedIn = ({ round }: Round, instances: readonly FleetInstance[]): string[] =>
   instances.filter((instance) => instance.round === round).map(({ instanceId }) => instanceId);
 
 function isLost({ instances, reports, warned, rounds }: RefillQuestion, id: string): boolean {
   if (warned.includes(id)) return true;
   const report = reports.find(({ instanceId }) => instanceId === id);
   if (report?.stoppedBy === 'spot') return true;
-  // One that has ended by itself is not lost: it is done, or it failed, and the attempt with it.
+  // A host that has ended by itself is not lost: it has completed or failed, and so has the attempt.
   if (report?.endedAt !== undefined) return false;
   const instance = instances.find(({ instanceId }) => instanceId === id);
-  // A fresh instance may not be listed yet; one that was known for a whole round is gone when it is not.
+  // A new instance may not be listed yet. An instance of an earlier round that is not listed is gone.
   return instance === undefined ? rounds?.round.stay.includes(id) === true : isGone(instance);
 }
 
@@ -78,7 +80,7 @@ function afterLoss(
   );
   const leftSeconds = Math.floor(maximumRunSeconds - ranSeconds(question));
   const no = (why: string): RefillStep => ({ kind: 'impossible', why });
-  if (!question.refills) return no('its hosts are not replaced one by one');
+  if (!question.refills) return no('its strategy cannot replace single hosts');
   if (stay.length === 0) return no('no host is left');
   if (ended.length > 0) return no(`${ended.join(', ')} had ended already`);
   if (number > MAXIMUM_ROUNDS) return no(`hosts were replaced ${MAXIMUM_ROUNDS - 1} times already`);
@@ -99,9 +101,9 @@ function afterLoss(
 
 function completing(question: RefillQuestion, round: Round): RefillStep {
   const { instances, reports, now } = question;
-  const came = cameFor(round, instances);
+  const came = launchedIn(round, instances);
   if (came.length < round.missing) return { kind: 'launch', round };
-  // What a lost host still uploads must be in the bucket before the new gang reads it.
+  // The last upload of a lost host must be in the bucket before the new gang reads it.
   const going = round.lost.filter((id) => {
     const said = reports.find(({ instanceId }) => instanceId === id);
     const state = instances.find(({ instanceId }) => instanceId === id)?.state;

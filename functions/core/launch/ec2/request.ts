@@ -1,6 +1,6 @@
 /**
- * The part of EC2's API that a fleet is asked for with, field for field. The adapter checks at compile time that it is
- * assignable to the SDK's own inputs. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateFleet.html
+ * The part of EC2's API that requests a fleet, field for field. The adapter checks at compile time that it is assignable
+ * to the SDK's own inputs. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateFleet.html
  */
 
 export interface Tag {

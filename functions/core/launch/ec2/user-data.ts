@@ -1,7 +1,7 @@
 /**
- * The script that a host runs at its first start: it arms its own end, fetches the agent and hands over to the program
- * that makes the host look like a training container. Everything that a person could have written travels in job.json;
- * what stands here has been checked and is quoted all the same.
+ * The script of a host's first start. It schedules the host's shutdown, fetches the agent and starts the program that
+ * makes the host look like a training container. All user input is in job.json. The values in the script are validated
+ * and quoted.
  */
 import { posix } from 'node:path';
 import { AGENT_FILE } from '../../shared/keys.ts';
@@ -14,10 +14,10 @@ export interface UserDataInput {
   readonly agentUri: string;
   /** s3://… of job.json. */
   readonly jobUri: string;
-  /** s3://… where each host says what became of it, with a slash at the end. */
+  /** s3://… of the folder for the hosts' reports, with a slash at the end. */
   readonly hostsUri: string;
   readonly python: string;
-  /** The host switches itself off after this long, whatever happens. */
+  /** The host always switches itself off after this time. */
   readonly maximumSeconds: number;
 }
 
@@ -40,7 +40,7 @@ export function userData(input: UserDataInput): string {
     set('TIDEWHEEL_HOSTS_URI', input.hostsUri),
     'export HOME=/root PYTHONDONTWRITEBYTECODE=1',
     `mkdir -p ${shellQuote(posix.dirname(AGENT_PATH))}`,
-    // A role's credentials and the network can be some seconds late on a fresh host.
+    // Credentials and network may need some seconds on a new host.
     'for attempt in 1 2 3 4 5 6; do',
     `  aws s3 cp --only-show-errors ${shellQuote(input.agentUri + AGENT_FILE)} ${shellQuote(AGENT_PATH)} && break`,
     '  sleep $((attempt * 5))',

@@ -11,18 +11,18 @@ export interface ChannelsInput {
   readonly sourceUri: string;
   readonly agentPrefix: string;
   readonly inputMode: InputMode;
-  /** Processes of a host that read the shards. A Pipe has one reader, so each of them gets a channel of its own. */
+  /** Processes of a host that read the shards. A Pipe has one reader, so each process gets its own channel. */
   readonly processesPerHost?: number | undefined;
-  /** Of the order in which a Pipe hands out the shards. */
+  /** Seed of the order in which a Pipe delivers the shards. */
   readonly shuffleSeed?: number | undefined;
   readonly distribution: 'FullyReplicated' | 'ShardedByS3Key';
-  /** Names of all instance groups when the job has several: then every channel must name its groups. */
+  /** Names of all instance groups if the job has several. Then every channel must name its groups. */
   readonly groups?: readonly string[] | undefined;
   /** Groups that read the shards; default: all. */
   readonly dataGroups?: readonly string[] | undefined;
 }
 
-/** An object that must lie in the bucket before the job is created. */
+/** An object to write to the bucket before the job is created. */
 export interface PreparedObject {
   readonly key: string;
   readonly text: string;
@@ -103,11 +103,11 @@ function channel(
 }
 
 /**
- * One generation is a prefix. Several are a ManifestFile in one channel, not a channel each: a job has at most 20
- * channels, a dataset has no such limit, and the script finds all of its shards under SM_CHANNEL_TRAIN either way.
- * The common prefix of the generations would not do: a generation sealed while the job waits for capacity would be in.
+ * One generation is a prefix. Several generations are a ManifestFile in one channel, because a job has at most 20
+ * channels and a dataset has no such limit. The script finds all shards under SM_CHANNEL_TRAIN either way. The common
+ * prefix of the generations would include a generation that is sealed while the job waits for capacity.
  */
-function shardsSource(input: ChannelsInput): Listed {
+function shardsSource(input: ChannelsInput): ShardSource {
   const [only, ...others] = input.generations;
   if (only !== undefined && others.length === 0) {
     return { type: 'S3Prefix', uri: s3Uri(input.bucket, only.shardsPrefix), objects: [] };
@@ -115,13 +115,13 @@ function shardsSource(input: ChannelsInput): Listed {
   return manifestOf(input, bucketKeys.trainManifest(input.pipeline, input.runId), shardKeys(input));
 }
 
-type Listed = Pick<Source, 'type' | 'uri'> & { readonly objects: readonly PreparedObject[] };
+type ShardSource = Pick<Source, 'type' | 'uri'> & { readonly objects: readonly PreparedObject[] };
 
 /**
- * The shards dealt out to the processes of a host, so that a host reads each of them once. With ShardedByS3Key SageMaker
- * divides each of these lists among the hosts too; with FullyReplicated the script takes its host's part of each.
+ * Divides the shards among the processes of a host, so that a host reads each shard once. With ShardedByS3Key SageMaker
+ * also divides each list among the hosts. With FullyReplicated the script takes its host's part of each list.
  */
-function pipeSources(input: ChannelsInput): readonly Listed[] {
+function pipeSources(input: ChannelsInput): readonly ShardSource[] {
   const readers = readersOf(input);
   const keys = shardKeys(input);
   return Array.from({ length: readers }, (_, process) => {
@@ -140,13 +140,13 @@ const shardKeys = ({ generations, pipeline }: ChannelsInput): readonly string[] 
     shards.map((shard) => `${shardsPrefix}${shard}`.slice(bucketKeys.dataset(pipeline).length)),
   );
 
-function manifestOf(input: ChannelsInput, key: string, shards: readonly string[]): Listed {
+function manifestOf(input: ChannelsInput, key: string, shards: readonly string[]): ShardSource {
   const prefix = s3Uri(input.bucket, bucketKeys.dataset(input.pipeline));
   const text = JSON.stringify([{ prefix }, ...shards]);
   return { type: 'ManifestFile', uri: s3Uri(input.bucket, key), objects: [{ key, text }] };
 }
 
-/** What cannot be a channel, as messages. */
+/** Why the generations cannot be channels, as messages. */
 export function generationProblems(
   input: Pick<ChannelsInput, 'generations' | 'pipeline' | 'inputMode' | 'processesPerHost'>,
 ): string[] {
@@ -156,7 +156,8 @@ export function generationProblems(
     ({ shardsPrefix }) => !shardsPrefix.startsWith(bucketKeys.dataset(pipeline)),
   );
   const problems = foreign.map(
-    ({ shardsPrefix }) => `"${shardsPrefix}" is no part of the dataset of "${pipeline}"`,
+    ({ shardsPrefix }) =>
+      `"${shardsPrefix}" is not in the dataset of "${pipeline}": pin a version of this dataset`,
   );
   const readers = readersOf(input);
   if (generations.length === 1 && readers === 1) return problems;
@@ -168,11 +169,11 @@ export function generationProblems(
   );
   if (empty.length === 0) problems.push(...pipeProblems(readers, generations));
   if (inputMode === 'FastFile' && generations.length > 1)
-    problems.push('FastFile takes one prefix only: use File for a run over several generations');
+    problems.push('FastFile reads a single prefix: use File for a run over several generations');
   return problems;
 }
 
-/** A job has 20 channels at most, two of which are the source's and the agent's. */
+/** A job has at most 20 channels. Source and agent use two. */
 const MOST_PIPES = 18;
 
 function pipeProblems(readers: number, generations: readonly GenerationShards[]): string[] {
@@ -180,11 +181,11 @@ function pipeProblems(readers: number, generations: readonly GenerationShards[])
   const problems: string[] = [];
   if (readers > MOST_PIPES)
     problems.push(
-      `Pipe needs a channel for each of ${readers} processes of a host and a job has room for ${MOST_PIPES}: use FastFile or File`,
+      `Pipe needs a channel for each of the ${readers} processes of a host, and a job has ${MOST_PIPES}: use FastFile or File`,
     );
   if (readers > 1 && shards < readers)
     problems.push(
-      `${shards} shards cannot be dealt out to the Pipes of ${readers} processes: pack smaller shards (packing.shardMegabytes), or use File`,
+      `${shards} shards cannot be divided among the Pipes of ${readers} processes: pack smaller shards (packing.shardMegabytes), or use File`,
     );
   return problems;
 }

@@ -1,12 +1,12 @@
 /**
- * How often to save: often enough to lose little, seldom enough to spend little on saving. Young's first-order optimum,
- * the square root of twice the time of a save times the mean time between interruptions.
+ * The interval between checkpoints balances lost work against the time of saving. Young's first-order optimum is the
+ * square root of twice the time of a save times the mean time between interruptions.
  * J. W. Young, CACM 17(9), 1974; J. T. Daly, FGCS 22(3), 2006: https://doi.org/10.1016/j.future.2004.11.016
  */
 import { type AttemptRecord, type Placement, samePool } from '../../runs/run-records.ts';
 
 export interface IntervalQuestion {
-  /** How long training stands still for a save; undefined when nobody measured it. */
+  /** How long a save interrupts training; undefined before the first measurement. */
   readonly saveSeconds?: number | undefined;
   /** Mean time until an interruption of the whole gang; undefined when none is expected. */
   readonly meanSecondsBetweenInterruptions?: number | undefined;
@@ -14,20 +14,20 @@ export interface IntervalQuestion {
 
 const LEAST_SECONDS = 30;
 const MOST_SECONDS = 3_600;
-/** A few gigabytes to a local disk. */
+/** Time to write a few gigabytes to a local disk. */
 const PRIOR_SAVE_SECONDS = 10;
-/** What a Spot pool is taken for that says nothing of itself. */
+/** The mean time between interruptions of a Spot pool without an estimate. */
 const PRIOR_SPOT_SECONDS = 4 * 3_600;
 
 export function checkpointInterval(question: IntervalQuestion): number {
   const { saveSeconds = PRIOR_SAVE_SECONDS, meanSecondsBetweenInterruptions: mean } = question;
   if (mean === undefined || !Number.isFinite(mean)) return MOST_SECONDS;
   const interval = Math.sqrt(2 * Math.max(0, saveSeconds) * Math.max(0, mean));
-  // NaN, from a figure that is none, compares with nothing: it becomes the least.
+  // Every comparison with NaN is false, so NaN gives the shortest interval.
   return interval >= LEAST_SECONDS ? Math.min(MOST_SECONDS, Math.round(interval)) : LEAST_SECONDS;
 }
 
-/** What the job of an attempt is told: by what its saves were measured to take, and by how long its pool lasts. */
+/** The interval for an attempt's job, from the measured time of its saves and the expectation of its pool. */
 export const intervalOf = (attempt: AttemptRecord, earlier: readonly AttemptRecord[]): number =>
   checkpointInterval({
     saveSeconds: attempt.progressBefore?.saveSeconds,
@@ -35,8 +35,8 @@ export const intervalOf = (attempt: AttemptRecord, earlier: readonly AttemptReco
   });
 
 /**
- * The pool's expectation at placement counts as one interruption seen; what happened to the run so far counts as it did.
- * @param earlier the attempts before the one that is launched
+ * The pool's expectation at placement counts as one interruption. The run's own interruptions count as they happened.
+ * @param earlier attempts of the run before this one
  */
 export function meanSecondsBetweenInterruptions(
   placement: Placement,

@@ -1,11 +1,11 @@
-/** Channels for data beside the shards, as the declaration names it: prefixes, FSx for Lustre, EFS. */
+/** The channels that the declaration adds to the shards: S3 prefixes, FSx for Lustre and EFS. */
 
 import type { InputChannel } from '../../pipeline/channels.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Problem } from '../../shared/errors.ts';
 import type { ChannelRequest } from './request.ts';
 
-/** @param groups all instance groups, where the job has several: then every channel must name them */
+/** @param groups all instance groups if the job has several, because every channel must name them */
 export const declaredChannels = (
   { training }: Pipeline,
   groups: readonly string[] | undefined,
@@ -34,11 +34,11 @@ function channelRequest(
     FileSystemAccessMode: channel.access,
     DirectoryPath: channel.directory,
   };
-  // https://docs.aws.amazon.com/sagemaker/latest/dg/model-access-training-data-fsx.html: mounted, so nothing but File
+  // A mounted file system needs File: https://docs.aws.amazon.com/sagemaker/latest/dg/model-access-training-data-fsx.html
   return { ChannelName, InputMode: 'File', DataSource: { FileSystemDataSource } };
 }
 
-/** What a declaration asks of its file systems that no job can give. */
+/** Problems of declared channels that no job can serve. */
 export function declaredChannelProblems(
   { training, compute }: Pipeline,
   {
@@ -47,7 +47,8 @@ export function declaredChannelProblems(
   }: { readonly isOtherRegion?: boolean; readonly whyNoFileSystems?: string | undefined } = {},
 ): Problem[] {
   if (isOtherRegion && training.channels !== undefined) {
-    const message = 'lie in one region, and the placement is in another: leave compute.regions out';
+    const message =
+      "are in the data bucket's region, and the placement is in another: remove compute.regions";
     return [{ path: 'training.channels', message }];
   }
   return Object.entries(training.channels ?? {}).flatMap(([name, channel]) => {
@@ -56,14 +57,14 @@ export function declaredChannelProblems(
     if (whyNoFileSystems !== undefined) return [{ path, message: whyNoFileSystems }];
     const problems: Problem[] = [];
     if (compute.vpc === undefined) {
-      problems.push({ path, message: 'a file system is reached through a VPC only: declare compute.vpc' });
+      problems.push({ path, message: 'a file system needs a VPC: declare compute.vpc' });
     }
-    // Its data source cannot name instance groups, and all channels of a job with groups must.
+    // A file system's data source cannot name instance groups, but every channel of a job with groups must.
     if (compute.helpers !== undefined) {
       problems.push({
         path,
         message:
-          'SageMaker cannot route a file system to instance groups: leave compute.helpers or this channel out',
+          'SageMaker cannot route a file system to instance groups: remove compute.helpers or this channel',
       });
     }
     return problems;

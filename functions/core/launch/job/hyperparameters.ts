@@ -5,8 +5,8 @@ export const MAXIMUM_VALUE = 2_500;
 export const MAXIMUM_HYPERPARAMETERS = 100;
 
 /**
- * Like Python's json.dumps: strings carry their quotes, and what is not ASCII becomes \uXXXX. That also takes care of
- * the API's pattern `.*`, whose dot excludes U+0085, U+2028 and U+2029 beside the newline.
+ * Like Python's json.dumps: strings keep their quotes, and characters outside ASCII become \uXXXX. This also satisfies
+ * the API's pattern `.*`, whose dot excludes U+0085, U+2028, U+2029 and the newline.
  */
 function encodeHyperparameter(value: string | number | boolean | readonly string[]): string {
   return JSON.stringify(value).replace(

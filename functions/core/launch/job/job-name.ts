@@ -1,24 +1,24 @@
-/** A training job is named by what it is: run, attempt, and the installation it belongs to. */
+/** A training job's name derives from its run, its attempt and the installation. */
 import { createHash } from 'node:crypto';
 import { parseRunId } from '../../shared/keys.ts';
 
-/** Longest TrainingJobName that SageMaker takes. */
+/** SageMaker's limit for TrainingJobName. */
 export const MAXIMUM_JOB_NAME = 63;
 const SALT_DIGITS = 6;
 const JOB_NAME = /^(.+)-a([1-9]\d*)-([0-9a-f]{6})$/;
 
 /**
- * Tells installations apart: SageMaker keeps the name of an ended job until DeleteTrainingJob, so a stack that was
- * removed and deployed again (with another bucket) would otherwise find its first names taken.
+ * Distinguishes installations. SageMaker keeps the name of an ended job until DeleteTrainingJob, so a stack that is
+ * removed and deployed again with another bucket would find its first names in use.
  */
 export const jobSaltOf = (bucket: string): string =>
   createHash('sha256').update(bucket).digest('hex').slice(0, SALT_DIGITS);
 
-/** The same three give the same name, so a launch that is tried twice finds its own job. */
+/** Equal arguments give equal names, so a repeated launch finds its own job. */
 export const jobNameOf = (runId: string, attempt: number, salt: string): string =>
   `${runId}-a${attempt}-${salt}`;
 
-/** The run and attempt behind a job's name, or undefined when the job is not ours (or another installation's). */
+/** The run and attempt of a job's name, or undefined for a job of another installation or service. */
 export function parseJobName(
   jobName: string,
   salt: string,

@@ -1,6 +1,6 @@
 /**
- * What is the same about a training job wherever it runs, on SageMaker or on instances of one's own: its name, its
- * hyperparameters, its channels, where it saves and what it leaves.
+ * The parts of a training job that all launchers share: its name, hyperparameters, channels, and the places of its
+ * checkpoints and model.
  */
 
 import type { GenerationShards } from '../../dataset/dataset.ts';
@@ -15,24 +15,24 @@ import { encodeHyperparameters } from './hyperparameters.ts';
 import { jobNameOf, jobSaltOf } from './job-name.ts';
 import type { CreateTrainingJobRequest, InputMode } from './request.ts';
 
-/** What a launcher makes an attempt's job of. */
+/** A launcher's input for an attempt's job. */
 export interface JobInput {
   readonly runId: string;
   readonly attempt: number;
   readonly declaration: Pipeline;
   readonly placement: Placement;
-  /** Of the region that the job runs in. */
+  /** The bucket in the job's region. */
   readonly bucket: string;
-  /** Where that is another region: the data bucket, which the names of jobs derive from. */
+  /** The data bucket, from which job names derive; absent if it is `bucket`. */
   readonly dataBucket?: string | undefined;
   readonly region: string;
   /** Key prefix of the agent, `layout.agent(digest)`. */
   readonly agentPrefix: string;
-  /** Of the packed source that the run is pinned to; absent where the source lies in another bucket and is taken as it is. */
+  /** Digest of the pinned source; absent if the source is in another bucket and is used unpacked. */
   readonly sourceDigest?: string | undefined;
   /** Generations to train on, oldest first. */
   readonly generations: readonly GenerationShards[];
-  /** How often to save, as the policy computed it; the agent tells the script. */
+  /** The computed interval between checkpoints; the agent passes it to the script. */
   readonly checkpointSeconds?: number | undefined;
 }
 
@@ -61,9 +61,9 @@ export interface JobPartsResult {
 
 export interface JobChoices {
   readonly inputMode: InputMode;
-  /** Names of all instance groups, the one that trains first; absent for one kind of nodes. */
+  /** Names of all instance groups, the training group first; absent for one kind of nodes. */
   readonly groups?: readonly string[] | undefined;
-  /** Why no file system can be a channel; absent where the launcher mounts them. */
+  /** Why a file system cannot be a channel; absent if the launcher mounts file systems. */
   readonly whyNoFileSystems?: string | undefined;
 }
 
@@ -109,13 +109,13 @@ export function jobParts(
   };
 }
 
-/** As the agent counts them: as declared, else one for each accelerator, where a strategy has several at all. */
+/** Counted as the agent does: as declared, or one per accelerator if the strategy uses several processes. */
 function processesOf({ declaration: { training }, placement }: JobInput): number {
   if (strategyTraits[training.strategy].processes === 'one') return 1;
   return training.processesPerHost ?? Math.max(1, placement.topology.acceleratorsPerNode);
 }
 
-/** Where the package index is and which secret opens it; the secret itself is read in the container alone. */
+/** Address and secret name of the package index. Only the container reads the secret itself. */
 function environmentOf({ declaration, placement }: JobInput): Record<string, string> {
   const { packageIndex } = declaration.training;
   return {
@@ -146,7 +146,7 @@ function hyperparametersOf(input: JobInput, groups: readonly string[] | undefine
       ? {}
       : { tidewheel_processes_per_host: training.processesPerHost }),
     ...(training.pinGpus === undefined ? {} : { tidewheel_pin_gpus: training.pinGpus }),
-    // Without it the container takes its own group for the one that trains, and every group starts a cluster.
+    // Without it the container treats its own group as the training group, and every group starts a cluster.
     ...(groups === undefined
       ? {}
       : {
@@ -154,7 +154,7 @@ function hyperparametersOf(input: JobInput, groups: readonly string[] | undefine
             strategyTraits[training.strategy].otherGroups === 'joinCluster' ? groups : groups.slice(0, 1),
         }),
     ...(checkpointSeconds === undefined ? {} : { tidewheel_checkpoint_seconds: checkpointSeconds }),
-    // The agent compares it with what it unpacks.
+    // The agent compares it with the archive that it unpacks.
     ...(input.sourceDigest === undefined ? {} : { tidewheel_source: input.sourceDigest }),
   });
 }
@@ -164,10 +164,10 @@ const reservedNameProblems = ({ training }: Pipeline): Problem[] =>
     .filter((name) => /^(sagemaker_|tidewheel_)/.test(name))
     .map((name) => ({
       path: `training.hyperparameters.${name}`,
-      message: 'this name is reserved, choose another',
+      message: 'this name is reserved: choose another',
     }));
 
-/** Packed; else `s3://bucket/prefix/` as it stands, anything else under the pipeline's own folder. */
+/** The packed source, or the declared `s3://bucket/prefix/`, or a folder of the pipeline. */
 function sourceUriOf({ bucket, sourceDigest, declaration: { name, training } }: JobInput): string {
   if (sourceDigest !== undefined) return s3Uri(bucket, bucketKeys.packedSource(name, sourceDigest));
   return training.source.startsWith('s3://')
@@ -177,5 +177,5 @@ function sourceUriOf({ bucket, sourceDigest, declaration: { name, training } }: 
 
 function sourceProblems({ training: { source } }: Pipeline): Problem[] {
   if (!source.split('/').some((part) => part === '..' || part === '.')) return [];
-  return [{ path: 'training.source', message: `"${source}" must be a plain prefix, leave out "." and ".."` }];
+  return [{ path: 'training.source', message: `"${source}" must be a plain prefix: remove "." and ".."` }];
 }

@@ -1,12 +1,12 @@
 /** Readings of DescribeTrainingJob that more than one decision needs. */
 import type { TrainingJobDescription } from './training-service.ts';
 
-/** Deleting counts: only an ended job can be deleted. An unknown status does not: waiting is safe, limits bound it. */
+/** Only an ended job can be deleted, so Deleting is terminal. An unknown status is not: limits bound the wait. */
 const TERMINAL: ReadonlySet<string> = new Set(['Completed', 'Failed', 'Stopped', 'Deleting']);
 
 export const isTerminal = (job: TrainingJobDescription): boolean => TERMINAL.has(job.TrainingJobStatus);
 
-/** `Starting` proves no capacity: starved Spot jobs sit in it. A start time or training time does. */
+/** A start time or training time proves capacity. `Starting` does not: Spot jobs wait in it. */
 export const hasStarted = (job: TrainingJobDescription): boolean =>
   job.TrainingStartTime !== undefined || (job.TrainingTimeInSeconds ?? 0) > 0;
 

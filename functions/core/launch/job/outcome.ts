@@ -1,5 +1,5 @@
 /**
- * What became of a training job, from DescribeTrainingJob's answer (never from events, which are lost, doubled and late).
+ * The outcome of a training job, from DescribeTrainingJob. Events are not used: they can be lost, repeated or late.
  * https://docs.aws.amazon.com/sagemaker/latest/dg/model-managed-spot-training.html
  */
 import type { AttemptOutcome } from '../../runs/run-records.ts';
@@ -22,7 +22,7 @@ export function outcomeOf(job: TrainingJobDescription): AttemptOutcome {
     startedAt: job.TrainingStartTime?.toISOString(),
     endedAt: endOf(job)?.toISOString(),
     trainingSeconds,
-    // Without a figure the whole training time is taken as paid: a report may overstate the cost, never hide it.
+    // Without a figure the whole training time counts as paid: a report may overstate the cost but never hide it.
     billableSeconds: job.BillableTimeInSeconds ?? trainingSeconds,
     interruptions: interruptionsOf(job),
     modelUri: kind === 'completed' ? job.ModelArtifacts?.S3ModelArtifacts : undefined,
@@ -40,7 +40,7 @@ function kindOf(job: TrainingJobDescription): AttemptOutcome['kind'] {
   }
 }
 
-/** Stopped by a limit is not stopped by a person; both have the status Stopped. */
+/** A limit and a person both give the status Stopped. The secondary status distinguishes them. */
 function kindOfStop(job: TrainingJobDescription): AttemptOutcome['kind'] {
   switch (job.SecondaryStatus) {
     case 'MaxWaitTimeExceeded':
@@ -53,11 +53,11 @@ function kindOfStop(job: TrainingJobDescription): AttemptOutcome['kind'] {
 }
 
 /**
- * FailureReason begins with its class. CapacityError is looked for anywhere, as SageMaker's own SDK does, but last: a
- * script's error text may hold any word.
+ * FailureReason begins with its class. CapacityError may be anywhere, as in SageMaker's own SDK. It is checked last,
+ * because the error text of a script can contain any word.
  */
 const FAILURES: readonly (readonly [RegExp, AttemptOutcome['kind']])[] = [
-  // Our agent's own words: another host of the job vanished, or it was told to leave. The script did nothing wrong.
+  // The agent's own messages: another host disappeared, or this host was stopped. The script is not at fault.
   [/^\s*AlgorithmError:?\s*Interrupted: host /i, 'interrupted'],
   [/^\s*AlgorithmError\b.*, exit code: 143\s*$/is, 'interrupted'],
   [/^\s*AlgorithmError\b/i, 'userError'],
@@ -67,7 +67,7 @@ const FAILURES: readonly (readonly [RegExp, AttemptOutcome['kind']])[] = [
   [/CapacityError/i, 'capacity'],
 ];
 
-/** A reason of no known class is not the script's (those begin with AlgorithmError), so it counts as the service's. */
+/** A script's failure begins with AlgorithmError, so a reason of unknown class counts as a service error. */
 function kindOfFailure(job: TrainingJobDescription): AttemptOutcome['kind'] {
   const reason = job.FailureReason ?? '';
   const kind = FAILURES.find(([pattern]) => pattern.test(reason))?.[1] ?? 'serviceError';
@@ -81,7 +81,7 @@ function messageOf(job: TrainingJobDescription, kind: AttemptOutcome['kind']): s
   return last || `${job.TrainingJobStatus} (${job.SecondaryStatus})`;
 }
 
-/** A job that never started may have no end of training: then its last change of status is its end. */
+/** A job that never started may have no end time: its last change of status is its end. */
 const endOf = ({ TrainingEndTime, SecondaryStatusTransitions }: TrainingJobDescription): Date | undefined =>
   TrainingEndTime ?? SecondaryStatusTransitions.at(-1)?.StartTime;
 

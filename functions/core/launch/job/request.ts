@@ -10,15 +10,15 @@ export type InputMode = 'File' | 'FastFile' | 'Pipe';
 export interface ChannelRequest {
   readonly ChannelName: string;
   readonly InputMode: InputMode;
-  /** Pipe: another order of the shards in every epoch. */
+  /** Pipe only: shuffles the shards in every epoch. */
   readonly ShuffleConfig?: { readonly Seed: number };
-  /** One of the two. */
+  /** Exactly one of the two. */
   readonly DataSource: {
     readonly FileSystemDataSource?: {
       readonly FileSystemId: string;
       readonly FileSystemType: 'EFS' | 'FSxLustre';
       readonly FileSystemAccessMode: 'ro' | 'rw';
-      /** Of FSx for Lustre it begins with the mount name. */
+      /** For FSx for Lustre it begins with the mount name. */
       readonly DirectoryPath: string;
     };
     readonly S3DataSource?: {

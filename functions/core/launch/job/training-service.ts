@@ -1,17 +1,17 @@
-/** What the rules ask of the service that trains: SageMaker, the local SageMaker, or a fake in a test. */
+/** The port to the training service: SageMaker, the local SageMaker, or a fake in a test. */
 import type { CreateTrainingJobRequest } from './request.ts';
 
 export type CreateOutcome =
   | { readonly kind: 'created'; readonly arn: string }
-  /** The name is taken: names derive from run and attempt, so it is this very attempt, created before. */
+  /** Names derive from run and attempt, so the existing job is this attempt's own. */
   | { readonly kind: 'alreadyExists' }
-  /** The account's limit for this type; another type may do. */
+  /** The account's quota for this type; another type may work. */
   | { readonly kind: 'quota'; readonly message: string }
   | { readonly kind: 'capacity'; readonly message: string }
-  /** SageMaker will never take this request. */
+  /** SageMaker will never accept this request. */
   | { readonly kind: 'invalid'; readonly message: string }
   | { readonly kind: 'denied'; readonly message: string }
-  /** Nothing is known to be wrong: the same request may be taken later. */
+  /** The same request may succeed later. */
   | { readonly kind: 'throttled'; readonly message: string };
 
 export interface StatusTransition {
@@ -22,20 +22,20 @@ export interface StatusTransition {
   readonly StatusMessage?: string | undefined;
 }
 
-/** The part of DescribeTrainingJob's answer that decisions are made from, in the API's own names. */
+/** The part of DescribeTrainingJob's answer that decisions need, with the API's own names. */
 export interface TrainingJobDescription {
   readonly TrainingJobName: string;
-  /** InProgress, Completed, Failed, Stopping, Stopped, Deleting, or one that is new. */
+  /** InProgress, Completed, Failed, Stopping, Stopped, Deleting, or a future one. */
   readonly TrainingJobStatus: string;
   readonly SecondaryStatus: string;
   readonly FailureReason?: string | undefined;
   readonly EnableManagedSpotTraining?: boolean | undefined;
   readonly CreationTime: Date;
-  /** Absent until capacity was had for the first time. */
+  /** Absent before the job first has capacity. */
   readonly TrainingStartTime?: Date | undefined;
   readonly TrainingEndTime?: Date | undefined;
   readonly TrainingTimeInSeconds?: number | undefined;
-  /** For Spot the discounted equivalent: what is paid for at the On-Demand price. Per instance. */
+  /** Per instance. For Spot it is discounted: these seconds are paid at the On-Demand price. */
   readonly BillableTimeInSeconds?: number | undefined;
   /** Oldest first. */
   readonly SecondaryStatusTransitions: readonly StatusTransition[];
@@ -45,7 +45,7 @@ export interface TrainingJobDescription {
 export type StopOutcome = 'stopping' | 'alreadyEnded' | 'notFound';
 
 /**
- * @throws TransientError when the service cannot be asked now (describe, stop; create says `throttled`)
+ * @throws TransientError when the service cannot answer now (describe, stop; create returns `throttled`)
  */
 export interface TrainingService {
   create(request: CreateTrainingJobRequest): Promise<CreateOutcome>;

@@ -1,4 +1,4 @@
-/** Another region's bucket, as far as training there needs it. The adapter is functions/aws/s3/region-buckets.ts. */
+/** The port to another region's bucket. The adapter is functions/aws/s3/region-buckets.ts. */
 import type { ObjectStore } from '../../shared/ports.ts';
 
 export interface ObjectToCopy {
@@ -8,8 +8,8 @@ export interface ObjectToCopy {
 
 export interface Region {
   readonly name: string;
-  /** The bucket of this region, laid out as the data bucket. */
+  /** The bucket of this region, with the data bucket's layout. */
   readonly store: ObjectStore;
-  /** From one bucket of the account to another, wherever they lie; no byte passes through the caller. Whole or not at all. */
+  /** Copies between two buckets of the account in any regions, whole or not at all. No byte passes through the caller. */
   copy(object: ObjectToCopy, from: ObjectStore, to: ObjectStore): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * How the shards reach the script. File: downloaded before training starts, and again after every interruption.
- * FastFile: the same folder, streamed from S3 when a file is read. Pipe: FIFOs, for scripts that read them.
+ * Chooses how the shards reach the script. File downloads them before training and again after every interruption.
+ * FastFile shows the same folder and streams each file from S3 when it is read. Pipe is FIFOs, for scripts that read them.
  * https://docs.aws.amazon.com/sagemaker/latest/dg/model-access-training-data.html
  */
 import { instanceFacts } from '../../catalog/catalog.ts';
@@ -13,7 +13,7 @@ import type { InputMode } from '../job/request.ts';
 
 export interface InputChoice {
   readonly mode: InputMode;
-  /** With the numbers that decided. */
+  /** Includes the deciding figures. */
   readonly reason: string;
 }
 
@@ -23,28 +23,28 @@ export interface InputQuestion {
   readonly generations: readonly GenerationShards[];
 }
 
-/** Room is left for the source, the checkpoints and the model. */
+/** The rest of the disk is for the source, the checkpoints and the model. */
 const USABLE_SHARE = 0.8;
-/** What a host reads from S3 of its baseline bandwidth, with one connection a file. */
+/** The share of its baseline bandwidth that a host reads from S3 with one connection per file. */
 const DOWNLOAD_SHARE = 0.5;
-/** For types that the catalog does not know: 1 Gbit/s. */
-const CAUTIOUS_BYTES_PER_SECOND = 125e6;
-/** A download that Spot may make us repeat is borne for less time than one that is made once. */
-const BEARABLE_SECONDS = { spot: 300, 'on-demand': 900 } as const;
-/** Below this FastFile spends its time on opening objects. */
+/** For types outside the catalog: 1 Gbit/s. */
+const DEFAULT_BYTES_PER_SECOND = 125e6;
+/** Spot may repeat the download, so its limit is lower. */
+const MAXIMUM_DOWNLOAD_SECONDS = { spot: 300, 'on-demand': 900 } as const;
+/** With smaller shards FastFile spends its time on opening objects. */
 const STREAMABLE_BYTES = 16e6;
 
 export function chooseInput(question: InputQuestion): InputChoice | { readonly problem: Problem } {
   const declared = question.declaration.training.inputMode ?? 'auto';
   const facts = factsOf(question);
   if (declared === 'FastFile' || declared === 'Pipe') return { mode: declared, reason: 'as declared' };
-  if (declared === 'File' || question.generations.length > 1) return wholeOrProblem(declared, facts);
+  if (declared === 'File' || question.generations.length > 1) return fileModeOrProblem(declared, facts);
   return automatic(question, facts);
 }
 
 interface Facts {
   readonly shards: number;
-  /** Of all shards, and of those that one host reads. */
+  /** Bytes of all shards, and of the shards of one host. */
   readonly bytes: number;
   readonly bytesPerHost: number;
   readonly usableBytes: number;
@@ -56,7 +56,7 @@ function factsOf({ declaration, placement, generations }: InputQuestion): Facts 
   const hosts = declaration.training.distribution === 'ShardedByS3Key' ? placement.topology.nodes : 1;
   const bytesPerHost = bytes / hosts;
   const gigabits = instanceFacts(placement.pool.instanceType)?.networkBaselineGbps;
-  const rate = gigabits ? (gigabits * 1e9 * DOWNLOAD_SHARE) / 8 : CAUTIOUS_BYTES_PER_SECOND;
+  const rate = gigabits ? (gigabits * 1e9 * DOWNLOAD_SHARE) / 8 : DEFAULT_BYTES_PER_SECOND;
   return {
     shards: generations.reduce((sum, { totals }) => sum + totals.shards, 0),
     bytes,
@@ -66,20 +66,20 @@ function factsOf({ declaration, placement, generations }: InputQuestion): Facts 
   };
 }
 
-/** The NVMe of the type where it has one, else the volume that the request asks for. */
+/** The type's NVMe if it has one, otherwise the requested volume. */
 function diskBytes({ compute }: Pipeline, { pool }: Placement): number {
   const local = trainingType(pool.instanceType)?.localStorage ?? false;
   const gigabytes = local ? instanceFacts(pool.instanceType)?.nvmeGb : compute.volumeGigabytes;
   return (gigabytes ?? Number.POSITIVE_INFINITY) * 1e9;
 }
 
-/** Where only File will do, what does not fit is a problem to be mended. */
-function wholeOrProblem(
+/** Where only File is possible, shards beyond the disk are a problem for the user. */
+function fileModeOrProblem(
   declared: 'File' | 'auto',
   facts: Facts,
 ): InputChoice | { readonly problem: Problem } {
   const reason =
-    declared === 'File' ? 'as declared' : 'several generations are named one by one, which FastFile cannot';
+    declared === 'File' ? 'as declared' : 'several generations need a manifest, which FastFile cannot read';
   if (facts.bytesPerHost <= facts.usableBytes) return { mode: 'File', reason };
   const needed = Math.ceil(facts.bytesPerHost / USABLE_SHARE / 1e9);
   const message = `${size(facts.bytesPerHost)} of shards do not fit a host's disk: give it ${needed} GB (compute.volumeGigabytes, or a type with more NVMe) or divide the shards (training.distribution: ShardedByS3Key)`;
@@ -97,7 +97,7 @@ function automatic({ placement }: InputQuestion, facts: Facts): InputChoice {
       reason: `${size(bytesPerHost)} do not fit the ${size(usableBytes)} that a host has for them`,
     };
   }
-  if (downloadSeconds <= BEARABLE_SECONDS[purchaseOption]) return { mode: 'File', reason: wait };
+  if (downloadSeconds <= MAXIMUM_DOWNLOAD_SECONDS[purchaseOption]) return { mode: 'File', reason: wait };
   if (average < STREAMABLE_BYTES) {
     return {
       mode: 'File',

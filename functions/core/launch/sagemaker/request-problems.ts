@@ -1,6 +1,6 @@
 /**
- * What SageMaker would refuse about a finished request, found before it is sent and all at once: the limits of single
- * fields and the rules between fields. https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_CreateTrainingJob.html
+ * Finds all problems of a finished request before SageMaker refuses it: the limits of single fields and the rules between
+ * fields. https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_CreateTrainingJob.html
  */
 import type { Problem } from '../../shared/errors.ts';
 import { MAXIMUM_HYPERPARAMETERS, MAXIMUM_VALUE } from '../job/hyperparameters.ts';
@@ -30,11 +30,14 @@ function nameProblems({ TrainingJobName: name, RoleArn: role }: CreateTrainingJo
   if (name.length > MAXIMUM_JOB_NAME || !JOB_NAME.test(name)) {
     problems.push({
       path: 'name',
-      message: `gives the training job name "${name}", which must be 1 to ${MAXIMUM_JOB_NAME} letters, digits and inner hyphens: choose a shorter name`,
+      message: `gives the training job name "${name}", which must have 1 to ${MAXIMUM_JOB_NAME} letters, digits and inner hyphens: choose a shorter name`,
     });
   }
   if (!ROLE.test(role))
-    problems.push({ path: 'roleArn', message: `"${role}" is not the ARN of an IAM role` });
+    problems.push({
+      path: 'roleArn',
+      message: `"${role}" is not the ARN of an IAM role: use arn:aws:iam::ACCOUNT:role/NAME`,
+    });
   return problems;
 }
 
@@ -44,11 +47,11 @@ function hyperparameterProblems(values: Record<string, string>): Problem[] {
     .filter(([, value]) => value.length > MAXIMUM_VALUE)
     .map(([key, value]) => ({
       path: `${path}.${key}`,
-      message: `has ${value.length} characters as JSON in ASCII, SageMaker takes ${MAXIMUM_VALUE}: put long values into a file of the source`,
+      message: `has ${value.length} characters as JSON in ASCII, and SageMaker's limit is ${MAXIMUM_VALUE}: put long values into a file of the source`,
     }));
   const count = Object.keys(values).length;
   if (count <= MAXIMUM_HYPERPARAMETERS) return problems;
-  const message = `are ${count} with those that Tidewheel adds, SageMaker takes ${MAXIMUM_HYPERPARAMETERS}: leave out ${count - MAXIMUM_HYPERPARAMETERS}`;
+  const message = `are ${count} with those that Tidewheel adds, and SageMaker's limit is ${MAXIMUM_HYPERPARAMETERS}: remove ${count - MAXIMUM_HYPERPARAMETERS}`;
   return [...problems, { path, message }];
 }
 
@@ -61,23 +64,23 @@ function limitProblems({
   if (!Number.isInteger(run) || run < 1 || run > MAXIMUM_RUNTIME_SECONDS) {
     problems.push({
       path: 'limits.maximumRunSeconds',
-      message: `${run} is not a whole number from 1 to ${MAXIMUM_RUNTIME_SECONDS}`,
+      message: `${run} is outside SageMaker's limits: use a whole number from 1 to ${MAXIMUM_RUNTIME_SECONDS}`,
     });
   }
   if (!spot && wait !== undefined) {
     problems.push({
       path: 'placement.maximumWaitSeconds',
-      message: 'is for Spot only: leave it out on demand',
+      message: 'is for Spot only: remove it on demand',
     });
   }
   if (spot && (wait === undefined || !Number.isInteger(wait) || wait < run)) {
-    const message = `${wait ?? 'nothing'} does not cover the run time of ${run}: for Spot it is waiting and running together`;
+    const message = `${wait ?? 'nothing'} does not cover the run time of ${run}: on Spot it must include the wait and the run`;
     problems.push({ path: 'placement.maximumWaitSeconds', message });
   }
   return problems;
 }
 
-/** Several groups: no job-wide type, unique names, and every channel names its groups or none does. */
+/** With several groups there is no job-wide type, names are unique, and all channels name their groups or none does. */
 function groupProblems({
   ResourceConfig: resources,
   InputDataConfig: channels,
@@ -90,14 +93,14 @@ function groupProblems({
   ) {
     problems.push({
       path: 'compute.groups',
-      message: 'cannot stand beside one instance type for the whole job',
+      message: 'exclude one instance type for the whole job: remove one of the two',
     });
   }
   const names = new Set(groups?.map((group) => group.InstanceGroupName));
   if (groups !== undefined && (groups.length > MAXIMUM_GROUPS || names.size !== groups.length)) {
     problems.push({
       path: 'compute.groups',
-      message: `must be at most ${MAXIMUM_GROUPS} with a name each of its own`,
+      message: `must be at most ${MAXIMUM_GROUPS} with unique names: remove or rename groups`,
     });
   }
   const inS3 = channels.flatMap(({ DataSource: { S3DataSource } }) => S3DataSource ?? []);
@@ -110,7 +113,10 @@ function groupProblems({
     problems.push({ path: 'compute.groups', message: 'a channel names a group that the job does not have' });
   }
   if (channels.length > MAXIMUM_CHANNELS)
-    problems.push({ path: 'channels', message: `are over ${MAXIMUM_CHANNELS}` });
+    problems.push({
+      path: 'channels',
+      message: `are ${channels.length}, and SageMaker's limit is ${MAXIMUM_CHANNELS}: remove channels`,
+    });
   return problems;
 }
 
@@ -127,6 +133,6 @@ function uriProblems(request: CreateTrainingJobRequest): Problem[] {
     .filter(([, uri]) => uri.length > MAXIMUM_URI)
     .map(([path, uri]) => ({
       path,
-      message: `has ${uri.length} characters, SageMaker takes ${MAXIMUM_URI}: use a shorter prefix`,
+      message: `has ${uri.length} characters, and SageMaker's limit is ${MAXIMUM_URI}: use a shorter prefix`,
     }));
 }

@@ -1,4 +1,4 @@
-/** Which instances, how many, and how much disk: the ResourceConfig of a training job. */
+/** The ResourceConfig of a training job: its instances and their volumes. */
 
 import { knownSizes, type TrainingType, trainingType } from '../../catalog/training-types.ts';
 import { type Pipeline, TRAINING_GROUP } from '../../pipeline/pipeline.ts';
@@ -8,9 +8,9 @@ import type { InstanceGroupRequest, ResourceConfigRequest } from '../job/request
 
 export interface Resources {
   readonly config: ResourceConfigRequest;
-  /** What the image must support. One image serves all groups; a GPU image also runs where there is no GPU. */
+  /** The device that the image must support. One image serves all groups, and a GPU image also runs without a GPU. */
   readonly device: TrainingType['device'];
-  /** All group names, the one that trains first; undefined for a job of one kind of nodes. */
+  /** All group names, the training group first; undefined for one kind of nodes. */
   readonly groups?: readonly string[] | undefined;
 }
 
@@ -52,8 +52,8 @@ const group = (name: string, type: TrainingType, nodes: number): InstanceGroupRe
 });
 
 /**
- * A type with NVMe uses that, and a size that differs from it is refused, so none is given unless some group needs an
- * EBS volume. VolumeKmsKeyId is never set: it is refused for types with NVMe, and EBS is encrypted without it.
+ * SageMaker refuses a volume size for a type with NVMe unless it equals the NVMe's, so the size is sent only if a group
+ * needs an EBS volume. VolumeKmsKeyId is not sent, because types with NVMe refuse it and EBS is encrypted without it.
  */
 const volume = (types: readonly TrainingType[], gigabytes: number): { readonly VolumeSizeInGB?: number } =>
   types.every(({ localStorage }) => localStorage) ? {} : { VolumeSizeInGB: gigabytes };
@@ -63,6 +63,6 @@ function unknownType(path: string, instanceType: string): Problem {
   const remedy =
     sizes.length > 0
       ? `use ${sizes.join(', ')}`
-      : 'use a type of the families c5, m5, g5, g6, p4d, p5 or alike';
-  return { path, message: `SageMaker does not train on "${instanceType}", ${remedy}` };
+      : 'use a type of a training family such as c5, m5, g5, g6, p4d or p5';
+  return { path, message: `SageMaker does not train on "${instanceType}": ${remedy}` };
 }

@@ -1,4 +1,4 @@
-/** Launches on SageMaker: training jobs, in the data's own region or in another that the pipeline names. */
+/** The launcher on SageMaker: training jobs in the data's own region or in another that the pipeline names. */
 import type { TrainingService } from '../job/training-service.ts';
 import type { Launcher, Starter } from '../launcher.ts';
 import { buildTrainingJob } from './training-job.ts';
@@ -6,7 +6,7 @@ import { buildTrainingJob } from './training-job.ts';
 export interface SageMaker {
   /** In the data bucket's own region. */
   readonly training: TrainingService;
-  /** In another region; absent where only the data's own is set up. */
+  /** In another region; absent if only the data's own region is set up. */
   readonly trainingIn?: ((region: string) => TrainingService) | undefined;
 }
 
@@ -18,7 +18,7 @@ export const makeSageMakerLauncher = (services: SageMaker): Launcher => ({
   stop: async ({ jobName, region }) => (await serviceIn(services, region)?.stop(jobName)) ?? 'notFound',
 });
 
-/** @param roleArn of the role that training jobs run under; the launch function needs iam:PassRole for it */
+/** @param roleArn the execution role of training jobs; the launch function needs iam:PassRole for it */
 export const makeSageMakerStarter = (services: SageMaker, roleArn: string): Starter => ({
   prepare: (input) => {
     const job = buildTrainingJob({ ...input, roleArn });
@@ -31,7 +31,7 @@ export const makeSageMakerStarter = (services: SageMaker, roleArn: string): Star
       start: async () =>
         (await serviceIn(services, region)?.create(job.request)) ?? {
           kind: 'invalid',
-          message: `no SageMaker is set up for ${region}`,
+          message: `region ${region} is not set up for SageMaker: remove it from compute.regions`,
         },
     };
   },

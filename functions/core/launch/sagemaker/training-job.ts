@@ -1,6 +1,6 @@
 /**
- * From a run, its placement and its declaration to the request that starts the training job. Pure: the same input gives
- * the same request, so a launch that is tried twice asks for the same job.
+ * Builds the request of a training job from a run, its placement and its declaration. Pure: the same input gives the
+ * same request, so a repeated launch requests the same job.
  */
 
 import { instanceFacts } from '../../catalog/catalog.ts';
@@ -17,7 +17,7 @@ import { type Resources, resourcesOf } from './resources.ts';
 import { vpcOf } from './vpc.ts';
 
 export interface TrainingJobInput extends JobInput {
-  /** The role that the job runs under. */
+  /** The job's execution role. */
   readonly roleArn: string;
 }
 
@@ -35,7 +35,7 @@ export type TrainingJob =
 
 export function buildTrainingJob(input: TrainingJobInput): TrainingJob {
   const problems: Problem[] = [...helperProblems(input)];
-  /** Keeps every problem and goes on with a stand-in, so that all are found at once. */
+  /** Keeps a problem and continues with a placeholder, so that all problems are found. */
   const take = <T extends object>(answer: T | { readonly problem: Problem }, standIn: T): T => {
     if (!('problem' in answer)) return answer;
     problems.push(answer.problem);
@@ -69,12 +69,12 @@ export function buildTrainingJob(input: TrainingJobInput): TrainingJob {
 
 const NO_RESOURCES: Resources = { config: { InstanceType: 'ml.m5.large', InstanceCount: 1 }, device: 'cpu' };
 
-/** What is the same for every job, and why. */
+/** Settings of every job. */
 const CONTAINER_POLICY = {
-  // Isolation would cut the container off from the package index that the source's requirements come from.
+  // With isolation the container could not install the source's requirements from the package index.
   EnableNetworkIsolation: false,
-  // Gradients cross between the hosts of one job only; many Nitro types encrypt that in hardware, and SageMaker's own
-  // encryption slows distributed training down.
+  // Only the hosts of one job exchange gradients. Many Nitro types encrypt that traffic in hardware, and SageMaker's own
+  // encryption slows distributed training.
   // https://docs.aws.amazon.com/sagemaker/latest/dg/train-encrypt.html
   EnableInterContainerTrafficEncryption: false,
 } as const;
@@ -116,7 +116,7 @@ function imageOf(
   return { problem: { path: IMAGE_PATHS[answer.field], message: answer.message } };
 }
 
-/** Where in the declaration each part of the question stands. */
+/** The declaration's field for each part of the question. */
 const IMAGE_PATHS = {
   framework: 'training.framework',
   frameworkVersion: 'training.frameworkVersion',
@@ -125,7 +125,7 @@ const IMAGE_PATHS = {
   region: 'region',
 } as const;
 
-/** Neither a document nor a report says whether SageMaker takes managed Spot together with instance groups. */
+/** No document or report says whether SageMaker accepts managed Spot with instance groups. */
 function helperProblems({ declaration: { compute }, placement }: TrainingJobInput): Problem[] {
   const { helpers, spotWithHelpers } = compute;
   if (helpers === undefined || placement.pool.purchaseOption !== 'spot' || spotWithHelpers) return [];

@@ -1,4 +1,4 @@
-/** The network of a training job: the one subnet of the placement's zone, so that a gang is never split. */
+/** The network of a training job: a single subnet in the placement's zone, so that SageMaker cannot split a gang. */
 
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { Placement } from '../../runs/run-records.ts';
@@ -19,14 +19,14 @@ export function vpcOf(
     return {
       problem: {
         path: 'compute.vpc.subnets',
-        message: `the placement wants ${wanted}, but subnets are declared in ${zones}: add one`,
+        message: `the placement needs ${wanted}, but the declared subnets are in ${zones}: add one`,
       },
     };
   }
   return { VpcConfig: { SecurityGroupIds: [...vpc.securityGroupIds], Subnets: subnets } };
 }
 
-/** A placement without a zone leaves the choice to SageMaker: every subnet, the most pools. */
+/** A placement without a zone offers every subnet, and SageMaker chooses. */
 function chosenSubnets(
   declared: NonNullable<Pipeline['compute']['vpc']>['subnets'],
   zoneId: string | undefined,

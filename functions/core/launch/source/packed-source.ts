@@ -1,11 +1,11 @@
-/** The user's source as one archive: which objects belong to it, what cannot, and its bytes and their hash. */
+/** The user's source as one archive: its objects, their problems, its bytes and its hash. */
 import { createHash } from 'node:crypto';
 import { type ZipFile, zipOf } from '../../shared/zip.ts';
 
-/** All of it passes through the memory of one function. */
+/** The whole source passes through the memory of one function. */
 const LARGEST_SOURCE_BYTES = 64 * 1024 * 1024;
 const MOST_SOURCE_FILES = 5_000;
-/** Linux: of one name, and of a path with /opt/ml/code before it. */
+/** Linux's limits for a name and for a path below /opt/ml/code. */
 const LONGEST_NAME_BYTES = 255;
 const LONGEST_PATH_BYTES = 1_024;
 const MOST_NAMED = 5;
@@ -27,16 +27,16 @@ export function packSource(files: readonly ZipFile[]): PackedSource {
   return { digest: createHash('sha256').update(archive).digest('hex'), archive };
 }
 
-/** Folder marks of S3's console, and what tools leave behind, are no part of a source. */
+/** Excludes folder markers of S3's console and caches of tools. */
 export const belongsToSource = (name: string): boolean =>
   name !== '' && !name.endsWith('/') && !name.split('/').some((part) => LEFT_BEHIND.test(part));
 
 const LEFT_BEHIND = /^(__pycache__|\.git|\..*_cache|\.DS_Store)$/;
 
 /**
- * Why these objects cannot be the source, as messages; all at once. A key can be anything: only one that is a path below
- * the folder that it is unpacked into, and no other, passes.
- * @param where the source's address, for the messages
+ * All reasons why these objects cannot be the source, as messages. A key can hold any characters, so only a path below
+ * the target folder is accepted.
+ * @param where the source's address for the messages
  */
 export function packedSourceProblems(
   entries: readonly SourceEntry[],
@@ -60,12 +60,12 @@ function problemsOfSize(entries: readonly SourceEntry[]): string[] {
   const problems: string[] = [];
   if (entries.length > MOST_SOURCE_FILES)
     problems.push(
-      `the source has ${entries.length} files, and ${MOST_SOURCE_FILES} are the most: put packages into requirements.txt or an image, and ${remedy}`,
+      `the source has ${entries.length} files, and the limit is ${MOST_SOURCE_FILES}: put packages into requirements.txt or an image, and ${remedy}`,
     );
   if (bytes > LARGEST_SOURCE_BYTES) {
     const largest = entries.toSorted((one, other) => other.size - one.size)[0];
     problems.push(
-      `the source has ${bytes} bytes, and ${LARGEST_SOURCE_BYTES} are the most (the largest file is ${shown(largest?.name ?? '')}): ${remedy}`,
+      `the source has ${bytes} bytes, and the limit is ${LARGEST_SOURCE_BYTES} (the largest file is ${shown(largest?.name ?? '')}): ${remedy}`,
     );
   }
   return problems;
@@ -83,12 +83,12 @@ function problemsOfNames(entries: readonly SourceEntry[]): string[] {
 
 function problemOfName(name: string): string | undefined {
   const parts = name.split('/');
-  // A key that begins with a slash, or holds two, has an empty part: as a path it would be absolute.
+  // A key with a leading or double slash has an empty part. As a path it would be absolute.
   if (parts.some((part) => part === '' || part === '.' || part === '..')) return 'leads out of its folder';
   if (/\p{Cc}/u.test(name)) return 'holds control characters';
   if (Buffer.byteLength(name) > LONGEST_PATH_BYTES) return `is longer than ${LONGEST_PATH_BYTES} bytes`;
   if (parts.some((part) => Buffer.byteLength(part) > LONGEST_NAME_BYTES))
-    return `has a part of more than ${LONGEST_NAME_BYTES} bytes, which is no file name`;
+    return `has a part of more than ${LONGEST_NAME_BYTES} bytes, which is too long for a file name`;
   return undefined;
 }
 

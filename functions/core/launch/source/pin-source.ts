@@ -1,8 +1,7 @@
 /**
- * Pins the source of a run: packed when its first attempt is launched, under the hash of its content, and the same for
- * every attempt. Whoever changes the folder later changes the next run, not this one. Written so that it can be tried
- * again after a death at any line, and at once by several: the archive is there before the note that names it, both are
- * written only if they are missing, and the note that is there first holds.
+ * Pins the source of a run. The first launch packs it under the hash of its content, and all attempts use that archive. A
+ * later change of the folder affects the next run only. The pin is safe to repeat after a death at any line and to run
+ * concurrently: the archive precedes the note that names it, each is written only if missing, and the first note holds.
  */
 import * as z from 'zod';
 import type { RunRecord } from '../../runs/run-records.ts';
@@ -14,7 +13,7 @@ import { belongsToSource, type PackedSource, packedSourceProblems, packSource } 
 
 const noteSchema = z.object({ digest: z.string().regex(/^[0-9a-f]{64}$/) });
 
-/** The digest of the source that a run is pinned to; undefined where it lies in another bucket, which only the job may read. */
+/** @returns the digest of the pinned source; undefined for a source in another bucket, which only the job may read */
 export async function pinnedSourceOf(store: ObjectStore, run: RunRecord): Promise<string | undefined> {
   const { pipeline, runId, declaration } = run;
   if (declaration === undefined) throw new RunNotFoundError(runId);
@@ -41,10 +40,10 @@ export async function pinSource(store: ObjectStore, run: SourceOfRun): Promise<s
   const packed = await packedFrom(store, run);
   if (noted !== undefined && noted !== packed.digest) {
     throw new LaunchRefusedError(
-      `the source of ${run.runId} (${noted}) was deleted from ${bucketKeys.packedSource(run.pipeline, noted)}, and ${run.source} holds another now: put the former files back, or start a new run`,
+      `the source of ${run.runId} (${noted}) was deleted from ${bucketKeys.packedSource(run.pipeline, noted)}, and ${run.source} has changed since: restore the earlier files, or start a new run`,
     );
   }
-  // Looked for before, so that the next run with the same code sends nothing; created, for another may be as far.
+  // The check saves the upload for a run with the same code. Create-only, because another process may write it too.
   if (!(await isThere(store, run.pipeline, packed.digest)))
     await store.createBytes(
       bucketKeys.packedSource(run.pipeline, packed.digest) + SOURCE_FILE,
@@ -53,7 +52,7 @@ export async function pinSource(store: ObjectStore, run: SourceOfRun): Promise<s
   if (noted !== undefined) return noted;
   const note = JSON.stringify({ digest: packed.digest });
   await store.createText(bucketKeys.pinnedSource(run.pipeline, run.runId), note);
-  // Another may have been first, with a folder that was changed in between.
+  // Another process may have written the first note, from a folder that changed in between.
   return (await noteOf(store, run)) ?? packed.digest;
 }
 
@@ -83,10 +82,10 @@ async function packedFrom(store: ObjectStore, run: SourceOfRun): Promise<PackedS
   if (problems.length > 0)
     throw new LaunchRefusedError(`the source of ${run.runId} cannot be packed: ${problems.join('; ')}`);
   const files = await readAll(store, before, prefix);
-  // A deployment of new code that is half way: what was read is neither the one nor the other.
+  // During a deployment of new code the files read may mix two versions.
   const after = await listing(store, prefix);
   if (files === undefined || !isSame(before, after))
-    throw new TransientError(`${prefix} changed while it was read: the next try reads it again`);
+    throw new TransientError(`${prefix} changed during the read: the next try reads it again`);
   return packSource(files);
 }
 
@@ -102,7 +101,7 @@ const isSame = (before: readonly ListedObject[], after: readonly ListedObject[])
   before.length === after.length &&
   before.every(({ key, etag }, index) => after[index]?.key === key && after[index]?.etag === etag);
 
-/** undefined when one of them is not any more what was listed. */
+/** @returns undefined when an object changed after the listing */
 async function readAll(
   store: ObjectStore,
   objects: readonly ListedObject[],

@@ -1,4 +1,4 @@
-/** What placement must know of a launcher: copy this file to functions/core/catalog/launchers/<name>.ts. */
+/** The facts about a launcher for placement: copy this file to functions/core/catalog/launchers/<name>.ts. */
 import {
   ASSUMED_SPOT_NOTE,
   ASSUMED_SPOT_SHARE,
@@ -7,7 +7,7 @@ import {
 
 export const jobQueue: LauncherFacts = {
   serviceName: 'the job queue',
-  // Measure it: from RUNNING to the first new step. Until attempts of the run have measured it, placement uses this.
+  // Measure the time from RUNNING to the first new step. Placement uses it until the run's attempts have measured it.
   restartSeconds: 240,
   infeasible: ({ compute, topology, isElsewhere, purchaseOption }) => {
     if (isElsewhere) return 'a job queue runs in the region of the data bucket only';
@@ -18,7 +18,7 @@ export const jobQueue: LauncherFacts = {
       ? 'multi-node parallel jobs of AWS Batch do not run on Spot'
       : undefined;
   },
-  // Batch adds nothing to EC2's price. A launcher with prices of its own reads them from another field of ListedPrices.
+  // Batch adds nothing to EC2's price. A launcher with its own prices reads another field of ListedPrices.
   bills: ({ instanceType, ec2Usd = 0, ec2SpotUsd }, purchaseOption) => {
     if (ec2Usd <= 0) return { unknown: `no EC2 price of ${instanceType} is known` };
     if (purchaseOption === 'on-demand')

@@ -1,6 +1,6 @@
 /**
- * A launcher over a queue that runs containers on instances of the account, complete but for its adapter: copy this file
- * to functions/core/launch/<name>/ and change what the service does otherwise. Words in brackets are AWS Batch's:
+ * A launcher over a queue that runs containers on instances of the account. Only its adapter is missing: copy this file
+ * to functions/core/launch/<name>/ and change what the service does differently. Words in brackets are AWS Batch's:
  * https://docs.aws.amazon.com/batch/latest/userguide/job_states.html
  */
 import { bucketKeys, s3Uri } from '../../shared/keys.ts';
@@ -9,11 +9,11 @@ import { hasStarted, isTerminal } from '../job/job-state.ts';
 import type { CreateOutcome, StatusTransition, TrainingJobDescription } from '../job/training-service.ts';
 import type { Launcher, Starter } from '../launcher.ts';
 
-/** What is submitted (SubmitJob: jobName, containerOverrides, timeout). */
+/** The submitted job (SubmitJob: jobName, containerOverrides, timeout). */
 export interface QueueRequest {
   readonly name: string;
   readonly queue: string;
-  /** Of every host; SageMaker's own command is the same agent without `--host`. */
+  /** The command of every host. SageMaker's command is the same agent without `--host`. */
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly nodes: number;
@@ -26,7 +26,7 @@ export interface QueuedJob {
   readonly name: string;
   /** waiting (SUBMITTED, PENDING, RUNNABLE), starting (STARTING), running (RUNNING) */
   readonly status: 'waiting' | 'starting' | 'running' | 'succeeded' | 'failed';
-  /** Why it has this status; of a job that was terminated, the reason that was given then. */
+  /** Reason of the status. For a terminated job it is the reason given to `terminate`. */
   readonly reason?: string | undefined;
   readonly createdAt: Date;
   readonly startedAt?: Date | undefined;
@@ -37,19 +37,19 @@ export interface QueuedJob {
 /** The adapter (functions/aws/<name>/) returns every failure of AWS as a value, or throws TransientError. */
 export interface JobQueue {
   /**
-   * Batch takes a name twice and starts two jobs, so an adapter looks for the name before it submits. The launch
-   * function is the only caller, and Step Functions runs it once at a time for a run.
+   * Batch accepts a name twice and starts two jobs, so an adapter looks for the name before it submits. The launch
+   * function is the only caller, and Step Functions runs one launch of a run at a time.
    */
   submit(request: QueueRequest): Promise<CreateOutcome>;
   /** undefined when the queue knows no such job */
   find(jobName: string): Promise<QueuedJob | undefined>;
-  /** SIGTERM first, SIGKILL after the service's grace; the job ends as `failed` with this reason. */
+  /** Sends SIGTERM, and SIGKILL after the service's grace period. The job ends as `failed` with this reason. */
   terminate(jobName: string, reason: string): Promise<void>;
 }
 
-/** What our own stop is told from a failure by: the service calls both `failed`. */
+/** Distinguishes Tidewheel's stop from a failure, because the service calls both `failed`. */
 const STOPPED_BY_US = 'stopped by Tidewheel';
-/** The service's own words for a host that EC2 took back. */
+/** The service's message for a host that EC2 reclaimed. */
 const HOST_RECLAIMED = /^Host EC2 .*terminated/;
 const MILLISECONDS = 1_000;
 
@@ -65,7 +65,7 @@ export const makeTemplateLauncher = (queue: Omit<JobQueue, 'submit'>): Launcher 
     await queue.terminate(jobName, STOPPED_BY_US);
     return 'stopping';
   },
-  // hosts: the service replaces them itself, and hides them. leftovers: it removes them itself.
+  // No hosts port: the service replaces and hides its hosts. No leftovers port: it removes them itself.
 });
 
 export const makeTemplateStarter = (queue: Pick<JobQueue, 'submit'>, queueArn: string): Starter => ({
@@ -104,7 +104,7 @@ function requestOf(
   };
 }
 
-/** In DescribeTrainingJob's shape, so that one set of rules judges attempts wherever they ran. */
+/** Uses the shape of DescribeTrainingJob, so that one set of rules judges attempts of every launcher. */
 function describeQueued(job: QueuedJob): TrainingJobDescription {
   const { name, createdAt, startedAt, endedAt, modelUri } = job;
   const times = { CreationTime: createdAt, TrainingStartTime: startedAt, TrainingEndTime: endedAt };
@@ -113,7 +113,7 @@ function describeQueued(job: QueuedJob): TrainingJobDescription {
     TrainingJobName: name,
     ...times,
     TrainingTimeInSeconds: seconds,
-    // A service that bills Spot's price directly counts its hours by the ratio of that price to On-Demand's.
+    // For a service that bills Spot's price directly, multiply by the ratio of that price to On-Demand's.
     BillableTimeInSeconds: seconds,
     SecondaryStatusTransitions: transitionsOf(job),
     ModelArtifacts: { S3ModelArtifacts: modelUri },
@@ -129,7 +129,7 @@ type Status = Pick<TrainingJobDescription, 'TrainingJobStatus' | 'SecondaryStatu
 
 function statusOf({ status, reason }: QueuedJob): Status {
   switch (status) {
-    // `Starting` proves no capacity, so that a job that waits too long is recalled.
+    // `Starting` proves no capacity, so a job that waits too long is recalled.
     case 'waiting':
     case 'starting':
       return { TrainingJobStatus: 'InProgress', SecondaryStatus: 'Starting' };
