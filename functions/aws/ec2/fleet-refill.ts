@@ -1,4 +1,4 @@
-/** Makes a gang whole again, step by step as the rules say; whoever looks next goes on where this one died. */
+/** Replaces lost hosts in the steps that `nextRefillStep` decides. After a death, the next look continues. */
 import { CreateFleetCommand, type EC2Client, TerminateInstancesCommand } from '@aws-sdk/client-ec2';
 import { fleetRequest } from '../../core/launch/ec2/fleet-request.ts';
 import { createFleetResult } from '../../core/launch/ec2/fleet-result.ts';
@@ -13,16 +13,16 @@ import { hostsOf } from './fleet-hosts.ts';
 import { instanceTypeOf, launchFailure } from './fleet-launch.ts';
 import { type FleetDeps, type FleetMemory, readFleetMemory } from './fleet-memory.ts';
 
-/** Open, launch, begin, and once more for a host that another look has seen lost: further steps are the next look's. */
+/** Enough for two losses of open, launch and begin. The next look takes further steps. */
 const STEPS_A_LOOK = 8;
 
-/** @param warned instances that EC2 has announced to take back */
+/** @param warned instances with an interruption notice */
 export async function refill(
   deps: FleetDeps,
   jobName: string,
   warned: readonly string[],
 ): Promise<RefillOutcome> {
-  // EC2 may list an instance some seconds after it was launched.
+  // EC2 may list a new instance only after some seconds.
   const launched: FleetInstance[] = [];
   for (let steps = 0; steps < STEPS_A_LOOK; steps += 1) {
     const memory = await readFleetMemory(deps.store, jobName);
@@ -36,19 +36,21 @@ export async function refill(
     const outcome = await act(deps, { jobName, memory, step, launched });
     if (outcome !== undefined) return outcome;
   }
-  throw new TransientError(`the hosts of ${jobName} change faster than they can be followed`);
+  throw new TransientError(
+    `the hosts of ${jobName} changed ${STEPS_A_LOOK} times during one look: the next try continues`,
+  );
 }
 
-interface Acting {
+interface RefillContext {
   readonly jobName: string;
   readonly memory: FleetMemory;
   readonly step: RefillStep;
   readonly launched: FleetInstance[];
 }
 
-/** undefined: done, look again */
-async function act(deps: FleetDeps, acting: Acting): Promise<RefillOutcome | undefined> {
-  const { step, memory } = acting;
+/** @returns undefined when the next step can follow at once */
+async function act(deps: FleetDeps, context: RefillContext): Promise<RefillOutcome | undefined> {
+  const { step, memory } = context;
   switch (step.kind) {
     case 'none':
       return memory.rounds === undefined ? { kind: 'none' } : { kind: 'whole', round: memory.rounds.round };
@@ -61,7 +63,7 @@ async function act(deps: FleetDeps, acting: Acting): Promise<RefillOutcome | und
       );
       return undefined;
     case 'launch':
-      return launchMissing(deps, acting, step.round);
+      return launchMissing(deps, context, step.round);
     case 'end':
       await terminate(deps.ec2, step.instanceIds);
       return { kind: 'refilling', round: step.round };
@@ -78,7 +80,7 @@ async function act(deps: FleetDeps, acting: Acting): Promise<RefillOutcome | und
 
 async function launchMissing(
   { ec2, clock }: FleetDeps,
-  { jobName, memory, launched }: Acting,
+  { jobName, memory, launched }: RefillContext,
   round: Round,
 ): Promise<RefillOutcome | undefined> {
   const { Tags, instanceType, managedSpot } = memory.document;
@@ -113,7 +115,7 @@ async function launchMissing(
   if (outcome.kind === 'created' || outcome.kind === 'alreadyExists') return undefined;
   if (outcome.kind === 'throttled')
     throw new TransientError(`EC2 cannot refill ${jobName} now: ${outcome.message}`);
-  return { kind: 'impossible', why: `EC2 has no more of them: ${outcome.message}` };
+  return { kind: 'impossible', why: `EC2 cannot replace them: ${outcome.message}` };
 }
 
 async function terminate(ec2: EC2Client, instanceIds: readonly string[]): Promise<void> {
@@ -121,6 +123,6 @@ async function terminate(ec2: EC2Client, instanceIds: readonly string[]): Promis
   try {
     await ec2.send(new TerminateInstancesCommand({ InstanceIds: [...instanceIds] }));
   } catch (error) {
-    rethrow('end hosts that were replaced', error);
+    rethrow('terminate replaced hosts', error);
   }
 }

@@ -27,7 +27,7 @@ export interface LaunchDeps extends ObserveDeps, Pick<Stores, 'placements'> {
   readonly otherRegion?: ((name: string) => OtherRegion) | undefined;
 }
 
-export interface OtherRegion {
+interface OtherRegion {
   readonly region: Region;
   readonly publishAgent: () => Promise<string>;
 }
