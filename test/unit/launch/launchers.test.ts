@@ -58,6 +58,6 @@ it('uses the recorded launcher and refuses an unknown one', () => {
   }
   const foreign: typeof launchers = JSON.parse('{"slurm": {}}');
   expect(() => portOf(foreign, attemptOf('digits-000001', 1))).toThrow(
-    /digits-000001-a1-\w+ is on record with the launcher "sagemaker", which this release does not have \(slurm\)/,
+    /record of digits-000001-a1-\w+ names the launcher "sagemaker", which this release does not have \(slurm\)/,
   );
 });

@@ -83,7 +83,7 @@ describe('the size of a source', () => {
       { name: 'weights.bin', size: 70_000_000 },
     ];
     expect(packedSourceProblems(entries, WHERE)[0]).toMatch(
-      /67108864 are the most.*"weights\.bin".*training\.channels/s,
+      /limit is 67108864.*"weights\.bin".*training\.channels/s,
     );
   });
 

@@ -28,7 +28,7 @@ it('restores a deleted archive from the same files only', async () => {
   expect(store.keys('digits/sources/')).toEqual([archive]);
   store.remove(archive);
   store.put(script, 'print(2)');
-  await expect(pinSource(store, RUN)).rejects.toThrow(/was deleted.*put the former files back/s);
+  await expect(pinSource(store, RUN)).rejects.toThrow(/was deleted.*restore the earlier files/s);
 });
 
 it.each([

@@ -88,7 +88,7 @@ describe('a lost host', () => {
   });
 
   it.each([
-    ['a strategy that does not allow it', { refills: false, instances: lost2 }, 'not replaced'],
+    ['a strategy that does not allow it', { refills: false, instances: lost2 }, 'cannot replace'],
     ['no other host', { warned: ['i-1', 'i-2', 'i-3'] }, 'no host is left'],
     ['no time', { instances: lost2, maximumRunSeconds: 940 }, 'time is over'],
     [
