@@ -6,6 +6,7 @@ import { abandonCompaction } from './abandon-compaction/function.ts';
 import { api } from './api/function.ts';
 import { collectScores } from './collect-scores/function.ts';
 import { compactShards } from './compact-shards/function.ts';
+import { deletePacked } from './delete-packed/function.ts';
 import { judge } from './judge/function.ts';
 import { launch } from './launch/function.ts';
 import { onArrival } from './on-arrival/function.ts';
@@ -38,6 +39,7 @@ export const functions = {
   judge,
   'start-next-execution': startNextExecution,
   report,
+  'delete-packed': deletePacked,
   'on-training-event': onTrainingEvent,
   'on-spot-warning': onSpotWarning,
   reconcile,

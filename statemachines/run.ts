@@ -260,8 +260,25 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
   Report: task('report', 'Closes the run, after an error too, and writes what it cost.', {
     resultPath: '$.report',
     retry: PATIENT,
-    next: 'HasRunFailed',
+    next: 'WhatToDelete',
   }),
+  // Last: it may take hours, nothing waits for it, and its failure changes no outcome.
+  WhatToDelete: choice(
+    'Sources are kept unless the declaration says `whenDone: delete`.',
+    [when('$.report.whenDone', 'delete', 'DeletePacked')],
+    'HasRunFailed',
+  ),
+  DeletePacked: task('delete-packed', 'Deletes packed sources for ten minutes, from its bookmark on.', {
+    parameters: RUN,
+    resultPath: '$.deletion',
+    catch: [on('States.ALL', 'HasRunFailed', '$.deletionError')],
+    next: 'IsAllDeleted',
+  }),
+  IsAllDeleted: choice(
+    'A million sources take several turns.',
+    [when('$.deletion.status', 'more', 'DeletePacked')],
+    'HasRunFailed',
+  ),
   HasRunFailed: choice(
     'The execution has the status of its run.',
     [when('$.report.status', 'failed', 'RunFailed')],

@@ -13,6 +13,8 @@ const input = z.object({
 });
 
 export const handler = lambdaHandler('report', input, async ({ runId, judgement, error }) => {
-  const report = await reportRun(attemptServices(), runId, verdictOf({ judgement, error }));
-  return { status: report.status, failure: report.failure ?? '' };
+  const services = attemptServices();
+  const report = await reportRun(services, runId, verdictOf({ judgement, error }));
+  const whenDone = (await services.runs.get(runId))?.declaration?.packing.whenDone ?? 'keep';
+  return { status: report.status, failure: report.failure ?? '', whenDone };
 });

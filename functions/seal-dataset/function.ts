@@ -12,9 +12,8 @@ export const sealDataset: FunctionDescription = {
   environment: { ...youngGeneration, ...eventBus },
   permissions: [
     allow.listBucket,
-    allow.readObjects('*/dataset/*', '*/runs/*/plan/*', '*/incoming/*'),
+    allow.readObjects('*/dataset/*', '*/runs/*/plan/*'),
     allow.writeObjects('*/dataset/*'),
-    allow.onObjects(['DeleteObject'], '*/incoming/*'),
     allow.useTable('GetItem', 'PutItem', 'UpdateItem'),
     allow.putEvents,
   ],

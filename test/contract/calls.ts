@@ -189,6 +189,17 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     write(`${bucketKeys.generation('digits', JOINED)}members/shard-000000-abc.jsonl.gz`),
     learnsOfAbsence,
   ],
+  'delete-packed': [
+    log('delete-packed'),
+    ...items('Get'),
+    read(bucketKeys.manifest('digits', RUN)),
+    read(`${generation}arrivals/part-000000.jsonl.gz`),
+    read(bucketKeys.deletion('digits', RUN)),
+    write(bucketKeys.deletion('digits', RUN)),
+    object('s3:DeleteObject', `${bucketKeys.incoming('digits')}7/0001.png`),
+    read(`${bucketKeys.incoming('digits')}7/0001.png`),
+    learnsOfAbsence,
+  ],
   'seal-dataset': [
     log('seal-dataset'),
     ...items('Get', 'Put', 'Update'),
@@ -202,7 +213,6 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ...versions,
     write(bucketKeys.datasetVersion('digits', 1)),
     list(plan),
-    object('s3:DeleteObject', `${bucketKeys.incoming('digits')}7/0001.png`),
     learnsOfAbsence,
   ],
   'seal-compaction': [

@@ -70,7 +70,7 @@ export const RESERVED: readonly (readonly [owner: string | readonly string[], Ca
   ],
   [SEALERS, write(bucketKeys.manifest('digits', RUN))],
   [SEALERS, write(bucketKeys.datasetVersion('digits', 1))],
-  ['seal-dataset', object('s3:DeleteObject', `${bucketKeys.incoming('digits')}7/0001.png`)],
+  ['delete-packed', object('s3:DeleteObject', `${bucketKeys.incoming('digits')}7/0001.png`)],
   ['api', write(bucketKeys.pipeline('digits'))],
   [['on-arrival', 'reconcile', 'start-next-execution', 'api'], start],
   ['collect-scores', ec2('DescribeInstanceTypes')],

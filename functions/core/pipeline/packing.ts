@@ -118,7 +118,7 @@ export const packingSchema = z
     whenDone: z
       .enum(['keep', 'delete'])
       .default('keep')
-      .describe('What becomes of the packed arrivals after the seal.'),
+      .describe('What becomes of the packed arrivals after the run.'),
   })
   .refine(({ label, labelPattern }) => label !== 'namePattern' || labelPattern !== undefined, {
     ...besideOthers,

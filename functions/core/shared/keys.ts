@@ -17,6 +17,8 @@ export const bucketKeys = {
   planItems: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/plan/items.json`,
   /** What Step Functions notes of the items of a Map. */
   map: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/map/`,
+  /** How far the run has deleted what it packed. */
+  deletion: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/deletion.json`,
   report: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/report.json`,
   /** All generations of the pipeline's dataset; one folder a generation, named as its run. */
   dataset: (pipeline: string) => `${pipeline}/dataset/`,

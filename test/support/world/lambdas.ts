@@ -82,7 +82,7 @@ export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Pro
     judgeRun(launching(ports), { runId: text(event, 'runId'), timedOut: event['timedOut'] === true }),
   Report: async (ports, event) => {
     const report = await reportRun(launching(ports), text(event, 'runId'), verdictOf(event));
-    return { status: report.status, failure: report.failure ?? '' };
+    return { status: report.status, failure: report.failure ?? '', whenDone: 'keep' };
   },
   StartNextExecution: (ports, event) =>
     startNextExecution(ports, { runId: text(event, 'runId'), execution: text(event, 'execution') }),

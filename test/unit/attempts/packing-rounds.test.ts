@@ -42,7 +42,7 @@ async function pack(failing: (item: number, round: number) => boolean, readItems
     PlanCompaction: () => ({ status: 'nothingToCompact' }),
     Report: (event) => {
       reported = event;
-      return { status: 'failed', failure: '' };
+      return { status: 'failed', failure: '', whenDone: 'keep' };
     },
   };
   return executeStates({

@@ -41,6 +41,7 @@ const EVENTS: Readonly<Record<string, unknown>> = {
   settle: RUN,
   'plan-shards': RUN,
   'seal-dataset': { ...RUN, round: 1 },
+  'delete-packed': RUN,
   'plan-compaction': RUN,
   'seal-compaction': { ...RUN, generation: 'digits-000001-0a1b2c3d' },
   'abandon-compaction': { ...RUN, error: { Error: 'TransientError', Cause: '' } },

@@ -8,7 +8,6 @@ import {
   now,
   PIPELINE,
   packAll,
-  planAndPack,
   RUN,
   readTar,
   settings,
@@ -143,15 +142,6 @@ describe('packing into WebDataset shards', () => {
       sealDataset({ store }, { runId: RUN, pipeline: PIPELINE, packing: settings() }),
     ).rejects.toThrow(/not packed/);
     expect(store.objects.has(bucketKeys.manifest(PIPELINE, RUN))).toBe(false);
-  });
-
-  it('deletes packed sources but no newer version', async () => {
-    const store = filled(3);
-    const packing = settings({ whenDone: 'delete' });
-    await planAndPack(store, packing);
-    store.seed(`${incoming}1/1.png`, 'newer');
-    await sealDataset({ store }, { runId: RUN, pipeline: PIPELINE, packing });
-    expect(store.keys(incoming)).toEqual([`${incoming}1/1.png`]);
   });
 
   it('has nothing to train on when all is rejected', async () => {

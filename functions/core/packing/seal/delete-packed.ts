@@ -1,38 +1,93 @@
-/** Deletes the sources that a sealed generation packed. Rejected sources stay, because their owner may want them. */
-import { bucketKeys } from '../../shared/keys.ts';
-import { type BlobStore, joinChunks } from '../model/blob-store.ts';
-import { decompress, linesOf } from '../model/compressed-lines.ts';
-import { type Manifest, sealedLine } from '../model/documents.ts';
-
-const PARALLEL_DELETES = 32;
-
 /**
- * Each delete names the packed ETag (If-Match), so that a newer version of the key survives. Running it again is
- * harmless.
- * https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-deletes.html
+ * DeletePacked: deletes the sources that a sealed generation packed. Rejected sources stay, because their owner may
+ * want them. One call deletes for a limited time; a bookmark says where the next one continues.
  */
-export async function deletePacked(store: BlobStore, manifest: Manifest): Promise<number> {
-  const folder = bucketKeys.generation(manifest.pipeline, manifest.generation);
-  let deleted = 0;
-  for (const part of manifest.arrivals.parts) {
-    const found = await store.get(`${folder}${part.list}`);
-    if (found.kind !== 'found')
-      throw new Error(`${folder}${part.list} is gone: restore it, and the deletion continues`);
-    const lines = linesOf(decompress(joinChunks(found.chunks)));
-    const worker = async (): Promise<void> => {
-      for (const line of lines) {
-        const [key, etag, , outcome] = sealedLine.parse(JSON.parse(line));
-        if (typeof outcome === 'number' && (await deleteVersion(store, key, etag))) deleted += 1;
-      }
-    };
-    await Promise.all(Array.from({ length: PARALLEL_DELETES }, worker));
-  }
-  return deleted;
+import * as z from 'zod';
+import { bucketKeys } from '../../shared/keys.ts';
+import { type BlobStore, joinChunks, readText } from '../model/blob-store.ts';
+import { decompress, linesOf } from '../model/compressed-lines.ts';
+import { DOCUMENT_VERSION, type Manifest, readDocument, sealedLine } from '../model/documents.ts';
+import { readSealedManifest } from '../model/sealed-arrivals.ts';
+
+const PARALLEL_DELETES = 64;
+/** A function that dies repeats at most these deletes, which is harmless. */
+const DELETES_PER_BOOKMARK = 20_000;
+
+const bookmarkSchema = z.object({
+  version: z.literal(DOCUMENT_VERSION),
+  /** Position in the sealed lists of arrivals. */
+  part: z.number().int(),
+  line: z.number().int(),
+  deleted: z.number().int(),
+});
+type Bookmark = Omit<z.infer<typeof bookmarkSchema>, 'version'>;
+
+export interface Deletion {
+  readonly status: 'more' | 'done';
+  /** By this call and those before it. */
+  readonly deleted: number;
 }
 
-/** Compares the ETag itself too, because not every S3-compatible store knows If-Match on a delete. */
-async function deleteVersion(store: BlobStore, key: string, etag: string): Promise<boolean> {
-  const head = await store.head(key);
-  if (head === undefined || head.etag !== etag) return false;
-  return (await store.delete(key, etag)) === 'deleted';
+export interface DeletionDeps {
+  readonly store: BlobStore;
+  readonly isTimeUp: () => boolean;
+  readonly deletesPerBookmark?: number;
+}
+
+export async function deletePacked(
+  { store, isTimeUp, deletesPerBookmark = DELETES_PER_BOOKMARK }: DeletionDeps,
+  { pipeline, runId }: { readonly pipeline: string; readonly runId: string },
+): Promise<Deletion> {
+  const manifest = await readSealedManifest(store, pipeline, runId);
+  if (manifest === undefined) return { status: 'done', deleted: 0 };
+  const key = bucketKeys.deletion(pipeline, runId);
+  let at = await readBookmark(store, key);
+  while (at.part < manifest.arrivals.parts.length) {
+    const lines = await linesOfPart(store, manifest, at.part);
+    while (at.line < lines.length) {
+      if (isTimeUp()) return { status: 'more', deleted: at.deleted };
+      const next = lines.slice(at.line, at.line + deletesPerBookmark);
+      const deleted = at.deleted + (await deleteEach(store, next));
+      at = await writeBookmark(store, key, { part: at.part, line: at.line + next.length, deleted });
+    }
+    at = await writeBookmark(store, key, { part: at.part + 1, line: 0, deleted: at.deleted });
+  }
+  return { status: 'done', deleted: at.deleted };
+}
+
+async function readBookmark(store: BlobStore, key: string): Promise<Bookmark> {
+  const text = await readText(store, key);
+  return text === undefined ? { part: 0, line: 0, deleted: 0 } : readDocument(bookmarkSchema, key, text);
+}
+
+async function writeBookmark(store: BlobStore, key: string, at: Bookmark): Promise<Bookmark> {
+  const body = Buffer.from(JSON.stringify({ version: DOCUMENT_VERSION, ...at }));
+  await store.put(key, body, { contentType: 'application/json' });
+  return at;
+}
+
+async function linesOfPart(store: BlobStore, manifest: Manifest, part: number): Promise<string[]> {
+  const list = manifest.arrivals.parts[part]?.list ?? '';
+  const key = `${bucketKeys.generation(manifest.pipeline, manifest.generation)}${list}`;
+  const found = await store.get(key);
+  if (found.kind !== 'found') throw new Error(`${key} is gone: restore it, and the deletion continues`);
+  return [...linesOf(decompress(joinChunks(found.chunks)))];
+}
+
+/**
+ * Each delete names the packed ETag (If-Match), so that a newer version of the key survives. A missing object counts as
+ * deleted, so repeated deletes are harmless.
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-deletes.html
+ */
+async function deleteEach(store: BlobStore, lines: readonly string[]): Promise<number> {
+  const queue = lines.values();
+  let deleted = 0;
+  const worker = async (): Promise<void> => {
+    for (const line of queue) {
+      const [key, etag, , fate] = sealedLine.parse(JSON.parse(line));
+      if (typeof fate === 'number' && (await store.delete(key, etag)) === 'deleted') deleted += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL_DELETES }, worker));
+  return deleted;
 }

@@ -22,7 +22,6 @@ import {
   ShardMissingError,
   sealedShards,
 } from './committed-shards.ts';
-import { deletePacked } from './delete-packed.ts';
 import { Exclusions } from './exclusions.ts';
 import {
   datasetIndex,
@@ -66,7 +65,6 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
   const manifest = before ?? (await seal(deps.store, input, keys));
   if (manifest === undefined) return emptyResult(input.runId);
   if (manifest.shards.length > 0) await addSealed(blobVersions(deps.store), input.pipeline);
-  if (input.packing.whenDone === 'delete') await deletePacked(deps.store, manifest);
   const shards = manifest.shards.length;
   const sealed = before === undefined ? 'sealed' : 'alreadySealed';
   return {

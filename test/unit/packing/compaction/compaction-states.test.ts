@@ -59,7 +59,7 @@ const functions: Readonly<Record<string, (event: Data) => Promise<unknown>>> = {
   Judge: () => Promise.resolve({ kind: 'done', reason: 'training completed' }),
   Report: (event) => {
     reported = event;
-    return Promise.resolve({ status: 'succeeded', failure: '' });
+    return Promise.resolve({ status: 'succeeded', failure: '', whenDone: 'keep' });
   },
 };
 
