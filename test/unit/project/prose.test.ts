@@ -172,10 +172,9 @@ const folderOf = (file: string): string =>
 
 /** What is still to be edited, by folder. A number may only fall, and the table goes when it is empty. */
 const LEFT: Readonly<Record<string, number>> = {
-  'bench/campaign': 7,
   'bench/packing': 1,
-  'bench/placement': 15,
-  'bench/sim': 15,
+  'bench/placement': 14,
+  'bench/sim': 5,
   'functions/aws/ec2': 3,
   'functions/aws/s3': 21,
   'functions/core/attempts': 51,
