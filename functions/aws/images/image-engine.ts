@@ -1,6 +1,6 @@
 /**
- * The image engine of packing: sharp (https://sharp.pixelplumbing.com), which is native and lies beside the bundle, in a Lambda layer or in node_modules.
- * It is loaded only for a plan that prepares images.
+ * The image engine of packing: sharp (https://sharp.pixelplumbing.com). sharp is native, so it lies beside the bundle, in
+ * a Lambda layer or in node_modules. Only a plan that prepares images loads it.
  */
 import nodeModule from 'node:module';
 import type { Sharp, default as SharpDefault } from 'sharp';
@@ -15,10 +15,10 @@ import { prepareMask } from './mask-engine.ts';
 
 type SharpModule = typeof SharpDefault;
 
-/** Decoders that hostile bytes may reach; libvips has some thirty more, SVG with its own network among them. */
+/** The only decoders that hostile bytes may reach. libvips has some thirty more, SVG among them. */
 const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif'].map((name) => `VipsForeignLoad${name}`);
 
-/** What the first bytes say, whatever the name says. */
+/** Judges by the first bytes, not by the name. */
 function isKnown(bytes: Uint8Array): boolean {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(12, bytes.length)).toString('latin1');
   if (head.startsWith('\u00ff\u00d8\u00ff') || head.startsWith('\u0089PNG\r\n\u001a\n')) return true;
@@ -27,7 +27,7 @@ function isKnown(bytes: Uint8Array): boolean {
 
 function loaded(): SharpModule | undefined {
   try {
-    /** A layer's modules are found by `require` alone: `import` does not look at NODE_PATH. */
+    /** Only `require` finds a layer's modules: `import` ignores NODE_PATH. */
     const found: SharpModule = nodeModule.createRequire(import.meta.url)('sharp');
     return found;
   } catch (error: unknown) {
@@ -36,7 +36,7 @@ function loaded(): SharpModule | undefined {
   }
 }
 
-/** Every image goes through one thread and leaves nothing behind: memory is one image, whatever came before. */
+/** One thread takes every image, and nothing is cached: memory holds one image at a time. */
 function configure(sharp: SharpModule): void {
   sharp.cache(false);
   sharp.concurrency(1);
@@ -46,7 +46,7 @@ function configure(sharp: SharpModule): void {
 
 let engine: ImageEngine | undefined;
 
-/** The engine, or undefined where sharp is not installed. One a process. */
+/** The engine of this process; undefined if sharp is not installed. */
 export function openImageEngine(): ImageEngine | undefined {
   if (engine !== undefined) return engine;
   const sharp = loaded();
@@ -61,7 +61,7 @@ export function openImageEngine(): ImageEngine | undefined {
   return engine;
 }
 
-/** Of the four known formats only PNG begins with it. */
+/** Only PNG of the four known formats begins with it. */
 const PNG_FIRST = 0x89;
 
 async function prepare(
@@ -74,7 +74,7 @@ async function prepare(
   try {
     if (as === 'mask') return await prepareMask(source, { sharp, settings, resized });
     const limit = Math.floor(settings.mostMegapixels * 1e6);
-    /** Warnings of a decoder mean guessed pixels: such an image is damaged. The first frame stands for an animation. */
+    /** A decoder that warns has guessed pixels, so the image is damaged. Of an animation the first frame is taken. */
     const open = { limitInputPixels: limit, failOn: 'warning', pages: 1, sequentialRead: true } as const;
     const { width, height, autoOrient } = await sharp(source, {
       ...open,
@@ -103,7 +103,7 @@ function resized(image: Sharp, settings: ImageSettings): Sharp {
   });
 }
 
-/** Every option that decides bytes is named, so that no default of another version does. */
+/** Names every option that decides bytes, so that no default of another version does. */
 function encoded(image: Sharp, settings: ImageSettings): Sharp {
   const { format, quality = DEFAULT_QUALITY, background } = settings;
   const srgb = image.toColourspace('srgb');

@@ -1,11 +1,11 @@
-/** Masks of images that are prepared: resized like them, but no pixel gets a value that the mask does not have. */
+/** Resizes a mask like its image. No pixel gets a value that the mask does not have. */
 import type { Sharp, default as SharpDefault } from 'sharp';
 import { type PreparedImage, staysInBounds } from '../../core/packing/model/image-preparation.ts';
 import { type Geometry, sampleMask } from '../../core/packing/model/mask-sampling.ts';
 import type { ImageSettings } from '../../core/pipeline/packing-parts.ts';
 import { type Indexed, readIndexed, withPalette } from './png-palette.ts';
 
-/** Which of them a PNG can be: read in another, its numbers would be converted. */
+/** The colour spaces of a PNG, with bytes a channel. Reading in another space would convert its numbers. */
 const SPACES = { 'b-w': 1, srgb: 1, grey16: 2, rgb16: 2 } as const;
 const isSpace = (space: string): space is keyof typeof SPACES => Object.hasOwn(SPACES, space);
 
@@ -51,7 +51,7 @@ export async function prepareMask(
   return { kind: 'prepared', bytes: await indexedAgain(png, indexed, sharp) };
 }
 
-/** The palette is unchecked so far: with a missing or damaged one the result is no PNG, and decoding it fails. */
+/** Decodes the result, which fails if the palette is missing or damaged. */
 async function indexedAgain(
   png: Buffer,
   indexed: Indexed | undefined,

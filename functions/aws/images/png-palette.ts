@@ -1,23 +1,23 @@
 /**
- * PNGs whose pixels are numbers of a palette, as masks often are: the number is the class, the colour only for show.
- * Decoders give colours, so the file is read as if the numbers were grey, and gets its palette back.
+ * PNGs whose pixels are indexes into a palette. Many masks are such: the index is the class, and the colour only shows it.
+ * Decoders give colours, so the file is read as if the indexes were grey, and gets its palette back.
  * https://www.w3.org/TR/png-3/#11Chunks
  */
 import { crc32 } from 'node:zlib';
 
 const HEAD = 8;
-/** Of a chunk: its length, its name; and after its data a CRC-32 of name and data. */
+/** Bytes of a chunk beside its data: length, name, and a CRC-32 of name and data. */
 const FRAME = 12;
 const COLOUR_TYPE = 9;
 const GREY = 0;
 const INDEXED = 3;
 
 export interface Indexed {
-  /** The same file with the numbers as grey. */
+  /** The same file with the indexes as grey. */
   readonly grey: Buffer;
-  /** Grey of the number 1, of the file's few bits spread over 8. */
+  /** The grey value of index 1, once the file's few bits are spread over 8. */
   readonly step: number;
-  /** Its PLTE and tRNS chunks. */
+  /** The PLTE and tRNS chunks. */
   readonly palette: Buffer;
 }
 
@@ -41,7 +41,7 @@ function withColourType(header: Buffer, type: number): Buffer {
   return changed;
 }
 
-/** undefined for a PNG without a palette. */
+/** Undefined for a PNG without a palette. */
 export function readIndexed(source: Uint8Array): Indexed | undefined {
   const png = Buffer.from(source.buffer, source.byteOffset, source.byteLength);
   const [header, ...others] = [...chunksOf(png)];

@@ -1,4 +1,4 @@
-/** What of an answer the operations look at. */
+/** The parts of an answer that the operations read. */
 import type { Answer } from './transport.ts';
 
 export const bodyText = (answer: Answer): string => Buffer.concat(answer.chunks).toString('utf8');

@@ -1,11 +1,11 @@
-/** Checksums that S3 keeps beside an object, checked on whole reads. https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity.html */
+/** Checks the checksum that S3 keeps of an object, on whole reads. https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity.html */
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { crc32 } from 'node:zlib';
 import { crc32c } from '../../core/packing/formats/crc32c.ts';
 import { crc64NvmeBase64 } from './crc64-nvme.ts';
 
-/** A CRC-32 as S3's headers hold it. Memory of Node's pool: a buffer of its own takes five times as long as all the rest. */
+/** A CRC-32 as S3's headers hold it. Node's pool gives the memory: a buffer of its own takes five times as long as all the rest. */
 export function crc32Base64(value: number): string {
   const bytes = Buffer.allocUnsafe(4);
   bytes.writeUInt32BE(value >>> 0);
@@ -27,7 +27,7 @@ function crcOf(chunks: readonly Uint8Array[], crc: (chunk: Uint8Array, before: n
   return crc32Base64(value);
 }
 
-/** Cheapest first: S3 sends one, seldom two. */
+/** The cheapest comes first. S3 sends one, seldom two. */
 const CHECKS: readonly (readonly [string, (chunks: readonly Uint8Array[]) => string])[] = [
   ['x-amz-checksum-crc32', (chunks) => crcOf(chunks, crc32)],
   ['x-amz-checksum-crc64nvme', crc64NvmeBase64],
@@ -37,8 +37,8 @@ const CHECKS: readonly (readonly [string, (chunks: readonly Uint8Array[]) => str
 ];
 
 /**
- * False when a checksum of the whole object differs. Composite checksums of multipart uploads end in `-<parts>` and say
- * nothing of the whole: such bodies are held to their length and ETag alone.
+ * False if a checksum of the whole object differs. The composite checksum of a multipart upload ends in `-<parts>` and
+ * says nothing about the whole, so only length and ETag guard such a body.
  */
 export function isIntact(headers: IncomingHttpHeaders, chunks: readonly Uint8Array[]): boolean {
   for (const [name, compute] of CHECKS) {

@@ -1,4 +1,4 @@
-/** What can go wrong between us and S3. The class decides whether the same request is worth sending again. */
+/** The errors of S3's data path. Their class decides whether the same request is worth another try. */
 
 export interface S3Failure {
   readonly operation: string;
@@ -35,7 +35,7 @@ export class S3Throttled extends S3Error {
   }
 }
 
-/** The network or the server failed in a way that another try may mend (500, reset, timeout, truncated or corrupted body). */
+/** A failure that may pass: 500, reset, timeout, a truncated or corrupted body. */
 export class S3Transient extends S3Error {
   override readonly name = 'S3Transient';
   constructor(failure: S3Failure, options?: ErrorOptions) {
@@ -43,7 +43,7 @@ export class S3Transient extends S3Error {
   }
 }
 
-/** The service's clock and ours differ, or the credentials ran out; the signer is mended before the next try. */
+/** The clocks differ, or the credentials expired. The next try uses the corrected clock or new credentials. */
 export class S3SignatureStale extends S3Error {
   override readonly name = 'S3SignatureStale';
   constructor(failure: S3Failure, options?: ErrorOptions) {
@@ -73,7 +73,7 @@ const STALE = new Set([
   'ExpiredTokenException',
   'TokenRefreshRequired',
 ]);
-/** Refusals by status 4xx which another try may still mend. */
+/** Codes of status 4xx that may pass with another try. */
 const TRANSIENT = new Set([
   'RequestTimeout',
   'BadDigest',
@@ -83,7 +83,7 @@ const TRANSIENT = new Set([
   'XAmzContentChecksumMismatch',
 ]);
 
-/** Found before anything was sent: it will be found again. */
+/** Found before the request was sent, so another try cannot help. */
 const HOPELESS = new Set(['InvalidHeader', 'InvalidPath']);
 
 /** One classifier for all of S3's answers. https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html */

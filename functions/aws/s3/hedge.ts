@@ -1,6 +1,6 @@
 /**
- * A second try of a read that takes far longer than its like: the first answer wins, the other is dropped. In S3's long
- * tail a repeated request is usually answered in the normal time.
+ * Sends a read a second time if it takes far longer than most. The first answer wins, and the other request is dropped.
+ * In S3's long tail a repeated request usually takes the normal time.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance-guidelines.html#optimizing-performance-guidelines-retry
  */
 import { Latencies } from './latencies.ts';
@@ -20,7 +20,7 @@ export interface HedgeWorld {
 }
 
 export interface HedgeLimits {
-  /** Answers that are remembered, and needed before anything is hedged. */
+  /** Number of latencies that are kept. No read is hedged before so many answers came. */
   readonly memory: number;
   /** Times the 95th percentile. */
   readonly factor: number;
@@ -37,12 +37,12 @@ const isRead = (exchange: Exchange): boolean =>
 /** A read that a second try may overtake. */
 class Race {
   readonly exchange: Exchange;
-  /** When it has taken far longer than its like. */
+  /** The time from which it takes far longer than most. */
   readonly lateAt: number;
   readonly #receiver: Receiver;
   readonly #tries: Cancellation[] = [];
   #open = 0;
-  /** Among those that are looked after. */
+  /** Is among the OpenRaces. */
   isOpen = false;
 
   constructor(exchange: Exchange, receiver: Receiver, lateAt: number) {
@@ -75,8 +75,8 @@ class Race {
 }
 
 /**
- * Races under way, oldest first. A Set with so much coming and going replaces its table all the time, and a replaced table
- * points to the next: one that has grown old keeps all later ones alive, and what was in them.
+ * Races in progress, oldest first. V8 replaces the table of a Set that changes so often again and again. Each old table
+ * points to the next, so one in the old heap keeps all later ones alive with their contents.
  */
 class OpenRaces {
   readonly #races: Race[] = [];
@@ -117,7 +117,7 @@ interface Referee {
   over(race: Race): void;
 }
 
-/** One request of a race; an object of few words, since there is one for every read. */
+/** One request of a race. It is a small object, since there is one for every read. */
 class Try implements Receiver, Cancellation {
   readonly #referee: Referee;
   readonly race: Race;
@@ -141,13 +141,13 @@ class Try implements Receiver, Cancellation {
   }
 }
 
-/** Wraps a transport; only reads are ever repeated. */
+/** Wraps a transport. It repeats only reads. */
 export class HedgedTransport implements Transport, Referee {
   readonly #transport: Transport;
   readonly #world: HedgeWorld;
   readonly #limits: HedgeLimits;
   readonly #latencies: Latencies;
-  /** One timer looks after all of them: one a request would cost as much as signing it. */
+  /** One timer serves all of them: a timer for each would cost as much as signing. */
   readonly #races = new OpenRaces();
   #isWatching = false;
   #stopWatching: (() => void) | undefined;
@@ -209,7 +209,7 @@ export class HedgedTransport implements Transport, Referee {
     this.#stopWatching = this.#world.after(milliseconds, () => this.#look());
   }
 
-  /** Starts the second try of everything that is late, and looks again when the next may be. */
+  /** Starts the second try of every late read, and looks again when the next may be late. */
   #look(): void {
     const now = this.#world.now();
     let next: number | undefined;

@@ -1,11 +1,11 @@
 /**
- * One HTTP/1.1 answer to a GET, put together from whatever pieces the socket delivers. The body is copied once, to where the
- * asker wants it. Framing: https://www.rfc-editor.org/rfc/rfc9112#section-6.3
+ * Reads one HTTP/1.1 answer to a GET from the pieces that the socket delivers. It copies the body once, into the memory
+ * that the caller gave. read-sockets.ts says what that saves. Framing: https://www.rfc-editor.org/rfc/rfc9112#section-6.3
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Answer } from './transport.ts';
 
-/** What came is no answer that may be trusted; its socket must not be used again. */
+/** The answer breaks the rules of HTTP. Its socket must not be used again. */
 export class MalformedAnswer extends Error {
   override readonly name = 'MalformedAnswer';
   readonly code = 'MalformedAnswer';
@@ -23,7 +23,7 @@ interface Head {
   readonly keepAlive: boolean;
 }
 
-/** Servers write a header's name the same way each time: the lower-case form of each is kept. */
+/** The lower-case form of each header name: servers write a name the same way each time. */
 const lowerCased = new Map<string, string>();
 const MOST_NAMES = 200;
 
@@ -59,7 +59,7 @@ function parseHead(text: string): Head {
   return { status, headers, keepAlive };
 }
 
-/** The body of a chunked message that is there in full, or undefined. */
+/** The body of a chunked message; undefined while the message is incomplete. */
 export function decodeChunked(bytes: Buffer): Buffer | undefined {
   const pieces: Buffer[] = [];
   for (let at = 0; ; ) {
@@ -78,7 +78,7 @@ export function decodeChunked(bytes: Buffer): Buffer | undefined {
   }
 }
 
-/** Where a trailer that begins here ends, its empty line included; -1 while it does not. */
+/** The end of a trailer that begins here, its empty line included; -1 if it is incomplete. */
 function endOfTrailer(bytes: Buffer, at: number): number {
   if (bytes[at] === 0x0d && bytes[at + 1] === 0x0a) return at + 2;
   const end = bytes.indexOf(HEAD_END, at, 'latin1');
@@ -87,7 +87,7 @@ function endOfTrailer(bytes: Buffer, at: number): number {
 
 type Framing = 'head' | 'length' | 'chunked' | 'untilClose' | 'complete';
 
-/** Takes one answer; bytes handed in are only looked at during the call. */
+/** Takes one answer. It keeps no reference to the bytes that it is given. */
 export class HttpAnswer {
   readonly #into: Uint8Array | undefined;
   #framing: Framing = 'head';
@@ -98,7 +98,7 @@ export class HttpAnswer {
   #body: Uint8Array = EMPTY;
   #filled = 0;
 
-  /** @param into where a body of exactly this length goes; others get memory of their own */
+  /** @param into memory for a body of exactly this length; any other body gets its own */
   constructor(into?: Uint8Array) {
     this.#into = into;
   }
@@ -168,7 +168,7 @@ export class HttpAnswer {
     }
     const head = parseHead(all.toString('latin1', 0, end));
     const start = end + HEAD_END.length;
-    /** 100 Continue and its like come before the answer proper. */
+    /** An interim answer, such as 100 Continue, precedes the final one. */
     if (head.status < 200) return start < all.length && this.#takeHead(all.subarray(start));
     this.#head = head;
     this.#frame(head);
@@ -209,7 +209,7 @@ export class HttpAnswer {
 
   #takeChunked(bytes: Buffer): boolean {
     this.#keep(bytes, LARGEST_BODY);
-    /** A chunked message ends with an empty line; looking closer at every piece would take the square of its length. */
+    /** A chunked message ends with an empty line. Decoding at every piece would take quadratic time. */
     const last = this.#pending.at(-1) ?? EMPTY;
     if (last.length >= 2 && last.at(-1) !== 0x0a) return false;
     const body = decodeChunked(Buffer.concat(this.#pending));
@@ -219,7 +219,7 @@ export class HttpAnswer {
     return true;
   }
 
-  /** An answer that is followed by more than was asked for is not to be trusted. */
+  /** Surplus bytes make the whole answer suspect. */
   #complete(surplus: number): true {
     if (surplus > 0) throw new MalformedAnswer('bytes after the end of the answer');
     return true;

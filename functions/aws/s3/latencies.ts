@@ -1,4 +1,4 @@
-/** The 95th percentile of the last answers' times, computed anew once per generation of them. */
+/** The 95th percentile of the last latencies, computed each time that the memory is full. */
 export class Latencies {
   readonly #times: Float64Array;
   #count = 0;

@@ -1,4 +1,4 @@
-/** Puts the fast data path together from the environment: region, endpoint and credentials as the SDK finds them. */
+/** Opens S3's data path with region, endpoint and credentials as the SDK finds them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { S3BlobStore } from './blob-store.ts';
 import { bucketAddress } from './endpoint.ts';
@@ -47,8 +47,8 @@ interface Surroundings {
 }
 
 /**
- * The SDK knows where region and credentials come from and when they end; its cache is asked for every request.
- * It is loaded only when it is needed: that takes 0.3 s and 60 MB.
+ * The SDK finds region and credentials, and caches them until they expire. Loading it takes 0.3 s and 60 MB, so that
+ * happens only if one of them is not given.
  */
 async function fromSdk(region: string | undefined): Promise<Surroundings> {
   const { S3Client } = await import('@aws-sdk/client-s3');

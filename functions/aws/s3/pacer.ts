@@ -1,11 +1,11 @@
 /**
- * How many requests may be under way: less at once when S3 says SlowDown, slowly more again while it does not
- * (additive increase, multiplicative decrease). S3 splits a hot prefix in minutes; until then only patience helps.
+ * Limits the requests in flight. The limit falls at once when S3 answers SlowDown, and rises slowly while it does not
+ * (additive increase, multiplicative decrease). S3 splits a hot prefix in minutes.
  */
 export interface PacerLimits {
   readonly least: number;
   readonly most: number;
-  /** Throttles that come within this time of the last decrease belong to it. */
+  /** Throttles within this time of the last decrease cause no further one. */
   readonly calmMilliseconds: number;
 }
 
@@ -31,7 +31,7 @@ export class Pacer {
     return Math.floor(this.#limit);
   }
 
-  /** Undefined when the caller may go on at once; every turn must be given back by `leave`. */
+  /** Undefined if the caller may go on at once. Every turn must end with `leave`. */
   enter(): Promise<void> | undefined {
     if (this.#running < this.limit) {
       this.#running += 1;

@@ -1,10 +1,10 @@
-/** One socket that small objects are read through, and the request that is on it. */
+/** One socket for reads, and the request that is on it. read-sockets.ts says what that saves. */
 import type net from 'node:net';
 import tls from 'node:tls';
 import { HttpAnswer, MalformedAnswer } from './http-answer.ts';
 import type { Exchange, Receiver } from './transport.ts';
 
-/** S3 and most servers close a connection after some idle seconds; a request on its way then is lost. */
+/** S3 and most servers close an idle connection after some seconds, and a request sent at that moment is lost. */
 const IDLE_MILLISECONDS = 4_000;
 const CONNECT_MILLISECONDS = 5_000;
 export class SocketError extends Error {
@@ -25,7 +25,7 @@ export interface Job {
 const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
 const PATH = /^[\x21-\x7e]+$/;
 
-/** Request line and headers. A value that could end its line early is refused: keys and ETags come from outside. */
+/** Request line and headers. It refuses a value that could end its line early, since keys and ETags come from outside. */
 export function requestHead({ method, path, headers }: Exchange): string {
   if (!PATH.test(path)) throw new SocketError('InvalidPath', 'the path is not percent-encoded');
   let head = `${method} ${path} HTTP/1.1\r\n`;
@@ -41,9 +41,9 @@ export function requestHead({ method, path, headers }: Exchange): string {
   return `${head}\r\n`;
 }
 
-/** Whose line it is. */
+/** Owns the lines. */
 export interface Owner {
-  /** Where bytes lie from the read until its callback returns. One for all sockets stays in the processor's cache. */
+  /** Holds the bytes of a read until its callback returns. One for all sockets stays in the processor's cache. */
   readonly buffer: Buffer;
   readonly connect: (onread: net.OnReadOpts) => net.Socket;
   /** The line may take the next job. */
@@ -118,11 +118,11 @@ export class Line {
     this.#owner.gone(this);
   }
 
-  /** What is in the buffer is taken before anything else can read into it. */
+  /** Takes the bytes before another socket can read into the buffer. */
   #read(buffer: Buffer, length: number): boolean {
     const answer = this.#answer;
     if (this.#isGone) return false;
-    /** Bytes that nobody asked for. */
+    /** Bytes without a request. */
     if (answer === undefined) {
       this.drop();
       return false;

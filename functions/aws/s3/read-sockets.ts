@@ -20,7 +20,7 @@ export class ReadSockets implements Transport, Owner {
   readonly #idle: Line[] = [];
   #waiting: Job[] = [];
   #nextWaiting = 0;
-  /** TLS session of the last connection: the next one need not begin anew. */
+  /** TLS session of the last connection, which the next one resumes. */
   #session: Buffer | undefined;
   #sweeper: NodeJS.Timeout | undefined;
   #sweptAt = 0;
@@ -124,7 +124,7 @@ export class ReadSockets implements Transport, Owner {
     this.#sweeper = setInterval(() => this.#sweep(every), every).unref();
   }
 
-  /** A process that was held up itself has heard nothing, whatever the servers said. */
+  /** A late sweep means that this process was held up: then silence says nothing about the servers. */
   #sweep(every: number): void {
     const now = Date.now();
     const isLate = now - this.#sweptAt > every * 2;

@@ -1,4 +1,4 @@
-/** Other regions, each with a bucket of its own beside the data bucket; the copies are S3's own, between its buckets. */
+/** Other regions, each with its own bucket. S3 copies between them and the data bucket. */
 import {
   type CompletedPart,
   CompleteMultipartUploadCommand,
@@ -12,7 +12,7 @@ import type { ObjectToCopy, Region } from '../../core/launch/regions/region-buck
 import { bucketKeys } from '../../core/shared/keys.ts';
 import { s3ObjectStore } from './object-store.ts';
 
-/** CopyObject takes 5 GB; beyond, parts of at most 5 GB are copied one by one. */
+/** CopyObject takes 5 GB. A larger object is copied part by part. */
 const LARGEST_COPY = 5_000_000_000;
 const PART_BYTES = 1_000_000_000;
 
@@ -27,7 +27,7 @@ export function makeRegion(name: string, { dataBucket, home, there }: RegionClie
   return {
     name,
     store: s3ObjectStore(there, bucketKeys.regionBucket(dataBucket, name)),
-    // The request goes to the bucket that is written; S3 fetches from the other, in whatever region it is.
+    // The request goes to the region of the target bucket. S3 reads the source in any region.
     copy: (object, from, to) =>
       copyObject(to.bucket === dataBucket ? home : there, object, { from: from.bucket, to: to.bucket }),
   };
@@ -42,7 +42,7 @@ async function copyObject(s3: S3Client, { key, size }: ObjectToCopy, buckets: Bu
   const target = { Bucket: buckets.to, Key: key };
   const source = `${buckets.from}/${key.split('/').map(encodeURIComponent).join('/')}`;
   if (size <= LARGEST_COPY) {
-    // Tags would ask for permissions of their own, and nothing here bears any.
+    // Copying tags would need further permissions, and no object here has any.
     await s3.send(new CopyObjectCommand({ ...target, CopySource: source, TaggingDirective: 'REPLACE' }));
     return;
   }

@@ -1,5 +1,5 @@
-/** Signs, sends, checks and retries single requests; mends the clock and the credentials on the way. */
-import type { IncomingHttpHeaders } from 'node:http';
+/** Signs, sends, checks and retries single requests. It corrects the clock and renews credentials when S3 refuses them. */
+import { bodyText, headerOf } from './answer-parts.ts';
 import { isIntact } from './checksum.ts';
 import { type BucketAddress } from './endpoint.ts';
 import { classify, isRetryable, type S3Error, S3SignatureStale, S3Throttled } from './errors.ts';
@@ -9,7 +9,7 @@ import { encodeKey, encodeValue, type S3Credentials, Signer } from './sigv4.ts';
 import type { Answer, Exchange, Transport } from './transport.ts';
 import { parseError } from './xml.ts';
 
-/** Everything that is not a rule: passed in, so that tests hold the clock and the dice. */
+/** Clock, randomness and sleep, passed in so that tests control them. */
 export interface World {
   /** Milliseconds since 1970. */
   now(): number;
@@ -20,7 +20,7 @@ export interface World {
 export interface RequesterOptions {
   readonly address: BucketAddress;
   readonly region: string;
-  /** Asked again when the service says that what we have ran out; may cache. */
+  /** Called with `refresh` when the service says that the credentials expired. It may cache. */
   readonly credentials: (refresh: boolean) => Promise<S3Credentials>;
   readonly transport: Transport;
   readonly world: World;
@@ -47,12 +47,6 @@ export interface S3Request {
   readonly into?: Uint8Array | undefined;
 }
 
-const text = (answer: Answer): string => Buffer.concat(answer.chunks).toString('utf8');
-const header = (headers: IncomingHttpHeaders, name: string): string | undefined => {
-  const value = headers[name];
-  return Array.isArray(value) ? value[0] : value;
-};
-
 const networkCode = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'NetworkError';
 
@@ -67,19 +61,19 @@ const sendOver = (transport: Transport, exchange: Exchange, request: S3Request):
 
 const itself = (answer: Answer): Answer => answer;
 
-/** What is wrong with a body that came with a good status, if anything. */
+/** The damage of a body that came with a good status. */
 function damageOf(request: S3Request, answer: Answer): string | undefined {
-  const announced = header(answer.headers, 'content-length');
-  if (request.method !== 'HEAD' && announced !== undefined && Number(announced) !== answer.size)
+  const announced = headerOf(answer, 'content-length');
+  if (request.method !== 'HEAD' && announced !== '' && Number(announced) !== answer.size)
     return 'TruncatedBody';
   return request.verify && !isIntact(answer.headers, answer.chunks) ? 'ChecksumMismatch' : undefined;
 }
 
-/** A skew beyond this makes S3 refuse (15 minutes); smaller ones are left alone. */
+/** S3 refuses a skew of 15 minutes. A skew below this is not corrected. */
 const SKEW_WORTH_MENDING_MILLISECONDS = 60_000;
-/** Credentials are asked for again after this time, which is nothing beside their lives. */
+/** Credentials are requested again after this time, which is short beside their lifetime. */
 const ASK_AGAIN_MILLISECONDS = 1_000;
-/** What is refused with credentials younger than this is not refused for their age. */
+/** S3 does not refuse credentials younger than this for their age. */
 const SURELY_FRESH_MILLISECONDS = 60_000;
 const NOTHING: readonly [] = [];
 
@@ -91,7 +85,7 @@ export class Requester {
   readonly #signer: Signer;
   #skewMilliseconds = 0;
   #staleCredentials = false;
-  /** Undefined while new ones are asked for in place of stale ones. */
+  /** Undefined while new credentials replace expired ones. */
   #secret: S3Credentials | undefined;
   #asking: Promise<S3Credentials> | undefined;
   #askAgainAt = 0;
@@ -103,9 +97,9 @@ export class Requester {
   }
 
   /**
-   * Sends until an accepted status comes; throws the classified error otherwise. Each try has its own turn with the pacer:
-   * one that waits to try again holds up nobody. One function for the whole way, since each await more is a microsecond:
-   * so `read` makes of the answer what the caller wants.
+   * Sends until an accepted status comes, and otherwise throws the classified error. Each try takes its own turn with the
+   * pacer, so a request that waits for its next try blocks no other. `read` turns the answer into the caller's result
+   * here, since each further await takes a microsecond.
    */
   send(request: S3Request): Promise<Answer>;
   send<T>(request: S3Request, read: (answer: Answer) => T): Promise<T>;
@@ -137,7 +131,7 @@ export class Requester {
     return this.#staleCredentials || now >= this.#askAgainAt ? undefined : this.#secret;
   }
 
-  /** Whoever asks while others do waits for their answer: a thousand requests that find out together ask once. */
+  /** Concurrent requests share one call: a thousand that see expired credentials renew them once. */
   async #askSecret(now: number): Promise<S3Credentials> {
     const refresh = this.#staleCredentials;
     if (this.#asking !== undefined && !refresh) return this.#asking;
@@ -184,24 +178,24 @@ export class Requester {
   }
 
   #errorOf({ operation, method, key }: S3Request, answer: Answer, signedAt: number): S3Error {
-    const { status, headers } = answer;
-    const said = method === 'HEAD' ? undefined : parseError(text(answer));
+    const { status } = answer;
+    const said = method === 'HEAD' ? undefined : parseError(bodyText(answer));
     const code = said?.code || `HTTP${status}`;
-    const failure = { operation, key, status, code, requestId: header(headers, 'x-amz-request-id') };
+    const failure = { operation, key, status, code, requestId: headerOf(answer, 'x-amz-request-id') };
     const isSkewed = status === 403 && this.#mendClock(answer, said?.serverTime, signedAt);
     const isStale = isSkewed || (said === undefined && this.#mayHaveExpired(answer, signedAt));
     return isStale ? new S3SignatureStale(failure) : classify(failure);
   }
 
-  /** An answer to HEAD has no body that would say why: credentials that ran out are asked for again, once. */
+  /** An answer to HEAD has no body with a reason, so the credentials are renewed once. */
   #mayHaveExpired({ status }: Answer, signedAt: number): boolean {
     const age = signedAt - this.#refreshedAt;
     return (status === 400 || status === 403) && (age < 0 || age > SURELY_FRESH_MILLISECONDS);
   }
 
-  /** Takes the service's clock for ours when the request was signed far from it. True when it was. */
+  /** Adopts the service's clock if the request was signed far from it. True if it was. */
   #mendClock(answer: Answer, serverTime: string | undefined, signedAt: number): boolean {
-    const theirs = Date.parse(serverTime ?? header(answer.headers, 'date') ?? '');
+    const theirs = Date.parse(serverTime ?? headerOf(answer, 'date'));
     if (Number.isNaN(theirs) || Math.abs(theirs - signedAt) < SKEW_WORTH_MENDING_MILLISECONDS) return false;
     this.#skewMilliseconds = theirs - this.#options.world.now();
     return true;

@@ -1,5 +1,5 @@
 /**
- * Signature Version 4 with the day's key kept: one hash and one HMAC per request instead of six.
+ * Signature Version 4. It keeps the day's key: one hash and one HMAC a request instead of six.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
  */
 import { createHmac, hash } from 'node:crypto';
@@ -17,14 +17,14 @@ export interface SigningRequest {
   /** Already encoded and sorted, without the question mark. */
   readonly query: string;
   readonly host: string;
-  /** Lower-case `x-amz-*` names with values: S3 wants every one of them signed. The same array each time is signed faster. */
+  /** Lower-case `x-amz-*` names with values, all of which S3 requires to be signed. Passing the same array again is faster. */
   readonly amzHeaders: readonly (readonly [string, string])[];
 }
 
 const UNSIGNED = 'UNSIGNED-PAYLOAD';
 /**
- * HMAC-SHA256 with the padded key kept: two one-shot hashes over one buffer. createHmac wraps its key into an object
- * first, which cost 15 us of the 30 us that a whole request took (Node 24.21).
+ * HMAC-SHA256 that keeps the padded key: two one-shot hashes over one buffer. createHmac wraps its key into an object
+ * first, which took 15 us of the 30 us of a whole request (Node 24.21).
  */
 class KeptHmac {
   #buffer = Buffer.alloc(1_024);
@@ -49,7 +49,7 @@ class KeptHmac {
       this.#buffer = larger;
     }
     this.#buffer.write(text, BLOCK_BYTES, 'latin1');
-    // A string, not a Buffer: one of those lies outside of V8's heap, and making it takes longer than the hash.
+    // A string, not a Buffer: a Buffer lies outside of V8's heap, and making it takes longer than the hash.
     this.#outer.write(hash('sha256', this.#buffer.subarray(0, length), 'binary'), BLOCK_BYTES, 'latin1');
     return hash('sha256', this.#outer);
   }
@@ -67,7 +67,7 @@ function signingKey(secret: string, day: string, region: string): Buffer {
   return hmac(hmac(hmac(hmac(`AWS4${secret}`, day), region), 's3'), 'aws4_request');
 }
 
-/** What all requests of one kind within one second have in common. */
+/** The part that all requests of one kind within one second share. */
 interface Template {
   readonly amzHeaders: SigningRequest['amzHeaders'];
   readonly host: string;
@@ -82,7 +82,7 @@ interface Template {
   readonly authorizationStart: string;
 }
 
-/** Signs requests of one region; the body stays unsigned (TLS and the checksums guard it). */
+/** Signs requests of one region. The body stays unsigned: TLS and the checksums guard it. */
 export class Signer {
   readonly #region: string;
   #second = -1;

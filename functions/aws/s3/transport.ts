@@ -2,13 +2,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, Pool } from 'undici';
 
-/** Filled in by the transport when the request is on its way. */
+/** The transport sets `abort` when it sends the request. */
 export interface Cancellation {
   cancelled: boolean;
   abort?: ((reason: Error) => void) | undefined;
 }
 
-/** Drops an exchange wherever it is; one that has ended stays as it is. */
+/** Drops an exchange, sent or not. It does nothing to one that has ended. */
 export function cancel(cancellation: Cancellation, reason: Error): void {
   cancellation.cancelled = true;
   cancellation.abort?.(reason);
@@ -21,9 +21,9 @@ export interface Exchange {
   /** Names and values in turn. */
   readonly headers: string[];
   readonly body?: Uint8Array | undefined;
-  /** Where the answer's body may be put if it is exactly as long; nobody else may use it meanwhile. */
+  /** Memory for a body of exactly this length. Until the answer is there, only the transport may use it. */
   readonly into?: Uint8Array | undefined;
-  /** Lets the sender drop the exchange; cheaper than an AbortSignal, of which there would be one a request. */
+  /** Lets the sender drop the exchange. One AbortSignal a request would cost more. */
   cancellation?: Cancellation | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface TransportOptions {
   readonly silenceMilliseconds: number;
 }
 
-/** Whoever waits for an answer; exactly one of the two is called. An object rather than a promise at every level. */
+/** Gets the answer: the transport calls exactly one of the two. A promise at every level would cost more. */
 export interface Receiver {
   answered(answer: Answer): void;
   failed(error: unknown): void;
@@ -105,7 +105,7 @@ class Collector implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Keeps up to `connections` sockets to one origin; one request at a time on each. */
+/** Keeps up to `connections` sockets to one origin, with one request at a time on each. */
 export function openTransport(options: TransportOptions): Transport {
   const pool = new Pool(options.origin, {
     connections: options.connections,

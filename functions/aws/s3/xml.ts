@@ -1,4 +1,4 @@
-/** The few XML answers of S3, scanned without a tree: a listing of 1,000 keys takes well under a millisecond. */
+/** Scans S3's few XML answers without a tree: a listing of 1,000 keys takes well under a millisecond. */
 import type { KeyFailure, ListedBlob, ListPage } from '../../core/packing/model/blob-store.ts';
 
 const ENTITIES: ReadonlyMap<string, string> = new Map(
@@ -39,7 +39,7 @@ function decodeKey(text: string): string {
 const bareEtag = (text: string): string =>
   text.startsWith('&quot;') ? text.slice(6, -6) : unescapeXml(text).replaceAll('"', '');
 
-/** An element's tags, put together once: a listing asks for them a thousand times. */
+/** An element's tags, made once: a listing needs them a thousand times. */
 interface Tags {
   readonly open: string;
   readonly close: string;
@@ -55,7 +55,7 @@ interface Part {
   readonly to: number;
 }
 
-/** What lies between the tags in this part of the document, or undefined. */
+/** The text between the tags in this part of the document, or undefined. */
 function within(xml: string, { open, close }: Tags, { from, to }: Part): string | undefined {
   const found = xml.indexOf(open, from);
   if (found < 0 || found >= to) return undefined;
@@ -96,7 +96,7 @@ export function parseListing(xml: string): ListPage {
   return { objects, prefixes, next: truncated ? next : undefined };
 }
 
-/** Code and message of S3's error document; HEAD answers have none. */
+/** Code and message of S3's error document. An answer to HEAD has none. */
 export function parseError(xml: string): { code: string; message: string; serverTime?: string | undefined } {
   return {
     code: elementText(xml, 'Code') ?? '',
@@ -118,7 +118,7 @@ export function completeUploadXml(parts: readonly { etag: string; crc32: string 
   return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${items.join('')}</CompleteMultipartUpload>`;
 }
 
-/** Body of DeleteObjects, quiet: only what fails is answered. A parser would read bare line ends as others. */
+/** Body of DeleteObjects. Quiet: S3 answers only failures. Line ends are escaped, since an XML parser normalises them. */
 export function deleteXml(keys: readonly string[]): string {
   const spaces = (text: string): string =>
     text.replace(/[\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`);
@@ -126,7 +126,7 @@ export function deleteXml(keys: readonly string[]): string {
   return `<Delete xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${objects.join('')}<Quiet>true</Quiet></Delete>`;
 }
 
-/** The keys that DeleteObjects could not delete; undefined for what is not a whole answer. */
+/** The keys that DeleteObjects could not delete; undefined if the answer is incomplete. */
 export function parseDeletion(xml: string): readonly KeyFailure[] | undefined {
   if (!/<\/DeleteResult>\s*$|<DeleteResult[^<]*\/>\s*$/.test(xml)) return undefined;
   const failures: KeyFailure[] = [];
