@@ -51,6 +51,11 @@ const readCodeAndData = [
   allow.readObjects('*'),
 ];
 const SAVED = ['*/runs/*/checkpoints/*', '*/runs/*/models/*'];
+/**
+ * A "*" of IAM crosses slashes, so SAVED also names keys such as `b/incoming/runs/1/models/x.jpg`, by which a script of
+ * one pipeline would put data into another, or declare a pipeline.
+ */
+const neverDropNorDeclare = allow.neverWriteObjects('*/incoming/*', 'pipelines/*');
 const SAVE = ['PutObject', 'DeleteObject', 'AbortMultipartUpload'];
 
 const trainingRole = roleOf({
@@ -59,6 +64,7 @@ const trainingRole = roleOf({
   onlyThisAccount: true,
   statements: [
     ...readCodeAndData,
+    neverDropNorDeclare,
     allow.onObjects(SAVE, ...SAVED),
     // An attempt in another region reads and saves in the bucket there.
     allow.listBucketElsewhere,
@@ -99,6 +105,7 @@ const hostRole = roleOf({
   policy: 'train',
   statements: [
     ...readCodeAndData,
+    neverDropNorDeclare,
     allow.onObjects(
       ['PutObject', 'AbortMultipartUpload'],
       ...SAVED,

@@ -2,7 +2,7 @@
 import { arn, arnOf, ref, STACK, sub, type Value } from './cloudformation.ts';
 
 export interface Statement {
-  readonly Effect: 'Allow';
+  readonly Effect: 'Allow' | 'Deny';
   readonly Action: readonly string[];
   readonly Resource: Value;
   readonly Condition?: Value;
@@ -35,6 +35,15 @@ export const onObjects = (actions: readonly string[], ...keys: string[]) =>
     actions,
     keys.map((key) => sub(`\${DataBucket.Arn}/${key}`)),
   );
+/** In this region's bucket and in those of other regions, whatever else the role may do. */
+export const neverWriteObjects = (...keys: string[]): Statement => ({
+  ...statement(
+    's3',
+    ['PutObject'],
+    keys.flatMap((key) => [sub(`\${DataBucket.Arn}/${key}`), sub(`\${DataBucket.Arn}-*/${key}`)]),
+  ),
+  Effect: 'Deny',
+});
 export const readObjects = (...keys: string[]) => onObjects(['GetObject'], ...keys);
 export const writeObjects = (...keys: string[]) => onObjects(['PutObject'], ...keys);
 export const writeShards = onObjects(

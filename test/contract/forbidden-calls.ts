@@ -50,6 +50,12 @@ export const FORBIDDEN: readonly Call[] = [
   passRole('Administrator', 'ec2.amazonaws.com'),
 ];
 
+/** What no script may do: these keys of another pipeline, and of declarations, look like those of a checkpoint. */
+export const FORBIDDEN_TO_SCRIPTS: readonly Call[] = [
+  write(`${bucketKeys.incoming('other')}runs/1/checkpoints/0001.png`),
+  write('pipelines/runs/1/models/other.yaml'),
+];
+
 /** Makes hosts: at the launch, and where lost ones are replaced. */
 const LAUNCHERS = ['launch', 'on-spot-warning', 'reconcile'];
 
