@@ -52,7 +52,9 @@ const pathOf = (path: readonly PropertyKey[]): string =>
 const MAY_BE_SECRET = new Set<PropertyKey>(['hyperparameters', 'packageIndex']);
 const LONGEST_SHOWN = 60;
 
-function givenIn({ code, input, path }: z.core.$ZodIssue, values: 'shown' | 'hidden'): string {
+function givenIn(issue: z.core.$ZodIssue, values: 'shown' | 'hidden'): string {
+  const { code, path } = issue;
+  const input = valueIn(issue);
   // A rule over several fields names them itself.
   if (code === 'custom' && typeof input === 'object') return '';
   if (code === 'unrecognized_keys' || code === 'invalid_key') return '';
@@ -60,6 +62,13 @@ function givenIn({ code, input, path }: z.core.$ZodIssue, values: 'shown' | 'hid
   const kind = code === 'too_big' || code === 'too_small' ? sizeIn(input) : kindOf(input);
   if (kind !== undefined) return `${kind}, `;
   return values === 'hidden' || path.some((part) => MAY_BE_SECRET.has(part)) ? '' : `is ${shown(input)}, `;
+}
+
+/** The path of an unknown discriminator ends in its name, but zod gives the object that holds it. */
+function valueIn(issue: z.core.$ZodIssue): unknown {
+  const { input, path } = issue;
+  if (issue.code !== 'invalid_union' || issue.discriminator === undefined) return input;
+  return typeof input === 'object' && input !== null ? Reflect.get(input, path.at(-1) ?? '') : input;
 }
 
 function sizeIn(input: unknown): string | undefined {
@@ -113,7 +122,7 @@ function remedyForValue(issue: Exclude<Issue, OfParts>): string {
     case 'too_big':
       return `give ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`;
     case 'invalid_value':
-      return `give ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`;
+      return `give ${oneOf(issue.values)}`;
     case 'invalid_format':
       return `write it as ${issue.pattern ?? issue.format} has it`;
     case 'not_multiple_of':
@@ -122,6 +131,9 @@ function remedyForValue(issue: Exclude<Issue, OfParts>): string {
       return issue satisfies never;
   }
 }
+
+const oneOf = (values: readonly unknown[]): string =>
+  `${values.length === 1 ? '' : 'one of '}${values.map(String).join(', ')}`;
 
 function remedyForParts(issue: OfParts): string | undefined {
   switch (issue.code) {
@@ -133,7 +145,10 @@ function remedyForParts(issue: OfParts): string | undefined {
     case 'invalid_key':
       return `is no name to give here: ${sentences(issue.issues)}`;
     case 'invalid_union':
-      return sentences(issue.errors.flat()) || 'give another value';
+      return (
+        sentences(issue.errors.flat()) ||
+        `give ${oneOf(Array.isArray(issue['options']) ? issue['options'] : ['another value'])}`
+      );
     case 'invalid_element':
     case 'custom':
       return undefined;

@@ -169,18 +169,27 @@ test.each([
     plainRequest({ InputDataConfig: [{ ChannelName: 'a', DataSource: {} }] }),
     /exactly one data source, it has 0/,
   ],
-  [
-    'a member of serverless jobs',
-    plainRequest({
-      MlflowConfig: {
-        MlflowResourceArn: 'arn:aws:sagemaker:us-east-1:123456789012:mlflow-app/app-1',
-      },
-    }),
-    /^The local SageMaker runs no serverless jobs: remove MlflowConfig$/,
-  ],
   ['no algorithm', plainRequest({ AlgorithmSpecification: undefined }), /AlgorithmSpecification is missing/],
 ])('refuses %s', (_, request, problem) => {
   expect(rules(request)).toEqual([expect.stringMatching(problem)]);
+});
+
+test.each(
+  Object.entries({
+    MlflowConfig: { MlflowResourceArn: 'arn:aws:sagemaker:us-east-1:123456789012:mlflow-app/app-1' },
+    ModelPackageConfig: {
+      ModelPackageGroupArn: 'arn:aws:sagemaker:us-east-1:123456789012:model-package-group/group',
+    },
+    ServerlessJobConfig: {
+      BaseModelArn:
+        'arn:aws:sagemaker:us-east-1:aws:hub-content/SageMakerPublicHub/Model/meta-textgeneration-llama-3-1-8b/1.0.0',
+      JobType: 'FineTuning' as const,
+    },
+  }),
+)('refuses %s of serverless jobs', (member, value) => {
+  expect(rules(plainRequest({ [member]: value }))).toEqual([
+    `The local SageMaker runs no serverless jobs: remove ${member}`,
+  ]);
 });
 
 test('channels name instance groups all or not', () => {

@@ -112,6 +112,7 @@ describe('a stored decision', () => {
   });
 
   it.each([
+    [{}, /^decision kind: is missing, give one of launch, .*; its item in the table is damaged$/],
     [{ kind: 'launch' }, /^decision placement: /],
     [
       { kind: 'giveUp', reason: '', considered: [{ pool: {} }] },
