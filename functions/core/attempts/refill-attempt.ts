@@ -65,7 +65,7 @@ async function announceRefill(deps: ObserveDeps, attempt: AttemptRecord, round: 
   });
 }
 
-/** An ended attempt needs no stop. A running one is asked to save. */
+/** An ended attempt needs no stop. A running one gets a request to save. */
 async function giveUp(
   deps: ObserveDeps,
   attempt: AttemptRecord,
@@ -76,6 +76,6 @@ async function giveUp(
   const whose = warned.length === 0 ? '' : `EC2 reclaims ${warned.join(', ')}, and `;
   return recallAttempt(deps, attempt, {
     cause: 'capacity',
-    why: `was asked to save and stop: ${whose}${why}`,
+    why: `got a request to save and stop: ${whose}${why}`,
   });
 }

@@ -92,7 +92,7 @@ async function throttles(functionName: string): Promise<number> {
   return sums.reduce((total, [, sum]) => total + Number(sum), 0);
 }
 
-it('seals a drop of forty items in a new account', async () => {
+it('seals forty items in a new account', async () => {
   const s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true });
   await s3.send(new CreateBucketCommand({ Bucket: BUCKET }));
   const items = JSON.stringify(Array.from({ length: ITEMS }, (_, item) => item));

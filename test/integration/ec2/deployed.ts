@@ -50,7 +50,7 @@ export async function deployOnSpotWarning(
   return sageMaker.close;
 }
 
-/** The emulator has no SageMaker, which is asked first for every job: here it knows none. */
+/** Replaces SageMaker, which the emulator lacks and which gets the first request for every job: it knows no job. */
 async function startEmptySageMaker() {
   const server = http.createServer((_, response) => {
     response.writeHead(400, { 'content-type': 'application/x-amz-json-1.1' });

@@ -185,7 +185,7 @@ it('a run lost on SageMaker resumes on EC2', async () => {
     ['sagemaker', 0, 6],
     ['ec2', 6, 12],
   ]);
-  const told = await deps.timeline.list(RUN);
-  const started = told.filter(({ kind }) => kind === 'AttemptStarted').map(({ text }) => text);
+  const timeline = await deps.timeline.list(RUN);
+  const started = timeline.filter(({ kind }) => kind === 'AttemptStarted').map(({ text }) => text);
   expect(started).toEqual([expect.stringContaining('on SageMaker'), expect.stringContaining('on EC2')]);
 }, 120_000);

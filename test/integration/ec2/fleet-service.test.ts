@@ -128,8 +128,8 @@ describe('the fleet service', () => {
     expect(await service().stop(plan.name)).toBe('alreadyEnded');
   });
 
-  it('knows no job that is not ours', async () => {
-    for (const name of ['somebody-elses-job', 'digits-000009-a1-ffffff', freshPlan().name]) {
+  it('knows no foreign job', async () => {
+    for (const name of ['a-foreign-job', 'digits-000009-a1-ffffff', freshPlan().name]) {
       expect(await service().describe(name)).toBeUndefined();
       expect(await service().stop(name)).toBe('notFound');
     }

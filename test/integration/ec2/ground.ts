@@ -145,7 +145,7 @@ export const stepOf = async ({ deps }: Ground): Promise<number> =>
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  told: () => Promise<string> = () => Promise.resolve(''),
+  details: () => Promise<string> = () => Promise.resolve(''),
   seconds = 90,
 ): Promise<void> {
   const end = Date.now() + seconds * 1_000;
@@ -153,7 +153,7 @@ export async function until(
     if (await holds()) return;
     await sleep(250);
   }
-  throw new Error(`not within ${seconds} s: ${what}; ${await told()}`);
+  throw new Error(`not within ${seconds} s: ${what}; ${await details()}`);
 }
 
 export const trainingScript = (): Promise<string> =>

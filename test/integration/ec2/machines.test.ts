@@ -34,7 +34,7 @@ if kind == 'short':
 subprocess.Popen(['sleep', '300'], start_new_session=True)
 while kind == 'stubborn' or ask('spot/instance-action') == '404':
     time.sleep(0.1)
-print('told', ask('spot/instance-action'), ask('events/recommendations/rebalance'), flush=True)
+print('notice', ask('spot/instance-action'), ask('events/recommendations/rebalance'), flush=True)
 `;
 
 let emulator: TestEmulator;
@@ -110,7 +110,7 @@ it('warns before it reclaims capacity', async () => {
   machines.market.reclaim(1);
   const exits = await Promise.all(hosts.map((host) => host.exited));
   expect(exits.map(({ exitCode }) => exitCode)).toEqual([0, 137]);
-  expect(await machines.printedBy(heeds)).toMatch(/told {"action":"terminate","time":".*Z"} {"noticeTime"/);
+  expect(await machines.printedBy(heeds)).toMatch(/notice {"action":"terminate","time":".*Z"} {"noticeTime"/);
   await Promise.all([heeds, stays].map(terminated));
   expect(machines.market.leasesHeld).toBe(0);
 });

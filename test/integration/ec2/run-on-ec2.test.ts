@@ -51,7 +51,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const told = async (ids: readonly string[]) =>
+const outputOf = async (ids: readonly string[]) =>
   (await Promise.all(ids.map((id) => machines.printedBy(id)))).join('\n--- the next host\n');
 
 it('resumes a run in another zone after a warning', async () => {
@@ -70,7 +70,7 @@ it('resumes a run in another zone after a warning', async () => {
   await until(
     'a proven step',
     async () => (await stepOf(made)) >= 5,
-    () => told([instanceId]),
+    () => outputOf([instanceId]),
   );
   expect(await look(made, 1)).toMatchObject({ kind: 'running' });
 
@@ -90,7 +90,7 @@ it('resumes a run in another zone after a warning', async () => {
   const [secondId = ''] = await instancesOf(made, secondJob);
   const second = await machines.hostOf(secondId);
   const { exitCode } = await second.exited;
-  expect({ exitCode, log: await told([secondId]) }).toEqual({
+  expect({ exitCode, log: await outputOf([secondId]) }).toEqual({
     exitCode: 0,
     log: expect.stringContaining(`resumed at ${saved}`),
   });
@@ -123,7 +123,7 @@ it('replaces a dead host and keeps the other', async () => {
   await until(
     'a proven step',
     async () => (await stepOf(made)) >= 5,
-    () => told(ids),
+    () => outputOf(ids),
   );
 
   // kill -9 of the machine that saves: EC2 ends its instance and says so.
@@ -133,12 +133,12 @@ it('replaces a dead host and keeps the other', async () => {
   await until(
     'an instance in its place',
     async () => (await living()).filter((id) => id !== leaderId).length === 2,
-    () => told(ids),
+    () => outputOf(ids),
   );
   const [freshId = ''] = (await living()).filter((id) => !ids.includes(id));
   const fresh = await machines.hostOf(freshId);
   const exits = await Promise.all([other?.exited, fresh.exited]);
-  const log = await told([stayedId, freshId]);
+  const log = await outputOf([stayedId, freshId]);
   expect({ codes: exits.map((exit) => exit?.exitCode), log }).toMatchObject({ codes: [0, 0] });
 
   expect(log).toMatch(/resumed at (?!0\b)\d+/);

@@ -5,9 +5,9 @@ export interface MemoryExecutions extends Executions {
   readonly started: Map<string, unknown>;
   /** The execution of this name ends; its tokens die with it. */
   end(name: string): void;
-  /** Somebody of this execution waits for the token. */
+  /** A state of this execution waits for the token. */
   wait(name: string, token: string): void;
-  /** What a waiting execution was told, by token. */
+  /** The answers to waiting executions, by token. */
   readonly answers: Map<string, unknown>;
 }
 

@@ -1,4 +1,4 @@
-/** EC2 fleets that follow a script against a fake clock, told by the very rules that tell real ones. */
+/** EC2 fleets that follow a script against a fake clock, described by the service's own rules. */
 
 import type { FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
 import type { FleetService } from '../../../functions/core/launch/ec2/fleet-service.ts';
@@ -42,8 +42,8 @@ interface InstanceNews {
 
 export interface ScriptedFleets extends FleetService {
   readonly jobs: ReadonlyMap<string, JobDocument>;
-  /** Instances for whose sake a checkpoint was asked for. */
-  savesAskedOf(jobName: string): readonly string[];
+  /** Instances in danger, for which a checkpoint was requested. */
+  checkpointRequestsOf(jobName: string): readonly string[];
   /** Every instance that was ever launched. */
   hostsOf(jobName: string): readonly string[];
   /** EC2 ends one. */
@@ -76,16 +76,16 @@ export function scriptedFleets(
 ): ScriptedFleets {
   const fleets = new Map<string, Fleet>();
   const elapsed = (since: Date) => (clock.now().getTime() - since.getTime()) / 1_000;
-  const tell = (jobName: string, fleet: Fleet) => describeFleet(viewOf(jobName, fleet, clock.now()));
+  const describe = (jobName: string, fleet: Fleet) => describeFleet(viewOf(jobName, fleet, clock.now()));
   const isOver = (name: string, fleet: Fleet) => {
-    const told = tell(name, fleet);
-    return told === undefined || isTerminal(told);
+    const job = describe(name, fleet);
+    return job === undefined || isTerminal(job);
   };
   return {
     get jobs() {
       return new Map([...fleets].map(([name, { document }]) => [name, document]));
     },
-    savesAskedOf: (name) => [...(fleets.get(name)?.askedToSave ?? [])],
+    checkpointRequestsOf: (name) => [...(fleets.get(name)?.askedToSave ?? [])],
     hostsOf: (name) => [...(fleets.get(name)?.hosts.keys() ?? [])],
     end: (name, instanceId) => fleets.get(name)?.terminate(instanceId),
     running: () => [...fleets].filter(([name, fleet]) => !isOver(name, fleet)).map(([name]) => name),
@@ -116,7 +116,7 @@ export function scriptedFleets(
     describe: async (name) => {
       await Promise.resolve();
       const fleet = fleets.get(name);
-      return fleet && tell(name, fleet);
+      return fleet && describe(name, fleet);
     },
     stop: async (name) => {
       await Promise.resolve();

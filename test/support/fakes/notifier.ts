@@ -1,21 +1,21 @@
-/** Keeps what the service told others. */
+/** Keeps the service's notices. */
 import type { Notice, Notifier } from '../../../functions/core/shared/ports.ts';
 
-interface Told {
+interface RunNotice {
   readonly runId: string;
   readonly notice: Notice;
 }
 
 export interface MemoryNotifier extends Notifier {
-  readonly told: Told[];
+  readonly notices: RunNotice[];
 }
 
 export function memoryNotifier(): MemoryNotifier {
-  const told: Told[] = [];
+  const notices: RunNotice[] = [];
   return {
-    told,
+    notices,
     notify: async ({ runId }, notice) => {
-      told.push({ runId, notice });
+      notices.push({ runId, notice });
       await Promise.resolve();
     },
   } satisfies MemoryNotifier;

@@ -27,7 +27,7 @@ interface Job {
   /** How much of the script has begun. */
   begun: number;
   stoppedAt?: Date;
-  stopTold?: boolean;
+  isStopReported?: boolean;
 }
 
 export interface ScriptedTraining extends TrainingService {
@@ -69,9 +69,9 @@ export function scriptedTraining(
       for (const [name, job] of jobs) {
         const now = due(job);
         for (const { effect } of job.script.slice(job.begun, now)) effect?.();
-        const stop = stopped(job) && job.stopTold !== true;
+        const stop = stopped(job) && job.isStopReported !== true;
         if (now > job.begun || stop) changed.push(name);
-        if (stop) job.stopTold = true;
+        if (stop) job.isStopReported = true;
         job.begun = now;
       }
       return changed;

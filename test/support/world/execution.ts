@@ -65,7 +65,7 @@ async function walk(
     world.entered(execution, name);
     if (state.Type === 'Succeed' || state.Type === 'Fail') return name;
     const step = await take(world, execution, state, data);
-    // What is dead does not go on, whatever its last Lambda says.
+    // A dead execution does not continue, whatever its last Lambda answers.
     if (execution.status === 'ended') return forever();
     ({ data } = step);
     if (state.End === true && step.next === undefined) return name;
@@ -145,7 +145,7 @@ async function task(world: Machinery, execution: Execution, state: State, data: 
   const timeout = Number(read(data, state.TimeoutSecondsPath ?? '$.none'));
   const late = world.loop
     .sleep(timeout)
-    .then((): Answer => ({ kind: 'error', name: 'States.Timeout', cause: 'nobody answered' }));
+    .then((): Answer => ({ kind: 'error', name: 'States.Timeout', cause: 'no answer came' }));
   return Promise.race([answered, invoked, late]);
 }
 

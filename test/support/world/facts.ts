@@ -1,4 +1,4 @@
-/** What must be true at the end of every history, as a list of what is not. */
+/** Lists the violated invariants at the end of a history. */
 
 import { deadlineAt, type RunReport } from '../../../functions/core/attempts/report.ts';
 import { attemptCost } from '../../../functions/core/runs/attempt-cost.ts';
@@ -67,7 +67,7 @@ function jobProblems(world: World, attempts: readonly AttemptRecord[]): string[]
   return [
     ...[...world.training.jobs.keys(), ...world.fleets.jobs.keys()]
       .filter((name) => !known.has(name))
-      .map((name) => `nobody knows ${name}`),
+      .map((name) => `no attempt knows ${name}`),
     ...[...world.training.running(), ...world.fleets.running()].map(
       (name) => `${name} still runs and costs money`,
     ),
@@ -76,13 +76,13 @@ function jobProblems(world: World, attempts: readonly AttemptRecord[]): string[]
       .map(({ jobName }) => `${jobName} has no outcome`),
     ...attempts
       .filter(({ outcome }) => outcome?.kind === 'interrupted')
-      .filter(({ jobName }) => !wasTold(world, 'AttemptInterrupted', jobName))
-      .map(({ jobName }) => `nobody was told that ${jobName} was interrupted`),
+      .filter(({ jobName }) => !wasNotified(world, 'AttemptInterrupted', jobName))
+      .map(({ jobName }) => `no notice reports the interruption of ${jobName}`),
   ];
 }
 
-const wasTold = ({ notifier }: World, type: string, jobName: string): boolean =>
-  notifier.told.some(
+const wasNotified = ({ notifier }: World, type: string, jobName: string): boolean =>
+  notifier.notices.some(
     ({ notice }) => notice.type === type && 'jobName' in notice && notice.jobName === jobName,
   );
 
@@ -90,8 +90,8 @@ const TYPE_OF = { succeeded: 'RunFinished', failed: 'RunFailed' } as const;
 
 async function outcomeProblems(world: World, run: RunRecord): Promise<string[]> {
   const { runId, status } = run;
-  const told = new Set(
-    world.notifier.told
+  const notices = new Set(
+    world.notifier.notices
       .filter(
         (each) =>
           each.runId === runId && (each.notice.type === 'RunFinished' || each.notice.type === 'RunFailed'),
@@ -100,8 +100,8 @@ async function outcomeProblems(world: World, run: RunRecord): Promise<string[]> 
   );
   const expected = status === 'succeeded' || status === 'failed' ? [TYPE_OF[status]] : [];
   const problems: string[] = [];
-  if ([...told].join() !== expected.join())
-    problems.push(`${runId} is ${status}, others were told ${[...told].join()}`);
+  if ([...notices].join() !== expected.join())
+    problems.push(`${runId} is ${status}, its notices are ${[...notices].join()}`);
   const ends = (await world.timeline.list(runId)).filter(({ id }) => id === 'finished');
   const title = { succeeded: 'RunFinished', failed: 'RunFailed', empty: 'NothingNew' }[status as 'empty'];
   if (ends.length !== 1 || ends[0]?.kind !== title) {

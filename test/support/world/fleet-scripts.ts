@@ -32,7 +32,7 @@ export function fleetScriptOf(trainee: Trainee, document: JobDocument): FleetScr
     };
     return [start, save, { at: later, act: finish, event: 'state' }];
   }
-  // What was refilled finishes, and what could not be has long gone elsewhere by then.
+  // A refilled gang finishes. A gang that could not be refilled has ended long before.
   const finishRefilled = (fleet: ScriptedFleet) => {
     if (fleet.members().every((id) => fleet.instanceIds.includes(id))) return;
     checkpoint(trainee, run, TOTAL_STEPS);
@@ -45,7 +45,7 @@ export function fleetScriptOf(trainee: Trainee, document: JobDocument): FleetScr
     return [start, save, ...reclaim(later, now), { at: later + 2_000, act: finishRefilled, event: 'state' }];
   if (dice < 0.72)
     return [{ at: 60, act: (fleet) => fleet.instanceIds.forEach((id) => fleet.terminate(id, NO_CAPACITY)) }];
-  // Hosts that hang: nobody hears of them.
+  // Hosts that hang and send no report.
   if (dice < 0.8) return [];
   if (dice < 0.86) return [start, save, { at: later, act: end, event: 'state' }];
   if (dice < 0.92) return [start, save, { at: later, act: ends({ exitCode: 143, stoppedBy: 'timeLimit' }) }];
@@ -55,7 +55,7 @@ export function fleetScriptOf(trainee: Trainee, document: JobDocument): FleetScr
 
 const NO_CAPACITY = 'Server.InsufficientInstanceCapacity';
 
-/** The notice, and two minutes later the end of one host; the others go on until somebody tells them. */
+/** The notice, and two minutes later the end of one host; the others continue until a request reaches them. */
 function reclaim(at: number, now: () => string): FleetScript {
   const take = (fleet: ScriptedFleet) => {
     const [taken] = fleet.instanceIds;

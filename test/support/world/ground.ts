@@ -22,7 +22,7 @@ training: { strategy: ddp }
 compute: { instanceTypes: [g5.xlarge], nodes: 2 }
 `;
 
-/** A region in which nothing is told of Spot. */
+/** A region without Spot data. */
 const silentMarket: Pick<MarketSource, 'region' | 'scores'> = {
   region: 'us-east-1',
   scores: () => Promise.resolve({ kind: 'unknown', failure: 'unavailable', message: 'no market here' }),

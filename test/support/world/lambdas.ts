@@ -39,7 +39,7 @@ export interface Ports extends Stores {
   readonly clock: Clock;
 }
 
-/** Made anew for every call of a function, as the handlers make it: every call below it can fail. */
+/** Built for every call of a function, as in the handlers, so that every call below it can fail. */
 const launching = (ports: Ports) => ({ ...ports, ...launchersOver(ports) });
 
 export const MARKER = '_DONE';

@@ -1,4 +1,4 @@
-/** Simulated time and every interleaving: whoever waits at a gate or for a time goes on when chance says so. */
+/** Simulated time and random interleaving: chance chooses which waiting process continues. */
 import type { FakeClock } from '../fakes/clock.ts';
 import type { Random } from './random.ts';
 

@@ -55,12 +55,12 @@ const attempt = async (): Promise<AttemptRecord> => {
   if (found === undefined) throw new Error('no attempt');
   return found;
 };
-const toldTypes = () => at.notifier.told.map(({ notice }) => notice.type);
+const noticeTypes = () => at.notifier.notices.map(({ notice }) => notice.type);
 
 beforeEach(() => prepare());
 
 describe('the interval between checkpoints', () => {
-  const told = async (saveSeconds?: number) => {
+  const intervalAfter = async (saveSeconds?: number) => {
     await prepare();
     const progress = progressOf(9, { checkpoint: 'step-9', ...(saveSeconds && { saveSeconds }) });
     at.store.put(bucketKeys.progress('digits', RUN), JSON.stringify(progress));
@@ -71,7 +71,7 @@ describe('the interval between checkpoints', () => {
   };
 
   it('follows from how long saves were measured to take', async () => {
-    const [unknown, short, long] = [await told(), await told(2.5), await told(40)];
+    const [unknown, short, long] = [await intervalAfter(), await intervalAfter(2.5), await intervalAfter(40)];
     expect([short / unknown, long / unknown].map((ratio) => ratio.toFixed(1))).toEqual(['0.5', '2.0']);
   });
 });
@@ -83,11 +83,11 @@ describe('a stall of the checkpoints of a running attempt', () => {
     await launch();
     at.pass(3_000);
     await look();
-    expect(toldTypes()).not.toContain('CheckpointStalled');
+    expect(noticeTypes()).not.toContain('CheckpointStalled');
     at.pass(3_000);
     await look();
     await look();
-    expect(toldTypes().filter((type) => type === 'CheckpointStalled')).toHaveLength(1);
+    expect(noticeTypes().filter((type) => type === 'CheckpointStalled')).toHaveLength(1);
     const stalls = (await at.timeline.list(RUN)).filter(({ kind }) => kind === 'CheckpointStalled');
     expect(stalls.map(({ id, text }) => [id, text.includes('6000 s')])).toEqual([['stalled-1-0', true]]);
 
@@ -96,10 +96,10 @@ describe('a stall of the checkpoints of a running attempt', () => {
     at.store.put(`${bucketKeys.checkpoints('digits', RUN)}step-9/COMPLETE.json`, '{}');
     at.pass(1_000);
     await look();
-    expect(toldTypes().filter((type) => type === 'CheckpointStalled')).toHaveLength(1);
+    expect(noticeTypes().filter((type) => type === 'CheckpointStalled')).toHaveLength(1);
     at.pass(3_000);
     await look();
-    expect(at.notifier.told.at(-1)?.notice).toMatchObject({ type: 'CheckpointStalled', step: 9 });
+    expect(at.notifier.notices.at(-1)?.notice).toMatchObject({ type: 'CheckpointStalled', step: 9 });
   });
 });
 
@@ -136,9 +136,9 @@ describe('a launch', () => {
     await expect(
       launchAttempt({ ...deps, notifier }, { runId: RUN, attempt: 1, taskToken: 't' }),
     ).rejects.toThrow();
-    expect(toldTypes()).toEqual([]);
+    expect(noticeTypes()).toEqual([]);
     await launch('token-2');
-    expect(toldTypes()).toEqual(['AttemptStarted']);
+    expect(noticeTypes()).toEqual(['AttemptStarted']);
   });
 
   it('answers at once when the job has ended', async () => {
@@ -208,7 +208,7 @@ describe('a look at a job', () => {
       kind: 'ended',
       attempt: { status: 'interrupted', outcome: { kind: 'interrupted' } },
     });
-    expect(toldTypes()).toEqual(['AttemptStarted', 'AttemptInterrupted']);
+    expect(noticeTypes()).toEqual(['AttemptStarted', 'AttemptInterrupted']);
   });
 
   it('keeps the outcome that was recorded first', async () => {
@@ -281,13 +281,13 @@ describe('the judge', () => {
       recall: { cause: 'budget' },
       outcome: { kind: 'recalled' },
     });
-    const told = (await at.timeline.list(RUN)).map(({ kind, text }) => `${kind}: ${text}`).join('\n');
-    expect(told).toMatch(/AttemptRecalled: attempt 1 would pass the budget of \$1\.00/);
-    expect(told).toMatch(
+    const timeline = (await at.timeline.list(RUN)).map(({ kind, text }) => `${kind}: ${text}`).join('\n');
+    expect(timeline).toMatch(/AttemptRecalled: attempt 1 would pass the budget of \$1\.00/);
+    expect(timeline).toMatch(
       /AttemptEnded: attempt 1: recalled \(recalled by Tidewheel: it would pass the budget/,
     );
-    expect(`${told}\n${JSON.stringify(ended)}`).not.toMatch(/taken away|AttemptInterrupted/);
-    expect(toldTypes()).not.toContain('AttemptInterrupted');
+    expect(`${timeline}\n${JSON.stringify(ended)}`).not.toMatch(/taken away|AttemptInterrupted/);
+    expect(noticeTypes()).not.toContain('AttemptInterrupted');
     expect(await judgeRun(deps, { runId: RUN })).toMatchObject({
       kind: 'place',
       reason: expect.stringContaining('budget of $1.00'),
@@ -313,7 +313,7 @@ describe('a report', () => {
     const second = await reportRun(deps, RUN, done);
     expect(second).toEqual(first);
     expect(await at.runs.get(RUN)).toMatchObject({ status: 'failed', failure: 'out of luck' });
-    expect(toldTypes()).toEqual(['RunFailed']);
+    expect(noticeTypes()).toEqual(['RunFailed']);
   });
 
   it('stays the same after a crash before the close', async () => {
@@ -325,7 +325,7 @@ describe('a report', () => {
       status: 'failed',
       failure: 'first',
     });
-    expect(new Set(toldTypes())).toEqual(new Set(['RunFailed']));
+    expect(new Set(noticeTypes())).toEqual(new Set(['RunFailed']));
   });
 
   it('stops the running job, then counts its cost', async () => {
@@ -356,9 +356,9 @@ describe('a report', () => {
     expect(await at.pipelines.get('digits')).toMatchObject({ openBatch: 3 });
   });
 
-  it('tells nobody of a run that found nothing new', async () => {
+  it('notifies no one of a run without data', async () => {
     await reportRun(deps, RUN, { kind: 'empty', reason: 'nothing new arrived' });
-    expect(toldTypes()).toEqual([]);
+    expect(noticeTypes()).toEqual([]);
     expect(await at.runs.get(RUN)).toMatchObject({ status: 'empty' });
   });
 });

@@ -43,7 +43,7 @@ const network = {
   subnets: ZONES.map((zoneId) => ({ id: subnetOf(zoneId), zoneId })),
 };
 
-/** EC2 costs a fifth more than SageMaker here, so that SageMaker is asked first. */
+/** EC2 costs a fifth more than SageMaker here, so that placement tries SageMaker first. */
 const dearEc2 = (): MarketView => {
   const view = market();
   return {

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 
 describe('the next execution', () => {
-  it('starts once, however often it is asked for', async () => {
+  it('starts once for repeated requests', async () => {
     for (let turn = 0; turn < 3; turn += 1)
       await startNextExecution(at, { runId: RUN, execution: `${RUN}-x1` });
     expect(executions()).toEqual([`${RUN}-x1`, `${RUN}-x2`]);

@@ -90,7 +90,7 @@ describe('a run', () => {
     expect(await at.pipelines.get('digits')).toMatchObject({ openBatch: 2 });
   });
 
-  it('that cannot be mended keeps no other from it', async () => {
+  it('does not block others when it fails', async () => {
     await started();
     await at.runs.create(runOf('letters', 1));
     at.executions.end(`${RUN}-x1`);
@@ -114,7 +114,7 @@ describe('an execution that waits for an attempt', () => {
     at.executions.wait(`${RUN}-x1`, TOKEN);
   });
 
-  it('is told the end that no event told', async () => {
+  it('receives the end of a job without an event', async () => {
     const attempt = attemptOf(RUN, 1, { taskToken: TOKEN });
     await at.attempts.create(attempt);
     const ended = {
@@ -143,7 +143,7 @@ describe('an execution that waits for an attempt', () => {
     at.clock.advance(60);
     await reconcile(at, { sweep: false });
     expect(at.executions.answers.get(TOKEN)).toEqual({ attempt: 1, outcome: 'interrupted' });
-    expect(at.notifier.told.map(({ notice }) => notice.type)).toContain('AttemptInterrupted');
+    expect(at.notifier.notices.map(({ notice }) => notice.type)).toContain('AttemptInterrupted');
   });
 });
 

@@ -163,7 +163,7 @@ describe('the verdict', () => {
     expect(verdictOf({ error: { Error: 'E', Cause: 'x'.repeat(9_999) } }).reason.length).toBeLessThan(1_100);
   });
 
-  it('is a failure that says so when nobody judged', () => {
+  it('is a failure with a reason without a judgement', () => {
     expect(verdictOf({}).kind).toBe('failed');
     expect(verdictOf({ judgement: { kind: 'place', reason: '' } }).reason).toBe(
       'the run ended without a judgement',

@@ -116,7 +116,7 @@ describe('a warning', () => {
     expect(at.fleets.hostsOf((await attempt()).jobName)).toHaveLength(3);
   });
 
-  it('makes the whole gang save when no capacity is left', async () => {
+  it('makes the gang save when no capacity is left', async () => {
     at.failCreates(NO_MORE);
     const { failed } = await takeSpotWarnings(at, [event(WARNING, FIRST)]);
     expect(failed).toEqual([]);
@@ -138,7 +138,7 @@ describe('a warning', () => {
     await takeSpotWarnings(at, warnings);
     const entries = (await at.timeline.list(RUN)).filter(({ id }) => id.startsWith('recalled'));
     expect(entries.map(({ text }) => text)).toEqual([
-      `attempt 1 was asked to save and stop: EC2 reclaims ${FIRST}, and capacity`,
+      `attempt 1 got a request to save and stop: EC2 reclaims ${FIRST}, and capacity`,
     ]);
   });
 
@@ -156,7 +156,7 @@ describe('a warning', () => {
     });
   });
 
-  it('comes back whole when EC2 cannot be asked', async () => {
+  it('is retried whole when EC2 cannot answer', async () => {
     const { hosts } = at.launchers.ec2;
     const jobsOf = () => Promise.reject(new Error('slow down'));
     const launchers = on({ hosts: hosts && { ...hosts, jobsOf } });
@@ -171,7 +171,7 @@ describe('a recommendation', () => {
     await takeSpotWarnings(at, [event('EC2 Instance Rebalance Recommendation', SECOND)]);
     expect((await attempt()).recall).toBeUndefined();
     expect((await at.timeline.list(RUN)).map(({ kind }) => kind)).toContain('RebalanceRecommended');
-    expect(at.fleets.savesAskedOf((await attempt()).jobName)).toEqual([SECOND]);
+    expect(at.fleets.checkpointRequestsOf((await attempt()).jobName)).toEqual([SECOND]);
   });
 });
 

@@ -118,7 +118,7 @@ describe('chooseInput', () => {
     const size = fc.record({
       bytes: fc.double({ min: 0, max: 1e14, noNaN: true }),
       shards: fc.integer({ min: 0, max: 1_000_000 }),
-      instanceType: fc.constantFrom('g5.xlarge', 'p5.48xlarge', 'm5.xlarge', 'nobody.knows'),
+      instanceType: fc.constantFrom('g5.xlarge', 'p5.48xlarge', 'm5.xlarge', 'unknown.type'),
       purchaseOption: fc.constantFrom('spot' as const, 'on-demand' as const),
     });
     fc.assert(

@@ -35,7 +35,7 @@ describe('jobNameOf', () => {
     expect(parseJobName(name, theirs)).toBeUndefined();
   });
 
-  it.each(['digits-000001', 'somebody-elses-job', 'digits-000001-a0-000000', 'digits-a1-000000', ''])(
+  it.each(['digits-000001', 'a-foreign-job', 'digits-000001-a0-000000', 'digits-a1-000000', ''])(
     'is not seen in %s',
     (name) => {
       expect(parseJobName(name, '000000')).toBeUndefined();

@@ -69,7 +69,7 @@ describe('outcomeOf', () => {
       'AlgorithmError: Interrupted: host algo-2 was lost; its agent answers no more, exit code: 143',
       'interrupted',
     ],
-    ['AlgorithmError: told to leave, exit code: 143', 'interrupted'],
+    ['AlgorithmError: stopped by a signal, exit code: 143', 'interrupted'],
     ['AlgorithmError: ExecuteUserScriptError:\nExitCode 1', 'userError'],
     [
       'AlgorithmError: the words CapacityError and InternalServerError in a script, exit code: 1',
@@ -87,7 +87,7 @@ describe('outcomeOf', () => {
     expect(failed(reason)).toBe(kind);
   });
 
-  it('calls capacity that was had before an interruption', () => {
+  it('calls lost capacity an interruption', () => {
     expect(failed('CapacityError: gone', started)).toBe('interrupted');
   });
 

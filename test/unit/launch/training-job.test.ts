@@ -242,7 +242,7 @@ describe('buildTrainingJob', () => {
         pool: { instanceType: 'c6a.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
         maximumWaitSeconds: 60,
       }),
-      roleArn: 'nobody',
+      roleArn: 'no-arn',
       generations: [],
     });
     expect(new Set(problems(input))).toEqual(

@@ -74,12 +74,12 @@ describe('buildFleet', () => {
   it.each([
     ['a host alone', { nodes: 1 }],
     ['a type without EFA', { instanceType: 'g5.xlarge' }],
-    ['a type that nobody knows', { instanceType: 'constructor.name' }],
+    ['an unknown type', { instanceType: 'constructor.name' }],
   ])('gives one plain interface to %s', (_, choice) => {
     expect(interfacesOf(choice).map(({ InterfaceType }) => InterfaceType)).toEqual(['interface']);
   });
 
-  it('lets nobody reach the role but the host itself', () => {
+  it('gives credentials of the role to the host only', () => {
     expect(planOf().launchTemplate.LaunchTemplateData.MetadataOptions).toEqual({
       HttpTokens: 'required',
       HttpEndpoint: 'enabled',

@@ -103,7 +103,7 @@ describe('a lost host', () => {
     expect(nextRefillStep(ask(over))).toEqual({ kind: 'impossible', why: expect.stringContaining(why) });
   });
 
-  it('is left to the end that was asked for', () => {
+  it('is left to the requested end', () => {
     expect(nextRefillStep(ask({ instances: lost2, stopRequestedAt: at(990) }))).toEqual({ kind: 'none' });
   });
 });
@@ -174,18 +174,18 @@ describe('the attempt', () => {
       said('i-2', { endedAt: at(1_060).toISOString(), stoppedBy: 'spot', exitCode: 143 }),
       ...members.map((id) => said(id, { round: 2, endedAt: at(2_060).toISOString(), exitCode: 0 })),
     ];
-    const told = describeFleet(
+    const job = describeFleet(
       ask({ instances: [], reports, rounds: { ...second, members }, now: at(3_000) }),
     );
-    expect(told).toMatchObject({ TrainingJobStatus: 'Completed' });
-    expect(told?.SecondaryStatusTransitions.filter(({ Status }) => Status === 'Interrupted')).toHaveLength(1);
+    expect(job).toMatchObject({ TrainingJobStatus: 'Completed' });
+    expect(job?.SecondaryStatusTransitions.filter(({ Status }) => Status === 'Interrupted')).toHaveLength(1);
     // 2,000 s of each member and 1,000 s of the lost one, over three.
-    expect(told?.TrainingTimeInSeconds).toBeCloseTo(7_000 / 3, 6);
+    expect(job?.TrainingTimeInSeconds).toBeCloseTo(7_000 / 3, 6);
   });
 });
 
 /** Losses in any order, looks in between or not: each round's gang is as large as it must be, and no host is in two. */
-/** Two warnings, one after the other: the host that came for the first is gone when the second is heard. */
+/** Two warnings in sequence: EC2 reclaims the replacement of the first host before it joins. */
 describe('a gang that EC2 reclaims during a refill', () => {
   const third: RoundState = {
     round: { ...second.round, round: 3, stay: ['i-4'], lost: ['i-1', 'i-2', 'i-3'], missing: 2 },
