@@ -17,7 +17,7 @@ export function attemptStore(table: StoredTable): AttemptStore {
     return item && recordOf<AttemptRecord>(item);
   };
   return {
-    // The way from the job's name to the attempt is written first: an attempt on record can always be found by its job.
+    // The item that maps the job's name to the attempt comes first, so that every attempt can be found by its job.
     create: async (attempt) => {
       const { runId, attempt: number, jobName } = attempt;
       await table.put({ ...jobKey(jobName), runId, attempt: number });

@@ -23,11 +23,11 @@ const QUESTIONS = 'QUESTIONS';
 const LIST_PRICES = 'LISTPRICES';
 const HARDWARE = { pk: 'HARDWARE', sk: 'EC2' };
 
-/** AWS and the next runs tell all of this again: what another release has written is left out. */
+/** These records can be read or measured again, so those of another release are skipped. */
 const recordsOf = <T>(items: readonly Item[]): T[] =>
   items.filter(isOfThisVersion).map((item) => recordOf<T>(item));
 
-/** Sort keys begin with a time, so that one range read gives all since then. */
+/** Sort keys begin with a time, so one range read returns all records since then. */
 const since = (table: StoredTable, pk: string, at: string): Promise<Item[]> =>
   table.query({
     KeyConditionExpression: 'pk = :pk AND sk >= :since',
@@ -67,7 +67,7 @@ export const scoreQuestionStore = (table: StoredTable): ScoreQuestionStore => ({
       ExpressionAttributeValues: { ':pk': QUESTIONS },
       ConsistentRead: true,
     });
-    // TTL deletes late, so what is older is left out here as well.
+    // TTL deletes late, so older records are also skipped here.
     return recordsOf<RequestedScore>(items).filter((each) => each.at >= at);
   },
 });

@@ -13,12 +13,12 @@ export function placementStore(table: StoredTable): PlacementStore {
   };
 }
 
-/** An item holds 400 KB, of which the table of a decision takes 30; markets of many regions and types can take more. */
+/** An item holds 400 KB. A decision's table takes 30 KB; markets of many regions and types can exceed the rest. */
 const LARGEST_QUESTION = 200_000;
 
 type PackedItem = Pick<StoredPlacement, 'attempt'> & { readonly decision: PlacementDecision } & (
     | { readonly question: unknown }
-    /** JSON of a question that is too large to be read in the table, gzipped. */
+    /** The gzipped JSON of a large question. */
     | { readonly packedQuestion: Uint8Array }
   );
 

@@ -70,7 +70,7 @@ const PASSING: ReadonlySet<string> = new Set([
   'ProvisionedThroughputExceeded',
 ]);
 
-/** The condition is on the pipeline's open batch: the second close finds it moved on and changes nothing. */
+/** The condition is on the pipeline's open batch, so a second close changes nothing. */
 async function closeBatch(
   table: StoredTable,
   run: { readonly runId: string; readonly pipeline: string; readonly batch: number },
@@ -105,7 +105,7 @@ async function closeBatch(
     ]);
   } catch (error: unknown) {
     const reasons = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
-    // Only "the batch is closed already" is what we expect.
+    // The only expected failure is that the batch is already closed.
     if (reasons[1]?.Code === 'ConditionalCheckFailed') return;
     if (!reasons.some(({ Code }) => Code !== undefined && PASSING.has(Code))) throw error;
     throw new TransientError(`another writer was faster at the close of ${run.runId}`, { cause: error });

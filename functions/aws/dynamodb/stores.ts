@@ -1,4 +1,4 @@
-/** All stores on one DynamoDB table; keys and indexes are explained in docs/architecture.md. */
+/** All stores on one DynamoDB table. docs/architecture.md explains its keys and indexes. */
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Stores } from '../../core/runs/stores.ts';
 import { attemptStore } from './attempts.ts';

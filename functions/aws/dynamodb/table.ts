@@ -1,4 +1,4 @@
-/** The few DynamoDB calls the store needs, over items `pk`/`sk` with two indexes. */
+/** The DynamoDB calls of the stores, over items with `pk` and `sk` and two indexes. */
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import {
   type DynamoDBDocumentClient,
@@ -19,17 +19,17 @@ export interface Key {
 
 export type Item = Record<string, unknown>;
 
-/** Format of the records; every item carries it as `version`. A release that changes the format counts on. */
+/** Format of the records, in every item as `version`. A release that changes the format increases it. */
 const RECORD_VERSION = 1;
 
-/** Sparse index of what is not finished: `open` is 'RUN' or 'ATTEMPT' and is removed at the end. */
+/** Sparse index of unfinished records: `open` is 'RUN' or 'ATTEMPT' and is removed at the end. */
 export const OPEN_INDEX = 'open';
-/** Lists: `listKey` groups (all pipelines, runs of a pipeline), `sk` orders. */
+/** Index of lists: `listKey` groups them (all pipelines, runs of a pipeline) and `sk` orders them. */
 export const LIST_INDEX = 'list';
 
 export interface StoredTable {
   get(key: Key): Promise<Item | undefined>;
-  /** Writes unless an item of the key is there. */
+  /** Writes unless an item of the key exists. */
   create(item: Key & Item): Promise<'created' | 'exists'>;
   put(item: Key & Item): Promise<void>;
   /** Sets (or, for undefined, removes) attributes of an existing item and returns the whole; undefined if there is none. */
@@ -84,7 +84,7 @@ export function storedTable(dynamo: DynamoDBDocumentClient, name: string): Store
   };
 }
 
-/** SET for values, REMOVE for undefined; every name goes through a placeholder, so reserved words do no harm. */
+/** SET for values, REMOVE for undefined. Every name uses a placeholder, because some are reserved words. */
 export function updateOf(change: Item) {
   const names: Record<string, string> = {};
   const values: Item = {};
@@ -143,11 +143,11 @@ async function queryAll(
 
 const INTERNAL = ['pk', 'sk', 'open', 'listKey', 'expires', 'version'];
 
-/** For records that the service reads again from AWS: one of another version counts as none. */
+/** For records that AWS can give again: a record of another version counts as none. */
 export const isOfThisVersion = ({ version }: Item): boolean => version === RECORD_VERSION;
 
 /**
- * An item without the table's own attributes. This folder alone writes the table, so the type is trusted.
+ * An item without the table's own attributes. Only this folder writes the table, so the type is trusted.
  * @throws StoredVersionError
  */
 export function recordOf<T>(item: Item): T {

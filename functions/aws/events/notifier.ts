@@ -21,7 +21,7 @@ export function eventBridgeNotifier(eventBridge: EventBridgeClient, eventBusName
           ],
         }),
       );
-      // PutEvents answers 200 even when it took nothing.
+      // PutEvents answers 200 even if it accepted nothing.
       if (FailedEntryCount)
         throw new TransientError(`PutEvents refused ${type}: ${Entries?.[0]?.ErrorMessage}`);
     },

@@ -1,4 +1,4 @@
-/** Schedules on EventBridge Scheduler: one schedule a pipeline, which drops a message into the arrivals queue. */
+/** Schedules on EventBridge Scheduler: one per pipeline, which sends a message to the arrivals queue. */
 import {
   ConflictException,
   CreateScheduleCommand,

@@ -1,4 +1,4 @@
-/** Delivers the agent: the Python files in the function's package, as one file that Python runs, once per content. */
+/** Publishes the agent: the Python files of the function's package as one file that Python runs, once per content. */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
@@ -12,7 +12,7 @@ const AGENT_FOLDER = join('training', 'agent');
 
 /**
  * @param codeFolder the folder that holds the function's unpacked package (LAMBDA_TASK_ROOT)
- * @returns a function that answers the key prefix under which the agent lies, and nothing else
+ * @returns a function that returns the agent's key prefix, which contains nothing else
  */
 export function agentPublisher(store: ObjectStore, codeFolder: string): () => Promise<string> {
   return async () => {

@@ -1,4 +1,4 @@
-/** The ports of functions that launch attempts or look at them. The functions without SageMaker and EC2 take services.ts. */
+/** The ports of functions that launch or observe attempts. Functions without SageMaker and EC2 use services.ts. */
 import { makeEc2Launcher, makeEc2Starter } from '../../core/launch/ec2/ec2-launcher.ts';
 import type { Launchers, Starters } from '../../core/launch/launcher.ts';
 import {
@@ -23,7 +23,7 @@ const launchers = (): Launchers => ({
   sagemaker: makeSageMakerLauncher(sageMaker()),
   ec2: makeEc2Launcher(fleets()),
 });
-/** For the launch function alone: they need its settings, and a catalog in the bundle. */
+/** Only for the launch function: they need its settings and a catalog in the bundle. */
 export const starters = (): Starters => ({
   sagemaker: makeSageMakerStarter(sageMaker(), config.trainingRoleArn()),
   ec2: makeEc2Starter(fleets(), {
@@ -31,7 +31,7 @@ export const starters = (): Starters => ({
     hostLogGroup: config.hostLogGroup(),
   }),
 });
-/** What every look at an attempt needs. */
+/** Dependencies of every look at an attempt. */
 export const attemptServices = () => ({
   ...tableStores(),
   store: store(),

@@ -1,4 +1,4 @@
-/** What is around every handler: logger, metrics, parsing, and errors whose class the state machine can act on. */
+/** Wraps every handler with logger, metrics, input checks, and errors whose class the state machine can act on. */
 import { Logger } from '@aws-lambda-powertools/logger';
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
@@ -16,7 +16,7 @@ const metrics = new Metrics({ namespace: 'Tidewheel', serviceName: 'tidewheel' }
 /**
  * @param name of the function, as its folder
  * @param input schema of the event; an event of another shape is an InvalidInputError that names every problem
- * @returns the wrapped handler, which is what the module exports
+ * @returns the wrapped handler, for the module to export
  */
 export function lambdaHandler<Input, Output>(
   name: string,

@@ -1,4 +1,4 @@
-/** The ports on their AWS adapters, for the handlers: each is made when a function asks for it. */
+/** The handlers' ports with their AWS adapters, each created on demand. */
 import type { Clock } from '../../core/shared/ports.ts';
 import { dynamoStores } from '../dynamodb/stores.ts';
 import { eventBridgeNotifier } from '../events/notifier.ts';
@@ -8,7 +8,7 @@ import * as clients from '../shared/clients.ts';
 import { config } from '../shared/config.ts';
 import { stepFunctionsExecutions } from '../stepfunctions/executions.ts';
 
-// Functions, not one object: a bundle holds only the adapters that its handler names.
+// Functions instead of one object, so that a bundle contains only the adapters that its handler names.
 export const clock: Clock = { now: () => new Date() };
 export const tableStores = () => dynamoStores(clients.dynamo(), config.table());
 export const store = () => s3ObjectStore(clients.s3(), config.bucket());

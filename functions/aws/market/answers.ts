@@ -1,4 +1,4 @@
-/** Failures of the market's APIs as values, and answers kept for a while. */
+/** Returns failures of the market's APIs as values, and keeps answers for a while. */
 import type { Answer, MarketFailure } from '../../core/placement/model/market-source.ts';
 import type { Clock } from '../../core/shared/ports.ts';
 
@@ -34,7 +34,7 @@ export async function answered<T>(ask: () => Promise<T>, notes: readonly string[
   }
 }
 
-/** The same question within the time gets the same answer; a failure is not kept. */
+/** An equal question within the time gets the same answer. Failures are not kept. */
 export function reuse<T>(clock: Clock, seconds: number) {
   const kept = new Map<string, { readonly until: number; readonly answer: Answer<T> }>();
   return async (question: string, ask: () => Promise<Answer<T>>): Promise<Answer<T>> => {

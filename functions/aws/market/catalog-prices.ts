@@ -1,4 +1,4 @@
-/** Prices from the snapshot, each saying how well it is known. */
+/** Prices from the snapshot, each with its source. */
 import {
   ec2OnDemandUsd,
   ec2SpotUsd,

@@ -1,4 +1,4 @@
-/** MarketSource on EC2's Spot APIs and the catalog's snapshot; every failure is a value with a remedy. */
+/** MarketSource on EC2's Spot APIs and the catalog's snapshot. Every failure is a value with a remedy. */
 import {
   DescribeAvailabilityZonesCommand,
   type EC2Client,
@@ -25,8 +25,8 @@ export interface MarketDeps {
 }
 
 /**
- * A placement score is a hint of the moment: one from before a loss would send the next attempt back to where the last
- * was lost. Asking an identical configuration again counts against no limit.
+ * A placement score describes the moment: a score from before a loss would send the next attempt to the pool of the
+ * loss. Repeated requests of the same configuration are not limited.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
  */
 const SCORE_SECONDS = 3;
@@ -80,8 +80,8 @@ async function readZones(ec2: EC2Client): Promise<Zone[]> {
 }
 
 /**
- * StartTime = now brings the price in force: the last change before it is always included. The request names types by a filter:
- * one name that EC2 does not know must not cost the prices of the others, which may be of other pipelines.
+ * StartTime = now returns the current price, because the last earlier change is always included. The request uses a
+ * filter for types, so that an unknown type does not fail the prices of the others, maybe of other pipelines.
  */
 async function readPrices(
   ec2: EC2Client,
@@ -119,7 +119,7 @@ function priceOf(row: SpotPriceRow, zoneId: string): SpotPrice | undefined {
   return { instanceType: row.InstanceType, zoneId, hourlyUsd, basis: 'asked' };
 }
 
-/** Older answers name the zone only as this account does. */
+/** Older answers hold only this account's name of the zone. */
 async function zoneIdOf(
   zoneName: string | undefined,
   names: Map<string, string>,

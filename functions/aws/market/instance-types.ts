@@ -1,14 +1,14 @@
-/** What EC2 says of instance types' hardware. */
+/** EC2's data on the hardware of instance types. */
 import { type EC2Client, paginateDescribeInstanceTypes } from '@aws-sdk/client-ec2';
 import type { Answer } from '../../core/placement/model/market-source.ts';
 import { answered } from './answers.ts';
 
-/** EC2 takes so many values in one filter. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Filter.html */
+/** EC2's limit for the values of a filter. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Filter.html */
 const VALUES_A_FILTER = 200;
 
 /**
- * Entries of InstanceTypes as they come, to be checked by who reads them. Asked by a filter: a list of names is refused
- * as a whole when one of them is not offered in the region.
+ * Unchecked entries of InstanceTypes; the reader checks them. The request uses a filter, because EC2 refuses a whole list
+ * of names if the region does not offer one of them.
  */
 export const describeHardware = (
   ec2: EC2Client,

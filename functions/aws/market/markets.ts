@@ -1,11 +1,11 @@
-/** The market of each region, for the functions that ask it. Not in services.ts: its price tables are in the bundle of who imports it. */
+/** The market of each region. It is not in services.ts, because its price tables would be in every bundle. */
 import type { MarketSource } from '../../core/placement/model/market-source.ts';
 import { clock } from '../lambda/services.ts';
 import * as compute from '../shared/compute-clients.ts';
 import { config } from '../shared/config.ts';
 import { ec2Market } from './ec2-market.ts';
 
-/** One a process and region, so that a question goes to AWS again only when its answer has grown old. */
+/** One per process and region, so that a question goes to AWS again only after its answer expires. */
 const markets = new Map<string, MarketSource>();
 
 export function marketOf(region: string): MarketSource {

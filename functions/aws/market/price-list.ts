@@ -1,4 +1,4 @@
-/** What the AWS Price List says of training instances, of EC2 on demand and of transfer between regions. */
+/** Reads prices of training instances, EC2 On-Demand and transfer between regions from the AWS Price List. */
 import { type PricingClient, paginateGetProducts } from '@aws-sdk/client-pricing';
 import {
   BETWEEN_REGIONS,
@@ -13,17 +13,17 @@ import { answered } from './answers.ts';
 
 interface Question {
   readonly ServiceCode: string;
-  /** By equality: TERM_MATCH is the one filter that every version of the API has. */
+  /** TERM_MATCH compares for equality and is the only filter in every version of the API. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** `component` Training tells a training instance from a notebook of the same name. */
+/** `component` Training excludes notebook instances of the same name. */
 const trainingQuestion = (type: string, region: string): Question => ({
   ServiceCode: 'AmazonSageMaker',
   fields: { regionCode: region, component: 'Training', instanceName: `ml.${type}` },
 });
 
-/** `capacitystatus` Used tells an instance that runs from a reserved one that does not, which the list has at 0 or twice. */
+/** `capacitystatus` Used excludes unused reservations, which the list has at price 0 or twice. */
 const ec2Question = (type: string, region: string): Question => ({
   ServiceCode: 'AmazonEC2',
   fields: {
@@ -41,7 +41,7 @@ const transferQuestion = (from: string, to: string): Question => ({
   fields: { fromRegionCode: from, toRegionCode: to, transferType: BETWEEN_REGIONS },
 });
 
-/** One question a type.
+/** One request per type.
  * @param pricing a client of a region that has an endpoint: `priceListRegion`
  */
 export const listPrices = (
@@ -54,7 +54,7 @@ export const listPrices = (
     return dearestHour(rows.flatMap((text) => priceOf(text, region) ?? []));
   });
 
-/** EC2 On-Demand: Linux, shared tenancy, nothing installed. */
+/** EC2 On-Demand: Linux, shared tenancy, no preinstalled software. */
 export const ec2ListPrices = (
   pricing: PricingClient,
   types: readonly string[],
@@ -65,7 +65,7 @@ export const ec2ListPrices = (
     return dearestHour(rows.flatMap((text) => ec2PriceOf(text, region) ?? []));
   });
 
-/** Of a gigabyte that leaves `from` for each of the others. */
+/** The price of a gigabyte from `from` to each of the others. */
 export const transferPrices = (
   pricing: PricingClient,
   from: string,
@@ -79,11 +79,11 @@ export const transferPrices = (
       .slice(0, 1);
   });
 
-/** More than one row for a type: the dearer, so that a budget holds. */
+/** Of several rows for a type the more expensive counts, so that a budget holds. */
 const dearestHour = (prices: readonly ListPrice[]): readonly ListPrice[] =>
   prices.toSorted((a, b) => b.hourlyUsd - a.hourlyUsd).slice(0, 1);
 
-/** One after the other: the Price List throttles early. */
+/** The requests are sequential, because the Price List throttles early. */
 const eachOf = <T>(
   names: readonly string[],
   one: (name: string) => Promise<readonly T[]>,

@@ -12,7 +12,7 @@ export interface ScoreRequest {
   readonly RegionNames: string[];
 }
 
-/** undefined: there are no three types to ask for. */
+/** @returns undefined for fewer than three types */
 export function scoreQuestion(
   types: readonly string[],
   nodes: number,

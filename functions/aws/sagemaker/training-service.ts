@@ -34,7 +34,7 @@ async function create(client: SageMakerClient, request: CreateTrainingJobRequest
   }
 }
 
-/** Every way in which a job is not created is a value, except an unforeseen error. */
+/** Every expected failure of a creation is a value. */
 function createFailure(error: unknown): CreateOutcome {
   const message = describeError(error);
   const kind = awsErrorClass(error);
@@ -83,7 +83,7 @@ async function stop(client: SageMakerClient, jobName: string): Promise<StopOutco
   }
 }
 
-/** A job that has ended refuses to be stopped with a ValidationException; its status says whether that is the reason. */
+/** A stop of an ended job fails with a ValidationException. The job's status tells whether that is the reason. */
 async function stopRefused(client: SageMakerClient, jobName: string, error: unknown): Promise<StopOutcome> {
   const job = await describeJob(client, jobName);
   if (job === undefined) return 'notFound';
@@ -93,8 +93,8 @@ async function stopRefused(client: SageMakerClient, jobName: string, error: unkn
 }
 
 /**
- * The model has ResourceNotFound, the service has long answered DescribeTrainingJob for an unknown name with a
- * ValidationException "Requested resource not found."; here the text is all there is to tell it from a bad name.
+ * The API's model has ResourceNotFound, but DescribeTrainingJob answers an unknown name with a ValidationException
+ * "Requested resource not found.". Only the text distinguishes it from an invalid name.
  */
 function isMissing(error: unknown): boolean {
   const kind = awsErrorClass(error);

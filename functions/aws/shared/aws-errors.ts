@@ -1,10 +1,10 @@
-/** From an SDK's error to ours: retryable ones become TransientError, which the state machine tries again. */
+/** Translates SDK errors: a retryable one becomes a TransientError, which the state machine retries. */
 import { awsErrorClass, isRetryableAwsError } from '../../core/shared/aws-error-class.ts';
 import { TransientError } from '../../core/shared/errors.ts';
 
 export { isRetryableAwsError };
 
-/** Credentials must not reach a log: of an SDK error only name, message and request id are passed on. */
+/** Only name, message and request id of an SDK error are kept, so that credentials do not reach a log. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const requestId = requestIdOf(error);
@@ -12,8 +12,8 @@ export function describeError(error: unknown): string {
 }
 
 /**
- * @param doing what was tried, e.g. "describe training job x"
- * @throws TransientError when the same call may succeed later, else the error itself
+ * @param doing the attempted action, such as "describe training job x"
+ * @throws TransientError when a retry may succeed, otherwise the error itself
  */
 export function rethrow(doing: string, error: unknown): never {
   if (isRetryableAwsError(error)) {

@@ -1,4 +1,4 @@
-/** The only place where control-plane SDK clients are made. Endpoints, region and credentials are the SDK's own business. */
+/** Creates all SDK clients of the control plane. The SDK itself finds endpoints, region and credentials. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';
@@ -6,16 +6,16 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 
-/** One client a service and process, made when first asked for: a cold start pays only for what it uses. */
+/** One client per service and process, created at its first use, so a cold start pays only for used clients. */
 export const once = <T>(make: () => T): (() => T) => {
   let made: T | undefined;
   return () => (made ??= make());
 };
 
-/** SDK standard mode with one more try than the default 3: throttles of the control plane are short. */
+/** The SDK's standard mode with 4 tries instead of 3, because throttles of the control plane are short. */
 export const retry = { maxAttempts: 4 } as const;
 
-// Exports of their own, marked pure: a bundle holds only the clients that its function uses.
+// Separate exports marked pure, so that a bundle contains only the clients that its function uses.
 export const dynamo = /* @__PURE__ */ once(() =>
   DynamoDBDocumentClient.from(new DynamoDBClient(retry), {
     marshallOptions: { removeUndefinedValues: true },
@@ -23,7 +23,7 @@ export const dynamo = /* @__PURE__ */ once(() =>
 );
 export const eventBridge = /* @__PURE__ */ once(() => new EventBridgeClient(retry));
 export const s3 = /* @__PURE__ */ once(() => new S3Client({ ...retry, forcePathStyle: needsPathStyle() }));
-/** Clients of other regions than the function's own, one each. */
+/** One client for each other region. */
 export const perRegion = <T>(make: (region: string) => T): ((region: string) => T) => {
   const made = new Map<string, T>();
   return (region) => {
@@ -38,7 +38,7 @@ export const s3In = /* @__PURE__ */ perRegion(
 export const scheduler = /* @__PURE__ */ once(() => new SchedulerClient(retry));
 export const stepFunctions = /* @__PURE__ */ once(() => new SFNClient(retry));
 
-/** A named endpoint (an S3-compatible store, a VPC endpoint) has no wildcard DNS for bucket names. */
+/** A custom endpoint (an S3-compatible store or a VPC endpoint) has no wildcard DNS for bucket names. */
 function needsPathStyle(): boolean {
   return (process.env['AWS_ENDPOINT_URL_S3'] ?? process.env['AWS_ENDPOINT_URL']) !== undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Clients of the services that hold capacity. Apart from the others, because a bundler parses what is imported even where
- * it keeps nothing of it, and the client of EC2 is larger than all other clients together.
+ * Clients of the services with capacity. They have their own module, because a bundler parses every import even if it
+ * keeps nothing of it, and EC2's client is larger than all other clients together.
  */
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { PricingClient } from '@aws-sdk/client-pricing';
@@ -11,5 +11,5 @@ export const ec2 = /* @__PURE__ */ once(() => new EC2Client(retry));
 export const ec2In = /* @__PURE__ */ perRegion((region) => new EC2Client({ ...retry, region }));
 export const sageMaker = /* @__PURE__ */ once(() => new SageMakerClient(retry));
 export const sageMakerIn = /* @__PURE__ */ perRegion((region) => new SageMakerClient({ ...retry, region }));
-/** @param region one of those with an endpoint of the Price List */
+/** @param region a region with an endpoint of the Price List */
 export const pricing = (region: string): PricingClient => new PricingClient({ ...retry, region });

@@ -1,4 +1,4 @@
-/** The only reader of the environment: what serverless.yml gives each function, checked once, all problems together. */
+/** The only reader of the environment: checks the values that serverless.yml gives a function and reports all problems. */
 import * as z from 'zod';
 import { ConfigurationError } from '../../core/shared/errors.ts';
 import { check } from '../../core/shared/validation.ts';
@@ -12,7 +12,7 @@ const schemas = {
   hostLogGroup: z.object({ TIDEWHEEL_HOST_LOG_GROUP: z.string().min(1).max(512) }),
   eventBus: z.object({ TIDEWHEEL_EVENT_BUS: z.string().min(1) }),
   codeFolder: z.object({ LAMBDA_TASK_ROOT: z.string().min(1) }),
-  // A distributed Map runs 10,000 child executions side by side at most.
+  // A distributed Map runs at most 10,000 concurrent child executions.
   packers: z.object({ TIDEWHEEL_PACKERS: z.coerce.number().int().min(1).max(10_000) }),
   region: z.object({ AWS_REGION: z.string().min(1) }),
   schedules: z.object({
@@ -31,7 +31,7 @@ function read<T>(schema: z.ZodType<T>): T {
   );
 }
 
-/** Each value is read when it is first asked for, so that a function needs only what it uses. */
+/** Each value is read at its first use, so that a function needs only the values that it uses. */
 export const config = {
   bucket: () => read(schemas.bucket).TIDEWHEEL_BUCKET,
   table: () => read(schemas.table).TIDEWHEEL_TABLE,

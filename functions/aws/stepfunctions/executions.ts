@@ -30,7 +30,7 @@ export function stepFunctionsExecutions(sfn: SFNClient, stateMachineArn: string)
         await sfn.send(new StartExecutionCommand({ stateMachineArn, name, input: JSON.stringify(input) }));
         return 'started';
       } catch (error: unknown) {
-        // Closed, or (where equal input is not recognised as the same request) still running.
+        // The execution has ended, or it runs and Step Functions did not recognise the equal input.
         if (!(error instanceof ExecutionAlreadyExists)) throw error;
         return (await status(name)) === 'running' ? 'running' : 'closed';
       }

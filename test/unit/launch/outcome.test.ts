@@ -196,12 +196,12 @@ describe('recallReason', () => {
 
   it('takes an interrupted job at once', () => {
     const lost = open('Interrupted', 'Starting', 'Training');
-    expect(recallReason(lost, at(200), patience)).toMatch(/taken away/);
+    expect(recallReason(lost, at(200), patience)).toMatch(/reclaimed/);
   });
 
   it('recalls a job that restarts in its own pool', () => {
     const restarting = open('Starting', 'Starting', 'Training', 'Interrupted');
-    expect(recallReason(restarting, at(310), patience)).toMatch(/taken away/);
+    expect(recallReason(restarting, at(310), patience)).toMatch(/reclaimed/);
   });
 
   it('can leave time for a restart in place', () => {

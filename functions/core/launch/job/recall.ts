@@ -27,7 +27,7 @@ export function recallReason(job: TrainingJobDescription, now: Date, patience: P
     job.SecondaryStatus === 'Interrupted' || waits.some(({ Status }) => Status === 'Interrupted');
   const limitSeconds = interrupted ? (patience.afterInterruptionSeconds ?? 0) : patience.patienceSeconds;
   if (waitedSeconds < limitSeconds) return undefined;
-  const cause = interrupted ? 'its capacity was taken away' : 'it found no capacity';
+  const cause = interrupted ? 'AWS reclaimed its capacity' : 'it found no capacity';
   return `${cause} and it has waited ${Math.round(waitedSeconds)} s in ${job.SecondaryStatus}`;
 }
 
