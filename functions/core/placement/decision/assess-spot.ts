@@ -66,13 +66,13 @@ export function assessSpot(
 ): Assessed {
   const { work, timeUsd = 0 } = input;
   const spells = spellsOf(candidate, outlook, input);
-  const { expectedSeconds, restSeconds, spotUsd } = unplanned(candidate, spells, input, fallbacks[0]);
+  const { expectedSeconds, remainingSeconds, spotUsd } = unplanned(candidate, spells, input, fallbacks[0]);
   const unplannedUsd = spotUsd + costUsd(timeUsd, expectedSeconds);
   // The plan already includes the value of time.
   const options = fallbacks.map(
     (fallback) =>
       plannedUsd(fallback, premiumUsd, { candidate, spells }) ?? {
-        ask: unplannedUsd + costUsd(fallback.hourlyUsd, restSeconds),
+        ask: unplannedUsd + costUsd(fallback.hourlyUsd, remainingSeconds),
       },
   );
   const transferUsd = candidate.transfer?.usd ?? 0;
@@ -138,15 +138,15 @@ function unplanned(
   { outlook, restartSeconds, spells, billed }: Spells,
   { model, spotSeconds }: AssessInput,
   onDemand: Fallback | undefined,
-): { readonly expectedSeconds: number; readonly restSeconds: number; readonly spotUsd: number } {
+): { readonly expectedSeconds: number; readonly remainingSeconds: number; readonly spotUsd: number } {
   const running = billed + (spells - 1) * model.waitAfterLossSeconds;
   const share = onDemand === undefined ? 1 : shareOnSpot(outlook, running, spotSeconds);
-  const restSeconds =
+  const remainingSeconds =
     (1 - share) * ((onDemand?.workSeconds ?? 0) + (onDemand?.restartSeconds ?? restartSeconds));
   const waited = Math.min(outlook.waitSeconds, Math.max(0, spotSeconds));
   return {
-    expectedSeconds: (candidate.transfer?.seconds ?? 0) + share * (waited + running) + restSeconds,
-    restSeconds,
+    expectedSeconds: (candidate.transfer?.seconds ?? 0) + share * (waited + running) + remainingSeconds,
+    remainingSeconds,
     spotUsd: share * costUsd(gangUsd(candidate, candidate.hourlyUsd), billed),
   };
 }

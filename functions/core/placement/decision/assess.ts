@@ -59,7 +59,7 @@ const premiumToTheEnd = ({ candidate }: SpotPool, cheapestUnitUsd: number, bille
   return moreAnHour > 0 ? costUsd(moreAnHour, billed) : 0;
 };
 
-/** A run waits for a pool below this chance of capacity, and does not ask it while others may be asked. */
+/** A run waits for a pool below this chance of capacity, and does not try it while others are allowed. */
 const LEAST_ASKED = 0.25;
 
 /**

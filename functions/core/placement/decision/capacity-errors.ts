@@ -15,7 +15,7 @@ interface Moment {
   readonly nowMilliseconds: number;
 }
 
-/** Seconds until a pool may be asked again; 0 or less: now. */
+/** Seconds until the run may try a pool again; 0 or less: now. */
 export function cooldownSeconds(record: CapacityErrorRecord, { nowMilliseconds }: Moment): number {
   if (record.lastCapacityErrorMilliseconds === undefined) return 0;
   return backoffSeconds(record) - (nowMilliseconds - record.lastCapacityErrorMilliseconds) / 1_000;
@@ -48,7 +48,7 @@ const keyOf = ({ instanceType, purchaseOption, region, launcher }: Pool): string
 const zoneKeyOf = ({ zoneId, purchaseOption }: Pick<Pool, 'zoneId' | 'purchaseOption'>): string =>
   `${zoneId ?? ''} ${purchaseOption}`;
 
-/** @param observations oldest first; they are sorted once, and hundreds of pools are asked about */
+/** @param observations oldest first; they are sorted once, for questions about hundreds of pools */
 export function capacityErrorsIn(
   observations: readonly Observation[],
 ): (candidate: Pick<Candidate, 'pool'>) => CapacityErrors {

@@ -40,7 +40,7 @@ export const fastestOnDemand = (assessed: readonly Assessed[]): Assessed | undef
  * nothing, while a Spot pool without capacity errors may make progress.
  */
 export function meanwhile(
-  rested: readonly Assessed[],
+  usable: readonly Assessed[],
   assessed: readonly Assessed[],
   situation: Situation,
 ): Assessed | undefined {
@@ -53,7 +53,7 @@ export function meanwhile(
   if (isOutOfSpotAttempts(situation) && mayWait) return undefined;
   const soonest = Math.min(...capacityErrors.map((each) => cooldownSeconds(each, situation)));
   if (soonest <= situation.work.restartSeconds) return undefined;
-  const spot = rested.filter((each) => isOpen(each) && each.candidate.pool.purchaseOption === 'spot');
+  const spot = usable.filter((each) => isOpen(each) && each.candidate.pool.purchaseOption === 'spot');
   return outsideLossCooldown(spot, situation.nowMilliseconds).toSorted(
     (a, b) => a.expectedSeconds - b.expectedSeconds || byCostThenTime(a, b),
   )[0];

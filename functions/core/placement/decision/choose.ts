@@ -30,8 +30,8 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
     });
   const giveUp = giveUpReason(situation, assessed);
   if (giveUp !== undefined) return { kind: 'giveUp', reason: giveUp, considered: table() };
-  const rested = assessed.filter((each) => cooldownSeconds(each, situation) <= 0);
-  const picked = cheapestPool(rested, situation) ?? meanwhile(rested, assessed, situation);
+  const usable = assessed.filter((each) => cooldownSeconds(each, situation) <= 0);
+  const picked = cheapestPool(usable, situation) ?? meanwhile(usable, assessed, situation);
   const wait = picked === undefined ? ON_DEMAND_RESTS : whyWait(picked, assessed, situation);
   if (picked === undefined || wait !== undefined)
     return waitFor(assessed, situation, { ...(wait ?? ON_DEMAND_RESTS), considered: table() });
@@ -42,7 +42,7 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
 }
 
 /**
- * A pool that is asked before the picked one costs its own expected cost or that of the picked pool, which remains
+ * A pool that the run tries before the picked one costs its own expected cost or that of the picked pool, which remains
  * after a capacity error. The expected saving is part of neither: the cost of the pool at hand already includes the
  * move to a cheaper one.
  */
@@ -71,7 +71,7 @@ function launch(
     maximumRunSeconds,
     // SageMaker counts waiting and running together and refuses less than the running time.
     ...(spot ? { maximumWaitSeconds: Math.max(maximumRunSeconds, Math.ceil(situation.secondsLeft)) } : {}),
-    // After that moment Spot is asked only because On-Demand has no capacity; then no wait is too long.
+    // After that moment the run tries Spot only because On-Demand has no capacity; then no wait is too long.
     ...(spot && input.compute.purchaseOption === 'spot-then-on-demand' && spotIsSafe(situation)
       ? { spotUntil: spotUntil(situation) }
       : {}),

@@ -97,9 +97,9 @@ function verdictOf(each: Assessed, { chosen, situation }: Table): string {
   if (each === chosen) return 'chosen';
   const forbidden = whyNot(each, situation);
   if (forbidden !== undefined) return forbidden;
-  const rests = cooldownSeconds(each, situation) > 0;
-  if (chosen === undefined) return rests ? 'had a capacity error lately' : 'not used';
-  if (rests && each.expectedCostUsd <= chosen.expectedCostUsd)
+  const coolsDown = cooldownSeconds(each, situation) > 0;
+  if (chosen === undefined) return coolsDown ? 'had a capacity error lately' : 'not used';
+  if (coolsDown && each.expectedCostUsd <= chosen.expectedCostUsd)
     return 'had a capacity error lately, left alone for a while';
   return besideChosen(each, chosen, situation);
 }

@@ -121,7 +121,7 @@ function tooSlow({ situation, here }: Standing): StopReason {
   // Too late for On-Demand, or nearly done: going on is best.
   if (slack < 0 || left <= work.restartSeconds + SAVE_SECONDS) return undefined;
   if (slack > Math.min(NEXT_LOOK_SECONDS, marginSeconds)) return undefined;
-  // A pool that cools down for longer than the save takes would not be asked after it, and the stop would
+  // A pool that cools down for longer than the save takes would not be tried after it, and the stop would
   // only lose what runs.
   const capacityErrors = capacityErrorsIn(situation.observations);
   const canChange = situation.candidates.some(

@@ -62,12 +62,12 @@ export function waitFor(
   { why, atMostSeconds, considered }: Wait & { readonly considered: readonly PoolAssessment[] },
 ): PlacementDecision {
   const open = assessed.filter(isOpen);
-  const rests = open.map((each) => cooldownSeconds(each, situation)).filter((rest) => rest > 0);
+  const cooldowns = open.map((each) => cooldownSeconds(each, situation)).filter((seconds) => seconds > 0);
   // No wait may outlast the latest safe moment of an On-Demand start that is still open.
   const safe = secondsUntilUnsafe(situation);
-  const limit = safe > 0 && rests.length < open.length ? safe : situation.secondsLeft;
-  const seconds = Math.max(1, Math.ceil(Math.min(...rests, limit, atMostSeconds)));
+  const limit = safe > 0 && cooldowns.length < open.length ? safe : situation.secondsLeft;
+  const seconds = Math.max(1, Math.ceil(Math.min(...cooldowns, limit, atMostSeconds)));
   const all = 'every pool that may be used had a capacity error lately';
-  const reason = `${rests.length < open.length ? why : all}; retried in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
+  const reason = `${cooldowns.length < open.length ? why : all}; retried in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
   return { kind: 'wait', seconds, reason, considered };
 }

@@ -75,7 +75,7 @@ export function needOf(
   };
 }
 
-/** @param asked those of the last 24 hours, which count against the limit whether or not they are asked again */
+/** @param asked those of the last 24 hours, which count against the limit whether or not they come again */
 export function planQuestions(
   needs: readonly ScoreNeed[],
   asked: readonly RequestedScore[],

@@ -98,7 +98,7 @@ describe('a limit of the account', () => {
       launcher: 'sagemaker',
       purchaseOption: 'on-demand',
     });
-    // Too late for the slower one, so Spot goes on with the work while the fast one rests.
+    // Too late for the slower one, so Spot continues the work while the fast one cools down.
     const late = {
       ...asked,
       now: hoursLater(17),

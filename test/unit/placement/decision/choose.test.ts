@@ -221,7 +221,7 @@ describe('without slack', () => {
     expect(next.pool).not.toEqual(first.pool);
   });
 
-  it('goes on with Spot where nothing else is allowed', () => {
+  it('continues on Spot where nothing else is allowed', () => {
     const chosen = place({ now: hoursLater(19), compute: { ...base.compute, purchaseOption: 'spot' } });
     expect(chosen.pool.purchaseOption).toBe('spot');
     expect(chosen.reason).toContain('can no longer be promised');
@@ -356,7 +356,7 @@ describe('when every pool of the needed On-Demand refuses', () => {
       }),
     );
 
-  it('is asked again at first, within the margin', () => {
+  it('is tried again at first, within the margin', () => {
     expect(refused(4)).toMatchObject({
       kind: 'wait',
       reason: expect.stringContaining('On-Demand is needed now and had a capacity error lately'),
