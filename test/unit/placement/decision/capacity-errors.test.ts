@@ -1,5 +1,6 @@
 /** What refusals and limits of the account do to the choice, and for how long. */
 import { describe, expect, it } from 'vitest';
+import { trainingSchema } from '../../../../functions/core/pipeline/training.ts';
 import type { Observation } from '../../../../functions/core/placement/belief/observation.ts';
 import {
   capacityErrorsIn,
@@ -78,6 +79,8 @@ describe('a limit of the account', () => {
     const compute = { ...question().compute, nodes: 1, instanceTypes: ['g4dn.xlarge', 'p3.8xlarge'] };
     const asked = {
       compute,
+      // Later images have no code for the V100 of p3.
+      training: trainingSchema.parse({ strategy: 'ddp', frameworkVersion: '2.8' }),
       market: market({
         spotPrices: ZONES.map((zoneId) => spot('g4dn.xlarge', zoneId, 0.2)),
         onDemandPrices: [onDemand('g4dn.xlarge', 0.7), onDemand('p3.8xlarge', 7)],
