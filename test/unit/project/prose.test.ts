@@ -175,10 +175,8 @@ const LEFT: Readonly<Record<string, number>> = {
   'bench/packing': 1,
   'bench/placement': 14,
   'bench/sim': 5,
-  'functions/aws/s3': 21,
-  'functions/core/placement': 33,
+  'functions/aws/s3': 3,
   'test/integration/placement': 4,
-  'test/unit/placement': 4,
 };
 
 describe('prose', () => {
