@@ -215,15 +215,15 @@ def copy(aws: Connection, options: list[str]) -> None:
 
 
 def write_log(aws: Connection, command: str, options: list[str]) -> None:
-    options = dict(itertools.pairwise(options))
+    values = dict(itertools.pairwise(options))
     place: dict[str, object] = {
-        "logGroupName": options["--log-group-name"],
-        "logStreamName": options["--log-stream-name"],
+        "logGroupName": values["--log-group-name"],
+        "logStreamName": values["--log-stream-name"],
     }
     if command == "create-log-stream":
         aws.logs("CreateLogStream", place)
     else:
-        events = Path(options["--log-events"].removeprefix("file://")).read_text()
+        events = Path(values["--log-events"].removeprefix("file://")).read_text()
         aws.logs("PutLogEvents", {**place, "logEvents": json.loads(events)})
 
 
@@ -232,8 +232,8 @@ def run(service: str, command: str, options: list[str]) -> None:
     if service == "logs":
         write_log(aws, command, options)
     elif service == "s3api":
-        options = dict(itertools.pairwise(options))
-        found = aws.below(options["--bucket"], options["--prefix"])
+        values = dict(itertools.pairwise(options))
+        found = aws.below(values["--bucket"], values["--prefix"])
         contents = [{"Key": key, "Size": item.size} for key, item in found.items()]
         print(json.dumps({"Contents": contents}) if contents else "")
     elif command == "sync":
