@@ -23,7 +23,11 @@ const role = roleOf({
       called.map((name) => arnOf(lambdaId(name))),
     ),
     allow.readObjects('*/runs/*/plan/*'),
-    allow.onObjects(['PutObject', 'GetObject'], '*/runs/*/map/*'),
+    // As Step Functions requires for a ResultWriter, which sends large files in parts.
+    allow.onObjects(
+      ['PutObject', 'GetObject', 'ListMultipartUploadParts', 'AbortMultipartUpload'],
+      '*/runs/*/map/*',
+    ),
     // A distributed Map runs its items as child executions of this same machine.
     allow.statement('states', ['StartExecution'], [arn('states', `stateMachine:${STACK}-run`)]),
     allow.statement(
@@ -46,6 +50,7 @@ export const stateMachineDocument: Value = {
         Definition: '${file(statemachines/run.asl.json)}',
         DefinitionSubstitutions: {
           Bucket: ref('DataBucket'),
+          Partition: ref('AWS::Partition'),
           ...Object.fromEntries(called.map((name) => [placeholder(name), arnOf(lambdaId(name))])),
         },
       },

@@ -8,6 +8,8 @@ import { pascalCase } from '../serverless/describe/cloudformation.ts';
 
 /** CloudFormation replaces names in braces (DefinitionSubstitutions). */
 const BUCKET = '${Bucket}';
+/** A service that Step Functions calls by itself. */
+const integration = (name: string): string => `arn:\${Partition}:states:::${name}`;
 const arnOf = (name: FunctionName): string => `\${${pascalCase(name)}Arn}`;
 
 type Path = '$' | `$.${string}`;
@@ -195,7 +197,7 @@ export const taskWithToken = <const Next extends string = never>(
 ): State<Next> => ({
   Comment: comment,
   Type: 'Task',
-  Resource: 'arn:aws:states:::lambda:invoke.waitForTaskToken',
+  Resource: integration('lambda:invoke.waitForTaskToken'),
   TimeoutSecondsPath: timeoutSecondsPath,
   Parameters: { FunctionName: arnOf(name), Payload: { ...payload, 'taskToken.$': '$$.Task.Token' } },
   // The timeout is that of the wait, not of the call.
@@ -235,7 +237,7 @@ export const forEach = <const Next extends string = never>(
   Comment: comment,
   Type: 'Map',
   ItemReader: {
-    Resource: 'arn:aws:states:::s3:getObject',
+    Resource: integration('s3:getObject'),
     ReaderConfig: { InputType: 'JSON' },
     Parameters: { Bucket: BUCKET, 'Key.$': itemsKey },
   },
@@ -244,7 +246,7 @@ export const forEach = <const Next extends string = never>(
   ...(toleratedFailurePercentage !== undefined && { ToleratedFailurePercentage: toleratedFailurePercentage }),
   ItemProcessor: { ProcessorConfig: { Mode: 'DISTRIBUTED', ExecutionType: 'STANDARD' }, ...processor },
   ResultWriter: {
-    Resource: 'arn:aws:states:::s3:putObject',
+    Resource: integration('s3:putObject'),
     Parameters: { Bucket: BUCKET, 'Prefix.$': resultsPrefix },
   },
   ...transition(rest),

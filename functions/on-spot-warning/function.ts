@@ -10,6 +10,14 @@ export const onSpotWarning: FunctionDescription = {
   description: 'Has hosts on EC2 save when EC2 will reclaim one of them',
   timeoutSeconds: 60,
   environment: { ...stateMachine, ...eventBus },
-  permissions: [allow.consume('SpotWarningsQueue'), ...allow.observeAttempts(), ...allow.replaceHosts],
-  events: [queue('SpotWarningsQueue', { batchSize: 10, maximumConcurrency: 3 })],
+  permissions: [
+    allow.consume('SpotWarningsQueue'),
+    allow.consume('HostStatesQueue'),
+    ...allow.observeAttempts(),
+    ...allow.replaceHosts,
+  ],
+  events: [
+    queue('SpotWarningsQueue', { batchSize: 10, maximumConcurrency: 2 }),
+    queue('HostStatesQueue', { batchSize: 10, maximumConcurrency: 2 }),
+  ],
 };

@@ -60,7 +60,7 @@ async function definition(): Promise<string> {
     createFunction(emulator.url, name, CODE[name] ?? NOTHING, { FOLDER: folder });
   const text = await readFile(join(import.meta.dirname, '../../../statemachines/run.asl.json'), 'utf8');
   const names = new Set([...text.matchAll(/\$\{(\w+)Arn\}/g)].map(([, name = '']) => name));
-  let filled = text.replaceAll('${Bucket}', BUCKET);
+  let filled = text.replaceAll('${Bucket}', BUCKET).replaceAll('${Partition}', 'aws');
   for (const name of names) filled = filled.replaceAll(`\${${name}Arn}`, await functionOf(name));
   const { States } = JSON.parse(filled) as typeof runMachine;
   return JSON.stringify({
