@@ -3,8 +3,8 @@
  * dawdles by the same seed. However often, the sealed bytes must be those of an undisturbed run.
  */
 import { crc32 } from 'node:zlib';
-import { seededRandom } from '../../functions/core/packing/model/order.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import { seededUint32 } from '../../functions/core/shared/seeded-random.ts';
 import { regularCorpus } from './listing.ts';
 import { type Fault, type MemoryS3, startMemoryS3 } from './memory-s3.ts';
 
@@ -80,7 +80,7 @@ export async function undisturbed(start: StartWorker): Promise<Sealed> {
 
 /** The worker is killed when the server sees its n-th request, which is never answered; then another goes on. */
 export async function survive(start: StartWorker, seed: number, mostKills: number): Promise<Survival> {
-  const next = seededRandom(`faults ${seed}`);
+  const next = seededUint32(`faults ${seed}`);
   let faults = 0;
   let left = Number.POSITIVE_INFINITY;
   let worker: RunningWorker | undefined;

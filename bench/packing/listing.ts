@@ -1,5 +1,6 @@
 /** Listings of the made-up S3, and corpora whose objects exist without being stored. */
 import { createHash } from 'node:crypto';
+import { seededUint32 } from '../../functions/core/shared/seeded-random.ts';
 
 /** Objects that exist without being stored, in sorted order. */
 export interface Corpus {
@@ -12,10 +13,8 @@ export interface Corpus {
 
 const LARGEST_PATTERN = 8 * 1024 * 1024;
 const pattern = Buffer.alloc(LARGEST_PATTERN * 2);
-for (let index = 0, state = 1; index < pattern.length; index += 4) {
-  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-  pattern.writeUInt32LE(state, index);
-}
+const noise = seededUint32('noise');
+for (let index = 0; index < pattern.length; index += 4) pattern.writeUInt32LE(noise(), index);
 
 /** Bytes of a made-up object: a window into noise, told apart by its place. */
 export function corpusBody(index: number, size: number): Buffer {

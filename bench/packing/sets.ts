@@ -1,4 +1,5 @@
 /** The sets of files that packing is measured with. All of them are made up from the file's number. */
+import { seededUniform } from '../../functions/core/shared/seeded-random.ts';
 import { type Corpus, pairedCorpus, regularCorpus } from './listing.ts';
 
 export const INCOMING = 'bench/incoming/';
@@ -28,16 +29,9 @@ const regular = (title: string, files: number, bytes: number): BenchSet => ({
 const MEDIAN_BYTES = 20_000;
 const SPREAD = 1;
 
-/** Uniform in (0, 1), from a number. */
-function uniform(seed: number): number {
-  let state = Math.imul(seed ^ 0x9e37_79b9, 0x85eb_ca6b);
-  state = Math.imul(state ^ (state >>> 13), 0xc2b2_ae35);
-  return (((state ^ (state >>> 16)) >>> 0) + 0.5) / 2 ** 32;
-}
-
 function logNormal(index: number): number {
-  const normal =
-    Math.sqrt(-2 * Math.log(uniform(index * 2))) * Math.cos(2 * Math.PI * uniform(index * 2 + 1));
+  const draw = seededUniform(`image ${index}`);
+  const normal = Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
   return Math.min(4_000_000, Math.max(300, Math.round(MEDIAN_BYTES * Math.exp(SPREAD * normal))));
 }
 

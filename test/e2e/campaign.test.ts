@@ -15,7 +15,7 @@ import { campaignIn, POOLS, SEVERAL_ZONES, simulated } from '../../bench/campaig
 import { drawnCase } from '../../bench/campaign/cases.ts';
 import { PROJECT_FOLDER, PYTHON } from '../support/region.ts';
 
-const seeds = (process.env['TIDEWHEEL_CAMPAIGNS'] ?? '1').split(',').map(Number);
+const seeds = (process.env['TIDEWHEEL_CAMPAIGNS'] ?? '4').split(',').map(Number);
 const ZONES = Number(process.env['TIDEWHEEL_CAMPAIGN_ZONES'] ?? 1);
 const JOB = { workHours: 16, deadlineHours: 24, startSeconds: 300 };
 const TOLERANCE = 0.05;

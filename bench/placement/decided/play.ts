@@ -6,7 +6,7 @@
 
 import { fittedRegimes } from '../../../functions/core/placement/belief/regimes.ts';
 import { drawTrace } from '../../../functions/core/placement/policy/lattice.ts';
-import { seeded } from '../../../functions/core/shared/seeded-random.ts';
+import { seededUniform } from '../../../functions/core/shared/seeded-random.ts';
 import { tidewheel } from '../../sim/tidewheel.ts';
 import { type Setting, simulate } from '../../sim/world.ts';
 import { type Scores, TICK, ZONE_IDS } from './market.ts';
@@ -36,7 +36,7 @@ export const SCORES = {
     (tick) =>
       (trace[tick] ?? false) ? HIGH : LOW,
   wrong(trace: readonly boolean[], seed: number): Scores {
-    const draw = seeded(seed);
+    const draw = seededUniform(seed);
     const isWrong = trace.map(() => draw() < SHARE_WRONG);
     return (tick) => ((trace[tick] ?? false) === (isWrong[tick] ?? false) ? LOW : HIGH);
   },

@@ -3,7 +3,7 @@
 import type { CapacityPlan, MarketSecond } from './capacity-plan.ts';
 import type { MarketTime } from './market-time.ts';
 import { listPrice, type SpotPool } from './offers.ts';
-import { uniform } from './seeded-by-name.ts';
+import { uniform, uniformOf } from './seeded-by-name.ts';
 
 interface PricePoint {
   readonly at: MarketSecond;
@@ -31,9 +31,9 @@ const KEPT_SECONDS = 90 * 24 * HOUR_SECONDS;
 
 export function makePrices(seed: number, plan: CapacityPlan, time: MarketTime): SpotPrices {
   const driftOf = (pool: SpotPool): Drift => {
-    const draw = (what: string): number => uniform(seed, pool.instanceType, pool.zoneId, what);
-    const length = Math.round((4 + 5 * draw('length')) * HOUR_SECONDS);
-    return { length, offset: Math.round(length * draw('offset')) };
+    const draw = uniformOf(seed, pool.instanceType, pool.zoneId);
+    const length = Math.round((4 + 5 * draw()) * HOUR_SECONDS);
+    return { length, offset: Math.round(length * draw()) };
   };
   const driftAt = (pool: SpotPool, at: MarketSecond): number =>
     1 + DRIFT * (2 * uniform(seed, pool.instanceType, pool.zoneId, slotOf(driftOf(pool), at)) - 1);

@@ -6,7 +6,7 @@
  */
 import { instanceFacts } from '../../../functions/core/catalog/catalog.ts';
 import { type SpotPool, zonesOffering } from './offers.ts';
-import { hash } from './seeded-by-name.ts';
+import { between } from './seeded-by-name.ts';
 
 type CapacityUnit = 'units' | 'vcpu' | 'memory-mib';
 
@@ -62,7 +62,7 @@ function headroomOf(
 }
 
 function scoreOf({ types }: ScoreQuestion, headroom: number, place: string): number {
-  const best = HIGHEST - (hash(place) % 2);
+  const best = HIGHEST - between(0, 1, place);
   const raw = headroom < 1 ? LOWEST + headroom * 2 : ENOUGH + PER_DOUBLING * Math.log2(headroom);
   const score = Math.max(LOWEST, Math.min(best, Math.floor(raw)));
   return new Set(types).size < 3 ? Math.min(score, LOW) : score;

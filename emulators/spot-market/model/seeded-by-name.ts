@@ -1,25 +1,17 @@
-/** Randomness that is a function of names: equal seeds give equal markets, whatever the order of the questions. */
+/** Randomness that is a function of names: equal seeds give equal markets, in whatever order they are queried. */
+import { randomBelow, seededUint32, seededUniform } from '../../../functions/core/shared/seeded-random.ts';
 
-/** FNV-1a with a final mix; 32 bits. */
-export function hash(...parts: readonly (string | number)[]): number {
-  let state = 0x811c9dc5;
-  for (const part of parts) {
-    for (const character of `${part}|`) {
-      state = Math.imul(state ^ (character.codePointAt(0) ?? 0), 0x01000193);
-    }
-  }
-  state = Math.imul(state ^ (state >>> 16), 0x85ebca6b);
-  state = Math.imul(state ^ (state >>> 13), 0xc2b2ae35);
-  return (state ^ (state >>> 16)) >>> 0;
-}
+type Names = readonly (string | number)[];
+
+/** As many numbers in [0, 1) as are drawn. */
+export const uniformOf = (...names: Names): (() => number) => seededUniform(names.join('|'));
 
 /** Uniform in [0, 1). */
-export const uniform = (...parts: readonly (string | number)[]): number => hash(...parts) / 2 ** 32;
+export const uniform = (...names: Names): number => uniformOf(...names)();
 
 /** Exponential with the given mean. */
-export const exponential = (mean: number, ...parts: readonly (string | number)[]): number =>
-  -mean * Math.log(1 - uniform(...parts));
+export const exponential = (mean: number, ...names: Names): number => -mean * Math.log(1 - uniform(...names));
 
 /** A whole number from minimum to maximum, both included. */
-export const between = (minimum: number, maximum: number, ...parts: readonly (string | number)[]): number =>
-  minimum + (hash(...parts) % (maximum - minimum + 1));
+export const between = (minimum: number, maximum: number, ...names: Names): number =>
+  minimum + randomBelow(seededUint32(names.join('|')), maximum - minimum + 1);

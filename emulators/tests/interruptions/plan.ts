@@ -1,15 +1,5 @@
 /** What a seed stands for: which fault, at which moment. Pure. */
-
-/** mulberry32, public domain: small, and the same on every machine. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import { seededUniform } from '../../../functions/core/shared/seeded-random.ts';
 
 export const FAULTS = ['reclaim', 'killHost', 'killAll', 'killAgent', 'killRank'] as const;
 /**
@@ -40,7 +30,7 @@ const FIRST_SAVES = 3;
 
 /** Saves are a small part of the time: 40 % of the moments fall into one all the same. */
 export function interruptionOf(seed: number): Interruption {
-  const random = randomFrom(seed);
+  const random = seededUniform(seed);
   const pick = random();
   const fault: Fault =
     pick < 0.35

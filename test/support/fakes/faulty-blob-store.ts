@@ -1,7 +1,7 @@
 /** A store whose calls fail by a seed: before they take effect, or after it, when only the answer is lost. */
 
 import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
-import { seededRandom } from '../../../functions/core/packing/model/order.ts';
+import { seededUniform } from '../../../functions/core/shared/seeded-random.ts';
 
 export class Killed extends Error {
   override readonly name = 'Killed';
@@ -9,8 +9,7 @@ export class Killed extends Error {
 
 /** @param rate of calls that fail, 0 to 1 */
 export function faultyStore(store: BlobStore, seed: string, rate: number): BlobStore {
-  const next = seededRandom(seed);
-  const chance = (): number => next() / 0x1_0000_0000;
+  const chance = seededUniform(seed);
   const fail = async <T>(call: () => Promise<T>): Promise<T> => {
     if (chance() >= rate) return call();
     const effect = chance() < 0.5;

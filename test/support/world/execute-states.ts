@@ -1,7 +1,7 @@
 /** One execution of states of the run's machine over given functions. Waits take no time. */
 import { type Data, type Machine, runMachine } from './asl.ts';
 import { type Answer, type Execution, execute } from './execution.ts';
-import { seeded } from './random.ts';
+import { seededChoices } from './random.ts';
 
 export interface Executed {
   /** The last state, or the error that no state caught. */
@@ -40,7 +40,7 @@ export async function executeStates({ startAt, input, states, call, readItems }:
     {
       machine: { StartAt: startAt, States: { ...runMachine.States, ...states } },
       invoke,
-      random: seeded(0),
+      random: seededChoices(0),
       loop: { sleep, after: () => {}, gate: () => Promise.resolve(), run: () => Promise.resolve(true) },
       awaitToken: () => Promise.reject(new Error('no task waits for a token here')),
       readItems,

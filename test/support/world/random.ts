@@ -1,3 +1,5 @@
+import { seededUniform } from '../../../functions/core/shared/seeded-random.ts';
+
 /** Seeded choices, so that a seed is a whole history. */
 export interface Random {
   /** 0 <= x < 1 */
@@ -8,16 +10,8 @@ export interface Random {
   pick<T>(items: readonly T[]): T;
 }
 
-/** mulberry32, by Tommy Ettinger (public domain): 32 bits of state are enough to tell histories apart. */
-export function seeded(seed: number): Random {
-  let state = seed >>> 0;
-  const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
+export function seededChoices(seed: number): Random {
+  const next = seededUniform(seed);
   const whole = (low: number, high: number) => low + Math.floor(next() * (high - low + 1));
   return {
     next,

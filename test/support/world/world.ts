@@ -19,7 +19,7 @@ import { fleetScriptOf } from './fleet-scripts.ts';
 import { refusalOf, scriptOf } from './job-scripts.ts';
 import { lambdas, type Ports } from './lambdas.ts';
 import { simulatedLoop } from './loop.ts';
-import { type Random, seeded } from './random.ts';
+import { type Random, seededChoices } from './random.ts';
 
 const STOP_SECONDS = 30;
 const RECONCILE_SECONDS = 300;
@@ -32,7 +32,7 @@ export type World = ReturnType<typeof createWorld>;
 const EC2_USD = 1.1;
 
 export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
-  const random = seeded(seed);
+  const random = seededChoices(seed);
   const clock = fakeClock();
   const loop = simulatedLoop(clock, random);
   const chaos: Chaos = { rate };

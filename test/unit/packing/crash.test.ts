@@ -1,11 +1,11 @@
 /** Any call may fail before or after it takes effect. Any step may run twice, one after the other or concurrently. */
 import { describe, expect, it } from 'vitest';
 import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
-import { seededRandom } from '../../../functions/core/packing/model/order.ts';
 import { readSealedManifest } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { seededUint32 } from '../../../functions/core/shared/seeded-random.ts';
 import { PIPELINE, packAll, RUN, settings, unpack } from '../../support/builders/packing.ts';
 import { faultyStore, Killed } from '../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
@@ -16,7 +16,7 @@ const SEEDS = Number(process.env['TIDEWHEEL_SEEDS'] ?? 25);
 
 function filled(count = 24): MemoryBlobStore {
   const store = new MemoryBlobStore();
-  const next = seededRandom('sizes');
+  const next = seededUint32('sizes');
   for (let index = 0; index < count; index += 1) {
     store.seed(`${incoming}${index % 3}/${index}.jpg`, Buffer.alloc(next() % 3_000, index));
     store.seed(`${incoming}${index % 3}/${index}.json`, JSON.stringify({ index }));
@@ -73,7 +73,7 @@ describe('killed at seeded points', () => {
     // Sources change and vanish between plan and pack.
     for (let seed = 0; seed < SEEDS; seed += 1) {
       const store = filled();
-      const next = seededRandom(`changes ${seed}`);
+      const next = seededUint32(`changes ${seed}`);
       const meddle = async (): Promise<void> => {
         for (let change = 0; change < 6; change += 1) {
           for (let turn = next() % 200; turn > 0; turn -= 1) await Promise.resolve();
@@ -118,7 +118,7 @@ describe('killed at seeded points', () => {
       expect(sealedBytes(store)).toEqual(sealedBytes(calm));
       const changing = unequal();
       const meddle = async (): Promise<void> => {
-        const next = seededRandom(`balanced ${seed}`);
+        const next = seededUint32(`balanced ${seed}`);
         for (let change = 0; change < 6; change += 1) {
           for (let turn = next() % 200; turn > 0; turn -= 1) await Promise.resolve();
           changing.seed(`${incoming}${next() % 3}/${next() % 24}.jpg`, `changed ${change}`);

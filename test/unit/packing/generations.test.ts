@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
 import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
-import { seededRandom } from '../../../functions/core/packing/model/order.ts';
 import { readSealedManifest } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { blobVersions, newestVersion } from '../../../functions/core/packing/model/versions.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
@@ -11,6 +10,7 @@ import {
 } from '../../../functions/core/packing/versions/prune-generations.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+import { seededUint32 } from '../../../functions/core/shared/seeded-random.ts';
 import { compactAll } from '../../support/builders/compaction.ts';
 import { PIPELINE, packAll, settings } from '../../support/builders/packing.ts';
 import { declarationOf, runOf as recordOf } from '../../support/builders/records.ts';
@@ -247,7 +247,7 @@ describe('pruning', () => {
       const store = await three();
       store.objects.delete(bucketKeys.report(PIPELINE, runOf(2)));
       store.objects.delete(bucketKeys.report(PIPELINE, runOf(3)));
-      const next = seededRandom(`race ${seed}`);
+      const next = seededUint32(`race ${seed}`);
       const pause = async (most = 40): Promise<void> => {
         for (let turn = next() % most; turn > 0; turn -= 1) await Promise.resolve();
       };

@@ -1,9 +1,9 @@
 import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../../functions/core/packing/model/order.ts';
 import { GzipSink } from '../../../functions/core/packing/shard/gzip-sink.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { seededUint32 } from '../../../functions/core/shared/seeded-random.ts';
 import { memberLines, PIPELINE, packAll, RUN, settings } from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
@@ -22,7 +22,7 @@ async function gzipped(chunks: readonly Uint8Array[]): Promise<Buffer> {
 
 describe('a gzipped shard', () => {
   it('round-trips, and ignores the sizes of writes', async () => {
-    const next = seededRandom('gzip');
+    const next = seededUint32('gzip');
     const text = Buffer.alloc(2_500_000);
     for (let at = 0; at < text.length; at += 1) text[at] = at % 7 === 0 ? next() % 256 : at % 11;
     await fc.assert(

@@ -19,7 +19,7 @@ import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';
 import type { Data } from '../../support/world/asl.ts';
 import { type Executed, executeStates, stateOf } from '../../support/world/execute-states.ts';
-import { seeded } from '../../support/world/random.ts';
+import { seededChoices } from '../../support/world/random.ts';
 
 const packing = settings({ shardMegabytes: 0.02 });
 const run = { runId: RUN, pipeline: PIPELINE, packing };
@@ -151,7 +151,7 @@ describe('a release deployed while a run packs', () => {
     const replanned = new Set<boolean>();
     for (let seed = 0; seed < SEEDS; seed += 1) {
       const store = filled();
-      const random = seeded(seed);
+      const random = seededChoices(seed);
       const deployedAt = random.whole(2, 8);
       const ended = await packByMachine(store, (_, number) => {
         if (number === deployedAt) makeOutdated(store, random.pick(['form', 'engine']));

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { manifestSchema } from '../../../functions/core/packing/model/documents.ts';
-import { seededRandom } from '../../../functions/core/packing/model/order.ts';
 import { listGenerations } from '../../../functions/core/packing/model/sealed-arrivals.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
 import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { seededUint32 } from '../../../functions/core/shared/seeded-random.ts';
 import { PIPELINE, packAll, RUN, settings } from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 
@@ -50,7 +50,7 @@ describe('verifying a generation', () => {
   it.each(FORMATS)('detects any flipped byte in %s', async (_name, changes) => {
     const store = await packed(changes);
     const shards = store.keys(bucketKeys.shards(PIPELINE, RUN));
-    const next = seededRandom('flips');
+    const next = seededUint32('flips');
     for (let flip = 0; flip < 40; flip += 1) {
       const key = shards[next() % shards.length] ?? '';
       const at = next() % store.body(key).length;

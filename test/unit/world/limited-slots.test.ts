@@ -8,7 +8,7 @@ import { type Data, runMachine } from '../../support/world/asl.ts';
 import { stateOf } from '../../support/world/execute-states.ts';
 import { type Answer, type Execution, execute } from '../../support/world/execution.ts';
 import { simulatedLoop } from '../../support/world/loop.ts';
-import { seeded } from '../../support/world/random.ts';
+import { seededChoices } from '../../support/world/random.ts';
 
 /** The default of `--param packers=`. */
 const PACKERS = 100;
@@ -24,7 +24,7 @@ const ok = (value: unknown): Answer => ({ kind: 'ok', value });
 
 /** Packs and seals the drops side by side. `slots`: concurrent executions of the account. */
 async function packTogether(slots: number, drops: readonly Drop[], seed = 1) {
-  const random = seeded(seed);
+  const random = seededChoices(seed);
   const clock = fakeClock();
   const loop = simulatedLoop(clock, random);
   const began = clock.now().getTime();

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { DescribeLogStreamsCommand, GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { StopTrainingJobCommand } from '@aws-sdk/client-sagemaker';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { seededUniform } from '../../../../functions/core/shared/seeded-random.ts';
 import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 
@@ -262,7 +263,7 @@ test('a stop during download leaves S3 unchanged', async () => {
 });
 
 test('interruptions lose no step that S3 holds', async () => {
-  const random = seeded(11);
+  const random = seededUniform(11);
   const name = await ground.create({ ...spotJob(50, { code: '143' }), ...withCheckpoints('often') });
   for (let round = 0; round < 8; round += 1) {
     await new Promise((resolve) => setTimeout(resolve, 100 + random() * 900));
@@ -281,11 +282,3 @@ test('interruptions lose no step that S3 holds', async () => {
   expect((await ground.keys('often/')).filter((key) => key.includes('step-'))).toHaveLength(50);
   expect(ground.market.leasesHeld).toBe(0);
 });
-
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
-    return state / 2 ** 31;
-  };
-}

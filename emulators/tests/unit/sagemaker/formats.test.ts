@@ -1,10 +1,10 @@
 import { PassThrough } from 'node:stream';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { shuffled } from '../../../../functions/core/shared/seeded-random.ts';
 import { readLines } from '../../../sagemaker/hosts/lines.ts';
 import { scanLines } from '../../../sagemaker/hosts/metric-worker.ts';
 import { recordIoFrame } from '../../../sagemaker/hosts/pipe-format.ts';
-import { shuffled } from '../../../sagemaker/hosts/shuffle.ts';
 
 test('lines are whole whatever the pieces they come in', async () => {
   const text = 'first\nzweite Zeile: äöü €\r\n\nlast without an end';

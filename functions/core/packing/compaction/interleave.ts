@@ -1,5 +1,5 @@
 /** The order in which the samples of several shards follow each other. */
-import { randomBelow, seededRandom } from '../model/order.ts';
+import { randomBelow, seededUint32 } from '../../shared/seeded-random.ts';
 
 /**
  * Interleaves the shards at random. All interleavings are equally likely, so the whole is shuffled if each shard is.
@@ -11,7 +11,7 @@ export function interleave(counts: readonly number[], seed: string): Uint32Array
   const left = [...counts];
   let total = counts.reduce((sum, count) => sum + count, 0);
   const order = new Uint32Array(total);
-  const next = seededRandom(seed);
+  const next = seededUint32(seed);
   for (let place = 0; place < order.length; place += 1) {
     let pick = randomBelow(next, total);
     let shard = 0;

@@ -3,8 +3,8 @@
  * into items.
  */
 
+import { shuffledPositions } from '../../shared/seeded-random.ts';
 import { MOST_PREPARED_OBJECTS, MOST_PREPARED_SOURCE_BYTES } from '../model/image-preparation.ts';
-import { shuffledPositions } from '../model/order.ts';
 import { NO_SHARD, numberOfShards, type ShardCountRules } from '../model/shard-count.ts';
 
 export interface SampleSizes {

@@ -3,7 +3,7 @@
  * decides which.
  */
 import { ConfigurationError } from '../../shared/errors.ts';
-import { shuffledPositions } from '../model/order.ts';
+import { shuffled } from '../../shared/seeded-random.ts';
 
 export interface ClassedSamples {
   readonly count: number;
@@ -40,14 +40,6 @@ function membersOf(samples: ClassedSamples): Map<string, number[]> {
     }
   }
   return classes;
-}
-
-/** Shuffles the members by the seed. */
-function shuffled(members: readonly number[], seed: string): number[] {
-  const positions = shuffledPositions(members.length, seed);
-  const order = members.map(() => 0);
-  for (const [index, ordinal] of members.entries()) order[positions[index] ?? 0] = ordinal;
-  return order;
 }
 
 const copiesFor = (size: number, target: number): number =>

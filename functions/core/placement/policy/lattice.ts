@@ -5,7 +5,7 @@
  * The plan is made over these groups, which are known for certain.
  */
 
-import { pick, seeded } from '../../shared/seeded-random.ts';
+import { pick, seededUniform } from '../../shared/seeded-random.ts';
 import {
   advance,
   type Belief,
@@ -52,7 +52,7 @@ type Matrix = readonly (readonly number[])[];
 export function drawLattice(table: RegimeTable, tickSeconds: number, options = LATTICE_OPTIONS): LatticeData {
   const step = transition(table, tickSeconds / 3_600);
   const forecast = forecaster(step);
-  const draw = seeded(options.seed);
+  const draw = seededUniform(options.seed);
   const run = drawBeliefs(longRun(table), step, { ticks: options.drawnTicks, draw }).map((belief) => ({
     up: chanceUp(belief) > 0.5,
     point: forecast(belief),
@@ -149,7 +149,7 @@ export function drawTrace(
   { ticks, seed }: { readonly ticks: number; readonly seed: number },
 ): boolean[] {
   const step = transition(table, tickSeconds / 3_600);
-  const draw = seeded(seed);
+  const draw = seededUniform(seed);
   let regime = pick(longRun(table), draw());
   return Array.from({ length: ticks }, () => {
     const up = regime < step.length / 2;

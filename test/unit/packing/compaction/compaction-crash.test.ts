@@ -1,8 +1,8 @@
 /** Compactors are killed, work concurrently, and race with seals. No arrival is lost, doubled or half packed. */
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../../../functions/core/packing/model/order.ts';
 import type { PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
+import { seededUint32 } from '../../../../functions/core/shared/seeded-random.ts';
 import {
   type Arrivals,
   accounts,
@@ -82,7 +82,7 @@ describe('compactors killed at seeded points', () => {
     // Runs seal and other compactors choose other inputs at the same time.
     for (let seed = 0; seed < SEEDS; seed += 1) {
       const store = await filled();
-      const next = seededRandom(`together ${seed}`);
+      const next = seededUint32(`together ${seed}`);
       const pause = async (): Promise<void> => {
         for (let turn = next() % 400; turn > 0; turn -= 1) await Promise.resolve();
       };

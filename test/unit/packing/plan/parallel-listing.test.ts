@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareKeys } from '../../../../functions/core/packing/model/order.ts';
 import { keyBetween, listInParallel } from '../../../../functions/core/packing/plan/parallel-listing.ts';
+import { seededUint32 } from '../../../../functions/core/shared/seeded-random.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
 async function listed(store: MemoryBlobStore, prefix: string, readers = 8): Promise<string[]> {
@@ -48,7 +49,7 @@ describe('a parallel listing', () => {
   it.each([
     ['numbers', (index: number) => String(index).padStart(9, '0')],
     ['one folder', (index: number) => `train/images/photo-${String(index).padStart(8, '0')}.jpeg`],
-    ['random names', (index: number) => Math.imul(index + 1, 2_654_435_761).toString(16)],
+    ['random names', (index: number) => seededUint32(index)().toString(16)],
   ])('reads %s from several places at once', async (_name, nameOf) => {
     const store = new MemoryBlobStore();
     store.pageSize = 10;

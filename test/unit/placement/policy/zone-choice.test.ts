@@ -66,7 +66,7 @@ describe('the choice of a zone', () => {
   });
 
   it('does not wait for a zone long down', () => {
-    const little = { slack: 3 * HOUR };
+    const little = { slack: 2 * HOUR };
     expect(choose(question(little))).toEqual({ action: IDLE, zone: 1 });
     const longGone = { ...little, beliefs: [after(144, 0), after(0, 144)] };
     expect(choose(question(longGone))).toEqual({ action: SPOT, zone: 0 });
