@@ -78,7 +78,7 @@ export async function whyClosed(
     return `the bucket ${bucket} lies in ${BucketRegion}: a training job takes data only from its own region`;
   } catch (error: unknown) {
     const status = statusOf(error);
-    const what = status === 404 ? 'is not there' : status === 403 ? 'may not be used' : 'cannot be asked for';
+    const what = status === 404 ? 'is not there' : status === 403 ? 'may not be used' : 'cannot be read';
     return `the bucket ${bucket} ${what}: a training job in ${name} takes data only from a bucket there (docs/placement.md, regions)`;
   }
 }

@@ -182,7 +182,7 @@ export class Requester {
     const said = method === 'HEAD' ? undefined : parseError(bodyText(answer));
     const code = said?.code || `HTTP${status}`;
     const failure = { operation, key, status, code, requestId: headerOf(answer, 'x-amz-request-id') };
-    const isSkewed = status === 403 && this.#mendClock(answer, said?.serverTime, signedAt);
+    const isSkewed = status === 403 && this.#adoptClock(answer, said?.serverTime, signedAt);
     const isStale = isSkewed || (said === undefined && this.#mayHaveExpired(answer, signedAt));
     return isStale ? new S3SignatureStale(failure) : classify(failure);
   }
@@ -194,7 +194,7 @@ export class Requester {
   }
 
   /** Adopts the service's clock if the request was signed far from it. True if it was. */
-  #mendClock(answer: Answer, serverTime: string | undefined, signedAt: number): boolean {
+  #adoptClock(answer: Answer, serverTime: string | undefined, signedAt: number): boolean {
     const theirs = Date.parse(serverTime ?? headerOf(answer, 'date'));
     if (Number.isNaN(theirs) || Math.abs(theirs - signedAt) < SKEW_WORTH_MENDING_MILLISECONDS) return false;
     this.#skewMilliseconds = theirs - this.#options.world.now();

@@ -175,7 +175,6 @@ const LEFT: Readonly<Record<string, number>> = {
   'bench/packing': 1,
   'bench/placement': 14,
   'bench/sim': 5,
-  'functions/aws/s3': 3,
   'test/integration/placement': 4,
 };
 
