@@ -9,7 +9,7 @@ import { type HostExit, startHost } from '../sagemaker/hosts/host-process.ts';
 import { downloadObject, parseS3Uri } from '../sagemaker/hosts/objects.ts';
 import type { BootPlan } from './boot-plan.ts';
 import type { LocalInstance } from './instances.ts';
-import { startMetadata } from './metadata.ts';
+import { IDENTITY_DOCUMENT, startMetadata } from './metadata.ts';
 
 export interface HostOptions {
   readonly instance: LocalInstance;
@@ -61,6 +61,7 @@ export async function bootHost(options: HostOptions): Promise<Host> {
     'instance-id': instance.instanceId,
     'instance-type': instance.instanceType,
     'local-ipv4': loopbackOf(instance.privateAddress),
+    [IDENTITY_DOCUMENT]: JSON.stringify({ pendingTime: instance.launchedAt }),
   });
   const host = startHost(pythonPath, {
     command: [pythonPath, agent, '--host'],

@@ -15,6 +15,8 @@ export interface LocalInstance {
   readonly instanceType: string;
   /** The emulator gives each its own in 10.0.0.0/16. */
   readonly privateAddress: string;
+  /** ISO 8601, as the identity document has it. */
+  readonly launchedAt?: string | undefined;
 }
 
 export interface Launch {
@@ -42,7 +44,8 @@ function toInstance({ InstanceId, State, Tags = [], ...rest }: Instance): LocalI
   const isAlive = State?.Name === 'pending' || State?.Name === 'running';
   if (InstanceId === undefined || jobName === undefined || !isAlive) return [];
   const { InstanceType: instanceType = '', PrivateIpAddress: privateAddress = '10.0.0.1' } = rest;
-  return [{ instanceId: InstanceId, jobName, instanceType, privateAddress }];
+  const launchedAt = rest.LaunchTime?.toISOString();
+  return [{ instanceId: InstanceId, jobName, instanceType, privateAddress, launchedAt }];
 }
 
 /** From its launch template; undefined when that is gone, and with it the attempt. */

@@ -11,7 +11,10 @@ export interface Metadata {
   close(): void;
 }
 
-/** facts: by path below meta-data/, such as instance-id. */
+/** https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-identity-documents.html */
+export const IDENTITY_DOCUMENT = '/latest/dynamic/instance-identity/document';
+
+/** facts: by path below meta-data/, such as instance-id; or by the whole path. */
 export async function startMetadata(facts: Readonly<Record<string, string>>): Promise<Metadata> {
   const answers = new Map(Object.entries(facts));
   const token = randomUUID();

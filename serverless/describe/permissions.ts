@@ -146,6 +146,8 @@ export const followFleet = (...questions: string[]) => [
     ec2('instance', 'launch-template', 'placement-group'),
     RESOURCE_IS_TAGGED,
   ),
+  // The only trace of a host that wrote no report.
+  statement('ec2', ['GetConsoleOutput'], ec2('instance'), RESOURCE_IS_TAGGED),
 ];
 
 /**

@@ -70,6 +70,7 @@ const followFleet: Call[] = [
   learnsOfAbsence,
   ec2('DescribeInstances'),
   onEc2('TerminateInstances', 'instance/i-1', ours),
+  onEc2('GetConsoleOutput', 'instance/i-1', ours),
   onEc2('DeleteLaunchTemplate', 'launch-template/lt-1', ours),
   onEc2('DeletePlacementGroup', 'placement-group/pg-1', ours),
 ];

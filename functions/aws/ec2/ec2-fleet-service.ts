@@ -1,10 +1,13 @@
 /** The FleetService port on EC2. The bucket holds the job, the hosts' reports and the requests to them. */
 
 import type { FleetService } from '../../core/launch/ec2/fleet-service.ts';
+import { hostsWithoutReport } from '../../core/launch/ec2/fleet-silence.ts';
 import { describeFleet, STOP_GRACE_SECONDS } from '../../core/launch/ec2/fleet-state.ts';
 import { hostRequests } from '../../core/launch/ec2/host-requests.ts';
 import { isTerminal } from '../../core/launch/job/job-state.ts';
+import { platformFaultOf } from '../../core/launch/job/platform-fault.ts';
 import type { StopOutcome, TrainingJobDescription } from '../../core/launch/job/training-service.ts';
+import { consoleEnd } from './console.ts';
 import { endHosts, hostsOf, jobsOf, listLeftovers, release } from './fleet-hosts.ts';
 import { launch } from './fleet-launch.ts';
 import { type FleetDeps, type FleetMemory, readFleetMemory } from './fleet-memory.ts';
@@ -35,7 +38,13 @@ async function describe(
 ): Promise<TrainingJobDescription | undefined> {
   const { folder: _, document, ...said } = memory;
   const instances = await hostsOf(deps.ec2, jobName);
-  return describeFleet({ jobName, ...document, ...said, instances, now: deps.clock.now() });
+  const view = { jobName, ...document, ...said, instances, now: deps.clock.now() };
+  const job = describeFleet(view);
+  // EC2 has no console of an instance that it has forgotten.
+  const silent = hostsWithoutReport(view).find((id) => instances.some(({ instanceId }) => instanceId === id));
+  if (silent === undefined || platformFaultOf(job?.FailureReason) !== 'silent') return job;
+  const consoles = new Map([[silent, await consoleEnd(deps.ec2, silent)]]);
+  return describeFleet({ ...view, consoles });
 }
 
 async function stop(deps: FleetDeps, jobName: string): Promise<StopOutcome> {

@@ -40,7 +40,7 @@ function toHost({ InstanceId, State, LaunchTime, StateReason, Tags = [] }: Insta
     {
       instanceId: InstanceId,
       state: State?.Name ?? 'pending',
-      launchedAt: LaunchTime ?? new Date(0),
+      launchedAt: LaunchTime,
       reasonCode: StateReason?.Code,
       round: Number(Tags.find(({ Key }) => Key === ROUND_TAG)?.Value ?? 1),
     },

@@ -1,5 +1,5 @@
 /** Judges an ended attempt by its progress, not its time: the run is done, tries again, or has failed for good. */
-import type { AttemptOutcome, AttemptRecord, Progress } from '../runs/run-records.ts';
+import type { AttemptOutcome, AttemptRecord, PlatformFault, Progress } from '../runs/run-records.ts';
 
 export type Judgement =
   | { readonly kind: 'done'; readonly reason: string }
@@ -8,6 +8,10 @@ export type Judgement =
 
 /** If so many started attempts in a row prove no new work, saving or reading checkpoints does not work. */
 const FRUITLESS_ATTEMPTS = 3;
+
+/** Hosts that are silent in two pools are silent in all. Other faults pass more often. */
+const SILENT_ATTEMPTS = 2;
+const FAULTY_ATTEMPTS = 3;
 
 export const advanced = (before: Progress | undefined, after: Progress | undefined): boolean =>
   after !== undefined && after.step > (before?.step ?? 0);
@@ -47,7 +51,37 @@ const atTimeLimit = ({ progressBefore, progressAfter }: AttemptRecord): Judgemen
           'the attempt reached its time limit and no checkpoint proves new work: raise limits.maximumRunSeconds or save more often',
       };
 
+/** Fails the run when the same platform keeps failing: further attempts would only cost more. */
+function failedPlatform(attempts: readonly AttemptRecord[]): Judgement | undefined {
+  // A capacity error reached no host.
+  const outcomes = attempts.flatMap(({ outcome }) =>
+    outcome === undefined || outcome.kind === 'capacity' ? [] : [outcome],
+  );
+  const last = outcomes.at(-1);
+  if (last?.fault === undefined) return undefined;
+  const limit = last.fault === 'silent' ? SILENT_ATTEMPTS : FAULTY_ATTEMPTS;
+  const recent = outcomes.slice(-limit);
+  const isEnough = last.fault === 'silent' ? isSilent : isFaulty;
+  if (recent.length < limit || !recent.every(isEnough)) return undefined;
+  return { kind: 'failed', reason: `${limit} attempts in a row ${REMEDIES[last.fault]}; ${last.message}` };
+}
+
+const isSilent = ({ fault }: AttemptOutcome): boolean => fault === 'silent';
+const isFaulty = ({ fault }: AttemptOutcome): boolean => fault !== undefined;
+
+const REMEDIES: Readonly<Record<PlatformFault, string>> = {
+  silent:
+    'had hosts that wrote no report: check that the subnets reach S3 (a NAT gateway or a VPC endpoint), that compute.ec2.image has the AWS CLI, and that compute.ec2.python names its Python',
+  storage:
+    'could not use the bucket: check the route to S3 (a NAT gateway or a VPC endpoint), the endpoint’s policy and the rights of compute.ec2.instanceProfile',
+  disk: 'ran out of disk: raise compute.volumeGigabytes, or choose types with more local NVMe',
+  packages:
+    'could not install requirements.txt: check that the subnets reach the package index, or name one that they reach (training.packageIndex)',
+};
+
 function againUnlessFruitless(attempts: readonly AttemptRecord[], reason: string): Judgement {
+  const failed = failedPlatform(attempts);
+  if (failed !== undefined) return failed;
   const started = attempts.filter((attempt) => (attempt.outcome?.trainingSeconds ?? 0) > 0);
   const recent = started.slice(-FRUITLESS_ATTEMPTS);
   const fruitless =

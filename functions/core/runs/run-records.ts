@@ -196,6 +196,12 @@ export interface AttemptRecord {
   readonly outcome?: AttemptOutcome | undefined;
 }
 
+/**
+ * silent: launched hosts wrote no report; storage: S3 could not be reached, or refused; disk: a host's disk is full;
+ * packages: the package index did not answer.
+ */
+export type PlatformFault = 'silent' | 'storage' | 'disk' | 'packages';
+
 /** The outcome of an ended job, from DescribeTrainingJob. */
 export interface AttemptOutcome {
   readonly kind:
@@ -214,6 +220,8 @@ export interface AttemptOutcome {
   readonly billableSeconds: number;
   /** With kind `capacity`: the error was a quota of the account, which holds in every zone. */
   readonly quota?: true | undefined;
+  /** With kind `serviceError`: the part of the platform that failed, where it is known. */
+  readonly fault?: PlatformFault | undefined;
   /** Restarts in place by managed Spot inside the job. */
   readonly interruptions: number;
   readonly modelUri?: string | undefined;

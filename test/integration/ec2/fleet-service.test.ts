@@ -50,7 +50,8 @@ async function instancesOf(plan: FleetPlan) {
 /** What a host does at its end. */
 async function report(plan: FleetPlan, instanceId: string, over: Partial<HostReport> = {}): Promise<void> {
   const folder = plan.objects.at(-1)?.key.replace(/job\.json$/, '') ?? '';
-  const said: HostReport = { instanceId, startedAt: '2026-11-21T04:00:10Z', ...over };
+  const startedAt = '2026-11-21T04:00:10Z';
+  const said: HostReport = { instanceId, startedAt, seenAt: startedAt, phase: 'script', ...over };
   await store.writeText(`${folder}hosts/${instanceId}.json`, JSON.stringify(said));
 }
 

@@ -48,6 +48,8 @@ async function reportAll(on: ObjectStore, jobName: string, ids: readonly string[
     const report: HostReport = {
       instanceId,
       startedAt: new Date(endedAt.getTime() - 60_000).toISOString(),
+      seenAt: endedAt.toISOString(),
+      phase: 'script',
       endedAt: endedAt.toISOString(),
       exitCode: 0,
     };

@@ -276,7 +276,12 @@ function fleetOf(made: {
     begun: 0,
     equipped: true,
     say: (instanceId, said) => {
-      const before = reports.get(instanceId) ?? { instanceId, startedAt: at.toISOString() };
+      const before = reports.get(instanceId) ?? {
+        instanceId,
+        startedAt: at.toISOString(),
+        seenAt: at.toISOString(),
+        phase: 'script',
+      };
       reports.set(instanceId, { ...before, ...said });
     },
     terminate: (instanceId, reasonCode) => {

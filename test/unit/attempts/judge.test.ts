@@ -78,6 +78,37 @@ describe('fruitless attempts', () => {
   });
 });
 
+describe('faults of the platform', () => {
+  const faulty = (fault: AttemptOutcome['fault'], message = 'last words'): AttemptRecord =>
+    attemptOf(RUN, 1, { outcome: outcomeOf('serviceError', { trainingSeconds: 900, fault, message }) });
+  const refused = ended('capacity', [undefined, undefined], 0);
+
+  it('end the run when hosts were silent twice', () => {
+    expect(judge([faulty('silent')]).kind).toBe('again');
+    const { kind, reason } = judge([faulty('silent'), refused, faulty('silent', 'no python')]);
+    expect(kind).toBe('failed');
+    expect(reason).toMatch(
+      /NAT gateway or a VPC endpoint.*compute\.ec2\.image.*compute\.ec2\.python.*no python$/,
+    );
+  });
+
+  it.each([
+    ['storage', 'instanceProfile'],
+    ['disk', 'compute.volumeGigabytes'],
+    ['packages', 'training.packageIndex'],
+  ] as const)('of kind %s end the run after three tries', (fault, remedy) => {
+    expect(judge([faulty(fault), faulty(fault)]).kind).toBe('again');
+    expect(judge([faulty(fault), faulty('silent'), faulty(fault)])).toMatchObject({
+      kind: 'failed',
+      reason: expect.stringContaining(remedy),
+    });
+  });
+
+  it('are forgiven by an attempt that trained', () => {
+    expect(judge([faulty('silent'), ended('interrupted', [0, 5]), faulty('silent')]).kind).toBe('again');
+  });
+});
+
 describe('progress', () => {
   it('is a step that was not proven before', () => {
     expect(advanced(undefined, undefined)).toBe(false);

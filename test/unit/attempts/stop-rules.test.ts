@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { whyStop } from '../../../functions/core/attempts/stop-rules.ts';
+import { describeFleet } from '../../../functions/core/launch/ec2/fleet-state.ts';
 import type { TrainingJobDescription } from '../../../functions/core/launch/job/training-service.ts';
 import { choosePlacement } from '../../../functions/core/placement/decision/choose.ts';
 import { CLOSED_AT, hoursLater, question } from '../../support/builders/placement.ts';
@@ -61,6 +62,28 @@ describe('an attempt under a budget', () => {
     const attempt = attemptOf('budget-000001', 2, { placement });
     expect(ask(1_800 - 421, { budgetUsd: 1.2, attempt })).toBeUndefined();
     expect(ask(1_800 - 419, { budgetUsd: 1.2, attempt })).toMatch(/budget/);
+  });
+
+  it('on EC2 counts its hosts from their launch', () => {
+    const booting = describeFleet({
+      jobName: 'a',
+      nodes: 2,
+      managedSpot: true,
+      priceRatio: 0.4,
+      maximumRunSeconds: 3_600,
+      refills: false,
+      instances: ['i-1', 'i-2'].map((instanceId) => ({
+        instanceId,
+        state: 'running',
+        launchedAt: new Date(secondsAfter(60)),
+      })),
+      reports: [],
+      now: new Date(secondsAfter(660)),
+    });
+    if (booting === undefined) throw new Error('the fleet is unknown');
+    // 600 s have passed, and the next look and the save are 420 s.
+    expect(ask(600, { job: booting, budgetUsd: (1_019 * 1.2) / 3_600 })).toMatch(/budget/);
+    expect(ask(600, { job: booting, budgetUsd: (1_021 * 1.2) / 3_600 })).toBeUndefined();
   });
 
   it('is stopped within the budget at five-minute looks', () => {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 import json
+import re
 import subprocess
 import time
 from collections.abc import Iterable
@@ -17,7 +18,17 @@ class AwsCliError(Exception):
     """The AWS CLI failed after its own retries and ours."""
 
 
-_ATTEMPTS = 4
+class DiskFullError(AwsCliError):
+    """This host has no room for what it downloads or writes."""
+
+
+_ATTEMPTS = 12
+"""The pauses between them add up to 198 s, for a slow NAT gateway or S3's 503 to a whole gang."""
+_LONGEST_PAUSE_SECONDS = 45.0
+_ATTEMPTS_IF_REFUSED = 4
+"""The credentials of a role can be some seconds late."""
+_REFUSED = re.compile(r"\((AccessDenied|403|NoSuchBucket|NoSuchKey|404)\)")
+_DISK_FULL = ("No space left on device", "[Errno 28]")
 _KEYS_PER_COMMAND = 200
 """Keys of shards are short, and a command line holds about 2 MB."""
 
@@ -36,15 +47,18 @@ class AwsCli:
 
     def _run(self, *arguments: str, text: str | None = None, tries: int = _ATTEMPTS) -> str:
         problem = ""
-        for attempt in range(tries):
+        for attempt in range(1, tries + 1):
             ended = subprocess.run(
                 [self._program, *arguments], input=text, capture_output=True, text=True, check=False
             )
             if ended.returncode == 0:
                 return ended.stdout
             problem = ended.stderr.strip()[-500:]
-            if attempt + 1 < tries:
-                time.sleep(self._pause_seconds * (attempt + 1))
+            if any(words in problem for words in _DISK_FULL):
+                raise DiskFullError(f"aws {' '.join(arguments[:2])} failed: {problem}")
+            if attempt >= (_ATTEMPTS_IF_REFUSED if _REFUSED.search(problem) else tries):
+                break
+            time.sleep(min(self._pause_seconds * attempt, _LONGEST_PAUSE_SECONDS))
         raise AwsCliError(f"aws {' '.join(arguments[:2])} failed: {problem}")
 
     def read(self, uri: str) -> str:
@@ -57,8 +71,8 @@ class AwsCli:
         except AwsCliError:
             return None
 
-    def write(self, uri: str, text: str) -> None:
-        self._run("s3", "cp", "-", uri, text=text)
+    def write(self, uri: str, text: str, tries: int | None = None) -> None:
+        self._run("s3", "cp", "-", uri, text=text, tries=tries or _ATTEMPTS)
 
     def put(self, path: Path, uri: str) -> None:
         self._run("s3", "cp", "--only-show-errors", str(path), uri)

@@ -33,6 +33,8 @@ class HostJob:
     refills: bool = False
     """The service replaces lost hosts while the others stay."""
     log_group: str = ""
+    download_bytes: int | None = None
+    """Of the shards that this host fetches."""
 
 
 def parse_job(text: str) -> HostJob:
@@ -55,6 +57,7 @@ def parse_job(text: str) -> HostJob:
         environment=document["Environment"],
         refills=bool(document.get("refills", False)),
         log_group=str(document.get("logGroup") or ""),
+        download_bytes=document.get("downloadBytes"),
     )
 
 

@@ -24,6 +24,8 @@ class HostContext:
     """Time between two uploads of checkpoints."""
     meet_seconds: float = 900.0
     """Limit for the other hosts to come, at the launch and when lost ones are replaced."""
+    renew_seconds: float = 60.0
+    """Time between two reports."""
 
     @property
     def attempt_uri(self) -> str:
@@ -43,4 +45,5 @@ def host_context(environment: Mapping[str, str]) -> HostContext:
         poll_seconds=number("TIDEWHEEL_LOOK_SECONDS", 5),
         sync_seconds=number("TIDEWHEEL_SYNC_SECONDS", 15),
         meet_seconds=number("TIDEWHEEL_MEET_SECONDS", 900),
+        renew_seconds=number("TIDEWHEEL_RENEW_SECONDS", 60),
     )

@@ -6,12 +6,14 @@ import os
 import signal
 from pathlib import Path
 
-from .aws_cli import AwsCliError
+from tidewheel_agent.platform_failure import is_disk_full, platform_failure
+
+from .aws_cli import AwsCliError, DiskFullError
 from .container import parse_job
 from .context import HostContext, host_context
 from .logs import HostLog
 from .rendezvous import HostsMissingError
-from .report import Report, now
+from .report import Report, Reporter
 from .requests import Requests
 from .rounds import STOPPED, Rounds
 from .uploads import upload_model
@@ -25,27 +27,39 @@ def main() -> int:
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     context = host_context(os.environ)
     instance_id = context.metadata.get("instance-id") or "unknown"
-    report = Report(instance_id)
+    report = Report(instance_id, launched_at=context.metadata.launched_at())
+    uri = f"{context.hosts_uri}{instance_id}.json"
+    reporter = Reporter(context.aws, uri, report, context.renew_seconds)
     try:
-        report.exit_code = _train(context, report)
+        report.exit_code = _train(context, reporter)
     except HostsMissingError as error:  # The script is not at fault: the run goes on elsewhere.
         report.exit_code = STOPPED
         report.failure = f"Interrupted: host missing: {error}"
     except Exception as error:  # Any other failure of this host goes into its report.
         report.exit_code = 1
-        report.failure = f"{type(error).__name__}: {error}"[:_FAILURE_CHARACTERS]
-    report.ended_at = now()
-    context.aws.write(f"{context.hosts_uri}{instance_id}.json", report.text())
+        report.failure = _failure_text(error)[:_FAILURE_CHARACTERS]
+    reporter.end()
     return report.exit_code
 
 
-def _train(context: HostContext, report: Report) -> int:
+def _failure_text(error: Exception) -> str:
+    text = f"{type(error).__name__}: {error}"
+    if is_disk_full(error) or isinstance(error, DiskFullError):
+        return platform_failure("disk", text)
+    if isinstance(error, AwsCliError):
+        return platform_failure("storage", text)
+    return text
+
+
+def _train(context: HostContext, reporter: Reporter) -> int:
     job = parse_job(context.aws.read(context.job_uri))
+    reporter.start()
+    report = reporter.report
     log = HostLog(context.aws, job.log_group, f"{job.name}/{report.instance_id}")
     try:
         address = context.metadata.get("local-ipv4") or "127.0.0.1"
         requests = Requests(context.aws, f"{context.attempt_uri}requests/", log.write)
-        rounds = Rounds(context, job, report, requests, log, address)
+        rounds = Rounds(context, job, reporter, requests, log, address)
         code = rounds.train()
         if code == 0 and rounds.is_first and report.stopped_by is None:
             report.model_uri = upload_model(context.aws, context.base, job)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import urllib.error
 import urllib.request
@@ -27,12 +28,23 @@ class Metadata:
 
     def get(self, path: str) -> str | None:
         """None when the path has no value; raises OSError when the service does not answer."""
+        return self._get(f"meta-data/{path}")
+
+    def launched_at(self) -> str | None:
+        """When EC2 launched this instance; None when the service does not say."""
+        try:
+            document = self._get("dynamic/instance-identity/document")
+            return None if document is None else str(json.loads(document)["pendingTime"])
+        except (OSError, ValueError, KeyError):
+            return None
+
+    def _get(self, path: str) -> str | None:
         if time.monotonic() > self._token_until:
             ttl = str(_TOKEN_SECONDS)
             self._token = self._ask("api/token", "PUT", X_aws_ec2_metadata_token_ttl_seconds=ttl)
             self._token_until = time.monotonic() + _TOKEN_SECONDS / 2
         try:
-            return self._ask(f"meta-data/{path}", X_aws_ec2_metadata_token=self._token)
+            return self._ask(path, X_aws_ec2_metadata_token=self._token)
         except urllib.error.HTTPError as error:
             if error.code == 404:
                 return None

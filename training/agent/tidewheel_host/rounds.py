@@ -20,12 +20,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidewheel_agent.agent_path import AGENT
+from tidewheel_agent.phase import PHASE_FILE
 
 from .container import HostJob, fetch_channels, write_config
 from .context import HostContext
 from .logs import HostLog
 from .rendezvous import HostsMissingError, interface_for, meet
-from .report import Report
+from .report import Report, Reporter
 from .requests import Requests
 from .uploads import CheckpointSync, upload_all, upload_periodically
 
@@ -42,15 +43,17 @@ class Rounds:
 
     context: HostContext
     job: HostJob
-    report: Report
+    reporter: Reporter
     requests: Requests
     log: HostLog
     address: str
+    report: Report = field(init=False)
     deadline: float = field(init=False)
     _rank: int | None = None
     """In the last round. S3 deals some channels out by rank: a new rank means another fetch."""
 
     def __post_init__(self) -> None:
+        self.report = self.reporter.report
         self.deadline = time.monotonic() + self.job.maximum_run_seconds
 
     @property
@@ -79,6 +82,9 @@ class Rounds:
             return STOPPED
         rank = hosts.index(self.address)
         write_config(base, self.job, hosts, self.address, interface_for(self.address), number)
+        self.reporter.download(
+            self.job.download_bytes, lambda: _bytes_of_shards(base / "input" / "data")
+        )
         if rank != self._rank:
             fetch_channels(aws, base, self.job, rank)
         self._rank = rank
@@ -88,7 +94,7 @@ class Rounds:
         checkpoints = CheckpointSync.fetch(aws, base / "checkpoints", self.job.checkpoint_uri)
         self.report.round = number
         self.report.failure = None
-        aws.write(f"{self.context.hosts_uri}{self.report.instance_id}.json", self.report.text())
+        self.reporter.write()
         code = self._run_agent(number, checkpoints)
         self.report.missing_files = upload_all(checkpoints, self.log.write)
         return code
@@ -174,6 +180,9 @@ class Rounds:
     def _run_agent(self, number: int, checkpoints: CheckpointSync) -> int:
         """Runs the agent as a child, which gets the same signals as on SageMaker."""
         job, context = self.job, self.context
+        phase_file = context.base / "input" / "config" / "phase"
+        phase_file.unlink(missing_ok=True)
+        self.reporter.enter("installing")
         agent = subprocess.Popen(
             [sys.executable, str(AGENT)],
             env={
@@ -181,6 +190,7 @@ class Rounds:
                 "TIDEWHEEL_GRACE_SECONDS": str(GRACE_SECONDS),
                 "TRAINING_JOB_NAME": job.name,
                 "AWS_REGION": job.region,
+                PHASE_FILE: str(phase_file),
                 **_ports(number, os.environ),
                 **job.environment,
             },
@@ -197,7 +207,7 @@ class Rounds:
         for thread in (reader, uploader):
             thread.start()
         try:
-            return self._watch(agent, number)
+            return self._watch(agent, number, phase_file)
         finally:
             done.set()
             uploader.join(timeout=60)
@@ -208,13 +218,18 @@ class Rounds:
         for line in agent.stdout:
             self.log.write(line.rstrip("\n"))
 
-    def _watch(self, agent: subprocess.Popen[str], number: int) -> int:
+    def _watch(self, agent: subprocess.Popen[str], number: int, phase_file: Path) -> int:
         """SIGTERM tells the agent to stop, SIGUSR1 to ask for a checkpoint."""
         was_stopped = False
         saves, was_in_danger = self.requests.saves, False
         while True:
+            code: int | None = None
             with suppress(subprocess.TimeoutExpired):
-                return agent.wait(timeout=self.context.poll_seconds)
+                code = agent.wait(timeout=self.context.poll_seconds)
+            if phase_file.exists():
+                self.reporter.enter("script")
+            if code is not None:
+                return code
             if was_stopped:
                 continue
             if self._is_interrupted(number):
@@ -226,6 +241,15 @@ class Rounds:
             if new_saves != saves or (is_in_danger and not was_in_danger):
                 agent.send_signal(signal.SIGUSR1)
             saves, was_in_danger = new_saves, is_in_danger
+
+
+def _bytes_of_shards(data: Path) -> int:
+    """The channels train and train0, train1 ... hold the shards."""
+    total = 0
+    for path in data.glob("train*/**/*"):
+        with suppress(OSError):  # The AWS CLI renames a file once it is whole.
+            total += path.stat().st_size if path.is_file() else 0
+    return total
 
 
 def _ports(number: int, environment: Mapping[str, str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ import pytest
 
 from cluster import wait_until
 from ec2_host import FAKE_AWS, Host, channel, job, put
-from tidewheel_host.aws_cli import AwsCli
+from tidewheel_host.aws_cli import AwsCli, AwsCliError
 from tidewheel_host.container import UnknownJobError, fetch_channels, parse_job
 from tidewheel_host.metadata import Metadata
 from tidewheel_host.rendezvous import HostsMissingError, default_interface, interface_for, meet
@@ -128,6 +128,80 @@ def test_the_report_says_why_a_host_cannot_train(
     report = Host(tmp_path / "host", bucket, imds[0], text).ended()
     assert report["exitCode"] == 1
     assert report["failure"].split(":")[0] in ("UnknownJobError", "JSONDecodeError")
+
+
+def test_a_host_reports_each_phase_from_its_first_second(
+    tmp_path: Path,
+    bucket: Path,
+    imds: tuple[str, dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url, answers = imds
+    answers["/latest/dynamic/instance-identity/document"] = '{"pendingTime":"2026-11-21T04:00:00Z"}'
+    mended = tmp_path / "mended"
+    monkeypatch.setenv("FAKE_S3_FAILS", "shards/=Could not connect to the endpoint URL")
+    monkeypatch.setenv("FAKE_S3_MENDED", str(mended))
+    put(bucket / "code" / "train.py", SCRIPT.format(steps=2_000, end=""))
+    text = json.dumps(job(downloadBytes=7))
+    host = Host(tmp_path / "host", bucket, url, text, TIDEWHEEL_RENEW_SECONDS="0.2")
+    report = bucket / "attempts/1/hosts/i-0a.json"
+
+    def phase() -> str | None:
+        return str(host.report()["phase"]) if report.exists() else None
+
+    wait_until(lambda: phase() == "downloading", 30, "the download")
+    seen = host.report()["seenAt"]
+    wait_until(lambda: host.report()["seenAt"] > seen, 10, "a renewal")
+    assert host.report()["downloadedBytes"] == 0
+    mended.touch()
+    wait_until(lambda: phase() == "script", 60, "the script")
+    told = host.report()
+    assert told["launchedAt"] == "2026-11-21T04:00:00Z"
+    assert told["downloadBytes"] == 7
+    assert told["startedAt"] <= told["scriptStartedAt"] <= told["seenAt"]
+    assert "endedAt" not in told
+    put(host.folder / "requests" / "stop.json", "2026-11-21T04:00:00Z")
+    assert host.ended()["phase"] == "script"
+
+
+@pytest.mark.parametrize(
+    ("problem", "fault"),
+    [
+        ("An error occurred (AccessDenied) when calling ListObjectsV2", "storage"),
+        ("[Errno 28] No space left on device", "disk"),
+    ],
+)
+def test_a_failed_download_is_the_platforms_failure(
+    tmp_path: Path,
+    bucket: Path,
+    imds: tuple[str, dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    problem: str,
+    fault: str,
+) -> None:
+    monkeypatch.setenv("FAKE_S3_FAILS", f"shards/={problem}")
+    put(bucket / "code" / "train.py", SCRIPT.format(steps=3, end=""))
+    report = Host(tmp_path / "host", bucket, imds[0], json.dumps(job())).ended()
+    assert report["phase"] == "downloading"
+    assert report["failure"].startswith(f"Platform failure ({fault}): ")
+    assert problem in report["failure"]
+
+
+@pytest.mark.parametrize(
+    ("problem", "tries"),
+    [
+        ("Could not connect to the endpoint URL", 12),
+        ("fatal error: An error occurred (AccessDenied)", 4),
+        ("[Errno 28] No space left on device", 1),
+    ],
+)
+def test_only_what_may_pass_is_tried_for_minutes(tmp_path: Path, problem: str, tries: int) -> None:
+    program = tmp_path / "aws"
+    program.write_text(f"#!/bin/sh\necho x >> {tmp_path}/tries\necho '{problem}' >&2\nexit 1\n")
+    program.chmod(0o755)
+    with pytest.raises(AwsCliError, match="aws s3 cp failed"):
+        AwsCli(str(program), pause_seconds=0).read("s3://b/key")
+    assert (tmp_path / "tries").read_text().count("x") == tries
 
 
 def test_missing_hosts_are_not_the_scripts_fault(

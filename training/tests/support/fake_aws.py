@@ -83,9 +83,20 @@ def write_log(command: str, options: list[str]) -> None:
         file.writelines(f"{event['message']}\n" for event in events)
 
 
+def failure(arguments: list[str]) -> str:
+    """Of a call whose words contain FAKE_S3_FAILS, as long as the file FAKE_S3_MENDED is absent."""
+    words, _, problem = os.environ.get("FAKE_S3_FAILS", "").partition("=")
+    mended = os.environ.get("FAKE_S3_MENDED", "")
+    is_hit = words and words in " ".join(arguments) and not (mended and Path(mended).exists())
+    return problem if is_hit else ""
+
+
 def main() -> int:
     service, command, *options = sys.argv[1:]
     try:
+        problem = failure(sys.argv[1:])
+        if problem:
+            raise OSError(problem)
         if (service, command) == ("s3api", "list-objects-v2"):
             bucket = options[options.index("--bucket") + 1]
             prefix = options[options.index("--prefix") + 1]

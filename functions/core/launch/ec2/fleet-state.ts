@@ -2,7 +2,11 @@
  * Describes a fleet in the shape of DescribeTrainingJob, so that one set of rules judges attempts of every launcher. EC2
  * knows an instance for about an hour after its end. The hosts' reports in the bucket stay.
  */
+
+import { isPlatformFailure } from '../job/platform-fault.ts';
 import type { StatusTransition, TrainingJobDescription } from '../job/training-service.ts';
+import { hostsWithoutReport, silenceReason, silentHosts } from './fleet-silence.ts';
+import { type FleetTimes, timesOf } from './fleet-times.ts';
 import { currentHosts, type FleetView, isGone, STOP_GRACE_SECONDS } from './fleet-view.ts';
 import type { HostReport } from './job-document.ts';
 import { nextRefillStep } from './refill.ts';
@@ -11,18 +15,22 @@ export type { FleetInstance, FleetView } from './fleet-view.ts';
 export { STOP_GRACE_SECONDS } from './fleet-view.ts';
 
 const MILLISECONDS = 1_000;
+/** SageMaker's status for instances that are held but not ready. A job in it does not wait for capacity. */
+const BOOTING = 'PreparingTrainingStack';
 
 /** @returns undefined when neither EC2 nor the bucket knows the fleet */
 export function describeFleet(view: FleetView): TrainingJobDescription | undefined {
   if (view.instances.length === 0 && view.reports.length === 0) return undefined;
-  const verdict = isAlive(view) ? living(view) : ended(view);
+  const silent = silentHosts(view);
+  const alive = isAlive(view) && silent.length === 0;
+  const verdict = silent.length > 0 ? failed(silenceReason(view)) : alive ? living(view) : ended(view);
   const times = timesOf(view);
   return {
     TrainingJobName: view.jobName,
     EnableManagedSpotTraining: view.managedSpot,
     CreationTime: times.createdAt,
-    TrainingStartTime: times.startedAt,
-    TrainingEndTime: isAlive(view) ? undefined : times.endedAt,
+    TrainingStartTime: times.launchedAt,
+    TrainingEndTime: alive ? undefined : times.endedAt,
     TrainingTimeInSeconds: times.seconds,
     BillableTimeInSeconds: times.seconds === undefined ? undefined : times.seconds * view.priceRatio,
     SecondaryStatusTransitions: transitions(view, times, verdict.SecondaryStatus),
@@ -91,7 +99,9 @@ function livingStatus(view: FleetView): string {
   if (step.kind === 'impossible' || (step.kind === 'none' && reclaimedHosts(view).length > 0))
     return 'Interrupted';
   if (step.kind !== 'none') return 'Restarting';
-  return view.reports.length > 0 ? 'Training' : 'Starting';
+  const { reports } = current(view);
+  if (reports.some(({ phase }) => phase === 'script')) return 'Training';
+  return reports.length > 0 ? 'Downloading' : BOOTING;
 }
 
 function ended(view: FleetView): Verdict {
@@ -126,64 +136,46 @@ const failed = (FailureReason: string): Verdict => ({
 
 function failureOf(view: FleetView): string {
   const { instances, reports } = current(view);
-  const { nodes } = view;
-  const bad =
-    reports.find(({ exitCode = 0, failure }) => exitCode !== 0 && failure) ??
-    reports.find(({ exitCode = 0 }) => exitCode !== 0);
-  if (bad !== undefined)
-    return `AlgorithmError: ${bad.failure ?? ''} (exit code ${bad.exitCode} on ${bad.instanceId})`;
+  const unwell = reports.filter(({ exitCode = 0 }) => exitCode !== 0);
+  const faulty = unwell.find(({ failure = '' }) => isPlatformFailure(failure));
+  if (faulty !== undefined) return `InternalServerError: ${faulty.failure} (on ${faulty.instanceId})`;
+  const bad = unwell.find(({ failure }) => failure) ?? unwell[0];
+  const said = bad && `AlgorithmError: ${bad.failure ?? ''} (exit code ${bad.exitCode} on ${bad.instanceId})`;
+  if (said !== undefined && bad?.phase === 'script') return said;
   if (instances.some(({ reasonCode }) => reasonCode === 'Server.InsufficientInstanceCapacity')) {
     return 'CapacityError: EC2 could not start a host';
   }
-  const spoke = reports.filter(({ endedAt }) => endedAt !== undefined).length;
-  return `InternalServerError: ${nodes - spoke} of ${nodes} hosts ended without a report`;
+  // Hosts that reported have left because these did not come.
+  if (hostsWithoutReport(view).length > 0) return silenceReason(view);
+  const ended = reports.filter(({ endedAt }) => endedAt !== undefined).length;
+  return said ?? `InternalServerError: ${view.nodes - ended} of ${view.nodes} hosts ended without a report`;
 }
 
-interface Times {
-  readonly createdAt: Date;
-  readonly startedAt?: Date | undefined;
-  readonly endedAt: Date;
-  readonly seconds?: number | undefined;
+function transitions(view: FleetView, times: FleetTimes, last: string): StatusTransition[] {
+  const { createdAt, spokeAt, scriptAt, endedAt } = times;
+  const phases = [
+    { Status: BOOTING, StartTime: createdAt, EndTime: spokeAt },
+    ...(spokeAt === undefined
+      ? []
+      : [{ Status: 'Downloading', StartTime: spokeAt, EndTime: scriptAt, StatusMessage: downloads(view) }]),
+    ...(scriptAt === undefined ? [] : [{ Status: 'Training', StartTime: scriptAt }]),
+  ];
+  const interrupted = reclaimedHosts(view).length > 0 ? [{ Status: 'Interrupted', StartTime: endedAt }] : [];
+  const named = [...phases.map(({ Status }) => Status), 'Interrupted'];
+  const rest = named.includes(last) ? [] : [{ Status: last, StartTime: endedAt }];
+  return [...phases, ...refills(view), ...interrupted, ...rest];
 }
 
-function timesOf(view: FleetView): Times {
-  const starts = view.reports.map(({ startedAt }) => Date.parse(startedAt));
-  const launches = view.instances.map(({ launchedAt }) => launchedAt.getTime());
-  const ends = current(view).reports.flatMap(({ endedAt }) =>
-    endedAt === undefined ? [] : [Date.parse(endedAt)],
+/** The download of the slowest host, for which all others wait. */
+function downloads(view: FleetView): string | undefined {
+  const shares = current(view).reports.flatMap(({ downloadedBytes: done, downloadBytes: all }) =>
+    done === undefined || all === undefined ? [] : [{ done, all }],
   );
-  const first = starts.length === 0 ? undefined : Math.min(...starts);
-  // A host without a report ended now at the latest: the cost may be overstated but never hidden.
-  const last = ends.length >= view.nodes ? Math.max(...ends) : view.now.getTime();
-  return {
-    createdAt: new Date(Math.min(...launches, ...starts)),
-    startedAt: first === undefined ? undefined : new Date(first),
-    endedAt: new Date(last),
-    seconds: first === undefined ? undefined : Math.max(0, last - first, hostTime(view, last)) / MILLISECONDS,
-  };
+  const slowest = shares.toSorted((a, b) => a.done - b.done)[0];
+  return slowest && `${gigabytes(slowest.done)} of ${gigabytes(slowest.all)} GB are downloaded.`;
 }
 
-/** The time of all hosts divided by the paid number of hosts: a lost host and its replacement may overlap. */
-function hostTime(view: FleetView, last: number): number {
-  const counted = new Set(currentHosts(view));
-  const gone = view.rounds === undefined ? last : Date.parse(view.rounds.round.openedAt);
-  const times = view.reports.map(({ instanceId, startedAt, endedAt }) => {
-    const end = endedAt === undefined ? (counted.has(instanceId) ? last : gone) : Date.parse(endedAt);
-    return Math.max(0, end - Date.parse(startedAt));
-  });
-  return times.reduce((total, time) => total + time, 0) / view.nodes;
-}
-
-function transitions(view: FleetView, times: Times, last: string): StatusTransition[] {
-  const starting = { Status: 'Starting', StartTime: times.createdAt, EndTime: times.startedAt };
-  if (times.startedAt === undefined) return [starting];
-  const training = { Status: 'Training', StartTime: times.startedAt };
-  const interrupted =
-    reclaimedHosts(view).length > 0 ? [{ Status: 'Interrupted', StartTime: times.endedAt }] : [];
-  const rest =
-    last === 'Training' || last === 'Interrupted' ? [] : [{ Status: last, StartTime: times.endedAt }];
-  return [starting, training, ...refills(view), ...interrupted, ...rest];
-}
+const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1);
 
 /** The transitions of a job that SageMaker restarts in place. Only the time of the last refill is known. */
 function refills({ rounds }: FleetView): StatusTransition[] {

@@ -6,7 +6,8 @@ export interface FleetInstance {
   readonly instanceId: string;
   /** pending, running, shutting-down, terminated, stopping, stopped */
   readonly state: string;
-  readonly launchedAt: Date;
+  /** EC2 bills from here. */
+  readonly launchedAt?: Date | undefined;
   /** Such as Server.SpotInstanceTermination. */
   readonly reasonCode?: string | undefined;
   /** The round of its launch; 1 for the launch of the attempt. */
@@ -27,6 +28,8 @@ export interface FleetView {
   readonly rounds?: RoundState | undefined;
   /** Time of the stop request, if any. */
   readonly stopRequestedAt?: Date | undefined;
+  /** The ends of console outputs by instance id, where EC2 was asked. */
+  readonly consoles?: ReadonlyMap<string, string> | undefined;
   readonly now: Date;
 }
 

@@ -169,6 +169,13 @@ function scriptOf(input: FleetInput, python: string): string {
   });
 }
 
+/** Shards are dealt out in equal numbers, so a host's share is about its part of the bytes. */
+function downloadBytesOf({ generations, declaration, placement }: FleetInput): number {
+  const bytes = generations.reduce((sum, { totals }) => sum + totals.bytes, 0);
+  const shares = declaration.training.distribution === 'ShardedByS3Key' ? placement.topology.nodes : 1;
+  return Math.ceil(bytes / shares);
+}
+
 function jobDocument(input: FleetInput, parts: JobParts): PreparedObject {
   const { placement, region, declaration, hostLogGroup } = input;
   const chosen = placement.considered.find(({ pool }) => samePool(pool, placement.pool));
@@ -183,6 +190,7 @@ function jobDocument(input: FleetInput, parts: JobParts): PreparedObject {
     maximumRunSeconds: placement.maximumRunSeconds,
     priceRatio: Number.isFinite(ratio) && ratio > 0 ? ratio : 1,
     refills: placement.topology.nodes > 1 && strategyTraits[declaration.training.strategy].replacesLostHosts,
+    downloadBytes: downloadBytesOf(input),
     ...(hostLogGroup === undefined ? {} : { logGroup: hostLogGroup }),
   };
   return { key: attemptFolder(input) + JOB_DOCUMENT, text: JSON.stringify(document) };

@@ -17,6 +17,8 @@ export interface JobDocument extends JobParts {
   readonly priceRatio: number;
   /** Whether lost hosts are replaced while the others stay. */
   readonly refills: boolean;
+  /** Bytes of the shards that one host fetches. */
+  readonly downloadBytes: number;
   /** Log group of CloudWatch Logs with one stream per host. */
   readonly logGroup?: string | undefined;
 }
@@ -37,10 +39,19 @@ export const jobDocumentSchema = z.object({
 
 export type StoredJob = z.infer<typeof jobDocumentSchema>;
 
-/** A host's report about itself, written when it starts the agent and again at its end. */
+/** A host's report about itself, written once it has parsed its job, at each phase, every minute and at its end. */
 export const hostReportSchema = z.object({
   instanceId: z.string(),
+  /** As EC2 told the host. */
+  launchedAt: z.iso.datetime().optional(),
+  /** Of the host's program. */
   startedAt: z.iso.datetime(),
+  /** Time of the report. */
+  seenAt: z.iso.datetime(),
+  phase: z.enum(['started', 'downloading', 'installing', 'script']),
+  scriptStartedAt: z.iso.datetime().optional(),
+  downloadedBytes: z.number().int().min(0).optional(),
+  downloadBytes: z.number().int().min(0).optional(),
   /** The last round in which it trained; absent in the first. */
   round: z.number().int().min(1).optional(),
   endedAt: z.iso.datetime().optional(),

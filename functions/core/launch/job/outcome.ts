@@ -4,6 +4,7 @@
  */
 import type { AttemptOutcome } from '../../runs/run-records.ts';
 import { hasStarted, interruptionsOf, isTerminal } from './job-state.ts';
+import { platformFaultOf } from './platform-fault.ts';
 import type { TrainingJobDescription } from './training-service.ts';
 
 export { isTerminal } from './job-state.ts';
@@ -15,10 +16,12 @@ export function outcomeOf(job: TrainingJobDescription): AttemptOutcome {
     throw new Error(`training job ${job.TrainingJobName} is ${job.TrainingJobStatus}: it has no outcome yet`);
   }
   const kind = kindOf(job);
+  const fault = kind === 'serviceError' ? platformFaultOf(job.FailureReason) : undefined;
   const trainingSeconds = job.TrainingTimeInSeconds ?? spanSeconds(job);
   return {
     kind,
     message: messageOf(job, kind),
+    ...(fault !== undefined && { fault }),
     startedAt: job.TrainingStartTime?.toISOString(),
     endedAt: endOf(job)?.toISOString(),
     trainingSeconds,
@@ -70,6 +73,7 @@ const FAILURES: readonly (readonly [RegExp, AttemptOutcome['kind']])[] = [
 /** A script's failure begins with AlgorithmError, so a reason of unknown class counts as a service error. */
 function kindOfFailure(job: TrainingJobDescription): AttemptOutcome['kind'] {
   const reason = job.FailureReason ?? '';
+  if (platformFaultOf(reason) !== undefined) return 'serviceError';
   const kind = FAILURES.find(([pattern]) => pattern.test(reason))?.[1] ?? 'serviceError';
   return kind === 'capacity' && hasStarted(job) ? 'interrupted' : kind;
 }

@@ -53,9 +53,17 @@ export const observationsOf = (attempts: readonly AttemptRecord[]): readonly Obs
   observationsFrom(
     attempts.flatMap((attempt) => {
       const met = poolOutcomeOf(attempt);
-      return met === undefined ? [] : [met];
+      return met === undefined ? [] : [attempt.outcome?.fault === undefined ? met : avoided(met)];
     }),
   );
+
+/** The pool had capacity, as other runs learn. This run looks for working hosts elsewhere. */
+const avoided = (met: PoolOutcome): PoolOutcome => ({
+  ...met,
+  score: undefined,
+  startedAt: undefined,
+  end: 'capacityError',
+});
 
 /** The longest start when capacity is there. A stated prior. */
 const PROMPT_SECONDS = 300;

@@ -19,6 +19,9 @@ const instance = (instanceId: string, state: string, reasonCode?: string): Fleet
 const report = (instanceId: string, over: Partial<HostReport> = {}): HostReport => ({
   instanceId,
   startedAt: at(60).toISOString(),
+  seenAt: at(60).toISOString(),
+  phase: 'script',
+  scriptStartedAt: at(90).toISOString(),
   ...over,
 });
 const done = (instanceId: string, over: Partial<HostReport> = {}): HostReport =>
@@ -53,31 +56,67 @@ describe('describeFleet', () => {
     expect(describeFleet(view({}))).toBeUndefined();
   });
 
-  it('sees hosts start and train', () => {
+  it('bills hosts from their launch, whatever they do', () => {
     const instances = [instance('i-1', 'running'), instance('i-2', 'pending')];
-    expect(describeFleet(view({ instances }))).toMatchObject({
+    const told = (now: Date, ...reports: HostReport[]) => describeFleet(view({ instances, reports, now }));
+    expect(told(at(300))).toMatchObject({
       TrainingJobStatus: 'InProgress',
-      SecondaryStatus: 'Starting',
+      SecondaryStatus: 'PreparingTrainingStack',
+      TrainingStartTime: at(0),
+      TrainingTimeInSeconds: 300,
     });
-    const training = describeFleet(view({ instances, reports: [report('i-1')] }));
-    expect(training).toMatchObject({
+    const phase = (of: HostReport['phase']) => ['i-1', 'i-2'].map((id) => report(id, { phase: of }));
+    expect(told(at(400), ...phase('downloading'))).toMatchObject({ SecondaryStatus: 'Downloading' });
+    expect(told(at(400), ...phase('installing'))).toMatchObject({ SecondaryStatus: 'Downloading' });
+    expect(told(at(1_000), ...phase('script'))).toMatchObject({
       TrainingJobStatus: 'InProgress',
       SecondaryStatus: 'Training',
-      TrainingTimeInSeconds: 940,
+      TrainingTimeInSeconds: 1_000,
     });
+  });
+
+  it('shows how much the slowest host has downloaded', () => {
+    const instances = [instance('i-1', 'running'), instance('i-2', 'running')];
+    const downloading = { phase: 'downloading', downloadBytes: 150e9, scriptStartedAt: undefined } as const;
+    const reports = [
+      report('i-1', { ...downloading, downloadedBytes: 40e9 }),
+      report('i-2', { ...downloading, downloadedBytes: 12.4e9 }),
+    ];
+    const job = describeFleet(view({ instances, reports, now: at(400) }));
+    expect(job?.SecondaryStatusTransitions.at(-1)).toMatchObject({
+      Status: 'Downloading',
+      StatusMessage: '12.4 of 150.0 GB are downloaded.',
+    });
+  });
+
+  it('is never recalled while hosts boot and download', () => {
+    const instances = [instance('i-1', 'running'), instance('i-2', 'running')];
+    const downloads = ['i-1', 'i-2'].map((id) =>
+      report(id, { phase: 'downloading', seenAt: at(7_000).toISOString(), scriptStartedAt: undefined }),
+    );
+    for (const [now, reports] of [
+      [at(899), []],
+      [at(7_200), downloads],
+    ] as const) {
+      const job = describeFleet(view({ instances, reports, now }));
+      expect(job && isTerminal(job)).toBe(false);
+      expect(job && recallReason(job, now, { patienceSeconds: 0 })).toBeUndefined();
+    }
   });
 
   it('completes after EC2 forgot its successful hosts', () => {
     const reports = [done('i-1', { modelUri: 's3://b/model.tar.gz' }), done('i-2')];
     const expected = {
       kind: 'completed',
-      trainingSeconds: 600,
-      billableSeconds: 150,
+      trainingSeconds: 660,
+      billableSeconds: 165,
       interruptions: 0,
       modelUri: 's3://b/model.tar.gz',
     };
     expect(outcome({ instances: gone, reports })).toMatchObject(expected);
-    expect(outcome({ instances: [], reports })).toMatchObject(expected);
+    const launchedAt = at(0).toISOString();
+    const later = reports.map((each) => ({ ...each, launchedAt }));
+    expect(outcome({ instances: [], reports: later })).toMatchObject(expected);
   });
 
   it('is not complete while one host is missing', () => {
@@ -102,13 +141,16 @@ describe('describeFleet', () => {
     ).toBe('interrupted');
   });
 
-  it('calls it want of capacity when nothing had started', () => {
+  it('reports a capacity error when no host ran', () => {
+    expect(
+      outcome({ instances: [instance('i-1', 'terminated', 'Server.InsufficientInstanceCapacity')] }),
+    ).toMatchObject({ kind: 'capacity', trainingSeconds: 0 });
+  });
+
+  it('counts a reclaim during the boot as an interruption', () => {
     expect(
       outcome({ instances: [instance('i-1', 'terminated', 'Server.SpotInstanceTermination')] }).kind,
-    ).toBe('capacity');
-    expect(
-      outcome({ instances: [instance('i-1', 'terminated', 'Server.InsufficientInstanceCapacity')] }).kind,
-    ).toBe('capacity');
+    ).toBe('interrupted');
   });
 
   it('passes on what the script said', () => {
@@ -134,7 +176,24 @@ describe('describeFleet', () => {
   it('treats silence as a service fault at full cost', () => {
     expect(outcome({ instances: gone, reports: [report('i-1'), report('i-2')] })).toMatchObject({
       kind: 'serviceError',
-      trainingSeconds: 940,
+      trainingSeconds: 1_000,
+    });
+  });
+
+  it.each([
+    ['storage', 'AwsCliError: aws s3 cp failed: Could not connect'],
+    ['disk', "OSError: [Errno 28] No space left on device: '/opt/ml'"],
+    ['packages', 'Connection refused'],
+  ] as const)('blames the platform for %s, never the script', (fault, words) => {
+    const failure = `Platform failure (${fault}): ${words}`;
+    const reports = [
+      done('i-1', { exitCode: 1, failure, phase: 'downloading' }),
+      done('i-2', { exitCode: 143 }),
+    ];
+    expect(outcome({ instances: gone, reports })).toMatchObject({
+      kind: 'serviceError',
+      fault,
+      message: `InternalServerError: ${failure} (on i-1)`,
     });
   });
 
@@ -169,6 +228,52 @@ describe('describeFleet', () => {
     ];
     const job = describeFleet(view({ instances, reports: [report('i-1'), report('i-2')] }));
     expect(job && recallReason(job, at(1_000), { patienceSeconds: 600 })).toBeDefined();
+  });
+
+  describe('with silent hosts', () => {
+    const silent = [instance('i-1', 'running'), instance('i-2', 'running')];
+
+    it('has failed fifteen minutes after their launch', () => {
+      expect(describeFleet(view({ instances: silent, now: at(899) }))?.TrainingJobStatus).toBe('InProgress');
+      expect(outcome({ instances: silent, now: at(900) })).toMatchObject({
+        kind: 'serviceError',
+        fault: 'silent',
+        message: 'InternalServerError: no report from i-1, i-2 for 15 minutes since the launch',
+        trainingSeconds: 900,
+        billableSeconds: 225,
+      });
+    });
+
+    it('passes on the end of a console', () => {
+      const consoles = new Map([['i-2', 'aws: command not found']]);
+      expect(outcome({ instances: silent, now: at(900), consoles }).message).toMatch(
+        /; the console of i-2 ends with:\naws: command not found$/,
+      );
+    });
+
+    it('has failed when one stops renewing its report', () => {
+      const phase = 'downloading';
+      const renewed = report('i-1', { phase, seenAt: at(990).toISOString() });
+      const reports = [renewed, report('i-2', { phase })];
+      expect(outcome({ instances: silent, reports, now: at(1_000) })).toMatchObject({
+        fault: 'silent',
+        message: 'InternalServerError: no report from i-2 for 15 minutes since the phase "downloading"',
+      });
+    });
+
+    it('has failed when they end without a word', () => {
+      expect(outcome({ instances: gone, now: at(120) })).toMatchObject({
+        kind: 'serviceError',
+        fault: 'silent',
+        message: 'InternalServerError: no report from i-1, i-2 before the end',
+      });
+    });
+
+    it('blames the silent host, not the waiting one', () => {
+      const failure = 'Interrupted: host missing: 1 of 2 hosts came within 900 s';
+      const waited = done('i-2', { exitCode: 143, failure, phase: 'started' });
+      expect(outcome({ instances: gone, reports: [waited] }).message).toMatch(/no report from i-1 before/);
+    });
   });
 
   it('always has an outcome once no host is left', () => {

@@ -27,6 +27,9 @@ const host = (instanceId: string, over: Partial<FleetInstance> = {}): FleetInsta
 const said = (instanceId: string, over: Partial<HostReport> = {}): HostReport => ({
   instanceId,
   startedAt: at(60).toISOString(),
+  seenAt: at(60).toISOString(),
+  phase: 'script',
+  scriptStartedAt: at(90).toISOString(),
   ...over,
 });
 const ask = (over: Partial<RefillQuestion> = {}): RefillQuestion => ({

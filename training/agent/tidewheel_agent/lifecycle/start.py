@@ -15,6 +15,7 @@ from ..metrics.counters import Counters, MachineCounters, ProcessCounters
 from ..metrics.data_wait import DataWait
 from ..metrics.nvml import open_gpus
 from ..metrics.usage import UsageRecorder
+from ..phase import script_begins
 from ..supervision.process_tree import adopt_orphans
 from ..supervision.script import Script
 from ..supervision.supervisor import Rules, Supervisor
@@ -40,6 +41,7 @@ class Started:
 def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     """An outcome when nothing had to run on this host. Raises ConfigurationError."""
     launch, job = prepared.launch, run.job
+    script_begins()
     if launch.only_waits:
         return wait_for_leader(run)
     argv = launch.argv

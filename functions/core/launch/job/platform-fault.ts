@@ -1,0 +1,21 @@
+/**
+ * Reads from FailureReason which part of the platform failed. The agent and the hosts write the prefix
+ * (training/agent/tidewheel_agent/platform_failure.py). The description of a fleet writes NO_REPORT.
+ */
+import type { PlatformFault } from '../../runs/run-records.ts';
+
+export const NO_REPORT = 'InternalServerError: no report from';
+
+/** SageMaker puts its class in front of what the agent wrote. */
+const WRITTEN =
+  /^\s*(?:AlgorithmError|InternalServerError):?\s*Platform failure \((storage|disk|packages)\): /i;
+
+export function platformFaultOf(reason = ''): PlatformFault | undefined {
+  if (reason.startsWith(NO_REPORT)) return 'silent';
+  const word = WRITTEN.exec(reason)?.[1]?.toLowerCase();
+  return word === 'storage' || word === 'disk' || word === 'packages' ? word : undefined;
+}
+
+/** Whether the failure text of a host begins with the prefix. */
+export const isPlatformFailure = (failure: string): boolean =>
+  platformFaultOf(`InternalServerError: ${failure}`) !== undefined;
