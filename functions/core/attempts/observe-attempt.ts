@@ -6,6 +6,7 @@ import { jobOf, type Launchers, portOf } from '../launch/launcher.ts';
 import type { AttemptOutcome, AttemptRecord, StopReason } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
 import type { Clock, Executions, Notifier } from '../shared/ports.ts';
+import { deadlineAt } from './report.ts';
 import { whyStop } from './stop-rules.ts';
 
 export interface ObserveDeps extends Pick<Stores, 'runs' | 'attempts' | 'timeline'> {
@@ -58,7 +59,7 @@ async function stopReason(
 ): Promise<StopReason> {
   const [run, others] = await Promise.all([runs.get(attempt.runId), attempts.list(attempt.runId)]);
   const budgetUsd = run?.declaration?.limits.budgetUsd;
-  return whyStop({ attempt, job, now: clock.now(), others, budgetUsd });
+  return whyStop({ attempt, job, now: clock.now(), others, budgetUsd, deadlineAt: run && deadlineAt(run) });
 }
 
 /** Records the recall before the stop, so that any process that sees the stopped job knows its cause. */

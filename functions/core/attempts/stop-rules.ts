@@ -3,11 +3,22 @@
  * keeps it waiting. The script saves before the stop, and `place` chooses the next pool.
  */
 import { isTerminal } from '../launch/job/job-state.ts';
-import { recallReason } from '../launch/job/recall.ts';
+import { type Patience, recallReason } from '../launch/job/recall.ts';
 import type { TrainingJobDescription } from '../launch/job/training-service.ts';
 import { hourlyUsdOf, spentUsd } from '../placement/decision/work.ts';
-import { NEXT_LOOK_SECONDS, PATIENCE_SECONDS, SAVE_SECONDS } from '../placement/model/timings.ts';
-import type { AttemptRecord, Placement, StopReason } from '../runs/run-records.ts';
+import {
+  NEXT_LOOK_SECONDS,
+  PATIENCE_SECONDS,
+  QUEUE_SECONDS,
+  SAVE_SECONDS,
+} from '../placement/model/timings.ts';
+import {
+  type AttemptRecord,
+  type Placement,
+  type StopReason,
+  samePool,
+  type Topology,
+} from '../runs/run-records.ts';
 
 export interface RunningQuestion {
   readonly attempt: AttemptRecord;
@@ -16,6 +27,7 @@ export interface RunningQuestion {
   /** Other attempts of the run. */
   readonly others: readonly AttemptRecord[];
   readonly budgetUsd?: number | undefined;
+  readonly deadlineAt?: Date | undefined;
 }
 
 export function whyStop(question: RunningQuestion): StopReason {
@@ -26,7 +38,7 @@ export function whyStop(question: RunningQuestion): StopReason {
   const { pool, spotUntil } = attempt.placement;
   const place = pool.zoneId ?? 'its zone';
   const withoutCapacity = (why: string): StopReason => ({ cause: 'capacity', why });
-  if (recallReason(job, now, { patienceSeconds: PATIENCE_SECONDS }) !== undefined)
+  if (recallReason(job, now, patienceOf(question)) !== undefined)
     return withoutCapacity(
       job.TrainingStartTime === undefined
         ? `found no capacity in ${place}: recalled`
@@ -39,6 +51,21 @@ export function whyStop(question: RunningQuestion): StopReason {
     );
   return undefined;
 }
+
+/** On demand the run waits in the queue as long as its slack lasts: elsewhere it would queue from the end again. */
+function patienceOf({ attempt, deadlineAt }: RunningQuestion): Patience {
+  const { pool, topology, considered } = attempt.placement;
+  if (pool.purchaseOption === 'spot')
+    return { patienceSeconds: PATIENCE_SECONDS, preparationSeconds: preparationSeconds(topology) };
+  if (deadlineAt === undefined) return { patienceSeconds: Number.POSITIVE_INFINITY };
+  const work = considered.find((each) => samePool(each.pool, pool))?.expectedSeconds ?? 0;
+  const slack = (deadlineAt.getTime() - Date.parse(attempt.createdAt)) / 1_000 - work;
+  return { patienceSeconds: Math.max(QUEUE_SECONDS, slack) };
+}
+
+/** Stated, not measured: large types boot longer, and the slowest of many nodes decides. */
+const preparationSeconds = ({ nodes, acceleratorsPerNode }: Topology): number =>
+  PATIENCE_SECONDS * (3 + Math.log2(nodes) / 2 + (acceleratorsPerNode >= 8 ? 1 : 0));
 
 function overBudget({ attempt, job, now, others, budgetUsd }: RunningQuestion): StopReason {
   if (budgetUsd === undefined || job.TrainingStartTime === undefined) return undefined;

@@ -109,6 +109,30 @@ describe('an attempt under a budget', () => {
   });
 });
 
+describe('an On-Demand job in a queue', () => {
+  const pool = { instanceType: 'p5.48xlarge', purchaseOption: 'on-demand', launcher: 'sagemaker' } as const;
+  const row = { pool, hourlyUsd: 1, expectedCostUsd: 1, expectedSeconds: 3_600, verdict: 'chosen' };
+  const placement = placementOf({ pool });
+  const attempt = attemptOf('queue-000001', 1, {
+    createdAt: AT,
+    placement: { ...placement, considered: [{ ...row, topology: placement.topology }] },
+  });
+  const queued = { job: { ...waiting, SecondaryStatus: 'Pending' }, attempt };
+
+  it('keeps its place while slack is left', () => {
+    const deadlineAt = new Date(secondsAfter(24 * 3_600));
+    expect(ask(23 * 3_600 - 61, { ...queued, deadlineAt })).toBeUndefined();
+    expect(ask(23 * 3_600 - 59, { ...queued, deadlineAt })).toMatch(/found no capacity/);
+    expect(ask(1e6, queued)).toBeUndefined();
+  });
+
+  it('queues for two hours even without slack', () => {
+    const deadlineAt = new Date(AT);
+    expect(ask(7_139, { ...queued, deadlineAt })).toBeUndefined();
+    expect(ask(7_141, { ...queued, deadlineAt })).toMatch(/found no capacity/);
+  });
+});
+
 describe('a Spot job that waits', () => {
   const until = (spotUntil: string) => attemptOf('wait-000001', 1, { placement: placementOf({ spotUntil }) });
 
@@ -125,6 +149,19 @@ describe('a Spot job that waits', () => {
       cause: 'capacity',
       why: 'found no capacity in use1-az4: recalled',
     });
+  });
+
+  it('is given time while its instances are prepared', () => {
+    const message = 'Preparing the instances for training.';
+    const [first] = waiting.SecondaryStatusTransitions;
+    if (first === undefined) throw new Error('there is no transition');
+    const preparing = { ...waiting, SecondaryStatusTransitions: [{ ...first, StatusMessage: message }] };
+    const topology = { nodes: 4, acceleratorsPerNode: 8 };
+    const placement = placementOf({ topology, spotUntil: secondsAfter(99_999) });
+    const attempt = attemptOf('wait-000001', 1, { placement });
+    // 600 s times 3, and one more for four nodes, and one for large types.
+    expect(ask(2_939, { job: preparing, attempt })).toBeUndefined();
+    expect(ask(2_941, { job: preparing, attempt })).toMatch(/found no capacity/);
   });
 
   it('is left alone at that moment when it runs', () => {

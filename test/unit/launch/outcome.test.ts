@@ -216,6 +216,20 @@ describe('recallReason', () => {
     expect(recallReason(open(status), at(600), patience)).toMatch(/no capacity/);
   });
 
+  it.each(['Preparing the instances for training.', 'Launched instance was unhealthy, replacing it!'])(
+    'waits longer while the service says "%s"',
+    (StatusMessage) => {
+      const held = job({
+        SecondaryStatus: 'Starting',
+        SecondaryStatusTransitions: [{ Status: 'Starting', StartTime: at(0), StatusMessage }],
+      });
+      const longer = { ...patience, preparationSeconds: 1_800 };
+      expect(recallReason(held, at(1_799), longer)).toBeUndefined();
+      expect(recallReason(held, at(1_800), longer)).toMatch(/no capacity/);
+      expect(recallReason(open('Starting'), at(600), longer)).toMatch(/no capacity/);
+    },
+  );
+
   it('counts the wait from the first waiting status', () => {
     expect(recallReason(open('Pending', 'Starting'), at(600), patience)).toMatch(/600 s/);
   });

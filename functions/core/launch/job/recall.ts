@@ -8,6 +8,8 @@ import type { StatusTransition, TrainingJobDescription } from './training-servic
 export interface Patience {
   /** How long a job may wait for its first capacity. */
   readonly patienceSeconds: number;
+  /** The same while the service's message says that it prepares instances. The default is patienceSeconds. */
+  readonly preparationSeconds?: number | undefined;
   /** How long SageMaker may try to restart the job in place after an interruption. The default is 0. */
   readonly afterInterruptionSeconds?: number | undefined;
 }
@@ -15,6 +17,11 @@ export interface Patience {
 /** In these statuses nothing proves that the job holds capacity. On-Demand accelerator jobs wait in Pending. */
 const WAITING: ReadonlySet<string> = new Set(['Starting', 'Pending', 'Interrupted', 'LaunchingMLInstances']);
 const MILLISECONDS = 1_000;
+/**
+ * Messages of `Starting` that mean held instances. AWS asks not to branch on messages, so they only prolong the patience.
+ * https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_SecondaryStatusTransition.html
+ */
+const PREPARING = /^(Preparing the instances for training|Launched instance was unhealthy, replacing it)/;
 
 /** Why to recall the job, or undefined to leave it alone. */
 export function recallReason(job: TrainingJobDescription, now: Date, patience: Patience): string | undefined {
@@ -25,10 +32,17 @@ export function recallReason(job: TrainingJobDescription, now: Date, patience: P
   const waitedSeconds = Math.max(0, (now.getTime() - since.getTime()) / MILLISECONDS);
   const interrupted =
     job.SecondaryStatus === 'Interrupted' || waits.some(({ Status }) => Status === 'Interrupted');
-  const limitSeconds = interrupted ? (patience.afterInterruptionSeconds ?? 0) : patience.patienceSeconds;
+  const limitSeconds = interrupted ? (patience.afterInterruptionSeconds ?? 0) : firstWait(waits, patience);
   if (waitedSeconds < limitSeconds) return undefined;
   const cause = interrupted ? 'AWS reclaimed its capacity' : 'it found no capacity';
   return `${cause} and it has waited ${Math.round(waitedSeconds)} s in ${job.SecondaryStatus}`;
+}
+
+function firstWait(
+  waits: readonly StatusTransition[],
+  { patienceSeconds, preparationSeconds = patienceSeconds }: Patience,
+): number {
+  return PREPARING.test(waits.at(-1)?.StatusMessage ?? '') ? preparationSeconds : patienceSeconds;
 }
 
 /** Transitions since the job last held capacity. */
