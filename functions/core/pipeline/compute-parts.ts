@@ -154,4 +154,10 @@ export const ec2Schema = z.strictObject({
     .regex(/^\/dev\/[a-z0-9]{2,20}$/, 'write a device such as /dev/xvda')
     .default('/dev/xvda')
     .describe("The image's root device: /dev/xvda on Amazon Linux, /dev/sda1 on Ubuntu."),
+  privateSubnets: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether the subnets reach S3 without a public address, by a NAT gateway or endpoints. Gangs of types with several network cards have no public address.',
+    ),
 });

@@ -1,6 +1,7 @@
 /** Hosts of the account's own on EC2: one instant fleet of one type in one zone, at EC2's prices. */
 import { CHEAPEST } from '../../pipeline/launchers.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { hasPublicAddress } from '../network-cards.ts';
 import { ASSUMED_SPOT_NOTE, ASSUMED_SPOT_SHARE, type LauncherFacts } from './launcher-facts.ts';
 
 export const ec2: LauncherFacts = {
@@ -11,6 +12,9 @@ export const ec2: LauncherFacts = {
     if (isElsewhere) return 'hosts on EC2 run in the region of the data bucket only';
     if (compute.helpers !== undefined || topology.helpers !== undefined)
       return 'one fleet of EC2 has one instance type: only SageMaker launches helper groups';
+    const { instanceType, nodes } = topology;
+    if (compute.ec2?.privateSubnets !== true && !hasPublicAddress(instanceType, nodes))
+      return unreachable(instanceType);
     // The launch tells a pipeline that names EC2 alone, with all its other problems.
     return compute.launcher === CHEAPEST && training ? unservedTraining(training) : undefined;
   },
@@ -31,6 +35,9 @@ export const ec2: LauncherFacts = {
     };
   },
 };
+
+const unreachable = (instanceType: string): string =>
+  `a gang of ${instanceType} has several network interfaces a host, and EC2 gives such hosts no public address: name subnets with a NAT gateway or endpoints and set compute.ec2.privateSubnets: true`;
 
 function unservedTraining({ channels = {}, image, inputMode }: Pipeline['training']): string | undefined {
   const mounted = Object.entries(channels).find(([, channel]) => !('s3' in channel))?.[0];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
-import { efaCards } from '../../../../functions/core/launch/ec2/efa.ts';
+import { efaCards } from '../../../../functions/core/catalog/network-cards.ts';
 import { buildFleet } from '../../../../functions/core/launch/ec2/fleet.ts';
 import { buildTrainingJob } from '../../../../functions/core/launch/sagemaker/training-job.ts';
 import { type Choice, fleetInput, planOf, scriptOf } from '../../../support/builders/fleet.ts';

@@ -28,7 +28,12 @@ import {
 } from '../../../support/builders/placement.ts';
 import { declarationOf, runOf } from '../../../support/builders/records.ts';
 
-const EC2 = { image: 'ami-0123456789abcdef0', python: 'python3', rootDevice: '/dev/xvda' };
+const EC2 = {
+  image: 'ami-0123456789abcdef0',
+  python: 'python3',
+  rootDevice: '/dev/xvda',
+  privateSubnets: false,
+};
 const cheapest = (
   compute: Partial<PlacementInput['compute']> = {},
   change: Partial<PlacementInput> = {},
@@ -62,6 +67,30 @@ const ec2At = (factor: number): PlacementInput['market'] => {
     spotPrices: view.spotPrices.map((each) => ({ ...each, hourlyUsd: each.hourlyUsd * factor })),
   };
 };
+
+describe('a gang of a type with several network cards', () => {
+  const gang = (privateSubnets: boolean) => {
+    const decision = choosePlacement(
+      question({
+        compute: {
+          ...question().compute,
+          launcher: 'ec2',
+          ec2: { ...EC2, privateSubnets },
+          instanceTypes: ['p4d.24xlarge'],
+          nodes: 2,
+        },
+      }),
+    );
+    return decision.kind === 'launch' ? decision.placement.considered : decision.considered;
+  };
+
+  it('is ruled out on EC2 without a private route', () => {
+    const considered = gang(false);
+    expect(considered.length).toBeGreaterThan(0);
+    for (const { verdict } of considered) expect(verdict).toContain('compute.ec2.privateSubnets: true');
+    for (const { verdict } of gang(true)) expect(verdict).not.toContain('privateSubnets');
+  });
+});
 
 describe('the cheapest launcher', () => {
   it('is EC2 where its own prices are lower', () => {
