@@ -8,7 +8,7 @@ import {
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
 import type { FleetPlan } from '../../core/launch/ec2/fleet.ts';
-import { createFleetResult } from '../../core/launch/ec2/fleet-result.ts';
+import { createFleetResult, explainedError } from '../../core/launch/ec2/fleet-result.ts';
 import type { CreateOutcome } from '../../core/launch/job/training-service.ts';
 import { awsErrorClass } from '../../core/shared/aws-error-class.ts';
 import type { ObjectStore } from '../../core/shared/ports.ts';
@@ -67,7 +67,7 @@ async function unlessThere(call: Promise<unknown>): Promise<void> {
 
 export function launchFailure(error: unknown): CreateOutcome {
   const kind = awsErrorClass(error);
-  const message = describeError(error);
+  const message = explainedError(error instanceof Error ? error.name : '', describeError(error));
   if (kind === 'quota' || kind === 'capacity') return { kind, message };
   if (kind === 'access') return { kind: 'denied', message };
   if (kind === 'throttle' || kind === 'transient' || kind === 'credentials')

@@ -56,6 +56,8 @@ const NAMES: Readonly<Record<Exclude<AwsErrorClass, 'unknown'>, readonly string[
     'Unavailable',
   ],
   quota: [
+    // The account has no role for Spot yet, and the caller may not create it: Spot is closed, On-Demand is not.
+    'AuthFailure.ServiceLinkedRoleCreationNotPermitted',
     'FleetQuotaExceeded',
     'InstanceLimitExceeded',
     'MaxSpotInstanceCountExceeded',

@@ -22,6 +22,7 @@ from .lifecycle.prepare import prepare
 from .lifecycle.start import start
 from .lifecycle.watch import watch
 from .log import log
+from .platform_failure import PlatformFailureError, is_disk_full, platform_failure
 from .supervision.stop_request import StopRequest
 
 
@@ -64,9 +65,13 @@ def _run_in_gang(job: Job, settings: Settings, stop: StopRequest, save: SaveRequ
         outcome = _run(HostRun(job, settings, stop, save, gang))
     except ConfigurationError as error:
         outcome = cannot_start(error)
+    except PlatformFailureError as error:
+        log(f"cannot start: {error}")
+        outcome = Outcome(1, f"{error}\n")
     except Exception as error:  # Such as a full disk: the other hosts must not wait for this one.
         log(f"the agent failed: {error!r}")
-        outcome = Outcome(1, f"The agent failed: {error!r}\n")
+        text = f"The agent failed: {error!r}\n"
+        outcome = Outcome(1, platform_failure("disk", text) if is_disk_full(error) else text)
     gang.send_end(outcome.exit_code, outcome.failure_text)
     gang.close()
     return outcome

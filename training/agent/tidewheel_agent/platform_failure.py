@@ -11,6 +11,13 @@ from typing import Literal
 Fault = Literal["storage", "disk", "packages"]
 
 
+class PlatformFailureError(Exception):
+    """The job cannot start here, and may elsewhere or later."""
+
+    def __init__(self, fault: Fault, text: str) -> None:
+        super().__init__(platform_failure(fault, text))
+
+
 def platform_failure(fault: Fault, text: str) -> str:
     return f"Platform failure ({fault}): {text}"
 

@@ -343,10 +343,32 @@ def test_an_installation_error_hides_credentials(host_of: HostOf, tmp_path: Path
         TIDEWHEEL_INSTALL_SECONDS="6",
     )
     assert code == 1
-    assert "requirements.txt" in failure_of(base)
+    # The index does not answer: no fault of the script.
+    assert failure_of(base).startswith("Platform failure (packages): requirements.txt cannot")
     for text in (log, failure_of(base)):
         assert "secret" not in text and "someone" not in text
         assert "never" not in text
+
+
+def test_an_unknown_package_is_the_sources_error(host_of: HostOf, tmp_path: Path) -> None:
+    base = host_of("print('never')")
+    (tmp_path / "source" / "requirements.txt").write_text("tidetest-that-does-not-exist==9\n")
+    code, _ = run(base, PIP_NO_INDEX="1", TIDEWHEEL_INSTALL_SECONDS="60")
+    assert code == 1
+    assert failure_of(base).startswith("Cannot start: requirements.txt cannot be installed")
+
+
+def test_a_full_disk_is_the_platforms_failure(host_of: HostOf, tmp_path: Path) -> None:
+    base = host_of("print('never')")
+    (tmp_path / "source" / "requirements.txt").write_text("tidetest==9\n")
+    pip = tmp_path / "pip-that-fails"
+    (pip / "pip").mkdir(parents=True)
+    (pip / "pip" / "__init__.py").touch()
+    words = "ERROR: [Errno 28] No space left on device"
+    (pip / "pip" / "__main__.py").write_text(f"import sys\nprint({words!r})\nsys.exit(1)\n")
+    code, log = run(base, PYTHONPATH=str(pip))
+    assert code == 1, log
+    assert failure_of(base).startswith("Platform failure (disk): requirements.txt cannot")
 
 
 def test_a_stop_ends_the_installation(host_of: HostOf, tmp_path: Path) -> None:

@@ -138,9 +138,9 @@ def test_a_host_reports_each_phase_from_its_first_second(
 ) -> None:
     url, answers = imds
     answers["/latest/dynamic/instance-identity/document"] = '{"pendingTime":"2026-11-21T04:00:00Z"}'
-    mended = tmp_path / "mended"
+    reachable = tmp_path / "reachable"
     monkeypatch.setenv("FAKE_S3_FAILS", "shards/=Could not connect to the endpoint URL")
-    monkeypatch.setenv("FAKE_S3_MENDED", str(mended))
+    monkeypatch.setenv("FAKE_S3_FAILS_UNTIL", str(reachable))
     put(bucket / "code" / "train.py", SCRIPT.format(steps=2_000, end=""))
     text = json.dumps(job(downloadBytes=7))
     host = Host(tmp_path / "host", bucket, url, text, TIDEWHEEL_RENEW_SECONDS="0.2")
@@ -153,13 +153,13 @@ def test_a_host_reports_each_phase_from_its_first_second(
     seen = host.report()["seenAt"]
     wait_until(lambda: host.report()["seenAt"] > seen, 10, "a renewal")
     assert host.report()["downloadedBytes"] == 0
-    mended.touch()
+    reachable.touch()
     wait_until(lambda: phase() == "script", 60, "the script")
-    told = host.report()
-    assert told["launchedAt"] == "2026-11-21T04:00:00Z"
-    assert told["downloadBytes"] == 7
-    assert told["startedAt"] <= told["scriptStartedAt"] <= told["seenAt"]
-    assert "endedAt" not in told
+    report_now = host.report()
+    assert report_now["launchedAt"] == "2026-11-21T04:00:00Z"
+    assert report_now["downloadBytes"] == 7
+    assert report_now["startedAt"] <= report_now["scriptStartedAt"] <= report_now["seenAt"]
+    assert "endedAt" not in report_now
     put(host.folder / "requests" / "stop.json", "2026-11-21T04:00:00Z")
     assert host.ended()["phase"] == "script"
 

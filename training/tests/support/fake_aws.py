@@ -84,10 +84,10 @@ def write_log(command: str, options: list[str]) -> None:
 
 
 def failure(arguments: list[str]) -> str:
-    """Of a call whose words contain FAKE_S3_FAILS, as long as the file FAKE_S3_MENDED is absent."""
+    """Of a call whose words contain FAKE_S3_FAILS, until the file FAKE_S3_FAILS_UNTIL exists."""
     words, _, problem = os.environ.get("FAKE_S3_FAILS", "").partition("=")
-    mended = os.environ.get("FAKE_S3_MENDED", "")
-    is_hit = words and words in " ".join(arguments) and not (mended and Path(mended).exists())
+    until = os.environ.get("FAKE_S3_FAILS_UNTIL", "")
+    is_hit = words and words in " ".join(arguments) and not (until and Path(until).exists())
     return problem if is_hit else ""
 
 

@@ -27,10 +27,19 @@ export function createFleetResult(answer: CreateFleetAnswer, nodes: number): Cre
   return { outcome: failure(answer, ids.length, nodes), incompleteGang: ids };
 }
 
+const NO_SPOT_ROLE = 'AuthFailure.ServiceLinkedRoleCreationNotPermitted';
+
+/** With the remedy where EC2's own message has none. */
+export const explainedError = (code: string, message: string): string =>
+  code === NO_SPOT_ROLE
+    ? `${message} (remedy: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com)`
+    : message;
+
 function failure({ Errors = [] }: CreateFleetAnswer, launched: number, nodes: number): CreateOutcome {
   const kinds = new Set(Errors.map(({ ErrorCode = '' }) => classOf(ErrorCode)));
   const said = Errors.map(
-    ({ ErrorCode, ErrorMessage }) => `${ErrorCode ?? 'no code'}: ${ErrorMessage ?? 'no message'}`,
+    ({ ErrorCode = 'no code', ErrorMessage = 'no message' }) =>
+      `${ErrorCode}: ${explainedError(ErrorCode, ErrorMessage)}`,
   );
   const message =
     said.length > 0

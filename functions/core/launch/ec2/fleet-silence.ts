@@ -31,7 +31,7 @@ export function hostsWithoutReport(view: FleetView): readonly string[] {
   return currentHosts(view).filter((id) => !view.reports.some(({ instanceId }) => instanceId === id));
 }
 
-/** FailureReason, with the end of one console where EC2 was asked for it. */
+/** FailureReason, with the end of one console where the view holds it. */
 export function silenceReason(view: FleetView): string {
   const ids = hostsWithoutReport(view);
   const phase = view.reports.find(({ instanceId }) => ids.includes(instanceId))?.phase;

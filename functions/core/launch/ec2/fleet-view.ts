@@ -28,7 +28,7 @@ export interface FleetView {
   readonly rounds?: RoundState | undefined;
   /** Time of the stop request, if any. */
   readonly stopRequestedAt?: Date | undefined;
-  /** The ends of console outputs by instance id, where EC2 was asked. */
+  /** The ends of console outputs by instance id, read only for a failure. */
   readonly consoles?: ReadonlyMap<string, string> | undefined;
   readonly now: Date;
 }

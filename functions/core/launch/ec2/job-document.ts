@@ -42,9 +42,9 @@ export type StoredJob = z.infer<typeof jobDocumentSchema>;
 /** A host's report about itself, written once it has parsed its job, at each phase, every minute and at its end. */
 export const hostReportSchema = z.object({
   instanceId: z.string(),
-  /** As EC2 told the host. */
+  /** Launch time from the instance identity document. */
   launchedAt: z.iso.datetime().optional(),
-  /** Of the host's program. */
+  /** Start of the host's program. */
   startedAt: z.iso.datetime(),
   /** Time of the report. */
   seenAt: z.iso.datetime(),

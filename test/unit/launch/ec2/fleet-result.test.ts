@@ -40,6 +40,16 @@ describe('createFleetResult', () => {
     expect(createFleetResult(errors(...codes), 2).outcome.kind).toBe(kind);
   });
 
+  it('names the remedy where the Spot role is missing', () => {
+    const { outcome } = createFleetResult(errors('AuthFailure.ServiceLinkedRoleCreationNotPermitted'), 2);
+    expect(outcome).toMatchObject({
+      kind: 'quota',
+      message: expect.stringContaining(
+        'aws iam create-service-linked-role --aws-service-name spot.amazonaws.com',
+      ),
+    });
+  });
+
   it('says each reason once', () => {
     expect(
       createFleetResult(errors('UnfulfillableCapacity', 'UnfulfillableCapacity'), 2).outcome,

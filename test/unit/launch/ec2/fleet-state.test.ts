@@ -58,17 +58,18 @@ describe('describeFleet', () => {
 
   it('bills hosts from their launch, whatever they do', () => {
     const instances = [instance('i-1', 'running'), instance('i-2', 'pending')];
-    const told = (now: Date, ...reports: HostReport[]) => describeFleet(view({ instances, reports, now }));
-    expect(told(at(300))).toMatchObject({
+    const described = (now: Date, ...reports: HostReport[]) =>
+      describeFleet(view({ instances, reports, now }));
+    expect(described(at(300))).toMatchObject({
       TrainingJobStatus: 'InProgress',
       SecondaryStatus: 'PreparingTrainingStack',
       TrainingStartTime: at(0),
       TrainingTimeInSeconds: 300,
     });
     const phase = (of: HostReport['phase']) => ['i-1', 'i-2'].map((id) => report(id, { phase: of }));
-    expect(told(at(400), ...phase('downloading'))).toMatchObject({ SecondaryStatus: 'Downloading' });
-    expect(told(at(400), ...phase('installing'))).toMatchObject({ SecondaryStatus: 'Downloading' });
-    expect(told(at(1_000), ...phase('script'))).toMatchObject({
+    expect(described(at(400), ...phase('downloading'))).toMatchObject({ SecondaryStatus: 'Downloading' });
+    expect(described(at(400), ...phase('installing'))).toMatchObject({ SecondaryStatus: 'Downloading' });
+    expect(described(at(1_000), ...phase('script'))).toMatchObject({
       TrainingJobStatus: 'InProgress',
       SecondaryStatus: 'Training',
       TrainingTimeInSeconds: 1_000,

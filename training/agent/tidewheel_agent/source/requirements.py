@@ -14,11 +14,21 @@ from pathlib import Path
 from ..configuration.job import Job
 from ..configuration.settings import ConfigurationError
 from ..log import log, redact
+from ..platform_failure import PlatformFailureError
 from ..supervision.script import Script
 from .package_index import installer_variables
 from .secrets_manager import read_secret
 
 _ATTEMPTS = 3
+_NO_INDEX = re.compile(
+    r"NewConnectionError|ConnectTimeoutError|ReadTimeoutError|ProtocolError|ProxyError|"
+    r"Max retries exceeded|name resolution|Name or service not known|"
+    r"Connection (refused|reset|timed out|aborted)|Network is unreachable|\b50[0234] Server Error|"
+    r"\(50[0234] |error sending request|dns error|operation timed out|tcp connect error",
+    re.IGNORECASE,
+)
+"""pip and uv write these when the index does not answer."""
+_DISK_FULL = "No space left on device"
 
 
 def install_requirements(
@@ -32,7 +42,8 @@ def install_requirements(
     """Runs `pip install -r requirements.txt`, up to three times within the limit.
 
     The job (package_index.py) or pip's own variables (PIP_INDEX_URL ...) name a private index. No
-    credential passes through an argument or the log. Raises ConfigurationError on failure.
+    credential passes through an argument or the log. Raises PlatformFailureError when the index
+    does not answer or the disk is full, and ConfigurationError on any other failure.
     """
     requirements = job.code_dir / "requirements.txt"
     if not _has_requirements(requirements):
@@ -41,13 +52,21 @@ def install_requirements(
     argv = [*_installer(environment), "-r", str(requirements)]
     deadline = time.monotonic() + limit_seconds
     code: int | None = None
+    lines: list[str] = []
+
+    def read(line: str) -> None:
+        shown = _without(hidden, redact(line))
+        lines.append(shown)
+        on_line(shown)
+
     for attempt in range(1, _ATTEMPTS + 1):
         log(f"installing requirements.txt (attempt {attempt} of {_ATTEMPTS})")
+        lines.clear()
         pip = Script(
             argv,
             environment={**environment, **_uv_indexes(environment), **index},
             directory=job.code_dir,
-            on_line=lambda line: on_line(_without(hidden, line)),
+            on_line=read,
             show=lambda line: _without_index_urls(line, hidden),
         )
         while code is None and not stopped() and time.monotonic() < deadline:
@@ -57,6 +76,7 @@ def install_requirements(
         if code == 0 or stopped():
             return
         if code is None:
+            _raise_if_platform(lines)
             raise ConfigurationError(
                 [
                     f"requirements.txt was not installed within {limit_seconds:g} s: "
@@ -66,12 +86,23 @@ def install_requirements(
         code, next_attempt = None, time.monotonic() + min(5.0 * attempt, 15.0)
         while attempt < _ATTEMPTS and time.monotonic() < next_attempt and not stopped():
             time.sleep(0.2)
+    _raise_if_platform(lines)
     raise ConfigurationError(
         [
             f"requirements.txt cannot be installed ({_ATTEMPTS} attempts): see pip's lines "
             "above; pip takes a private index from the variable PIP_INDEX_URL"
         ]
     )
+
+
+def _raise_if_platform(lines: Sequence[str]) -> None:
+    full = next((line for line in lines if _DISK_FULL in line), None)
+    if full is not None:
+        raise PlatformFailureError("disk", f"requirements.txt cannot be installed: {full[:300]}")
+    unreachable = next((line for line in lines if _NO_INDEX.search(line)), None)
+    if unreachable is not None:
+        text = f"requirements.txt cannot be installed: {unreachable[:300]}"
+        raise PlatformFailureError("packages", text)
 
 
 def _installer(environment: Mapping[str, str]) -> list[str]:
