@@ -38,6 +38,7 @@ export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
   const chaos: Chaos = { rate };
   const broken: string[] = [];
   const store = memoryObjectStore(clock);
+  store.put(`${bucketKeys.source(PIPELINE)}train.py`, 'print()');
   const notifier = memoryNotifier();
   const trainee = { store, clock, random };
   const training = scriptedTraining(
