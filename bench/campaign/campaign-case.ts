@@ -2,14 +2,16 @@
 
 import { REGION } from '@tidewheel/emulators/region/clients.ts';
 import { ec2OnDemandUsd, ec2SpotUsd, trainingPrice } from '../../functions/core/catalog/catalog.ts';
+import type { Setting } from '../../test/support/market/job.ts';
+import type { Trace } from '../../test/support/market/traces.ts';
 import { tidewheel } from '../sim/tidewheel.ts';
-import { type Outcome, type Setting, simulate } from '../sim/world.ts';
+import { type Outcome, simulate } from '../sim/world.ts';
 
 /** A zone that the campaign may use. */
 export interface CampaignZone {
   readonly zoneId: string;
-  /** One entry a tick from the drop on: whether it has Spot capacity. */
-  readonly available: readonly boolean[];
+  /** From the drop on. */
+  readonly available: Trace;
 }
 
 /** One node of one type in one of these zones, on Spot or On-Demand. */
@@ -48,7 +50,7 @@ export const SEVERAL_ZONES: Pools = {
 /** What is played: pools are chosen for it when it is known what else is played beside it. */
 export interface CampaignCase extends Omit<Campaign, 'instanceType' | 'zones'> {
   /** Of each zone. */
-  readonly traces: readonly (readonly boolean[])[];
+  readonly traces: readonly Trace[];
 }
 
 export function campaignIn({ traces, ...rest }: CampaignCase, { instanceType, zoneIds }: Pools): Campaign {

@@ -1,8 +1,7 @@
 /** Where campaigns come from: traces drawn from the fitted chain by a seed, or traces in the published format. */
 import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
-import { fittedRegimes } from '../../functions/core/placement/belief/regimes.ts';
-import { drawTrace } from '../../functions/core/placement/policy/lattice.ts';
+import { drawTraces, TICK_SECONDS } from '../../test/support/market/traces.ts';
 import { readTrace } from '../sim/traces.ts';
 import type { CampaignCase } from './campaign-case.ts';
 
@@ -12,24 +11,18 @@ export interface Job {
   readonly startSeconds: number;
 }
 
-/** As the policy plans. */
-const DRAWN_TICK_SECONDS = 600;
-
 const caseOf = (
   name: string,
   { workHours, deadlineHours, startSeconds }: Job,
   trace: Pick<CampaignCase, 'traces' | 'tickSeconds'>,
 ): CampaignCase => ({ name, workSeconds: workHours * 3_600, deadlineHours, startSeconds, ...trace });
 
-/** Zones are drawn apart, each from a seed of its own. */
-const SEEDS_APART = 1_000;
+const ticksOf = ({ deadlineHours }: Job, tickSeconds: number): number =>
+  Math.ceil((deadlineHours * 3_600) / tickSeconds) + 1;
 
 export function drawnCase(seed: number, job: Job, zones = 1): CampaignCase {
-  const ticks = Math.ceil((job.deadlineHours * 3_600) / DRAWN_TICK_SECONDS) + 1;
-  const traces = Array.from({ length: zones }, (_, zone) =>
-    drawTrace(fittedRegimes, DRAWN_TICK_SECONDS, { ticks, seed: seed + zone * SEEDS_APART }),
-  );
-  return caseOf(`seed-${seed}`, job, { traces, tickSeconds: DRAWN_TICK_SECONDS });
+  const traces = drawTraces(seed, zones, ticksOf(job, TICK_SECONDS));
+  return caseOf(`seed-${seed}`, job, { traces, tickSeconds: TICK_SECONDS });
 }
 
 /** One for every trace of the folder, from that hour of it on; those that are too short are left out. */
@@ -40,7 +33,7 @@ export function tracedCases(folder: string, fromHour: number, job: Job): readonl
     .flatMap((file) => {
       const { capacity, tickSeconds } = readTrace(folder, file);
       const from = Math.round((fromHour * 3_600) / tickSeconds);
-      const ticks = Math.ceil((job.deadlineHours * 3_600) / tickSeconds) + 1;
+      const ticks = ticksOf(job, tickSeconds);
       if (from + ticks > capacity.length) return [];
       const available = capacity.slice(from, from + ticks).map((count) => count >= 1);
       return [caseOf(pipelineNameOf(file), job, { traces: [available], tickSeconds })];

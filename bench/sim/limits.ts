@@ -2,9 +2,9 @@
 import { termsOf } from '../../functions/core/placement/policy/controller.ts';
 import { LATTICE_OPTIONS } from '../../functions/core/placement/policy/lattice.ts';
 import { tableBytes } from '../../functions/core/placement/policy/value-function.ts';
+import type { Setting } from '../../test/support/market/job.ts';
 import { sizeOfOptimum } from './optimum.ts';
 import { together } from './short-ticks.ts';
-import type { Setting } from './world.ts';
 
 /** Of the plan of a thread, which shares one among its windows, and of the optimum of one window. */
 const MOST_BYTES = 4e9;

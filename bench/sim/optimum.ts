@@ -4,7 +4,7 @@
  * State: what runs, in which zone. A start is one step over all ticks that it owes time in: who knows the trace begins
  * none that it would leave before it has brought anything, since to wait instead costs less.
  */
-import type { Setting } from './world.ts';
+import type { Setting } from '../../test/support/market/job.ts';
 
 type Row = Float64Array;
 

@@ -1,6 +1,7 @@
 /** The policies that ours is measured beside, from their published descriptions. */
 import { IDLE, ON_DEMAND, SPOT } from '../../functions/core/placement/policy/actions.ts';
-import type { Decision, Setting, Strategy, View } from './world.ts';
+import type { Setting } from '../../test/support/market/job.ts';
+import type { Decision, Strategy, View } from './world.ts';
 
 export const onDemandOnly: Strategy = {
   name: 'on-demand',

@@ -1,10 +1,10 @@
 /** Hands windows out to threads, those that one plan serves together, and puts what comes back into their order. */
 import { Worker } from 'node:worker_threads';
+import type { Setting } from '../../test/support/market/job.ts';
 import { fitsOnePlan } from './limits.ts';
 import type { Row } from './rate.ts';
 import { planKey } from './tidewheel.ts';
 import { settingOf, type Window } from './windows.ts';
-import type { Setting } from './world.ts';
 
 export interface Task {
   readonly folder: string;

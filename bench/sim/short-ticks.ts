@@ -1,6 +1,7 @@
 /** Ticks of half a minute are decided several together: a plan of so short ones takes gigabytes and costs the run no less. */
 import { IDLE, ON_DEMAND, SPOT } from '../../functions/core/placement/policy/actions.ts';
-import type { Decision, Setting, Strategy, View } from './world.ts';
+import type { Setting } from '../../test/support/market/job.ts';
+import type { Decision, Strategy, View } from './world.ts';
 
 /** As short as the shortest ticks that the policy was measured with. */
 const SHORTEST_SECONDS = 195;

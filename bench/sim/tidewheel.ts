@@ -10,7 +10,8 @@ import {
   planFrom,
 } from '../../functions/core/placement/policy/value-function.ts';
 import { type ZoneChoice, zoneChoice } from '../../functions/core/placement/policy/zone-choice.ts';
-import type { Setting, Strategy } from './world.ts';
+import type { Setting } from '../../test/support/market/job.ts';
+import type { Strategy } from './world.ts';
 
 /** The settings of one key are planned by one table. */
 export const planKey = (setting: Setting): string => JSON.stringify(termsOf(setting));

@@ -1,7 +1,7 @@
 /** Windows: stretches of traces with a job to be done in them. */
 import * as z from 'zod';
+import type { Setting } from '../../test/support/market/job.ts';
 import { readTrace } from './traces.ts';
-import type { Setting } from './world.ts';
 
 const TICK = 'give the tick of the trace that it begins with: 0, 1, 2, ...';
 const COUNT = 'give 1, 2, 3, ...';

@@ -4,24 +4,27 @@
  * placement scores.
  */
 
-import { fittedRegimes } from '../../../functions/core/placement/belief/regimes.ts';
-import { drawTrace } from '../../../functions/core/placement/policy/lattice.ts';
 import { seededUniform } from '../../../functions/core/shared/seeded-random.ts';
+import type { Setting } from '../../../test/support/market/job.ts';
+import { drawTraces, TICK_SECONDS, type Trace } from '../../../test/support/market/traces.ts';
 import { tidewheel } from '../../sim/tidewheel.ts';
-import { type Setting, simulate } from '../../sim/world.ts';
-import { type Scores, TICK, ZONE_IDS } from './market.ts';
+import { simulate } from '../../sim/world.ts';
+import { campaign, type Lived } from './campaign.ts';
+import { type Scores, ZONE_IDS } from './market.ts';
 import { HOUR } from './runs.ts';
-import { campaign, type Lived } from './world.ts';
 
 /** 16 of 24 hours, five minutes a start; Spot and On-Demand in USD an hour. */
 export const SETTING: Setting = {
-  tickSeconds: TICK,
+  tickSeconds: TICK_SECONDS,
   workSeconds: 16 * HOUR,
   deadlineSeconds: 24 * HOUR,
   restartSeconds: 300,
   spotUsd: [0.9731],
   onDemandUsd: 3.06,
 };
+
+/** Longer than any campaign may take. */
+const TICKS = 160;
 
 export const MOST_ZONES = ZONE_IDS.length;
 
@@ -32,10 +35,10 @@ const SHARE_WRONG = 0.1;
 /** What scores tell: in every tick where Spot is, the other way round once in ten times, or nothing. */
 export const SCORES = {
   right:
-    (trace: readonly boolean[]): Scores =>
+    (trace: Trace): Scores =>
     (tick) =>
       (trace[tick] ?? false) ? HIGH : LOW,
-  wrong(trace: readonly boolean[], seed: number): Scores {
+  wrong(trace: Trace, seed: number): Scores {
     const draw = seededUniform(seed);
     const isWrong = trace.map(() => draw() < SHARE_WRONG);
     return (tick) => ((trace[tick] ?? false) === (isWrong[tick] ?? false) ? LOW : HIGH);
@@ -68,13 +71,12 @@ export async function decidedCampaigns(
   const policy = tidewheel();
   const rows: Decided[] = [];
   for (const seed of seeds) {
-    const zones = setting.spotUsd.map((_, zone) => {
-      const trace = drawTrace(fittedRegimes, TICK, { ticks: 160, seed: seed + 1_000 * zone });
-      return { trace, scores: SCORES[told](trace, seed) };
-    });
-    const traces = zones.map(({ trace }) => trace);
+    const traces = drawTraces(seed, setting.spotUsd.length, TICKS);
     const { costUsd: simulatedUsd } = simulate(policy, setting, traces);
-    const lived = await campaign(setting, zones);
+    const lived = await campaign(
+      setting,
+      traces.map((trace) => ({ trace, scores: SCORES[told](trace, seed) })),
+    );
     const row = { seed, ratio: lived.costUsd / simulatedUsd, simulatedUsd, ...lived };
     rows.push(row);
     onEnd?.(row);

@@ -9,20 +9,20 @@ import {
   runOf,
 } from '../../../test/support/builders/records.ts';
 import { memoryStores } from '../../../test/support/fakes/stores.ts';
-import type { Setting } from '../../sim/world.ts';
-import { type PricedZone, TYPE, ZONE_IDS } from './market.ts';
+import type { Setting } from '../../../test/support/market/job.ts';
+import { TYPE, ZONE_IDS } from './market.ts';
 
 export const HOUR = 3_600;
 export const RUN = 'camp-000002';
 
-export async function openCampaign({ workSeconds, deadlineSeconds }: Setting, zones: readonly PricedZone[]) {
+export async function openCampaign({ workSeconds, deadlineSeconds }: Setting, zoneIds: readonly string[]) {
   const stores = memoryStores();
   const compute = {
     instanceTypes: [TYPE],
     nodes: 1,
     vpc: {
       securityGroupIds: ['sg-1'],
-      subnets: zones.map(({ zoneId }, k) => ({ id: `subnet-${k + 1}`, zoneId })),
+      subnets: zoneIds.map((zoneId, k) => ({ id: `subnet-${k + 1}`, zoneId })),
     },
   };
   const limits = { deadlineHours: deadlineSeconds / HOUR, attempts: 50 };

@@ -18,7 +18,6 @@ import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.t
 import { observeAttempt } from '../../../functions/core/attempts/observe-attempt.ts';
 import { reportRun } from '../../../functions/core/attempts/report-run.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
-import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
@@ -28,6 +27,7 @@ import { memoryExecutions } from '../../support/fakes/executions.ts';
 import { memoryNotifier } from '../../support/fakes/notifier.ts';
 import { memoryStores } from '../../support/fakes/stores.ts';
 import { type Ground, layGround } from '../../support/local-sagemaker.ts';
+import { marketSource, viewOf } from '../../support/market/source.ts';
 import { type Machines, startMachines } from './ground.ts';
 
 const RUN = 'digits-000001';
@@ -75,19 +75,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
 /** EC2 asks a quarter more than SageMaker for both markets. */
-const market: MarketSource = {
-  region: 'us-east-1',
-  scores: () => known([{ zoneId: 'use1-az1', score: 9 }]),
-  spotPrices: () =>
-    known([{ instanceType: 'c5.xlarge', zoneId: 'use1-az1', hourlyUsd: 0.1, basis: 'asked' as const }]),
-  zones: () => known([{ zoneId: 'use1-az1', zoneName: 'us-east-1a' }]),
-  onDemandPrices: () =>
-    known([
-      { instanceType: 'c5.xlarge', hourlyUsd: 0.2, basis: 'listed' as const, note: '', ec2HourlyUsd: 0.25 },
-    ]),
-};
+const market = marketSource(() =>
+  viewOf('c5.xlarge', [{ zoneId: 'use1-az1', spotUsd: 0.1, score: 9 }], { onDemandUsd: 0.2, ec2Usd: 0.25 }),
+);
 
 async function makeDeps() {
   const clock = { now: () => new Date() };

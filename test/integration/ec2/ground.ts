@@ -15,7 +15,6 @@ import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.t
 import { observeAttempt } from '../../../functions/core/attempts/observe-attempt.ts';
 import type { TrainingService } from '../../../functions/core/launch/job/training-service.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
-import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import { readProgress } from '../../../functions/core/runs/progress.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
@@ -24,6 +23,7 @@ import { sealGeneration } from '../../support/builders/sealed-generation.ts';
 import type { ExecutionsGround } from '../../support/contracts/executions.ts';
 import { clientConfiguration, projectPython, TEST_KEY } from '../../support/emulator.ts';
 import { HandMarket } from '../../support/local-sagemaker.ts';
+import { marketSource, viewOf } from '../../support/market/source.ts';
 import { makeExecutions, makeObjectStore, makeStores } from '../control-plane/ground.ts';
 import { deployOnSpotWarning } from './deployed.ts';
 
@@ -35,18 +35,12 @@ const clock = { now: () => new Date() };
 const notAsked = () => Promise.reject(new Error('a run on EC2 asked SageMaker'));
 const noSageMaker: TrainingService = { create: notAsked, describe: notAsked, stop: notAsked };
 
-const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
-const market: MarketSource = {
-  region: 'us-east-1',
-  scores: () => known([{ zoneId: 'use1-az1', score: 8 }]),
-  spotPrices: () =>
-    known([{ instanceType: 'c5.xlarge', zoneId: 'use1-az1', hourlyUsd: 0.08, basis: 'asked' as const }]),
-  zones: () => known([{ zoneId: 'use1-az1', zoneName: 'us-east-1a' }]),
-  onDemandPrices: () =>
-    known([
-      { instanceType: 'c5.xlarge', hourlyUsd: 0.204, basis: 'listed' as const, note: '', ec2HourlyUsd: 0.17 },
-    ]),
-};
+const market = marketSource(() =>
+  viewOf('c5.xlarge', [{ zoneId: 'use1-az1', spotUsd: 0.08, score: 8 }], {
+    onDemandUsd: 0.204,
+    ec2Usd: 0.17,
+  }),
+);
 
 export interface GroundOptions {
   readonly bucket: string;

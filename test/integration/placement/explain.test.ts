@@ -6,11 +6,11 @@ import { keyVariables } from '@tidewheel/emulators/access/access-key.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
-import type { MarketSource, MarketView } from '../../../functions/core/placement/model/market-source.ts';
 import type { Stores } from '../../../functions/core/runs/stores.ts';
 import { hoursLater, market, vpc } from '../../support/builders/placement.ts';
 import { runOf } from '../../support/builders/records.ts';
 import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../support/emulator.ts';
+import { marketSource } from '../../support/market/source.ts';
 import { makeStores } from '../control-plane/ground.ts';
 
 const TABLE = 'explained';
@@ -20,17 +20,6 @@ const run = promisify(execFile);
 let emulator: TestEmulator | undefined;
 let stores: Stores;
 let environment: NodeJS.ProcessEnv;
-
-function source(view: MarketView): MarketSource {
-  const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
-  return {
-    region: view.region,
-    scores: () => known(view.scores),
-    spotPrices: () => known(view.spotPrices),
-    onDemandPrices: () => known(view.onDemandPrices),
-    zones: () => known(view.zones),
-  };
-}
 
 beforeAll(async () => {
   emulator = await startTestEmulator();
@@ -61,7 +50,7 @@ beforeAll(async () => {
     onDemandUsd: { 'g6e.xlarge': 0.9 },
   });
   await place(
-    { ...stores, market: source(market()), clock: { now: () => new Date(hoursLater(1)) } },
+    { ...stores, market: marketSource(market), clock: { now: () => new Date(hoursLater(1)) } },
     { runId: 'digits-000001' },
   );
 }, 120_000);

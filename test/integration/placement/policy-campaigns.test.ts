@@ -5,11 +5,13 @@ import { optimumUsd } from '../../../bench/sim/optimum.ts';
 import { greedy, neverWaits, onDemandOnly, uniformProgress } from '../../../bench/sim/peers.ts';
 import { decidedTogether } from '../../../bench/sim/short-ticks.ts';
 import { tidewheel } from '../../../bench/sim/tidewheel.ts';
-import { type Setting, simulate } from '../../../bench/sim/world.ts';
+import { simulate } from '../../../bench/sim/world.ts';
 import { fittedRegimes } from '../../../functions/core/placement/belief/regimes.ts';
-import { drawLattice, drawTrace } from '../../../functions/core/placement/policy/lattice.ts';
+import { drawLattice } from '../../../functions/core/placement/policy/lattice.ts';
 import shipped from '../../../functions/core/placement/policy/lattice-600.json' with { type: 'json' };
 import { evenly } from '../../support/builders/evenly.ts';
+import type { Setting } from '../../support/market/job.ts';
+import { drawTrace } from '../../support/market/traces.ts';
 
 const HOUR = 3_600;
 const setting = (change: Partial<Setting> = {}): Setting => ({
@@ -22,7 +24,7 @@ const setting = (change: Partial<Setting> = {}): Setting => ({
   ...change,
 });
 const ours = tidewheel();
-const trace = (seed: number, ticks = 260) => drawTrace(fittedRegimes, 600, { ticks, seed });
+const trace = (seed: number, ticks = 260) => drawTrace(seed, ticks);
 /** Fewer on a pull request, more by FUZZ_RUNS=2000: every failure prints its seed. */
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 250);
 

@@ -6,23 +6,21 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Row } from '../../../bench/sim/rate.ts';
 import type { Window } from '../../../bench/sim/windows.ts';
-import { fittedRegimes } from '../../../functions/core/placement/belief/regimes.ts';
-import { drawTrace } from '../../../functions/core/placement/policy/lattice.ts';
+import { drawTrace, TICK_SECONDS } from '../../support/market/traces.ts';
 
 const command = path.resolve('bench/sim/main.ts');
 const TICKS = 260;
-const GAP_SECONDS = 600;
 let folder: string;
 const capacity = new Map<string, readonly number[]>();
 
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'tidewheel-sim-'));
   for (const seed of [1, 2, 3]) {
-    const up = drawTrace(fittedRegimes, GAP_SECONDS, { ticks: TICKS, seed });
+    const up = drawTrace(seed, TICKS);
     const data = up.map((each, tick) => (each ? 1 + (tick % 3) : 0));
     const file = `${seed}.json`;
     capacity.set(file, data);
-    writeFileSync(path.join(folder, file), JSON.stringify({ metadata: { gap_seconds: GAP_SECONDS }, data }));
+    writeFileSync(path.join(folder, file), JSON.stringify({ metadata: { gap_seconds: TICK_SECONDS }, data }));
   }
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -88,10 +86,10 @@ function replay(window: Window, { actions, zoneIndex }: Row): Run {
 }
 
 function work(run: Run, tick: number, hourlyUsd: number): void {
-  const starting = Math.min(run.owed, GAP_SECONDS);
-  const gain = Math.min(run.left, GAP_SECONDS - starting);
-  run.usd += (hourlyUsd * GAP_SECONDS) / 3_600;
-  run.finish = (tick * GAP_SECONDS + starting + gain) / 3_600;
+  const starting = Math.min(run.owed, TICK_SECONDS);
+  const gain = Math.min(run.left, TICK_SECONDS - starting);
+  run.usd += (hourlyUsd * TICK_SECONDS) / 3_600;
+  run.finish = (tick * TICK_SECONDS + starting + gain) / 3_600;
   run.left = run.left - gain < 1e-6 ? 0 : run.left - gain;
   run.owed -= starting;
 }

@@ -1,6 +1,7 @@
-/** What may become of a fleet on EC2, by chance. */
+/** What may become of a fleet on EC2: by chance, and on Spot by the market. */
 import type { JobDocument } from '../../../functions/core/launch/ec2/job-document.ts';
 import type { FleetScript, ScriptedFleet } from '../fakes/fleets.ts';
+import type { Spell } from '../market/traces.ts';
 import { checkpoint, runOf, TOTAL_STEPS, type Trainee } from './job-scripts.ts';
 
 const START_SECONDS = 120;
@@ -8,6 +9,8 @@ const SPOT_NOTICE_SECONDS = 120;
 
 export function fleetScriptOf(trainee: Trainee, document: JobDocument): FleetScript {
   const { random, clock } = trainee;
+  const spell = document.managedSpot ? trainee.spell() : STEADY;
+  if (spell === undefined || spell.startsIn > 0) return noCapacity;
   const run = runOf(document);
   const now = () => clock.now().toISOString();
   const all = (fleet: ScriptedFleet, say: Parameters<ScriptedFleet['say']>[1]) => {
@@ -25,13 +28,10 @@ export function fleetScriptOf(trainee: Trainee, document: JobDocument): FleetScr
   };
   const modelUri = `s3://memory-bucket/${document.TrainingJobName}/model.tar.gz`;
   const dice = random.next();
-  if (dice < 0.4) {
-    const finish = (fleet: ScriptedFleet) => {
-      checkpoint(trainee, run, TOTAL_STEPS);
-      ends({ exitCode: 0, modelUri })(fleet);
-    };
-    return [start, save, { at: later, act: finish, event: 'state' }];
-  }
+  const finish = (fleet: ScriptedFleet) => {
+    checkpoint(trainee, run, TOTAL_STEPS);
+    ends({ exitCode: 0, modelUri })(fleet);
+  };
   // A refilled gang finishes. A gang that could not be refilled has ended long before.
   const finishRefilled = (fleet: ScriptedFleet) => {
     if (fleet.members().every((id) => fleet.instanceIds.includes(id))) return;
@@ -41,10 +41,15 @@ export function fleetScriptOf(trainee: Trainee, document: JobDocument): FleetScr
       fleet.terminate(id);
     }
   };
+  if (dice < 0.65 && later < spell.endsIn) return [start, save, { at: later, act: finish, event: 'state' }];
   if (dice < 0.65)
-    return [start, save, ...reclaim(later, now), { at: later + 2_000, act: finishRefilled, event: 'state' }];
-  if (dice < 0.72)
-    return [{ at: 60, act: (fleet) => fleet.instanceIds.forEach((id) => fleet.terminate(id, NO_CAPACITY)) }];
+    return [
+      start,
+      save,
+      ...reclaim(spell.endsIn, now),
+      { at: spell.endsIn + 2_000, act: finishRefilled, event: 'state' as const },
+    ].toSorted((one, other) => one.at - other.at);
+  if (dice < 0.72) return noCapacity;
   // Hosts that hang and send no report.
   if (dice < 0.8) return [];
   if (dice < 0.86) return [start, save, { at: later, act: end, event: 'state' }];
@@ -53,7 +58,17 @@ export function fleetScriptOf(trainee: Trainee, document: JobDocument): FleetScr
   return [start, save];
 }
 
-const NO_CAPACITY = 'Server.InsufficientInstanceCapacity';
+/** On demand. */
+const STEADY: Spell = { startsIn: 0, endsIn: Number.POSITIVE_INFINITY };
+
+const noCapacity: FleetScript = [
+  {
+    at: 60,
+    act: (fleet) => {
+      for (const id of fleet.instanceIds) fleet.terminate(id, 'Server.InsufficientInstanceCapacity');
+    },
+  },
+];
 
 /** The notice, and two minutes later the end of one host; the others continue until a request reaches them. */
 function reclaim(at: number, now: () => string): FleetScript {

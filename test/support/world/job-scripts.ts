@@ -1,4 +1,7 @@
-/** What may become of a training job, by chance: every end that DescribeTrainingJob knows. */
+/**
+ * What may become of a training job: every end that DescribeTrainingJob knows. Chance decides what the training code does,
+ * the market when a Spot job has capacity.
+ */
 
 import type { CreateTrainingJobRequest } from '../../../functions/core/launch/job/request.ts';
 import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
@@ -6,6 +9,7 @@ import { bucketKeys, CHECKPOINT_MARKER } from '../../../functions/core/shared/ke
 import type { FakeClock } from '../fakes/clock.ts';
 import type { MemoryObjectStore } from '../fakes/object-store.ts';
 import type { JobScript, ScriptedStatus } from '../fakes/training.ts';
+import type { Spell } from '../market/traces.ts';
 import type { Random } from './random.ts';
 
 export const TOTAL_STEPS = 100;
@@ -15,6 +19,8 @@ export interface Trainee {
   readonly store: MemoryObjectStore;
   readonly clock: FakeClock;
   readonly random: Random;
+  /** Of the zone, from now on. */
+  readonly spell: () => Spell | undefined;
 }
 
 const status = (at: number, secondary: string, effect?: () => void): ScriptedStatus => ({
@@ -36,6 +42,19 @@ const end = (
 });
 
 export function scriptOf(trainee: Trainee, request: CreateTrainingJobRequest): JobScript {
+  const script = undisturbed(trainee, request);
+  return request.EnableManagedSpotTraining ? onSpot(script, trainee.spell()) : script;
+}
+
+/** SageMaker waits for capacity and starts then; the job is interrupted when it goes. */
+function onSpot(script: JobScript, spell: Spell | undefined): JobScript {
+  if (spell === undefined) return [status(0, 'Starting')];
+  const later = script.map((each) => (each.at === 0 ? each : { ...each, at: each.at + spell.startsIn }));
+  const lived = later.filter(({ at }) => at < spell.endsIn);
+  return lived.length === later.length ? later : [...lived, status(spell.endsIn, 'Interrupted')];
+}
+
+function undisturbed(trainee: Trainee, request: CreateTrainingJobRequest): JobScript {
   const { random } = trainee;
   const run = runOf(request);
   const save = () => checkpoint(trainee, run, random.whole(5, 40));
@@ -47,19 +66,14 @@ export function scriptOf(trainee: Trainee, request: CreateTrainingJobRequest): J
   ];
   const saves = random.chance(0.8) ? [status(900, 'Training', save)] : [];
   const later = random.whole(1_000, 3_000);
-  const spot = request.EnableManagedSpotTraining;
   const dice = random.next();
-  if (dice < 0.4)
+  if (dice < 0.6)
     return [
       ...starts,
       ...saves,
       status(later, 'Uploading', finish),
       end(later + 60, 'Completed', 'Completed'),
     ];
-  if (dice < 0.6)
-    return spot
-      ? [...starts, ...saves, status(later, 'Interrupted')]
-      : [...starts, status(later, 'Uploading', finish), end(later + 9, 'Completed', 'Completed')];
   if (dice < 0.68) return [status(0, 'Starting'), end(400, 'Failed', 'Failed', 'CapacityError: no capacity')];
   if (dice < 0.76) return [...starts, ...saves, end(later, 'Failed', 'Failed', 'InternalServerError: sorry')];
   if (dice < 0.84) return [status(0, 'Starting')];

@@ -1,17 +1,18 @@
 /** Everything around the rules: bucket, memory, state machine, queues, a training service, a user, and the weather. */
 
-import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
 import { FINISHED } from '../../../functions/core/runs/run-records.ts';
 import type { RunStore, Stores } from '../../../functions/core/runs/stores.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { Executions } from '../../../functions/core/shared/ports.ts';
-import { fakeClock } from '../fakes/clock.ts';
+import { type FakeClock, fakeClock } from '../fakes/clock.ts';
 import { type ScriptedFleets, scriptedFleets } from '../fakes/fleets.ts';
 import { memoryNotifier } from '../fakes/notifier.ts';
 import { memoryObjectStore } from '../fakes/object-store.ts';
 import { memorySchedules } from '../fakes/schedules.ts';
 import { type MemoryStores, memoryStores } from '../fakes/stores.ts';
 import { scriptedTraining } from '../fakes/training.ts';
+import { marketSource, viewOf } from '../market/source.ts';
+import { drawTraces, nextSpell, type Spell } from '../market/traces.ts';
 import { asData, type Data, runMachine } from './asl.ts';
 import { type Chaos, exposed, exposedStore, type Invocation, type Weather } from './chaos.ts';
 import { type Answer, type Execution, execute, type Machinery } from './execution.ts';
@@ -25,6 +26,11 @@ const STOP_SECONDS = 30;
 const RECONCILE_SECONDS = 300;
 const SWEEP_EVERY = 12;
 const HISTORY_LIMIT = 3_000;
+/** A week: longer than any history. */
+const MARKET_TICKS = 1_008;
+const HOST_POOLS = 3;
+/** Placement scores with capacity and without. */
+const [HIGH, LOW] = [8, 3];
 
 export type World = ReturnType<typeof createWorld>;
 
@@ -40,7 +46,8 @@ export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
   const store = memoryObjectStore(clock);
   store.put(`${bucketKeys.source(PIPELINE)}train.py`, 'print()');
   const notifier = memoryNotifier();
-  const trainee = { store, clock, random };
+  const spell = spellsOf(seed, clock);
+  const trainee = { store, clock, random, spell };
   const training = scriptedTraining(
     clock,
     (request) => {
@@ -76,7 +83,10 @@ export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
     notifier,
     ...watched(memoryStores(), { broken, random, chaos }),
     schedules: memorySchedules(),
-    market: marketOf(ec2Usd),
+    market: marketSource(() => {
+      const score = spell()?.startsIn === 0 ? HIGH : LOW;
+      return viewOf('g5.xlarge', [{ zoneId: 'use1-az1', spotUsd: 0.4, score }], { onDemandUsd: 1.4, ec2Usd });
+    }),
     training: {
       ...training,
       stop: (name) => {
@@ -150,6 +160,17 @@ export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
     timeline: ports.timeline,
     invoke,
     ...queues({ loop, random, chaos, invoke }),
+  };
+}
+
+/** Spot capacity of the one zone. It has several pools of hosts, so that most requests find some. */
+function spellsOf(seed: number, clock: FakeClock): () => Spell | undefined {
+  const began = clock.now().getTime();
+  const traces = drawTraces(seed, HOST_POOLS, MARKET_TICKS);
+  return () => {
+    const seconds = (clock.now().getTime() - began) / 1_000;
+    const spells = traces.flatMap((trace) => nextSpell(trace, seconds) ?? []);
+    return spells.toSorted((one, other) => one.startsIn - other.startsIn)[0];
   };
 }
 
@@ -244,21 +265,6 @@ function watched(
     ...stores,
     runs: watchedRuns,
     attempts: { ...attempts, listOpen: lagging(() => attempts.listOpen()) },
-  };
-}
-
-function marketOf(ec2HourlyUsd: number): MarketSource {
-  const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
-  return {
-    region: 'us-east-1',
-    scores: () => known([{ zoneId: 'use1-az1', score: 7 }]),
-    spotPrices: () =>
-      known([{ instanceType: 'g5.xlarge', zoneId: 'use1-az1', hourlyUsd: 0.4, basis: 'asked' as const }]),
-    zones: () => known([{ zoneId: 'use1-az1', zoneName: 'us-east-1a' }]),
-    onDemandPrices: () =>
-      known([
-        { instanceType: 'g5.xlarge', hourlyUsd: 1.4, basis: 'listed' as const, note: '', ec2HourlyUsd },
-      ]),
   };
 }
 

@@ -23,13 +23,14 @@ import { makeTrainingService } from '../../../functions/aws/sagemaker/training-s
 import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
 import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
 import { place } from '../../../functions/core/placement/decision/place.ts';
-import type { MarketSource, MarketView } from '../../../functions/core/placement/model/market-source.ts';
+import type { MarketView } from '../../../functions/core/placement/model/market-source.ts';
 import type { Pool } from '../../../functions/core/runs/run-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { market, ZONES } from '../../support/builders/placement.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { sealGeneration } from '../../support/builders/sealed-generation.ts';
+import { marketSource } from '../../support/market/source.ts';
 import { ground } from '../../support/world/ground.ts';
 
 const RUN = 'digits-000001';
@@ -50,17 +51,6 @@ const dearEc2 = (): MarketView => {
     ...view,
     onDemandPrices: view.onDemandPrices.map((each) => ({ ...each, ec2HourlyUsd: each.hourlyUsd * 1.2 })),
     spotPrices: view.spotPrices.map((each) => ({ ...each, hourlyUsd: each.hourlyUsd * 1.5 })),
-  };
-};
-
-const sourceOf = (view: MarketView): MarketSource => {
-  const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
-  return {
-    region: view.region,
-    scores: () => known(view.scores),
-    spotPrices: () => known(view.spotPrices),
-    onDemandPrices: () => known(view.onDemandPrices),
-    zones: () => known(view.zones),
   };
 };
 
@@ -114,7 +104,7 @@ async function setUp({ compute = {}, view = dearEc2(), ...refusals }: Setting) {
   const fleets = makeFleetService({ ec2: new EC2Client({}), store: at.store, clock: at.clock });
   const deps = {
     ...at,
-    market: sourceOf(view),
+    market: marketSource(() => view),
     ...launchersOver({ training: makeTrainingService(new SageMakerClient({})), fleets }),
     region: 'us-east-1',
     publishAgent: () => Promise.resolve('agent/0a1b/'),

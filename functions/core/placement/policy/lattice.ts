@@ -5,7 +5,7 @@
  * The plan is made over these groups, which are known for certain.
  */
 
-import { pick, seededUniform } from '../../shared/seeded-random.ts';
+import { seededUniform } from '../../shared/seeded-random.ts';
 import {
   advance,
   type Belief,
@@ -139,21 +139,5 @@ function countSteps(groups: readonly number[], states: number): number[][] {
   return counts.map((row, state) => {
     const total = row.reduce((sum, count) => sum + count, 0);
     return total === 0 ? row.map((_, j) => (j === state ? 1 : 0)) : row.map((count) => count / total);
-  });
-}
-
-/** A trace of the chain: whether there is capacity, tick by tick. For tests, which must not contain real traces. */
-export function drawTrace(
-  table: RegimeTable,
-  tickSeconds: number,
-  { ticks, seed }: { readonly ticks: number; readonly seed: number },
-): boolean[] {
-  const step = transition(table, tickSeconds / 3_600);
-  const draw = seededUniform(seed);
-  let regime = pick(longRun(table), draw());
-  return Array.from({ length: ticks }, () => {
-    const up = regime < step.length / 2;
-    regime = pick(step[regime] ?? [], draw());
-    return up;
   });
 }

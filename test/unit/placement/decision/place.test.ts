@@ -9,18 +9,13 @@ import { RunNotFoundError } from '../../../../functions/core/shared/errors.ts';
 import { attempt, CLOSED_AT, hoursLater, market, vpc } from '../../../support/builders/placement.ts';
 import { declarationOf, runOf } from '../../../support/builders/records.ts';
 import { memoryStores } from '../../../support/fakes/stores.ts';
+import { marketSource } from '../../../support/market/source.ts';
 
-const source = (view: MarketView): MarketSource => {
-  const known = <T>(value: T) => Promise.resolve({ kind: 'known' as const, value, notes: [] });
-  return {
-    region: view.region,
-    scores: () =>
-      Promise.resolve({ kind: 'unknown', failure: 'configurationLimit', message: 'too many new questions' }),
-    spotPrices: () => known(view.spotPrices),
-    onDemandPrices: () => known(view.onDemandPrices),
-    zones: () => known(view.zones),
-  };
-};
+const source = (view: MarketView): MarketSource => ({
+  ...marketSource(() => view),
+  scores: () =>
+    Promise.resolve({ kind: 'unknown', failure: 'configurationLimit', message: 'too many new questions' }),
+});
 
 async function setUp(nowHours = 1) {
   const stores = memoryStores();

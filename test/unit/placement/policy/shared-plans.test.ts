@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planBytes } from '../../../../bench/sim/limits.ts';
 import { tidewheel } from '../../../../bench/sim/tidewheel.ts';
-import { type Setting, simulate } from '../../../../bench/sim/world.ts';
+import { simulate } from '../../../../bench/sim/world.ts';
 import { fittedRegimes } from '../../../../functions/core/placement/belief/regimes.ts';
 import { tableFor, termsOf } from '../../../../functions/core/placement/policy/controller.ts';
 import shipped from '../../../../functions/core/placement/policy/lattice-600.json' with { type: 'json' };
@@ -14,6 +14,7 @@ import {
   planFrom,
   type TickEnd,
 } from '../../../../functions/core/placement/policy/value-function.ts';
+import type { Setting } from '../../../support/market/job.ts';
 
 const chain = {
   upStates: 2,

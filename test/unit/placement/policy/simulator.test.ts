@@ -3,13 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { optimumUsd } from '../../../../bench/sim/optimum.ts';
 import { greedy, neverWaits, onDemandOnly, uniformProgress } from '../../../../bench/sim/peers.ts';
 import { lettersOf } from '../../../../bench/sim/rate.ts';
-import {
-  type Decision,
-  type Setting,
-  type Strategy,
-  simulate,
-  type View,
-} from '../../../../bench/sim/world.ts';
+import { type Decision, type Strategy, simulate, type View } from '../../../../bench/sim/world.ts';
+import type { Setting } from '../../../support/market/job.ts';
 
 const setting = (change: Partial<Setting> = {}): Setting => ({
   tickSeconds: 600,

@@ -1,0 +1,203 @@
+/**
+ * A campaign that `place`, `whyStop` and `reviseAttempt` themselves decide, attempt by attempt, in the simulated market:
+ * one type in one or more zones.
+ */
+
+import { reviseAttempt } from '../../../functions/core/attempts/revise-attempt.ts';
+import { whyStop } from '../../../functions/core/attempts/stop-rules.ts';
+import type {
+  TrainingJobDescription,
+  TrainingService,
+} from '../../../functions/core/launch/job/training-service.ts';
+import { place } from '../../../functions/core/placement/decision/place.ts';
+import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
+import type { AttemptOutcome, AttemptRecord } from '../../../functions/core/runs/run-records.ts';
+import type { Stores } from '../../../functions/core/runs/stores.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { launchersOver } from '../../../test/support/builders/launchers.ts';
+import { AT, attemptOf, outcomeOf, progressOf } from '../../../test/support/builders/records.ts';
+import { fakeClock } from '../../../test/support/fakes/clock.ts';
+import { memoryExecutions } from '../../../test/support/fakes/executions.ts';
+import { scriptedFleets } from '../../../test/support/fakes/fleets.ts';
+import { memoryNotifier } from '../../../test/support/fakes/notifier.ts';
+import { type MemoryObjectStore, memoryObjectStore } from '../../../test/support/fakes/object-store.ts';
+import { isDone, type Job, newJob, runTick, type Setting, start } from '../../../test/support/market/job.ts';
+import { marketSource, type PricedZone, viewOf } from '../../../test/support/market/source.ts';
+import { sampleMarket, TYPE, ZONE_IDS, type ZoneOfWorld } from './market.ts';
+import { openCampaign, RUN } from './runs.ts';
+
+/** The attempt that runs or waits for capacity. */
+interface Attempt {
+  readonly record: AttemptRecord;
+  readonly requestedAt: Date;
+  readonly doneBefore: number;
+  /** Its zone's place in the setting; undefined: On-Demand, which every tick has. */
+  readonly spotZone: number | undefined;
+  startedAt?: Date;
+}
+
+interface World {
+  readonly setting: Setting;
+  readonly stores: Stores;
+  readonly clock: ReturnType<typeof fakeClock>;
+  readonly store: MemoryObjectStore;
+  /** As they are now. */
+  readonly zones: () => readonly PricedZone[];
+  readonly market: MarketSource;
+  readonly job: Job;
+  attempt: Attempt | undefined;
+}
+
+const progressAt = ({ workSeconds }: Setting, seconds: number) =>
+  progressOf(seconds, { totalSteps: workSeconds, trainingSeconds: seconds });
+
+async function end(world: World, attempt: Attempt, kind: AttemptOutcome['kind']): Promise<void> {
+  const { stores, clock, job, setting } = world;
+  const { record, startedAt, doneBefore } = attempt;
+  const endedAt = clock.now().toISOString();
+  const trainingSeconds = startedAt ? (clock.now().getTime() - startedAt.getTime()) / 1_000 : 0;
+  await stores.attempts.update(RUN, record.attempt, {
+    outcome: outcomeOf(kind, { startedAt: startedAt?.toISOString(), endedAt, trainingSeconds }),
+    progressAfter: progressAt(setting, job.workDone),
+    progressBefore: progressAt(setting, doneBefore),
+    updatedAt: endedAt,
+  });
+  world.attempt = undefined;
+}
+
+async function launch(world: World): Promise<Attempt | undefined> {
+  const { stores, clock, job, market, setting } = world;
+  const decided = await place({ ...stores, market, clock }, { runId: RUN });
+  if (decided.kind === 'giveUp') throw new Error(decided.reason);
+  if (decided.kind === 'wait') return undefined;
+  const stored = (await stores.placements.list(RUN)).at(-1)?.decision;
+  if (stored?.kind !== 'launch') throw new Error('nothing stored');
+  const { placement } = stored;
+  const { purchaseOption, zoneId } = placement.pool;
+  const requestedAt = clock.now();
+  const at = requestedAt.toISOString();
+  const record = attemptOf(RUN, decided.attempt, {
+    placement,
+    createdAt: at,
+    updatedAt: at,
+    progressBefore: job.workDone > 0 ? progressAt(setting, job.workDone) : undefined,
+  });
+  await stores.attempts.create(record);
+  const spotZone = purchaseOption === 'spot' ? ZONE_IDS.indexOf(zoneId ?? '') : undefined;
+  return { record, requestedAt, doneBefore: job.workDone, spotZone };
+}
+
+/** What a tick without capacity does to a Spot attempt: a running one is lost, a waiting one meets the stop rules. */
+async function starve(world: World, attempt: Attempt): Promise<void> {
+  if (attempt.startedAt) return end(world, attempt, 'interrupted');
+  const seen = { attempt: attempt.record, job: describe(attempt), now: world.clock.now(), others: [] };
+  if (whyStop(seen)) await end(world, attempt, 'capacity');
+}
+
+function work({ setting, clock, job }: World, attempt: Attempt): void {
+  if (attempt.startedAt === undefined) start(job, setting);
+  attempt.startedAt ??= clock.now();
+  runTick(job, setting, { nowSeconds: secondsOf(clock.now()), spotZone: attempt.spotZone });
+}
+
+/** What the agent and the schedules do between two ticks: a checkpoint, a sample of the market, a look at the job. */
+async function lookAt(world: World): Promise<void> {
+  const { stores, clock, store, market, attempt, job, zones, setting } = world;
+  await sampleMarket(stores.marketSamples, clock, zones());
+  if (attempt?.startedAt === undefined || job.workDone <= attempt.doneBefore) return;
+  const progress = {
+    ...progressAt(setting, job.workDone),
+    checkpoint: `step-${Math.floor(job.workDone)}`,
+    updatedAt: clock.now().toISOString(),
+  };
+  store.put(bucketKeys.progress('camp', RUN), JSON.stringify(progress));
+  store.put(`${bucketKeys.checkpoints('camp', RUN)}${progress.checkpoint}/COMPLETE.json`, '{}');
+  const deps = {
+    ...stores,
+    clock,
+    store,
+    market,
+    ...launchersOver({ training: deadTraining, fleets: scriptedFleets(clock) }),
+    executions: noExecutions,
+    notifier: noNotifier,
+  };
+  if ((await reviseAttempt(deps, attempt.record, describe(attempt))) !== 'left')
+    await end(world, attempt, 'recalled');
+}
+
+export interface Lived {
+  readonly costUsd: number;
+  readonly finishSeconds: number;
+  /** Attempts that trained. */
+  readonly starts: number;
+  /** A letter a tick: the number of the Spot zone, D on demand, - while a job waits, . while there is none. */
+  readonly timeline: string;
+}
+
+/** @param given one for each of the setting's Spot prices, at most four */
+export async function campaign(setting: Setting, given: readonly ZoneOfWorld[]): Promise<Lived> {
+  const clock = fakeClock(AT);
+  const tickNow = (): number => secondsOf(clock.now()) / setting.tickSeconds;
+  const zones = () =>
+    given.map(({ scores }, k) => ({
+      zoneId: ZONE_IDS[k] ?? '',
+      spotUsd: setting.spotUsd[k] ?? 0,
+      score: scores(tickNow()),
+    }));
+  const world: World = {
+    setting,
+    stores: await openCampaign(setting, ZONE_IDS.slice(0, given.length)),
+    clock,
+    store: memoryObjectStore(clock),
+    zones,
+    market: marketSource(() => viewOf(TYPE, zones(), setting)),
+    job: newJob(),
+    attempt: undefined,
+  };
+  let timeline = '';
+  for (
+    let tick = 0;
+    tick < 200 && !isDone(world.job, setting);
+    tick += 1, clock.advance(setting.tickSeconds)
+  ) {
+    const hasCapacity = ({ spotZone }: Attempt): boolean =>
+      spotZone === undefined || (given[spotZone]?.trace[tick] ?? false);
+    if (world.attempt && !hasCapacity(world.attempt)) await starve(world, world.attempt);
+    await lookAt(world);
+    world.attempt ??= await launch(world);
+    const runs = world.attempt !== undefined && hasCapacity(world.attempt);
+    if (world.attempt && runs) work(world, world.attempt);
+    timeline += letterOf(world.attempt, runs);
+  }
+  const { costUsd, finishSeconds, starts } = world.job;
+  return { costUsd, finishSeconds, starts, timeline };
+}
+
+const secondsOf = (now: Date): number => (now.getTime() - Date.parse(AT)) / 1_000;
+
+function letterOf(attempt: Attempt | undefined, runs: boolean): string {
+  if (attempt === undefined) return '.';
+  if (!runs) return '-';
+  return attempt.spotZone === undefined ? 'D' : String(attempt.spotZone);
+}
+
+function describe({ record, requestedAt, startedAt }: Attempt): TrainingJobDescription {
+  const status = startedAt ? 'Training' : 'Starting';
+  return {
+    TrainingJobName: record.jobName,
+    TrainingJobStatus: 'InProgress',
+    SecondaryStatus: status,
+    CreationTime: requestedAt,
+    TrainingStartTime: startedAt,
+    SecondaryStatusTransitions: [{ Status: status, StartTime: startedAt ?? requestedAt }],
+  };
+}
+
+const noNotifier = memoryNotifier();
+const noExecutions = memoryExecutions();
+/** A campaign stops its jobs itself. */
+const deadTraining: TrainingService = {
+  create: () => Promise.resolve({ kind: 'created', arn: '' }),
+  describe: () => Promise.resolve(undefined),
+  stop: () => Promise.resolve('stopping'),
+};
