@@ -125,6 +125,8 @@ async function prepare(region: Region, campaign: Campaign): Promise<void> {
     packing: { label: 'none' },
     training: {
       strategy: 'single',
+      // Later images have no code for the V100 of p3.
+      frameworkVersion: '2.8',
       hyperparameters: { steps: workSeconds, start_seconds: startSeconds, save_seconds: SAVE_SECONDS },
     },
     compute: {

@@ -26,7 +26,9 @@ export async function openCampaign({ workSeconds, deadlineSeconds }: Setting, zo
     },
   };
   const limits = { deadlineHours: deadlineSeconds / HOUR, attempts: 50 };
-  const declaration = declarationOf('camp', { compute, limits });
+  // Later images have no code for the V100 of p3.
+  const training = { strategy: 'ddp', frameworkVersion: '2.8' };
+  const declaration = declarationOf('camp', { training, compute, limits });
   // A former run tells how long the work is, as the simulator's policy knows it.
   await stores.runs.create(runOf('camp', 1, { status: 'succeeded', declaration }));
   const outcome = outcomeOf('completed', { trainingSeconds: workSeconds, endedAt: '2026-10-01T00:00:00Z' });
