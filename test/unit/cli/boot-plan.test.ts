@@ -11,6 +11,7 @@ const host = {
   hostsUri: 's3://data/runs/hosts/',
   python: '/opt/pytorch/bin/python3',
   maximumSeconds: 3_600,
+  instanceStore: true,
 };
 
 describe('the boot plan of a local instance', () => {

@@ -10,11 +10,12 @@ import type { Problem } from '../../shared/errors.ts';
 import { bucketKeys, s3Uri } from '../../shared/keys.ts';
 import type { PreparedObject } from '../job/channels.ts';
 import { type JobInput, type JobParts, jobParts } from '../job/job-parts.ts';
+import { type Disk, diskOf } from './disk.ts';
 import { networkInterfaces } from './efa.ts';
 import { fleetRequest, jobTags, tagged } from './fleet-request.ts';
 import { JOB_DOCUMENT_VERSION, type JobDocument } from './job-document.ts';
 import type { FleetRequest, LaunchTemplateRequest, PlacementGroupRequest, Tag } from './request.ts';
-import { encodeUserData, MAXIMUM_USER_DATA, userData } from './user-data.ts';
+import { encodeUserData, MAXIMUM_USER_DATA, type UserDataInput, userData } from './user-data.ts';
 
 export interface FleetInput extends JobInput {
   /** The instance profile of hosts, if the pipeline names none. */
@@ -41,7 +42,6 @@ export const JOB_DOCUMENT = 'job.json';
 export const HOSTS_FOLDER = 'hosts/';
 /** Time for the host's start, the downloads, the last save and the upload of the model. */
 const OVERHEAD_SECONDS = 1_800;
-const GIGABYTES_OF_THE_IMAGE = 100;
 
 export function buildFleet(input: FleetInput): FleetResult {
   const { declaration, placement } = input;
@@ -54,11 +54,22 @@ export function buildFleet(input: FleetInput): FleetResult {
     whyNoFileSystems: 'hosts on EC2 mount no file systems: remove launcher: ec2, or name an S3 prefix',
   });
   const site = siteOf(input);
-  const problems = [...ofParts, ...site.problems, ...gangProblems(declaration.compute, placement)];
-  if (problems.length > 0 || site.kind === 'nowhere') return { kind: 'problems', problems };
+  const disk = diskOf({
+    instanceType: placement.pool.instanceType,
+    downloadBytes: downloadBytesOf(input),
+    volumeGigabytes: declaration.compute.volumeGigabytes,
+  });
+  const problems = [
+    ...ofParts,
+    ...site.problems,
+    ...gangProblems(declaration.compute, placement),
+    ...(disk.kind === 'problem' ? [disk.problem] : []),
+  ];
+  if (problems.length > 0 || site.kind === 'nowhere' || disk.kind === 'problem')
+    return { kind: 'problems', problems };
   const name = parts.TrainingJobName;
   const tags = jobTags(name, parts.Tags);
-  const script = scriptOf(input, site.ec2.python);
+  const script = scriptOf(input, { python: site.ec2.python, instanceStore: disk.instanceStore });
   if (Buffer.byteLength(script) > MAXIMUM_USER_DATA) {
     return {
       kind: 'problems',
@@ -75,7 +86,7 @@ export function buildFleet(input: FleetInput): FleetResult {
     kind: 'fleet',
     name,
     ...(gang ? { placementGroup: placementGroup(name, tags) } : {}),
-    launchTemplate: launchTemplate({ input, site, name, tags, script }),
+    launchTemplate: launchTemplate({ input, site, disk, name, tags, script }),
     fleet: fleetRequest({
       name,
       tags: parts.Tags,
@@ -157,14 +168,14 @@ function gangProblems({ helpers }: Pipeline['compute'], { topology }: Placement)
 const attemptFolder = ({ declaration, runId, attempt }: FleetInput): string =>
   bucketKeys.attempt(declaration.name, runId, attempt);
 
-function scriptOf(input: FleetInput, python: string): string {
+function scriptOf(input: FleetInput, own: Pick<UserDataInput, 'python' | 'instanceStore'>): string {
   const folder = attemptFolder(input);
   return userData({
     region: input.region,
     agentUri: s3Uri(input.bucket, input.agentPrefix),
     jobUri: s3Uri(input.bucket, folder + JOB_DOCUMENT),
     hostsUri: s3Uri(input.bucket, folder + HOSTS_FOLDER),
-    python,
+    ...own,
     maximumSeconds: input.placement.maximumRunSeconds + OVERHEAD_SECONDS,
   });
 }
@@ -206,13 +217,14 @@ const placementGroup = (name: string, tags: readonly Tag[]): PlacementGroupReque
 interface TemplateInput {
   readonly input: FleetInput;
   readonly site: Site;
+  readonly disk: Disk;
   readonly name: string;
   readonly tags: readonly Tag[];
   readonly script: string;
 }
 
-function launchTemplate({ input, site, name, tags, script }: TemplateInput): LaunchTemplateRequest {
-  const { placement, declaration } = input;
+function launchTemplate({ input, site, disk, name, tags, script }: TemplateInput): LaunchTemplateRequest {
+  const { placement } = input;
   const { nodes } = placement.topology;
   const { instanceType } = placement.pool;
   return {
@@ -233,8 +245,10 @@ function launchTemplate({ input, site, name, tags, script }: TemplateInput): Lau
         {
           DeviceName: site.ec2.rootDevice,
           Ebs: {
-            VolumeSize: declaration.compute.volumeGigabytes + GIGABYTES_OF_THE_IMAGE,
+            VolumeSize: disk.volumeGigabytes,
             VolumeType: 'gp3',
+            Throughput: disk.throughput,
+            Iops: disk.iops,
             Encrypted: true,
             DeleteOnTermination: true,
           },

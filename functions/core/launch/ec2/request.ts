@@ -48,6 +48,9 @@ export interface LaunchTemplateRequest {
       readonly Ebs: {
         readonly VolumeSize: number;
         readonly VolumeType: 'gp3';
+        /** MiB/s */
+        readonly Throughput: number;
+        readonly Iops: number;
         readonly Encrypted: boolean;
         readonly DeleteOnTermination: boolean;
       };

@@ -7,6 +7,7 @@ import { posix } from 'node:path';
 import { AGENT_FILE } from '../../shared/keys.ts';
 import { shellQuote } from '../../shared/shell-quote.ts';
 import { AGENT_PATH } from '../job/job-parts.ts';
+import { onInstanceStore } from './instance-store.ts';
 
 export interface UserDataInput {
   readonly region: string;
@@ -19,6 +20,8 @@ export interface UserDataInput {
   readonly python: string;
   /** The host always switches itself off after this time. */
   readonly maximumSeconds: number;
+  /** Whether /opt/ml goes to the instance store. */
+  readonly instanceStore: boolean;
 }
 
 /** EC2's limit on user data before base64. */
@@ -39,6 +42,7 @@ export function userData(input: UserDataInput): string {
     set('TIDEWHEEL_JOB_URI', input.jobUri),
     set('TIDEWHEEL_HOSTS_URI', input.hostsUri),
     'export HOME=/root PYTHONDONTWRITEBYTECODE=1',
+    ...(input.instanceStore ? onInstanceStore('/opt/ml') : []),
     `mkdir -p ${shellQuote(posix.dirname(AGENT_PATH))}`,
     // Credentials and network may need some seconds on a new host.
     'for attempt in 1 2 3 4 5 6; do',

@@ -93,7 +93,7 @@ describe('buildFleet', () => {
     expect(data.BlockDeviceMappings[0]?.Ebs).toMatchObject({
       Encrypted: true,
       DeleteOnTermination: true,
-      VolumeSize: 130,
+      VolumeSize: 131,
     });
   });
 
