@@ -94,7 +94,7 @@ export const putEvents = statement('events', ['PutEvents'], [arn('events', 'even
   'ForAllValues:StringEquals': { 'events:source': 'tidewheel' },
 });
 
-export const passRole = (role: string, service: string) =>
+const passRole = (role: string, service: string) =>
   statement('iam', ['PassRole'], [arnOf(role)], { StringEquals: { 'iam:PassedToService': service } });
 
 export const setSchedules = [
@@ -116,7 +116,7 @@ export const startRuns = [
 export const answerTask = withoutResource('states', 'SendTaskSuccess');
 
 /** In any region that a pipeline names. */
-export const onTrainingJobs = (...actions: string[]) =>
+const onTrainingJobs = (...actions: string[]) =>
   statement('sagemaker', actions, [
     sub('arn:${AWS::Partition}:sagemaker:*:${AWS::AccountId}:training-job/*'),
   ]);
@@ -136,7 +136,7 @@ const withoutAccount = (service: string, rest: string) =>
  * Read what the hosts of an attempt write, tell them to save or stop, and remove them in the end.
  * @param questions further EC2 actions that know no resource
  */
-export const followFleet = (...questions: string[]) => [
+const followFleet = (...questions: string[]) => [
   readObjects('*/runs/*/attempts/*'),
   writeObjects('*/runs/*/attempts/*/requests/*'),
   withoutResource('ec2', 'DescribeInstances', ...questions),
@@ -174,7 +174,7 @@ export const replaceHosts = [
   statement('ssm', ['GetParameters'], [withoutAccount('ssm', 'parameter/aws/service/*')]),
   passRole('HostRole', 'ec2.amazonaws.com'),
 ];
-export const launchHosts = [
+const launchHosts = [
   ...replaceHosts,
   statement(
     'ec2',
@@ -182,6 +182,14 @@ export const launchHosts = [
     ec2('launch-template', 'placement-group'),
     REQUEST_IS_TAGGED,
   ),
+];
+
+/** Start attempts with every launcher. */
+export const startAttempts = [
+  onTrainingJobs('CreateTrainingJob', 'DescribeTrainingJob', 'StopTrainingJob', 'AddTags'),
+  passRole('TrainingRole', 'sagemaker.amazonaws.com'),
+  ...followFleet(),
+  ...launchHosts,
 ];
 
 /**

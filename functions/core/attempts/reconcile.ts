@@ -1,6 +1,6 @@
 /** Level-triggered repair: does the work of lost events and ended executions. */
 
-import { observe } from '../ingest/settle.ts';
+import { lookAtIncoming } from '../ingest/settle.ts';
 import { startExecution, wakeRun } from '../ingest/wake.ts';
 import type { LeftoverPort } from '../launch/launcher.ts';
 import { pipelineName } from '../pipeline/pipeline.ts';
@@ -157,6 +157,6 @@ async function holdsUnseen({ store, clock }: ReconcileDeps, pipeline: PipelineTo
       if (wakes({ closedAt }, lastModified)) return true;
     return false;
   }
-  const { objects, fingerprint } = await observe(store.list(prefix), { prefix, now: clock.now() });
+  const { objects, fingerprint } = await lookAtIncoming(store.list(prefix), { prefix, now: clock.now() });
   return objects > 0 && fingerprint !== seen;
 }

@@ -33,7 +33,7 @@ export type Reading =
   | { readonly kind: 'facts'; readonly facts: InstanceFacts }
   | ({ readonly kind: 'refused' } & Refused);
 
-/** What a type has that nothing is known of. */
+/** Defaults for a type that the snapshot does not know. */
 const NOTHING = {
   accelerator: undefined,
   acceleratorMemoryMib: undefined,

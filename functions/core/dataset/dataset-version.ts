@@ -21,7 +21,7 @@ const MOST_TRIES = 10;
  * Chooses the generations that a run trains on, and records the choice before the run reads.
  * @throws LaunchRefusedError
  */
-export async function holdGenerations(store: ObjectStore, run: RunRecord): Promise<readonly string[]> {
+export async function recordGenerations(store: ObjectStore, run: RunRecord): Promise<readonly string[]> {
   const versions = objectVersions(store);
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const chosen = await generationsFor(store, versions, run);

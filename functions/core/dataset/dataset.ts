@@ -4,7 +4,7 @@ import { DOCUMENT_VERSION, DocumentError, readDocument } from '../packing/model/
 import type { RunRecord } from '../runs/run-records.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
-import { holdGenerations } from './dataset-version.ts';
+import { recordGenerations } from './dataset-version.ts';
 
 /** The shards of one generation, as a training channel reads them. */
 export interface GenerationShards {
@@ -31,7 +31,7 @@ export interface Dataset {
  * @throws DocumentError if a manifest is gone or cannot be read
  */
 export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dataset> {
-  const generations = run.generations ?? (await holdGenerations(store, run));
+  const generations = run.generations ?? (await recordGenerations(store, run));
   const shards = await Promise.all(
     generations.map(async (generation): Promise<GenerationShards> => {
       const manifest = await readManifest(store, bucketKeys.manifest(run.pipeline, generation));

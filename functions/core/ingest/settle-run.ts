@@ -6,7 +6,7 @@ import type { RunStore, Stores } from '../runs/stores.ts';
 import { InvalidPipelineError, RunNotFoundError } from '../shared/errors.ts';
 import { bucketKeys, runIdOf } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
-import { decideSettled, type Observation, observe } from './settle.ts';
+import { decideSettled, type IncomingLook, lookAtIncoming } from './settle.ts';
 
 export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timeline'> {
   readonly store: ObjectStore;
@@ -14,7 +14,7 @@ export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timelin
 }
 
 export type Settled =
-  | { readonly kind: 'wait'; readonly seconds: number; readonly observation: Observation | null }
+  | { readonly kind: 'wait'; readonly seconds: number; readonly observation: IncomingLook | null }
   | {
       readonly kind: 'settled';
       /** Whether the run trains even if it brings no new data. */
@@ -30,7 +30,7 @@ const PREDECESSOR_PAUSE_SECONDS = 10;
  */
 export async function settleRun(
   deps: SettleDeps,
-  input: { readonly runId: string; readonly observation?: Observation | undefined },
+  input: { readonly runId: string; readonly observation?: IncomingLook | undefined },
 ): Promise<Settled> {
   const run = await deps.runs.get(input.runId);
   if (run === undefined) throw new RunNotFoundError(input.runId);
@@ -45,7 +45,7 @@ export async function settleRun(
   const prefix = bucketKeys.incoming(run.pipeline);
   const now = deps.clock.now();
   const lastClose = (await deps.pipelines.get(run.pipeline))?.closedAt;
-  const observation = await observe(deps.store.list(prefix), {
+  const observation = await lookAtIncoming(deps.store.list(prefix), {
     prefix,
     marker: settle.marker,
     markerSince: lastClose === undefined ? undefined : new Date(lastClose),

@@ -1,10 +1,13 @@
-/** When does a batch of arrivals count as complete? Decided from what is in the bucket, never from events. */
+/**
+ * When a batch of arrivals is complete: decided from what is in the bucket, never from events. The waiting times and
+ * their defaults are declared in `../pipeline/settle.ts`.
+ */
 import { createHash } from 'node:crypto';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { ListedObject } from '../shared/ports.ts';
 
 /** What one look at the incoming prefix saw. Small: it travels through the state machine from look to look. */
-export interface Observation {
+export interface IncomingLook {
   readonly objects: number;
   readonly bytes: number;
   /** Changes whenever an object appears, changes or goes. */
@@ -18,20 +21,20 @@ export type SettleDecision =
   | { readonly kind: 'settled'; readonly reason: 'quiet' | 'marker' | 'maximumWait' }
   | { readonly kind: 'wait'; readonly seconds: number };
 
-export interface ObserveOptions {
+export interface LookOptions {
   readonly prefix: string;
   readonly marker?: string | undefined;
   /** A marker older than this belongs to the batch before: it is left lying, never deleted by us. */
   readonly markerSince?: Date | undefined;
   readonly now: Date;
-  readonly previous?: Observation | undefined;
+  readonly previous?: IncomingLook | undefined;
 }
 
 /** Reads a listing once, in order, in constant memory. */
-export async function observe(
+export async function lookAtIncoming(
   listing: AsyncIterable<ListedObject>,
-  options: ObserveOptions,
-): Promise<Observation> {
+  options: LookOptions,
+): Promise<IncomingLook> {
   const hash = createHash('sha256');
   let objects = 0;
   let bytes = 0;
@@ -64,7 +67,7 @@ const MOST_LOOKS = 500;
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingMetadata.html
  */
 export function decideSettled(
-  observation: Observation,
+  observation: IncomingLook,
   settle: Pipeline['settle'],
   at: { readonly now: Date; readonly openedAt: Date },
 ): SettleDecision {

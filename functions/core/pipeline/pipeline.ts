@@ -15,6 +15,7 @@ import {
 import { datasetSchema } from './dataset.ts';
 import { launcherField, launcherProblems, launcherSections } from './launchers.ts';
 import { packingSchema } from './packing.ts';
+import { settleSchema } from './settle.ts';
 import { strategyProblems } from './strategy-problems.ts';
 import { trainingSchema } from './training.ts';
 
@@ -29,21 +30,6 @@ export const pipelineName = z
   .refine((name) => name !== 'pipelines' && name !== 'agent', 'this name is reserved, choose another');
 
 const seconds = (minimum: number, maximum: number) => z.number().int().min(minimum).max(maximum);
-
-const settleSchema = z.strictObject({
-  quietSeconds: seconds(1, 86_400)
-    .default(60)
-    .describe('A batch is complete when nothing changed under incoming/ for this long.'),
-  maximumWaitSeconds: seconds(1, 7 * 86_400)
-    .default(3_600)
-    .describe('A batch is closed after this long even if objects keep arriving.'),
-  marker: z
-    .string()
-    .min(1)
-    .max(100)
-    .optional()
-    .describe('An object with this name under incoming/ closes the batch at once, e.g. _SUCCESS.'),
-});
 
 const computeFields = z.strictObject({
   instanceTypes: z

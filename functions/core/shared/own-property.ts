@@ -1,6 +1,6 @@
-/** Names of types, regions and zones come from outside, and every object knows some names that its table does not hold. */
+/** Names of types, regions and zones come from outside, and JavaScript's objects inherit names such as `constructor`. */
 
-/** What a table itself has under a name, whatever the name; undefined of no table. */
+/** The table's own value for a name; undefined if it has none, or if there is no table. */
 export const own = <Value>(
   table: Readonly<Record<string, Value>> | undefined,
   name: string,

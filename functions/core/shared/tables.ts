@@ -16,7 +16,7 @@ export const tableOf = <Value extends z.ZodType>(value: Value) =>
     // It makes own keys of all names, as an assignment would not.
     .transform((map): Record<string, z.output<Value>> => Object.fromEntries(map));
 
-/** As the record, whose names must be others. */
+/** The same record schema, which also reports a key `__proto__` as a problem. */
 export const refusingProto = <Table extends z.ZodType>(record: Table) =>
   z.preprocess((value, context) => {
     if (isTable(value) && Object.hasOwn(value, '__proto__'))

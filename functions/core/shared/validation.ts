@@ -33,7 +33,7 @@ export const besideOthers = {
   when: ({ value }: { readonly value: unknown }): boolean => kindOf(value) === 'has fields of its own',
 };
 
-/** A file with thousands of wrong fields has the same one wrong. */
+/** Thousands of problems in one file usually have one cause, so only the first are listed. */
 const MOST_TOLD = 20;
 
 export const firstOf = (problems: readonly string[]): readonly string[] =>

@@ -9,7 +9,7 @@ import { reportRun } from '../../../functions/core/attempts/report-run.ts';
 import { takeSpotWarnings } from '../../../functions/core/attempts/spot-warnings.ts';
 import { takeTrainingEvents } from '../../../functions/core/attempts/training-events.ts';
 import { verdictOf } from '../../../functions/core/attempts/verdict.ts';
-import type { Observation } from '../../../functions/core/ingest/settle.ts';
+import type { IncomingLook } from '../../../functions/core/ingest/settle.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { takeArrivals } from '../../../functions/core/ingest/take-arrivals.ts';
 import type { FleetService } from '../../../functions/core/launch/ec2/fleet-service.ts';
@@ -49,7 +49,7 @@ const messages = (event: Data) => event['messages'] as { messageId: string; body
 
 export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Promise<unknown>>> = {
   Settle: (ports, event) => {
-    const observation = (event['observation'] ?? undefined) as Observation | undefined;
+    const observation = (event['observation'] ?? undefined) as IncomingLook | undefined;
     return settleRun(ports, { runId: text(event, 'runId'), observation });
   },
   PlanShards: ({ store }, event) =>

@@ -1,6 +1,6 @@
 /** When a batch is complete, read from listings alone. */
 import { describe, expect, it } from 'vitest';
-import { decideSettled, type Observation, observe } from '../../../functions/core/ingest/settle.ts';
+import { decideSettled, type IncomingLook, lookAtIncoming } from '../../../functions/core/ingest/settle.ts';
 import type { Pipeline } from '../../../functions/core/pipeline/pipeline.ts';
 import { AT, secondsAfter } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
@@ -9,7 +9,7 @@ import { memoryObjectStore } from '../../support/fakes/object-store.ts';
 const SETTLE: Pipeline['settle'] = { quietSeconds: 60, maximumWaitSeconds: 600 };
 const PREFIX = 'digits/incoming/';
 
-const seen = (over: Partial<Observation> = {}): Observation => ({
+const seen = (over: Partial<IncomingLook> = {}): IncomingLook => ({
   objects: 2,
   bytes: 10,
   fingerprint: 'abc',
@@ -56,12 +56,12 @@ describe('a batch', () => {
 describe('a look at the incoming prefix', () => {
   const look = async (
     fill: (put: (name: string, text?: string, lastModified?: Date) => void) => void,
-    options: { readonly previous?: Observation; readonly markerSince?: Date; readonly at?: number } = {},
+    options: { readonly previous?: IncomingLook; readonly markerSince?: Date; readonly at?: number } = {},
   ) => {
     const clock = fakeClock(secondsAfter(options.at ?? 0));
     const store = memoryObjectStore(clock);
     fill((name, text = 'x', lastModified) => store.put(PREFIX + name, text, lastModified));
-    return observe(store.list(PREFIX), {
+    return lookAtIncoming(store.list(PREFIX), {
       prefix: PREFIX,
       marker: '_SUCCESS',
       markerSince: options.markerSince,

@@ -1,5 +1,6 @@
 /** The template keeps the launchers' contract, so that a launcher that is copied from it begins with a green suite. */
 import { describe, expect, it } from 'vitest';
+import { jobDocumentSchema } from '../../../functions/core/launch/ec2/job-document.ts';
 import { outcomeOf } from '../../../functions/core/launch/job/outcome.ts';
 import { jobQueue } from '../../../functions/core/launch/template/template-facts.ts';
 import {
@@ -49,7 +50,15 @@ describe('the template', () => {
       maximumSeconds: 3_600,
     });
     const key = prepared.objects.at(-1)?.key ?? '';
-    expect(request?.environment).toEqual({ TIDEWHEEL_JOB_URI: `s3://tw-data/${key}` });
+    expect(request?.environment).toEqual({
+      TIDEWHEEL_JOB_URI: `s3://tw-data/${key}`,
+      TIDEWHEEL_HOSTS_URI: `s3://tw-data/${key.replace('job.json', 'hosts/')}`,
+    });
+    expect(request?.command.at(-1)).toContain("aws s3 cp --only-show-errors 's3://tw-data/agent/");
+    expect(jobDocumentSchema.parse(JSON.parse(prepared.objects.at(-1)?.text ?? ''))).toMatchObject({
+      nodes: 2,
+      instanceType: 'ml.g5.xlarge',
+    });
   });
 
   it('distinguishes a lost host from a failed script', async () => {

@@ -26,7 +26,7 @@ export interface JobInput {
   /** The data bucket, from which job names derive; absent if it is `bucket`. */
   readonly dataBucket?: string | undefined;
   readonly region: string;
-  /** Key prefix of the agent, `layout.agent(digest)`. */
+  /** Key prefix of the agent, `bucketKeys.agent(digest)`. */
   readonly agentPrefix: string;
   /** Digest of the pinned source; absent if the source is in another bucket and is used unpacked. */
   readonly sourceDigest?: string | undefined;

@@ -3,8 +3,10 @@
  * to functions/core/launch/<name>/ and change what the service does differently. Words in brackets are AWS Batch's:
  * https://docs.aws.amazon.com/batch/latest/userguide/job_states.html
  */
-import { bucketKeys, s3Uri } from '../../shared/keys.ts';
-import { AGENT_PATH, type JobInput, jobParts } from '../job/job-parts.ts';
+import { AGENT_FILE, bucketKeys, s3Uri } from '../../shared/keys.ts';
+import { shellQuote } from '../../shared/shell-quote.ts';
+import { JOB_DOCUMENT_VERSION, type JobDocument } from '../ec2/job-document.ts';
+import { AGENT_PATH, type JobInput, type JobParts, jobParts } from '../job/job-parts.ts';
 import { hasStarted, isTerminal } from '../job/job-state.ts';
 import type { CreateOutcome, StatusTransition, TrainingJobDescription } from '../job/training-service.ts';
 import type { Launcher, Starter } from '../launcher.ts';
@@ -78,7 +80,7 @@ export const makeTemplateStarter = (queue: Pick<JobQueue, 'submit'>, queueArn: s
     const key = `${attemptFolder(input)}job.json`;
     return {
       kind: 'prepared',
-      objects: [...objects, { key, text: JSON.stringify(parts) }],
+      objects: [...objects, { key, text: JSON.stringify(jobDocument(input, parts)) }],
       inputReason: 'File: hosts of the job queue download their shards',
       start: () => queue.submit(requestOf(input, { name: parts.TrainingJobName, key, queueArn })),
     };
@@ -88,16 +90,39 @@ export const makeTemplateStarter = (queue: Pick<JobQueue, 'submit'>, queueArn: s
 const attemptFolder = ({ declaration, runId, attempt }: JobInput): string =>
   bucketKeys.attempt(declaration.name, runId, attempt);
 
+/** What the hosts' program reads (`training/agent/tidewheel_host/job.py`). */
+const jobDocument = ({ placement, region, generations }: JobInput, parts: JobParts): JobDocument => ({
+  ...parts,
+  version: JOB_DOCUMENT_VERSION,
+  nodes: placement.topology.nodes,
+  instanceType: `ml.${placement.pool.instanceType}`,
+  region,
+  managedSpot: placement.pool.purchaseOption === 'spot',
+  maximumRunSeconds: placement.maximumRunSeconds,
+  priceRatio: 1,
+  refills: false,
+  downloadBytes: generations.reduce((sum, { totals }) => sum + totals.bytes, 0),
+});
+
 function requestOf(
   input: JobInput,
   { name, key, queueArn }: { readonly name: string; readonly key: string; readonly queueArn: string },
 ): QueueRequest {
-  const { placement, bucket } = input;
+  const { placement, bucket, agentPrefix } = input;
+  const agent = s3Uri(bucket, agentPrefix + AGENT_FILE);
   return {
     name,
     queue: queueArn,
-    command: ['python3', AGENT_PATH, '--host'],
-    environment: { TIDEWHEEL_JOB_URI: s3Uri(bucket, key) },
+    // The container needs the AWS CLI and Python. Nothing else of Tidewheel is in it.
+    command: [
+      'bash',
+      '-c',
+      `aws s3 cp --only-show-errors ${shellQuote(agent)} ${AGENT_PATH} && exec python3 ${AGENT_PATH} --host`,
+    ],
+    environment: {
+      TIDEWHEEL_JOB_URI: s3Uri(bucket, key),
+      TIDEWHEEL_HOSTS_URI: s3Uri(bucket, `${attemptFolder(input)}hosts/`),
+    },
     nodes: placement.topology.nodes,
     instanceType: placement.pool.instanceType,
     maximumSeconds: placement.maximumRunSeconds,

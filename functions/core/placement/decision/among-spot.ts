@@ -13,11 +13,11 @@ import type { Situation } from './situation.ts';
 import type { Wait } from './wait.ts';
 import { restartSecondsOn } from './work.ts';
 
-type Settled = { readonly kind: 'launch'; readonly pool: Assessed } | ({ readonly kind: 'wait' } & Wait);
+type SpotChoice = { readonly kind: 'launch'; readonly pool: Assessed } | ({ readonly kind: 'wait' } & Wait);
 
 /** @param picked the cheapest of all pools that are not cooling down */
-export function amongSpot(picked: Assessed, assessed: readonly Assessed[], situation: Situation): Settled {
-  const launched: Settled = { kind: 'launch', pool: picked };
+export function amongSpot(picked: Assessed, assessed: readonly Assessed[], situation: Situation): SpotChoice {
+  const launched: SpotChoice = { kind: 'launch', pool: picked };
   const allowed = assessed.filter((each) => isSpot(each) && whyNot(each, situation) === undefined);
   const atHand = isSpot(picked) ? probablyThere(allowed, assessed, situation) : undefined;
   const cheaper = atHand && cheaperPool(atHand, allowed, { situation, inUse: false });

@@ -28,7 +28,7 @@ export function cooldownSeconds(record: CapacityErrorRecord, { nowMilliseconds }
 export const isLimited = (record: CapacityErrorRecord, moment: Moment): boolean =>
   record.quota && cooldownSeconds(record, moment) > 0;
 
-/** For a quota that other jobs use up; people raise one that is 0. */
+/** Long enough for a quota that other jobs use up for a while. A quota of 0 lasts until a person raises it. */
 const LONGEST_QUOTA_COOLDOWN_SECONDS = 4 * 3_600;
 
 /** The recent capacity errors and losses of a pool. */

@@ -19,7 +19,7 @@ import { isInLossCooldown, wasLostWithin } from './loss-cooldown.ts';
 import type { Situation } from './situation.ts';
 import type { WorkEstimate } from './work.ts';
 
-/** A run gives nothing up for Spot that is more likely down than up. */
+/** A run leaves a pool, or passes it over, only for a Spot pool that is at least as likely up as down. */
 export const LEAST_CHANCE = 0.5;
 
 /** Asking a cheaper pool costs an attempt; this share of the attempts is kept for losses. */

@@ -15,7 +15,7 @@ import { spotIsSafe, spotUntil } from './feasibility.ts';
 import { gangUsd } from './gang-cost.ts';
 import { giveUpReason } from './give-up.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
-import { ON_DEMAND_RESTS, waitFor, whyWait } from './wait.ts';
+import { ON_DEMAND_COOLS_DOWN, waitFor, whyWait } from './wait.ts';
 
 export function choosePlacement(input: PlacementInput): PlacementDecision {
   const situation = situationOf(input);
@@ -32,12 +32,12 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
   if (giveUp !== undefined) return { kind: 'giveUp', reason: giveUp, considered: table() };
   const usable = assessed.filter((each) => cooldownSeconds(each, situation) <= 0);
   const picked = cheapestPool(usable, situation) ?? meanwhile(usable, assessed, situation);
-  const wait = picked === undefined ? ON_DEMAND_RESTS : whyWait(picked, assessed, situation);
+  const wait = picked === undefined ? ON_DEMAND_COOLS_DOWN : whyWait(picked, assessed, situation);
   if (picked === undefined || wait !== undefined)
-    return waitFor(assessed, situation, { ...(wait ?? ON_DEMAND_RESTS), considered: table() });
-  const settled = amongSpot(picked, assessed, situation);
-  if (settled.kind === 'wait') return waitFor(assessed, situation, { ...settled, considered: table() });
-  const chosen = asStated(settled.pool, picked, assessed);
+    return waitFor(assessed, situation, { ...(wait ?? ON_DEMAND_COOLS_DOWN), considered: table() });
+  const choice = amongSpot(picked, assessed, situation);
+  if (choice.kind === 'wait') return waitFor(assessed, situation, { ...choice, considered: table() });
+  const chosen = asStated(choice.pool, picked, assessed);
   return launch(chosen, situation, table(chosen));
 }
 

@@ -20,10 +20,10 @@ export const spotIsSafe = (situation: Situation): boolean => secondsUntilUnsafe(
 export const spotUntil = (situation: Situation): string =>
   new Date(situation.nowMilliseconds + secondsUntilUnsafe(situation) * 1_000).toISOString();
 
-/** One that meets a capacity error, and one more. */
+/** On-Demand may need two attempts: the first may meet a capacity error. */
 const ATTEMPTS_FOR_ON_DEMAND = 2;
 
-/** Whether only the attempts that On-Demand may need are left: a run must not end because it has none. */
+/** Whether all attempts that are left are reserved for On-Demand, so that a run does not end for lack of one. */
 export function isOutOfSpotAttempts({ input: { attempts, limits }, candidates }: Situation): boolean {
   const kept = Math.min(ATTEMPTS_FOR_ON_DEMAND, Math.floor(limits.attempts / 2));
   return (

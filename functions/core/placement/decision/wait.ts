@@ -14,7 +14,7 @@ export interface Wait {
   readonly atMostSeconds: number;
 }
 
-export const ON_DEMAND_RESTS: Wait = {
+export const ON_DEMAND_COOLS_DOWN: Wait = {
   why: 'On-Demand is needed now and had a capacity error lately',
   atMostSeconds: Number.POSITIVE_INFINITY,
 };
@@ -25,14 +25,14 @@ export function whyWait(
   assessed: readonly Assessed[],
   situation: Situation,
 ): Wait | undefined {
-  const why = isSpot(picked) ? undefined : worthARest(picked, assessed, situation);
+  const why = isSpot(picked) ? undefined : worthWaitingForCooldown(picked, assessed, situation);
   return why === undefined ? undefined : { why, atMostSeconds: Number.POSITIVE_INFINITY };
 }
 
 /**
  * Why the run waits for a pool that is cooling down: On-Demand is all that is left and costs more, or is too slow.
  */
-function worthARest(
+function worthWaitingForCooldown(
   chosen: Assessed,
   assessed: readonly Assessed[],
   situation: Situation,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { S3Transient } from '../../../../functions/aws/s3/errors.ts';
 import { withParallelLists } from '../../../../functions/aws/s3/parallel-lists.ts';
-import { observe } from '../../../../functions/core/ingest/settle.ts';
+import { lookAtIncoming } from '../../../../functions/core/ingest/settle.ts';
 import type { ListedBlob } from '../../../../functions/core/packing/model/blob-store.ts';
 import { TransientError } from '../../../../functions/core/shared/errors.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
@@ -80,7 +80,7 @@ describe('a list of a million keys', () => {
         yield object;
       }
     }
-    const observed = await observe(counted(), { prefix: PREFIX, now: new Date() });
+    const observed = await lookAtIncoming(counted(), { prefix: PREFIX, now: new Date() });
     expect(observed).toMatchObject({ objects: KEYS, bytes: 10 * KEYS, marker: false });
     // One page after the other takes 1,000 turns. Pages far ahead wait for their turn, so that 16 readers need 378.
     expect(store.turns).toBeLessThan(450);
@@ -93,7 +93,7 @@ describe('a list of a million keys', () => {
     const store = new EndlessStore();
     const failure = { operation: 'ListObjectsV2', key: '', status: 500, code: 'InternalError' };
     store.listPage = () => Promise.reject(new S3Transient(failure));
-    const look = observe(listed(store), { prefix: PREFIX, now: new Date() });
+    const look = lookAtIncoming(listed(store), { prefix: PREFIX, now: new Date() });
     await expect(look).rejects.toThrow(TransientError);
   });
 });
