@@ -47,6 +47,10 @@ async function instancesOf(plan: FleetPlan) {
   return Reservations.flatMap(({ Instances = [] }) => Instances);
 }
 
+/** Of the first instance, in milliseconds; the emulator's clock is real. */
+const launchOf = (instances: Awaited<ReturnType<typeof instancesOf>>): number =>
+  Math.min(...instances.map(({ LaunchTime }) => LaunchTime?.getTime() ?? Number.NaN));
+
 /** What a host does at its end. */
 async function report(plan: FleetPlan, instanceId: string, over: Partial<HostReport> = {}): Promise<void> {
   const folder = plan.objects.at(-1)?.key.replace(/job\.json$/, '') ?? '';
@@ -80,7 +84,7 @@ describe('the fleet service', () => {
     expect(instances.map(({ InstanceType }) => InstanceType)).toEqual(['c5.xlarge', 'c5.xlarge']);
     expect(await service().describe(plan.name)).toMatchObject({
       TrainingJobStatus: 'InProgress',
-      SecondaryStatus: 'Starting',
+      SecondaryStatus: 'PreparingTrainingStack',
     });
   });
 
@@ -98,12 +102,28 @@ describe('the fleet service', () => {
   it('follows hosts to their end', async () => {
     const plan = freshPlan();
     await service().launch(plan);
-    const ids = (await instancesOf(plan)).flatMap(({ InstanceId }) => InstanceId ?? []);
+    const instances = await instancesOf(plan);
+    const ids = instances.flatMap(({ InstanceId }) => InstanceId ?? []);
     for (const id of ids) await report(plan, id);
     expect(await service().describe(plan.name)).toMatchObject({ SecondaryStatus: 'Training' });
-    for (const id of ids) await report(plan, id, { endedAt: '2026-11-21T04:10:10Z', exitCode: 0 });
+    const endedAt = new Date(launchOf(instances) + 600_000).toISOString();
+    for (const id of ids) await report(plan, id, { endedAt, exitCode: 0 });
     const job = await service().describe(plan.name);
     expect(job && outcomeOf(job)).toMatchObject({ kind: 'completed', trainingSeconds: 600 });
+  });
+
+  it('ends a gang that does not report', async () => {
+    const plan = freshPlan();
+    await service().launch(plan);
+    const instances = await instancesOf(plan);
+    const later = new Date(launchOf(instances) + 901_000);
+    const silent = makeFleetService({ ec2, store, clock: { now: () => later } });
+    const job = await silent.describe(plan.name);
+    expect(job?.FailureReason).toMatch(/no report from i-.*, i-.* for 15 minutes.*; the console of i-/);
+    expect(job && outcomeOf(job)).toMatchObject({ kind: 'serviceError', fault: 'silent' });
+    await silent.release(plan.name);
+    const states = (await instancesOf(plan)).map(({ State }) => State?.Name);
+    expect(states.filter((state) => state === 'running' || state === 'pending')).toEqual([]);
   });
 
   it('takes half a report for none', async () => {
@@ -113,7 +133,9 @@ describe('the fleet service', () => {
       `${plan.objects.at(-1)?.key.replace(/job\.json$/, '')}hosts/i-1.json`,
       '{"instanceId": "i-',
     );
-    expect(await service().describe(plan.name)).toMatchObject({ SecondaryStatus: 'Starting' });
+    expect(await service().describe(plan.name)).toMatchObject({
+      SecondaryStatus: 'PreparingTrainingStack',
+    });
   });
 
   it('asks hosts to stop before it ends them', async () => {

@@ -54,9 +54,15 @@ export function fleetScriptOf(trainee: Trainee, document: JobDocument): FleetScr
   if (dice < 0.8) return [];
   if (dice < 0.86) return [start, save, { at: later, act: end, event: 'state' }];
   if (dice < 0.92) return [start, save, { at: later, act: ends({ exitCode: 143, stoppedBy: 'timeLimit' }) }];
-  if (dice < 0.95) return [start, { at: later, act: ends({ exitCode: 1, failure: 'the script raised' }) }];
+  if (dice < 0.98) return [start, { at: later, act: ends({ exitCode: 1, ...failureBy(dice) }) }];
   return [start, save];
 }
+
+/** Of the script, or of the platform before it. */
+const failureBy = (dice: number): Parameters<ScriptedFleet['say']>[1] =>
+  dice < 0.95
+    ? { failure: 'the script raised' }
+    : { phase: 'downloading', failure: 'Platform failure (storage): AwsCliError: Could not connect' };
 
 /** On demand. */
 const STEADY: Spell = { startsIn: 0, endsIn: Number.POSITIVE_INFINITY };

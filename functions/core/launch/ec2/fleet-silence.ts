@@ -5,7 +5,7 @@
 import { NO_REPORT } from '../job/platform-fault.ts';
 import { currentHosts, type FleetView, isGone } from './fleet-view.ts';
 
-/** A boot from a large image takes about three minutes. The user data tries to reach S3 for two more. */
+/** A boot from a large image takes about three minutes. The user data tries to reach S3 for four more. */
 const SILENCE_SECONDS = 900;
 const MILLISECONDS = 1_000;
 
@@ -24,11 +24,18 @@ export function silentHosts(view: FleetView): readonly string[] {
     .map(({ instanceId }) => instanceId);
 }
 
-/** The hosts that FailureReason names: silent hosts, else hosts that ended before their first report. */
+/** The user data ends a host so when its program could not start. EC2's own faults have other reasons. */
+const SHUT_ITSELF_DOWN = 'Client.InstanceInitiatedShutdown';
+
+/** The hosts that FailureReason names: silent hosts, else hosts that shut themselves down before their first report. */
 export function hostsWithoutReport(view: FleetView): readonly string[] {
   const silent = silentHosts(view);
   if (silent.length > 0) return silent;
-  return currentHosts(view).filter((id) => !view.reports.some(({ instanceId }) => instanceId === id));
+  const current = currentHosts(view);
+  return view.instances
+    .filter(({ reasonCode }) => reasonCode === SHUT_ITSELF_DOWN)
+    .map(({ instanceId }) => instanceId)
+    .filter((id) => current.includes(id) && !view.reports.some(({ instanceId }) => instanceId === id));
 }
 
 /** FailureReason, with the end of one console where the view holds it. */

@@ -44,8 +44,8 @@ export function userData(input: UserDataInput): string {
     'export HOME=/root PYTHONDONTWRITEBYTECODE=1',
     ...(input.instanceStore ? onInstanceStore('/opt/ml') : []),
     `mkdir -p ${shellQuote(posix.dirname(AGENT_PATH))}`,
-    // Credentials and network may need some seconds on a new host.
-    'for attempt in 1 2 3 4 5 6; do',
+    // Credentials and network may need some seconds on a new host; a slow NAT gateway needs minutes.
+    'for attempt in 1 2 3 4 5 6 7 8 9; do',
     `  aws s3 cp --only-show-errors ${shellQuote(input.agentUri + AGENT_FILE)} ${shellQuote(AGENT_PATH)} && break`,
     '  sleep $((attempt * 5))',
     'done',

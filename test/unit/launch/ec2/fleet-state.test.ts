@@ -270,6 +270,13 @@ describe('describeFleet', () => {
       });
     });
 
+    it('has no such fault when EC2 ended them', () => {
+      const ended = [instance('i-1', 'terminated', 'Server.InternalError'), instance('i-2', 'terminated')];
+      const { kind, fault, message } = outcome({ instances: ended, now: at(120) });
+      expect({ kind, fault }).toEqual({ kind: 'serviceError', fault: undefined });
+      expect(message).toBe('InternalServerError: 2 of 2 hosts ended without a report');
+    });
+
     it('blames the silent host, not the waiting one', () => {
       const failure = 'Interrupted: host missing: 1 of 2 hosts came within 900 s';
       const waited = done('i-2', { exitCode: 143, failure, phase: 'started' });
