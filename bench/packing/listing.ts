@@ -16,7 +16,7 @@ const pattern = Buffer.alloc(LARGEST_PATTERN * 2);
 const noise = seededUint32('noise');
 for (let index = 0; index < pattern.length; index += 4) pattern.writeUInt32LE(noise(), index);
 
-/** Bytes of a made-up object: a window into noise, told apart by its place. */
+/** Bytes of a made-up object: a window into noise, at a place of its own. */
 export function corpusBody(index: number, size: number): Buffer {
   const start = (index * 64) % LARGEST_PATTERN;
   return pattern.subarray(start, start + size);

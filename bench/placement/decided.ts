@@ -7,7 +7,7 @@ import {
   decidedCampaigns,
   MOST_ZONES,
   SCORES,
-  type ScoresTold,
+  type ScoreKind,
   SETTING,
   summaryOf,
 } from './decided/play.ts';
@@ -39,7 +39,7 @@ function listed(text: string): number[] {
   });
 }
 
-const isKind = (word: string): word is ScoresTold => Object.hasOwn(SCORES, word);
+const isKind = (word: string): word is ScoreKind => Object.hasOwn(SCORES, word);
 
 const words = {
   options: {
@@ -56,7 +56,7 @@ const words = {
     scores: z
       .string()
       .transform((text) => text.split(','))
-      .refine((kinds): kinds is ScoresTold[] => kinds.every(isKind), KINDS),
+      .refine((kinds): kinds is ScoreKind[] => kinds.every(isKind), KINDS),
     seeds: z
       .string()
       .regex(/^\d{1,9}(-\d{1,9})?(,\d{1,9}(-\d{1,9})?)*$/, SEEDS)
@@ -72,8 +72,8 @@ const lineOf = ({ seed, costUsd, simulatedUsd, ratio, starts, timeline }: Decide
 await runCommand(USAGE, async (args) => {
   const { prices, scores, seeds, each } = readCommandLine(args, words).values;
   let late = 0;
-  for (const told of scores) {
-    const rows = await decidedCampaigns(told, {
+  for (const scoreKind of scores) {
+    const rows = await decidedCampaigns(scoreKind, {
       setting: { ...SETTING, spotUsd: prices },
       seeds,
       onEnd: (row) => each && process.stdout.write(lineOf(row)),
@@ -81,7 +81,7 @@ await runCommand(USAGE, async (args) => {
     const { together, near, worst, ...rest } = summaryOf(rows);
     late += rest.late;
     process.stdout.write(
-      `Spot ${prices.join(', ')}, scores ${told}: ${together.toFixed(4)} of the simulator's cost together, ` +
+      `Spot ${prices.join(', ')}, scores ${scoreKind}: ${together.toFixed(4)} of the simulator's cost together, ` +
         `${near} of ${rows.length} within 5 %, worst ${worst.toFixed(3)}, ${rest.late} late\n`,
     );
   }

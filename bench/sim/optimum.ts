@@ -189,7 +189,7 @@ function lower({ band, stopped }: Moment, then: Moment, to = stopped, { gain, us
   }
 }
 
-/** row[w] = min(stopped[w], to[w - gain] + usd): stop, or go on with what runs. Nothing left costs nothing. */
+/** row[w] = min(stopped[w], to[w - gain] + usd): stop, or continue what runs. Nothing left costs nothing. */
 function stay({ band, stopped }: Moment, row = stopped, to = stopped, { gain, usd }: Move): Row {
   const done = Math.min(gain, band.to);
   for (let w = band.from; w <= done; w += 1) row[w] = w === 0 ? 0 : Math.min(stopped[w] ?? 0, usd);

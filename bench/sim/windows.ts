@@ -30,7 +30,7 @@ export const windowSchema = z.object(
     /** How much of the traces it sees: no zone has capacity after the last of them. */
     ticks: z.number(COUNT).int(COUNT).min(1, COUNT),
     onDemandPrice: z.number(PRICE).positive(PRICE),
-    /** The gang: a tick has capacity when so many instances are to be had. */
+    /** The gang: a tick has capacity when so many instances are available. */
     nodes: z.number(COUNT).int(COUNT).min(1, COUNT).default(1),
     workHours: z.number(HOURS).positive(HOURS),
     deadlineHours: z.number(HOURS).positive(HOURS),

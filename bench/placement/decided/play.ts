@@ -46,7 +46,7 @@ export const SCORES = {
   none: (): Scores => () => undefined,
 } as const;
 
-export type ScoresTold = keyof typeof SCORES;
+export type ScoreKind = keyof typeof SCORES;
 
 export interface Decided extends Lived {
   readonly seed: number;
@@ -57,7 +57,7 @@ export interface Decided extends Lived {
 
 /** As many campaigns as there are seeds, one after the other. @param onEnd is called with each as soon as it has ended */
 export async function decidedCampaigns(
-  told: ScoresTold,
+  scoreKind: ScoreKind,
   {
     setting = SETTING,
     seeds,
@@ -75,7 +75,7 @@ export async function decidedCampaigns(
     const { costUsd: simulatedUsd } = simulate(policy, setting, traces);
     const lived = await campaign(
       setting,
-      traces.map((trace) => ({ trace, scores: SCORES[told](trace, seed) })),
+      traces.map((trace) => ({ trace, scores: SCORES[scoreKind](trace, seed) })),
     );
     const row = { seed, ratio: lived.costUsd / simulatedUsd, simulatedUsd, ...lived };
     rows.push(row);

@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   decidedCampaigns,
-  type ScoresTold,
+  type ScoreKind,
   SETTING,
   type Summary,
   summaryOf,
@@ -16,8 +16,8 @@ import {
 const SEVERAL = { ...SETTING, spotUsd: [0.9731, 1.12, 1.35] };
 const SEEDS = Array.from({ length: 20 }, (_, k) => k + 1);
 
-const played = async (told: ScoresTold, setting = SETTING, seeds = SEEDS): Promise<Summary> =>
-  summaryOf(await decidedCampaigns(told, { setting, seeds }));
+const played = async (scoreKind: ScoreKind, setting = SETTING, seeds = SEEDS): Promise<Summary> =>
+  summaryOf(await decidedCampaigns(scoreKind, { setting, seeds }));
 
 describe('a campaign of 24 hours, decided attempt by attempt', () => {
   /** Measured: 16 of 20 within 5 %, 1.035 together. The last ticks of slack are kept for On-Demand being refused. */
