@@ -147,7 +147,7 @@ async function explain(
 
 const OTHERWISE = 'otherwise; rules, catalog or what other runs met on record have changed since';
 
-interface Asked {
+interface Request {
   readonly question: PlacementInput;
   readonly change: WhatIf;
   readonly values: Values;
@@ -156,7 +156,7 @@ interface Asked {
 async function whatIf(
   { marketSamples }: ExplainDeps,
   attempt: number,
-  { question, change, values }: Asked,
+  { question, change, values }: Request,
 ): Promise<void> {
   const gigabytes = values['data-gigabytes'];
   const { input, notes } = await completeMarket(question, change, {

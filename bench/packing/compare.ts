@@ -22,7 +22,7 @@ const USAGE = `npm run bench:packing -- [options]
 const whole = z.coerce.number('give 1, 2, 3, ...').int('give 1, 2, 3, ...').min(1, 'give 1, 2, 3, ...');
 const setNames = [...Object.keys(SETS), 'all'].join(', ');
 
-type Asked = z.output<typeof words.schema>;
+type Options = z.output<typeof words.schema>;
 const words = {
   options: {
     set: { type: 'string', default: 'A' },
@@ -46,12 +46,12 @@ const words = {
   }),
 } as const;
 
-const asked: Asked[] = [];
+const requested: Options[] = [];
 await runCommand(USAGE, async (args) => {
-  asked.push(readCommandLine(args, words).values);
+  requested.push(readCommandLine(args, words).values);
   return 0;
 });
-const values = asked[0] ?? process.exit();
+const values = requested[0] ?? process.exit();
 const sets = values.set === 'all' ? ['A', 'B', 'C', 'D'] : values.set.split(',');
 const [rounds, peerRounds] = [values.rounds, values['peer-rounds']];
 const wanted = values.only?.split(',');

@@ -27,9 +27,9 @@ const server = await startMemoryS3({
 const control = http.createServer((request, response) => {
   if (request.method === 'DELETE') server.clear();
   if (request.method === 'PUT') {
-    const asked = new URL(request.url ?? '/', server.url).searchParams;
-    if (asked.has('shards')) keepsShards.now = asked.get('shards') === 'kept';
-    arrived.count = Number(asked.get('arrived') ?? arrived.count);
+    const requested = new URL(request.url ?? '/', server.url).searchParams;
+    if (requested.has('shards')) keepsShards.now = requested.get('shards') === 'kept';
+    arrived.count = Number(requested.get('arrived') ?? arrived.count);
   }
   const stored = [...server.objects].map(([key, { size }]) => [key, size]);
   response.end(JSON.stringify({ requests: Object.fromEntries(server.requests), stored }));

@@ -37,7 +37,7 @@ const input = (turn: number): PlacementInput => ({
         instanceType,
         zoneId,
         hourlyUsd: 0.3 + 0.01 * k + 0.003 * j,
-        basis: 'asked' as const,
+        basis: 'quoted' as const,
       })),
     ),
     onDemandPrices: types.map((instanceType, k) => ({

@@ -162,10 +162,10 @@ def invoke_asynchronously(func: dict[str, Any], event: Any) -> None:
 
 
 def _try(func: dict[str, Any], config: dict[str, Any], event: Any) -> None:
-    asked = func.get("event_invoke_config") or {}
-    retries = asked.get("MaximumRetryAttempts")
+    requested = func.get("event_invoke_config") or {}
+    retries = requested.get("MaximumRetryAttempts")
     pauses = _RETRY_PAUSES_SECONDS[: 2 if retries is None else int(retries)]
-    ends = time.time() + float(asked.get("MaximumEventAgeInSeconds", _MOST_EVENT_AGE_SECONDS))
+    ends = time.time() + float(requested.get("MaximumEventAgeInSeconds", _MOST_EVENT_AGE_SECONDS))
     result: Result = {}
     for pause in (0.0, *pauses):
         if time.time() + pause > ends:
@@ -176,7 +176,7 @@ def _try(func: dict[str, Any], config: dict[str, Any], event: Any) -> None:
         result = lambda_svc._execute_function_with_config_scope(func, event)
         if not result.get("error"):
             return
-    destinations = asked.get("DestinationConfig") or {}
+    destinations = requested.get("DestinationConfig") or {}
     dead_letters = (config.get("DeadLetterConfig") or {}).get("TargetArn")
     target = (destinations.get("OnFailure") or {}).get("Destination") or dead_letters
     if target:

@@ -5,7 +5,7 @@ import type { Follower } from './virtual-clock.ts';
 
 const answer = z.union([
   z.object({ next: z.number().nullable() }),
-  /** Asked long enough; something is at work still. */
+  /** The emulator waited for them as long as it may. */
   z.object({ busy: z.array(z.string()) }),
 ]);
 

@@ -51,9 +51,9 @@ function toInstance({ InstanceId, State, Tags = [], ...rest }: Instance): LocalI
 /** From its launch template; undefined when that is gone, and with it the attempt. */
 export async function launchOf(client: EC2Client, instance: LocalInstance): Promise<Launch | undefined> {
   try {
-    const asked = { LaunchTemplateName: instance.jobName, Versions: ['1'] };
+    const requested = { LaunchTemplateName: instance.jobName, Versions: ['1'] };
     const { LaunchTemplateVersions: [version] = [] } = await client.send(
-      new DescribeLaunchTemplateVersionsCommand(asked),
+      new DescribeLaunchTemplateVersionsCommand(requested),
     );
     const { UserData: userData = '', NetworkInterfaces: [card] = [] } = version?.LaunchTemplateData ?? {};
     const purchaseOption = await purchaseOptionOf(client, instance.instanceId);

@@ -10,29 +10,29 @@ import * as z from 'zod';
 
 const run = promisify(execFile);
 const layerSchema = z.object({ path: z.string(), compatibleArchitectures: z.array(z.string()) });
-interface Asked {
+interface ScoreAnswer {
   resolveVariable(name: string): Promise<string>;
 }
 const layer: {
-  layers(asked: Asked): Promise<unknown>;
-  attached(asked: Asked): Promise<unknown>;
+  layers(requested: ScoreAnswer): Promise<unknown>;
+  attached(requested: ScoreAnswer): Promise<unknown>;
   lockOf(name: string, from: string, packages: unknown): ReadonlyMap<string, unknown>;
 } = createRequire(import.meta.url)('../../serverless/image-layer.cjs');
-const asked = (images: string) => ({ resolveVariable: () => Promise.resolve(images) });
+const requested = (images: string) => ({ resolveVariable: () => Promise.resolve(images) });
 
 afterEach(() => vi.unstubAllEnvs());
 
 describe('the layer with sharp', () => {
   it('exists only when it is requested', async () => {
-    expect(await layer.layers(asked('no'))).toEqual({});
-    expect(await layer.attached(asked('no'))).toEqual([]);
-    expect(await layer.attached(asked('yes'))).toEqual([{ Ref: 'SharpLambdaLayer' }]);
-    await expect(layer.layers(asked('maybe'))).rejects.toThrow('write yes or no');
+    expect(await layer.layers(requested('no'))).toEqual({});
+    expect(await layer.attached(requested('no'))).toEqual([]);
+    expect(await layer.attached(requested('yes'))).toEqual([{ Ref: 'SharpLambdaLayer' }]);
+    await expect(layer.layers(requested('maybe'))).rejects.toThrow('write yes or no');
   });
 
   it('holds all that sharp needs', async () => {
     vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:1');
-    const { sharp } = z.object({ sharp: layerSchema }).parse(await layer.layers(asked('yes')));
+    const { sharp } = z.object({ sharp: layerSchema }).parse(await layer.layers(requested('yes')));
     expect(sharp.compatibleArchitectures).toEqual(['arm64']);
     const script = `require('sharp')({ create: { width: 9, height: 9, channels: 3, background: '#fff' } }).webp().toBuffer().then((b) => console.log(b.length))`;
     const { stdout } = await run(process.execPath, ['-e', script], {

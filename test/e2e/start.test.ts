@@ -115,10 +115,10 @@ const sentence = ({ output }: Started): string => output().trim();
 it('refuses a second start in the same folder', async () => {
   const running = start('--no-demo');
   await until(() => running.output().includes('ready for a drop'), 'ready', 60);
-  const asked = performance.now();
+  const requested = performance.now();
   const second = start('--no-demo');
   expect(await second.ended).toBe(1);
-  expect(performance.now() - asked).toBeLessThan(SOON_MILLISECONDS);
+  expect(performance.now() - requested).toBeLessThan(SOON_MILLISECONDS);
   expect(sentence(second)).toBe(
     `✗ ${state} is in use by another region (process ${running.child.pid}): stop that one, or name another folder`,
   );

@@ -12,19 +12,20 @@ export interface ConfigurationLimit {
 const DAY_SECONDS = 86_400;
 
 export function configurationLimit(most: number): ConfigurationLimit {
-  const firstAsked = new Map<string, number>();
+  const firstRequested = new Map<string, number>();
   return {
     count: (configuration, nowSeconds) => {
-      for (const [known, at] of firstAsked) if (at <= nowSeconds - DAY_SECONDS) firstAsked.delete(known);
-      if (firstAsked.has(configuration)) return;
-      if (firstAsked.size >= most) {
+      for (const [known, at] of firstRequested)
+        if (at <= nowSeconds - DAY_SECONDS) firstRequested.delete(known);
+      if (firstRequested.has(configuration)) return;
+      if (firstRequested.size >= most) {
         throw new Ec2Error(
           'MaxConfigLimitExceeded',
           "You've exceeded your maximum allowed Spot placement configurations. You can retry configurations that you " +
             'used within the last 24 hours, or wait for 24 hours before specifying a new configuration.',
         );
       }
-      firstAsked.set(configuration, nowSeconds);
+      firstRequested.set(configuration, nowSeconds);
     },
   };
 }

@@ -4,7 +4,7 @@ import { zonesOffering } from '../model/offers.ts';
 import { Ec2Error } from './errors.ts';
 import { applyFilters, type Fields } from './filters.ts';
 import { pageOf, positionOf } from './paging.ts';
-import type { Answer, Asked } from './service.ts';
+import type { Answer, ServiceRequest } from './service.ts';
 import type { Xml } from './xml.ts';
 
 const MIB_PER_GIB = 1_024;
@@ -20,22 +20,22 @@ const FIELDS: Fields<InstanceFacts> = {
   'bare-metal': (facts) => String(isBareMetal(facts)),
 };
 
-export function describeInstanceTypes({ query, region, nowMs }: Asked): Answer {
-  const asked = query.list('InstanceType');
-  if (asked.length > 100)
+export function describeInstanceTypes({ query, region, nowMs }: ServiceRequest): Answer {
+  const requested = query.list('InstanceType');
+  if (requested.length > 100)
     throw new Ec2Error('InvalidParameterValue', 'At most 100 instance types may be named.');
   const isOffered = (type: string): boolean =>
     query.isTrue('IncludeUnsupportedInRegion') || zonesOffering(type, region).length > 0;
-  const unknown = asked.filter((type) => !instanceFacts(type) || !isOffered(type));
+  const unknown = requested.filter((type) => !instanceFacts(type) || !isOffered(type));
   if (unknown.length > 0) {
     const message = `The following supplied instance types do not exist: [${unknown.join(', ')}]`;
     throw new Ec2Error('InvalidInstanceType', message);
   }
   const size = query.integer('MaxResults', { minimum: 5, maximum: 100 });
-  if (size !== undefined && asked.length > 0) {
+  if (size !== undefined && requested.length > 0) {
     throw new Ec2Error('InvalidParameterCombination', 'InstanceType and MaxResults cannot both be given.');
   }
-  const named = (asked.length > 0 ? asked : catalogTypes().filter(isOffered)).flatMap(
+  const named = (requested.length > 0 ? requested : catalogTypes().filter(isOffered)).flatMap(
     (type) => instanceFacts(type) ?? [],
   );
   const page = pageOf(

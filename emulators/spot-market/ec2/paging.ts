@@ -9,16 +9,16 @@ export interface Page<Item> {
 export interface Position {
   readonly offset: number;
   /** Milliseconds since 1970 of the request for the first page. */
-  readonly askedMs: number;
+  readonly requestedMs: number;
 }
 
 export function positionOf(token: string | undefined, nowMs: number): Position {
-  if (!token) return { offset: 0, askedMs: nowMs };
-  const [offset, askedMs] = Buffer.from(token, 'base64url').toString().split('.').map(Number);
-  if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(askedMs)) {
+  if (!token) return { offset: 0, requestedMs: nowMs };
+  const [offset, requestedMs] = Buffer.from(token, 'base64url').toString().split('.').map(Number);
+  if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(requestedMs)) {
     throw new Ec2Error('InvalidNextToken', 'The NextToken is not one of this server.');
   }
-  return { offset: offset ?? 0, askedMs: askedMs ?? nowMs };
+  return { offset: offset ?? 0, requestedMs: requestedMs ?? nowMs };
 }
 
 export function pageOf<Item>(items: readonly Item[], position: Position, size: number): Page<Item> {
@@ -26,6 +26,6 @@ export function pageOf<Item>(items: readonly Item[], position: Position, size: n
   const isLast = end >= items.length;
   return {
     items: items.slice(position.offset, end),
-    nextToken: isLast ? undefined : Buffer.from(`${end}.${position.askedMs}`).toString('base64url'),
+    nextToken: isLast ? undefined : Buffer.from(`${end}.${position.requestedMs}`).toString('base64url'),
   };
 }

@@ -6,7 +6,7 @@ import { Ec2Error } from './errors.ts';
 import { typesMeeting } from './instance-requirements.ts';
 import { pageOf, positionOf } from './paging.ts';
 import { invalid, type Query } from './query.ts';
-import type { Answer, Asked } from './service.ts';
+import type { Answer, ServiceRequest } from './service.ts';
 import { knownRegion } from './zones.ts';
 
 const LARGEST_TARGET = 2_000_000_000;
@@ -22,7 +22,7 @@ interface Scored {
   readonly score: number;
 }
 
-export function getSpotPlacementScores({ query, nowMs, market }: Asked): Answer {
+export function getSpotPlacementScores({ query, nowMs, market }: ServiceRequest): Answer {
   const question = questionOf(query);
   const regions = regionsOf(query);
   const isSingleZone = query.isTrue('SingleAvailabilityZone');
@@ -102,20 +102,20 @@ function questionOf(query: Query): ScoreQuestion {
 }
 
 function unitOf(query: Query): ScoreQuestion['unit'] {
-  const asked = query.text('TargetCapacityUnitType') ?? 'units';
-  const unit = UNITS.find((known) => known === asked);
-  if (!unit) throw invalid('TargetCapacityUnitType', asked, `write ${UNITS.join(', ')}`);
+  const requested = query.text('TargetCapacityUnitType') ?? 'units';
+  const unit = UNITS.find((known) => known === requested);
+  if (!unit) throw invalid('TargetCapacityUnitType', requested, `write ${UNITS.join(', ')}`);
   return unit;
 }
 
 function regionsOf(query: Query): readonly string[] {
-  const asked = query.list('RegionName');
-  if (asked.length > MOST_REGIONS) {
-    throw invalid('RegionName', `${asked.length} regions`, `at most ${MOST_REGIONS} are taken`);
+  const requested = query.list('RegionName');
+  if (requested.length > MOST_REGIONS) {
+    throw invalid('RegionName', `${requested.length} regions`, `at most ${MOST_REGIONS} are taken`);
   }
-  const unknown = asked.filter((region) => !knownRegion(region));
+  const unknown = requested.filter((region) => !knownRegion(region));
   if (unknown.length > 0) {
     throw invalid('RegionName', unknown.join(', '), `the local market has ${REGIONS.join(', ')}`);
   }
-  return asked.length > 0 ? asked : REGIONS;
+  return requested.length > 0 ? requested : REGIONS;
 }

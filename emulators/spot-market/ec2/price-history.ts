@@ -5,7 +5,7 @@ import { Ec2Error } from './errors.ts';
 import { applyFilters, type Fields } from './filters.ts';
 import { pageOf, positionOf } from './paging.ts';
 import { invalid, type Query } from './query.ts';
-import type { Answer, Asked } from './service.ts';
+import type { Answer, ServiceRequest } from './service.ts';
 
 interface Row {
   readonly zone: Zone;
@@ -28,11 +28,11 @@ const FIELDS: Fields<Row> = {
   timestamp: (row) => row.at.toISOString(),
 };
 
-export function describeSpotPriceHistory({ query, region, nowMs, market }: Asked): Answer {
+export function describeSpotPriceHistory({ query, region, nowMs, market }: ServiceRequest): Answer {
   const position = positionOf(query.text('NextToken'), nowMs);
-  const { startMs, endMs } = rangeOf(query, position.askedMs);
-  const zones = zonesAsked(query, region);
-  const rows = typesAsked(query).flatMap((instanceType) =>
+  const { startMs, endMs } = rangeOf(query, position.requestedMs);
+  const zones = requestedZones(query, region);
+  const rows = requestedTypes(query).flatMap((instanceType) =>
     zonesOffering(instanceType, region)
       .filter((zone) => zones.includes(zone))
       .flatMap((zone) =>
@@ -77,20 +77,20 @@ function rangeOf(query: Query, nowMs: number): { readonly startMs: number; reado
   return { startMs: Math.min(startMs, nowMs), endMs };
 }
 
-function typesAsked(query: Query): readonly string[] {
-  const asked = query.list('InstanceType');
-  const unknown = asked.filter((type) => !isKnownType(type));
+function requestedTypes(query: Query): readonly string[] {
+  const requested = query.list('InstanceType');
+  const unknown = requested.filter((type) => !isKnownType(type));
   if (unknown.length > 0) {
     throw invalid('InstanceType', unknown.join(', '), "the local market's catalog does not know it");
   }
   // What a filter leaves out needs no history: there are dozens of types in every zone.
   const filters = query.filters().filter(({ name }) => name === 'instance-type');
-  return applyFilters(asked.length > 0 ? asked : catalogTypes(), filters, {
+  return applyFilters(requested.length > 0 ? requested : catalogTypes(), filters, {
     'instance-type': (type: string) => type,
   });
 }
 
-function zonesAsked(query: Query, region: string): readonly Zone[] {
+function requestedZones(query: Query, region: string): readonly Zone[] {
   const name = query.text('AvailabilityZone');
   const id = query.text('AvailabilityZoneId');
   if (name !== undefined && id !== undefined) {
@@ -112,6 +112,8 @@ function zonesAsked(query: Query, region: string): readonly Zone[] {
 
 /** Only Linux is priced here; accounts with a VPC may ask under either name. */
 function wantsLinux(query: Query): boolean {
-  const asked = query.list('ProductDescription');
-  return asked.length === 0 || asked.some((each) => each === PRODUCT || each === `${PRODUCT} (Amazon VPC)`);
+  const requested = query.list('ProductDescription');
+  return (
+    requested.length === 0 || requested.some((each) => each === PRODUCT || each === `${PRODUCT} (Amazon VPC)`)
+  );
 }

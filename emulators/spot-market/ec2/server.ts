@@ -12,7 +12,7 @@ import { passOn } from './pass-on.ts';
 import { getSpotPlacementScores } from './placement-scores.ts';
 import { describeSpotPriceHistory } from './price-history.ts';
 import { readQuery } from './query.ts';
-import type { Answer, Asked, MarketState } from './service.ts';
+import type { Answer, MarketState, ServiceRequest } from './service.ts';
 import { errorXml, responseXml } from './xml.ts';
 import { describeAvailabilityZones, describeInstanceTypeOfferings } from './zones.ts';
 
@@ -32,7 +32,7 @@ export interface Ec2Server {
   close(): Promise<void>;
 }
 
-const ACTIONS: Readonly<Record<string, (asked: Asked) => Answer>> = {
+const ACTIONS: Readonly<Record<string, (requested: ServiceRequest) => Answer>> = {
   GetSpotPlacementScores: getSpotPlacementScores,
   DescribeSpotPriceHistory: describeSpotPriceHistory,
   DescribeInstanceTypes: describeInstanceTypes,

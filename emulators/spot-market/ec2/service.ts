@@ -13,7 +13,7 @@ export interface MarketState {
   readonly configurations: ConfigurationLimit;
 }
 
-export interface Asked {
+export interface ServiceRequest {
   readonly query: Query;
   /** From the request's credential scope, as a regional endpoint would be. */
   readonly region: string;

@@ -5,7 +5,7 @@ import { Ec2Error } from './errors.ts';
 import { applyFilters, type Fields } from './filters.ts';
 import { pageOf, positionOf } from './paging.ts';
 import { invalid } from './query.ts';
-import type { Answer, Asked } from './service.ts';
+import type { Answer, ServiceRequest } from './service.ts';
 
 const ZONE_FIELDS: Fields<Zone> = {
   'zone-name': (zone) => zone.zoneName,
@@ -17,7 +17,7 @@ const ZONE_FIELDS: Fields<Zone> = {
   'group-name': (zone) => groupOf(zone),
 };
 
-export function describeAvailabilityZones({ query, region }: Asked): Answer {
+export function describeAvailabilityZones({ query, region }: ServiceRequest): Answer {
   const all = zonesOf(region);
   const names = query.list('ZoneName');
   const ids = query.list('ZoneId');
@@ -37,8 +37,8 @@ export function describeAvailabilityZones({ query, region }: Asked): Answer {
   return { availabilityZoneInfo: applyFilters(chosen, query.filters(), ZONE_FIELDS).map(zoneItem) };
 }
 
-function refuseUnknown(asked: readonly string[], known: readonly string[]): void {
-  const unknown = asked.filter((each) => !known.includes(each));
+function refuseUnknown(requested: readonly string[], known: readonly string[]): void {
+  const unknown = requested.filter((each) => !known.includes(each));
   if (unknown.length > 0) {
     throw new Ec2Error('InvalidParameterValue', `Invalid availability zone: [${unknown.join(', ')}]`);
   }
@@ -69,7 +69,7 @@ const OFFERING_FIELDS: Fields<Offering> = {
   location: (offering) => offering.location,
 };
 
-export function describeInstanceTypeOfferings({ query, region, nowMs }: Asked): Answer {
+export function describeInstanceTypeOfferings({ query, region, nowMs }: ServiceRequest): Answer {
   const locationType = query.text('LocationType') ?? 'region';
   const offerings = catalogTypes().flatMap((type) => offeringsOf(type, region, locationType));
   const chosen = applyFilters(offerings, query.filters(), OFFERING_FIELDS);

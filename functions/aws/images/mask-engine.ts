@@ -66,7 +66,7 @@ async function indexedAgain(
 const wide = (bytes: Buffer): Uint16Array =>
   new Uint16Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
 
-/** Asked of the resizing itself, on a blank image: its rounding is not done again here. */
+/** The resizing itself says its rounding, on a blank image, so that no rule repeats it. */
 async function geometryOf(
   source: { width: number; height: number },
   { sharp, settings, resized }: MaskHow,

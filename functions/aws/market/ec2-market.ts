@@ -116,7 +116,7 @@ async function readPrices(
 function priceOf(row: SpotPriceRow, zoneId: string): SpotPrice | undefined {
   const hourlyUsd = Number(row.SpotPrice);
   if (row.InstanceType === undefined || !Number.isFinite(hourlyUsd) || hourlyUsd <= 0) return undefined;
-  return { instanceType: row.InstanceType, zoneId, hourlyUsd, basis: 'asked' };
+  return { instanceType: row.InstanceType, zoneId, hourlyUsd, basis: 'quoted' };
 }
 
 /** Older answers hold only this account's name of the zone. */

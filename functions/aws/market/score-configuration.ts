@@ -18,9 +18,9 @@ export function scoreQuestion(
   nodes: number,
   region: string,
 ): { readonly request: ScoreRequest; readonly notes: readonly string[] } | undefined {
-  const asked = scoredFamily(types);
-  if (asked === undefined) return undefined;
-  const added = asked.filter((type) => !types.includes(type));
+  const requested = scoredFamily(types);
+  if (requested === undefined) return undefined;
+  const added = requested.filter((type) => !types.includes(type));
   const capacity = 2 ** Math.ceil(Math.log2(Math.max(1, nodes)));
   const notes: string[] = [];
   if (added.length > 0) {
@@ -31,7 +31,7 @@ export function scoreQuestion(
   if (capacity !== nodes) notes.push(`scores are for ${capacity} nodes, so that questions can be repeated`);
   return {
     request: {
-      InstanceTypes: [...asked],
+      InstanceTypes: [...requested],
       TargetCapacity: capacity,
       TargetCapacityUnitType: 'units',
       SingleAvailabilityZone: true,

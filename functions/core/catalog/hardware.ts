@@ -17,7 +17,7 @@ export interface Hardware {
   /** When EC2 last answered. */
   readonly at: string;
   /** Requested types, whether the region has them or not. */
-  readonly asked: readonly string[];
+  readonly requested: readonly string[];
   readonly facts: readonly ReadFacts[];
   /** Answers that were not believed. */
   readonly refused: readonly Refused[];
@@ -125,7 +125,7 @@ export function keepRead(
   look: {
     readonly region: string;
     readonly at: string;
-    readonly asked: readonly string[];
+    readonly requested: readonly string[];
     readonly readings: readonly Reading[];
   },
 ): Hardware {
@@ -142,7 +142,7 @@ export function keepRead(
   return {
     region,
     at,
-    asked: [...new Set([...look.asked, ...(known?.asked ?? [])])].sort(),
+    requested: [...new Set([...look.requested, ...(known?.requested ?? [])])].sort(),
     facts: [...fresh, ...kept],
     refused: readings.flatMap((each) =>
       each.kind === 'refused' ? [{ type: each.type, why: each.why }] : [],

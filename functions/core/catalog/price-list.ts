@@ -34,14 +34,14 @@ export interface ListPrices {
   /** When the list last answered every question. */
   readonly at: string;
   /** The requested types, whether the list has them or not. */
-  readonly asked: readonly string[];
+  readonly requested: readonly string[];
   /** SageMaker's, for training on demand. */
   readonly prices: readonly KeptPrice<ListPrice>[];
   /** EC2's, on demand: Linux, shared tenancy. */
   readonly ec2: readonly KeptPrice<ListPrice>[];
   readonly transfer: readonly KeptPrice<TransferPrice>[];
   /** The regions whose prices of transfer were requested. */
-  readonly askedTo: readonly string[];
+  readonly requestedTo: readonly string[];
 }
 
 const onDemandTerms = z.object({

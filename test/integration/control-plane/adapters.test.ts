@@ -89,7 +89,7 @@ describe('an item of another version', () => {
     await put({ pk: 'LISTPRICES', sk: 'eu-north-1', region: 'eu-north-1', version: 2 });
     await put({ pk: 'QUESTIONS', sk: 'of another version', key: 'of another version', at: AT, version: 2 });
     expect(await listPrices.get('eu-north-1')).toBeUndefined();
-    const asked = await scoreQuestions.list(AT);
-    expect(asked.filter(({ key }) => key === 'of another version')).toEqual([]);
+    const requested = await scoreQuestions.list(AT);
+    expect(requested.filter(({ key }) => key === 'of another version')).toEqual([]);
   });
 });

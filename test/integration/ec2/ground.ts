@@ -32,8 +32,8 @@ export const LOG_GROUP = '/tidewheel/test/hosts';
 const STATE_MACHINE = 'arn:aws:states:us-east-1:000000000000:stateMachine:none';
 const clock = { now: () => new Date() };
 
-const notAsked = () => Promise.reject(new Error('a run on EC2 asked SageMaker'));
-const noSageMaker: TrainingService = { create: notAsked, describe: notAsked, stop: notAsked };
+const notRequested = () => Promise.reject(new Error('a run on EC2 asked SageMaker'));
+const noSageMaker: TrainingService = { create: notRequested, describe: notRequested, stop: notRequested };
 
 const market = marketSource(() =>
   viewOf('c5.xlarge', [{ zoneId: 'use1-az1', spotUsd: 0.08, score: 8 }], {

@@ -17,7 +17,7 @@ export const decisionWith = (prices: number): StoredDecision => ({
         instanceType: `m${k % 90}.xlarge`,
         zoneId: `use1-az${k % 6}`,
         hourlyUsd: Math.sqrt(k + 1),
-        basis: 'asked',
+        basis: 'quoted',
       })),
       onDemandPrices: [],
       zones: [],

@@ -32,7 +32,7 @@ export const spot = (instanceType: string, zoneId: string, hourlyUsd: number): S
   instanceType,
   zoneId,
   hourlyUsd,
-  basis: 'asked',
+  basis: 'quoted',
 });
 
 export const ZONES = ['use1-az1', 'use1-az2', 'use1-az4'] as const;

@@ -35,7 +35,7 @@ export const viewOf = (
     instanceType,
     zoneId,
     hourlyUsd: spotUsd,
-    basis: 'asked',
+    basis: 'quoted',
   })),
   onDemandPrices: [{ instanceType, hourlyUsd: onDemandUsd, basis: 'listed', note: '', ec2HourlyUsd: ec2Usd }],
   zones: zones.map(({ zoneId }) => ({ zoneId, zoneName: `us-east-1${zoneId.at(-1)}` })),

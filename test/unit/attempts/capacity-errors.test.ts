@@ -127,8 +127,8 @@ const nameOf = ({ launcher, instanceType, zoneId, purchaseOption: kind }: Pool):
 /** As the state machine does it, until a job was taken or `most` were refused. */
 async function campaign(deps: Awaited<ReturnType<typeof setUp>>, most = 20) {
   const start = deps.clock.now().getTime();
-  const asked: Pool[] = [];
-  while (asked.length < most) {
+  const requested: Pool[] = [];
+  while (requested.length < most) {
     expect(await judgeRun(deps, { runId: RUN })).toMatchObject({ kind: 'place' });
     const placed = await place(deps, { runId: RUN });
     if (placed.kind === 'giveUp') throw new Error(placed.reason);
@@ -140,13 +140,13 @@ async function campaign(deps: Awaited<ReturnType<typeof setUp>>, most = 20) {
     await launchAttempt(deps, { runId: RUN, attempt, taskToken: `token-${attempt}` });
     const record = await deps.attempts.get(RUN, attempt);
     if (record === undefined) throw new Error('the attempt is on record');
-    asked.push(record.placement.pool);
+    requested.push(record.placement.pool);
     deps.clock.advance(10);
     if (record.outcome === undefined) break;
     expect(record.outcome).toMatchObject({ kind: 'capacity', billableSeconds: 0 });
   }
   const seconds = (deps.clock.now().getTime() - start) / 1_000;
-  return { asked, taken: asked.at(-1), refused: asked.slice(0, -1), seconds };
+  return { requested, taken: requested.at(-1), refused: requested.slice(0, -1), seconds };
 }
 
 describe('a run whose account may not train on SageMaker', () => {
@@ -185,8 +185,8 @@ describe('a SageMaker run without a Spot quota', () => {
       quota: ({ EnableManagedSpotTraining: spot }) => spot === true,
       view: market(),
     });
-    const { asked, taken, seconds } = await campaign(deps);
-    expect(asked.map(nameOf)).toEqual([
+    const { requested, taken, seconds } = await campaign(deps);
+    expect(requested.map(nameOf)).toEqual([
       expect.stringMatching(/^sagemaker g6\.xlarge use1-az\d spot$/),
       expect.stringMatching(/^sagemaker g5\.xlarge use1-az\d spot$/),
       expect.stringMatching(/^sagemaker g6\.xlarge use1-az\d on-demand$/),
@@ -200,9 +200,9 @@ describe('a SageMaker run without a Spot quota', () => {
       quota: ({ ResourceConfig }) => ResourceConfig?.InstanceType === 'ml.g6.xlarge',
       view: market(),
     });
-    const { asked, taken } = await campaign(deps);
+    const { requested, taken } = await campaign(deps);
     expect(taken).toMatchObject({ instanceType: 'g5.xlarge', purchaseOption: 'spot' });
-    expect(asked).toHaveLength(2);
+    expect(requested).toHaveLength(2);
   });
 });
 
@@ -214,9 +214,9 @@ describe('a run on EC2 that finds zones without capacity', () => {
       compute: { ...HOSTS, launcher: 'ec2' },
       view: market(),
     });
-    const { asked, taken } = await campaign(deps);
+    const { requested, taken } = await campaign(deps);
     expect(taken).toMatchObject({ launcher: 'ec2', zoneId: 'use1-az4' });
-    expect(new Set(asked.map(nameOf)).size).toBe(asked.length);
+    expect(new Set(requested.map(nameOf)).size).toBe(requested.length);
     const decision = (await deps.placements.list(RUN)).at(-1)?.decision;
     if (decision?.kind !== 'launch') throw new Error('the last decision was to launch');
     const left = decision.placement.considered.filter(({ pool }) => pool.zoneId !== 'use1-az4');
@@ -232,8 +232,8 @@ describe('a run on EC2 that finds zones without capacity', () => {
       compute: { ...HOSTS, launcher: 'ec2', purchaseOption: 'on-demand' },
       view: market(),
     });
-    const { asked } = await campaign(deps, 8);
-    expect(new Set(asked.map(nameOf)).size).toBe(6);
+    const { requested } = await campaign(deps, 8);
+    expect(new Set(requested.map(nameOf)).size).toBe(6);
     answer({ quota: () => true });
     expect((await campaign(deps)).taken).toMatchObject({ launcher: 'ec2', purchaseOption: 'on-demand' });
   });

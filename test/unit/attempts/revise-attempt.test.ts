@@ -33,13 +33,13 @@ const ON_DEMAND: Pool = {
 const ZONES = ['use1-az1', 'use1-az2', 'use1-az4'];
 
 let at: Ground;
-let asked: string[];
+let requested: string[];
 
 /** A market that says the same score of every zone. */
 const saying = (score: number): Pick<MarketSource, 'region' | 'scores'> => ({
   region: 'us-east-1',
   scores: (types, nodes) => {
-    asked.push(questionKey(types, nodes));
+    requested.push(questionKey(types, nodes));
     const value = ZONES.map((zoneId) => ({ zoneId, score }));
     return Promise.resolve({ kind: 'known', value, notes: [] });
   },
@@ -98,7 +98,7 @@ const sampled = (score: number) =>
 
 beforeEach(() => {
   at = ground();
-  asked = [];
+  requested = [];
 });
 
 describe('a look at a run on demand', () => {
@@ -106,7 +106,7 @@ describe('a look at a run on demand', () => {
     await prepare(ON_DEMAND);
     await sampled(1);
     expect(await look(9)).toBe('recalled');
-    expect(asked).toEqual([KEY]);
+    expect(requested).toEqual([KEY]);
     expect((await at.attempts.get(RUN, 1))?.recall?.cause).toBe('spot');
   });
 
@@ -129,7 +129,7 @@ describe('a look at a run on demand', () => {
     const needs = { accelerators: 2, kinds: ['L4'], maximumNodes: 2 };
     await prepare(ON_DEMAND, 24, { hardware }, { instanceTypes: ['g6.xlarge', 'g9.xlarge'], needs });
     await look(1);
-    expect(asked).toEqual(['2 x g6.xlarge g9.xlarge']);
+    expect(requested).toEqual(['2 x g6.xlarge g9.xlarge']);
   });
 
   it("uses samples once the day's score requests are spent", async () => {
@@ -139,13 +139,13 @@ describe('a look at a run on demand', () => {
       await at.scoreQuestions.put({ key: `${k} x other`, at: before });
     await sampled(9);
     expect(await look(1)).toBe('recalled');
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   it('requests no scores without slack for a loss', async () => {
     await prepare(ON_DEMAND, 10.4);
     expect(await look(9)).toBe('left');
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 });
 
@@ -184,5 +184,5 @@ describe('another region with a high score at placement', () => {
 it('asks nothing for a run on Spot', async () => {
   await prepare({ ...ON_DEMAND, purchaseOption: 'spot' });
   expect(await look(9)).toBe('left');
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
 });

@@ -173,9 +173,9 @@ describe('the Price List', () => {
       kind: 'known',
       value: [{ instanceType: 'g5.xlarge', hourlyUsd: 1.408 }],
     });
-    const asked = pricing.commandCalls(GetProductsCommand).map(({ args }) => args[0].input);
-    expect(asked).toHaveLength(2);
-    expect(asked[0]).toMatchObject({
+    const requested = pricing.commandCalls(GetProductsCommand).map(({ args }) => args[0].input);
+    expect(requested).toHaveLength(2);
+    expect(requested[0]).toMatchObject({
       ServiceCode: 'AmazonSageMaker',
       FormatVersion: 'aws_v1',
       Filters: [
@@ -229,8 +229,8 @@ describe('prices that were read of the list', () => {
   const list = {
     region: 'us-east-1',
     at: readAt,
-    asked: ['g5.xlarge', 'g9.xlarge'],
-    askedTo: [],
+    requested: ['g5.xlarge', 'g9.xlarge'],
+    requestedTo: [],
     prices: [
       { instanceType: 'g5.xlarge', hourlyUsd: 1.7, effective: '2026-11-01', readAt },
       { instanceType: 'g9.xlarge', hourlyUsd: 2, readAt },
@@ -246,12 +246,12 @@ describe('prices that were read of the list', () => {
       {
         instanceType: 'g5.xlarge',
         hourlyUsd: 1.7,
-        basis: 'asked',
+        basis: 'quoted',
         note: 'AWS Price List, in force since 2026-11-01, read 3 days ago',
         ec2HourlyUsd: 1,
       },
       { instanceType: 'g6.xlarge', hourlyUsd: 1.125, basis: 'listed' },
-      { instanceType: 'g9.xlarge', hourlyUsd: 2, basis: 'asked' },
+      { instanceType: 'g9.xlarge', hourlyUsd: 2, basis: 'quoted' },
     ]);
   });
 
@@ -269,9 +269,9 @@ describe('prices that were read of the list', () => {
       { wanted: [...wanted, 'p9.48xlarge'], now },
     );
     expect(priced.onDemandPrices).toMatchObject([
-      { instanceType: 'g5.xlarge', hourlyUsd: 1.7, ec2HourlyUsd: 1.1, basis: 'asked' },
+      { instanceType: 'g5.xlarge', hourlyUsd: 1.7, ec2HourlyUsd: 1.1, basis: 'quoted' },
       { instanceType: 'g6.xlarge', hourlyUsd: 1, ec2HourlyUsd: 0.8, basis: 'estimated' },
-      { instanceType: 'g9.xlarge', hourlyUsd: 2, basis: 'asked' },
+      { instanceType: 'g9.xlarge', hourlyUsd: 2, basis: 'quoted' },
       { instanceType: 'p9.48xlarge', hourlyUsd: expect.closeTo(115), ec2HourlyUsd: 100, basis: 'estimated' },
     ]);
   });

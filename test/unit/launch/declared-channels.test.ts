@@ -27,11 +27,11 @@ describe('channels beside the shards', () => {
     cache: { efs: 'fs-89abcdef', access: 'rw' },
     words: { s3: 's3://elsewhere/words/', inputMode: 'FastFile' },
   };
-  const asked = (compute: Record<string, unknown>) =>
+  const requested = (compute: Record<string, unknown>) =>
     launch({ declaration: declaration({ training: { channels }, compute }) });
 
   it('are mounted read-only from the root by default', () => {
-    const made = request(asked({ vpc }));
+    const made = request(requested({ vpc }));
     const own = made.InputDataConfig.filter(({ ChannelName }) => Object.hasOwn(channels, ChannelName));
     expect(own.map(({ InputMode, DataSource }) => [InputMode, DataSource])).toEqual([
       [
@@ -70,16 +70,16 @@ describe('channels beside the shards', () => {
   });
 
   it('need a VPC and no instance groups', () => {
-    expect(problems(asked({}))).toEqual(['training.channels.images', 'training.channels.cache']);
+    expect(problems(requested({}))).toEqual(['training.channels.images', 'training.channels.cache']);
     const helpers = [{ name: 'prepare', instanceType: 'c7i.4xlarge', nodes: 1 }];
-    expect(problems(asked({ vpc, helpers, spotWithHelpers: true }))).toEqual([
+    expect(problems(requested({ vpc, helpers, spotWithHelpers: true }))).toEqual([
       'training.channels.images',
       'training.channels.cache',
     ]);
   });
 
   it('cannot be used by a job in another region', () => {
-    expect(problems({ ...asked({ vpc }), dataBucket: 'home-bucket' })).toEqual(['training.channels']);
+    expect(problems({ ...requested({ vpc }), dataBucket: 'home-bucket' })).toEqual(['training.channels']);
   });
 
   it.each([

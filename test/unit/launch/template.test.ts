@@ -76,9 +76,9 @@ describe('the template', () => {
   it('says what it cannot start, and what it bills', () => {
     const { compute } = declaration();
     const topology = { instanceType: 'g5.xlarge', nodes: 2 };
-    const asked = { compute, topology, region: 'us-east-1', isElsewhere: false };
-    expect(jobQueue.infeasible({ ...asked, purchaseOption: 'spot' })).toContain('do not run on Spot');
-    expect(jobQueue.infeasible({ ...asked, purchaseOption: 'on-demand' })).toBeUndefined();
+    const requested = { compute, topology, region: 'us-east-1', isElsewhere: false };
+    expect(jobQueue.infeasible({ ...requested, purchaseOption: 'spot' })).toContain('do not run on Spot');
+    expect(jobQueue.infeasible({ ...requested, purchaseOption: 'on-demand' })).toBeUndefined();
     const listed = { instanceType: 'g5.xlarge', trainingUsd: 1.4, trainingNote: '', isSpotOfSnapshot: false };
     expect(jobQueue.bills({ ...listed, ec2Usd: 1, ec2SpotUsd: 0.4 }, 'spot')).toMatchObject({
       hourlyUsd: 0.4,

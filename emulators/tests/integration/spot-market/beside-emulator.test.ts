@@ -74,8 +74,8 @@ describe('an action that is not the market’s', () => {
   });
 
   it('keeps the emulator’s own errors', async () => {
-    const asked = ec2.send(new DescribeSubnetsCommand({ SubnetIds: ['subnet-00000000000000000'] }));
-    await expect(asked).rejects.toMatchObject({ name: 'InvalidSubnetID.NotFound' });
+    const requested = ec2.send(new DescribeSubnetsCommand({ SubnetIds: ['subnet-00000000000000000'] }));
+    await expect(requested).rejects.toMatchObject({ name: 'InvalidSubnetID.NotFound' });
   });
 
   it('is refused without an emulator', async () => {

@@ -160,7 +160,7 @@ describe('DescribeSpotPriceHistory', () => {
     expect(new Set(prices.map(({ instanceType }) => instanceType))).toEqual(
       new Set(['c5.xlarge', 'm5.xlarge']),
     );
-    expect(prices.every(({ basis }) => basis === 'asked')).toBe(true);
+    expect(prices.every(({ basis }) => basis === 'quoted')).toBe(true);
   });
 
   it('takes a zone by name or id, not both', async () => {
@@ -233,8 +233,8 @@ describe('the catalog', () => {
   });
 
   it('says which types there are not', async () => {
-    const asked = ec2.send(new DescribeInstanceTypesCommand({ InstanceTypes: ['x9.huge' as never] }));
-    expect(await refusal(asked)).toMatchObject({ name: 'InvalidInstanceType' });
+    const requested = ec2.send(new DescribeInstanceTypesCommand({ InstanceTypes: ['x9.huge' as never] }));
+    expect(await refusal(requested)).toMatchObject({ name: 'InvalidInstanceType' });
   });
 
   it('answers for the region that a client signs for', async () => {

@@ -31,8 +31,10 @@ describe('a seeded market', () => {
       fc.property(fc.nat(), fc.array(moments, { minLength: 1, maxLength: 20 }), (seed, times) => {
         const forwards = seedPlan({ kind: 'seed', seed });
         const backwards = seedPlan({ kind: 'seed', seed });
-        const asked = times.map((at) => forwards.capacityAt(pool, at));
-        expect(times.toReversed().map((at) => backwards.capacityAt(pool, at))).toEqual(asked.toReversed());
+        const requested = times.map((at) => forwards.capacityAt(pool, at));
+        expect(times.toReversed().map((at) => backwards.capacityAt(pool, at))).toEqual(
+          requested.toReversed(),
+        );
       }),
     );
   });

@@ -86,7 +86,7 @@ describe('paging', () => {
 
   it('keeps the first moment, and refuses foreign tokens', () => {
     const { nextToken } = pageOf([1, 2], positionOf(undefined, 1_234), 1);
-    expect(positionOf(nextToken, 9_999)).toEqual({ offset: 1, askedMs: 1_234 });
+    expect(positionOf(nextToken, 9_999)).toEqual({ offset: 1, requestedMs: 1_234 });
     expect(() => positionOf('!!', 0)).toThrow(/NextToken/);
   });
 });

@@ -21,6 +21,6 @@ export function whyNotWeighed(pool: Pool, { price, helpers, quotes, region }: Fa
 /** A type with live Spot prices in some zones is offered only there; no live price anywhere says nothing. */
 function notOffered({ instanceType, zoneId }: Pool, quotes: Quotes): boolean {
   if (zoneId === undefined) return false;
-  const offered = quotes.get(instanceType)?.filter((each) => each.basis === 'asked') ?? [];
+  const offered = quotes.get(instanceType)?.filter((each) => each.basis === 'quoted') ?? [];
   return offered.length > 0 && !offered.some((each) => each.zoneId === zoneId);
 }

@@ -121,8 +121,8 @@ function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): P
     launcher,
   };
   const isElsewhere = view.region !== undefined;
-  const asked = { compute, training, region, isElsewhere, launcher, savedOn, hardware };
-  const { topologies, ruledOut } = topologiesOf(asked);
+  const requested = { compute, training, region, isElsewhere, launcher, savedOn, hardware };
+  const { topologies, ruledOut } = topologiesOf(requested);
   const pruned: Pruned[] = ruledOut.map(({ topology, reason }) => ({
     pool: {
       instanceType: topology.instanceType,
@@ -143,7 +143,7 @@ function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): P
     for (const { pool, subnetId } of poolsOfTopology(topology, { view, compute, named })) {
       const leftOut =
         whyNotWeighed(pool, { price, helpers, quotes, region }) ??
-        infeasibleOn(topology, { ...asked, purchaseOption: pool.purchaseOption });
+        infeasibleOn(topology, { ...requested, purchaseOption: pool.purchaseOption });
       if (leftOut !== undefined || price === undefined || typeof helpers === 'string') {
         pruned.push({ pool, topology: shape, reason: leftOut ?? 'no price is known' });
         continue;

@@ -22,7 +22,7 @@ export function pricedFrom(
     const onEc2 = own && { ec2HourlyUsd: own.hourlyUsd, ec2Note: noteOf(own) };
     const listed = training.get(instanceType);
     if (listed !== undefined)
-      return { ...price, hourlyUsd: listed.hourlyUsd, basis: 'asked', note: noteOf(listed), ...onEc2 };
+      return { ...price, hourlyUsd: listed.hourlyUsd, basis: 'quoted', note: noteOf(listed), ...onEc2 };
     return basis === 'estimated' && own !== undefined
       ? { ...estimated(own), ...onEc2 }
       : { ...price, ...onEc2 };
@@ -36,7 +36,7 @@ export function pricedFrom(
     if (listed === undefined) return own === undefined ? [] : [{ ...estimated(own), ...onEc2 }];
     const note = 'AWS Price List, unknown to the snapshot';
     const ec2HourlyUsd = ec2OnDemandUsd(instanceType, view.region);
-    return [{ instanceType, hourlyUsd: listed.hourlyUsd, basis: 'asked', note, ec2HourlyUsd, ...onEc2 }];
+    return [{ instanceType, hourlyUsd: listed.hourlyUsd, basis: 'quoted', note, ec2HourlyUsd, ...onEc2 }];
   });
   return { ...view, onDemandPrices: [...onDemandPrices, ...fresh] };
 }

@@ -83,7 +83,7 @@ export function assessSpot(
     candidate,
     outlook,
     expectedCostUsd: transferUsd + askCostUsd + (best?.ask ?? unplannedUsd),
-    ...(best?.had !== undefined && { hadUsd: transferUsd + best.had }),
+    ...(best?.had !== undefined && { costOnceUpUsd: transferUsd + best.had }),
     askCostUsd,
     ...(seesItBack(candidate, capacityErrors, input) && { afterOnDemandUsd }),
     expectedSeconds,

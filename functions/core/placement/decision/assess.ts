@@ -60,7 +60,7 @@ const premiumToTheEnd = ({ candidate }: SpotPool, cheapestUnitUsd: number, bille
 };
 
 /** A run waits for a pool below this chance of capacity, and does not try it while others are allowed. */
-const LEAST_ASKED = 0.25;
+const LEAST_CHANCE_REQUESTED = 0.25;
 
 /**
  * A run that meets one capacity error has lost a few minutes and can still ask the other pools. Assessed alone, the
@@ -73,15 +73,16 @@ function besideEachOther(
 ): readonly Assessed[] {
   const [best, second] = pools.filter(isOpen).toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd);
   const costOf = (each: Assessed): number => {
-    const { candidate, outlook, hadUsd, askCostUsd = 0, expectedCostUsd } = each;
+    const { candidate, outlook, costOnceUpUsd, askCostUsd = 0, expectedCostUsd } = each;
     const other = each === best ? second : best;
-    const isAlone = hadUsd === undefined || other === undefined || candidate.score === undefined;
-    if (isAlone || outlook.chanceUp < LEAST_ASKED) return expectedCostUsd;
+    const isAlone = costOnceUpUsd === undefined || other === undefined || candidate.score === undefined;
+    if (isAlone || outlook.chanceUp < LEAST_CHANCE_REQUESTED) return expectedCostUsd;
     // A capacity error never counts less than getting the capacity; otherwise a better score would raise the
     // cost.
-    const vainUsd = Math.max(hadUsd, other.expectedCostUsd);
-    const askedUsd = outlook.chanceUp * hadUsd + (1 - outlook.chanceUp) * vainUsd + askCostUsd;
-    return Math.min(expectedCostUsd, askedUsd);
+    const vainUsd = Math.max(costOnceUpUsd, other.expectedCostUsd);
+    const costIfRequestedUsd =
+      outlook.chanceUp * costOnceUpUsd + (1 - outlook.chanceUp) * vainUsd + askCostUsd;
+    return Math.min(expectedCostUsd, costIfRequestedUsd);
   };
   return pools.map((each) => ({ ...each, expectedCostUsd: costOf(each) }));
 }

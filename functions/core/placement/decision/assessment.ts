@@ -10,7 +10,7 @@ export interface Assessed {
   readonly outlook: Outlook;
   readonly expectedCostUsd: number;
   /** For a Spot pool in the plan: the expected cost once its capacity is there. */
-  readonly hadUsd?: number | undefined;
+  readonly costOnceUpUsd?: number | undefined;
   /** The part of the cost that is not billed: the value of the minutes spent asking without success. */
   readonly askCostUsd?: number | undefined;
   readonly expectedSeconds: number;

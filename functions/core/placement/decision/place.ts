@@ -189,7 +189,7 @@ async function remembered(
   question: MemoryQuestion & { readonly gangs: ReturnType<typeof gangsOf> },
 ): Promise<readonly MarketSample[]> {
   if (question.compute.purchaseOption === 'on-demand') return [];
-  const priced = view.spotPrices.some(({ basis }) => basis === 'asked');
+  const priced = view.spotPrices.some(({ basis }) => basis === 'quoted');
   const scored = question.gangs.every(({ nodes }) => view.scores.some((each) => each.nodes === nodes));
   return scored && priced ? [] : samplesFor(marketSamples, question);
 }

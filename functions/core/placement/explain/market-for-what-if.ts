@@ -130,8 +130,8 @@ async function completed(
       ...(compute.helpers ?? []).map(({ instanceType }) => instanceType),
     ]),
   ];
-  const asked = change.zoneIds?.filter((zoneId) => regionOfZone(zoneId) === market.region);
-  const zoneIds = asked ?? vpc?.subnets.map(({ zoneId }) => zoneId) ?? zonesOfRegion(market.region);
+  const requested = change.zoneIds?.filter((zoneId) => regionOfZone(zoneId) === market.region);
+  const zoneIds = requested ?? vpc?.subnets.map(({ zoneId }) => zoneId) ?? zonesOfRegion(market.region);
   const samples = await samplesBefore(marketSamples, { types, zoneIds, now });
   const spotPrices = types.flatMap((type) => {
     // A type that was priced then was priced in every zone that offered it.
@@ -163,7 +163,7 @@ async function completed(
     onDemandPrices: [...market.onDemandPrices, ...onDemandPrices],
     zones: [
       ...market.zones,
-      ...(asked ?? [])
+      ...(requested ?? [])
         .filter((id) => market.zones.every(({ zoneId }) => zoneId !== id))
         .map((zoneId) => ({ zoneId, zoneName: zoneId })),
     ],
@@ -208,7 +208,7 @@ function spotOf(
   const remembered = sample?.spotUsd[instanceType];
   if (sample !== undefined && remembered !== undefined) {
     notes.push(`the Spot price of ${instanceType} in ${zoneId} is the history's of ${sample.at}`);
-    return [{ instanceType, zoneId, hourlyUsd: remembered, basis: 'asked' }];
+    return [{ instanceType, zoneId, hourlyUsd: remembered, basis: 'quoted' }];
   }
   const snapshot = ec2SpotUsd(instanceType, market.region, zoneId);
   notes.push(
@@ -227,7 +227,7 @@ function onDemandOf(instanceType: string, { market, samples, notes }: Sources): 
   const remembered = sample?.onDemandUsd[instanceType];
   if (sample !== undefined && remembered !== undefined)
     return [
-      { instanceType, hourlyUsd: remembered, basis: 'asked', note: `history of ${sample.at}`, ec2HourlyUsd },
+      { instanceType, hourlyUsd: remembered, basis: 'quoted', note: `history of ${sample.at}`, ec2HourlyUsd },
     ];
   const price = trainingPrice(instanceType, market.region);
   if (price === undefined) {

@@ -15,7 +15,7 @@ export interface AskDeps {
   readonly clock: Clock;
 }
 
-export interface Asked {
+export interface ScoreAnswer {
   readonly need: ScoreNeed;
   readonly scores: readonly PlacementScore[];
 }
@@ -26,7 +26,7 @@ export async function askScores(
   { scoreQuestions, market, clock }: AskDeps,
   needs: readonly ScoreNeed[],
   notes: string[],
-): Promise<readonly Asked[]> {
+): Promise<readonly ScoreAnswer[]> {
   const now = clock.now();
   const worthAsking = needs.filter(({ key, instanceTypes }) => {
     if (scoredFamily(instanceTypes) !== undefined) return true;
@@ -38,14 +38,14 @@ export async function askScores(
   const { ask, left } = planQuestions(worthAsking, await scoreQuestions.list(dayBefore(now)));
   for (const { key } of left)
     notes.push(`scores of ${key} are not requested: the day's new questions are used up`);
-  const asked: Asked[] = [];
+  const requested: ScoreAnswer[] = [];
   for (const need of ask) {
     // Recorded before the request: if this function dies, the question still counts.
     await scoreQuestions.put({ key: need.key, at: now.toISOString() });
     const answer = await market(need.region).scores(need.instanceTypes, need.nodes);
-    asked.push({ need, scores: taken(`scores of ${need.key}`, answer, notes) });
+    requested.push({ need, scores: taken(`scores of ${need.key}`, answer, notes) });
   }
-  return asked;
+  return requested;
 }
 
 const dayBefore = (now: Date): string => new Date(now.getTime() - DAY_MILLISECONDS).toISOString();
@@ -82,8 +82,8 @@ export function withinPlan(
 }
 
 /** This moment's answers as samples, so that they combine with stored ones. They are not stored. */
-export const samplesOfNow = (asked: readonly Asked[], now: Date): readonly MarketSample[] =>
-  asked.flatMap(({ need, scores }) =>
+export const samplesOfNow = (requested: readonly ScoreAnswer[], now: Date): readonly MarketSample[] =>
+  requested.flatMap(({ need, scores }) =>
     scores.map(({ zoneId, score }) => ({
       family: '',
       zoneId,

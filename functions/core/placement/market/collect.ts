@@ -13,7 +13,7 @@ import type { ObjectStore } from '../../shared/ports.ts';
 import { poolOutcomeOf } from '../belief/attempt-observations.ts';
 import { typesOf } from '../candidates/topologies.ts';
 import type { MarketSource } from '../model/market-source.ts';
-import { type Asked, askScores, taken } from './ask-scores.ts';
+import { askScores, type ScoreAnswer, taken } from './ask-scores.ts';
 import { type RefreshDeps, refreshHardware, refreshPrices } from './refresh-catalog.ts';
 import { questionKey, regionsOf, scoreNeeds } from './score-plan.ts';
 
@@ -47,8 +47,8 @@ export async function collectScores(deps: CollectDeps): Promise<Collected> {
   let samples = 0;
   for (const region of new Set(computes.flatMap((compute) => regionsOf(compute, deps.region)))) {
     const here = computes.filter((compute) => regionsOf(compute, deps.region).includes(region));
-    const asked = questions.filter(({ need }) => need.region === region);
-    const seen = await samplesOf(deps, region, { computes: here, questions: asked, hardware, notes });
+    const requested = questions.filter(({ need }) => need.region === region);
+    const seen = await samplesOf(deps, region, { computes: here, questions: requested, hardware, notes });
     for (const sample of seen) await deps.marketSamples.put(sample);
     samples += seen.length;
   }
@@ -80,7 +80,7 @@ type Draft = { -readonly [K in 'scores' | 'spotUsd' | 'onDemandUsd']: Record<str
 
 interface Given {
   readonly computes: readonly Pipeline['compute'][];
-  readonly questions: readonly Asked[];
+  readonly questions: readonly ScoreAnswer[];
   readonly hardware: FactsOf;
   readonly notes: string[];
 }
@@ -115,7 +115,7 @@ async function samplesOf(
         draft(family, zoneId).scores[questionKey(need.instanceTypes, need.nodes)] = score;
   // A snapshot price is not news and must not be stored as if it were.
   for (const { instanceType, zoneId, hourlyUsd, basis } of taken(`Spot prices${there}`, spot, given.notes))
-    if (basis === 'asked') draft(familyOf(instanceType), zoneId).spotUsd[instanceType] = hourlyUsd;
+    if (basis === 'quoted') draft(familyOf(instanceType), zoneId).spotUsd[instanceType] = hourlyUsd;
   const listed = taken(`On-Demand prices${there}`, onDemand, given.notes);
   const now = clock.now();
   const at = new Date(Math.floor(now.getTime() / STEP_MILLISECONDS) * STEP_MILLISECONDS).toISOString();

@@ -70,7 +70,7 @@ function keptPrices(samples: readonly MarketSample[], types: readonly string[]):
       const hourlyUsd = spotUsd[instanceType];
       const key = `${instanceType} ${zoneId}`;
       if (hourlyUsd !== undefined && !newest.has(key))
-        newest.set(key, { instanceType, zoneId, hourlyUsd, basis: 'asked' });
+        newest.set(key, { instanceType, zoneId, hourlyUsd, basis: 'quoted' });
     }
   return [...newest.values()];
 }
@@ -94,7 +94,7 @@ export function filledFrom(
     );
   }
   const live = new Set(
-    view.spotPrices.filter(({ basis }) => basis === 'asked').map(({ instanceType }) => instanceType),
+    view.spotPrices.filter(({ basis }) => basis === 'quoted').map(({ instanceType }) => instanceType),
   );
   const missing = typesOf(question.compute, question.hardware).filter((type) => !live.has(type));
   const prices = keptPrices(samples, missing);

@@ -42,7 +42,7 @@ export async function refreshHardware(
   const named = computes.flatMap((compute) => [...(compute.instanceTypes ?? []), ...helperTypesOf(compute)]);
   const types = [...new Set([...catalogTypes(), ...named])].sort();
   const now = clock.now();
-  const isKnown = isFresh(known?.at, now) && types.every((type) => known?.asked.includes(type));
+  const isKnown = isFresh(known?.at, now) && types.every((type) => known?.requested.includes(type));
   if (catalog === undefined || computes.length === 0 || isKnown) return stands;
   const answer = await catalog.instanceTypes(types);
   if (answer.kind === 'unknown') {
@@ -50,7 +50,7 @@ export async function refreshHardware(
     return stands;
   }
   const readings = answer.value.map((entry) => readAnswer(entry, instanceFacts));
-  const read = keepRead(known, { region, at: now.toISOString(), asked: types, readings });
+  const read = keepRead(known, { region, at: now.toISOString(), requested: types, readings });
   for (const { type, why } of read.refused)
     notes.push(`what EC2 says of ${type} is not believed, and what was known stays: ${why}`);
   await hardware.put(read);
@@ -90,7 +90,7 @@ async function refreshRegion({ listPrices, catalog, clock }: RefreshDeps, wanted
   if (catalog === undefined || types.length === 0) return;
   const known = await listPrices.get(region);
   const now = clock.now();
-  if (isFresh(known?.at, now) && wasAsked(known, wanted)) return;
+  if (isFresh(known?.at, now) && wasRequested(known, wanted)) return;
   const answers = {
     training: await catalog.trainingPrices(types, region),
     ec2: await catalog.ec2Prices(types, region),
@@ -99,10 +99,10 @@ async function refreshRegion({ listPrices, catalog, clock }: RefreshDeps, wanted
   await listPrices.put(merged(known, answers, { ...wanted, at: now.toISOString() }));
 }
 
-const wasAsked = (known: ListPrices | undefined, { types, others }: Wanted): boolean =>
+const wasRequested = (known: ListPrices | undefined, { types, others }: Wanted): boolean =>
   known !== undefined &&
-  types.every((type) => known.asked.includes(type)) &&
-  others.every((other) => known.askedTo.includes(other));
+  types.every((type) => known.requested.includes(type)) &&
+  others.every((other) => known.requestedTo.includes(other));
 
 interface Answers {
   readonly training: Answer<readonly ListPrice[]>;
@@ -132,8 +132,8 @@ function merged(
   return {
     region,
     at: isWhole ? at : (known?.at ?? NEVER),
-    asked: united(types, known?.asked),
-    askedTo: united(others, known?.askedTo),
+    requested: united(types, known?.requested),
+    requestedTo: united(others, known?.requestedTo),
     prices: over(known?.prices, listed, (each) => each.instanceType),
     ec2: over(known?.ec2, onEc2, (each) => each.instanceType),
     transfer: over(known?.transfer, moved, (each) => each.to),

@@ -78,10 +78,10 @@ export function needOf(
 /** @param asked those of the last 24 hours, which count against the limit whether or not they come again */
 export function planQuestions(
   needs: readonly ScoreNeed[],
-  asked: readonly RequestedScore[],
+  requested: readonly RequestedScore[],
   limit = QUESTIONS_A_DAY,
 ): { readonly ask: readonly ScoreNeed[]; readonly left: readonly ScoreNeed[] } {
-  const known = new Set(asked.map(({ key }) => key));
+  const known = new Set(requested.map(({ key }) => key));
   const fresh = needs.filter(({ key }) => !known.has(key));
   const room = Math.max(0, limit - known.size);
   return {

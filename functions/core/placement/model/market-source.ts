@@ -23,14 +23,14 @@ export interface SpotPrice {
   readonly zoneId: string;
   /** EC2's price; SageMaker does not publish its Spot price. */
   readonly hourlyUsd: number;
-  readonly basis: 'asked' | 'snapshot';
+  readonly basis: 'quoted' | 'snapshot';
 }
 
 export interface OnDemandPrice {
   readonly instanceType: string;
   /** What SageMaker asks for an hour of training on one instance. */
   readonly hourlyUsd: number;
-  readonly basis: 'asked' | 'listed' | 'other-region' | 'estimated';
+  readonly basis: 'quoted' | 'listed' | 'other-region' | 'estimated';
   readonly note: string;
   /** EC2's On-Demand price, the base of the Spot discount; undefined when unknown. */
   readonly ec2HourlyUsd?: number | undefined;

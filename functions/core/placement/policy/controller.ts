@@ -109,8 +109,8 @@ export function controller(
     // From On-Demand, or while a start is still owed, there is nothing to wait for.
     if (moment.runs === ON_DEMAND || moment.debt > 0) return { action, zone: candidate };
     const { slack } = slackAt(plan, moment);
-    const asked = { job, moment, slack, atHand: candidate, beliefs: zones, together: pool };
-    return inZone(chooseZone(zoneQuestion(model, asked)), candidate);
+    const requested = { job, moment, slack, atHand: candidate, beliefs: zones, together: pool };
+    return inZone(chooseZone(zoneQuestion(model, requested)), candidate);
   };
 }
 

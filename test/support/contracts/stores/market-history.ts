@@ -58,15 +58,15 @@ export function marketHistoryContract(
     const nothing = {
       region: 'us-east-1',
       at: AT,
-      asked: [],
-      askedTo: [],
+      requested: [],
+      requestedTo: [],
       prices: [],
       ec2: [],
       transfer: [],
     };
     expect(await listPrices.get('us-east-1')).toBeUndefined();
-    await listPrices.put({ ...nothing, asked: ['g5.xlarge'] });
-    const last = { ...nothing, at: LATER, asked: ['g5.xlarge', 'p9.large'], prices };
+    await listPrices.put({ ...nothing, requested: ['g5.xlarge'] });
+    const last = { ...nothing, at: LATER, requested: ['g5.xlarge', 'p9.large'], prices };
     await listPrices.put(last);
     expect(await listPrices.get('us-east-1')).toEqual(last);
     expect(await listPrices.get('us-west-2')).toBeUndefined();
@@ -87,7 +87,7 @@ export function marketHistoryContract(
       nvmeGb: 0,
       arch: 'x86_64',
     };
-    const first = { region: 'us-east-1', at: AT, asked: ['g9.xlarge'], facts: [], refused: [] };
+    const first = { region: 'us-east-1', at: AT, requested: ['g9.xlarge'], facts: [], refused: [] };
     await hardware.put(first);
     const last = { ...first, at: LATER, facts: [{ facts, readAt: LATER }] };
     await hardware.put(last);

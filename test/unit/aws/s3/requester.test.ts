@@ -103,7 +103,7 @@ describe('a request', () => {
 
   it('renews credentials once for simultaneous requests', async () => {
     let clock = Date.UTC(2026, 10, 21);
-    const asked: boolean[] = [];
+    const requested: boolean[] = [];
     let key = 'old';
     const sent: Transport = {
       dispatch: ({ headers }, receiver) =>
@@ -122,7 +122,7 @@ describe('a request', () => {
       address: { origin: 'https://h', host: 'h', basePath: '' },
       region: 'us-east-1',
       credentials: async (refresh) => {
-        asked.push(refresh);
+        requested.push(refresh);
         await new Promise((resolve) => void setImmediate(resolve));
         if (refresh) key = 'new';
         return { accessKeyId: key, secretAccessKey: 's' };
@@ -131,7 +131,7 @@ describe('a request', () => {
       world: { now: () => (clock += 1), random: () => 1, sleep: () => Promise.resolve() },
     });
     await Promise.all(Array.from({ length: 50 }, () => requester.send(GET)));
-    expect(asked).toEqual([false, true]);
+    expect(requested).toEqual([false, true]);
   });
 
   const HEAD: S3Request = { operation: 'HeadObject', method: 'HEAD', key: 'k', accept: [200, 404] };

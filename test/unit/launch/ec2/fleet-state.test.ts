@@ -214,12 +214,15 @@ describe('describeFleet', () => {
   });
 
   it('allows hosts a grace period, then another stop', () => {
-    const asked = (stopRequestedAt: Date) =>
+    const requested = (stopRequestedAt: Date) =>
       describeFleet(
         view({ instances: [instance('i-1', 'running')], reports: [report('i-1')], stopRequestedAt }),
       );
-    expect(asked(at(900))).toMatchObject({ TrainingJobStatus: 'Stopping' });
-    expect(asked(at(800))).toMatchObject({ TrainingJobStatus: 'InProgress', SecondaryStatus: 'Stopping' });
+    expect(requested(at(900))).toMatchObject({ TrainingJobStatus: 'Stopping' });
+    expect(requested(at(800))).toMatchObject({
+      TrainingJobStatus: 'InProgress',
+      SecondaryStatus: 'Stopping',
+    });
   });
 
   it('is recalled as soon as one host is lost', () => {

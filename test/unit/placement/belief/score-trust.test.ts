@@ -45,7 +45,7 @@ describe('a placement score', () => {
 });
 
 /** @param waitedHours for the capacity that it had in the end */
-function asked(
+function requested(
   number: number,
   kind: 'capacity' | 'interrupted',
   score: number,
@@ -66,16 +66,16 @@ function asked(
 
 it('is learned from attempts that asked under one', () => {
   const attempts = Array.from({ length: 8 }, (_, k) =>
-    k % 2 === 0 ? asked(k, 'capacity', 2) : asked(k, 'interrupted', 9),
+    k % 2 === 0 ? requested(k, 'capacity', 2) : requested(k, 'interrupted', 9),
   );
   const { up, down } = trustOf(observationsOf(attempts))(8);
   expect(up / down).toBeGreaterThan(odds([], 8));
 });
 
 it('is not contradicted by capacity that came minutes later', () => {
-  const waited = Array.from({ length: 8 }, (_, k) => asked(k, 'interrupted', 2, 0.15));
+  const waited = Array.from({ length: 8 }, (_, k) => requested(k, 'interrupted', 2, 0.15));
   expect(trustOf(observationsOf(waited))(2)).toEqual(trustOf([])(2));
-  const prompt = Array.from({ length: 8 }, (_, k) => asked(k, 'interrupted', 2, 0.05));
+  const prompt = Array.from({ length: 8 }, (_, k) => requested(k, 'interrupted', 2, 0.05));
   expect(trustOf(observationsOf(prompt))(2).up).toBeGreaterThan(trustOf([])(2).up);
 });
 

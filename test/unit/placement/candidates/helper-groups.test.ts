@@ -28,7 +28,7 @@ describe('helper groups', () => {
     purchaseOption: 'on-demand' as const,
     helpers: [{ name: 'load', instanceType: 'c5.4xlarge', nodes: 3 }],
   };
-  const asked = {
+  const requested = {
     compute,
     market: market({ onDemandPrices: [...market().onDemandPrices, onDemand('c5.4xlarge', 1)] }),
   };
@@ -38,7 +38,7 @@ describe('helper groups', () => {
     const ofG5 = ({ considered }: Placement) =>
       considered.find(({ pool }) => pool.instanceType === 'g5.xlarge');
     const without = ofG5(place(free));
-    const placement = place(asked);
+    const placement = place(requested);
     const hours = 6 + 300 / 3_600;
     expect((ofG5(placement)?.expectedCostUsd ?? 0) - (without?.expectedCostUsd ?? 0)).toBeCloseTo(3 * hours);
     expect(placement).toMatchObject({
@@ -50,7 +50,7 @@ describe('helper groups', () => {
   it('are paid for from the budget', () => {
     const limits = { ...question().limits, budgetUsd: 20 };
     expect(place({ ...free, limits }).pool.purchaseOption).toBe('on-demand');
-    expect(choosePlacement(question({ ...asked, limits }))).toMatchObject({
+    expect(choosePlacement(question({ ...requested, limits }))).toMatchObject({
       kind: 'giveUp',
       reason: expect.stringContaining('budget'),
     });

@@ -40,7 +40,7 @@ const compute = {
   instanceTypes: ['g5.xlarge'],
   regions: [{ name: 'us-east-1' }, { name: WEST, vpc }],
 };
-const asked = (view: RegionView) => question({ compute, elsewhere: [view] });
+const requested = (view: RegionView) => question({ compute, elsewhere: [view] });
 const rows = (decision: PlacementDecision) =>
   decision.kind === 'launch' ? decision.placement.considered : decision.considered;
 const poolOf = (decision: PlacementDecision) =>
@@ -51,7 +51,7 @@ const inWest = (decision: PlacementDecision) => rows(decision).filter(({ pool })
 
 describe('another region', () => {
   it('is chosen where it is cheaper including the transfer', () => {
-    const decision = choosePlacement(asked(west()));
+    const decision = choosePlacement(requested(west()));
     expect(decision).toMatchObject({
       kind: 'launch',
       placement: {
@@ -65,14 +65,14 @@ describe('another region', () => {
 
   it('loses by the cost of its transfer', () => {
     const far = west({ transfer: { gigabytes: 5_000, usd: 100, seconds: 20_000, priceNote: 'test price' } });
-    const decision = choosePlacement(asked(far));
+    const decision = choosePlacement(requested(far));
     expect(poolOf(decision)).not.toHaveProperty('region');
     expect(inWest(decision)[0]?.verdict).toContain('$100.00 of it for moving 5000.0 GB');
   });
 
   it('is too late where its copies miss the deadline', () => {
     const slow = west({ transfer: { gigabytes: 1, usd: 0, seconds: 18 * 3_600, priceNote: 'test price' } });
-    const decision = choosePlacement(asked(slow));
+    const decision = choosePlacement(requested(slow));
     expect(poolOf(decision)).not.toHaveProperty('region');
     expect(
       inWest(decision)
@@ -82,7 +82,7 @@ describe('another region', () => {
   });
 
   it('is shown where nothing can be launched', () => {
-    const decision = choosePlacement(asked(west({ closed: 'the bucket data-us-west-2 is not there' })));
+    const decision = choosePlacement(requested(west({ closed: 'the bucket data-us-west-2 is not there' })));
     expect(poolOf(decision)).not.toHaveProperty('region');
     expect(inWest(decision)[0]).toMatchObject({
       verdict: expect.stringContaining('data-us-west-2 is not there'),
@@ -98,7 +98,7 @@ describe('another region', () => {
   it('is the only one when declared so', () => {
     const pinned = { ...compute, regions: [{ name: WEST, vpc }] };
     const decision = choosePlacement({
-      ...asked(west({ transfer: { gigabytes: 1, usd: 50, seconds: 9, priceNote: 'test price' } })),
+      ...requested(west({ transfer: { gigabytes: 1, usd: 50, seconds: 9, priceNote: 'test price' } })),
       compute: pinned,
     });
     expect(poolOf(decision)).toMatchObject({ region: WEST });

@@ -77,7 +77,7 @@ describe('a limit of the account', () => {
 
   it('of the fast On-Demand type leaves a slower one', () => {
     const compute = { ...question().compute, nodes: 1, instanceTypes: ['g4dn.xlarge', 'p3.8xlarge'] };
-    const asked = {
+    const requested = {
       compute,
       // Later images have no code for the V100 of p3.
       training: trainingSchema.parse({ strategy: 'ddp', frameworkVersion: '2.8' }),
@@ -95,15 +95,15 @@ describe('a limit of the account', () => {
       launcher: 'sagemaker',
       purchaseOption: 'on-demand',
     });
-    expect(launched(asked).pool.purchaseOption).toBe('spot');
-    expect(launched({ ...asked, observations: [limit] }).pool).toMatchObject({
+    expect(launched(requested).pool.purchaseOption).toBe('spot');
+    expect(launched({ ...requested, observations: [limit] }).pool).toMatchObject({
       instanceType: 'g4dn.xlarge',
       launcher: 'sagemaker',
       purchaseOption: 'on-demand',
     });
     // Too late for the slower one, so Spot continues the work while the fast one cools down.
     const late = {
-      ...asked,
+      ...requested,
       now: hoursLater(17),
       observations: [{ ...limit, atMilliseconds: Date.parse(hoursLater(16.9)) }],
     };

@@ -29,7 +29,7 @@ const poolIn = (zoneId: string): Pool => ({
 type Score = number | 'none';
 
 /** One type, cheap in one zone and dear in another, and what is said of each. */
-const asked = (
+const requested = (
   { cheap = 9, dear = 9 }: { readonly cheap?: Score; readonly dear?: number },
   change: Partial<PlacementInput> = {},
 ): PlacementInput =>
@@ -71,7 +71,7 @@ describe('beside a dearer pool that is there', () => {
   const decide = (input: PlacementInput) => choosePlacement({ ...input, observations: scoresTrusted });
 
   it('waits for a cheaper one while slack lasts', () => {
-    const decision = decide(asked({ cheap: 1 }, justGone));
+    const decision = decide(requested({ cheap: 1 }, justGone));
     expect(decision).toMatchObject({ kind: 'wait', seconds: 600 });
     expect(decision.kind === 'wait' && decision.reason).toMatch(
       /g6\.xlarge in use1-az1 is down, cheaper than g6\.xlarge in use1-az2, and expected to have capacity again: waiting for it saves \$\d+\.\d\d/,
@@ -84,24 +84,24 @@ describe('beside a dearer pool that is there', () => {
       return decision.kind === 'launch' ? decision.placement.pool.zoneId : decision.kind;
     };
     const limits = { ...question().limits, deadlineHours: 15.5 };
-    expect(pool(asked({ cheap: 1 }, { ...justGone, limits }))).toBe(DEAR);
-    expect(pool(asked({ cheap: 'none' }, justGone))).toBe(DEAR);
-    const { market: view } = asked({ cheap: 1 });
+    expect(pool(requested({ cheap: 1 }, { ...justGone, limits }))).toBe(DEAR);
+    expect(pool(requested({ cheap: 'none' }, justGone))).toBe(DEAR);
+    const { market: view } = requested({ cheap: 1 });
     const alike = { ...view, spotPrices: [spot('g6.xlarge', CHEAP, 0.595), spot('g6.xlarge', DEAR, 0.6)] };
-    expect(pool(asked({}, { ...justGone, market: alike }))).toBe(DEAR);
+    expect(pool(requested({}, { ...justGone, market: alike }))).toBe(DEAR);
     const hurried = { ...question().limits, valueOfTimeUsdPerHour: 5 };
-    expect(pool(asked({ cheap: 1 }, { ...justGone, limits: hurried }))).toBe(DEAR);
+    expect(pool(requested({ cheap: 1 }, { ...justGone, limits: hurried }))).toBe(DEAR);
   });
 
   it('does not wait while the work is unknown', () => {
     const patient = { ...question().limits, deadlineHours: 100 };
-    const known = asked({ cheap: 1 }, { ...justGone, limits: patient });
+    const known = requested({ cheap: 1 }, { ...justGone, limits: patient });
     expect(decide(known).kind).toBe('wait');
     expect(decide({ ...known, expectedSeconds: undefined }).kind).toBe('launch');
   });
 
   it('takes a cheaper one once its score rises', () => {
-    const decision = decide(asked({ cheap: 9 }, { ...justGone, now: hoursLater(9) }));
+    const decision = decide(requested({ cheap: 9 }, { ...justGone, now: hoursLater(9) }));
     expect(decision.kind === 'launch' && decision.placement.pool).toEqual(poolIn(CHEAP));
   });
 });
@@ -119,7 +119,7 @@ const look = ({ cheap = 9, steps = 20, change = {} }: Look = {}) =>
     progress: { ...progress(steps, 2 * HOUR), updatedAt: hoursLater(2) },
     trainingSince: new Date(hoursLater(0)),
     now: new Date(hoursLater(2)),
-    question: asked({ cheap }, { observations: scoresTrusted, ...change }),
+    question: requested({ cheap }, { observations: scoresTrusted, ...change }),
   });
 
 describe('an attempt that runs in a dearer pool', () => {
@@ -134,7 +134,7 @@ describe('an attempt that runs in a dearer pool', () => {
       },
     ];
     const next = choosePlacement(
-      asked(
+      requested(
         {},
         { attempts, progress: progress(20, 2 * HOUR), now: hoursLater(2.05), observations: scoresTrusted },
       ),
@@ -149,14 +149,14 @@ describe('an attempt that runs in a dearer pool', () => {
   });
 
   it('is moved where the pipeline wants Spot only, too', () => {
-    const compute = { ...asked({}).compute, purchaseOption: 'spot' as const };
+    const compute = { ...requested({}).compute, purchaseOption: 'spot' as const };
     expect(look({ change: { compute } })?.cause).toBe('spot');
   });
 
   it('stays while a move would gain nothing', () => {
     expect(look({ cheap: 1 })).toBeUndefined();
     expect(look({ steps: 98 })).toBeUndefined();
-    const view = asked({}).market;
+    const view = requested({}).market;
     const alike = { ...view, spotPrices: [spot('g6.xlarge', CHEAP, 0.59), spot('g6.xlarge', DEAR, 0.6)] };
     expect(look({ change: { market: alike } })).toBeUndefined();
   });
@@ -183,7 +183,7 @@ it('never moves to a pool that `place` would refuse', {
       evenly(0.1, 0.5),
       fc.integer({ min: 20, max: 60 }),
       (cheap, steps, price, deadlineHours) => {
-        const view = asked({ cheap }).market;
+        const view = requested({ cheap }).market;
         const priced = {
           ...view,
           spotPrices: [spot('g6.xlarge', CHEAP, price), spot('g6.xlarge', DEAR, 0.6)],
@@ -198,7 +198,7 @@ it('never moves to a pool that `place` would refuse', {
         const saved = { ...progress(steps, 2 * HOUR), updatedAt: hoursLater(2) };
         const attempts = [{ ...trained(DEAR, [0, 2], 'recalled'), progressAfter: saved }];
         const next = choosePlacement(
-          asked({ cheap }, { ...change, attempts, progress: saved, now: hoursLater(2.01) }),
+          requested({ cheap }, { ...change, attempts, progress: saved, now: hoursLater(2.01) }),
         );
         expect(next.kind === 'launch' && next.placement.pool).toEqual(poolIn(CHEAP));
       },

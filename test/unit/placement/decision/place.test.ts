@@ -107,7 +107,7 @@ describe('place', () => {
       { facts: { ...g5, nvmeGb: 300 }, readAt: at },
       { facts: { ...g6, type: 'g9.xlarge' }, readAt: at },
     ];
-    await stores.hardware.put({ region: 'us-east-1', at, asked: [], facts, refused: [] });
+    await stores.hardware.put({ region: 'us-east-1', at, requested: [], facts, refused: [] });
     await place(deps, { runId });
     const [stored] = await stores.placements.list(runId);
     expect(stored && storedQuestion(stored.decision)?.hardware).toEqual(facts.slice(0, 1));
@@ -135,7 +135,7 @@ describe('place', () => {
     await stores.hardware.put({
       region: 'us-east-1',
       at,
-      asked: [],
+      requested: [],
       facts: [{ facts, readAt: at }],
       refused: [],
     });
@@ -152,9 +152,9 @@ describe('the scores that placements ask for', () => {
   /** Forty pipelines whose gangs differ, placed one after the other. */
   async function placeMany() {
     const { deps, stores } = await setUp();
-    const asked: string[] = [];
+    const requested: string[] = [];
     const scores: MarketSource['scores'] = (types, nodes) => {
-      asked.push(questionKey(types, nodes));
+      requested.push(questionKey(types, nodes));
       return Promise.resolve({ kind: 'known', value: [{ zoneId: 'use1-az1', score: 9 }], notes: [] });
     };
     const placeOne = async (k: number): Promise<string> => {
@@ -172,12 +172,12 @@ describe('the scores that placements ask for', () => {
     };
     const reasons: string[] = [];
     for (let k = 0; k < 40; k += 1) reasons.push(await placeOne(k));
-    return { asked, reasons, stores };
+    return { requested, reasons, stores };
   }
 
   it("stay within the day's plan, and say so", async () => {
-    const { asked, reasons, stores } = await placeMany();
-    expect(new Set(asked).size).toBe(QUESTIONS_A_DAY);
+    const { requested, reasons, stores } = await placeMany();
+    expect(new Set(requested).size).toBe(QUESTIONS_A_DAY);
     expect(await stores.scoreQuestions.list(CLOSED_AT)).toHaveLength(QUESTIONS_A_DAY);
     expect(
       reasons.slice(QUESTIONS_A_DAY).filter((reason) => !reason.includes('new questions are used up')),
@@ -217,7 +217,7 @@ describe('a pipeline that names regions', () => {
 
   it("pays transfer at the AWS Price List's price", async () => {
     const readAt = hoursLater(0);
-    const list = { at: readAt, asked: [], askedTo: [], prices: [], ec2: [] };
+    const list = { at: readAt, requested: [], requestedTo: [], prices: [], ec2: [] };
     const { placement } = await placed(undefined, {}, [
       { ...list, region: 'us-east-1', transfer: [{ to: 'us-west-2', usdPerGigabyte: 0.03, readAt }] },
     ]);
@@ -226,8 +226,8 @@ describe('a pipeline that names regions', () => {
   });
 
   it('learns why nothing can be launched there', async () => {
-    const verdicts = async (...asked: Parameters<typeof placed>) =>
-      (await placed(...asked)).placement.considered
+    const verdicts = async (...requested: Parameters<typeof placed>) =>
+      (await placed(...requested)).placement.considered
         .filter(({ pool }) => pool.region === 'us-west-2')
         .map(({ verdict }) => verdict)
         .join();

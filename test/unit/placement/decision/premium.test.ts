@@ -26,7 +26,7 @@ const oneNodeIn = (zoneIds: readonly string[]): PlacementInput['compute'] => ({
 });
 
 /** One node of one type for 40 hours: cheap in one zone, twice as dear in the other. */
-const asked = (cheapScore: number | undefined, change: Partial<PlacementInput> = {}): PlacementInput =>
+const requested = (cheapScore: number | undefined, change: Partial<PlacementInput> = {}): PlacementInput =>
   question({
     compute: oneNodeIn([CHEAP, DEAR]),
     limits: { ...question().limits, deadlineHours: 80 },
@@ -61,21 +61,23 @@ const lost = attempt(
 
 describe('a dearer pool', () => {
   it('costs more only until the cheaper one returns', () => {
-    const premium = (score: number) => costOf(DEAR, asked(score)) - costOf(CHEAP, asked(score));
+    const premium = (score: number) => costOf(DEAR, requested(score)) - costOf(CHEAP, requested(score));
     expect(premium(9)).toBeGreaterThan(0);
     expect(premium(9)).toBeLessThan(ALL_THERE_USD / 5);
   });
 
   it('costs more the surer the cheaper one is down', () => {
     const now = hoursLater(4);
-    const costs = [9, 7, 5, 3, 1].map((score) => costOf(DEAR, asked(score, { attempts: [lost], now })));
+    const costs = [9, 7, 5, 3, 1].map((score) => costOf(DEAR, requested(score, { attempts: [lost], now })));
     expect(costs).toEqual(costs.toSorted((a, b) => a - b));
     expect(costs.at(-1)).toBeGreaterThan((costs[0] ?? 0) + 0.1);
   });
 
   it('costs more for a whole spell without a score', () => {
-    expect(costOf(DEAR, asked(undefined))).toBeGreaterThan(costOf(DEAR, asked(9)) + 0.1);
-    expect(costOf(DEAR, asked(undefined))).toBeLessThan(costOf(CHEAP, asked(undefined)) + ALL_THERE_USD);
+    expect(costOf(DEAR, requested(undefined))).toBeGreaterThan(costOf(DEAR, requested(9)) + 0.1);
+    expect(costOf(DEAR, requested(undefined))).toBeLessThan(
+      costOf(CHEAP, requested(undefined)) + ALL_THERE_USD,
+    );
   });
 });
 
@@ -88,7 +90,7 @@ describe('a pool whose score says that it is there', () => {
         { kind: 'interrupted', startedAt: hoursLater(from), endedAt: hoursLater(to) },
       );
     const zoneId = 'use1-az4';
-    const input = asked(1, {
+    const input = requested(1, {
       attempts: [lostIn(CHEAP, [0, 0.5], 1), lostIn(DEAR, [0.5, 1.5], 2), lostIn(CHEAP, [1.5, 2], 3)],
       now: hoursLater(2),
       compute: oneNodeIn([CHEAP, DEAR, zoneId]),

@@ -54,9 +54,9 @@ const run: RunRecord = {
     limits: base.limits,
   }),
 };
-const decide = (asked: PlacementInput): StoredDecision => ({
-  ...choosePlacement(asked),
-  question: storedPart(asked),
+const decide = (requested: PlacementInput): StoredDecision => ({
+  ...choosePlacement(requested),
+  question: storedPart(requested),
 });
 const decided = decide(input);
 const wait = { kind: 'wait', seconds: 60, reason: 'all had capacity errors', considered: [] } as const;
@@ -67,10 +67,10 @@ describe('a zone that was not offered', () => {
   it('is not offered in a what-if either', () => {
     const left = market({ spotPrices: market().spotPrices.filter(({ zoneId }) => zoneId !== 'use1-az4') });
     const decision = decide({ ...input, market: left, expectedSeconds: 7_200 });
-    const asked = questionOf({ run, attempts: [first], attempt: 2, decision });
-    if (!asked) throw new Error('no question');
-    expect(asked.expectedSeconds).toBe(7_200);
-    const other = decideIf(asked, { deadlineHours: 48 });
+    const requested = questionOf({ run, attempts: [first], attempt: 2, decision });
+    if (!requested) throw new Error('no question');
+    expect(requested.expectedSeconds).toBe(7_200);
+    const other = decideIf(requested, { deadlineHours: 48 });
     if (other.kind !== 'launch') throw new Error('nothing launched');
     const weighed = other.placement.considered.filter(({ hourlyUsd }) => hourlyUsd > 0);
     expect(weighed.length).toBeGreaterThan(0);

@@ -31,7 +31,7 @@ const TYPES = ['g5.xlarge', 'g6.xlarge', 'g4dn.xlarge'];
 const KEY = '2 x g4dn.xlarge g5.xlarge g6.xlarge';
 
 /** @param region its zones are named after it */
-function source(asked: string[], region = 'us-east-1'): MarketSource {
+function source(requested: string[], region = 'us-east-1'): MarketSource {
   const home = market();
   const zoneIn = (zoneId: string): string =>
     region === home.region ? zoneId : zoneId.replace('use1', 'usw2');
@@ -48,7 +48,7 @@ function source(asked: string[], region = 'us-east-1'): MarketSource {
   return {
     region: view.region,
     scores: (types, nodes) => {
-      asked.push(`${region === home.region ? '' : `${region}: `}${questionKey(types, nodes)}`);
+      requested.push(`${region === home.region ? '' : `${region}: `}${questionKey(types, nodes)}`);
       return known(view.scores);
     },
     spotPrices: () => known(view.spotPrices),
@@ -57,12 +57,12 @@ function source(asked: string[], region = 'us-east-1'): MarketSource {
   };
 }
 
-let asked: string[];
+let requested: string[];
 let declare: (name: string, compute: Readonly<Record<string, unknown>>) => void;
 let deps: Parameters<typeof collectScores>[0] & { readonly clock: ReturnType<typeof fakeClock> };
 
 beforeEach(async () => {
-  asked = [];
+  requested = [];
   const stores = memoryStores();
   const texts = new Map<string, string>();
   declare = (name, compute) => {
@@ -87,7 +87,7 @@ beforeEach(async () => {
     ...stores,
     store,
     region: 'us-east-1',
-    market: (region) => source(asked, region),
+    market: (region) => source(requested, region),
     clock: fakeClock(AT),
   };
 });
@@ -95,7 +95,7 @@ beforeEach(async () => {
 describe('collect-scores', () => {
   it('merges equal questions, and keeps scores and prices', async () => {
     expect(await collectScores(deps)).toMatchObject({ questions: 1, samples: 9, notes: [] });
-    expect(asked).toEqual([KEY]);
+    expect(requested).toEqual([KEY]);
     const [sample, ...more] = await deps.marketSamples.list('g5', 'use1-az1', AT);
     expect(more).toEqual([]);
     expect(sample).toEqual({
@@ -143,7 +143,7 @@ describe('collect-scores', () => {
     declare('far', { instanceTypes: TYPES, nodes: 2, regions });
     await deps.pipelines.ensure('far', { firstBatch: 1, at: AT });
     expect(await collectScores(deps)).toMatchObject({ questions: 2, samples: 18, notes: [] });
-    expect(asked).toEqual([KEY, `us-west-2: ${KEY}`]);
+    expect(requested).toEqual([KEY, `us-west-2: ${KEY}`]);
     expect(await deps.marketSamples.list('g5', 'usw2-az1', AT)).toMatchObject([
       { zoneId: 'usw2-az1', scores: { [KEY]: 6 }, spotUsd: { 'g5.xlarge': 0.4 } },
     ]);
@@ -158,10 +158,10 @@ describe('collect-scores', () => {
     }
     const { notes, questions } = await collectScores(deps);
     expect(questions).toBe(QUESTIONS_A_DAY);
-    expect(asked.slice(0, 5).every((key) => !key.includes(':'))).toBe(true);
+    expect(requested.slice(0, 5).every((key) => !key.includes(':'))).toBe(true);
     expect(notes.filter((note) => note.includes("the day's new questions are used up"))).toHaveLength(5);
     await collectScores(deps);
-    expect(new Set(asked).size).toBe(QUESTIONS_A_DAY);
+    expect(new Set(requested).size).toBe(QUESTIONS_A_DAY);
   });
 
   it('skips types without two substitutes, and says so', async () => {

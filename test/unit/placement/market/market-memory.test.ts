@@ -48,7 +48,7 @@ async function remembering() {
   await stores.marketSamples.put(sample('use1-az2', hoursLater(0.5), 3));
   return stores;
 }
-const asked = (hours: number) => ({
+const requested = (hours: number) => ({
   compute: question().compute,
   region: 'us-east-1',
   now: new Date(hoursLater(hours)),
@@ -57,8 +57,8 @@ const silent = market({ scores: [], spotPrices: [] });
 
 describe('kept scores and prices', () => {
   it('stand in where the market says nothing', async () => {
-    const samples = await samplesFor((await remembering()).marketSamples, asked(2));
-    const view = filledFrom(samples, silent, asked(2));
+    const samples = await samplesFor((await remembering()).marketSamples, requested(2));
+    const view = filledFrom(samples, silent, requested(2));
     expect(view.scores).toEqual([
       { zoneId: 'use1-az1', score: 9, nodes: 2, ageSeconds: 3_600 },
       { zoneId: 'use1-az2', score: 3, nodes: 2, ageSeconds: 5_400 },
@@ -72,18 +72,18 @@ describe('kept scores and prices', () => {
   });
 
   it("never replace the market's own, nor after a day", async () => {
-    const samples = await samplesFor((await remembering()).marketSamples, asked(2));
+    const samples = await samplesFor((await remembering()).marketSamples, requested(2));
     const current = market({ scores: [{ zoneId: 'use1-az1', score: 5, nodes: 2 }] });
-    expect(filledFrom(samples, current, asked(2))).toEqual(current);
-    expect(filledFrom(samples, silent, asked(26)).scores).toEqual([]);
+    expect(filledFrom(samples, current, requested(2))).toEqual(current);
+    expect(filledFrom(samples, silent, requested(26)).scores).toEqual([]);
   });
 
   it('bring a stored view up to date', async () => {
-    const samples = await samplesFor((await remembering()).marketSamples, asked(2));
+    const samples = await samplesFor((await remembering()).marketSamples, requested(2));
     const stored = market({
       scores: ['use1-az1', 'use1-az2'].map((zoneId) => ({ zoneId, score: 5, nodes: 2 })),
     });
-    const view = refreshedBy(samples, stored, { ...asked(2), readAt: hoursLater(0.75) });
+    const view = refreshedBy(samples, stored, { ...requested(2), readAt: hoursLater(0.75) });
     expect(view.scores).toEqual([
       { zoneId: 'use1-az2', score: 5, nodes: 2, ageSeconds: 4_500 },
       { zoneId: 'use1-az1', score: 9, nodes: 2, ageSeconds: 3_600 },
@@ -93,14 +93,14 @@ describe('kept scores and prices', () => {
   it('are as old as their reading, not their step', async () => {
     const stores = memoryStores();
     await stores.marketSamples.put({ ...sample('use1-az1', hoursLater(1), 9), readAt: hoursLater(1.2) });
-    const samples = await samplesFor(stores.marketSamples, asked(1.25));
-    expect(filledFrom(samples, silent, asked(1.25)).scores).toEqual([
+    const samples = await samplesFor(stores.marketSamples, requested(1.25));
+    expect(filledFrom(samples, silent, requested(1.25)).scores).toEqual([
       { zoneId: 'use1-az1', score: 9, nodes: 2, ageSeconds: 180 },
     ]);
     const stored = market({ scores: [{ zoneId: 'use1-az1', score: 5, nodes: 2 }] });
-    expect(refreshedBy(samples, stored, { ...asked(1.25), readAt: hoursLater(1.1) }).scores).toMatchObject([
-      { score: 9 },
-    ]);
+    expect(
+      refreshedBy(samples, stored, { ...requested(1.25), readAt: hoursLater(1.1) }).scores,
+    ).toMatchObject([{ score: 9 }]);
   });
 
   it('decide a placement when questions are used up', async () => {

@@ -98,8 +98,8 @@ describe('Spot prices', () => {
       kind: 'known',
       notes: [],
       value: [
-        { instanceType: 'g5.xlarge', zoneId: 'use1-az1', hourlyUsd: 0.41, basis: 'asked' },
-        { instanceType: 'g5.xlarge', zoneId: 'use1-az2', hourlyUsd: 0.6, basis: 'asked' },
+        { instanceType: 'g5.xlarge', zoneId: 'use1-az1', hourlyUsd: 0.41, basis: 'quoted' },
+        { instanceType: 'g5.xlarge', zoneId: 'use1-az2', hourlyUsd: 0.6, basis: 'quoted' },
       ],
     });
     expect(ec2.commandCalls(DescribeSpotPriceHistoryCommand)[0]?.args[0].input.StartTime).toEqual(now);

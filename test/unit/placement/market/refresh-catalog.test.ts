@@ -17,7 +17,7 @@ const computeOf = (over: Readonly<Record<string, unknown>> = {}) =>
 const silent: Answer<never> = { kind: 'unknown', failure: 'throttled', message: 'slow down' };
 const known = <T>(value: T): Promise<Answer<T>> => Promise.resolve({ kind: 'known', value, notes: [] });
 
-let asked: string[];
+let requested: string[];
 let usd: number | undefined;
 let entries: readonly unknown[] | undefined;
 let notes: string[];
@@ -26,7 +26,7 @@ let deps: ReturnType<typeof depsOf>;
 /** A type costs `usd` here, on EC2 a fifth less; a gigabyte two cents. */
 const catalog: CatalogSource = {
   trainingPrices: (types, region) => {
-    asked.push(`training ${region}: ${types.join(' ')}`);
+    requested.push(`training ${region}: ${types.join(' ')}`);
     return usd === undefined
       ? Promise.resolve(silent)
       : known(types.map((instanceType) => ({ instanceType, hourlyUsd: usd ?? 0 })));
@@ -36,13 +36,13 @@ const catalog: CatalogSource = {
       ? Promise.resolve(silent)
       : known(types.map((instanceType) => ({ instanceType, hourlyUsd: (usd ?? 0) / 1.25 }))),
   transferPrices: (from, others) => {
-    asked.push(`transfer ${from}: ${others.join(' ')}`);
+    requested.push(`transfer ${from}: ${others.join(' ')}`);
     return usd === undefined
       ? Promise.resolve(silent)
       : known(others.map((to) => ({ to, usdPerGigabyte: 0.021 })));
   },
   instanceTypes: (types) => {
-    asked.push(`hardware of ${types.length}`);
+    requested.push(`hardware of ${types.length}`);
     return entries === undefined ? Promise.resolve(silent) : known(entries);
   },
 };
@@ -50,7 +50,7 @@ const catalog: CatalogSource = {
 const depsOf = () => ({ ...memoryStores(), region: HOME, catalog, clock: fakeClock(AT) });
 
 beforeEach(() => {
-  [asked, notes, usd, entries] = [[], [], 1.4, []];
+  [requested, notes, usd, entries] = [[], [], 1.4, []];
   deps = depsOf();
 });
 
@@ -64,12 +64,12 @@ describe('prices', () => {
     await prices(computeOf());
     deps.clock.advance(3_600);
     await prices(computeOf());
-    expect([asked.length, await kept()]).toEqual([
+    expect([requested.length, await kept()]).toEqual([
       2,
       { instanceType: 'g5.xlarge', hourlyUsd: 1.4, readAt: AT },
     ]);
     await prices(computeOf({ instanceTypes: ['g6.xlarge', 'g5.xlarge'] }));
-    expect(asked).toHaveLength(4);
+    expect(requested).toHaveLength(4);
     deps.clock.advance(86_400);
     usd = undefined;
     await prices(computeOf());
@@ -84,13 +84,13 @@ describe('prices', () => {
     deps = { ...deps, catalog: { ...catalog, ec2Prices: () => Promise.resolve(silent) } };
     await prices(computeOf());
     await prices(computeOf());
-    expect(asked.filter((each) => each.startsWith('training'))).toHaveLength(2);
+    expect(requested.filter((each) => each.startsWith('training'))).toHaveLength(2);
     expect(await deps.listPrices.get(HOME)).toMatchObject({ prices: [{ hourlyUsd: 1.4 }], ec2: [] });
   });
 
   it('cover each declared region and its transfer', async () => {
     await prices(computeOf({ regions: [{ name: 'us-west-2' }, { name: 'eu-west-1' }] }));
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       'training us-east-1: g5.xlarge',
       'transfer us-east-1: us-west-2 eu-west-1',
       'training us-west-2: g5.xlarge',
@@ -152,7 +152,7 @@ describe('hardware', () => {
       refused: [],
     });
     await refresh('g9.xlarge');
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 
   it('that is nonsense replaces nothing, and is reported', async () => {

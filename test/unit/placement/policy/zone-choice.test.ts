@@ -20,12 +20,12 @@ function after(up: number, down: number): Belief {
 }
 
 /** Zone 0 is at hand and has been for a day; zone 1 is cheaper, as good, and went ten minutes ago. */
-interface Asked extends Omit<ZoneQuestion, 'marketBeliefOf'> {
+interface ScoreAnswer extends Omit<ZoneQuestion, 'marketBeliefOf'> {
   readonly available: readonly boolean[];
   readonly beliefs: readonly Belief[];
 }
 
-const question = (change: Partial<Asked> = {}): Asked => ({
+const question = (change: Partial<ScoreAnswer> = {}): ScoreAnswer => ({
   restartSeconds: 720,
   spotUsd: [1.2, 0.9],
   available: [true, false],
@@ -39,15 +39,15 @@ const question = (change: Partial<Asked> = {}): Asked => ({
 });
 
 /** What to do, and in which zone or for which. */
-function choose(asked: Asked): { readonly action: number; readonly zone: number } {
+function choose(requested: ScoreAnswer): { readonly action: number; readonly zone: number } {
   const cheaper = ask({
-    ...asked,
+    ...requested,
     marketBeliefOf(zone) {
-      const ahead = model.weights(asked.beliefs[zone] ?? model.start);
-      return { chance: asked.available[zone] === true ? 1 : 0, ifThere: ahead, ifNot: ahead };
+      const ahead = model.weights(requested.beliefs[zone] ?? model.start);
+      return { chance: requested.available[zone] === true ? 1 : 0, ifThere: ahead, ifNot: ahead };
     },
   });
-  if (cheaper === undefined) return { action: SPOT, zone: asked.atHand };
+  if (cheaper === undefined) return { action: SPOT, zone: requested.atHand };
   expect(cheaper.savedUsd).toBeGreaterThan(0);
   return { action: cheaper.action, zone: cheaper.zone };
 }
@@ -87,8 +87,8 @@ describe('the choice of a zone', () => {
       spotUsd: evenly(0.62, 1.19).map((cheaper) => [1.2, cheaper]),
     });
     fc.assert(
-      fc.property(ending, fc.constantFrom({}, cheaperIsBack), (asked, back) => {
-        const found = choose(question({ ...asked, ...back, restartSeconds: 600, inUse: true }));
+      fc.property(ending, fc.constantFrom({}, cheaperIsBack), (requested, back) => {
+        const found = choose(question({ ...requested, ...back, restartSeconds: 600, inUse: true }));
         expect(found).toEqual({ action: SPOT, zone: 0 });
       }),
     );
@@ -123,13 +123,13 @@ describe('the choice of a zone', () => {
 
   it('moves only where On-Demand still fits afterwards', () => {
     fc.assert(
-      fc.property(anyQuestion, (asked) => {
-        const { action, zone } = choose(asked);
+      fc.property(anyQuestion, (requested) => {
+        const { action, zone } = choose(requested);
         if (action === SPOT && zone === 0) return;
-        const lost = action === IDLE ? model.tickSeconds : asked.restartSeconds;
-        expect(asked.slack - lost).toBeGreaterThanOrEqual(2 * asked.restartSeconds);
-        expect(asked.spotUsd[1]).toBeLessThan(asked.spotUsd[0] ?? 0);
-        expect(action === IDLE || asked.available[zone]).toBe(true);
+        const lost = action === IDLE ? model.tickSeconds : requested.restartSeconds;
+        expect(requested.slack - lost).toBeGreaterThanOrEqual(2 * requested.restartSeconds);
+        expect(requested.spotUsd[1]).toBeLessThan(requested.spotUsd[0] ?? 0);
+        expect(action === IDLE || requested.available[zone]).toBe(true);
       }),
       { numRuns: 60 },
     );
@@ -157,9 +157,9 @@ describe('the choice of a zone', () => {
 
   it('is the same in any currency', () => {
     fc.assert(
-      fc.property(anyQuestion, (asked) => {
-        const twice = { ...asked, spotUsd: asked.spotUsd.map((price) => 2 * price) };
-        expect(choose(twice)).toEqual(choose(asked));
+      fc.property(anyQuestion, (requested) => {
+        const twice = { ...requested, spotUsd: requested.spotUsd.map((price) => 2 * price) };
+        expect(choose(twice)).toEqual(choose(requested));
       }),
       { numRuns: 30 },
     );
