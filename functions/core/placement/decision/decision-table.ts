@@ -82,11 +82,11 @@ function noteOnPace({ candidate: { throughput } }: Assessed): readonly string[] 
     case 'measured':
       return [];
     case 'extrapolated':
-      return [`pace x ${throughput.factor.toFixed(2)} extrapolated from what was measured`];
+      return [`throughput x ${throughput.factor.toFixed(2)} extrapolated from what was measured`];
     case 'dataSheet':
-      return [`pace x ${throughput.factor.toFixed(2)} by data sheets, nothing measured yet`];
+      return [`throughput x ${throughput.factor.toFixed(2)} by data sheets, nothing measured yet`];
     case 'unknown':
-      return ['pace unknown, taken for the same'];
+      return ['throughput unknown, taken for the same'];
   }
 }
 
@@ -145,7 +145,7 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
     );
   else if (slackSeconds < 0) parts.push('the deadline can no longer be promised');
   else if (work.basis === 'assumed')
-    parts.push('the deadline cannot be promised until a checkpoint shows the pace');
+    parts.push('the deadline cannot be promised until a checkpoint shows the throughput');
   return [...parts, ...input.market.notes].join('; ');
 }
 

@@ -44,10 +44,12 @@ describe('before anything is measured', () => {
 describe('what an attempt measured', () => {
   it('counts for its own topology, whatever data sheets say', () => {
     const onA10G: MeasuredThroughput = { ...onT4, instanceType: 'g5.xlarge', stepSeconds: 0.25 };
-    const pace = throughputModel(gang('g4dn.xlarge', 1), [onT4, onA10G]).throughputOf(gang('g5.xlarge', 1));
-    expect(pace.factor).toBeCloseTo(0.25, 1);
-    expect(pace).toMatchObject({ basis: 'measured' });
-    expect(pace.uncertainty).toBeLessThan(0.03);
+    const estimate = throughputModel(gang('g4dn.xlarge', 1), [onT4, onA10G]).throughputOf(
+      gang('g5.xlarge', 1),
+    );
+    expect(estimate.factor).toBeCloseTo(0.25, 1);
+    expect(estimate).toMatchObject({ basis: 'measured' });
+    expect(estimate.uncertainty).toBeLessThan(0.03);
   });
 
   it('is believed less where it rests on few steps', () => {
