@@ -1,14 +1,17 @@
 /** A run that ends leaves no job behind: it stops a running job and waits for the job's figures. */
 import { jobOf, portOf } from '../launch/launcher.ts';
+import type { AttemptRecord } from '../runs/run-records.ts';
 import { TransientError } from '../shared/errors.ts';
-import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
+import { endEntryOf, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
 /**
- * Does nothing if the last attempt has its outcome, which is the usual case.
+ * Usually the last attempt has its outcome and every end is announced, so there is nothing to do.
  * @throws TransientError while the job is being stopped, because a report needs the costs of all attempts
  */
 export async function endOpenAttempt(deps: ObserveDeps, runId: string): Promise<void> {
-  const last = (await deps.attempts.list(runId)).at(-1);
+  const attempts = await deps.attempts.list(runId);
+  await announceEnds(deps, runId, attempts);
+  const last = attempts.at(-1);
   if (last === undefined || last.outcome !== undefined) return;
   const seen = await observeAttempt(deps, last);
   if (seen.kind === 'ended') return;
@@ -30,4 +33,16 @@ export async function endOpenAttempt(deps: ObserveDeps, runId: string): Promise<
   throw new TransientError(
     `${last.jobName} is being stopped because its run has ended: the next try reports the run`,
   );
+}
+
+/** A process may have died between recording an end and announcing it, and no later state of the run looked again. */
+async function announceEnds(
+  deps: ObserveDeps,
+  runId: string,
+  attempts: readonly AttemptRecord[],
+): Promise<void> {
+  const announced = new Set((await deps.timeline.list(runId)).map(({ id }) => id));
+  for (const attempt of attempts)
+    if (attempt.outcome !== undefined && !announced.has(endEntryOf(attempt)))
+      await observeAttempt(deps, attempt);
 }

@@ -117,6 +117,9 @@ async function end(
   return ended;
 }
 
+/** Id of the timeline's entry for an attempt's end. The entry follows the notice, so where it is, both are. */
+export const endEntryOf = ({ attempt }: AttemptRecord): string => `ended-${attempt}`;
+
 /** Answers the waiting execution last: after a crash, the next look repeats the announcements. */
 async function announceEnd(deps: ObserveDeps, attempt: AttemptRecord): Promise<void> {
   const { outcome, runId, pipeline, jobName } = attempt;
@@ -128,7 +131,7 @@ async function announceEnd(deps: ObserveDeps, attempt: AttemptRecord): Promise<v
     );
   }
   await deps.timeline.add(runId, {
-    id: `ended-${attempt.attempt}`,
+    id: endEntryOf(attempt),
     at: outcome.endedAt ?? attempt.updatedAt,
     kind: 'AttemptEnded',
     text: `attempt ${attempt.attempt}: ${attempt.status}${outcome.message ? ` (${outcome.message})` : ''}`,

@@ -328,6 +328,24 @@ describe('a report', () => {
     expect(new Set(noticeTypes())).toEqual(new Set(['RunFailed']));
   });
 
+  it('announces an end that its recorder could not', async () => {
+    await launch();
+    await at.attempts.update(RUN, 1, {
+      status: 'interrupted',
+      outcome: {
+        kind: 'interrupted',
+        message: 'AWS reclaimed the capacity',
+        trainingSeconds: 60,
+        billableSeconds: 24,
+        interruptions: 1,
+      },
+      updatedAt: at.clock.now().toISOString(),
+    });
+    await reportRun(deps, RUN, { kind: 'failed', reason: 'not allowed' });
+    expect(noticeTypes()).toEqual(['AttemptStarted', 'AttemptInterrupted', 'RunFailed']);
+    expect((await at.timeline.list(RUN)).map(({ id }) => id)).toContain('ended-1');
+  });
+
   it('stops the running job, then counts its cost', async () => {
     await launch();
     at.pass(1_000);
