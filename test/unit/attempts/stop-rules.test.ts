@@ -4,6 +4,7 @@ import { whyStop } from '../../../functions/core/attempts/stop-rules.ts';
 import { describeFleet } from '../../../functions/core/launch/ec2/fleet-state.ts';
 import type { TrainingJobDescription } from '../../../functions/core/launch/job/training-service.ts';
 import { choosePlacement } from '../../../functions/core/placement/decision/choose.ts';
+import { attemptTimeoutSeconds } from '../../../functions/core/placement/model/attempt-timeout.ts';
 import { CLOSED_AT, hoursLater, question } from '../../support/builders/placement.ts';
 import { AT, attemptOf, outcomeOf, placementOf, secondsAfter } from '../../support/builders/records.ts';
 
@@ -124,6 +125,12 @@ describe('an On-Demand job in a queue', () => {
     expect(ask(23 * 3_600 - 61, { ...queued, deadlineAt })).toBeUndefined();
     expect(ask(23 * 3_600 - 59, { ...queued, deadlineAt })).toMatch(/found no capacity/);
     expect(ask(1e6, queued)).toBeUndefined();
+  });
+
+  it('is awaited for a day beyond its run time', () => {
+    const { maximumRunSeconds } = attempt.placement;
+    const onDemand = { ...attempt.placement, maximumWaitSeconds: undefined };
+    expect(attemptTimeoutSeconds(onDemand)).toBe(maximumRunSeconds + 86_400 + 1_800);
   });
 
   it('queues for two hours even without slack', () => {

@@ -186,6 +186,21 @@ describe('isTerminal', () => {
 const open = (SecondaryStatus: string, ...history: string[]) =>
   job({ SecondaryStatus, SecondaryStatusTransitions: went(...history, SecondaryStatus) });
 
+describe('a platform failure that the agent wrote', () => {
+  it.each(['storage', 'disk', 'packages'] as const)('of kind %s is no error of the script', (fault) => {
+    const FailureReason = `AlgorithmError: Platform failure (${fault}): why, exit code: 1`;
+    const failed = job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason });
+    expect(outcomeOf(failed)).toMatchObject({ kind: 'serviceError', fault });
+  });
+
+  it('is not found inside the words of a script', () => {
+    const FailureReason = 'AlgorithmError: ValueError: Platform failure (disk): why, exit code: 1';
+    const failed = job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason });
+    const { kind, fault } = outcomeOf(failed);
+    expect({ kind, fault }).toEqual({ kind: 'userError', fault: undefined });
+  });
+});
+
 describe('recallReason', () => {
   const patience = { patienceSeconds: 600 };
   it('leaves a job alone that works', () => {
