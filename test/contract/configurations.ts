@@ -37,6 +37,9 @@ interface Choice {
   readonly over?: Partial<TrainingJobInput>;
 }
 
+/** The default image holds no code for V100. */
+const imageOf = (instanceType: string) => (instanceType.startsWith('p3.') ? { frameworkVersion: '2.8' } : {});
+
 function made({
   purchaseOption,
   instanceType,
@@ -47,7 +50,7 @@ function made({
   over,
 }: Choice): TrainingJobInput {
   const declared: Pipeline = declaration({
-    training: { strategy: nodes === 1 ? 'single' : 'ddp', ...training },
+    training: { strategy: nodes === 1 ? 'single' : 'ddp', ...imageOf(instanceType), ...training },
     compute: { instanceTypes: [instanceType], nodes, ...compute },
   });
   return launch({
