@@ -62,14 +62,16 @@ export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiRes
   }
 }
 
+const noPipeline = (name: string): ApiResponse =>
+  problem(404, `there is no pipeline "${name}": declare it with PUT /pipelines/${name}`);
+
 async function getPipeline({ pipelines, store }: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
   const name = parameters['name'] ?? '';
   const [record, stored] = await Promise.all([
     pipelines.get(name),
     store.readText(bucketKeys.pipeline(name)),
   ]);
-  if (stored === undefined)
-    return problem(404, `there is no pipeline "${name}": declare it with PUT /pipelines/${name}`);
+  if (stored === undefined) return noPipeline(name);
   return ok({ ...record, name, declaration: stored.text });
 }
 
@@ -86,17 +88,21 @@ async function putPipeline(deps: ApiDeps, { parameters, body }: ApiRequest): Pro
 
 const runsQuery = z.object({ limit: z.coerce.number().int().min(1).max(200).default(20) });
 
-async function listRuns({ runs }: ApiDeps, { parameters, query }: ApiRequest): Promise<ApiResponse> {
+async function listRuns(deps: ApiDeps, { parameters, query }: ApiRequest): Promise<ApiResponse> {
   const parsed = runsQuery.safeParse(query);
   if (!parsed.success) return problem(400, `limit is "${query['limit']}": use a whole number from 1 to 200`);
-  return ok({ runs: await runs.list(parameters['name'] ?? '', parsed.data.limit) });
+  const name = parameters['name'] ?? '';
+  const runs = await deps.runs.list(name, parsed.data.limit);
+  // Runs outlive their pipeline's declaration.
+  if (runs.length === 0 && (await deps.store.readText(bucketKeys.pipeline(name))) === undefined)
+    return noPipeline(name);
+  return ok({ runs });
 }
 
 async function startRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {
   const name = parameters['name'] ?? '';
   const stored = await deps.store.readText(bucketKeys.pipeline(name));
-  if (stored === undefined)
-    return problem(404, `there is no pipeline "${name}": declare it with PUT /pipelines/${name}`);
+  if (stored === undefined) return noPipeline(name);
   const declaration = checkStored(name, stored.text);
   if (declaration.length > 0)
     return problem(

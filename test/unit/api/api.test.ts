@@ -97,6 +97,18 @@ describe('GET /pipelines/{name}/runs', () => {
     expect((response.body as { runs: { batch: number }[] }).runs.map(({ batch }) => batch)).toEqual([3, 2]);
   });
 
+  it('knows no runs of an undeclared pipeline', async () => {
+    expect(await named('GET /pipelines/{name}/runs', 'nope')).toMatchObject({
+      status: 404,
+      body: { message: 'there is no pipeline "nope": declare it with PUT /pipelines/nope' },
+    });
+  });
+
+  it('lists no runs of a pipeline that had none', async () => {
+    at.store.put(bucketKeys.pipeline('digits'), 'name: digits');
+    expect(await named('GET /pipelines/{name}/runs', 'digits')).toEqual({ status: 200, body: { runs: [] } });
+  });
+
   it.each(['0', '201', 'many', '1.5', '-3'])('refuses the limit %s', async (limit) => {
     const response = await named('GET /pipelines/{name}/runs', 'digits', { query: { limit } });
     expect(response).toMatchObject({
