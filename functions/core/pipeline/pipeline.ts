@@ -15,6 +15,7 @@ import {
 import { datasetSchema } from './dataset.ts';
 import { launcherField, launcherProblems, launcherSections } from './launchers.ts';
 import { packingSchema } from './packing.ts';
+import { SCHEDULE_PATTERN, scheduleProblem } from './schedule.ts';
 import { settleSchema } from './settle.ts';
 import { strategyProblems } from './strategy-problems.ts';
 import { trainingSchema } from './training.ts';
@@ -141,9 +142,6 @@ export const deadlineHoursOf = ({
   deadlineHours ??
   (patienceHours === undefined && valueOfTimeUsdPerHour === undefined ? DEFAULT_DEADLINE_HOURS : undefined);
 
-/** https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html */
-const SCHEDULE = /^(rate\([1-9]\d{0,5} (minute|hour|day)s?\)|cron\(([0-9A-Za-z*?,/#-]+ ){5}[0-9*,/-]+\))$/;
-
 const pipelineFields = z.strictObject({
   name: pipelineName,
   settle: settleSchema.prefault({}),
@@ -154,10 +152,11 @@ const pipelineFields = z.strictObject({
   limits: limitsSchema.prefault({}),
   schedule: z
     .string()
-    .regex(
-      SCHEDULE,
-      'write rate(1 day) or cron(0 3 * * ? *): a rate in minutes, hours or days, or six fields',
-    )
+    .check(({ value, issues }) => {
+      const message = scheduleProblem(value);
+      if (message !== undefined) issues.push({ code: 'custom', input: value, message });
+    })
+    .meta({ pattern: SCHEDULE_PATTERN })
     .optional()
     .describe('Also start a run on this schedule (EventBridge Scheduler syntax, UTC).'),
   trainWithoutNewData: z
