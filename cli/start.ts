@@ -30,7 +30,7 @@ const HELP = `npm start -- [options]
 const SECONDS = 'give seconds from 1 to 120';
 const projectFolder = join(import.meta.dirname, '..');
 
-const words = {
+const spec = {
   options: {
     once: { type: 'boolean', default: false },
     'no-demo': { type: 'boolean', default: false },
@@ -61,7 +61,7 @@ const words = {
 } as const;
 
 async function main(args: readonly string[]): Promise<number> {
-  const { values: chosen } = readCommandLine(args, words);
+  const { values: chosen } = readCommandLine(args, spec);
   await usable('--state', chosen.state, () => mkdir(chosen.state, { recursive: true }));
   const screen = terminalScreen(process.stdout);
   const stopping = new AbortController();

@@ -41,7 +41,7 @@ const SEEDS = 'give whole numbers, as in 1,2,3';
 const ZONES = `give a whole number from 1 to ${MOST_ZONES}`;
 const BESIDE = `give a whole number from 1 to ${POOLS.length}`;
 
-const words = {
+const spec = {
   options: {
     seeds: { type: 'string', default: '1,2,3' },
     traces: { type: 'string' },
@@ -71,7 +71,7 @@ const words = {
   }),
 } as const;
 
-type Options = z.output<typeof words.schema>;
+type Options = z.output<typeof spec.schema>;
 
 function casesOf(options: Options): readonly CampaignCase[] {
   const { traces, from, seeds, zones, beside } = options;
@@ -167,7 +167,7 @@ function lineOf({ campaign, report, campaignSeconds, wallSeconds }: Played): str
 }
 
 await runCommand(USAGE, async (args) => {
-  const { values } = readCommandLine(args, words);
+  const { values } = readCommandLine(args, spec);
   if (!existsSync(pythonPath)) throw new Error(`no Python at ${pythonPath}: run "npm run setup" once`);
   process.stdout.write(`${'campaign'.padEnd(26)}${HEADS.map((head) => head.padStart(10)).join('')}\n`);
   const played = await inFreshRegions(values, casesOf(values)).catch((error: unknown) => {

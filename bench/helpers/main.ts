@@ -19,7 +19,7 @@ const HELP = `npm run measure:helpers [-- OPTIONS]
 In .venv-tf, which is made on demand; a run takes half a minute and more on a busy machine.`;
 
 const count = z.string().regex(/^[1-9]\d{0,3}$/, 'give a number from 1 to 9999');
-const words = {
+const spec = {
   options: {
     rounds: { type: 'string', default: '3' },
     steps: { type: 'string', default: '60' },
@@ -54,7 +54,7 @@ async function measure(python: string, args: readonly string[]): Promise<Run> {
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const { values } = readCommandLine(args, words);
+  const { values } = readCommandLine(args, spec);
   const python = await environmentPython(root, 'tf', print);
   const folder = mkdtempSync(path.join(tmpdir(), 'tw-images-'));
   const started = new Date();

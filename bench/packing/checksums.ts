@@ -13,7 +13,7 @@ Prints as JSON the CPU microseconds that CRC-64/NVME takes for one body, the lea
   --rounds 30     of 1,000 bodies each`;
 
 const whole = z.coerce.number('give a whole number').int('give a whole number').min(1, 'give 1 or more');
-const words = {
+const spec = {
   options: {
     bytes: { type: 'string', default: '10000' },
     rounds: { type: 'string', default: '30' },
@@ -30,7 +30,7 @@ async function awsBase64(body: Uint8Array): Promise<string> {
 }
 
 async function compare(args: readonly string[]): Promise<number> {
-  const { bytes, rounds } = readCommandLine(args, words).values;
+  const { bytes, rounds } = readCommandLine(args, spec).values;
   const body = corpusBody(1, bytes);
   if (crc64NvmeBase64([body]) !== (await awsBase64(body))) throw new Error('the two checksums differ');
   const best = { ours: Number.POSITIVE_INFINITY, aws: Number.POSITIVE_INFINITY };

@@ -21,7 +21,7 @@ process of its own joins the generations. Prints as JSON the seconds and CPU sec
   --flags "FLAGS"    of Node.js; default: as the packing functions are deployed`;
 
 const count = z.coerce.number('give a whole number').int('give a whole number');
-const words = {
+const spec = {
   options: {
     files: { type: 'string', default: '1000000' },
     generations: { type: 'string', default: '10' },
@@ -35,7 +35,7 @@ const words = {
 } as const;
 
 async function join(args: readonly string[]): Promise<number> {
-  const { files, generations, flags } = readCommandLine(args, words).values;
+  const { files, generations, flags } = readCommandLine(args, spec).values;
   const { folder } = await pythonTools();
   const program = (file: string, ...more: string[]): Tool => {
     const made = bundle(path.join(import.meta.dirname, file), path.join(folder, 'bundles'));

@@ -22,8 +22,8 @@ const USAGE = `npm run bench:packing -- [options]
 const whole = z.coerce.number('give 1, 2, 3, ...').int('give 1, 2, 3, ...').min(1, 'give 1, 2, 3, ...');
 const setNames = [...Object.keys(SETS), 'all'].join(', ');
 
-type Options = z.output<typeof words.schema>;
-const words = {
+type Options = z.output<typeof spec.schema>;
+const spec = {
   options: {
     set: { type: 'string', default: 'A' },
     rounds: { type: 'string', default: '3' },
@@ -48,7 +48,7 @@ const words = {
 
 const requested: Options[] = [];
 await runCommand(USAGE, async (args) => {
-  requested.push(readCommandLine(args, words).values);
+  requested.push(readCommandLine(args, spec).values);
   return 0;
 });
 const values = requested[0] ?? process.exit();

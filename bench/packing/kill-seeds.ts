@@ -23,7 +23,7 @@ byte. About two seconds a seed. Exit code 0: it was, every time; 1: it was not.
 
 const count = (least: number) =>
   z.coerce.number('give a whole number').int('give a whole number').min(least, `give ${least} or more`);
-const words = {
+const spec = {
   options: {
     seeds: { type: 'string', default: '200' },
     from: { type: 'string', default: '0' },
@@ -47,7 +47,7 @@ const startOf =
   };
 
 async function campaigns(args: readonly string[]): Promise<number> {
-  const { seeds, from, kills: mostKills, json } = readCommandLine(args, words).values;
+  const { seeds, from, kills: mostKills, json } = readCommandLine(args, spec).values;
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-kills-'));
   const worker = bundle(path.join(import.meta.dirname, '../../test/integration/packing/worker.ts'), folder);
   try {

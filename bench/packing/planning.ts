@@ -21,7 +21,7 @@ seconds and CPU seconds it took, its peak memory, and the requests by kind.
   --balance MODE    balance the classes: over or under
   --flags "FLAGS"   of Node.js; default: as the packing functions are deployed`;
 
-const words = {
+const spec = {
   options: {
     keys: { type: 'string', default: '2000000' },
     annotations: { type: 'boolean', default: false },
@@ -48,7 +48,7 @@ function annotationsFile(keys: number): Buffer {
 }
 
 async function plan(args: readonly string[]): Promise<number> {
-  const { keys, annotations, balance, flags } = readCommandLine(args, words).values;
+  const { keys, annotations, balance, flags } = readCommandLine(args, spec).values;
   const settings = {
     ...(annotations && { label: 'annotations', annotations: { file: 'labels.csv' } }),
     ...(balance && { balance }),

@@ -41,7 +41,7 @@ function listed(text: string): number[] {
 
 const isKind = (word: string): word is ScoreKind => Object.hasOwn(SCORES, word);
 
-const words = {
+const spec = {
   options: {
     prices: { type: 'string', default: SETTING.spotUsd.join(',') },
     scores: { type: 'string', default: 'right,wrong,none' },
@@ -70,7 +70,7 @@ const lineOf = ({ seed, costUsd, simulatedUsd, ratio, starts, timeline }: Decide
   `  seed ${String(seed).padEnd(5)} $${costUsd.toFixed(2)}, simulated $${simulatedUsd.toFixed(2)}, ratio ${ratio.toFixed(4)}, ${starts} starts  ${timeline}\n`;
 
 await runCommand(USAGE, async (args) => {
-  const { prices, scores, seeds, each } = readCommandLine(args, words).values;
+  const { prices, scores, seeds, each } = readCommandLine(args, spec).values;
   let late = 0;
   for (const scoreKind of scores) {
     const rows = await decidedCampaigns(scoreKind, {

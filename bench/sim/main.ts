@@ -32,7 +32,7 @@ const hours = z.coerce.number<string>('give hours, as in 0.05,0.2').min(0, 'give
 const later = z.coerce.number<string>('give hours, as in 52,70').positive('give hours, as in 52,70');
 const isFolder = (name: string): boolean => statSync(name, { throwIfNoEntry: false })?.isDirectory() === true;
 
-const words = {
+const spec = {
   options: {
     traces: { type: 'string' },
     windows: { type: 'string' },
@@ -76,10 +76,10 @@ const words = {
   }),
 } as const;
 
-type Chosen = z.output<typeof words.schema>;
+type Chosen = z.output<typeof spec.schema>;
 
 async function main(args: readonly string[]): Promise<number> {
-  const { values: chosen } = readCommandLine(args, words);
+  const { values: chosen } = readCommandLine(args, spec);
   const windows = windowsOf(chosen);
   if (chosen.timeline === undefined) await rateAll(chosen, windows);
   else showTimeline(chosen, windows, chosen.timeline);

@@ -18,7 +18,7 @@ const HELP = `npm run recipes [-- OPTIONS] [NAME...]
   --write    put the table into docs/strategies.md; with --all, as the page has a row for each
   --list     print the names`;
 
-const words = {
+const spec = {
   options: {
     all: { type: 'boolean', default: false },
     seed: { type: 'string', default: '7' },
@@ -40,7 +40,7 @@ const MEASURE = path.join(root, 'training', 'measure', 'measure_recipe.py');
 const RECIPE_SECONDS = 1500;
 
 const listSchema = z.array(z.object({ name: z.string(), environment: z.enum(ENVIRONMENTS) }));
-type Values = z.output<typeof words.schema>;
+type Values = z.output<typeof spec.schema>;
 type Entry = z.output<typeof listSchema>[number];
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -90,7 +90,7 @@ function choose(known: readonly Entry[], names: readonly string[], all: boolean)
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const { values, positionals } = readCommandLine(args, words);
+  const { values, positionals } = readCommandLine(args, spec);
   if (values.write && (!values.all || positionals.length > 0))
     throw new UsageError(['--write needs --all and no names: the rows of the others would be lost']);
   const chosen = choose(await entries(), positionals, values.all);

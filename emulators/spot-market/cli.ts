@@ -27,7 +27,7 @@ const wholeNumber = (least: number, most: number) => {
   return z.coerce.number(message).int(message).min(least, message).max(most, message);
 };
 
-const words = {
+const spec = {
   options: {
     script: { type: 'string', default: 'calm' },
     port: { type: 'string', default: '0' },
@@ -49,7 +49,7 @@ const words = {
 } as const;
 
 async function main(args: readonly string[]): Promise<number> {
-  const { values } = readCommandLine(args, words);
+  const { values } = readCommandLine(args, spec);
   const endpoint = values['aws-endpoint-url'];
   const credentials = await accessKeyIn(values['access-key']);
   const market = await startLocalMarket({

@@ -2,7 +2,7 @@ import { readCommandLine, UsageError, usable } from '@tidewheel/emulators/shared
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 
-const words = {
+const spec = {
   options: {
     deadline: { type: 'string' },
     market: { type: 'string', default: 'spot' },
@@ -18,7 +18,7 @@ const words = {
 
 const problemsOf = (...args: readonly string[]): readonly string[] => {
   try {
-    readCommandLine(args, words);
+    readCommandLine(args, spec);
   } catch (error: unknown) {
     if (error instanceof UsageError) return error.problems;
     throw error;
@@ -38,7 +38,7 @@ it('an unwritable path is named by its option', async () => {
 
 describe('a command line', () => {
   it('is parsed by its schema, with defaults', () => {
-    expect(readCommandLine(['run-1', '--deadline', '2.5'], words)).toEqual({
+    expect(readCommandLine(['run-1', '--deadline', '2.5'], spec)).toEqual({
       values: { deadline: 2.5, market: 'spot', verbose: false },
       positionals: ['run-1'],
     });
