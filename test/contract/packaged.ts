@@ -81,7 +81,7 @@ function takeTurn(turn: string): boolean {
   }
 }
 
-/** Whoever was killed at its turn would keep the others waiting for nothing. */
+/** A process that was killed at its turn would keep the others waiting for nothing. */
 function isAlive(turn: string): boolean {
   try {
     const maker = Number(readFileSync(turn, 'utf8'));

@@ -52,7 +52,7 @@ export async function wakeRun(deps: WakeDeps, wake: Wake): Promise<Woken> {
   const created = await deps.runs.create(fresh);
   let run = created === 'created' ? fresh : ((await deps.runs.get(runId)) ?? fresh);
   if (wake.trigger === 'api' && run.trigger !== 'api') {
-    // Somebody asked for a model: the run that data began trains even if it finds nothing new.
+    // A person requested a model: the run that data began trains even if it finds nothing new.
     run = await deps.runs.update(runId, { trigger: 'api', updatedAt: at });
   }
   // Closed between our two looks: what this wake stands for belongs to the next batch.

@@ -125,8 +125,9 @@ const WORD_LIST: readonly Rule[] = [
   },
 ];
 
+/** A sentence may begin with the word. A pattern with a class, such as `[a-z]`, minds the case itself. */
 const expressionOf = (pattern: string): RegExp =>
-  new RegExp(pattern.replaceAll(' ', String.raw`\s+(?:(?:\*|//|#)\s+)?`), 'g');
+  new RegExp(pattern.replaceAll(' ', String.raw`\s+(?:(?:\*|//|#)\s+)?`), pattern.includes('[') ? 'g' : 'gi');
 const lineAt = (text: string, offset: number): number => text.slice(0, offset).split('\n').length;
 
 interface Finding {
