@@ -1,6 +1,5 @@
 /** The bucket's record of an attempt on EC2: its job, its hosts' reports, and the requests to them. */
 import type { EC2Client } from '@aws-sdk/client-ec2';
-import { HOSTS_FOLDER, JOB_DOCUMENT } from '../../core/launch/ec2/fleet.ts';
 import {
   hostRequests,
   membersSchema,
@@ -8,11 +7,13 @@ import {
   roundSchema,
 } from '../../core/launch/ec2/host-requests.ts';
 import {
+  HOSTS_FOLDER,
   type HostReport,
   hostReportSchema,
+  JOB_DOCUMENT,
   jobDocumentSchema,
   type StoredJob,
-} from '../../core/launch/ec2/job-document.ts';
+} from '../../core/launch/job/job-document.ts';
 import { jobSaltOf, parseJobName } from '../../core/launch/job/job-name.ts';
 import { bucketKeys, parseRunId } from '../../core/shared/keys.ts';
 import type { Clock, ObjectStore } from '../../core/shared/ports.ts';

@@ -14,7 +14,7 @@ import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import type { FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
 import { STOP_GRACE_SECONDS } from '../../../functions/core/launch/ec2/fleet-state.ts';
 import { hostRequests } from '../../../functions/core/launch/ec2/host-requests.ts';
-import type { HostReport } from '../../../functions/core/launch/ec2/job-document.ts';
+import type { HostReport } from '../../../functions/core/launch/job/job-document.ts';
 import { outcomeOf } from '../../../functions/core/launch/job/outcome.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 import { planOf } from '../../support/builders/fleet.ts';

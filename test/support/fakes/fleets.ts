@@ -10,8 +10,8 @@ import {
 } from '../../../functions/core/launch/ec2/fleet-state.ts';
 import { currentHosts } from '../../../functions/core/launch/ec2/fleet-view.ts';
 import type { Round, RoundState } from '../../../functions/core/launch/ec2/host-requests.ts';
-import { type HostReport, type JobDocument } from '../../../functions/core/launch/ec2/job-document.ts';
 import { nextRefillStep } from '../../../functions/core/launch/ec2/refill.ts';
+import { type HostReport, type JobDocument } from '../../../functions/core/launch/job/job-document.ts';
 import { isTerminal } from '../../../functions/core/launch/job/job-state.ts';
 import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
 import type { RefillOutcome } from '../../../functions/core/launch/launcher.ts';

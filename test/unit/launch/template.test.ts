@@ -1,6 +1,6 @@
 /** The template keeps the launchers' contract, so that a launcher that is copied from it begins with a green suite. */
 import { describe, expect, it } from 'vitest';
-import { jobDocumentSchema } from '../../../functions/core/launch/ec2/job-document.ts';
+import { jobDocumentSchema } from '../../../functions/core/launch/job/job-document.ts';
 import { outcomeOf } from '../../../functions/core/launch/job/outcome.ts';
 import { jobQueue } from '../../../functions/core/launch/template/template-facts.ts';
 import {

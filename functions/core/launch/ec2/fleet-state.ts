@@ -3,12 +3,12 @@
  * knows an instance for about an hour after its end. The hosts' reports in the bucket stay.
  */
 
+import type { HostReport } from '../job/job-document.ts';
 import { isPlatformFailure } from '../job/platform-fault.ts';
 import type { StatusTransition, TrainingJobDescription } from '../job/training-service.ts';
 import { hostsWithoutReport, silenceReason, silentHosts } from './fleet-silence.ts';
 import { type FleetTimes, timesOf } from './fleet-times.ts';
 import { currentHosts, type FleetView, isGone, STOP_GRACE_SECONDS } from './fleet-view.ts';
-import type { HostReport } from './job-document.ts';
 import { nextRefillStep } from './refill.ts';
 
 export type { FleetInstance, FleetView } from './fleet-view.ts';

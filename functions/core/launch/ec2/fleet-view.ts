@@ -1,6 +1,7 @@
 /** The known state of a fleet: EC2's view of its instances, the hosts' reports, and the requests to them. */
+
+import type { HostReport } from '../job/job-document.ts';
 import type { RoundState } from './host-requests.ts';
-import type { HostReport } from './job-document.ts';
 
 export interface FleetInstance {
   readonly instanceId: string;

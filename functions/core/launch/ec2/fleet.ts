@@ -4,16 +4,15 @@
  */
 
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import { strategyTraits } from '../../pipeline/strategies.ts';
-import { type Placement, samePool } from '../../runs/run-records.ts';
+import type { Placement } from '../../runs/run-records.ts';
 import type { Problem } from '../../shared/errors.ts';
 import { bucketKeys, s3Uri } from '../../shared/keys.ts';
 import type { PreparedObject } from '../job/channels.ts';
+import { downloadBytesOf, HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../job/job-document.ts';
 import { type JobInput, type JobParts, jobParts } from '../job/job-parts.ts';
 import { type Disk, diskOf } from './disk.ts';
 import { networkInterfaces } from './efa.ts';
 import { fleetRequest, jobTags, tagged } from './fleet-request.ts';
-import { JOB_DOCUMENT_VERSION, type JobDocument } from './job-document.ts';
 import type { FleetRequest, LaunchTemplateRequest, PlacementGroupRequest, Tag } from './request.ts';
 import { encodeUserData, MAXIMUM_USER_DATA, type UserDataInput, userData } from './user-data.ts';
 
@@ -38,8 +37,6 @@ export interface FleetPlan {
 
 export type FleetResult = FleetPlan | { readonly kind: 'problems'; readonly problems: readonly Problem[] };
 
-export const JOB_DOCUMENT = 'job.json';
-export const HOSTS_FOLDER = 'hosts/';
 /** Time for the host's start, the downloads, the last save and the upload of the model. */
 const OVERHEAD_SECONDS = 1_800;
 
@@ -95,7 +92,7 @@ export function buildFleet(input: FleetInput): FleetResult {
       hosts: placement.topology.nodes,
       round: 1,
     }),
-    objects: [...objects, jobDocument(input, parts)],
+    objects: [...objects, documentOf(input, parts)],
   };
 }
 
@@ -168,6 +165,11 @@ function gangProblems({ helpers }: Pipeline['compute'], { topology }: Placement)
 const attemptFolder = ({ declaration, runId, attempt }: FleetInput): string =>
   bucketKeys.attempt(declaration.name, runId, attempt);
 
+function documentOf(input: FleetInput, parts: JobParts): PreparedObject {
+  const document = jobDocument(input, parts, { canRefill: true, logGroup: input.hostLogGroup });
+  return { key: attemptFolder(input) + JOB_DOCUMENT, text: JSON.stringify(document) };
+}
+
 function scriptOf(input: FleetInput, own: Pick<UserDataInput, 'python' | 'instanceStore'>): string {
   const folder = attemptFolder(input);
   return userData({
@@ -178,33 +180,6 @@ function scriptOf(input: FleetInput, own: Pick<UserDataInput, 'python' | 'instan
     ...own,
     maximumSeconds: input.placement.maximumRunSeconds + OVERHEAD_SECONDS,
   });
-}
-
-/** Shards are dealt out in equal numbers, so a host's share is about its part of the bytes. */
-function downloadBytesOf({ generations, declaration, placement }: FleetInput): number {
-  const bytes = generations.reduce((sum, { totals }) => sum + totals.bytes, 0);
-  const shares = declaration.training.distribution === 'ShardedByS3Key' ? placement.topology.nodes : 1;
-  return Math.ceil(bytes / shares);
-}
-
-function jobDocument(input: FleetInput, parts: JobParts): PreparedObject {
-  const { placement, region, declaration, hostLogGroup } = input;
-  const chosen = placement.considered.find(({ pool }) => samePool(pool, placement.pool));
-  const ratio = (chosen?.hourlyUsd ?? placement.onDemandHourlyUsd) / placement.onDemandHourlyUsd;
-  const document: JobDocument = {
-    ...parts,
-    version: JOB_DOCUMENT_VERSION,
-    nodes: placement.topology.nodes,
-    instanceType: `ml.${placement.pool.instanceType}`,
-    region,
-    managedSpot: placement.pool.purchaseOption === 'spot',
-    maximumRunSeconds: placement.maximumRunSeconds,
-    priceRatio: Number.isFinite(ratio) && ratio > 0 ? ratio : 1,
-    refills: placement.topology.nodes > 1 && strategyTraits[declaration.training.strategy].replacesLostHosts,
-    downloadBytes: downloadBytesOf(input),
-    ...(hostLogGroup === undefined ? {} : { logGroup: hostLogGroup }),
-  };
-  return { key: attemptFolder(input) + JOB_DOCUMENT, text: JSON.stringify(document) };
 }
 
 /** https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster */

@@ -1,9 +1,18 @@
-/** job.json describes the job to the hosts of an EC2 attempt, and the hosts' reports describe them to the service. */
+/**
+ * job.json describes the job to hosts that Tidewheel's own program serves (`training/agent/tidewheel_host`), and the
+ * hosts' reports describe them to the service. SageMaker's hosts need neither.
+ */
 import * as z from 'zod';
-import type { JobParts } from '../job/job-parts.ts';
+import { strategyTraits } from '../../pipeline/strategies.ts';
+import { samePool } from '../../runs/run-records.ts';
+import type { JobInput, JobParts } from './job-parts.ts';
+
+/** Both lie in the attempt's folder. */
+export const JOB_DOCUMENT = 'job.json';
+export const HOSTS_FOLDER = 'hosts/';
 
 /** Raised when a field changes its meaning. Hosts refuse an unknown version. */
-export const JOB_DOCUMENT_VERSION = 1;
+const JOB_DOCUMENT_VERSION = 1;
 
 export interface JobDocument extends JobParts {
   readonly version: typeof JOB_DOCUMENT_VERSION;
@@ -21,6 +30,43 @@ export interface JobDocument extends JobParts {
   readonly downloadBytes: number;
   /** Log group of CloudWatch Logs with one stream per host. */
   readonly logGroup?: string | undefined;
+}
+
+interface HostsOfLauncher {
+  /** Whether the launcher can replace a lost host. */
+  readonly canRefill: boolean;
+  readonly logGroup?: string | undefined;
+}
+
+export function jobDocument(
+  input: JobInput,
+  parts: JobParts,
+  { canRefill, logGroup }: HostsOfLauncher,
+): JobDocument {
+  const { placement, region, declaration } = input;
+  const chosen = placement.considered.find(({ pool }) => samePool(pool, placement.pool));
+  const ratio = (chosen?.hourlyUsd ?? placement.onDemandHourlyUsd) / placement.onDemandHourlyUsd;
+  const isGang = placement.topology.nodes > 1;
+  return {
+    ...parts,
+    version: JOB_DOCUMENT_VERSION,
+    nodes: placement.topology.nodes,
+    instanceType: `ml.${placement.pool.instanceType}`,
+    region,
+    managedSpot: placement.pool.purchaseOption === 'spot',
+    maximumRunSeconds: placement.maximumRunSeconds,
+    priceRatio: Number.isFinite(ratio) && ratio > 0 ? ratio : 1,
+    refills: canRefill && isGang && strategyTraits[declaration.training.strategy].replacesLostHosts,
+    downloadBytes: downloadBytesOf(input),
+    ...(logGroup === undefined ? {} : { logGroup }),
+  };
+}
+
+/** Shards are dealt out in equal numbers, so a host's share is about its part of the bytes. */
+export function downloadBytesOf({ generations, declaration, placement }: JobInput): number {
+  const bytes = generations.reduce((sum, { totals }) => sum + totals.bytes, 0);
+  const shares = declaration.training.distribution === 'ShardedByS3Key' ? placement.topology.nodes : 1;
+  return Math.ceil(bytes / shares);
 }
 
 /** The fields that the service itself reads. */

@@ -5,8 +5,8 @@
  */
 import { AGENT_FILE, bucketKeys, s3Uri } from '../../shared/keys.ts';
 import { shellQuote } from '../../shared/shell-quote.ts';
-import { JOB_DOCUMENT_VERSION, type JobDocument } from '../ec2/job-document.ts';
-import { AGENT_PATH, type JobInput, type JobParts, jobParts } from '../job/job-parts.ts';
+import { HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../job/job-document.ts';
+import { AGENT_PATH, type JobInput, jobParts } from '../job/job-parts.ts';
 import { hasStarted, isTerminal } from '../job/job-state.ts';
 import type { CreateOutcome, StatusTransition, TrainingJobDescription } from '../job/training-service.ts';
 import type { Launcher, Starter } from '../launcher.ts';
@@ -77,10 +77,10 @@ export const makeTemplateStarter = (queue: Pick<JobQueue, 'submit'>, queueArn: s
       whyNoFileSystems: 'hosts of a job queue mount no file systems: name an S3 prefix',
     });
     if (problems.length > 0) return { kind: 'problems', problems };
-    const key = `${attemptFolder(input)}job.json`;
+    const key = attemptFolder(input) + JOB_DOCUMENT;
     return {
       kind: 'prepared',
-      objects: [...objects, { key, text: JSON.stringify(jobDocument(input, parts)) }],
+      objects: [...objects, { key, text: JSON.stringify(jobDocument(input, parts, { canRefill: false })) }],
       inputReason: 'File: hosts of the job queue download their shards',
       start: () => queue.submit(requestOf(input, { name: parts.TrainingJobName, key, queueArn })),
     };
@@ -89,20 +89,6 @@ export const makeTemplateStarter = (queue: Pick<JobQueue, 'submit'>, queueArn: s
 
 const attemptFolder = ({ declaration, runId, attempt }: JobInput): string =>
   bucketKeys.attempt(declaration.name, runId, attempt);
-
-/** What the hosts' program reads (`training/agent/tidewheel_host/job.py`). */
-const jobDocument = ({ placement, region, generations }: JobInput, parts: JobParts): JobDocument => ({
-  ...parts,
-  version: JOB_DOCUMENT_VERSION,
-  nodes: placement.topology.nodes,
-  instanceType: `ml.${placement.pool.instanceType}`,
-  region,
-  managedSpot: placement.pool.purchaseOption === 'spot',
-  maximumRunSeconds: placement.maximumRunSeconds,
-  priceRatio: 1,
-  refills: false,
-  downloadBytes: generations.reduce((sum, { totals }) => sum + totals.bytes, 0),
-});
 
 function requestOf(
   input: JobInput,
@@ -121,7 +107,7 @@ function requestOf(
     ],
     environment: {
       TIDEWHEEL_JOB_URI: s3Uri(bucket, key),
-      TIDEWHEEL_HOSTS_URI: s3Uri(bucket, `${attemptFolder(input)}hosts/`),
+      TIDEWHEEL_HOSTS_URI: s3Uri(bucket, attemptFolder(input) + HOSTS_FOLDER),
     },
     nodes: placement.topology.nodes,
     instanceType: placement.pool.instanceType,

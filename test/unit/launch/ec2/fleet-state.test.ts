@@ -5,7 +5,7 @@ import {
   type FleetInstance,
   type FleetView,
 } from '../../../../functions/core/launch/ec2/fleet-state.ts';
-import type { HostReport } from '../../../../functions/core/launch/ec2/job-document.ts';
+import type { HostReport } from '../../../../functions/core/launch/job/job-document.ts';
 import { isTerminal, outcomeOf, recallReason } from '../../../../functions/core/launch/job/outcome.ts';
 import type { AttemptOutcome } from '../../../../functions/core/runs/run-records.ts';
 
