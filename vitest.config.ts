@@ -1,21 +1,19 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * One project per kind of test. `unit` touches no network and no child process, and its files share modules: loading
- * them again for each file took a third of its CPU.
+ * One project per kind of test. `unit` touches no network and no child process. Its files share modules, because loading
+ * them again for each file took a third of its CPU. So an environment variable that a unit test sets has to end with it.
  */
 const project = (
   name: string,
   timeoutMs: number,
-  more: { isolate?: false; fileParallelism?: false } = {},
+  more: { isolate?: false; unstubEnvs?: true; fileParallelism?: false } = {},
 ) => ({
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`, `emulators/tests/${name}/**/*.test.ts`],
     testTimeout: timeoutMs,
     hookTimeout: Math.max(timeoutMs, 10_000),
-    // A variable that one test sets ends with it.
-    unstubEnvs: true,
     ...more,
   },
 });
@@ -23,7 +21,7 @@ const project = (
 export default defineConfig({
   test: {
     projects: [
-      project('unit', 10_000, { isolate: false }),
+      project('unit', 10_000, { isolate: false, unstubEnvs: true }),
       project('contract', 60_000),
       project('integration', 120_000, { fileParallelism: false }),
       project('e2e', 600_000, { fileParallelism: false }),
