@@ -14,10 +14,7 @@ import {
   SAMPLE_DAYS,
   type ScoreQuestionStore,
 } from '../../core/runs/market-history.ts';
-import { type Item, isOfThisVersion, recordOf, type StoredTable } from './table.ts';
-
-/** DynamoDB's TTL attribute, in seconds since 1970; see TimeToLiveSpecification in serverless/storage.yml. */
-const expires = (at: string, days: number): number => Math.floor(Date.parse(at) / 1_000) + days * 86_400;
+import { expires, type Item, isOfThisVersion, recordOf, type StoredTable } from './table.ts';
 
 const QUESTIONS = 'QUESTIONS';
 const LIST_PRICES = 'LISTPRICES';

@@ -13,6 +13,7 @@ import { pipelineStore } from './pipelines.ts';
 import { placementStore } from './placements.ts';
 import { runStore } from './runs.ts';
 import { storedTable } from './table.ts';
+import { testObjectStore } from './test-objects.ts';
 import { timelineStore } from './timeline.ts';
 
 export function dynamoStores(dynamo: DynamoDBDocumentClient, tableName: string): Stores {
@@ -28,5 +29,6 @@ export function dynamoStores(dynamo: DynamoDBDocumentClient, tableName: string):
     scoreQuestions: scoreQuestionStore(table),
     listPrices: listPriceStore(table),
     hardware: hardwareStore(table),
+    testObjects: testObjectStore(table),
   };
 }

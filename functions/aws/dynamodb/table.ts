@@ -141,6 +141,10 @@ async function queryAll(
   return items;
 }
 
+/** DynamoDB's TTL attribute, in seconds since 1970; see TimeToLiveSpecification in serverless/storage.yml. */
+export const expires = (at: string, days: number): number =>
+  Math.floor(Date.parse(at) / 1_000) + days * 86_400;
+
 const INTERNAL = ['pk', 'sk', 'open', 'listKey', 'expires', 'version'];
 
 /** For records that AWS can give again: a record of another version counts as none. */

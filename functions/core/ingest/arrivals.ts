@@ -1,7 +1,7 @@
 /** What lies in the arrivals queue: S3's events, and the messages of pipelines' schedules. Untrusted until parsed. */
 import * as z from 'zod';
 import { pipelineName } from '../pipeline/pipeline.ts';
-import { PIPELINES_PREFIX, pipelineOfArrival } from '../shared/keys.ts';
+import { PIPELINES_PREFIX, pipelineOfArrival, testObjectId } from '../shared/keys.ts';
 import type { Wake } from './wake.ts';
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/ev-events.html (the key is not URL-encoded here) */
@@ -16,6 +16,8 @@ const scheduled = z.object({ schedule: z.object({ pipeline: pipelineName }) });
 export type Arrival =
   | { readonly kind: 'wake'; readonly wake: Wake }
   | { readonly kind: 'declaration'; readonly pipeline: string }
+  /** Of a check of the deployment (cli/check.ts). */
+  | { readonly kind: 'testObject'; readonly id: string }
   | { readonly kind: 'ignored'; readonly reason: string };
 
 /** @param body of one SQS message */
@@ -28,6 +30,8 @@ export function readArrival(body: string): Arrival {
   const event = objectCreated.safeParse(message);
   if (!event.success) return { kind: 'ignored', reason: 'neither an Object Created event nor a schedule' };
   const { key } = event.data.detail.object;
+  const testObject = testObjectId(key);
+  if (testObject !== undefined) return { kind: 'testObject', id: testObject };
   const declared = key.startsWith(PIPELINES_PREFIX) ? key.slice(PIPELINES_PREFIX.length) : undefined;
   const isDeclaration = declared?.endsWith('.yaml') === true;
   const name = isDeclaration ? declared.slice(0, -'.yaml'.length) : pipelineOfArrival(key);

@@ -1,8 +1,13 @@
 /** A batch of the arrivals queue: each pipeline is woken once, each declaration registered, each failure goes back alone. */
 
+import type { Stores } from '../runs/stores.ts';
 import type { Schedules } from '../shared/ports.ts';
 import { type Arrival, newestWakes, readArrival } from './arrivals.ts';
 import { registerPipeline, type WakeDeps, wakeRun } from './wake.ts';
+
+interface ArrivalDeps extends WakeDeps, Pick<Stores, 'testObjects'> {
+  readonly schedules: Schedules;
+}
 
 export interface QueueMessage {
   readonly messageId: string;
@@ -15,10 +20,7 @@ export interface Taken {
   readonly notes: readonly string[];
 }
 
-export async function takeArrivals(
-  deps: WakeDeps & { readonly schedules: Schedules },
-  messages: readonly QueueMessage[],
-): Promise<Taken> {
+export async function takeArrivals(deps: ArrivalDeps, messages: readonly QueueMessage[]): Promise<Taken> {
   const arrivals = messages.map(({ body }) => readArrival(body));
   const standing = newestWakes(arrivals);
   const failed: { messageId: string; reason: string }[] = [];
@@ -37,7 +39,7 @@ export async function takeArrivals(
   return { failed, notes };
 }
 
-async function take(deps: WakeDeps & { readonly schedules: Schedules }, arrival: Arrival): Promise<string> {
+async function take(deps: ArrivalDeps, arrival: Arrival): Promise<string> {
   switch (arrival.kind) {
     case 'ignored':
       return `ignored: ${arrival.reason}`;
@@ -46,6 +48,10 @@ async function take(deps: WakeDeps & { readonly schedules: Schedules }, arrival:
       const problems = registered.kind === 'invalid' ? registered.problems : [];
       const detail = problems.map(({ path, message }) => `${path}: ${message}`).join('; ');
       return `pipeline ${arrival.pipeline} is ${registered.kind}${detail && ` (${detail})`}`;
+    }
+    case 'testObject': {
+      await deps.testObjects.setTaken(arrival.id, deps.clock.now().toISOString());
+      return `test object ${arrival.id}`;
     }
     case 'wake': {
       const woken = await wakeRun(deps, arrival.wake);

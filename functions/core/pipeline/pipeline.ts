@@ -3,6 +3,7 @@
  * One schema validates `pipelines/<name>.yaml`, the API's PUT body, and generates the editors' JSON Schema.
  */
 import * as z from 'zod';
+import { RESERVED_NAMES } from '../shared/keys.ts';
 import { besideOthers } from '../shared/validation.ts';
 import {
   helpersSchema,
@@ -28,7 +29,7 @@ export { trainingSchema } from './training.ts';
 export const pipelineName = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/, 'use 1 to 32 of a-z, 0-9 and inner hyphens')
-  .refine((name) => name !== 'pipelines' && name !== 'agent', 'this name is reserved, choose another');
+  .refine((name) => !RESERVED_NAMES.includes(name), 'this name is reserved, choose another');
 
 const seconds = (minimum: number, maximum: number) => z.number().int().min(minimum).max(maximum);
 

@@ -92,6 +92,12 @@ export interface TimelineStore {
   list(runId: string): Promise<TimelineEntry[]>;
 }
 
+/** When arrivals of test objects were taken; a record expires after a day. */
+export interface TestObjectStore {
+  setTaken(id: string, at: string): Promise<void>;
+  takenAt(id: string): Promise<string | undefined>;
+}
+
 /** All stores, for code that opens them together. A function's dependencies name only the stores that it uses. */
 export interface Stores {
   readonly pipelines: PipelineStore;
@@ -104,4 +110,5 @@ export interface Stores {
   readonly scoreQuestions: ScoreQuestionStore;
   readonly listPrices: ListPriceStore;
   readonly hardware: HardwareStore;
+  readonly testObjects: TestObjectStore;
 }

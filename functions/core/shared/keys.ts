@@ -95,6 +95,18 @@ export interface GenerationName {
   readonly isCompacted: boolean;
 }
 
+/** Pipelines cannot have these names, because their keys belong to the service. */
+export const RESERVED_NAMES: readonly string[] = ['pipelines', 'agent', 'tidewheel-check'];
+
+const TEST_OBJECTS = 'tidewheel-check/incoming/';
+
+/** The object by which a check of the deployment sees that arrivals are taken. It starts nothing. */
+export const testObjectKey = (id: string): string => `${TEST_OBJECTS}${id}`;
+
+/** The id of a test object, or undefined when the key is no such object's. */
+export const testObjectId = (key: string): string | undefined =>
+  key.startsWith(TEST_OBJECTS) ? key.slice(TEST_OBJECTS.length) || undefined : undefined;
+
 /** What the name of a generation says, or undefined when it is none. */
 export function parseGeneration(name: string): GenerationName | undefined {
   const match = /^([a-z0-9][a-z0-9-]*)-(\d{6,})(-c[0-9a-f]{8})?$/.exec(name);

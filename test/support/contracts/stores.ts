@@ -6,6 +6,7 @@ import { marketHistoryContract } from './stores/market-history.ts';
 import { pipelineStoreContract } from './stores/pipelines.ts';
 import { placementStoreContract } from './stores/placements.ts';
 import { runStoreContract } from './stores/runs.ts';
+import { testObjectStoreContract } from './stores/test-objects.ts';
 import { timelineStoreContract } from './stores/timeline.ts';
 
 const CONTRACTS: Readonly<Record<string, (open: () => Promise<Stores>) => void>> = {
@@ -15,6 +16,7 @@ const CONTRACTS: Readonly<Record<string, (open: () => Promise<Stores>) => void>>
   placements: placementStoreContract,
   timeline: timelineStoreContract,
   'market history': marketHistoryContract,
+  'test objects': testObjectStoreContract,
 };
 
 export function storesContract(name: string, open: () => Promise<Stores>): void {

@@ -26,6 +26,7 @@ import type {
   PlacementStore,
   RunStore,
   Stores,
+  TestObjectStore,
   TimelineEntry,
   TimelineStore,
 } from '../../../functions/core/runs/stores.ts';
@@ -61,6 +62,7 @@ export function memoryStores(): MemoryStores {
     scoreQuestions: scoreQuestionStore(table()),
     listPrices: listPriceStore(table()),
     hardware: hardwareStore(table()),
+    testObjects: testObjectStore(table()),
     lose: () => {
       for (const each of tables) each.clear();
     },
@@ -259,4 +261,9 @@ const listPriceStore = (listPrices: Map<string, ListPrices>): ListPriceStore => 
 const hardwareStore = (hardware: Map<string, Hardware>): HardwareStore => ({
   put: (each) => put(hardware, 'ec2', each),
   get: () => nothing(hardware.get('ec2')),
+});
+
+const testObjectStore = (taken: Map<string, string>): TestObjectStore => ({
+  setTaken: (id, at) => put(taken, id, at),
+  takenAt: (id) => nothing(taken.get(id)),
 });

@@ -191,6 +191,7 @@ function exposePorts(ports: Ports, weather: Weather, invocation: Invocation): Po
     scoreQuestions: expose(ports.scoreQuestions),
     listPrices: expose(ports.listPrices),
     hardware: expose(ports.hardware),
+    testObjects: expose(ports.testObjects),
     schedules: expose(ports.schedules),
     training: expose(ports.training),
     fleets: expose(ports.fleets),

@@ -36,6 +36,8 @@ describe('a message of the arrivals queue', () => {
     ['a reserved name', 'agent/incoming/x', { kind: 'ignored' }],
     ['a name too long for an execution', `${'a'.repeat(60)}/incoming/x`, { kind: 'ignored' }],
     ['a name that ends in a hyphen', 'a-/incoming/x', { kind: 'ignored' }],
+    ['a test object', 'tidewheel-check/incoming/7f', { kind: 'testObject', id: '7f' }],
+    ['the folder of test objects', 'tidewheel-check/incoming/', { kind: 'ignored' }],
     ['an empty key', '', { kind: 'ignored' }],
   ])('knows %s', (_, key, expected) => {
     expect(keyed(key)).toMatchObject(expected);
@@ -70,7 +72,7 @@ describe('a message of the arrivals queue', () => {
   it('throws for no body at all', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (body) => {
-        expect(['wake', 'declaration', 'ignored']).toContain(readArrival(body).kind);
+        expect(['wake', 'declaration', 'testObject', 'ignored']).toContain(readArrival(body).kind);
       }),
     );
   });

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
 import { takeArrivals } from '../../../functions/core/ingest/take-arrivals.ts';
 import { registerPipeline, wakeRun } from '../../../functions/core/ingest/wake.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys, testObjectKey } from '../../../functions/core/shared/keys.ts';
 import { created, DECLARATION, type Ground, ground, message } from '../../support/world/ground.ts';
 
 let at: Ground;
@@ -69,6 +69,14 @@ describe('events of arrivals', () => {
   it('are ignored while no pipeline is declared', async () => {
     at.store.remove(bucketKeys.pipeline('digits'));
     expect(await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' })).toMatchObject({ kind: 'ignored' });
+    expect(at.executions.started.size).toBe(0);
+    expect(await at.pipelines.list()).toEqual([]);
+  });
+
+  it('of test objects are recorded and start nothing', async () => {
+    const key = testObjectKey('7f');
+    await takeArrivals(at, [message(created(key, at.clock.now()))]);
+    expect(await at.testObjects.takenAt('7f')).toBe(at.clock.now().toISOString());
     expect(at.executions.started.size).toBe(0);
     expect(await at.pipelines.list()).toEqual([]);
   });
