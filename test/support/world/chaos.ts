@@ -1,7 +1,7 @@
 /** Ports that fail by chance: an error or the death of the process, before or after the call took effect. */
 import { TransientError } from '../../../functions/core/shared/errors.ts';
 import type { ListedObject, ObjectStore } from '../../../functions/core/shared/ports.ts';
-import { forever, type Loop } from './loop.ts';
+import { forever } from './loop.ts';
 import type { Random } from './random.ts';
 
 export interface Chaos {
@@ -20,9 +20,10 @@ class AccessDenied extends Error {
 }
 
 export interface Weather {
-  readonly loop: Loop;
   readonly random: Random;
   readonly chaos: Chaos;
+  /** Before a call of a port, e.g. `store.list`: it takes its time. */
+  readonly wait: (call: string) => Promise<void>;
 }
 
 type Fault = 'none' | 'throwBefore' | 'throwAfter' | 'dieBefore' | 'dieAfter' | 'denied';
@@ -36,9 +37,15 @@ function faultOf({ random, chaos }: Weather): Fault {
   return dice < 0.98 ? 'dieAfter' : 'denied';
 }
 
-async function call<T>(weather: Weather, invocation: Invocation, effect: () => T | Promise<T>): Promise<T> {
+/** A call of a port, by its name. */
+interface Call<T> {
+  readonly name: string;
+  readonly effect: () => T | Promise<T>;
+}
+
+async function perform<T>(weather: Weather, invocation: Invocation, { name, effect }: Call<T>): Promise<T> {
   if (invocation.dead) return forever();
-  await weather.loop.gate();
+  await weather.wait(name);
   if (invocation.dead) return forever();
   const fault = faultOf(weather);
   if (fault === 'denied') throw new AccessDenied('not allowed');
@@ -56,22 +63,29 @@ async function dying(invocation: Invocation): Promise<never> {
 }
 
 /** The same port, in this weather, for this invocation. */
-export function exposed<T extends object>(port: T, weather: Weather, invocation: Invocation): T {
+export function exposed<T extends object>(
+  { name: portName, port }: { readonly name: string; readonly port: T },
+  weather: Weather,
+  invocation: Invocation,
+): T {
   return new Proxy(port, {
     get: (target, name): unknown => {
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== 'function') return member;
       return (...given: unknown[]) =>
-        call<unknown>(weather, invocation, () => Reflect.apply(member, target, given));
+        perform<unknown>(weather, invocation, {
+          name: `${portName}.${String(name)}`,
+          effect: () => Reflect.apply(member, target, given),
+        });
     },
   });
 }
 
 /** The same bucket, in this weather, for this invocation. A listing fails at its beginning. */
 export function exposedStore(store: ObjectStore, weather: Weather, invocation: Invocation): ObjectStore {
-  const ordinary = exposed(store, weather, invocation);
+  const ordinary = exposed({ name: 'store', port: store }, weather, invocation);
   async function* list(prefix: string): AsyncIterable<ListedObject> {
-    yield* await call(weather, invocation, () => store.list(prefix));
+    yield* await perform(weather, invocation, { name: 'store.list', effect: () => store.list(prefix) });
   }
   return new Proxy(ordinary, {
     get: (target, name): unknown => (name === 'list' ? list : Reflect.get(target, name)),

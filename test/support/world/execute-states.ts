@@ -44,6 +44,7 @@ export async function executeStates({ startAt, input, states, call, readItems }:
       loop: { sleep, after: () => {}, gate: () => Promise.resolve(), run: () => Promise.resolve(true) },
       awaitToken: () => Promise.reject(new Error('no task waits for a token here')),
       readItems,
+      retried: () => {},
       entered: (_, state) => visited.push(state),
     },
     execution,

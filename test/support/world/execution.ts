@@ -39,6 +39,8 @@ export interface Machinery {
   readonly readItems: (key: string) => unknown[];
   /** Every state entered, for the history limit. */
   readonly entered: (execution: Execution, state: string) => void;
+  /** Every retry, by the error before it. */
+  readonly retried: (error: string) => void;
 }
 
 export async function execute(world: Machinery, execution: Execution, input: Data): Promise<void> {
@@ -116,6 +118,7 @@ async function persist(
     const done = retries[index] ?? 0;
     if (retrier !== undefined && done < retrier.MaxAttempts) {
       retries[index] = done + 1;
+      world.retried(answer.name);
       await world.loop.sleep(world.random.next() * delaySeconds(retrier, done));
       continue;
     }

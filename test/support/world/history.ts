@@ -39,7 +39,7 @@ export async function live(seed: number, launcher: Launcher = 'sagemaker'): Prom
   const declaration = declarationFor(launcher);
   // Where either may be chosen, SageMaker is the cheaper one in every other history.
   const ec2Usd = launcher === 'cheapest' && seed % 2 === 1 ? 1.75 : undefined;
-  const world = createWorld(seed, WEATHER[seed % WEATHER.length] ?? 0, ec2Usd);
+  const world = createWorld(seed, WEATHER[seed % WEATHER.length] ?? 0, { ec2Usd });
   const { loop, clock, random, chaos } = world;
   const promised: string[] = [];
   put(world, declarationKey, declaration);
@@ -73,20 +73,17 @@ export async function live(seed: number, launcher: Launcher = 'sagemaker'): Prom
   const over = await loop.run({
     isOver: () => calm && calmTurns && done && world.isQuiet(),
     limit: new Date(clock.now().getTime() + LIMIT_SECONDS * 1_000),
-    onTime: () => {
-      for (const jobName of world.training.advance()) {
-        world.send('OnTrainingEvent', { detail: { TrainingJobName: jobName } }, true);
-      }
-      for (const { instanceId, event } of world.fleets.advance()) {
-        world.send(
-          'OnSpotWarning',
-          { 'detail-type': TYPES[event], detail: { 'instance-id': instanceId } },
-          true,
-        );
-      }
-    },
+    onTime: () => passTime(world),
   });
   return { world, over, promised };
+}
+
+/** Jobs and fleets go on, and AWS sends events about them. */
+export function passTime(world: World): void {
+  for (const jobName of world.training.advance())
+    world.send('OnTrainingEvent', { detail: { TrainingJobName: jobName } }, true);
+  for (const { instanceId, event } of world.fleets.advance())
+    world.send('OnSpotWarning', { 'detail-type': TYPES[event], detail: { 'instance-id': instanceId } }, true);
 }
 
 /** S3 tells EventBridge of every write, sooner or later. */

@@ -37,6 +37,8 @@ export interface Ports extends Stores {
   readonly schedules: Schedules;
   readonly market: MarketSource;
   readonly clock: Clock;
+  /** Items of a plan that are packed side by side. */
+  readonly packers: number;
 }
 
 /** Built for every call of a function, as in the handlers, so that every call below it can fail. */
@@ -52,8 +54,10 @@ export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Pro
     const observation = (event['observation'] ?? undefined) as IncomingLook | undefined;
     return settleRun(ports, { runId: text(event, 'runId'), observation });
   },
-  PlanShards: ({ store }, event) =>
-    plan(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }, MARKER),
+  PlanShards: async ({ store, packers }, event) => ({
+    ...(await plan(store, { pipeline: text(event, 'pipeline'), runId: text(event, 'runId') }, MARKER)),
+    packers,
+  }),
   PlanCompaction: () => Promise.resolve({ status: 'nothingToCompact' }),
   PackShards: ({ store }, event) => {
     const { item } = event['item'] as { item: number };

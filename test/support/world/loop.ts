@@ -15,7 +15,12 @@ export interface Loop {
   }): Promise<boolean>;
 }
 
-export function simulatedLoop(clock: FakeClock, random: Random): Loop {
+/** @param stepSeconds passes with every act; default: a moment that chance chooses */
+export function simulatedLoop(
+  clock: FakeClock,
+  random: Random,
+  stepSeconds = () => random.whole(1, 40) / 1_000,
+): Loop {
   const gates: (() => void)[] = [];
   let timers: { readonly at: number; readonly act: () => void }[] = [];
   const after = (seconds: number, act: () => void) => {
@@ -43,7 +48,7 @@ export function simulatedLoop(clock: FakeClock, random: Random): Loop {
         if (gates.length === 0 && isOver()) return true;
         const act = takeDue();
         if (act !== undefined) {
-          clock.advance(random.whole(1, 40) / 1_000);
+          clock.advance(stepSeconds());
           act();
           continue;
         }

@@ -19,7 +19,7 @@ export type Arrivals = readonly string[];
 const planKey = ({ pipeline, runId }: PackedRun) => `${bucketKeys.plan(pipeline, runId)}plan.json`;
 const doneKey = ({ pipeline, runId }: PackedRun, item: number) =>
   `${bucketKeys.plan(pipeline, runId)}done-${item}`;
-const ITEM_OBJECTS = 3;
+export const ITEM_OBJECTS = 3;
 const SHARD = 'shard';
 
 const arrivalsSchema = z.array(z.string());
@@ -55,7 +55,7 @@ export async function plan(store: ObjectStore, run: PackedRun, marker: string) {
   }
   const items = shardsOf(planned).map((_, item) => ({ item }));
   await store.writeText(bucketKeys.planItems(run.pipeline, run.runId), JSON.stringify(items));
-  return { status: planned.length === 0 ? 'nothingNew' : 'planned', items: items.length, packers: 2 };
+  return { status: planned.length === 0 ? 'nothingNew' : 'planned', items: items.length };
 }
 
 async function unsealed(store: ObjectStore, run: PackedRun, marker: string): Promise<string[]> {

@@ -13,6 +13,7 @@ import { type MemoryStores, memoryStores } from '../fakes/stores.ts';
 import { scriptedTraining } from '../fakes/training.ts';
 import { marketSource, viewOf } from '../market/source.ts';
 import { drawTraces, nextSpell, type Spell } from '../market/traces.ts';
+import { type Account, accountOf, type Conditions } from './account.ts';
 import { asData, type Data, runMachine } from './asl.ts';
 import { type Chaos, exposed, exposedStore, type Invocation, type Weather } from './chaos.ts';
 import { type Answer, type Execution, execute, type Machinery } from './execution.ts';
@@ -20,11 +21,10 @@ import { fleetScriptOf } from './fleet-scripts.ts';
 import { refusalOf, scriptOf } from './job-scripts.ts';
 import { lambdas, type Ports } from './lambdas.ts';
 import { simulatedLoop } from './loop.ts';
+import { queues } from './queues.ts';
 import { type Random, seededChoices } from './random.ts';
 
 const STOP_SECONDS = 30;
-const RECONCILE_SECONDS = 300;
-const SWEEP_EVERY = 12;
 const HISTORY_LIMIT = 3_000;
 /** A week: longer than any history. */
 const MARKET_TICKS = 1_008;
@@ -37,10 +37,15 @@ export type World = ReturnType<typeof createWorld>;
 /** What EC2 asks for an hour on demand, SageMaker asking 1.40. */
 const EC2_USD = 1.1;
 
-export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
+export interface WorldOptions extends Conditions {
+  /** Price of an hour on EC2. */
+  readonly ec2Usd?: number | undefined;
+}
+
+export function createWorld(seed: number, rate: number, options: WorldOptions = {}) {
   const random = seededChoices(seed);
   const clock = fakeClock();
-  const loop = simulatedLoop(clock, random);
+  const loop = simulatedLoop(clock, random, options.callSeconds && (() => 0));
   const chaos: Chaos = { rate };
   const broken: string[] = [];
   const store = memoryObjectStore(clock);
@@ -48,17 +53,18 @@ export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
   const notifier = memoryNotifier();
   const spell = spellsOf(seed, clock);
   const trainee = { store, clock, random, spell };
+  const account = accountOf({ loop, clock, random }, options);
   const training = scriptedTraining(
     clock,
     (request) => {
       const runId = String(request.HyperParameters['tidewheel_run_id']).replaceAll('"', '');
       const others = training.running().filter((name) => name.startsWith(runId));
       if (others.length > 0) broken.push(`${request.TrainingJobName} runs beside ${others.join()}`);
-      const script = scriptOf(trainee, request);
+      const script = options.jobScript?.(request) ?? scriptOf(trainee, request);
       for (const { at } of script) loop.after(at, () => {});
       return script;
     },
-    () => (chaos.rate > 0 ? refusalOf(trainee) : undefined),
+    (request) => options.refusal?.(request) ?? (chaos.rate > 0 ? refusalOf(trainee) : undefined),
   );
   const fleets: ScriptedFleets = scriptedFleets(
     clock,
@@ -85,7 +91,10 @@ export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
     schedules: memorySchedules(),
     market: marketSource(() => {
       const score = spell()?.startsIn === 0 ? HIGH : LOW;
-      return viewOf('g5.xlarge', [{ zoneId: 'use1-az1', spotUsd: 0.4, score }], { onDemandUsd: 1.4, ec2Usd });
+      return viewOf('g5.xlarge', [{ zoneId: 'use1-az1', spotUsd: 0.4, score }], {
+        onDemandUsd: 1.4,
+        ec2Usd: options.ec2Usd ?? EC2_USD,
+      });
     }),
     training: {
       ...training,
@@ -102,20 +111,18 @@ export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
       },
     },
     executions: executionsPort(executions, tokens, (name, input) => begin(name, input)),
+    packers: options.packers ?? 2,
   };
-  const invoke = (name: string, event: Data): Promise<Answer> => {
+  const perform = (name: string, event: Data): Promise<Answer> => {
     const run = lambdas[name];
     if (run === undefined) throw new Error(`no function ${name}`);
     return new Promise((resolve) => {
       const cause = random.pick(['Runtime.ExitError', 'Sandbox.Timedout', 'Lambda.Unknown']);
       const die = () => resolve({ kind: 'error', name: cause, cause: 'the process ended' });
-      const invocation: Invocation = { dead: false, die };
-      const own = exposePorts(ports, { loop, random, chaos }, invocation);
+      const own = exposePorts(ports, { random, chaos, wait: account.call }, { dead: false, die });
       const input = asData(JSON.parse(JSON.stringify(event)));
-      // Packing takes its time: long enough for the next batch to become quiet.
-      const isSlow = name === 'PackShards' && random.chance(0.3);
-      const work = isSlow ? loop.sleep(random.whole(60, 150)) : Promise.resolve();
-      work
+      account
+        .work(name, input)
         .then(() => run(own, input))
         .then(
           (value) => resolve({ kind: 'ok', value: JSON.parse(JSON.stringify(value ?? null)) as unknown }),
@@ -123,6 +130,8 @@ export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
         );
     });
   };
+  const invoke = (name: string, event: Data): Promise<Answer> =>
+    account.invoke(name, () => perform(name, event));
   const machinery: Machinery = {
     loop,
     random,
@@ -136,7 +145,8 @@ export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
       const items = store.json(key);
       return Array.isArray(items) ? (items as unknown[]) : [];
     },
-    entered: historyLimit(),
+    entered: historyLimit(account),
+    retried: account.retried,
   };
   const begin = (name: string, input: unknown) => {
     const execution: Execution = { name, status: 'running' };
@@ -148,6 +158,7 @@ export function createWorld(seed: number, rate: number, ec2Usd = EC2_USD) {
     clock,
     loop,
     chaos,
+    account,
     broken,
     store,
     notifier,
@@ -175,27 +186,28 @@ function spellsOf(seed: number, clock: FakeClock): () => Spell | undefined {
 }
 
 function exposePorts(ports: Ports, weather: Weather, invocation: Invocation): Ports {
-  const expose = <T extends object>(port: T): T => exposed(port, weather, invocation);
+  const expose = <T extends object>(name: string, port: T): T => exposed({ name, port }, weather, invocation);
   return {
     clock: ports.clock,
     market: ports.market,
+    packers: ports.packers,
     store: exposedStore(ports.store, weather, invocation),
-    notifier: expose(ports.notifier),
-    pipelines: expose(ports.pipelines),
-    runs: expose(ports.runs),
-    attempts: expose(ports.attempts),
-    placements: expose(ports.placements),
-    timeline: expose(ports.timeline),
-    marketSamples: expose(ports.marketSamples),
-    poolOutcomes: expose(ports.poolOutcomes),
-    scoreQuestions: expose(ports.scoreQuestions),
-    listPrices: expose(ports.listPrices),
-    hardware: expose(ports.hardware),
-    testObjects: expose(ports.testObjects),
-    schedules: expose(ports.schedules),
-    training: expose(ports.training),
-    fleets: expose(ports.fleets),
-    executions: expose(ports.executions),
+    notifier: expose('notifier', ports.notifier),
+    pipelines: expose('pipelines', ports.pipelines),
+    runs: expose('runs', ports.runs),
+    attempts: expose('attempts', ports.attempts),
+    placements: expose('placements', ports.placements),
+    timeline: expose('timeline', ports.timeline),
+    marketSamples: expose('marketSamples', ports.marketSamples),
+    poolOutcomes: expose('poolOutcomes', ports.poolOutcomes),
+    scoreQuestions: expose('scoreQuestions', ports.scoreQuestions),
+    listPrices: expose('listPrices', ports.listPrices),
+    hardware: expose('hardware', ports.hardware),
+    testObjects: expose('testObjects', ports.testObjects),
+    schedules: expose('schedules', ports.schedules),
+    training: expose('training', ports.training),
+    fleets: expose('fleets', ports.fleets),
+    executions: expose('executions', ports.executions),
   };
 }
 
@@ -204,9 +216,10 @@ function errorAnswer(error: unknown): Answer {
   return { kind: 'error', name: error.name, cause: JSON.stringify({ errorMessage: error.message }) };
 }
 
-function historyLimit(): Machinery['entered'] {
+function historyLimit(account: Account): Machinery['entered'] {
   const counts = new Map<Execution, number>();
   return (execution, state) => {
+    account.entered();
     const count = (counts.get(execution) ?? 0) + 1;
     counts.set(execution, count);
     if (count > HISTORY_LIMIT) throw new Error(`${execution.name} goes round for ever at ${state}`);
@@ -267,65 +280,6 @@ function watched(
     runs: watchedRuns,
     attempts: { ...attempts, listOpen: lagging(() => attempts.listOpen()) },
   };
-}
-
-interface QueueDeps {
-  readonly loop: ReturnType<typeof simulatedLoop>;
-  readonly random: Random;
-  readonly chaos: Chaos;
-  readonly invoke: (name: string, event: Data) => Promise<Answer>;
-}
-
-const VISIBILITY_SECONDS = 60;
-const MAXIMUM_RECEIVES = 10;
-
-/** Events are lost, doubled, late and out of order; a message that is not taken comes again, up to a limit. */
-function queues({ loop, random, chaos, invoke }: QueueDeps) {
-  let inFlight = 0;
-  const receive = async (
-    name: string,
-    messages: readonly { messageId: string; body: string }[],
-    times: number,
-  ) => {
-    inFlight += 1;
-    const answer = await invoke(name, { messages });
-    inFlight -= 1;
-    const left =
-      answer.kind === 'error'
-        ? messages
-        : messages.filter(({ messageId }) => failedOf(answer.value).has(messageId));
-    if (left.length > 0 && times < MAXIMUM_RECEIVES) {
-      loop.after(VISIBILITY_SECONDS, () => void receive(name, left, times + 1));
-    }
-  };
-  return {
-    isQuiet: () => inFlight === 0,
-    /** @param lossy whether the event may be lost; S3's are kept for a day by EventBridge, SageMaker's are best effort */
-    send: (name: string, body: unknown, lossy: boolean) => {
-      const stormy = chaos.rate > 0;
-      const copies = stormy && lossy && random.chance(0.3) ? 0 : stormy && random.chance(0.3) ? 2 : 1;
-      for (let copy = 0; copy < copies; copy += 1) {
-        const message = { messageId: `m${random.whole(1, 1e9)}`, body: JSON.stringify(body) };
-        const delay = stormy ? random.whole(0, random.chance(0.2) ? 4_000 : 30) : 1;
-        loop.after(delay, () => void receive(name, [message], 1));
-      }
-    },
-    /** The schedule that reconciles; it never fails to fire, the function may. */
-    keepReconciling: () => {
-      let turn = 0;
-      const fire = () => {
-        turn += 1;
-        loop.after(RECONCILE_SECONDS, fire);
-        void invoke('Reconcile', { sweep: turn % SWEEP_EVERY === 0 });
-      };
-      loop.after(RECONCILE_SECONDS, fire);
-    },
-  };
-}
-
-function failedOf(taken: unknown): ReadonlySet<string> {
-  const failed = (taken as { failed?: readonly { messageId: string }[] }).failed ?? [];
-  return new Set(failed.map(({ messageId }) => messageId));
 }
 
 export const PIPELINE = 'tide';
