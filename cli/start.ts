@@ -8,9 +8,12 @@ import { readCommandLine, runCommand, usable } from '@tidewheel/emulators/shared
 import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
 import * as z from 'zod';
 import { DECLARED_LAUNCHERS, DEFAULT_LAUNCHER } from '../functions/core/pipeline/launchers.ts';
+import { DEMO_PIPELINE } from './demo/demo.ts';
 import { runDemo } from './demo/run-demo.ts';
-import { serveDrops } from './demo/serve-drops.ts';
-import { type Session } from './demo/session.ts';
+import { openStores } from './serve/open-stores.ts';
+import { serveDrops, watchService } from './serve/serve.ts';
+import type { Session } from './serve/session.ts';
+import { showPipelines, takeUpRuns } from './serve/take-up.ts';
 import { terminalScreen } from './show/screen.ts';
 import { whereToLook } from './show/where-to-look.ts';
 
@@ -83,6 +86,7 @@ async function main(args: readonly string[]): Promise<number> {
     const session: Session = {
       region,
       api: apiClient(region),
+      ...openStores(region),
       screen,
       projectFolder,
       stateDirectory: chosen.state,
@@ -91,16 +95,29 @@ async function main(args: readonly string[]): Promise<number> {
     };
     screen.done('the region is up');
     for (const line of whereToLook(region, chosen.state)) screen.line(line);
-    if (!chosen['no-demo']) {
-      const report = await runDemo(session);
-      if (chosen.once) return report?.status === 'succeeded' ? 0 : 1;
-    }
-    await serveDrops(session);
-    return 0;
+    return await serve(session, { demo: !chosen['no-demo'], once: chosen.once });
   } finally {
+    stopping.abort();
     screen.line('  stopping: hosts save, state is kept for the next start');
     await region.close();
   }
+}
+
+async function serve(
+  session: Session,
+  { demo, once }: { readonly demo: boolean; readonly once: boolean },
+): Promise<number> {
+  const { screen } = session;
+  await takeUpRuns(session);
+  if ((await showPipelines(session)) === 0 && !demo) screen.line('  no pipeline is declared yet');
+  const watch = watchService(session, demo ? DEMO_PIPELINE : undefined);
+  if (demo) {
+    const report = await runDemo(session);
+    if (once) return report?.status === 'succeeded' ? 0 : 1;
+    watch.showAll();
+  }
+  await serveDrops(session, watch);
+  return 0;
 }
 
 await runCommand(HELP, main);

@@ -9,7 +9,7 @@ import {
   samePool,
 } from '../../functions/core/runs/run-records.ts';
 
-const usd = (value: number): string => (value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`);
+export const usd = (value: number): string => (value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`);
 
 /** Rows shown of a placement; the whole table is in the API's answer. */
 const ROWS = 8;

@@ -1,8 +1,11 @@
 /** What a person needs to reach the region with tools of their own. */
-
+import { join } from 'node:path';
 import { environmentFor } from '@tidewheel/emulators/region/clients.ts';
 import type { Region } from '@tidewheel/emulators/region/region.ts';
 import pc from 'picocolors';
+import { bucketKeys, s3Uri } from '../../functions/core/shared/keys.ts';
+
+export const dropFolderOf = (stateDirectory: string): string => join(stateDirectory, 'drop');
 
 export function whereToLook({ endpoints, credentials, stack }: Region, stateDirectory: string): string[] {
   const settings = { ...environmentFor(endpoints, credentials), TIDEWHEEL_TABLE: stack.table };
@@ -12,10 +15,19 @@ export function whereToLook({ endpoints, credentials, stack }: Region, stateDire
     `    SageMaker        ${endpoints.sageMaker}   aws sagemaker list-training-jobs`,
     `    Spot market      ${endpoints.ec2}   aws ec2 get-spot-placement-scores …`,
     `    API              ${stack.apiUrl}   (SigV4; see docs/api.md)`,
-    `    watched folder   ${stateDirectory}/drop/digits/<label>/<name>.png`,
+    `    drop folder      ${dropFolderOf(stateDirectory)}/<pipeline>/   its files go to <pipeline>/incoming/`,
     `    why there        npm run explain -- RUN_ID   (in a shell with the settings below)`,
     // With a profile or a session token of the shell's own, a client would not sign with the region's key.
     pc.dim(`    for a shell      unset AWS_PROFILE AWS_SESSION_TOKEN; export ${exports.join(' ')}`),
     '',
+  ];
+}
+
+/** The next steps of a user once the region is ready. */
+export function nextSteps({ stack }: Pick<Region, 'stack'>, stateDirectory: string): string[] {
+  const declaration = s3Uri(stack.bucket, bucketKeys.pipeline('<pipeline>'));
+  return [
+    `    declare          aws s3 cp my-pipeline.yaml ${declaration}   (docs/pipeline.md)`,
+    `    then drop        cp -r my-data/. ${dropFolderOf(stateDirectory)}/<pipeline>/`,
   ];
 }

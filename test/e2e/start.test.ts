@@ -92,7 +92,7 @@ it('resumes the run after kill -9', async () => {
 
   const second = start('--once');
   expect({ code: await second.ended, output: second.output() }).toMatchObject({ code: 0 });
-  expect(second.output()).toMatch(/digits-000001 was not finished/);
+  expect(second.output()).toMatch(/digits-000001 was not finished when the last start ended \(training\)/);
   expect(second.output()).toMatch(/Report of digits-000001: succeeded/);
   expect(await leftBehind()).toEqual([]);
 }, 580_000);
@@ -101,10 +101,15 @@ it('takes drops made meanwhile, and ends cleanly', async () => {
   const label = join(state, 'drop/digits/7');
   await mkdir(label, { recursive: true });
   await writeFile(join(label, 'meanwhile.png'), 'no image, which is for the run to say');
+  await writeFile(join(state, 'drop/stray.txt'), 'of no pipeline');
   const third = start('--no-demo');
   await until(() => third.output().includes('ready for a drop'), `ready\n${third.output()}`, 60);
+  expect(third.output()).toMatch(/pipeline digits: last run digits-000001 succeeded/);
   const dropped = 'dropped digits/incoming/7/meanwhile.png';
   await until(() => third.output().includes(dropped), `${dropped}\n${third.output()}`, 30);
+  await until(() => third.output().includes('drop/stray.txt is ignored'), `stray\n${third.output()}`, 30);
+  const followed = 'digits-000002 started: data arrived';
+  await until(() => third.output().includes(followed), `${followed}\n${third.output()}`, 60);
   third.child.kill('SIGINT');
   expect({ code: await third.ended, output: third.output() }).toMatchObject({ code: 0 });
   expect(await leftBehind()).toEqual([]);

@@ -115,6 +115,10 @@ export function parseGeneration(name: string): GenerationName | undefined {
     : undefined;
 }
 
+/** The pipeline that a key under `PIPELINES_PREFIX` declares, or undefined for another file. */
+export const pipelineOfDeclaration = (key: string): string | undefined =>
+  new RegExp(`^${PIPELINES_PREFIX}(.+)\\.yaml$`, 's').exec(key)?.[1];
+
 /** Which pipeline an arrival belongs to, or undefined when the key lies under no incoming prefix. */
 export function pipelineOfArrival(key: string): string | undefined {
   return /^([a-z0-9][a-z0-9-]*)\/incoming\/./s.exec(key)?.[1];

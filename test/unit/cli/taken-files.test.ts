@@ -3,7 +3,7 @@ import { appendFile, mkdtemp, readFile, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { takenFiles } from '../../../cli/demo/taken-files.ts';
+import { takenFiles } from '../../../cli/serve/taken-files.ts';
 
 let folder: string;
 let record: string;

@@ -2,11 +2,16 @@
 import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
 import type { Region } from '@tidewheel/emulators/region/region.ts';
 import type { DeclaredLauncher } from '../../functions/core/pipeline/launchers.ts';
+import type { Stores } from '../../functions/core/runs/stores.ts';
+import type { ObjectStore } from '../../functions/core/shared/ports.ts';
 import type { Screen } from '../show/screen.ts';
 
 export interface Session {
   readonly region: Region;
   readonly api: ApiClient;
+  /** Read without the API: a look takes no slot of the account's concurrent executions. */
+  readonly stores: Pick<Stores, 'pipelines' | 'runs' | 'attempts'>;
+  readonly store: ObjectStore;
   readonly screen: Screen;
   readonly projectFolder: string;
   readonly stateDirectory: string;

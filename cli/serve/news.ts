@@ -1,0 +1,153 @@
+/** The changes in the service since the last look, as lines for the screen. */
+import type { RunReport } from '../../functions/core/attempts/report.ts';
+import type { PipelineRecord } from '../../functions/core/runs/batches.ts';
+import {
+  type AttemptOutcome,
+  type AttemptRecord,
+  nameOfPool,
+  type RunRecord,
+} from '../../functions/core/runs/run-records.ts';
+import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import { usd } from '../show/tables.ts';
+
+export interface Look {
+  readonly pipelines: readonly PipelineRecord[];
+  /** The open runs, and those that ended since the last look. */
+  readonly runs: readonly RunRecord[];
+  /** The open attempts, and those that ended since the last look. */
+  readonly attempts: readonly AttemptRecord[];
+  /** Of runs that ended since the last look, by their names. */
+  readonly reports: ReadonlyMap<string, RunReport>;
+}
+
+export interface NewsLine {
+  readonly pipeline: string;
+  readonly kind: 'progress' | 'problem';
+  readonly text: string;
+}
+
+export interface News {
+  /** The lines for what was not in an earlier look. */
+  of(look: Look): NewsLine[];
+}
+
+export function newsWriter(): News {
+  const shown = new Set<string>();
+  const declarations = new Map<string, string>();
+  return {
+    of: (look) => [
+      ...declarationNews(look.pipelines, declarations),
+      ...[...look.runs.flatMap((run) => eventsOf(run, look)), ...look.attempts.flatMap(eventsOfAttempt)]
+        .filter(({ id }) => !shown.has(id) && shown.add(id))
+        .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+        .map(({ line }) => line),
+    ],
+  };
+}
+
+/** A declaration is news again when it was stored again with problems. */
+function declarationNews(pipelines: readonly PipelineRecord[], known: Map<string, string>): NewsLine[] {
+  const lines: NewsLine[] = [];
+  for (const { name, valid, problems = [], updatedAt } of pipelines) {
+    const state = valid ? 'valid' : `invalid ${updatedAt}`;
+    if (known.get(name) === state) continue;
+    known.set(name, state);
+    lines.push({
+      pipeline: name,
+      kind: valid ? 'progress' : 'problem',
+      text: valid ? `pipeline ${name} is declared` : invalidText(name, problems),
+    });
+  }
+  for (const name of [...known.keys()].filter((each) =>
+    pipelines.every((pipeline) => pipeline.name !== each),
+  )) {
+    known.delete(name);
+    lines.push({ pipeline: name, kind: 'progress', text: `pipeline ${name} was removed` });
+  }
+  return lines;
+}
+
+export function invalidText(name: string, problems: NonNullable<PipelineRecord['problems']>): string {
+  const reasons = problems.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  return `${bucketKeys.pipeline(name)} is not valid: ${reasons}`;
+}
+
+interface Event {
+  readonly id: string;
+  /** ISO 8601 */
+  readonly at: string;
+  readonly line: NewsLine;
+}
+
+function eventsOf(run: RunRecord, { reports }: Look): Event[] {
+  const { runId, pipeline, createdAt, updatedAt, status } = run;
+  const event = (id: string, at: string, text: string, kind: NewsLine['kind'] = 'progress'): Event => ({
+    id: `${runId} ${id}`,
+    at,
+    line: { pipeline, kind, text: `${runId} ${text}` },
+  });
+  const started = event('started', createdAt, `started: ${TRIGGERS[run.trigger]}`);
+  switch (status) {
+    case 'settling':
+    case 'packing':
+    case 'placing':
+    case 'training':
+      return [started];
+    case 'succeeded':
+      return [started, event('ended', updatedAt, `succeeded: ${endText(run, reports.get(runId))}`)];
+    case 'empty':
+      return [started, event('ended', updatedAt, 'ended: there was nothing to train on')];
+    case 'failed':
+      return [
+        started,
+        event('ended', updatedAt, `failed: ${run.failure ?? 'no reason is known'}`, 'problem'),
+      ];
+  }
+}
+
+const TRIGGERS: Readonly<Record<RunRecord['trigger'], string>> = {
+  arrival: 'data arrived',
+  schedule: 'by its schedule',
+  api: 'by a call of the API',
+};
+
+function endText({ modelUri = 'no model' }: RunRecord, report: RunReport | undefined): string {
+  if (report === undefined) return modelUri;
+  const metrics = Object.entries(report.metrics).map(
+    ([name, value]) => `${name} ${Number(value.toFixed(4))}`,
+  );
+  return [modelUri, ...metrics, `cost ${usd(report.costUsd)}, On-Demand ${usd(report.onDemandUsd)}`].join(
+    '; ',
+  );
+}
+
+function eventsOfAttempt(attempt: AttemptRecord): Event[] {
+  const { runId, pipeline, placement, createdAt, updatedAt, outcome } = attempt;
+  const event = (id: string, at: string, text: string, kind: NewsLine['kind'] = 'progress'): Event => ({
+    id: `${runId} ${attempt.attempt} ${id}`,
+    at,
+    line: { pipeline, kind, text: `${runId} attempt ${attempt.attempt} ${text}` },
+  });
+  const { pool, topology } = placement;
+  const started = event(
+    'started',
+    createdAt,
+    `requested: ${topology.nodes} x ${nameOfPool(pool)}, ${pool.purchaseOption} (${attempt.jobName})`,
+  );
+  if (outcome === undefined) return [started];
+  const why = outcome.message === '' ? '' : `: ${firstLine(outcome.message)}`;
+  return [started, event('ended', updatedAt, `${ENDS[outcome.kind].text}${why}`, ENDS[outcome.kind].kind)];
+}
+
+const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
+
+const ENDS: Readonly<Record<AttemptOutcome['kind'], Pick<NewsLine, 'kind' | 'text'>>> = {
+  completed: { kind: 'progress', text: 'completed' },
+  interrupted: { kind: 'progress', text: 'was interrupted' },
+  capacity: { kind: 'progress', text: 'found no capacity' },
+  recalled: { kind: 'progress', text: 'was recalled' },
+  timeLimit: { kind: 'problem', text: 'reached its time limit' },
+  serviceError: { kind: 'problem', text: 'failed' },
+  userError: { kind: 'problem', text: 'failed' },
+  stopped: { kind: 'problem', text: 'was stopped' },
+};

@@ -1,0 +1,82 @@
+/** Strays: declarations and data in the bucket that belong to no pipeline. The service ignores them and notes it in its logs only. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pipelineName } from '../../functions/core/pipeline/pipeline.ts';
+import { bucketKeys, PIPELINES_PREFIX, pipelineOfDeclaration } from '../../functions/core/shared/keys.ts';
+import type { ObjectStore } from '../../functions/core/shared/ports.ts';
+import type { Session } from './session.ts';
+
+/** A listing of the emulator sorts all keys of the bucket. */
+const LOOK_MILLISECONDS = 5_000;
+const INCOMING = 'incoming';
+
+interface BucketLook {
+  /** Keys under pipelines/. */
+  readonly declarations: readonly string[];
+  /** Folders that hold an incoming/. */
+  readonly folders: readonly string[];
+}
+
+/** Ends with the session; each stray is on the screen once. */
+export async function watchStrays({
+  store,
+  screen,
+  signal,
+}: Pick<Session, 'store' | 'screen' | 'signal'>): Promise<void> {
+  const shown = new Set<string>();
+  while (!signal.aborted) {
+    const look = await lookAt(store).catch(() => undefined);
+    for (const text of look === undefined ? [] : strayTexts(look)) {
+      if (!shown.has(text)) screen.problem(text);
+      shown.add(text);
+    }
+    await sleep(LOOK_MILLISECONDS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+export function strayTexts({ declarations, folders }: BucketLook): string[] {
+  const declared = declaredIn(declarations);
+  return [
+    ...declarations.flatMap((key) => {
+      const name = pipelineOfDeclaration(key);
+      if (name === undefined)
+        return [`${key} declares nothing: the name of a declaration is ${bucketKeys.pipeline('<pipeline>')}`];
+      const reason = whyNoName(name);
+      return reason === undefined ? [] : [`${key} declares nothing: ${reason}`];
+    }),
+    ...folders
+      .filter((folder) => !declared.has(folder))
+      .map((folder) => {
+        const reason = whyNoName(folder);
+        return reason === undefined
+          ? `${bucketKeys.incoming(folder)} waits for a pipeline: declare it at ${bucketKeys.pipeline(folder)}`
+          : `${bucketKeys.incoming(folder)} is ignored: ${reason}`;
+      }),
+  ];
+}
+
+const declaredIn = (declarations: readonly string[]): ReadonlySet<string> =>
+  new Set(
+    declarations
+      .flatMap((key) => pipelineOfDeclaration(key) ?? [])
+      .filter((name) => whyNoName(name) === undefined),
+  );
+
+/** undefined for a name that a pipeline can have */
+export function whyNoName(name: string): string | undefined {
+  const parsed = pipelineName.safeParse(name);
+  if (parsed.success) return undefined;
+  const remedy = parsed.error.issues.map(({ message }) => message).join('; ');
+  return `"${name}" cannot name a pipeline: ${remedy}`;
+}
+
+async function lookAt(store: ObjectStore): Promise<BucketLook> {
+  const declarations: string[] = [];
+  for await (const { key } of store.list(PIPELINES_PREFIX)) if (!key.endsWith('/')) declarations.push(key);
+  const declared = declaredIn(declarations);
+  const folders: string[] = [];
+  for (const folder of await store.listFolders('')) {
+    if (declared.has(folder)) continue;
+    if ((await store.listFolders(`${folder}/`)).includes(INCOMING)) folders.push(folder);
+  }
+  return { declarations, folders };
+}

@@ -1,0 +1,107 @@
+/** Follows the runs of every pipeline: three queries a look, however many runs there are, and a read for each that ended. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as z from 'zod';
+import { REPORT_VERSION, type RunReport } from '../../functions/core/attempts/report.ts';
+import type { PipelineRecord } from '../../functions/core/runs/batches.ts';
+import type { AttemptRecord, RunRecord } from '../../functions/core/runs/run-records.ts';
+import { bucketKeys, runIdOf } from '../../functions/core/shared/keys.ts';
+import { type Look, type NewsLine, newsWriter } from './news.ts';
+import type { Session } from './session.ts';
+
+const LOOK_MILLISECONDS = 1_000;
+
+type Watched = Pick<Session, 'stores' | 'store'>;
+
+/** Ends with the session. */
+export async function watchRuns(
+  session: Watched & Pick<Session, 'signal'>,
+  onNews: (line: NewsLine) => void,
+): Promise<void> {
+  const { signal } = session;
+  const look = runWatcher(session);
+  while (!signal.aborted) {
+    // A look fails where the emulator is busy or ends: the next one finds the same.
+    for (const line of await look().catch(() => [])) onNews(line);
+    await sleep(LOOK_MILLISECONDS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** @returns one look: the lines for the changes since the look before; the first look gives none */
+export function runWatcher(service: Watched): () => Promise<NewsLine[]> {
+  const news = newsWriter();
+  let last: Open | undefined;
+  return async () => {
+    const open = await openNow(service);
+    const lines = news.of(await lookSince(service, last, open));
+    const isFirst = last === undefined;
+    last = open;
+    return isFirst ? [] : lines;
+  };
+}
+
+interface Open {
+  readonly pipelines: readonly PipelineRecord[];
+  readonly runs: readonly RunRecord[];
+  readonly attempts: readonly AttemptRecord[];
+}
+
+async function openNow({ stores }: Watched): Promise<Open> {
+  const [pipelines, runs, attempts] = await Promise.all([
+    stores.pipelines.list(),
+    stores.runs.listOpen(),
+    stores.attempts.listOpen(),
+  ]);
+  return { pipelines, runs, attempts };
+}
+
+async function lookSince(session: Watched, last: Open | undefined, open: Open): Promise<Look> {
+  const { stores } = session;
+  const ended = await presentOf(endedRuns(last, open).map((runId) => stores.runs.get(runId)));
+  const isOpen = new Set(open.attempts.map(keyOf));
+  const endedAttempts = (last?.attempts ?? []).filter((attempt) => !isOpen.has(keyOf(attempt)));
+  const read = await presentOf(
+    endedAttempts.map(({ runId, attempt }) => stores.attempts.get(runId, attempt)),
+  );
+  // An attempt may begin and end between two looks.
+  const all = await Promise.all(ended.map(({ runId }) => stores.attempts.list(runId)));
+  const reports = await Promise.all(ended.map((run) => reportOf(session, run)));
+  return {
+    pipelines: open.pipelines,
+    runs: [...open.runs, ...ended],
+    attempts: [...open.attempts, ...read, ...all.flat()],
+    reports: new Map(
+      reports.flatMap((report) => (report === undefined ? [] : [[report.runId, report] as const])),
+    ),
+  };
+}
+
+/** Runs that were open at the last look, and those that came and went since: their batches were closed meanwhile. */
+function endedRuns(last: Open | undefined, open: Open): string[] {
+  if (last === undefined) return [];
+  const isOpen = new Set(open.runs.map(({ runId }) => runId));
+  const left = last.runs.map(({ runId }) => runId);
+  const before = new Map(last.pipelines.map(({ name, openBatch }) => [name, openBatch]));
+  const closed = open.pipelines.flatMap(({ name, openBatch }) => {
+    const first = before.get(name) ?? Math.max(1, openBatch - 1);
+    return Array.from({ length: Math.max(0, openBatch - first) }, (_, index) => runIdOf(name, first + index));
+  });
+  return [...new Set([...left, ...closed])].filter((runId) => !isOpen.has(runId));
+}
+
+const keyOf = ({ runId, attempt }: Pick<AttemptRecord, 'runId' | 'attempt'>): string => `${runId} ${attempt}`;
+
+async function reportOf({ store }: Watched, { pipeline, runId }: RunRecord): Promise<RunReport | undefined> {
+  const stored = await store.readText(bucketKeys.report(pipeline, runId));
+  const report = reportSchema.safeParse(stored && JSON.parse(stored.text));
+  return report.success ? report.data : undefined;
+}
+
+/** A run's record is closed after its report is written. */
+const reportSchema = z.custom<RunReport>(
+  (value) =>
+    typeof value === 'object' && value !== null && 'version' in value && value.version === REPORT_VERSION,
+);
+
+async function presentOf<T>(reads: readonly Promise<T | undefined>[]): Promise<T[]> {
+  return (await Promise.all(reads)).flatMap((each) => (each === undefined ? [] : [each]));
+}

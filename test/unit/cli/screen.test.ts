@@ -1,0 +1,107 @@
+/** What `npm start` says of runs, declarations, and data that belongs to no pipeline. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { dropTarget } from '../../../cli/serve/drop-target.ts';
+import { strayTexts } from '../../../cli/serve/strays.ts';
+import { runWatcher } from '../../../cli/serve/watch-runs.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { attemptOf, outcomeOf, runOf } from '../../support/builders/records.ts';
+import { type Ground, ground } from '../../support/world/ground.ts';
+
+const AT = '2026-01-01T00:00:00.000Z';
+let at: Ground;
+let look: () => Promise<string[]>;
+beforeEach(async () => {
+  at = ground();
+  const watcher = runWatcher({ stores: at, store: at.store });
+  look = async () => (await watcher()).map(({ text }) => text);
+});
+
+describe('the runs of every pipeline', () => {
+  it('are no news at the first look', async () => {
+    await at.runs.create(runOf('wine', 1));
+    await at.pipelines.ensure('wine', { firstBatch: 1, at: AT });
+    expect(await look()).toEqual([]);
+    expect(await look()).toEqual([]);
+  });
+
+  it('get a line for each step, once', async () => {
+    await at.pipelines.ensure('wine', { firstBatch: 1, at: AT });
+    await look();
+    await at.runs.create(runOf('wine', 1));
+    expect(await look()).toEqual(['wine-000001 started: data arrived']);
+    const attempt = attemptOf('wine-000001', 1);
+    await at.attempts.create(attempt);
+    const [requested] = await look();
+    expect(requested).toContain(`wine-000001 attempt 1 requested: `);
+    expect(requested).toContain(attempt.jobName);
+    await at.attempts.update('wine-000001', 1, { outcome: outcomeOf('interrupted'), updatedAt: AT });
+    expect(await look()).toEqual([expect.stringMatching(/^wine-000001 attempt 1 was interrupted/)]);
+    await at.runs.update('wine-000001', {
+      status: 'succeeded',
+      modelUri: 's3://b/model.tar.gz',
+      updatedAt: AT,
+    });
+    expect(await look()).toEqual(['wine-000001 succeeded: s3://b/model.tar.gz']);
+    expect(await look()).toEqual([]);
+  });
+
+  it('have their lines when they end between looks', async () => {
+    await at.pipelines.ensure('wine', { firstBatch: 1, at: AT });
+    await look();
+    const run = runOf('wine', 1);
+    await at.runs.create(run);
+    await at.attempts.create(attemptOf(run.runId, 1, { outcome: outcomeOf('userError') }));
+    await at.runs.closeBatch(run, { at: AT });
+    await at.runs.update(run.runId, { status: 'failed', failure: 'exit code 3', updatedAt: '2099-01-01' });
+    const lines = await look();
+    expect(lines).toHaveLength(4);
+    expect(lines[0]).toBe('wine-000001 started: data arrived');
+    expect(lines[3]).toBe('wine-000001 failed: exit code 3');
+    expect(await look()).toEqual([]);
+  });
+});
+
+describe('declarations', () => {
+  it('have a line with every problem, and when corrected', async () => {
+    await look();
+    await at.pipelines.ensure('wine', { firstBatch: 1, at: AT });
+    const problems = [{ path: 'training.strategy', message: 'write ddp' }];
+    await at.pipelines.setValidity('wine', { valid: false, problems, updatedAt: AT });
+    expect(await look()).toEqual(['pipelines/wine.yaml is not valid: training.strategy: write ddp']);
+    expect(await look()).toEqual([]);
+    await at.pipelines.setValidity('wine', { valid: true, updatedAt: AT });
+    expect(await look()).toEqual(['pipeline wine is declared']);
+    at.lose();
+    expect(await look()).toEqual(['pipeline wine was removed']);
+  });
+});
+
+describe('a file of the drop folder', () => {
+  it('goes to the arrivals of its pipeline', () => {
+    expect(dropTarget('wine/red/a b.csv')).toEqual({ kind: 'data', key: 'wine/incoming/red/a b.csv' });
+  });
+
+  it.each([
+    ['x.txt', 'drop/x.txt', 'move it to drop/<pipeline>/'],
+    ['Bad Name/x.txt', 'drop/Bad Name/', '"Bad Name" cannot name a pipeline: use 1 to 32 of a-z'],
+    ['pipelines/x.txt', 'drop/pipelines/', 'this name is reserved'],
+  ])('is ignored with the remedy: %s', (path, place, remedy) => {
+    expect(dropTarget(path)).toEqual({
+      kind: 'ignored',
+      place,
+      remedy: expect.stringContaining(remedy) as string,
+    });
+  });
+});
+
+describe('what belongs to no pipeline in the bucket', () => {
+  it('has a line with the remedy', () => {
+    const declarations = [bucketKeys.pipeline('wine'), 'pipelines/beer.yml', 'pipelines/Bad Name.yaml'];
+    expect(strayTexts({ declarations, folders: ['wine', 'beer', 'Bad Name'] })).toEqual([
+      'pipelines/beer.yml declares nothing: the name of a declaration is pipelines/<pipeline>.yaml',
+      expect.stringMatching(/^pipelines\/Bad Name\.yaml declares nothing: .*use 1 to 32 of a-z/) as string,
+      'beer/incoming/ waits for a pipeline: declare it at pipelines/beer.yaml',
+      expect.stringMatching(/^Bad Name\/incoming\/ is ignored: "Bad Name" cannot name/) as string,
+    ]);
+  });
+});
