@@ -1,5 +1,7 @@
-/** Contents of roles.yml: a role for each function, and those of training jobs and of hosts on EC2. */
+/** Contents of roles.yml: a role for each function, and the policies of the roles that the service gives to pipelines. */
 
+import { PIPELINE_TAG } from '../functions/core/launch/pipeline-role.ts';
+import { AGENT_FILE } from '../functions/core/shared/keys.ts';
 import { describedFunctions } from '../functions/functions.ts';
 import { arnOf, ref, roleId, sub, type Value } from './describe/cloudformation.ts';
 import * as allow from './describe/permissions.ts';
@@ -20,15 +22,19 @@ export function roleOf({ service, policy, statements, onlyThisAccount = false }:
     Action: 'sts:AssumeRole',
     ...(onlyThisAccount && { Condition: { StringEquals: { 'aws:SourceAccount': ref('AWS::AccountId') } } }),
   };
-  const document = { Version: '2012-10-17', Statement: statements.map((each) => ({ ...each })) };
   return {
     Type: 'AWS::IAM::Role',
     Properties: {
       AssumeRolePolicyDocument: { Version: '2012-10-17', Statement: [trust] },
-      Policies: [{ PolicyName: policy, PolicyDocument: document }],
+      Policies: [{ PolicyName: policy, PolicyDocument: documentOf(statements) }],
     },
   };
 }
+
+const documentOf = (statements: readonly allow.Statement[]): Value => ({
+  Version: '2012-10-17',
+  Statement: statements.map((each) => ({ ...each })),
+});
 
 const functionRoles = describedFunctions.map(([name, { permissions }]) => [
   roleId(name),
@@ -39,6 +45,12 @@ const functionRoles = describedFunctions.map(([name, { permissions }]) => [
   }),
 ]);
 
+// What scripts may do. Both policies name the pipeline by the tag of the role that has them.
+
+/** The `!` keeps CloudFormation from reading the variable, which is IAM's. */
+const OWN = `\${!aws:PrincipalTag/${PIPELINE_TAG}}`;
+/** Its whole key: the "*" of another region's bucket would let a folder `agent` of any pipeline pass. */
+const AGENT = `agent/${'?'.repeat(16)}/${AGENT_FILE}`;
 const readCodeAndData = [
   // Credentials of a private package index: the secret that the deployment names, or none.
   allow.statement(
@@ -47,80 +59,75 @@ const readCodeAndData = [
     ["${param:packageIndexSecret, 'arn:aws:secretsmanager:us-east-1:000000000000:secret:none'}"],
   ),
   allow.listBucket,
-  // A pipeline names where its code lies: anywhere in the data bucket. For another bucket, extend these two roles.
-  allow.readObjects('*'),
+  allow.readObjects(`${OWN}/*`, AGENT),
 ];
-const SAVED = ['*/runs/*/checkpoints/*', '*/runs/*/models/*'];
-/**
- * A "*" of IAM crosses slashes, so SAVED also names keys such as `b/incoming/runs/1/models/x.jpg`, by which a script of
- * one pipeline would put data into another, or declare a pipeline.
- */
-const neverDropNorDeclare = allow.neverWriteObjects('*/incoming/*', 'pipelines/*');
+const SAVED = [`${OWN}/runs/*/checkpoints/*`, `${OWN}/runs/*/models/*`];
+/** Folders of the pipeline in the bucket of another region. */
+const COPIED = [`${OWN}/dataset/*`, `${OWN}/sources/*`, `${OWN}/runs/*`];
 const SAVE = ['PutObject', 'DeleteObject', 'AbortMultipartUpload'];
 
-const trainingRole = roleOf({
-  service: 'sagemaker.amazonaws.com',
-  policy: 'train',
-  onlyThisAccount: true,
-  statements: [
-    ...readCodeAndData,
-    neverDropNorDeclare,
-    allow.onObjects(SAVE, ...SAVED),
-    // An attempt in another region reads and saves in the bucket there.
-    allow.listBucketElsewhere,
-    allow.readObjectsElsewhere('*'),
-    allow.onObjectsElsewhere(SAVE, ...SAVED),
-    allow.statement(
-      'logs',
-      ['CreateLogGroup', 'CreateLogStream', 'PutLogEvents', 'DescribeLogStreams'],
-      [sub('arn:${AWS::Partition}:logs:*:${AWS::AccountId}:log-group:/aws/sagemaker/TrainingJobs*')],
-    ),
-    allow.statement('cloudwatch', ['PutMetricData'], ['*'], {
-      StringEquals: { 'cloudwatch:namespace': '/aws/sagemaker/TrainingJobs' },
-    }),
-    allow.withoutResource('ecr', 'GetAuthorizationToken'),
-    allow.statement(
-      'ecr',
-      ['BatchCheckLayerAvailability', 'GetDownloadUrlForLayer', 'BatchGetImage'],
-      [sub('arn:${AWS::Partition}:ecr:*:*:repository/*')],
-    ),
-    // For a job with subnets: https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-roles.html
-    allow.withoutResource(
-      'ec2',
-      'CreateNetworkInterface',
-      'CreateNetworkInterfacePermission',
-      'DeleteNetworkInterface',
-      'DeleteNetworkInterfacePermission',
-      'DescribeNetworkInterfaces',
-      'DescribeVpcs',
-      'DescribeDhcpOptions',
-      'DescribeSubnets',
-      'DescribeSecurityGroups',
-    ),
-  ],
-});
+const trainingPolicy = policyOf([
+  ...readCodeAndData,
+  allow.onObjects(SAVE, ...SAVED),
+  // An attempt in another region reads and saves in the bucket there.
+  allow.listBucketElsewhere,
+  allow.readObjectsElsewhere(...COPIED, AGENT),
+  allow.onObjectsElsewhere(SAVE, ...SAVED),
+  allow.neverBelowOthersElsewhere(['GetObject', ...SAVE], ...COPIED),
+  allow.statement(
+    'logs',
+    ['CreateLogGroup', 'CreateLogStream', 'PutLogEvents', 'DescribeLogStreams'],
+    [sub('arn:${AWS::Partition}:logs:*:${AWS::AccountId}:log-group:/aws/sagemaker/TrainingJobs*')],
+  ),
+  allow.statement('cloudwatch', ['PutMetricData'], ['*'], {
+    StringEquals: { 'cloudwatch:namespace': '/aws/sagemaker/TrainingJobs' },
+  }),
+  allow.withoutResource('ecr', 'GetAuthorizationToken'),
+  allow.statement(
+    'ecr',
+    ['BatchCheckLayerAvailability', 'GetDownloadUrlForLayer', 'BatchGetImage'],
+    [sub('arn:${AWS::Partition}:ecr:*:*:repository/*')],
+  ),
+  // For a job with subnets: https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-roles.html
+  allow.withoutResource(
+    'ec2',
+    'CreateNetworkInterface',
+    'CreateNetworkInterfacePermission',
+    'DeleteNetworkInterface',
+    'DeleteNetworkInterfacePermission',
+    'DescribeNetworkInterfaces',
+    'DescribeVpcs',
+    'DescribeDhcpOptions',
+    'DescribeSubnets',
+    'DescribeSecurityGroups',
+  ),
+]);
 
-const hostRole = roleOf({
-  service: 'ec2.amazonaws.com',
-  policy: 'train',
-  statements: [
-    ...readCodeAndData,
-    neverDropNorDeclare,
-    allow.onObjects(
-      ['PutObject', 'AbortMultipartUpload'],
-      ...SAVED,
-      '*/runs/*/attempts/*/hosts/*',
-      '*/runs/*/attempts/*/rendezvous/*',
-    ),
-    allow.statement('logs', ['CreateLogStream', 'PutLogEvents'], [arnOf('HostLogGroup')]),
-  ],
-});
+const hostPolicy = policyOf([
+  ...readCodeAndData,
+  allow.onObjects(
+    ['PutObject', 'AbortMultipartUpload'],
+    ...SAVED,
+    `${OWN}/runs/*/attempts/*/hosts/*`,
+    `${OWN}/runs/*/attempts/*/rendezvous/*`,
+  ),
+  allow.statement('logs', ['CreateLogStream', 'PutLogEvents'], [arnOf('HostLogGroup')]),
+]);
+
+/** Kept when the stack is deleted, because the roles that the service has created bear it until they are deleted. */
+function policyOf(statements: readonly allow.Statement[]): Value {
+  return {
+    Type: 'AWS::IAM::ManagedPolicy',
+    DeletionPolicy: 'Retain',
+    UpdateReplacePolicy: 'Retain',
+    Properties: { PolicyDocument: documentOf(statements) },
+  };
+}
 
 export const rolesDocument: Value = {
   Resources: {
     ...Object.fromEntries(functionRoles),
-    TrainingRole: trainingRole,
-    HostRole: hostRole,
-    HostProfile: { Type: 'AWS::IAM::InstanceProfile', Properties: { Roles: [ref('HostRole')] } },
+    TrainingPolicy: trainingPolicy,
+    HostPolicy: hostPolicy,
   },
 };

@@ -1,4 +1,4 @@
-import { arnOf, ref } from '../../serverless/describe/cloudformation.ts';
+import { ROLE_PATHS, ref } from '../../serverless/describe/cloudformation.ts';
 import {
   eventBus,
   type FunctionDescription,
@@ -12,8 +12,10 @@ export const launch: FunctionDescription = {
   timeoutSeconds: 900,
   environment: {
     ...stateMachine,
-    TIDEWHEEL_TRAINING_ROLE_ARN: arnOf('TrainingRole'),
-    TIDEWHEEL_HOST_PROFILE_ARN: arnOf('HostProfile'),
+    TIDEWHEEL_TRAINING_POLICY_ARN: ref('TrainingPolicy'),
+    TIDEWHEEL_TRAINING_ROLE_PATH: ROLE_PATHS.TrainingPolicy,
+    TIDEWHEEL_HOST_POLICY_ARN: ref('HostPolicy'),
+    TIDEWHEEL_HOST_ROLE_PATH: ROLE_PATHS.HostPolicy,
     TIDEWHEEL_HOST_LOG_GROUP: ref('HostLogGroup'),
     ...eventBus,
   },
@@ -24,6 +26,7 @@ export const launch: FunctionDescription = {
     allow.readObjects('*/dataset/*', 'agent/*'),
     allow.writeObjects('agent/*', '*/sources/*', '*/runs/*'),
     ...allow.startAttempts,
+    ...allow.createPipelineRoles,
     allow.answerTask,
     allow.putEvents,
     allow.listBucketElsewhere,

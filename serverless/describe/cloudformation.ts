@@ -15,6 +15,12 @@ export const arn = (service: string, rest: string) =>
 /** Names begin with service and stage, so that one account holds several stacks. */
 export const STACK = '${self:service}-${self:provider.stage}';
 
+/** IAM is global, so the paths of roles that the service creates name the region, too. */
+export const ROLE_PATHS = {
+  TrainingPolicy: '/tidewheel/${self:provider.stage}/${self:provider.region}/training/',
+  HostPolicy: '/tidewheel/${self:provider.stage}/${self:provider.region}/hosts/',
+} as const;
+
 /** `plan-shards` becomes `PlanShards`. */
 export const pascalCase = (name: string): string =>
   name.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase());

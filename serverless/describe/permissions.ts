@@ -1,5 +1,6 @@
 /** Words for what a role may do: each is a statement of an IAM policy, or a list of them. */
-import { arn, arnOf, ref, STACK, sub, type Value } from './cloudformation.ts';
+import { PIPELINE_TAG } from '../../functions/core/launch/pipeline-role.ts';
+import { arn, arnOf, ROLE_PATHS, ref, STACK, sub, type Value } from './cloudformation.ts';
 
 export interface Statement {
   readonly Effect: 'Allow' | 'Deny';
@@ -35,15 +36,6 @@ export const onObjects = (actions: readonly string[], ...keys: string[]) =>
     actions,
     keys.map((key) => sub(`\${DataBucket.Arn}/${key}`)),
   );
-/** In this region's bucket and in those of other regions, whatever else the role may do. */
-export const neverWriteObjects = (...keys: string[]): Statement => ({
-  ...statement(
-    's3',
-    ['PutObject'],
-    keys.flatMap((key) => [sub(`\${DataBucket.Arn}/${key}`), sub(`\${DataBucket.Arn}-*/${key}`)]),
-  ),
-  Effect: 'Deny',
-});
 export const readObjects = (...keys: string[]) => onObjects(['GetObject'], ...keys);
 export const writeObjects = (...keys: string[]) => onObjects(['PutObject'], ...keys);
 export const writeShards = onObjects(
@@ -73,6 +65,18 @@ export const onObjectsElsewhere = (actions: readonly string[], ...keys: string[]
     keys.map((key) => sub(`\${DataBucket.Arn}-*/${key}`)),
     IN_THIS_ACCOUNT,
   );
+/**
+ * The "*" behind the data bucket's name crosses slashes, so a statement for `a/runs/*` elsewhere also holds for
+ * `b/a/runs/*`. This takes the latter away.
+ */
+export const neverBelowOthersElsewhere = (actions: readonly string[], ...keys: string[]): Statement => ({
+  ...statement(
+    's3',
+    actions,
+    keys.map((key) => sub(`\${DataBucket.Arn}-*/*/${key}`)),
+  ),
+  Effect: 'Deny',
+});
 export const readObjectsElsewhere = (...keys: string[]) => onObjectsElsewhere(['GetObject'], ...keys);
 export const writeObjectsElsewhere = (...keys: string[]) => onObjectsElsewhere(['PutObject'], ...keys);
 
@@ -94,8 +98,36 @@ export const putEvents = statement('events', ['PutEvents'], [arn('events', 'even
   'ForAllValues:StringEquals': { 'events:source': 'tidewheel' },
 });
 
-const passRole = (role: string, service: string) =>
-  statement('iam', ['PassRole'], [arnOf(role)], { StringEquals: { 'iam:PassedToService': service } });
+const passRole = (role: Value, service: string) =>
+  statement('iam', ['PassRole'], [role], { StringEquals: { 'iam:PassedToService': service } });
+
+// Roles of pipelines. The service creates them, bounded by the policies of the template.
+
+type PipelinePolicy = keyof typeof ROLE_PATHS;
+const onPath = (kind: 'role' | 'instance-profile', policy: PipelinePolicy) =>
+  sub(`arn:\${AWS::Partition}:iam::\${AWS::AccountId}:${kind}${ROLE_PATHS[policy]}*`);
+const createRolesOf = (policy: PipelinePolicy) => [
+  statement('iam', ['CreateRole'], [onPath('role', policy)], {
+    ArnEquals: { 'iam:PermissionsBoundary': ref(policy) },
+  }),
+  statement('iam', ['AttachRolePolicy'], [onPath('role', policy)], {
+    ArnEquals: { 'iam:PolicyARN': ref(policy), 'iam:PermissionsBoundary': ref(policy) },
+  }),
+  // A role is born with its tag. IAM demands TagRole for that.
+  statement('iam', ['TagRole'], [onPath('role', policy)], {
+    'ForAllValues:StringEquals': { 'aws:TagKeys': PIPELINE_TAG },
+  }),
+];
+export const createPipelineRoles = [
+  ...createRolesOf('TrainingPolicy'),
+  ...createRolesOf('HostPolicy'),
+  statement('iam', ['GetRole', 'ListAttachedRolePolicies'], [onPath('role', 'TrainingPolicy')]),
+  statement(
+    'iam',
+    ['GetInstanceProfile', 'CreateInstanceProfile', 'AddRoleToInstanceProfile'],
+    [onPath('instance-profile', 'HostPolicy')],
+  ),
+];
 
 export const setSchedules = [
   statement(
@@ -103,7 +135,7 @@ export const setSchedules = [
     ['CreateSchedule', 'UpdateSchedule', 'DeleteSchedule'],
     [arn('scheduler', 'schedule/${ScheduleGroup}/*')],
   ),
-  passRole('ScheduleRole', 'scheduler.amazonaws.com'),
+  passRole(arnOf('ScheduleRole'), 'scheduler.amazonaws.com'),
 ];
 
 // Step Functions and SageMaker
@@ -172,7 +204,7 @@ export const replaceHosts = [
   ),
   // A launch template may name its image by a public parameter of AWS.
   statement('ssm', ['GetParameters'], [withoutAccount('ssm', 'parameter/aws/service/*')]),
-  passRole('HostRole', 'ec2.amazonaws.com'),
+  passRole(onPath('role', 'HostPolicy'), 'ec2.amazonaws.com'),
 ];
 const launchHosts = [
   ...replaceHosts,
@@ -187,7 +219,7 @@ const launchHosts = [
 /** Start attempts with every launcher. */
 export const startAttempts = [
   onTrainingJobs('CreateTrainingJob', 'DescribeTrainingJob', 'StopTrainingJob', 'AddTags'),
-  passRole('TrainingRole', 'sagemaker.amazonaws.com'),
+  passRole(onPath('role', 'TrainingPolicy'), 'sagemaker.amazonaws.com'),
   ...followFleet(),
   ...launchHosts,
 ];

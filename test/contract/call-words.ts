@@ -11,6 +11,8 @@ export const regional = (service: string, rest: string): string =>
   `arn:aws:${service}:${REGION}:${ACCOUNT}:${rest}`;
 export const role = (name: string): string => `arn:aws:iam::${ACCOUNT}:role/${name}`;
 
+export const instanceProfile = (name: string): string => `arn:aws:iam::${ACCOUNT}:instance-profile/${name}`;
+
 export const object = (action: string, key: string): Call => ({ action, resource: `${BUCKET}/${key}` });
 export const read = (key: string): Call => object('s3:GetObject', key);
 export const write = (key: string): Call => object('s3:PutObject', key);
@@ -68,6 +70,20 @@ export const notify: Call = {
   resource: regional('events', 'event-bus/default'),
   // One request carries many events, so the key holds a list: a policy needs ForAllValues.
   context: { 'events:source': ['tidewheel'] },
+};
+const ROLE_PATHS = { training: 'TrainingPolicy', hosts: 'HostPolicy' } as const;
+type RoleKind = keyof typeof ROLE_PATHS;
+export const roleOfKind = (kind: RoleKind) => `tidewheel/dev/us-east-1/${kind}/tidewheel-digits-01234567`;
+export const policyArn = (kind: RoleKind) =>
+  `arn:aws:iam::${ACCOUNT}:policy/tw-${ROLE_PATHS[kind].toLowerCase()}`;
+/** @param policy the boundary that the request names, and the policy that it attaches */
+export const createRole = (kind: RoleKind, policy = policyArn(kind)): Call[] => {
+  const resource = role(roleOfKind(kind));
+  const bound = { 'iam:PermissionsBoundary': policy };
+  return [
+    { action: 'iam:CreateRole', resource, context: bound },
+    { action: 'iam:AttachRolePolicy', resource, context: { ...bound, 'iam:PolicyARN': policy } },
+  ];
 };
 export const passRole = (name: string, service: string): Call => ({
   action: 'iam:PassRole',

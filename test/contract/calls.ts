@@ -2,13 +2,16 @@
  * What each function calls on AWS, read from the domain function it serves and the adapters below it. Every call is
  * tried on the role that the template gives it.
  */
+import { PIPELINE_TAG } from '../../functions/core/launch/pipeline-role.ts';
 import { AGENT_FILE, bucketKeys, compactedName, SOURCE_FILE } from '../../functions/core/shared/keys.ts';
 import {
   answer,
   away,
   consume,
+  createRole,
   ec2,
   index,
+  instanceProfile,
   items,
   job,
   jobAway,
@@ -24,6 +27,8 @@ import {
   RUN,
   read,
   regional,
+  role,
+  roleOfKind,
   savedAway,
   start,
   write,
@@ -95,7 +100,7 @@ const makeFleet: Call[] = [
   onEc2('CreateTags', 'launch-template/lt-1', { 'ec2:CreateAction': 'CreateLaunchTemplate' }),
   onEc2('CreateTags', 'placement-group/pg-1', { 'ec2:CreateAction': 'CreatePlacementGroup' }),
   // And ssm:GetParameters on public parameters, whose ARN names no account: the simulator knows no such ARN.
-  passRole('tw-hostrole', 'ec2.amazonaws.com'),
+  passRole(roleOfKind('hosts'), 'ec2.amazonaws.com'),
 ];
 /** Lost hosts are requested again from the existing launch template. */
 const refill = makeFleet.filter(({ action }) => !/^ec2:Create(LaunchTemplate|PlacementGroup)$/.test(action));
@@ -262,7 +267,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     write(bucketKeys.trainManifest('digits', RUN)),
     ...versions,
     write(`${bucketKeys.reads('digits', RUN)}00000001.json`),
-    write(bucketKeys.agent('0123') + AGENT_FILE),
+    write(bucketKeys.agent('0123456789abcdef') + AGENT_FILE),
     job('CreateTrainingJob'),
     job('AddTags'),
     jobAway('CreateTrainingJob'),
@@ -274,10 +279,22 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     write(bucketKeys.pinnedSource('digits', RUN)),
     read(bucketKeys.pinnedSource('digits', RUN)),
     away('s3:PutObject', bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
-    away('s3:PutObject', bucketKeys.agent('0123') + AGENT_FILE),
+    away('s3:PutObject', bucketKeys.agent('0123456789abcdef') + AGENT_FILE),
     away('s3:PutObject', bucketKeys.trainManifest('digits', RUN)),
     away('s3:PutObject', bucketKeys.progress('digits', RUN)),
-    passRole('tw-trainingrole', 'sagemaker.amazonaws.com'),
+    passRole(roleOfKind('training'), 'sagemaker.amazonaws.com'),
+    ...(['training', 'hosts'] as const).flatMap((kind) => [
+      ...createRole(kind),
+      { action: 'iam:TagRole', resource: role(roleOfKind(kind)), context: { 'aws:TagKeys': [PIPELINE_TAG] } },
+    ]),
+    ...['GetRole', 'ListAttachedRolePolicies'].map((name) => ({
+      action: `iam:${name}`,
+      resource: role(roleOfKind('training')),
+    })),
+    ...['GetInstanceProfile', 'CreateInstanceProfile', 'AddRoleToInstanceProfile'].map((name) => ({
+      action: `iam:${name}`,
+      resource: instanceProfile(roleOfKind('hosts')),
+    })),
     ...makeFleet,
     write(`${attempt}job.json`),
   ],
@@ -324,11 +341,11 @@ export const TRAINING_CALLS: readonly Call[] = [
   ...savedAway('s3:PutObject'),
   list(bucketKeys.shards('digits', RUN)),
   list(bucketKeys.packedSource('digits', '0a1b')),
-  list(bucketKeys.agent('0123')),
+  list(bucketKeys.agent('0123456789abcdef')),
   list(bucketKeys.checkpoints('digits', RUN)),
   read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
   read(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
-  read(bucketKeys.agent('0123') + AGENT_FILE),
+  read(bucketKeys.agent('0123456789abcdef') + AGENT_FILE),
   read(bucketKeys.trainManifest('digits', RUN)),
   ...['GetObject', 'PutObject', 'DeleteObject'].map((name) =>
     object(`s3:${name}`, `${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
@@ -350,10 +367,10 @@ export const TRAINING_CALLS: readonly Call[] = [
 /** The same on a host of ours on EC2: the AWS CLI calls with this role, and so can the user's script. */
 export const HOST_CALLS: readonly Call[] = [
   ...['', 'source/', 'dataset/'].map((folder) => list(`digits/${folder}`)),
-  list(bucketKeys.agent('0123')),
+  list(bucketKeys.agent('0123456789abcdef')),
   read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
   read(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
-  read(bucketKeys.agent('0123') + AGENT_FILE),
+  read(bucketKeys.agent('0123456789abcdef') + AGENT_FILE),
   read(bucketKeys.trainManifest('digits', RUN)),
   read(`${attempt}job.json`),
   read(`${attempt}requests/members-2.json`),

@@ -39,7 +39,6 @@ const named: [string, Choice][] = IMAGES.map((image) => [
     compute: {
       ec2: {
         image,
-        instanceProfile: 'arn:aws:iam::123456789012:instance-profile/a/b',
         rootDevice: '/dev/sda1',
       },
     },

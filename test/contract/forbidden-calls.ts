@@ -1,14 +1,19 @@
 /** What no function may do, and what only its owner may do. Both are tried on the roles of the template. */
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import { bucketKeys, runIdOf } from '../../functions/core/shared/keys.ts';
 import {
+  away,
   BUCKET,
+  createRole,
   ec2,
   job,
   object,
   passRole,
+  policyArn,
   RUN,
+  read,
   regional,
   role,
+  roleOfKind,
   savedAway,
   start,
   TABLE,
@@ -16,6 +21,8 @@ import {
 } from './call-words.ts';
 import { attempt, made, onEc2 } from './calls.ts';
 import type { Call } from './roles.ts';
+
+const ADMINISTRATOR = 'arn:aws:iam::aws:policy/AdministratorAccess';
 
 /** What no role of ours may do. */
 export const FORBIDDEN: readonly Call[] = [
@@ -40,19 +47,48 @@ export const FORBIDDEN: readonly Call[] = [
   { action: 'states:StartExecution', resource: regional('states', 'stateMachine:another') },
   { action: 'lambda:UpdateFunctionCode', resource: regional('lambda', 'function:tidewheel-dev-launch') },
   { action: 'iam:CreateRole', resource: role('tw-new') },
-  passRole('tw-trainingrole', 'ec2.amazonaws.com'),
+  // Without a boundary, and with one that allows everything.
+  { action: 'iam:CreateRole', resource: role(roleOfKind('training')) },
+  ...createRole('training', ADMINISTRATOR),
+  ...createRole('hosts', policyArn('training')),
+  { action: 'iam:DeleteRolePermissionsBoundary', resource: role(roleOfKind('training')) },
+  { action: 'iam:PutRolePolicy', resource: role(roleOfKind('training')) },
+  { action: 'iam:UpdateAssumeRolePolicy', resource: role(roleOfKind('training')) },
+  { action: 'iam:CreatePolicyVersion', resource: policyArn('training') },
+  passRole(roleOfKind('training'), 'ec2.amazonaws.com'),
   passRole('Administrator', 'sagemaker.amazonaws.com'),
   { action: 'ec2:RunInstances', resource: regional('ec2', 'instance/*') },
   onEc2('TerminateInstances', 'instance/i-foreign'),
   onEc2('CreateTags', 'instance/i-foreign', made),
   onEc2('DeleteLaunchTemplate', 'launch-template/lt-foreign'),
-  passRole('tw-hostrole', 'lambda.amazonaws.com'),
+  passRole(roleOfKind('hosts'), 'lambda.amazonaws.com'),
   passRole('Administrator', 'ec2.amazonaws.com'),
 ];
 
-/** What no script may do: these keys of another pipeline, and of declarations, look like those of a checkpoint. */
+/** Of another pipeline, of declarations, and keys of its own folder that look like those of a checkpoint. */
 export const FORBIDDEN_TO_SCRIPTS: readonly Call[] = [
-  write(`${bucketKeys.incoming('other')}runs/1/checkpoints/0001.png`),
+  ...['digits', 'other'].flatMap((pipeline) => [
+    write(`${bucketKeys.incoming(pipeline)}runs/1/checkpoints/0001.png`),
+    write(`${bucketKeys.source(pipeline)}train.py`),
+    write(bucketKeys.manifest(pipeline, runIdOf(pipeline, 1))),
+    write(bucketKeys.pinnedSource(pipeline, runIdOf(pipeline, 1))),
+  ]),
+  // IAM's "*" crosses slashes, and "other" may be a name that begins with "digits".
+  ...['other', 'digits-2', 'digits-2/runs', 'a/digits'].flatMap((pipeline) =>
+    ['PutObject', 'DeleteObject', 'GetObject'].flatMap((name) =>
+      [bucketKeys.checkpoints(pipeline, RUN), bucketKeys.models(pipeline, RUN)].flatMap((prefix) => [
+        object(`s3:${name}`, `${prefix}step-10/state.pt`),
+        away(`s3:${name}`, `${prefix}step-10/state.pt`),
+      ]),
+    ),
+  ),
+  read(`${bucketKeys.incoming('other')}0001.png`),
+  read(`${bucketKeys.shards('other', 'other-000001')}shard-000000.tar`),
+  read(`${bucketKeys.attempt('other', 'other-000001', 1)}job.json`),
+  write(`${bucketKeys.attempt('other', 'other-000001', 1)}hosts/i-1.json`),
+  write(`${bucketKeys.agent('0123456789abcdef')}tidewheel.pyz`),
+  read(bucketKeys.pipeline('other')),
+  write(bucketKeys.pipeline('other')),
   write('pipelines/runs/1/models/other.yaml'),
 ];
 
@@ -65,9 +101,10 @@ const SEALERS = ['seal-dataset', 'seal-compaction'];
 /** Calls that belong to one function alone, or to a few. */
 export const RESERVED: readonly (readonly [owner: string | readonly string[], Call])[] = [
   ['launch', job('CreateTrainingJob')],
-  ['launch', passRole('tw-trainingrole', 'sagemaker.amazonaws.com')],
+  ['launch', passRole(roleOfKind('training'), 'sagemaker.amazonaws.com')],
+  ...createRole('training').map((call) => ['launch', call] as const),
   [LAUNCHERS, onEc2('CreateFleet', 'fleet/fleet-1', made)],
-  [LAUNCHERS, passRole('tw-hostrole', 'ec2.amazonaws.com')],
+  [LAUNCHERS, passRole(roleOfKind('hosts'), 'ec2.amazonaws.com')],
   ['launch', onEc2('CreateLaunchTemplate', 'launch-template/lt-1', made)],
   ['launch', write(`${attempt}job.json`)],
   [

@@ -39,6 +39,10 @@ function nameOf(id: string, type: string, properties: Readonly<Record<string, un
     }
     case 'AWS::IAM::Role':
       return { ref: given('RoleName'), arn: `arn:aws:iam::${ACCOUNT}:role/${given('RoleName')}` };
+    case 'AWS::IAM::ManagedPolicy': {
+      const arn = `arn:aws:iam::${ACCOUNT}:policy/tw-${id.toLowerCase()}`;
+      return { ref: arn, arn };
+    }
     case 'AWS::Lambda::Function':
       return { ref: given('FunctionName'), arn: regional('lambda', `function:${given('FunctionName')}`) };
     case 'AWS::StepFunctions::StateMachine': {
@@ -88,9 +92,11 @@ function substitute(template: Template, argument: unknown): string {
   const [text, given] = Array.isArray(argument)
     ? (argument as [string, Record<string, unknown>])
     : [String(argument), {}];
-  return text.replace(/\$\{([^!}][^}]*)\}/g, (_, name: string) =>
-    name in given ? String(resolve(template, given[name])) : reference(template, name),
-  );
+  return text
+    .replace(/\$\{([^!}][^}]*)\}/g, (_, name: string) =>
+      name in given ? String(resolve(template, given[name])) : reference(template, name),
+    )
+    .replaceAll('${!', '${');
 }
 
 function reference(template: Template, path: string): string {

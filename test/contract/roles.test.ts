@@ -3,7 +3,7 @@ import { CALLS, HOST_CALLS, TRAINING_CALLS } from './calls.ts';
 import { FORBIDDEN, FORBIDDEN_TO_SCRIPTS, RESERVED } from './forbidden-calls.ts';
 import { resolve } from './intrinsics.ts';
 import { ofType, type Packaged, packaged } from './packaged.ts';
-import { type Call, isAllowed, type Role, rolesOf } from './roles.ts';
+import { type Call, isAllowed, type Role, roleOfPipeline, rolesOf } from './roles.ts';
 
 let made: Packaged;
 let roles: Role[];
@@ -12,7 +12,11 @@ let roleOfFunction: Map<string, string>;
 
 beforeAll(async () => {
   made = await packaged();
-  roles = rolesOf(made.template);
+  roles = [
+    ...rolesOf(made.template),
+    roleOfPipeline(made.template, 'TrainingPolicy', 'digits'),
+    roleOfPipeline(made.template, 'HostPolicy', 'digits'),
+  ];
   roleOfFunction = new Map(
     ofType(made.template, 'AWS::Lambda::Function').map(([, { Properties }]) => [
       String(Properties['FunctionName']).replace(/^tidewheel-dev-/, ''),
@@ -70,28 +74,49 @@ describe('every function', () => {
   });
 });
 
-describe('the training role', () => {
+describe('the role of training jobs', () => {
   it('lets a job read its data, save and log', async () => {
-    expect(await surprises(roleOf('TrainingRole'), TRAINING_CALLS, 'allowed')).toEqual([]);
+    expect(
+      await surprises(roleOfPipeline(made.template, 'TrainingPolicy', 'digits'), TRAINING_CALLS, 'allowed'),
+    ).toEqual([]);
   });
 
   it('lets a script do no harm', async () => {
     const others = RESERVED.map(([, call]) => call);
     expect(
-      await surprises(roleOf('TrainingRole'), [...FORBIDDEN, ...FORBIDDEN_TO_SCRIPTS, ...others], 'denied'),
+      await surprises(
+        roleOfPipeline(made.template, 'TrainingPolicy', 'digits'),
+        [...FORBIDDEN, ...FORBIDDEN_TO_SCRIPTS, ...others],
+        'denied',
+      ),
     ).toEqual([]);
+  });
+});
+
+describe('a role without the tag', () => {
+  it('reads and saves nothing of any pipeline', async () => {
+    const { pipeline: _tag, ...role } = roleOfPipeline(made.template, 'TrainingPolicy', 'digits');
+    const own = TRAINING_CALLS.filter(({ resource }) => resource.includes('/digits/'));
+    expect(own.length).toBeGreaterThan(5);
+    expect(await surprises(role, own, 'denied')).toEqual([]);
   });
 });
 
 describe('the role of hosts on EC2', () => {
   it('lets a host read, save and report', async () => {
-    expect(await surprises(roleOf('HostRole'), HOST_CALLS, 'allowed')).toEqual([]);
+    expect(
+      await surprises(roleOfPipeline(made.template, 'HostPolicy', 'digits'), HOST_CALLS, 'allowed'),
+    ).toEqual([]);
   });
 
   it('lets a script do no harm', async () => {
     const others = RESERVED.map(([, call]) => call);
     expect(
-      await surprises(roleOf('HostRole'), [...FORBIDDEN, ...FORBIDDEN_TO_SCRIPTS, ...others], 'denied'),
+      await surprises(
+        roleOfPipeline(made.template, 'HostPolicy', 'digits'),
+        [...FORBIDDEN, ...FORBIDDEN_TO_SCRIPTS, ...others],
+        'denied',
+      ),
     ).toEqual([]);
   });
 });
@@ -124,8 +149,17 @@ describe('every role', () => {
     expect(broad).toEqual([]);
   });
 
-  it('says what it allows; only scripts are denied more', () => {
+  it('says what it allows, but for a bucket elsewhere', () => {
     const denying = roles.filter(({ statements }) => statements.some(({ Effect }) => Effect !== 'Allow'));
-    expect(denying.map(({ id }) => id)).toEqual(['TrainingRole', 'HostRole']);
+    expect(denying.map(({ id }) => id)).toEqual(['TrainingPolicy of digits']);
+  });
+
+  it("fits IAM's limits", () => {
+    const size = ({ statements }: Role) =>
+      JSON.stringify({ Version: '2012-10-17', Statement: statements }).length;
+    const isPolicy = ({ pipeline }: Role) => pipeline !== undefined;
+    // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+    const tooLong = roles.filter((role) => size(role) > (isPolicy(role) ? 6_144 : 10_240));
+    expect(tooLong.map((role) => [role.id, size(role)])).toEqual([]);
   });
 });

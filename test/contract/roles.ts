@@ -1,5 +1,6 @@
 /** The roles of the packaged template, and what AWS's policy evaluation says of a call under one of them. */
 import { runSimulation } from '@cloud-copilot/iam-simulate';
+import { PIPELINE_TAG } from '../../functions/core/launch/pipeline-role.ts';
 import { ACCOUNT, resolve } from './intrinsics.ts';
 import { ofType, type Template } from './packaged.ts';
 
@@ -14,6 +15,8 @@ export interface Role {
   readonly id: string;
   readonly arn: string;
   readonly statements: readonly Statement[];
+  /** A pipeline's role: bounded by its own policy, which reads the role's tag. */
+  readonly pipeline?: string;
 }
 
 export interface Call {
@@ -39,18 +42,41 @@ export function rolesOf(template: Template): Role[] {
   });
 }
 
+/** As `functions/aws/iam` creates it. */
+export function roleOfPipeline(
+  template: Template,
+  policy: 'TrainingPolicy' | 'HostPolicy',
+  pipeline: string,
+): Role {
+  const document = resolve(template, template.Resources[policy]?.Properties['PolicyDocument']);
+  const { Statement } = document as PolicyDocument;
+  const path = policy === 'TrainingPolicy' ? 'training' : 'hosts';
+  return {
+    id: `${policy} of ${pipeline}`,
+    arn: `arn:aws:iam::${ACCOUNT}:role/tidewheel/dev/us-east-1/${path}/tidewheel-${pipeline}-01234567`,
+    statements: Statement,
+    pipeline,
+  };
+}
+
 /** @throws when the call itself makes no sense to IAM: an unknown action, a resource of the wrong kind */
 export async function isAllowed(role: Role, { action, resource, context = {} }: Call): Promise<boolean> {
+  const policies = [{ name: role.id, policy: { Version: '2012-10-17', Statement: role.statements } }];
+  const { pipeline } = role;
   const answer = await runSimulation(
     {
-      identityPolicies: [{ name: role.id, policy: { Version: '2012-10-17', Statement: role.statements } }],
+      identityPolicies: policies,
+      ...(pipeline !== undefined && { permissionBoundaryPolicies: policies }),
       serviceControlPolicies: [],
       resourceControlPolicies: [],
       request: {
         action,
         principal: role.arn,
         resource: { resource, accountId: ACCOUNT },
-        contextVariables: { ...context },
+        contextVariables: {
+          ...context,
+          ...(pipeline !== undefined && { [`aws:PrincipalTag/${PIPELINE_TAG}`]: pipeline }),
+        },
       },
     },
     {},

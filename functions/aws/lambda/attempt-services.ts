@@ -6,6 +6,7 @@ import {
   makeSageMakerStarter,
 } from '../../core/launch/sagemaker/sagemaker-launcher.ts';
 import { makeFleetService } from '../ec2/ec2-fleet-service.ts';
+import { hostProfiles, trainingRoles } from '../iam/pipeline-roles.ts';
 import { makeRegion } from '../s3/region-buckets.ts';
 import { makeTrainingService } from '../sagemaker/training-service.ts';
 import * as clients from '../shared/clients.ts';
@@ -25,9 +26,12 @@ const launchers = (): Launchers => ({
 });
 /** Only for the launch function: they need its settings and a catalog in the bundle. */
 export const starters = (): Starters => ({
-  sagemaker: makeSageMakerStarter(sageMaker(), config.trainingRoleArn()),
+  sagemaker: makeSageMakerStarter(
+    sageMaker(),
+    trainingRoles({ iam: compute.iam(), clock, kind: config.trainingRoles() }),
+  ),
   ec2: makeEc2Starter(fleets(), {
-    hostProfileArn: config.hostProfileArn(),
+    role: hostProfiles({ iam: compute.iam(), clock, kind: config.hostRoles() }),
     hostLogGroup: config.hostLogGroup(),
   }),
 });

@@ -1,14 +1,21 @@
 /** The only reader of the environment: checks the values that serverless.yml gives a function and reports all problems. */
 import * as z from 'zod';
+import type { RoleKind } from '../../core/launch/pipeline-role.ts';
 import { ConfigurationError } from '../../core/shared/errors.ts';
 import { check } from '../../core/shared/validation.ts';
+
+const policyArn = z.string().startsWith('arn:');
+const rolePath = z.string().regex(/^\/(.+\/)?$/);
 
 const schemas = {
   bucket: z.object({ TIDEWHEEL_BUCKET: z.string().min(3).max(63) }),
   table: z.object({ TIDEWHEEL_TABLE: z.string().min(1) }),
   stateMachine: z.object({ TIDEWHEEL_STATE_MACHINE_ARN: z.string().startsWith('arn:') }),
-  trainingRole: z.object({ TIDEWHEEL_TRAINING_ROLE_ARN: z.string().startsWith('arn:') }),
-  hostProfile: z.object({ TIDEWHEEL_HOST_PROFILE_ARN: z.string().startsWith('arn:') }),
+  trainingRoles: z.object({
+    TIDEWHEEL_TRAINING_POLICY_ARN: policyArn,
+    TIDEWHEEL_TRAINING_ROLE_PATH: rolePath,
+  }),
+  hostRoles: z.object({ TIDEWHEEL_HOST_POLICY_ARN: policyArn, TIDEWHEEL_HOST_ROLE_PATH: rolePath }),
   hostLogGroup: z.object({ TIDEWHEEL_HOST_LOG_GROUP: z.string().min(1).max(512) }),
   eventBus: z.object({ TIDEWHEEL_EVENT_BUS: z.string().min(1) }),
   codeFolder: z.object({ LAMBDA_TASK_ROOT: z.string().min(1) }),
@@ -36,8 +43,14 @@ export const config = {
   bucket: () => read(schemas.bucket).TIDEWHEEL_BUCKET,
   table: () => read(schemas.table).TIDEWHEEL_TABLE,
   stateMachineArn: () => read(schemas.stateMachine).TIDEWHEEL_STATE_MACHINE_ARN,
-  trainingRoleArn: () => read(schemas.trainingRole).TIDEWHEEL_TRAINING_ROLE_ARN,
-  hostProfileArn: () => read(schemas.hostProfile).TIDEWHEEL_HOST_PROFILE_ARN,
+  trainingRoles: (): RoleKind => {
+    const values = read(schemas.trainingRoles);
+    return { policyArn: values.TIDEWHEEL_TRAINING_POLICY_ARN, path: values.TIDEWHEEL_TRAINING_ROLE_PATH };
+  },
+  hostRoles: (): RoleKind => {
+    const values = read(schemas.hostRoles);
+    return { policyArn: values.TIDEWHEEL_HOST_POLICY_ARN, path: values.TIDEWHEEL_HOST_ROLE_PATH };
+  },
   hostLogGroup: () => read(schemas.hostLogGroup).TIDEWHEEL_HOST_LOG_GROUP,
   eventBus: () => read(schemas.eventBus).TIDEWHEEL_EVENT_BUS,
   codeFolder: () => read(schemas.codeFolder).LAMBDA_TASK_ROOT,

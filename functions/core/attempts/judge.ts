@@ -73,7 +73,7 @@ const REMEDIES: Readonly<Record<PlatformFault, string>> = {
   silent:
     'had hosts that wrote no report: check that the subnets reach S3 (a NAT gateway or a VPC endpoint), that compute.ec2.image has the AWS CLI, and that compute.ec2.python names its Python',
   storage:
-    'could not use the bucket: check the route to S3 (a NAT gateway or a VPC endpoint), the endpoint’s policy and the rights of compute.ec2.instanceProfile',
+    'could not use the bucket: check the route to S3 (a NAT gateway or a VPC endpoint), the endpoint’s policy and the policy of the pipeline’s instance profile',
   disk: 'ran out of disk: raise compute.volumeGigabytes, or choose types with more local NVMe',
   packages:
     'could not install requirements.txt: check that the subnets reach the package index, or name one that they reach (training.packageIndex)',

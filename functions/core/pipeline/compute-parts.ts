@@ -136,14 +136,6 @@ export const ec2Schema = z.strictObject({
       'write ami-… or resolve:ssm:/path/of/a/parameter',
     )
     .describe("A machine image with the AWS CLI and the framework, e.g. AWS's Deep Learning AMI."),
-  instanceProfile: z
-    .string()
-    .regex(
-      /^arn:aws[a-z-]*:iam::\d{12}:instance-profile\/[\w+=,.@/-]{1,500}$/,
-      'write the ARN of an instance profile',
-    )
-    .optional()
-    .describe("What hosts may do. Default: the stack's own profile, the only one that launch may pass on."),
   python: z
     .string()
     .regex(/^[A-Za-z0-9_./-]{1,200}$/, 'write the path of a program')

@@ -8,7 +8,7 @@ import { jobSaltOf, parseJobName } from '../../../functions/core/launch/job/job-
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 import { fleetInput } from '../../support/builders/fleet.ts';
-import { HOST_PROFILE } from '../../support/builders/launchers.ts';
+import { HOST_PROFILE, knownRole } from '../../support/builders/launchers.ts';
 import { type LauncherGround, launcherContract } from '../../support/contracts/launcher.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
@@ -66,7 +66,7 @@ launcherContract(
     const fleets = makeFleetService({ ec2, store: bucket, clock });
     return {
       launcher: makeEc2Launcher(fleets),
-      starter: makeEc2Starter(fleets, { hostProfileArn: HOST_PROFILE }),
+      starter: makeEc2Starter(fleets, { role: knownRole(HOST_PROFILE) }),
       input: (attempt) => fleetInput({ instanceType: 'c5.xlarge', over: { attempt, bucket: BUCKET } }),
       write: async (objects) => {
         for (const { key, text } of objects) await bucket.writeText(key, text);

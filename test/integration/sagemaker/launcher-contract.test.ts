@@ -13,7 +13,7 @@ import {
 } from '../../../functions/core/launch/sagemaker/sagemaker-launcher.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { declaration, launch, placement } from '../../support/builders/launch.ts';
-import { TRAINING_ROLE } from '../../support/builders/launchers.ts';
+import { knownRole, TRAINING_ROLE } from '../../support/builders/launchers.ts';
 import { type LauncherGround, launcherContract } from '../../support/contracts/launcher.ts';
 import { startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import { type Ground, layGround } from '../../support/local-sagemaker.ts';
@@ -58,7 +58,7 @@ launcherContract(
     const services = { training: makeTrainingService(ground.sageMaker) };
     return Promise.resolve({
       launcher: makeSageMakerLauncher(services),
-      starter: makeSageMakerStarter(services, TRAINING_ROLE),
+      starter: makeSageMakerStarter(services, knownRole(TRAINING_ROLE)),
       input: (attempt) =>
         launch({
           attempt,

@@ -2,6 +2,7 @@
 import { buildFleet, type FleetInput, type FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
 import type { Placement } from '../../../functions/core/runs/run-records.ts';
 import { declaration, launch, placement } from './launch.ts';
+import { HOST_PROFILE } from './launchers.ts';
 
 const vpc = {
   securityGroupIds: ['sg-0a1b2c3d4e5f60718'],
@@ -11,10 +12,7 @@ const vpc = {
   ],
 };
 
-const ec2 = {
-  image: 'ami-0123456789abcdef0',
-  instanceProfile: 'arn:aws:iam::123456789012:instance-profile/tidewheel-training',
-};
+const ec2 = { image: 'ami-0123456789abcdef0' };
 
 export interface Choice {
   readonly instanceType?: string;
@@ -36,7 +34,7 @@ export function fleetInput(choice: Choice = {}): FleetInput {
     placed,
     over,
   } = choice;
-  return launch({
+  const input = launch({
     declaration: declaration({
       training: { ...training },
       compute: { instanceTypes: [instanceType], nodes, launcher: 'ec2', vpc, ec2, ...compute },
@@ -47,8 +45,8 @@ export function fleetInput(choice: Choice = {}): FleetInput {
       onDemandHourlyUsd: 20,
       ...placed,
     }),
-    ...over,
   });
+  return { ...input, hostProfileArn: HOST_PROFILE, ...over };
 }
 
 export function planOf(choice: Choice = {}): FleetPlan {

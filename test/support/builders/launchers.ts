@@ -2,6 +2,7 @@
 import { makeEc2Launcher, makeEc2Starter } from '../../../functions/core/launch/ec2/ec2-launcher.ts';
 import type { FleetService } from '../../../functions/core/launch/ec2/fleet-service.ts';
 import type { Launchers, Starters } from '../../../functions/core/launch/launcher.ts';
+import type { PipelineRole } from '../../../functions/core/launch/pipeline-role.ts';
 import {
   makeSageMakerLauncher,
   makeSageMakerStarter,
@@ -10,6 +11,9 @@ import {
 
 export const TRAINING_ROLE = 'arn:aws:iam::123456789012:role/tidewheel-training';
 export const HOST_PROFILE = 'arn:aws:iam::123456789012:instance-profile/hosts';
+
+/** One for all pipelines, which exists. */
+export const knownRole = (arn: string): PipelineRole => ({ arnOf: () => arn, ensure: async () => 'known' });
 
 export interface LaunchServices extends SageMaker {
   readonly fleets: FleetService;
@@ -22,9 +26,9 @@ export const launchersOver = (services: LaunchServices): { launchers: Launchers;
     ec2: makeEc2Launcher(services.fleets),
   },
   starters: {
-    sagemaker: makeSageMakerStarter(services, TRAINING_ROLE),
+    sagemaker: makeSageMakerStarter(services, knownRole(TRAINING_ROLE)),
     ec2: makeEc2Starter(services.fleets, {
-      hostProfileArn: HOST_PROFILE,
+      role: knownRole(HOST_PROFILE),
       hostLogGroup: services.hostLogGroup,
     }),
   },

@@ -93,7 +93,7 @@ describe('faults of the platform', () => {
   });
 
   it.each([
-    ['storage', 'instanceProfile'],
+    ['storage', 'instance profile'],
     ['disk', 'compute.volumeGigabytes'],
     ['packages', 'training.packageIndex'],
   ] as const)('of kind %s end the run after three tries', (fault, remedy) => {

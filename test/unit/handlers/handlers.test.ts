@@ -69,8 +69,10 @@ beforeEach(() => {
   vi.stubEnv('TIDEWHEEL_TABLE', 'tidewheel-table');
   vi.stubEnv('TIDEWHEEL_EVENT_BUS', 'default');
   vi.stubEnv('TIDEWHEEL_STATE_MACHINE_ARN', 'arn:aws:states:us-east-1:123456789012:stateMachine:run');
-  vi.stubEnv('TIDEWHEEL_TRAINING_ROLE_ARN', 'arn:aws:iam::123456789012:role/training');
-  vi.stubEnv('TIDEWHEEL_HOST_PROFILE_ARN', 'arn:aws:iam::123456789012:instance-profile/hosts');
+  vi.stubEnv('TIDEWHEEL_TRAINING_POLICY_ARN', 'arn:aws:iam::123456789012:policy/training');
+  vi.stubEnv('TIDEWHEEL_TRAINING_ROLE_PATH', '/training/');
+  vi.stubEnv('TIDEWHEEL_HOST_POLICY_ARN', 'arn:aws:iam::123456789012:policy/hosts');
+  vi.stubEnv('TIDEWHEEL_HOST_ROLE_PATH', '/hosts/');
   vi.stubEnv('TIDEWHEEL_HOST_LOG_GROUP', '/tidewheel/dev/hosts');
   vi.stubEnv('TIDEWHEEL_SCHEDULE_GROUP', 'group');
   vi.stubEnv('TIDEWHEEL_SCHEDULE_ROLE_ARN', 'arn:aws:iam::123456789012:role/schedules');

@@ -1,5 +1,6 @@
 /** The launcher on EC2: one fleet of hosts in the data's own region, which Tidewheel refills, stops and removes. */
 import type { Launcher, Starter } from '../launcher.ts';
+import { type PipelineRole, startUnder } from '../pipeline-role.ts';
 import { buildFleet } from './fleet.ts';
 import type { FleetService } from './fleet-service.ts';
 
@@ -19,17 +20,18 @@ export const makeEc2Launcher = (fleets: Omit<FleetService, 'launch'>): Launcher 
 
 /** The installation's settings for hosts. */
 export interface HostSettings {
-  /** The instance profile of hosts, if the pipeline names none. */
-  readonly hostProfileArn?: string | undefined;
+  /** The instance profiles of hosts. */
+  readonly role: PipelineRole;
   /** The log group of CloudWatch Logs for the hosts' output. */
   readonly hostLogGroup?: string | undefined;
 }
 
 export const makeEc2Starter = (fleets: Pick<FleetService, 'launch'>, settings: HostSettings): Starter => ({
   prepare: (input) => {
-    const plan = buildFleet({ ...input, ...settings });
+    const { role, hostLogGroup } = settings;
+    const { name } = input.declaration;
+    const plan = buildFleet({ ...input, hostProfileArn: role.arnOf(name), hostLogGroup });
     if (plan.kind === 'problems') return plan;
-    const { hostLogGroup } = settings;
     return {
       kind: 'prepared',
       objects: plan.objects,
@@ -37,7 +39,7 @@ export const makeEc2Starter = (fleets: Pick<FleetService, 'launch'>, settings: H
       ...(hostLogGroup !== undefined && {
         log: `${hostLogGroup} in CloudWatch Logs, streams ${plan.name}/…`,
       }),
-      start: () => fleets.launch(plan),
+      start: () => startUnder(role, name, () => fleets.launch(plan)),
     };
   },
 });

@@ -17,8 +17,8 @@ import type { FleetRequest, LaunchTemplateRequest, PlacementGroupRequest, Tag } 
 import { encodeUserData, MAXIMUM_USER_DATA, type UserDataInput, userData } from './user-data.ts';
 
 export interface FleetInput extends JobInput {
-  /** The instance profile of hosts, if the pipeline names none. */
-  readonly hostProfileArn?: string | undefined;
+  /** The instance profile of the pipeline's hosts. */
+  readonly hostProfileArn: string;
   /** The log group of CloudWatch Logs for the hosts' output. */
   readonly hostLogGroup?: string | undefined;
 }
@@ -101,7 +101,6 @@ interface Site {
   readonly subnetId: string;
   readonly securityGroupIds: readonly string[];
   readonly ec2: NonNullable<Pipeline['compute']['ec2']>;
-  readonly profileArn: string;
   readonly problems: readonly Problem[];
 }
 
@@ -111,8 +110,9 @@ function siteOf(
 ): Site | { readonly kind: 'nowhere'; readonly problems: readonly Problem[] } {
   const { vpc, ec2 } = input.declaration.compute;
   const { pool, subnetId } = input.placement;
-  const profileArn = ec2?.instanceProfile ?? input.hostProfileArn;
-  const problems = hostProblems(ec2, profileArn);
+  const problems: Problem[] = [];
+  if (ec2 === undefined)
+    problems.push({ path: 'compute.ec2', message: 'the launcher ec2 needs it: name the image' });
   const subnet = vpc?.subnets.find(({ id, zoneId }) =>
     subnetId === undefined ? zoneId === pool.zoneId : id === subnetId,
   );
@@ -125,23 +125,9 @@ function siteOf(
     const wanted = subnetId ?? pool.zoneId ?? 'a zone, but the placement names none';
     problems.push({ path: 'compute.vpc.subnets', message: `contain no subnet for ${wanted}: add one` });
   }
-  if (ec2 === undefined || profileArn === undefined || vpc === undefined || subnet === undefined) {
-    return { kind: 'nowhere', problems };
-  }
+  if (ec2 === undefined || vpc === undefined || subnet === undefined) return { kind: 'nowhere', problems };
   const { securityGroupIds } = vpc;
-  return { kind: 'somewhere', subnetId: subnet.id, securityGroupIds, ec2, profileArn, problems };
-}
-
-function hostProblems(ec2: Pipeline['compute']['ec2'], profileArn: string | undefined): Problem[] {
-  if (ec2 === undefined)
-    return [{ path: 'compute.ec2', message: 'the launcher ec2 needs it: name the image' }];
-  if (profileArn !== undefined) return [];
-  return [
-    {
-      path: 'compute.ec2.instanceProfile',
-      message: 'is missing: name the instance profile of the hosts',
-    },
-  ];
+  return { kind: 'somewhere', subnetId: subnet.id, securityGroupIds, ec2, problems };
 }
 
 function gangProblems({ helpers }: Pipeline['compute'], { topology }: Placement): Problem[] {
@@ -208,7 +194,7 @@ function launchTemplate({ input, site, disk, name, tags, script }: TemplateInput
     TagSpecifications: tagged(['launch-template'], tags),
     LaunchTemplateData: {
       ImageId: site.ec2.image,
-      IamInstanceProfile: { Arn: site.profileArn },
+      IamInstanceProfile: { Arn: input.hostProfileArn },
       UserData: encodeUserData(script),
       NetworkInterfaces: networkInterfaces({
         instanceType,

@@ -1,6 +1,7 @@
 /** The launcher on SageMaker: training jobs in the data's own region or in another that the pipeline names. */
 import type { TrainingService } from '../job/training-service.ts';
 import type { Launcher, Starter } from '../launcher.ts';
+import { type PipelineRole, startUnder } from '../pipeline-role.ts';
 import { buildTrainingJob } from './training-job.ts';
 
 export interface SageMaker {
@@ -18,21 +19,23 @@ export const makeSageMakerLauncher = (services: SageMaker): Launcher => ({
   stop: async ({ jobName, region }) => (await serviceIn(services, region)?.stop(jobName)) ?? 'notFound',
 });
 
-/** @param roleArn the execution role of training jobs; the launch function needs iam:PassRole for it */
-export const makeSageMakerStarter = (services: SageMaker, roleArn: string): Starter => ({
+/** @param role the execution roles of training jobs */
+export const makeSageMakerStarter = (services: SageMaker, role: PipelineRole): Starter => ({
   prepare: (input) => {
-    const job = buildTrainingJob({ ...input, roleArn });
+    const { name } = input.declaration;
+    const job = buildTrainingJob({ ...input, roleArn: role.arnOf(name) });
     if (job.kind === 'problems') return job;
     const { region } = input.placement.pool;
+    const service = serviceIn(services, region);
     return {
       kind: 'prepared',
       objects: job.objects,
       inputReason: `${job.input.mode}: ${job.input.reason}`,
-      start: async () =>
-        (await serviceIn(services, region)?.create(job.request)) ?? {
-          kind: 'invalid',
-          message: `region ${region} is not set up for SageMaker: remove it from compute.regions`,
-        },
+      start: async () => {
+        if (service !== undefined) return startUnder(role, name, () => service.create(job.request));
+        const message = `region ${region} is not set up for SageMaker: remove it from compute.regions`;
+        return { kind: 'invalid', message };
+      },
     };
   },
 });
