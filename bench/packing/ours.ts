@@ -1,7 +1,6 @@
 /** Packs one pipeline's arrivals with our engine, in a process of its own, and prints what it took as JSON. */
 import * as z from 'zod';
 import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
-import { openTransport } from '../../functions/aws/s3/transport.ts';
 import { readText } from '../../functions/core/packing/model/blob-store.ts';
 import { itemSchema } from '../../functions/core/packing/model/documents.ts';
 import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
@@ -9,6 +8,7 @@ import { sealDataset } from '../../functions/core/packing/seal/seal-dataset.ts';
 import { packItem } from '../../functions/core/packing/shard/pack-item.ts';
 import { packingSchema } from '../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import { openUndici } from './undici-transport.ts';
 
 const [bucket = 'bench', pipeline = 'bench', runId = 'bench-000001', upTo = 'seal', settings = '{}'] =
   process.argv.slice(2);
@@ -20,7 +20,7 @@ await using opened = await openBlobStore({
   bucket,
   region: 'us-east-1',
   credentials: () => Promise.resolve({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
-  transport: process.env['READS'] === 'undici' ? openTransport : undefined,
+  transport: process.env['READS'] === 'undici' ? openUndici : undefined,
 });
 const { store } = opened;
 const started = process.hrtime.bigint();

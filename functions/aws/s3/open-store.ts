@@ -1,14 +1,17 @@
 /** Opens S3's data path with region, endpoint and credentials as the SDK finds them. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { defaultProvider } from '@aws-sdk/credential-provider-node';
+import { loadConfig, NODE_REGION_CONFIG_FILE_OPTIONS, NODE_REGION_CONFIG_OPTIONS } from '@smithy/core/config';
 import { S3BlobStore } from './blob-store.ts';
 import { bucketAddress } from './endpoint.ts';
 import { HedgedTransport } from './hedge.ts';
+import { NodeTransport } from './node-transport.ts';
 import { Pacer } from './pacer.ts';
 import { ReadSockets } from './read-sockets.ts';
 import { Requester, type World } from './requester.ts';
 import type { RetryPolicy } from './retry.ts';
 import type { S3Credentials } from './sigv4.ts';
-import { openTransport, type Transport, type TransportOptions } from './transport.ts';
+import type { Transport, TransportOptions } from './transport.ts';
 
 export interface OpenOptions {
   readonly bucket: string;
@@ -20,7 +23,7 @@ export interface OpenOptions {
   readonly silenceMilliseconds?: number | undefined;
   readonly retry?: RetryPolicy | undefined;
   readonly world?: World | undefined;
-  /** Default: reads over ReadSockets, all else over undici. */
+  /** Default: reads over ReadSockets, all else over NodeTransport. */
   readonly transport?: ((options: TransportOptions) => Transport) | undefined;
 }
 
@@ -38,32 +41,20 @@ const after = (milliseconds: number, call: () => void): (() => void) => {
 };
 
 const openSockets = (options: TransportOptions): Transport =>
-  new ReadSockets(options, openTransport(options));
+  new ReadSockets(options, new NodeTransport(options));
 
 interface Surroundings {
   readonly region: string;
   readonly credentials: (refresh: boolean) => Promise<S3Credentials>;
-  readonly close: () => void;
 }
 
-/**
- * The SDK finds region and credentials, and caches them until they expire. Loading it takes 0.3 s and 60 MB, so that
- * happens only if one of them is not given.
- */
-async function fromSdk(region: string | undefined): Promise<Surroundings> {
-  const { S3Client } = await import('@aws-sdk/client-s3');
-  const client = new S3Client(region === undefined ? {} : { region });
-  return {
-    region: await client.config.region(),
-    credentials: (refresh) => client.config.credentials(refresh ? { forceRefresh: true } : {}),
-    close: () => client.destroy(),
-  };
-}
-
+/** Without the SDK's S3 client: loading that costs 0.3 s and 60 MB. */
 async function surroundingsOf({ region, credentials }: OpenOptions): Promise<Surroundings> {
-  if (region !== undefined && credentials !== undefined) return { region, credentials, close: () => {} };
-  const sdk = await fromSdk(region);
-  return credentials === undefined ? sdk : { ...sdk, credentials };
+  const chain = defaultProvider();
+  return {
+    region: region ?? (await loadConfig(NODE_REGION_CONFIG_OPTIONS, NODE_REGION_CONFIG_FILE_OPTIONS)()),
+    credentials: credentials ?? ((refresh) => chain(refresh ? { forceRefresh: true } : {})),
+  };
 }
 
 export interface OpenStore extends AsyncDisposable {
@@ -73,7 +64,7 @@ export interface OpenStore extends AsyncDisposable {
 /** Opens the bucket; dispose of it to close its sockets. */
 export async function openBlobStore(options: OpenOptions): Promise<OpenStore> {
   const environment = process.env;
-  const { region, credentials, close } = await surroundingsOf(options);
+  const { region, credentials } = await surroundingsOf(options);
   const endpoint = options.endpoint ?? environment['AWS_ENDPOINT_URL_S3'] ?? environment['AWS_ENDPOINT_URL'];
   const dualStack = environment['AWS_USE_DUALSTACK_ENDPOINT'] === 'true';
   const address = bucketAddress({ bucket: options.bucket, region, endpoint, dualStack });
@@ -96,9 +87,6 @@ export async function openBlobStore(options: OpenOptions): Promise<OpenStore> {
   });
   return {
     store: new S3BlobStore(options.bucket, requester),
-    [Symbol.asyncDispose]: async () => {
-      close();
-      await transport.close();
-    },
+    [Symbol.asyncDispose]: () => transport.close(),
   };
 }

@@ -5,17 +5,12 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-
-/** One client per service and process, created at its first use, so a cold start pays only for used clients. */
-export const once = <T>(make: () => T): (() => T) => {
-  let made: T | undefined;
-  return () => (made ??= make());
-};
+import { once } from '../../core/shared/once.ts';
 
 /** The SDK's standard mode with 4 tries instead of 3, because throttles of the control plane are short. */
 export const retry = { maxAttempts: 4 } as const;
 
-// Separate exports marked pure, so that a bundle contains only the clients that its function uses.
+// One client per service and process, made at its first use. Separate exports marked pure, so that a bundle contains only the clients that its function uses.
 export const dynamo = /* @__PURE__ */ once(() =>
   DynamoDBDocumentClient.from(new DynamoDBClient(retry), {
     marshallOptions: { removeUndefinedValues: true },

@@ -1,5 +1,4 @@
 /** Our own sockets against well-behaved and misbehaving servers. */
-import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -11,6 +10,7 @@ import {
   type Transport,
 } from '../../../functions/aws/s3/transport.ts';
 import { send } from '../../support/fakes/send.ts';
+import { rawServer } from './raw-server.ts';
 import { selfSigned } from './self-signed.ts';
 
 const GET: Exchange = { method: 'GET', path: '/k', headers: ['host', 'h'] };
@@ -21,37 +21,10 @@ afterEach(async () => {
   for (const one of open.splice(0)) await one.close();
 });
 
-interface Peer {
-  readonly port: number;
-  readonly sockets: net.Socket[];
-  readonly requests: string[];
-}
-
-/** A server that computes each answer from the number of the request; undefined gives no answer. */
-async function serve(
-  answer: (number: number, socket: net.Socket) => string | undefined,
-  make: (listener: (socket: net.Socket) => void) => net.Server = (listener) => net.createServer(listener),
-): Promise<Peer> {
-  const sockets: net.Socket[] = [];
-  const requests: string[] = [];
-  const server = make((socket) => {
-    sockets.push(socket);
-    socket.on('error', () => {});
-    socket.on('data', (bytes: Buffer) => {
-      requests.push(bytes.toString('latin1'));
-      const text = answer(requests.length - 1, socket);
-      if (text !== undefined && !socket.destroyed) socket.write(text, 'latin1');
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  open.push({
-    close: () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  });
-  const address = server.address();
-  return { port: typeof address === 'object' && address !== null ? address.port : 0, sockets, requests };
+async function serve(...how: Parameters<typeof rawServer>): ReturnType<typeof rawServer> {
+  const peer = await rawServer(...how);
+  open.push(peer);
+  return peer;
 }
 
 const nothing: Transport = {

@@ -4,13 +4,14 @@
  * that it is up again. It asks any other pool once that pool is more likely up than down.
  */
 
+import { once } from '../../shared/once.ts';
 import { trustOf } from '../belief/beliefs.ts';
 import { observe } from '../belief/regimes.ts';
 import { reliabilityOf } from '../belief/score-trust.ts';
 import { unitUsd } from '../candidates/pools.ts';
 import { PATIENCE_SECONDS } from '../model/timings.ts';
 import { SPOT } from '../policy/actions.ts';
-import { market, marketBeliefOf } from '../policy/belief-observation.ts';
+import { market, marketBeliefOf, TICK_SECONDS } from '../policy/belief-observation.ts';
 import { zoneChoice } from '../policy/zone-choice.ts';
 import type { Assessed } from './assessment.ts';
 import { cooldownSeconds, isLimited } from './capacity-errors.ts';
@@ -29,7 +30,7 @@ const ATTEMPTS_KEPT = 0.5;
 const SCORE_LAG_SECONDS = 600;
 
 /** A waiting run looks again once per tick of the policy. */
-export const LOOK_SECONDS = market.tickSeconds;
+export const LOOK_SECONDS = TICK_SECONDS;
 /**
  * The cost of standing still beside a pool that is up, as a share of its price. Stated, not fitted. At 0, campaigns
  * cost half a percent less and runs stand still for a cent; at 0.3 they cost a percent more (docs/research/log.md).
@@ -39,7 +40,7 @@ const STANDING_STILL = 0.15;
  * Less than an hour of work is too few ticks: with three, a better score made the choice more expensive once in a
  * thousand times. A run also never stands still for an assumed length of work.
  */
-const LEAST_WORK_SECONDS = 6 * market.tickSeconds;
+const LEAST_WORK_SECONDS = 6 * TICK_SECONDS;
 const isWorthPlanning = ({ basis, workSeconds }: WorkEstimate): boolean =>
   basis !== 'assumed' && workSeconds >= LEAST_WORK_SECONDS;
 
@@ -49,11 +50,13 @@ const MOST_COMPARED = 2;
 const RESTART_STEP_SECONDS = 60;
 
 /** Coarser and shorter than the simulator's, whose table takes four milliseconds; this one takes two. */
-const choose = zoneChoice(market, {
-  aheadSeconds: 8 * 3_600,
-  mostSlackSeconds: 4 * 3_600,
-  ratioSteps: 32,
-});
+const choice = once(() =>
+  zoneChoice(market(), {
+    aheadSeconds: 8 * 3_600,
+    mostSlackSeconds: 4 * 3_600,
+    ratioSteps: 32,
+  }),
+);
 
 export interface CheaperPool {
   readonly kind: 'ask' | 'wait';
@@ -86,7 +89,7 @@ export function cheaperPool(
   if (cheaper.length === 0 || !isWorthPlanning(work)) return undefined;
   const compared = [atHand, ...mostPromising(cheaper, { usdOf, mayAsk, atHandUsd: usdOf(atHand) })];
   const reliability = reliabilityOf(trustOf(situation.observations));
-  const found = choose({
+  const found = choice()({
     restartSeconds: Math.ceil(work.restartSeconds / RESTART_STEP_SECONDS) * RESTART_STEP_SECONDS,
     spotUsd: compared.map(usdOf),
     waitingUsd: timeUsd,
@@ -168,5 +171,5 @@ function lastingShare(pools: readonly Assessed[]): number {
 
 /** The longest expected spell of capacity among these pools. */
 const longest = (pools: readonly Assessed[]): number =>
-  Math.max(...pools.map(({ outlook }) => market.lastingTicks(observe(outlook.belief, 1, 0)))) /
-  market.longestTicks;
+  Math.max(...pools.map(({ outlook }) => market().lastingTicks(observe(outlook.belief, 1, 0)))) /
+  market().longestTicks;

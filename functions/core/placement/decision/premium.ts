@@ -4,10 +4,11 @@
  * the premium assumes a move after the next loss, although asking may show it sooner (cheaper-pool.ts).
  */
 
+import { once } from '../../shared/once.ts';
 import type { Outlook } from '../belief/beliefs.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { SAVE_SECONDS } from '../model/timings.ts';
-import { market } from '../policy/belief-observation.ts';
+import { market, TICK_SECONDS } from '../policy/belief-observation.ts';
 import { costUsd, gangUsd } from './gang-cost.ts';
 import { restartSecondsOn, type WorkEstimate } from './work.ts';
 
@@ -19,8 +20,8 @@ export interface SpotPool {
 /**
  * A run moves this long after a pool is up again: at the next look at scores or, without a score, after the next loss.
  */
-const LOOK_SECONDS = market.tickSeconds;
-const SPELL_SECONDS = market.lastingTicks(market.start) * market.tickSeconds;
+const LOOK_SECONDS = TICK_SECONDS;
+const spellSeconds = once(() => market().lastingTicks(market().start) * TICK_SECONDS);
 
 /**
  * USD that each pool costs more than the cheapest one for `billedSeconds`; 0 for the cheapest. It never rises when
@@ -62,8 +63,8 @@ export function premiums(
 }
 
 function untilSeconds({ candidate, outlook }: SpotPool): number {
-  const gone = market.goneTicks(outlook.belief) * market.tickSeconds;
-  return candidate.score === undefined ? Math.max(gone, SPELL_SECONDS) : gone + LOOK_SECONDS;
+  const gone = market().goneTicks(outlook.belief) * TICK_SECONDS;
+  return candidate.score === undefined ? Math.max(gone, spellSeconds()) : gone + LOOK_SECONDS;
 }
 
 /** The save before the move, and the start after it. */

@@ -2,12 +2,10 @@
 
 import { type Belief, type Matrix, multiply } from '../belief/regimes.ts';
 import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
-import { market, marketBeliefOf } from '../policy/belief-observation.ts';
+import { market, marketBeliefOf, TICK_SECONDS } from '../policy/belief-observation.ts';
 import { type MarketBelief, type Offer, offers, type Standing } from '../policy/decide.ts';
 import { makePlan, type Plan } from '../policy/value-function.ts';
 import type { WorkEstimate } from './work.ts';
-
-const { lattice, tickSeconds: TICK_SECONDS } = market;
 
 /** Longer jobs are planned in longer ticks, so that a decision takes milliseconds. */
 const MAXIMUM_TICKS = 96;
@@ -59,6 +57,7 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
   const { workSeconds, restartSeconds } = work;
   const { together, tickSeconds, ticksLeft, whole, part } = ticksOf(workSeconds, secondsLeft);
   if (ticksLeft < 2 || ticksLeft * tickSeconds - workSeconds < restartSeconds) return undefined;
+  const { lattice } = market();
   const plan = makePlan(
     { upStates: lattice.upStates, step: power(lattice.step, together) },
     {

@@ -2,12 +2,17 @@
  * Turns the belief about a pool into the states of the policy's plans: the simulator's chain, in ticks of ten minutes.
  */
 
+import { once } from '../../shared/once.ts';
 import { type Belief, chanceUp, fittedRegimes, observe } from '../belief/regimes.ts';
 import type { MarketBelief } from './decide.ts';
 import drawn from './lattice-600.json' with { type: 'json' };
 import { marketModel } from './market-model.ts';
 
-export const market = marketModel(fittedRegimes, 600, drawn);
+/** Seconds of a tick of the policy. */
+export const TICK_SECONDS = 600;
+
+/** Computed at its first use: it takes 90 ms, and most functions import a rule that may need it. */
+export const market = /* @__PURE__ */ once(() => marketModel(fittedRegimes, TICK_SECONDS, drawn));
 
 /** Every plan asks for the belief of the same pools. */
 const sights = new WeakMap<Belief, MarketBelief>();
@@ -17,8 +22,8 @@ export function marketBeliefOf(belief: Belief): MarketBelief {
   if (known !== undefined) return known;
   const sight = {
     chance: chanceUp(belief),
-    ifThere: market.weights(observe(belief, 1, 0)),
-    ifNot: market.weights(observe(belief, 0, 1)),
+    ifThere: market().weights(observe(belief, 1, 0)),
+    ifNot: market().weights(observe(belief, 0, 1)),
   };
   sights.set(belief, sight);
   return sight;

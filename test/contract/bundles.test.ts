@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { packaged } from './packaged.ts';
+
+const run = promisify(execFile);
+const PYTHON = path.join('.venv', process.platform === 'win32' ? 'Scripts' : 'bin', 'python');
+const LARGEST_BYTES = 2 ** 20;
+
+const folder = mkdtempSync(path.join(tmpdir(), 'tidewheel-bundles-'));
+/** The file of each function, by its name. */
+const bundles = new Map<string, string>();
+
+beforeAll(async () => {
+  const made = await packaged();
+  for (const file of readdirSync(made.folder).filter((name) => name.endsWith('.zip'))) {
+    const name = file.replace(/\.zip$/, '');
+    const into = path.join(folder, name);
+    await run(PYTHON, ['-m', 'zipfile', '-e', path.join(made.folder, file), into]);
+    bundles.set(name, path.join(into, 'functions', name, 'handler.mjs'));
+  }
+}, 300_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it('no bundle is larger than one megabyte', () => {
+  const sizes = [...bundles].map(([name, file]) => ({ name, bytes: statSync(file).size }));
+  expect(sizes.length).toBeGreaterThan(15);
+  expect(sizes.filter(({ bytes }) => bytes > LARGEST_BYTES)).toEqual([]);
+});
+
+it('every bundle loads and offers its handler', async () => {
+  const program = `for (const file of ${JSON.stringify([...bundles.values()])}) console.log(typeof (await import(file)).handler);`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program]);
+  expect(stdout.trim().split('\n')).toEqual(Array.from(bundles, () => 'function'));
+}, 60_000);
