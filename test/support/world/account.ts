@@ -29,7 +29,7 @@ interface Invoked {
 export interface Usage {
   /** By the function's name in the state machine. */
   readonly functions: ReadonlyMap<string, Invoked>;
-  /** By port and method, e.g. `store.readText`. */
+  /** By function, port and method, e.g. `Settle store.readText`. */
   readonly calls: ReadonlyMap<string, number>;
   /** Retries of the state machine, by the error before them. */
   readonly retries: ReadonlyMap<string, number>;
@@ -44,7 +44,7 @@ export interface Account {
   readonly invoke: (name: string, perform: () => Promise<Answer>) => Promise<Answer>;
   readonly work: (name: string, event: Data) => Promise<void>;
   /** Before a call of a port: counts it and lets its time pass. */
-  readonly call: (call: string) => Promise<void>;
+  readonly call: (name: string, call: string) => Promise<void>;
   readonly entered: () => void;
   readonly retried: (error: string) => void;
 }
@@ -86,8 +86,8 @@ export function accountOf(
       const seconds = secondsOf(name, event);
       return seconds > 0 ? loop.sleep(seconds) : Promise.resolve();
     },
-    call: (call) => {
-      addTo(calls, call);
+    call: (name, call) => {
+      addTo(calls, `${name} ${call}`);
       return conditions.callSeconds === undefined ? loop.gate() : loop.sleep(conditions.callSeconds(call));
     },
     entered: () => {

@@ -119,7 +119,11 @@ export function createWorld(seed: number, rate: number, options: WorldOptions = 
     return new Promise((resolve) => {
       const cause = random.pick(['Runtime.ExitError', 'Sandbox.Timedout', 'Lambda.Unknown']);
       const die = () => resolve({ kind: 'error', name: cause, cause: 'the process ended' });
-      const own = exposePorts(ports, { random, chaos, wait: account.call }, { dead: false, die });
+      const own = exposePorts(
+        ports,
+        { random, chaos, wait: (call) => account.call(name, call) },
+        { dead: false, die },
+      );
       const input = asData(JSON.parse(JSON.stringify(event)));
       account
         .work(name, input)

@@ -1,0 +1,28 @@
+/** The cases of `npm run bench:limits`. */
+import type { LimitCase } from './case.ts';
+import { type DropCase, runDrops } from './drops.ts';
+
+const drops = (name: string, title: string, given: DropCase): LimitCase => ({
+  name,
+  title,
+  run: (options) => runDrops(given, options),
+});
+
+/** Accounts report 10 or 50 slots at their beginning. */
+const MORE_SLOTS = 50;
+
+export const CASES: readonly LimitCase[] = [
+  drops('drop-25-gb', '25 GB: 100 items of 60 s', {
+    drops: [{ pipeline: 'tide', items: 100, itemSeconds: 60 }],
+  }),
+  drops('drop-100-gb', `100 GB: 400 items of 60 s, in an account with ${MORE_SLOTS} slots`, {
+    drops: [{ pipeline: 'tide', items: 400, itemSeconds: 60 }],
+    concurrentExecutions: MORE_SLOTS,
+  }),
+  drops('two-pipelines', '25 GB and 10 GB at once: 100 items of 60 s, 40 of 30 s', {
+    drops: [
+      { pipeline: 'tide', items: 100, itemSeconds: 60 },
+      { pipeline: 'ebb', items: 40, itemSeconds: 30 },
+    ],
+  }),
+];

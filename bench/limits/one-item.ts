@@ -1,0 +1,52 @@
+/** The S3 requests of packing, counted by planning, packing and sealing one item for real. */
+import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
+import { readText } from '../../functions/core/packing/model/blob-store.ts';
+import { itemSchema } from '../../functions/core/packing/model/documents.ts';
+import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
+import { sealDataset } from '../../functions/core/packing/seal/seal-dataset.ts';
+import { packItem } from '../../functions/core/packing/shard/pack-item.ts';
+import { packingSchema } from '../../functions/core/pipeline/pipeline.ts';
+import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import { regularCorpus } from '../packing/listing.ts';
+import { startMemoryS3 } from '../packing/memory-s3.ts';
+import { addRequests, type RequestKind, type Requests } from './prices.ts';
+
+/** 50 files of 5 MB: 250 MB, one item of the drops in these cases. */
+const FILES = 50;
+const FILE_BYTES = 5_000_000;
+const RUN = { pipeline: 'bench', runId: 'bench-000001' };
+
+export async function requestsOfOneItem(): Promise<Requests> {
+  const prefix = bucketKeys.incoming(RUN.pipeline);
+  const corpus = regularCorpus({ prefix, count: FILES, size: () => FILE_BYTES, suffix: 'jpg' });
+  const server = await startMemoryS3({ corpus, keepsShards: { now: false } });
+  try {
+    await using opened = await openBlobStore({
+      bucket: 'bench',
+      region: 'us-east-1',
+      endpoint: server.url,
+      credentials: () => Promise.resolve({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
+    });
+    const { store } = opened;
+    const packing = packingSchema.parse({ label: 'none' });
+    await planShards({ store, now: () => new Date() }, { ...RUN, packing });
+    const text = (await readText(store, bucketKeys.planItems(RUN.pipeline, RUN.runId))) ?? '[]';
+    const items = itemSchema.array().parse(JSON.parse(text));
+    if (items.length !== 1) throw new Error(`the plan has ${items.length} items, not one`);
+    for (const item of items) await packItem({ store }, { ...RUN, packing, item });
+    await sealDataset({ store }, { ...RUN, packing });
+    return inClasses(server.requests);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** The server's names of requests, in the classes of the price list; DELETE costs nothing. */
+function inClasses(counted: ReadonlyMap<string, number>): Map<RequestKind, number> {
+  const requests = new Map<RequestKind, number>();
+  for (const [name, count] of counted) {
+    if (name === 'get' || name === 'head') addRequests(requests, 's3 get', count);
+    else if (name !== 'delete' && name !== 'abortUpload') addRequests(requests, 's3 put or list', count);
+  }
+  return requests;
+}
