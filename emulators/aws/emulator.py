@@ -161,6 +161,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     if options.clock is not None:
         virtual_time.install(options.clock)
     # Only now: what MiniStack reads from the environment at import must be set.
+    import http_api
     import hypercorn.asyncio
     import hypercorn.config
     import invocations
@@ -172,6 +173,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     patches.name_node_errors()
     patches.admit_events_of_services_beside()
     invocations.install()
+    http_api.install()
     patches.fail_callbacks_with_their_function()
     patches.read_concurrency_of_maps()
     patches.encrypt_with_the_accounts_key()

@@ -13,7 +13,7 @@ const input = z.object({
 });
 
 export const handler = lambdaHandler('api', input, async (event) => {
-  const { status, body } = await answer(
+  const { status, headers, body } = await answer(
     { ...tableStores(), store: store(), executions: executions(), schedules: schedules(), clock },
     {
       route: event.routeKey,
@@ -22,5 +22,9 @@ export const handler = lambdaHandler('api', input, async (event) => {
       body: event.isBase64Encoded ? Buffer.from(event.body ?? '', 'base64').toString() : (event.body ?? ''),
     },
   );
-  return { statusCode: status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  return {
+    statusCode: status,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  };
 });

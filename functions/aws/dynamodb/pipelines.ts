@@ -13,13 +13,19 @@ export function pipelineStore(table: StoredTable): PipelineStore {
   };
   return {
     get,
-    list: async () => {
-      const items = await table.query({
-        IndexName: LIST_INDEX,
-        KeyConditionExpression: 'listKey = :all',
-        ExpressionAttributeValues: { ':all': ALL_PIPELINES },
-      });
-      return items.map((item) => recordOf<PipelineRecord>(item)).sort((a, b) => (a.name < b.name ? -1 : 1));
+    list: async ({ limit, after } = {}) => {
+      const items = await table.query(
+        {
+          IndexName: LIST_INDEX,
+          KeyConditionExpression: `listKey = :all${after === undefined ? '' : ' AND pk > :after'}`,
+          ExpressionAttributeValues: {
+            ':all': ALL_PIPELINES,
+            ...(after !== undefined && { ':after': pipelineKey(after).pk }),
+          },
+        },
+        limit,
+      );
+      return items.map((item) => recordOf<PipelineRecord>(item));
     },
     ensure: async (name, { firstBatch, at }) => {
       const fresh: PipelineRecord = { name, openBatch: firstBatch, valid: true, updatedAt: at };

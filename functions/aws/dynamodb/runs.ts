@@ -31,12 +31,15 @@ export function runStore(table: StoredTable): RunStore {
       if (item === undefined) throw new RunNotFoundError(runId);
       return recordOf<RunRecord>(item);
     },
-    list: async (pipeline, limit) => {
+    list: async (pipeline, limit, before) => {
       const items = await table.query(
         {
           IndexName: LIST_INDEX,
-          KeyConditionExpression: 'listKey = :runs',
-          ExpressionAttributeValues: { ':runs': listKeyOf(pipeline) },
+          KeyConditionExpression: `listKey = :runs${before === undefined ? '' : ' AND pk < :before'}`,
+          ExpressionAttributeValues: {
+            ':runs': listKeyOf(pipeline),
+            ...(before !== undefined && { ':before': runKey(before).pk }),
+          },
           ScanIndexForward: false,
         },
         limit,

@@ -1,14 +1,15 @@
 /** The answers of the HTTP API, as values. functions/api turns them into responses. */
-import * as z from 'zod';
 import { REPORT_VERSION } from '../attempts/report.ts';
 import { registerPipeline, type WakeDeps, wakeRun } from '../ingest/wake.ts';
 import { readDeclaration } from '../pipeline/declaration.ts';
 import { pipelineName } from '../pipeline/pipeline.ts';
 import { readProgress } from '../runs/progress.ts';
 import type { Stores } from '../runs/stores.ts';
+import { awsErrorClass } from '../shared/aws-error-class.ts';
 import { type Problem, StoredVersionError } from '../shared/errors.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Schedules } from '../shared/ports.ts';
+import { pageOf, requestedPage } from './paging.ts';
 import { type Route, routeOf } from './routes.ts';
 
 export interface ApiDeps extends WakeDeps, Pick<Stores, 'attempts' | 'placements' | 'timeline'> {
@@ -25,8 +26,12 @@ export interface ApiRequest {
 
 export interface ApiResponse {
   readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
+
+/** The SDK has waited and tried again before it reports a throttle. */
+const RETRY_AFTER_SECONDS = 2;
 
 const ok = (body: unknown): ApiResponse => ({ status: 200, body });
 const problem = (status: number, message: string, problems?: readonly Problem[]): ApiResponse => ({
@@ -35,7 +40,7 @@ const problem = (status: number, message: string, problems?: readonly Problem[])
 });
 
 const ANSWERS: Readonly<Record<Route, (deps: ApiDeps, request: ApiRequest) => Promise<ApiResponse>>> = {
-  'GET /pipelines': async ({ pipelines }) => ok({ pipelines: await pipelines.list() }),
+  'GET /pipelines': listPipelines,
   'GET /pipelines/{name}': getPipeline,
   'PUT /pipelines/{name}': putPipeline,
   'GET /pipelines/{name}/runs': listRuns,
@@ -58,9 +63,16 @@ export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiRes
     return await ANSWERS[route](deps, request);
   } catch (error: unknown) {
     if (error instanceof StoredVersionError) return problem(409, error.message);
+    if (awsErrorClass(error) === 'throttle') return throttled;
     throw error;
   }
 }
+
+/** Every call is idempotent, so the same call is the remedy. */
+const throttled: ApiResponse = {
+  ...problem(429, `AWS throttles the service: make the same call again in ${RETRY_AFTER_SECONDS} s`),
+  headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
+};
 
 const noPipeline = (name: string): ApiResponse =>
   problem(404, `there is no pipeline "${name}": declare it with PUT /pipelines/${name}`);
@@ -86,17 +98,25 @@ async function putPipeline(deps: ApiDeps, { parameters, body }: ApiRequest): Pro
   return { status: 200, body: { name, ...registered } };
 }
 
-const runsQuery = z.object({ limit: z.coerce.number().int().min(1).max(200).default(20) });
+async function listPipelines({ pipelines }: ApiDeps, { query }: ApiRequest): Promise<ApiResponse> {
+  const page = requestedPage('pipelines', query, 100);
+  if ('problem' in page) return problem(400, page.problem);
+  const found = await pipelines.list({ ...page, limit: page.limit + 1 });
+  const { items, ...next } = pageOf('pipelines', { found, limit: page.limit }, ({ name }) => name);
+  return ok({ pipelines: items, ...next });
+}
 
 async function listRuns(deps: ApiDeps, { parameters, query }: ApiRequest): Promise<ApiResponse> {
-  const parsed = runsQuery.safeParse(query);
-  if (!parsed.success) return problem(400, `limit is "${query['limit']}": use a whole number from 1 to 200`);
   const name = parameters['name'] ?? '';
-  const runs = await deps.runs.list(name, parsed.data.limit);
+  const list = `runs of ${name}`;
+  const page = requestedPage(list, query, 20);
+  if ('problem' in page) return problem(400, page.problem);
+  const found = await deps.runs.list(name, page.limit + 1, page.after);
   // Runs outlive their pipeline's declaration.
-  if (runs.length === 0 && (await deps.store.readText(bucketKeys.pipeline(name))) === undefined)
+  if (found.length === 0 && (await deps.store.readText(bucketKeys.pipeline(name))) === undefined)
     return noPipeline(name);
-  return ok({ runs });
+  const { items, ...next } = pageOf(list, { found, limit: page.limit }, ({ runId }) => runId);
+  return ok({ runs: items, ...next });
 }
 
 async function startRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiResponse> {

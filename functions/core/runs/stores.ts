@@ -15,8 +15,8 @@ import type { AttemptRecord, RunRecord, StoredDecision } from './run-records.ts'
 
 export interface PipelineStore {
   get(name: string): Promise<PipelineRecord | undefined>;
-  /** By name. */
-  list(): Promise<PipelineRecord[]>;
+  /** By name; of a page, the first `limit` behind the name `after`. */
+  list(page?: { readonly limit?: number; readonly after?: string | undefined }): Promise<PipelineRecord[]>;
   /** Creates the record with `firstBatch` as open batch if there is none, and returns the stored one. */
   ensure(name: string, first: { readonly firstBatch: number; readonly at: string }): Promise<PipelineRecord>;
   /** Changes nothing without a record. */
@@ -35,8 +35,8 @@ export interface RunStore {
   get(runId: string): Promise<RunRecord | undefined>;
   /** @throws RunNotFoundError */
   update(runId: string, change: RunChange): Promise<RunRecord>;
-  /** Newest first. */
-  list(pipeline: string, limit: number): Promise<RunRecord[]>;
+  /** Newest first; with `before`, only older runs than that one. */
+  list(pipeline: string, limit: number, before?: string): Promise<RunRecord[]>;
   /** Unfinished runs; the index may lag by a moment. */
   listOpen(): Promise<RunRecord[]>;
   /**

@@ -83,7 +83,13 @@ const changed = <T extends object>(record: T, change: Partial<T>): T => stored({
 function pipelineStore(pipelines: Map<string, PipelineRecord>): PipelineStore {
   return {
     get: (name) => nothing(pipelines.get(name)),
-    list: () => answer(() => [...pipelines.values()].sort((a, b) => (a.name < b.name ? -1 : 1))),
+    list: ({ limit, after } = {}) =>
+      answer(() =>
+        [...pipelines.values()]
+          .filter(({ name }) => after === undefined || name > after)
+          .sort((a, b) => (a.name < b.name ? -1 : 1))
+          .slice(0, limit),
+      ),
     ensure: (name, { firstBatch, at }) =>
       answer(() => {
         const known = pipelines.get(name);
@@ -130,10 +136,10 @@ function runStore({ runs, open, pipelines }: RunTables): RunStore {
         if (change.status !== undefined && FINISHED.includes(change.status)) open.delete(runId);
         return run;
       }),
-    list: (pipeline, limit) =>
+    list: (pipeline, limit, before) =>
       answer(() =>
         [...runs.values()]
-          .filter((run) => run.pipeline === pipeline)
+          .filter((run) => run.pipeline === pipeline && (before === undefined || run.runId < before))
           .sort((a, b) => b.batch - a.batch)
           .slice(0, limit),
       ),

@@ -118,6 +118,75 @@ describe('GET /pipelines/{name}/runs', () => {
   });
 });
 
+describe('the pages of a list', () => {
+  interface Answer {
+    readonly runs: readonly { readonly batch: number }[];
+    readonly pipelines: readonly { readonly name: string }[];
+    readonly nextToken?: string;
+  }
+
+  async function pages(
+    list: (query: Record<string, string>) => Promise<{ body: unknown }>,
+  ): Promise<Answer[]> {
+    const seen: Answer[] = [];
+    let nextToken: string | undefined;
+    do {
+      const { body } = await list({ limit: '2', ...(nextToken !== undefined && { nextToken }) });
+      seen.push(body as Answer);
+      nextToken = seen.at(-1)?.nextToken;
+    } while (nextToken !== undefined);
+    return seen;
+  }
+
+  it('hold every run once, newest first', async () => {
+    for (const batch of [1, 2, 3, 4, 5]) await at.runs.create(runOf('digits', batch));
+    const seen = await pages((query) => named('GET /pipelines/{name}/runs', 'digits', { query }));
+    expect(seen.map(({ runs }) => runs.map(({ batch }) => batch))).toEqual([[5, 4], [3, 2], [1]]);
+  });
+
+  it('hold every pipeline once, by name', async () => {
+    for (const name of ['d', 'a', 'c', 'b'])
+      await at.pipelines.ensure(name, { firstBatch: 1, at: '2026-01-01T00:00:00.000Z' });
+    const seen = await pages((query) => ask('GET /pipelines', { query }));
+    expect(seen.map(({ pipelines }) => pipelines.map(({ name }) => name))).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ]);
+  });
+
+  it('are refused for a token of no page', async () => {
+    for (const batch of [1, 2]) await at.runs.create(runOf('digits', batch));
+    const { body } = await named('GET /pipelines/{name}/runs', 'digits', { query: { limit: '1' } });
+    const { nextToken = '' } = body as Answer;
+    const refusals = [
+      await named('GET /pipelines/{name}/runs', 'letters', { query: { nextToken } }),
+      await named('GET /pipelines/{name}/runs', 'digits', { query: { nextToken: 'abc' } }),
+      await ask('GET /pipelines', { query: { nextToken: '' } }),
+      await ask('GET /pipelines', { query: { nextToken } }),
+    ];
+    for (const refusal of refusals)
+      expect(refusal).toMatchObject({
+        status: 400,
+        body: { message: expect.stringMatching(/nextToken.*or none for the first page/) as string },
+      });
+  });
+});
+
+describe('a throttled call', () => {
+  it('is answered with 429 and Retry-After', async () => {
+    const error = Object.assign(new Error('Rate exceeded'), {
+      name: 'ProvisionedThroughputExceededException',
+    });
+    const pipelines = { ...at.pipelines, list: () => Promise.reject(error) };
+    const request = { route: 'GET /pipelines', parameters: {}, query: {}, body: '' };
+    expect(await answer({ ...at, pipelines }, request)).toEqual({
+      status: 429,
+      headers: { 'retry-after': '2' },
+      body: { message: 'AWS throttles the service: make the same call again in 2 s' },
+    });
+  });
+});
+
 describe('GET /runs/{runId}', () => {
   const show = (runId = 'digits-000001') => ask('GET /runs/{runId}', { parameters: { runId } });
 

@@ -134,19 +134,22 @@ describe('an event of the wrong shape', () => {
 });
 
 describe.each(Object.entries(EVENTS))('a trouble of AWS in %s', (name, event) => {
-  it('that will pass leaves as a TransientError', async () => {
-    failDynamo(throttled);
-    const handler = await load(name);
-    await expect(handler(event, contextOf(name))).rejects.toMatchObject({
-      name: 'TransientError',
-      cause: { name: 'ProvisionedThroughputExceededException' },
-    });
-  });
-
   it('that will not pass keeps its name', async () => {
     failDynamo(denied);
     const handler = await load(name);
     await expect(handler(event, contextOf(name))).rejects.toMatchObject({ name: 'AccessDeniedException' });
+  });
+});
+
+/** The API answers its caller instead. */
+const RETRIED = Object.entries(EVENTS).filter(([name]) => name !== 'api');
+
+it.each(RETRIED)('a throttle in %s leaves as a TransientError', async (name, event) => {
+  failDynamo(throttled);
+  const handler = await load(name);
+  await expect(handler(event, contextOf(name))).rejects.toMatchObject({
+    name: 'TransientError',
+    cause: { name: 'ProvisionedThroughputExceededException' },
   });
 });
 
@@ -205,6 +208,15 @@ describe('api', () => {
       statusCode: 200,
       headers: { 'content-type': 'application/json' },
       body: '{"pipelines":[]}',
+    });
+  });
+
+  it('answers a throttle with 429 and Retry-After', async () => {
+    failDynamo(throttled);
+    const handler = await load('api');
+    expect(await handler({ routeKey: 'GET /pipelines', version: '2.0' }, contextOf('api'))).toMatchObject({
+      statusCode: 429,
+      headers: { 'content-type': 'application/json', 'retry-after': '2' },
     });
   });
 

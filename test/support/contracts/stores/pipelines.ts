@@ -45,4 +45,15 @@ export function pipelineStoreContract(open: () => Promise<Pick<Stores, 'pipeline
     const names = (await pipelines.list()).map((each) => each.name);
     expect(names.filter((each) => each.startsWith('pipe-list'))).toEqual(['pipe-list-a', 'pipe-list-b']);
   });
+  it('lists pages of pipelines', async () => {
+    const { pipelines } = await open();
+    for (const each of ['pipe-page-c', 'pipe-page-a', 'pipe-page-b']) {
+      await pipelines.ensure(each, { firstBatch: 1, at: AT });
+    }
+    const page = async (after: string, limit: number) =>
+      (await pipelines.list({ after, limit })).map((each) => each.name);
+    expect(await page('pipe-page', 2)).toEqual(['pipe-page-a', 'pipe-page-b']);
+    expect(await page('pipe-page-b', 1)).toEqual(['pipe-page-c']);
+    expect((await page('pipe-page-c', 9)).filter((name) => name.startsWith('pipe-page'))).toEqual([]);
+  });
 }

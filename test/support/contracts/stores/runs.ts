@@ -54,6 +54,17 @@ export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipe
     expect(await batchesOf(2)).toEqual([10, 3]);
   });
 
+  it('lists runs older than a given one', async () => {
+    const { runs } = await open();
+    for (const batch of [1, 2, 9, 10]) await runs.create(runOf('run-older', batch));
+    const before = async (runId: string, limit: number) =>
+      (await runs.list('run-older', limit, runId)).map((run) => run.batch);
+    expect(await before('run-older-000010', 10)).toEqual([9, 2, 1]);
+    expect(await before('run-older-000010', 2)).toEqual([9, 2]);
+    expect(await before('run-older-000005', 10)).toEqual([2, 1]);
+    expect(await before('run-older-000001', 10)).toEqual([]);
+  });
+
   it('lists open runs until they are finished', async () => {
     const { runs } = await open();
     const isOpen = async () => (await runs.listOpen()).some((run) => run.pipeline === 'run-open');
