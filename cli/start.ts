@@ -108,9 +108,9 @@ async function serve(
   { demo, once }: { readonly demo: boolean; readonly once: boolean },
 ): Promise<number> {
   const { screen } = session;
-  await takeUpRuns(session);
   if ((await showPipelines(session)) === 0 && !demo) screen.line('  no pipeline is declared yet');
-  const watch = watchService(session, demo ? DEMO_PIPELINE : undefined);
+  const watch = await watchService(session, demo ? DEMO_PIPELINE : undefined);
+  await takeUpRuns(session);
   if (demo) {
     const report = await runDemo(session);
     if (once) return report?.status === 'succeeded' ? 0 : 1;

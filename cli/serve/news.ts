@@ -84,7 +84,7 @@ function eventsOf(run: RunRecord, { reports }: Look): Event[] {
   const event = (id: string, at: string, text: string, kind: NewsLine['kind'] = 'progress'): Event => ({
     id: `${runId} ${id}`,
     at,
-    line: { pipeline, kind, text: `${runId} ${text}` },
+    line: { pipeline, kind, text: onOneLine(`${runId} ${text}`) },
   });
   const started = event('started', createdAt, `started: ${TRIGGERS[run.trigger]}`);
   switch (status) {
@@ -126,7 +126,7 @@ function eventsOfAttempt(attempt: AttemptRecord): Event[] {
   const event = (id: string, at: string, text: string, kind: NewsLine['kind'] = 'progress'): Event => ({
     id: `${runId} ${attempt.attempt} ${id}`,
     at,
-    line: { pipeline, kind, text: `${runId} attempt ${attempt.attempt} ${text}` },
+    line: { pipeline, kind, text: onOneLine(`${runId} attempt ${attempt.attempt} ${text}`) },
   });
   const { pool, topology } = placement;
   const started = event(
@@ -135,11 +135,12 @@ function eventsOfAttempt(attempt: AttemptRecord): Event[] {
     `requested: ${topology.nodes} x ${nameOfPool(pool)}, ${pool.purchaseOption} (${attempt.jobName})`,
   );
   if (outcome === undefined) return [started];
-  const why = outcome.message === '' ? '' : `: ${firstLine(outcome.message)}`;
+  const why = outcome.message === '' ? '' : `: ${outcome.message}`;
   return [started, event('ended', updatedAt, `${ENDS[outcome.kind].text}${why}`, ENDS[outcome.kind].kind)];
 }
 
-const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
+/** A failure ends with the script's last lines. */
+const onOneLine = (text: string): string => text.trim().replaceAll(/\s*\n\s*/g, ' | ');
 
 const ENDS: Readonly<Record<AttemptOutcome['kind'], Pick<NewsLine, 'kind' | 'text'>>> = {
   completed: { kind: 'progress', text: 'completed' },

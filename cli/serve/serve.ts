@@ -15,14 +15,14 @@ interface Watch {
 }
 
 /** @param elsewhere a pipeline whose runs something else shows */
-export function watchService(session: Session, elsewhere: string | undefined): Watch {
+export async function watchService(session: Session, elsewhere: string | undefined): Promise<Watch> {
   let hidden = elsewhere;
-  const onNews = (line: NewsLine) => line.pipeline !== hidden && show(session.screen, line);
+  const runs = await watchRuns(session, (line) => line.pipeline !== hidden && show(session.screen, line));
   return {
     showAll: () => {
       hidden = undefined;
     },
-    ended: Promise.all([watchRuns(session, onNews), watchStrays(session)]),
+    ended: Promise.all([runs.ended, watchStrays(session)]),
   };
 }
 

@@ -12,13 +12,24 @@ const LOOK_MILLISECONDS = 1_000;
 
 type Watched = Pick<Session, 'stores' | 'store'>;
 
-/** Ends with the session. */
+/**
+ * Follows the runs until the session ends.
+ * @returns once the first look is taken
+ */
 export async function watchRuns(
   session: Watched & Pick<Session, 'signal'>,
   onNews: (line: NewsLine) => void,
-): Promise<void> {
-  const { signal } = session;
+): Promise<{ readonly ended: Promise<void> }> {
   const look = runWatcher(session);
+  await look();
+  return { ended: lookUntilEnd(look, session.signal, onNews) };
+}
+
+async function lookUntilEnd(
+  look: () => Promise<NewsLine[]>,
+  signal: AbortSignal,
+  onNews: (line: NewsLine) => void,
+): Promise<void> {
   while (!signal.aborted) {
     // A look fails where the emulator is busy or ends: the next one finds the same.
     for (const line of await look().catch(() => [])) onNews(line);
@@ -62,8 +73,9 @@ async function lookSince(session: Watched, last: Open | undefined, open: Open): 
   const read = await presentOf(
     endedAttempts.map(({ runId, attempt }) => stores.attempts.get(runId, attempt)),
   );
-  // An attempt may begin and end between two looks.
-  const all = await Promise.all(ended.map(({ runId }) => stores.attempts.list(runId)));
+  // An attempt may begin and end between two looks, or before the first one.
+  const wholly = last === undefined ? open.runs : ended;
+  const all = await Promise.all(wholly.map(({ runId }) => stores.attempts.list(runId)));
   const reports = await Promise.all(ended.map((run) => reportOf(session, run)));
   return {
     pipelines: open.pipelines,

@@ -19,9 +19,13 @@ beforeEach(async () => {
 describe('the runs of every pipeline', () => {
   it('are no news at the first look', async () => {
     await at.runs.create(runOf('wine', 1));
+    await at.attempts.create(attemptOf('wine-000001', 1, { outcome: outcomeOf('serviceError') }));
+    await at.attempts.create(attemptOf('wine-000001', 2));
     await at.pipelines.ensure('wine', { firstBatch: 1, at: AT });
     expect(await look()).toEqual([]);
     expect(await look()).toEqual([]);
+    await at.runs.update('wine-000001', { status: 'failed', failure: 'two\nlines', updatedAt: AT });
+    expect(await look()).toEqual(['wine-000001 failed: two | lines']);
   });
 
   it('get a line for each step, once', async () => {
