@@ -4,6 +4,7 @@ import path from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/emulators/shared/command-line.ts';
 import * as z from 'zod';
 import { functionsDocument } from '../functions/functions.ts';
+import { alarmsDocument } from '../serverless/alarms.ts';
 import { toYaml } from '../serverless/describe/cloudformation.ts';
 import { rolesDocument } from '../serverless/roles.ts';
 import { stateMachineDocument } from '../serverless/state-machine.ts';
@@ -18,6 +19,7 @@ export const composed: Readonly<Record<string, string>> = {
   'serverless/functions.yml': toYaml(functionsDocument(), madeFrom('functions/*/function.ts')),
   'serverless/roles.yml': toYaml(rolesDocument, madeFrom('functions/*/function.ts and serverless/roles.ts')),
   'serverless/state-machine.yml': toYaml(stateMachineDocument, madeFrom('serverless/state-machine.ts')),
+  'serverless/alarms.yml': toYaml(alarmsDocument, madeFrom('serverless/alarms.ts')),
   'statemachines/run.asl.json': `${JSON.stringify(machine, null, 2)}\n`,
 };
 

@@ -7,6 +7,7 @@ import { api } from './api/function.ts';
 import { collectScores } from './collect-scores/function.ts';
 import { compactShards } from './compact-shards/function.ts';
 import { deletePacked } from './delete-packed/function.ts';
+import { expireRuns } from './expire-runs/function.ts';
 import { judge } from './judge/function.ts';
 import { launch } from './launch/function.ts';
 import { onArrival } from './on-arrival/function.ts';
@@ -43,6 +44,7 @@ export const functions = {
   'on-training-event': onTrainingEvent,
   'on-spot-warning': onSpotWarning,
   reconcile,
+  'expire-runs': expireRuns,
   api,
 } as const satisfies Readonly<Record<string, FunctionDescription>>;
 

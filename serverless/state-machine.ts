@@ -35,6 +35,18 @@ const role = roleOf({
       ['DescribeExecution', 'StopExecution'],
       [arn('states', `execution:${STACK}-run:*`)],
     ),
+    // https://docs.aws.amazon.com/step-functions/latest/dg/cw-logs.html
+    allow.withoutResource(
+      'logs',
+      'CreateLogDelivery',
+      'GetLogDelivery',
+      'UpdateLogDelivery',
+      'DeleteLogDelivery',
+      'ListLogDeliveries',
+      'PutResourcePolicy',
+      'DescribeResourcePolicies',
+      'DescribeLogGroups',
+    ),
   ],
 });
 
@@ -47,6 +59,12 @@ export const stateMachineDocument: Value = {
         StateMachineName: `${STACK}-run`,
         StateMachineType: 'STANDARD',
         RoleArn: arnOf('StateMachineRole'),
+        // Errors only, and no input or output: those name what users keep in their bucket.
+        LoggingConfiguration: {
+          Level: 'ERROR',
+          IncludeExecutionData: false,
+          Destinations: [{ CloudWatchLogsLogGroup: { LogGroupArn: arnOf('RunLogGroup') } }],
+        },
         Definition: '${file(statemachines/run.asl.json)}',
         DefinitionSubstitutions: {
           Bucket: ref('DataBucket'),
@@ -56,6 +74,11 @@ export const stateMachineDocument: Value = {
       },
     },
     StateMachineRole: role,
+    // This prefix needs no resource policy of its own: https://docs.aws.amazon.com/step-functions/latest/dg/bp-cwl.html
+    RunLogGroup: {
+      Type: 'AWS::Logs::LogGroup',
+      Properties: { LogGroupName: `/aws/vendedlogs/states/${STACK}-run`, RetentionInDays: 30 },
+    },
   },
   Outputs: { RunStateMachineArn: { Value: ref('RunStateMachine') } },
 };

@@ -140,9 +140,14 @@ export const setSchedules = [
 
 // Step Functions and SageMaker
 
+export const describeRuns = statement(
+  'states',
+  ['DescribeExecution'],
+  [arn('states', `execution:${STACK}-run:*`)],
+);
 export const startRuns = [
   statement('states', ['StartExecution'], [arn('states', `stateMachine:${STACK}-run`)]),
-  statement('states', ['DescribeExecution'], [arn('states', `execution:${STACK}-run:*`)]),
+  describeRuns,
 ];
 /** The token itself cannot be guessed. */
 export const answerTask = withoutResource('states', 'SendTaskSuccess');

@@ -206,6 +206,17 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     read(`${bucketKeys.incoming('digits')}7/0001.png`),
     learnsOfAbsence,
   ],
+  'expire-runs': [
+    log('expire-runs'),
+    ...items('Update'),
+    index('open'),
+    look,
+    list(`${bucketKeys.runs('digits')}${RUN}-c`),
+    ...['plan/a', 'map/b', 'reads/c', 'checkpoints/d'].map((name) =>
+      object('s3:DeleteObject', `${bucketKeys.run('digits', RUN)}${name}`),
+    ),
+    object('s3:DeleteObject', `${bucketKeys.packedSource('digits', 'abc')}${SOURCE_FILE}`),
+  ],
   'seal-dataset': [
     log('seal-dataset'),
     ...items('Get', 'Put', 'Update'),

@@ -113,6 +113,8 @@ export const RESERVED: readonly (readonly [owner: string | readonly string[], Ca
   ],
   [SEALERS, write(bucketKeys.manifest('digits', RUN))],
   [SEALERS, write(bucketKeys.datasetVersion('digits', 1))],
+  ['expire-runs', object('s3:DeleteObject', `${bucketKeys.plan('digits', RUN)}abc/items.json`)],
+  ['expire-runs', object('s3:DeleteObject', `${bucketKeys.packedSource('digits', 'abc')}source.zip`)],
   ['delete-packed', object('s3:DeleteObject', `${bucketKeys.incoming('digits')}7/0001.png`)],
   ['api', write(bucketKeys.pipeline('digits'))],
   [['on-arrival', 'reconcile', 'start-next-execution', 'api'], start],

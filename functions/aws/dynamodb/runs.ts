@@ -27,7 +27,7 @@ export function runStore(table: StoredTable): RunStore {
     get,
     update: async (runId, change) => {
       const finished = change.status !== undefined && FINISHED.includes(change.status);
-      const item = await table.update(runKey(runId), { ...change, ...(finished && { open: undefined }) });
+      const item = await table.update(runKey(runId), { ...change, ...(finished && { open: 'KEPT' }) });
       if (item === undefined) throw new RunNotFoundError(runId);
       return recordOf<RunRecord>(item);
     },
@@ -47,6 +47,11 @@ export function runStore(table: StoredTable): RunStore {
       return items.map((item) => recordOf<RunRecord>(item));
     },
     listOpen: async () => listOpen<RunRecord>(table, 'RUN'),
+    listKept: async () => listOpen<RunRecord>(table, 'KEPT'),
+    setExpired: async (runId, { expired, isComplete }) => {
+      const change = { expired, ...(isComplete && { open: undefined }) };
+      if ((await table.update(runKey(runId), change)) === undefined) throw new RunNotFoundError(runId);
+    },
     closeBatch: async (run, close) => {
       await closeBatch(table, run, close);
       const closed = await get(run.runId);
@@ -56,7 +61,7 @@ export function runStore(table: StoredTable): RunStore {
   };
 }
 
-export async function listOpen<T>(table: StoredTable, kind: 'RUN' | 'ATTEMPT'): Promise<T[]> {
+export async function listOpen<T>(table: StoredTable, kind: 'RUN' | 'KEPT' | 'ATTEMPT'): Promise<T[]> {
   const items: Item[] = await table.query({
     IndexName: OPEN_INDEX,
     KeyConditionExpression: '#open = :kind',

@@ -22,7 +22,7 @@ export type Item = Record<string, unknown>;
 /** Format of the records, in every item as `version`. A release that changes the format increases it. */
 const RECORD_VERSION = 1;
 
-/** Sparse index of unfinished records: `open` is 'RUN' or 'ATTEMPT' and is removed at the end. */
+/** Sparse index of what is unfinished: `open` is 'RUN', then 'KEPT' until its files have expired, or 'ATTEMPT'. */
 export const OPEN_INDEX = 'open';
 /** Index of lists: `listKey` groups them (all pipelines, runs of a pipeline) and `sk` orders them. */
 export const LIST_INDEX = 'list';

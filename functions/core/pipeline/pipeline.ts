@@ -16,6 +16,7 @@ import {
 import { datasetSchema } from './dataset.ts';
 import { launcherField, launcherProblems, launcherSections } from './launchers.ts';
 import { packingSchema } from './packing.ts';
+import { retentionSchema } from './retention.ts';
 import { SCHEDULE_PATTERN, scheduleProblem } from './schedule.ts';
 import { settleSchema } from './settle.ts';
 import { strategyProblems } from './strategy-problems.ts';
@@ -151,6 +152,7 @@ const pipelineFields = z.strictObject({
   training: trainingSchema,
   compute: computeSchema,
   limits: limitsSchema.prefault({}),
+  retention: retentionSchema.prefault({}),
   schedule: z
     .string()
     .check(({ value, issues }) => {

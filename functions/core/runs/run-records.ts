@@ -128,6 +128,10 @@ export interface Progress {
 export type RunStatus = 'settling' | 'packing' | 'placing' | 'training' | 'succeeded' | 'failed' | 'empty';
 export const FINISHED: readonly RunStatus[] = ['succeeded', 'failed', 'empty'];
 
+/** work: plans, map results and notes of reads; source: the packed source, which several runs may share. */
+export const EXPIRING = ['work', 'checkpoints', 'source'] as const;
+export type Expiring = (typeof EXPIRING)[number];
+
 export interface RunRecord {
   readonly runId: string;
   readonly pipeline: string;
@@ -152,6 +156,8 @@ export interface RunRecord {
   readonly source?: string | undefined;
   readonly failure?: string | undefined;
   readonly modelUri?: string | undefined;
+  /** What was deleted after the end of the run, by the declaration's retention. */
+  readonly expired?: readonly Expiring[] | undefined;
 }
 
 export interface RejectedArrivals {

@@ -11,7 +11,7 @@ import type {
   PoolOutcomeStore,
   ScoreQuestionStore,
 } from './market-history.ts';
-import type { AttemptRecord, RunRecord, StoredDecision } from './run-records.ts';
+import type { AttemptRecord, Expiring, RunRecord, StoredDecision } from './run-records.ts';
 
 export interface PipelineStore {
   get(name: string): Promise<PipelineRecord | undefined>;
@@ -39,6 +39,13 @@ export interface RunStore {
   list(pipeline: string, limit: number, before?: string): Promise<RunRecord[]>;
   /** Unfinished runs; the index may lag by a moment. */
   listOpen(): Promise<RunRecord[]>;
+  /** Finished runs with files that have not expired; the index may lag by a moment. */
+  listKept(): Promise<RunRecord[]>;
+  /** @throws RunNotFoundError */
+  setExpired(
+    runId: string,
+    change: { readonly expired: readonly Expiring[]; readonly isComplete: boolean },
+  ): Promise<void>;
   /**
    * Pins the declaration on the run and opens the pipeline's next batch, both or neither. A closed batch does not change.
    * The pipeline's record keeps `seen`, or removes it if it is absent.

@@ -53,7 +53,7 @@ export function memoryStores(): MemoryStores {
   const pipelines = table<string, PipelineRecord>();
   return {
     pipelines: pipelineStore(pipelines),
-    runs: runStore({ runs: table(), open: table(), pipelines }),
+    runs: runStore({ runs: table(), open: table(), kept: table(), pipelines }),
     attempts: attemptStore({ attempts: table(), open: table() }),
     placements: placementStore(table()),
     timeline: timelineStore(table()),
@@ -110,11 +110,12 @@ function pipelineStore(pipelines: Map<string, PipelineRecord>): PipelineStore {
 interface RunTables {
   readonly runs: Map<string, RunRecord>;
   readonly open: OpenIndex;
+  readonly kept: OpenIndex;
   /** The close of a batch changes both. */
   readonly pipelines: Map<string, PipelineRecord>;
 }
 
-function runStore({ runs, open, pipelines }: RunTables): RunStore {
+function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
   const known = (runId: string): RunRecord => {
     const run = runs.get(runId);
     if (run === undefined) throw new RunNotFoundError(runId);
@@ -133,7 +134,10 @@ function runStore({ runs, open, pipelines }: RunTables): RunStore {
       answer(() => {
         const run = changed(known(runId), change);
         runs.set(runId, run);
-        if (change.status !== undefined && FINISHED.includes(change.status)) open.delete(runId);
+        if (change.status !== undefined && FINISHED.includes(change.status)) {
+          open.delete(runId);
+          kept.set(runId, true);
+        }
         return run;
       }),
     list: (pipeline, limit, before) =>
@@ -144,6 +148,12 @@ function runStore({ runs, open, pipelines }: RunTables): RunStore {
           .slice(0, limit),
       ),
     listOpen: () => answer(() => [...open.keys()].map(known)),
+    listKept: () => answer(() => [...kept.keys()].map(known)),
+    setExpired: async (runId, { expired, isComplete }) => {
+      runs.set(runId, changed(known(runId), { expired }));
+      if (isComplete) kept.delete(runId);
+      await Promise.resolve();
+    },
     closeBatch: ({ runId, pipeline: name, batch }, { at, declaration, seen }) =>
       answer(() => {
         const run = known(runId);

@@ -77,6 +77,23 @@ export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipe
     expect(await isOpen()).toBe(false);
   });
 
+  it('lists finished runs until they have expired', async () => {
+    const { runs } = await open();
+    const kept = async () => (await runs.listKept()).find((run) => run.pipeline === 'run-kept');
+    await runs.create(runOf('run-kept', 1));
+    expect(await kept()).toBeUndefined();
+    const done = await runs.update('run-kept-000001', { status: 'succeeded', updatedAt: LATER });
+    expect(await kept()).toEqual(done);
+    await runs.setExpired('run-kept-000001', { expired: ['work'], isComplete: false });
+    expect(await kept()).toEqual({ ...done, expired: ['work'] });
+    await runs.setExpired('run-kept-000001', {
+      expired: ['work', 'checkpoints', 'source'],
+      isComplete: true,
+    });
+    expect(await kept()).toBeUndefined();
+    expect((await runs.get('run-kept-000001'))?.updatedAt).toBe(LATER);
+  });
+
   it('lists more open runs than one page holds', async () => {
     const { runs } = await open();
     // 60 runs of 30 kB are more than the 1 MB that one Query answers.

@@ -1,0 +1,140 @@
+/**
+ * Deletes what finished runs no longer need, by the retention of their declarations. A pass may die at any line: the next
+ * one lists again. A part counts as expired when every object of it was deleted.
+ */
+import { type BlobStore, type KeyFailure, type ListedBlob, listPages } from '../packing/model/blob-store.ts';
+import { executionName } from '../runs/batches.ts';
+import { expiryOf } from '../runs/retention.ts';
+import type { Expiring, RunRecord } from '../runs/run-records.ts';
+import type { RunStore } from '../runs/stores.ts';
+import { bucketKeys } from '../shared/keys.ts';
+import type { Clock, Executions } from '../shared/ports.ts';
+
+export interface ExpiryDeps {
+  readonly runs: RunStore;
+  readonly store: BlobStore;
+  readonly executions: Pick<Executions, 'status'>;
+  readonly clock: Clock;
+  /** The rest waits for the next pass. */
+  readonly isTimeUp: () => boolean;
+}
+
+export interface ExpiryResult {
+  /** Parts of runs that were deleted whole, such as `digits-000001 work`. */
+  readonly expired: readonly string[];
+  readonly objects: number;
+  readonly bytes: number;
+  readonly failures: readonly string[];
+}
+
+interface Tally {
+  readonly expired: string[];
+  readonly failures: string[];
+  objects: number;
+  bytes: number;
+}
+
+export async function expireRuns(deps: ExpiryDeps): Promise<ExpiryResult> {
+  const tally: Tally = { expired: [], failures: [], objects: 0, bytes: 0 };
+  for (const run of await deps.runs.listKept()) {
+    if (deps.isTimeUp()) break;
+    // A failure of one run must not keep the files of the others.
+    await expireRun(deps, run, tally).catch((error: unknown) => {
+      tally.failures.push(`${run.runId}: ${error instanceof Error ? error.message : String(error)}`);
+    });
+  }
+  return tally;
+}
+
+async function expireRun(deps: ExpiryDeps, run: RunRecord, tally: Tally): Promise<void> {
+  const { due, before, isLast } = expiryOf(run, deps.clock.now());
+  if (due.length === 0 && !isLast) return;
+  // After its report a run may still delete what it packed.
+  if ((await deps.executions.status(executionName(run.runId, run.execution))) === 'running') return;
+  const expired: Expiring[] = [...(run.expired ?? [])];
+  for (const part of due) {
+    if (!(await isDeleted(deps, { run, part, before: before[part] }, tally))) continue;
+    expired.push(part);
+    tally.expired.push(`${run.runId} ${part}`);
+  }
+  const isComplete = isLast && due.every((part) => expired.includes(part));
+  if (!isComplete && expired.length === (run.expired?.length ?? 0)) return;
+  await deps.runs.setExpired(run.runId, { expired, isComplete });
+}
+
+interface Part {
+  readonly run: RunRecord;
+  readonly part: Expiring;
+  readonly before: Date;
+}
+
+/** @returns whether nothing is left of the part */
+async function isDeleted(deps: ExpiryDeps, { run, part, before }: Part, tally: Tally): Promise<boolean> {
+  switch (part) {
+    case 'work':
+      return areDeleted(deps, await workOf(deps.store, run), { before, tally });
+    case 'checkpoints':
+      return areDeleted(deps, [bucketKeys.checkpoints(run.pipeline, run.runId)], { before, tally });
+    case 'source':
+      if (run.source === undefined) return true;
+      // An unfinished run may be about to pin the source, whatever its record says.
+      if ((await deps.runs.listOpen()).some(({ pipeline }) => pipeline === run.pipeline)) return false;
+      if (await isLeftToOther(deps, run)) return true;
+      return areDeleted(deps, [bucketKeys.packedSource(run.pipeline, run.source)], { before, tally });
+  }
+}
+
+/** Whether another run deletes the source: one that keeps it longer or, of those that are due, the last by name. */
+async function isLeftToOther({ runs, clock }: ExpiryDeps, run: RunRecord): Promise<boolean> {
+  const now = clock.now();
+  return (await runs.listKept()).some(
+    (other) =>
+      other.runId !== run.runId &&
+      other.pipeline === run.pipeline &&
+      other.source === run.source &&
+      other.expired?.includes('source') !== true &&
+      (other.runId > run.runId || !expiryOf(other, now).due.includes('source')),
+  );
+}
+
+/** Prefixes of the run's own work and of the compactions that are named after its batch. */
+async function workOf(store: BlobStore, { pipeline, runId }: RunRecord): Promise<string[]> {
+  const compactions: string[] = [];
+  const named = `${bucketKeys.runs(pipeline)}${runId}-c`;
+  for await (const page of listPages(store, named, { delimiter: '/' })) compactions.push(...page.prefixes);
+  return [
+    bucketKeys.plan(pipeline, runId),
+    bucketKeys.map(pipeline, runId),
+    bucketKeys.reads(pipeline, runId),
+    ...compactions,
+  ];
+}
+
+async function areDeleted(
+  { store, isTimeUp }: ExpiryDeps,
+  prefixes: readonly string[],
+  { before, tally }: { readonly before: Date; readonly tally: Tally },
+): Promise<boolean> {
+  let isWhole = true;
+  for (const prefix of prefixes)
+    for await (const { objects } of listPages(store, prefix)) {
+      if (isTimeUp()) return false;
+      const old = objects.filter(({ lastModified }) => new Date(lastModified) < before);
+      if (old.length < objects.length) isWhole = false;
+      const failures = await deleteSome(store, old, tally);
+      if (failures.length > 0) isWhole = false;
+    }
+  return isWhole;
+}
+
+async function deleteSome(
+  store: BlobStore,
+  objects: readonly ListedBlob[],
+  tally: Tally,
+): Promise<readonly KeyFailure[]> {
+  const failures = await store.deleteMany(objects.map(({ key }) => key));
+  tally.failures.push(...failures.map(({ key, code, message }) => `${key}: ${code} ${message}`.trimEnd()));
+  tally.objects += objects.length - failures.length;
+  tally.bytes += objects.reduce((sum, { size }) => sum + size, 0);
+  return failures;
+}

@@ -1,0 +1,85 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { resolve } from './intrinsics.ts';
+import { ofType, type Packaged, packaged, type Resource } from './packaged.ts';
+
+let made: Packaged;
+beforeAll(async () => {
+  made = await packaged();
+}, 300_000);
+
+const alarms = (): [string, Resource][] => ofType(made.template, 'AWS::CloudWatch::Alarm');
+const resolved = (value: unknown): unknown => resolve(made.template, value);
+
+describe('the alarms', () => {
+  it('watch every dead-letter queue', () => {
+    const letters = ofType(made.template, 'AWS::SQS::Queue').filter(
+      ([, { Properties }]) => Properties['RedrivePolicy'] === undefined,
+    );
+    const watched = alarms()
+      .filter(([, { Properties }]) => Properties['MetricName'] === 'ApproximateNumberOfMessagesVisible')
+      .map(([, { Properties }]) => Properties['Dimensions']);
+    expect(letters.length).toBeGreaterThan(0);
+    for (const [id] of letters)
+      expect(watched).toContainEqual([{ Name: 'QueueName', Value: { 'Fn::GetAtt': [id, 'QueueName'] } }]);
+  });
+
+  it('publish to a topic that lets CloudWatch publish', () => {
+    for (const [, { Properties }] of alarms()) {
+      expect(Properties['AlarmActions']).toEqual([{ Ref: 'AlarmTopic' }]);
+      expect(Properties['OKActions']).toEqual([{ Ref: 'AlarmTopic' }]);
+    }
+    const policy = JSON.stringify(made.template.Resources['AlarmTopicPolicy']?.Properties);
+    expect(policy).toContain('"Principal":{"Service":"cloudwatch.amazonaws.com"}');
+    expect(policy).toContain('"Principal":{"Service":"events.amazonaws.com"}');
+  });
+
+  it('treat silence of reconcile alone as an alarm', () => {
+    const breaching = alarms().filter(([, { Properties }]) => Properties['TreatMissingData'] === 'breaching');
+    expect(breaching.map(([id]) => id)).toEqual(['ReconcileMissingAlarm']);
+  });
+
+  it('name functions that exist', () => {
+    const functions = ofType(made.template, 'AWS::Lambda::Function').map(
+      ([, { Properties }]) => Properties['FunctionName'],
+    );
+    const named = alarms()
+      .flatMap(([, { Properties }]) => Properties['Dimensions'] as { Name: string; Value: unknown }[])
+      .filter((dimension) => dimension?.Name === 'FunctionName')
+      .map(({ Value }) => resolved(Value));
+    expect(named.length).toBeGreaterThan(0);
+    for (const name of named) expect(functions).toContain(name);
+  });
+
+  it('cost at most a dollar a month', () => {
+    // $0.10 for each metric of standard resolution: https://aws.amazon.com/cloudwatch/pricing/
+    expect(alarms().length * 0.1).toBeLessThanOrEqual(1);
+  });
+});
+
+const dashboardBody = z.object({ 'Fn::Sub': z.string() });
+const dashboardSchema = z.object({
+  widgets: z.array(z.object({ properties: z.object({ metrics: z.array(z.unknown()) }) })),
+});
+
+describe('the dashboard', () => {
+  it('reads fifty metrics at most', () => {
+    const [[, found] = []] = ofType(made.template, 'AWS::CloudWatch::Dashboard');
+    const body = dashboardBody.parse(found?.Properties['DashboardBody']);
+    const { widgets } = dashboardSchema.parse(JSON.parse(body['Fn::Sub']));
+    const metrics = widgets.flatMap(({ properties }) => properties.metrics);
+    expect(metrics.length).toBeGreaterThan(0);
+    // A dashboard with more is not among the three that are free of charge.
+    expect(metrics.length).toBeLessThanOrEqual(50);
+  });
+});
+
+describe('the log of the state machine', () => {
+  it('holds errors and no data', () => {
+    const [[, machine] = ['', undefined]] = ofType(made.template, 'AWS::StepFunctions::StateMachine');
+    expect(machine?.Properties['LoggingConfiguration']).toMatchObject({
+      Level: 'ERROR',
+      IncludeExecutionData: false,
+    });
+  });
+});

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+
+interface Resource {
+  readonly Type: string;
+  readonly Properties: Readonly<Record<string, unknown>>;
+}
+interface Template {
+  readonly Resources: Readonly<Record<string, Resource>>;
+  readonly Outputs?: Readonly<Record<string, unknown>>;
+}
+const load = createRequire(import.meta.url);
+const shaping: { shapeTemplate(template: Template, parameters: unknown): Template } = load(
+  '../../../serverless/shape-template.cjs',
+);
+const parameters: { withDefaults(given: unknown): unknown } = load('../../../serverless/parameters.cjs');
+
+/** As osls compiles it: `!Ref` and `!GetAtt` in their long forms. */
+const intrinsics = ['Ref', 'Sub', 'GetAtt'].map((name) => ({
+  tag: `!${name}`,
+  resolve: (text: string) =>
+    name === 'Ref' ? { Ref: text } : { [`Fn::${name}`]: name === 'GetAtt' ? text.split('.') : text },
+}));
+const read = (file: string): Template =>
+  parse(readFileSync(`serverless/${file}.yml`, 'utf8'), { customTags: intrinsics }) as Template;
+const files = ['alarms', 'events', 'storage', 'roles', 'state-machine'].map(read);
+const functionResource = { Type: 'AWS::Lambda::Function', Properties: { Timeout: 60 } };
+const template: Template = {
+  Resources: Object.assign({ Settle: functionResource }, ...files.map((file) => file.Resources)),
+  Outputs: Object.assign({}, ...files.map((file) => file.Outputs)),
+};
+const shaped = (given: Readonly<Record<string, string>>): Template =>
+  shaping.shapeTemplate(template, parameters.withDefaults(given));
+const propertiesOf = ({ Resources }: Template, id: string) => Resources[id]?.Properties;
+
+describe('a template without parameters', () => {
+  it('stays as it is', () => {
+    expect(shaped({})).toEqual(template);
+  });
+});
+
+describe('alarmEmail', () => {
+  it('subscribes the address to the topic', () => {
+    const subscription = [{ Protocol: 'email', Endpoint: 'ops@example.org' }];
+    expect(propertiesOf(shaped({ alarmEmail: 'ops@example.org' }), 'AlarmTopic')).toMatchObject({
+      Subscription: subscription,
+    });
+  });
+});
+
+describe('alarmTopic', () => {
+  const arn = 'arn:aws:sns:us-east-1:123456789012:ops';
+
+  it('takes the place of the own topic everywhere', () => {
+    const made = shaped({ alarmTopic: arn });
+    expect(JSON.stringify(made)).not.toContain('"AlarmTopic"');
+    expect(propertiesOf(made, 'ThrottlesAlarm')).toMatchObject({ AlarmActions: [arn], OKActions: [arn] });
+    expect(propertiesOf(made, 'NoticeRule')).toMatchObject({ Targets: [{ Arn: arn }] });
+    expect(made.Outputs).toMatchObject({ AlarmTopicArn: { Value: arn } });
+  });
+});
+
+describe('dashboard', () => {
+  it('is left out when it is not wanted', () => {
+    expect(template.Resources['Dashboard']).toBeDefined();
+    expect(shaped({ dashboard: 'no' }).Resources['Dashboard']).toBeUndefined();
+  });
+});
+
+describe('tracing', () => {
+  const made = shaped({ tracing: 'yes' });
+
+  it('covers functions and executions', () => {
+    expect(propertiesOf(made, 'Settle')).toEqual({ Timeout: 60, TracingConfig: { Mode: 'Active' } });
+    expect(propertiesOf(made, 'RunStateMachine')).toMatchObject({ TracingConfiguration: { Enabled: true } });
+  });
+
+  it('gives rights to their roles alone', () => {
+    const mayTrace = (id: string) => JSON.stringify(propertiesOf(made, id)).includes('xray:PutTraceSegments');
+    expect(['SettleRole', 'StateMachineRole'].map(mayTrace)).toEqual([true, true]);
+    expect(mayTrace('ScheduleRole')).toBe(false);
+  });
+});
