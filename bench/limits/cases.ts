@@ -1,6 +1,7 @@
 /** The cases of `npm run bench:limits`. */
 import type { LimitCase } from './case.ts';
 import { type DropCase, runDrops } from './drops.ts';
+import { runLongListing } from './long-listing.ts';
 
 const drops = (name: string, title: string, given: DropCase): LimitCase => ({
   name,
@@ -25,4 +26,9 @@ export const CASES: readonly LimitCase[] = [
       { pipeline: 'ebb', items: 40, itemSeconds: 30 },
     ],
   }),
+  {
+    name: 'million-keys',
+    title: 'a million keys under incoming/: settle, sweep and plan, each in the memory of its function',
+    run: (options) => runLongListing(1_000_000, options),
+  },
 ];

@@ -3,6 +3,7 @@ import { limitsOf } from '@tidewheel/emulators/limits/profiles.ts';
 import { type FunctionName, functions } from '../../functions/functions.ts';
 import { type Drop, trainDrops } from '../../test/support/world/drops.ts';
 import type { CaseOptions, CaseResult } from './case.ts';
+import { describedAs } from './described.ts';
 import { requestsOfOneItem } from './one-item.ts';
 import { addRequests, priced, type RequestKind } from './prices.ts';
 
@@ -14,8 +15,6 @@ export interface DropCase {
 
 /** The default of `--param packers=`. */
 const PACKERS = 100;
-/** What a description without memoryMegabytes gets. */
-const DEFAULT_MEGABYTES = 512;
 /** The simulation models these three. Their requests are counted by packing one item for real. */
 const MODELLED = ['PlanShards', 'PackShards', 'SealDataset'];
 
@@ -71,8 +70,7 @@ const isFunction = (name: string): name is FunctionName => Object.hasOwn(functio
 function megabytesOf(name: string): number {
   const folder = kebab(name);
   if (!isFunction(folder)) throw new Error(`there is no function ${folder}`);
-  const description: { readonly memoryMegabytes?: number } = functions[folder];
-  return description.memoryMegabytes ?? DEFAULT_MEGABYTES;
+  return describedAs(folder).memoryMegabytes;
 }
 
 const READS = /^(get|list|find|latest|since|read)/;

@@ -42,7 +42,7 @@ export async function requestsOfOneItem(): Promise<Requests> {
 }
 
 /** The server's names of requests, in the classes of the price list; DELETE costs nothing. */
-function inClasses(counted: ReadonlyMap<string, number>): Map<RequestKind, number> {
+export function inClasses(counted: ReadonlyMap<string, number>): Map<RequestKind, number> {
   const requests = new Map<RequestKind, number>();
   for (const [name, count] of counted) {
     if (name === 'get' || name === 'head') addRequests(requests, 's3 get', count);

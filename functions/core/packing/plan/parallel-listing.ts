@@ -33,6 +33,7 @@ interface Range {
 }
 
 const LAST_ASCII = 0x7f;
+const AFTER_ASCII = String.fromCodePoint(LAST_ASCII);
 const codeAt = (text: string, index: number): number => text.codePointAt(index) ?? 0x1f;
 
 /** `start` followed by a character half way between two others. */
@@ -140,7 +141,9 @@ class ParallelListing {
     if (free !== undefined) return () => this.#readPage(free);
     if (full || this.#probes >= PROBES_AT_FIRST + this.#pagesRead) return undefined;
     const wide = this.#ranges.find((range) => !range.done && !range.whole);
-    const middle = wide === undefined ? undefined : keyBetween(wide.after, wide.until);
+    // No probe has to find the prefix: every key begins with it.
+    const middle =
+      wide === undefined ? undefined : keyBetween(wide.after, wide.until ?? this.#prefix + AFTER_ASCII);
     if (wide === undefined) return undefined;
     if (middle === undefined) {
       wide.whole = true;

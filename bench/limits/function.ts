@@ -1,0 +1,75 @@
+/**
+ * One function over a long listing, in a process of its own: `function.ts settle|sweep|plan ENDPOINT`. Prints what its
+ * longest invocation took, as JSON.
+ */
+import { S3Client } from '@aws-sdk/client-s3';
+import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
+import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
+import { withParallelLists } from '../../functions/aws/s3/parallel-lists.ts';
+import { reconcile } from '../../functions/core/attempts/reconcile.ts';
+import type { IncomingLook } from '../../functions/core/ingest/settle.ts';
+import { settleRun } from '../../functions/core/ingest/settle-run.ts';
+import { wakeRun } from '../../functions/core/ingest/wake.ts';
+import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
+import { packingSchema } from '../../functions/core/pipeline/pipeline.ts';
+import { runIdOf } from '../../functions/core/shared/keys.ts';
+import { ground } from '../../test/support/world/ground.ts';
+import { BUCKET, PIPELINE, type Spent } from './spent.ts';
+
+const [name, endpoint = ''] = process.argv.slice(2);
+const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' };
+const region = 'us-east-1';
+await using opened = await openBlobStore({
+  bucket: BUCKET,
+  endpoint,
+  region,
+  credentials: () => Promise.resolve(credentials),
+});
+const s3 = new S3Client({ endpoint, region, credentials, forcePathStyle: true });
+const store = withParallelLists(s3ObjectStore(s3, BUCKET), () => Promise.resolve(opened.store));
+const at = { ...ground(), store };
+const runId = runIdOf(PIPELINE, 1);
+const longest = { seconds: 0, cpuSeconds: 0 };
+
+async function invocation<T>(act: () => Promise<T>): Promise<T> {
+  const began = performance.now();
+  const cpuBefore = process.cpuUsage();
+  const result = await act();
+  const { user, system } = process.cpuUsage(cpuBefore);
+  longest.seconds = Math.max(longest.seconds, (performance.now() - began) / 1_000);
+  longest.cpuSeconds = Math.max(longest.cpuSeconds, (user + system) / 1e6);
+  return result;
+}
+
+async function settle(): Promise<string> {
+  await wakeRun(at, { pipeline: PIPELINE, trigger: 'arrival' });
+  let observation: IncomingLook | undefined;
+  for (let look = 1; ; look += 1) {
+    const seen = observation;
+    const settled = await invocation(() => settleRun(at, { runId, observation: seen }));
+    if (settled.kind === 'settled') return `settled after ${look} looks`;
+    observation = settled.observation ?? undefined;
+    at.clock.advance(settled.seconds);
+  }
+}
+
+async function sweep(): Promise<string> {
+  const { woken, failures } = await invocation(() => reconcile(at, { sweep: true }));
+  if (woken[0] !== runId) throw new Error(`the sweep woke ${woken.join()}: ${failures.join('; ')}`);
+  return `woke ${runId}`;
+}
+
+async function plan(): Promise<string> {
+  const packing = packingSchema.parse({ label: 'none' });
+  const { objects } = await invocation(() =>
+    planShards({ store: opened.store, now: () => new Date() }, { runId, pipeline: PIPELINE, packing }),
+  );
+  return `planned ${objects} objects`;
+}
+
+const acts: Readonly<Record<string, () => Promise<string>>> = { settle, sweep, plan };
+const act = acts[name ?? ''];
+if (act === undefined) throw new Error(`there is no function ${name}`);
+const outcome = await act();
+const peakMegabytes = process.resourceUsage().maxRSS / 1_024;
+process.stdout.write(`${JSON.stringify({ outcome, ...longest, peakMegabytes } satisfies Spent)}\n`);

@@ -1,0 +1,97 @@
+/** Settling, sweeping and planning a million keys, each by its own function in a process with that function's memory. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { limitsOf } from '@tidewheel/emulators/limits/profiles.ts';
+import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import { type FunctionName } from '../../functions/functions.ts';
+import { bundle } from '../packing/bundle.ts';
+import { regularCorpus } from '../packing/listing.ts';
+import { startMemoryS3 } from '../packing/memory-s3.ts';
+import type { CaseOptions, CaseResult } from './case.ts';
+import { describedAs } from './described.ts';
+import { inClasses } from './one-item.ts';
+import { priced } from './prices.ts';
+import { BUCKET, PIPELINE, type Spent, spentSchema } from './spent.ts';
+
+const DECLARATION = `
+name: ${PIPELINE}
+settle: { quietSeconds: 60, maximumWaitSeconds: 900 }
+training: { strategy: ddp }
+compute: { instanceTypes: [g5.xlarge] }
+`;
+
+/** What function.ts plays, and the function whose memory and time it has. */
+const PARTS: readonly { readonly part: string; readonly name: FunctionName }[] = [
+  { part: 'settle', name: 'settle' },
+  { part: 'sweep', name: 'reconcile' },
+  { part: 'plan', name: 'plan-shards' },
+];
+
+/** https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html */
+const MEGABYTES_OF_A_CORE = 1_769;
+
+export async function runLongListing(keys: number, { profile, small }: CaseOptions): Promise<CaseResult> {
+  const { latencySeconds } = limitsOf(profile).s3;
+  const count = small ? keys / 10 : keys;
+  const corpus = regularCorpus({
+    prefix: bucketKeys.incoming(PIPELINE),
+    count,
+    size: () => 10_000,
+    suffix: 'jpg',
+  });
+  const server = await startMemoryS3({ corpus, latencyMilliseconds: latencySeconds * 1_000 });
+  const folder = await mkdtemp(path.join(tmpdir(), 'tidewheel-limits-'));
+  try {
+    const program = bundle(path.join(import.meta.dirname, 'function.ts'), folder);
+    const declared = `${server.url}/${BUCKET}/${bucketKeys.pipeline(PIPELINE)}`;
+    await fetch(declared, { method: 'PUT', body: DECLARATION });
+    const problems: string[] = [];
+    const details: Record<string, number> = {};
+    let slowest = 0;
+    for (const { part, name } of PARTS) {
+      const { memoryMegabytes, timeoutSeconds } = describedAs(name);
+      const spent = await inItsMemory([program, part, server.url], memoryMegabytes);
+      // The processor of this machine may have been busy with other work; the function's share of a core is certain.
+      const seconds = Math.max(spent.seconds, (spent.cpuSeconds * MEGABYTES_OF_A_CORE) / memoryMegabytes);
+      slowest = Math.max(slowest, seconds);
+      Object.assign(details, {
+        [`${part}: seconds of ${timeoutSeconds}`]: round(seconds),
+        [`${part}: CPU seconds`]: round(spent.cpuSeconds),
+        [`${part}: peak MB of ${memoryMegabytes}`]: Math.round(spent.peakMegabytes),
+      });
+      if (seconds > timeoutSeconds) problems.push(`${part} takes longer than its timeout`);
+      if (spent.peakMegabytes > memoryMegabytes) problems.push(`${part} takes more than its memory`);
+    }
+    return {
+      ok: problems.length === 0,
+      outcome: problems.length === 0 ? 'settled, swept, planned' : problems.join('; '),
+      seconds: slowest,
+      details,
+      requests: priced(inClasses(server.requests)),
+    };
+  } finally {
+    await server.stop();
+    await rm(folder, { recursive: true });
+  }
+}
+
+const round = (value: number): number => Math.round(value * 10) / 10;
+
+const run = promisify(execFile);
+
+/**
+ * The heap that Lambda's runtime gives Node.js: a tenth of the memory for young objects, the rest for old ones.
+ * https://github.com/aws/aws-lambda-base-images/tree/nodejs24.x
+ */
+async function inItsMemory(command: readonly string[], memoryMegabytes: number): Promise<Spent> {
+  const young = Math.floor(memoryMegabytes / 10);
+  const heap = [
+    `--max-semi-space-size=${Math.floor(young / 2)}`,
+    `--max-old-space-size=${memoryMegabytes - young}`,
+  ];
+  const { stdout } = await run(process.execPath, [...heap, ...command]);
+  return spentSchema.parse(JSON.parse(stdout));
+}
