@@ -166,6 +166,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     import hypercorn.config
     import invocations
     import patches
+    import queue_batches
     from door import Door
     from ministack.app import app
     from snapshots import Snapshots
@@ -174,6 +175,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
     patches.admit_events_of_services_beside()
     invocations.install()
     http_api.install()
+    queue_batches.gather_batches(has_windows=options.clock is None)
     patches.fail_callbacks_with_their_function()
     patches.read_concurrency_of_maps()
     patches.encrypt_with_the_accounts_key()

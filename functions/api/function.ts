@@ -1,5 +1,6 @@
 import {
   type FunctionDescription,
+  notifiedMarker,
   route,
   schedules,
   stateMachine,
@@ -11,7 +12,7 @@ export const api: FunctionDescription = {
   description: 'Pipelines and runs over HTTP; IAM-authorised',
   // API Gateway waits 30 seconds.
   timeoutSeconds: 29,
-  environment: { ...stateMachine, ...schedules },
+  environment: { ...stateMachine, ...schedules, ...notifiedMarker },
   permissions: [
     allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
     allow.onObjects(['GetObject', 'PutObject'], 'pipelines/*'),

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { clock, executions, schedules, store, tableStores } from '../aws/lambda/services.ts';
+import { config } from '../aws/shared/config.ts';
 import { answer } from '../core/api/api.ts';
 
 /** HTTP API payload format 2.0, as far as it is used. */
@@ -14,7 +15,14 @@ const input = z.object({
 
 export const handler = lambdaHandler('api', input, async (event) => {
   const { status, headers, body } = await answer(
-    { ...tableStores(), store: store(), executions: executions(), schedules: schedules(), clock },
+    {
+      ...tableStores(),
+      store: store(),
+      executions: executions(),
+      schedules: schedules(),
+      clock,
+      notifiedMarker: config.notifiedMarker(),
+    },
     {
       route: event.routeKey,
       parameters: event.pathParameters ?? {},

@@ -1,13 +1,21 @@
 import * as z from 'zod';
 import { lambdaHandler, logger } from '../aws/lambda/lambda-handler.ts';
 import { clock, executions, schedules, store, tableStores } from '../aws/lambda/services.ts';
+import { config } from '../aws/shared/config.ts';
 import { takeArrivals } from '../core/ingest/take-arrivals.ts';
 
 const input = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
 
 export const handler = lambdaHandler('on-arrival', input, async ({ Records }) => {
   const { failed, notes } = await takeArrivals(
-    { ...tableStores(), store: store(), executions: executions(), schedules: schedules(), clock },
+    {
+      ...tableStores(),
+      store: store(),
+      executions: executions(),
+      schedules: schedules(),
+      clock,
+      notifiedMarker: config.notifiedMarker(),
+    },
     Records,
   );
   logger.info('arrivals', { messages: Records.length, notes, failed });

@@ -34,6 +34,11 @@ export const youngGeneration = { NODE_OPTIONS: '--enable-source-maps --max-semi-
 /** How many items of a plan are packed side by side; `functions/aws/shared/config.ts` checks it. */
 export const packers = { TIDEWHEEL_PACKERS: "${param:packers, '100'}" };
 
+/** For functions that check declarations (serverless/notifications.yml). */
+export const notifiedMarker = {
+  TIDEWHEEL_NOTIFIED_MARKER: "${self:custom.notifiedMarker.${param:notify, 'objects'}}",
+};
+
 interface Batch {
   readonly batchSize: number;
   readonly maximumBatchingWindow?: number;

@@ -111,15 +111,39 @@ describe('the stores', () => {
     expect(open).toEqual([]);
   });
 
-  it('are encrypted buckets whose events reach EventBridge', () => {
-    const lacking = offenders(
+  it('are encrypted buckets', () => {
+    const plain = offenders(
       buckets(),
       ({ Properties }) =>
-        get(Properties, 'BucketEncryption', 'ServerSideEncryptionConfiguration') !== undefined &&
-        get(Properties, 'NotificationConfiguration', 'EventBridgeConfiguration', 'EventBridgeEnabled') ===
-          true,
+        get(Properties, 'BucketEncryption', 'ServerSideEncryptionConfiguration') !== undefined,
     );
-    expect(lacking).toEqual([]);
+    expect(plain).toEqual([]);
+  });
+
+  it('notify the arrivals queue of every object', () => {
+    // EventBridge would cost a dollar a million beside the queue.
+    expect(buckets().map(([, { Properties }]) => Properties['NotificationConfiguration'])).toEqual([
+      {
+        QueueConfigurations: [
+          { Event: 's3:ObjectCreated:*', Queue: { 'Fn::GetAtt': ['ArrivalsQueue', 'Arn'] } },
+        ],
+      },
+    ]);
+  });
+
+  it('configure notifications once the queue takes them', () => {
+    // S3 tests the queue, and the stack fails when the queue refuses.
+    for (const [, bucket] of buckets()) {
+      const [policy = ''] = [bucket.DependsOn ?? []].flat();
+      expect(property(policy, 'Queues')).toEqual([{ Ref: 'ArrivalsQueue' }]);
+      expect(JSON.stringify(property(policy))).not.toContain('DataBucket');
+      expect(property(policy, 'PolicyDocument', 'Statement', '0')).toMatchObject({
+        Effect: 'Allow',
+        Principal: { Service: 's3.amazonaws.com' },
+        Action: 'sqs:SendMessage',
+        Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+      });
+    }
   });
 
   it('survive the removal of the stack', () => {

@@ -21,6 +21,8 @@ const schemas = {
   codeFolder: z.object({ LAMBDA_TASK_ROOT: z.string().min(1) }),
   // A distributed Map runs at most 10,000 concurrent child executions.
   packers: z.object({ TIDEWHEEL_PACKERS: z.coerce.number().int().min(1).max(10_000) }),
+  /** Empty where S3 notifies of every object. */
+  notifiedMarker: z.object({ TIDEWHEEL_NOTIFIED_MARKER: z.string().max(100) }),
   region: z.object({ AWS_REGION: z.string().min(1) }),
   schedules: z.object({
     TIDEWHEEL_SCHEDULE_GROUP: z.string().min(1),
@@ -55,6 +57,7 @@ export const config = {
   eventBus: () => read(schemas.eventBus).TIDEWHEEL_EVENT_BUS,
   codeFolder: () => read(schemas.codeFolder).LAMBDA_TASK_ROOT,
   packers: () => read(schemas.packers).TIDEWHEEL_PACKERS,
+  notifiedMarker: () => read(schemas.notifiedMarker).TIDEWHEEL_NOTIFIED_MARKER || undefined,
   region: () => read(schemas.region).AWS_REGION,
   schedules: () => read(schemas.schedules),
 } as const;

@@ -14,6 +14,7 @@ import { type Route, routeOf } from './routes.ts';
 
 export interface ApiDeps extends WakeDeps, Pick<Stores, 'attempts' | 'placements' | 'timeline'> {
   readonly schedules: Schedules;
+  readonly notifiedMarker?: string | undefined;
 }
 
 export interface ApiRequest {
@@ -90,7 +91,7 @@ async function getPipeline({ pipelines, store }: ApiDeps, { parameters }: ApiReq
 /** The body is the declaration in YAML or JSON. Only a valid one is stored. */
 async function putPipeline(deps: ApiDeps, { parameters, body }: ApiRequest): Promise<ApiResponse> {
   const name = parameters['name'] ?? '';
-  const declaration = readDeclaration(name, body);
+  const declaration = readDeclaration(name, body, deps.notifiedMarker);
   if (!declaration.valid)
     return problem(400, `the declaration of "${name}" is not valid`, declaration.problems);
   await deps.store.writeText(bucketKeys.pipeline(name), body);
@@ -123,7 +124,7 @@ async function startRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiR
   const name = parameters['name'] ?? '';
   const stored = await deps.store.readText(bucketKeys.pipeline(name));
   if (stored === undefined) return noPipeline(name);
-  const declaration = checkStored(name, stored.text);
+  const declaration = checkStored(name, stored.text, deps.notifiedMarker);
   if (declaration.length > 0)
     return problem(
       409,
@@ -134,8 +135,8 @@ async function startRun(deps: ApiDeps, { parameters }: ApiRequest): Promise<ApiR
   return woken.kind === 'ignored' ? problem(409, woken.reason) : { status: 202, body: woken };
 }
 
-function checkStored(name: string, text: string): readonly Problem[] {
-  const declaration = readDeclaration(name, text);
+function checkStored(name: string, text: string, notifiedMarker?: string): readonly Problem[] {
+  const declaration = readDeclaration(name, text, notifiedMarker);
   return declaration.valid ? [] : declaration.problems;
 }
 

@@ -4,12 +4,20 @@ import { pipelineName } from '../pipeline/pipeline.ts';
 import { PIPELINES_PREFIX, pipelineOfArrival, testObjectId } from '../shared/keys.ts';
 import type { Wake } from './wake.ts';
 
-/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/ev-events.html (the key is not URL-encoded here) */
-const objectCreated = z.object({
-  'detail-type': z.literal('Object Created'),
-  time: z.coerce.date(),
-  detail: z.object({ object: z.object({ key: z.string() }) }),
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-content-structure.html */
+const notification = z.object({
+  Records: z.array(
+    z.object({
+      eventName: z.string(),
+      eventTime: z.coerce.date(),
+      s3: z.object({ object: z.object({ key: z.string() }) }),
+    }),
+  ),
 });
+type NotificationRecord = z.infer<typeof notification>['Records'][number];
+
+/** S3 sends it once when notifications are configured. */
+const testEvent = z.object({ Event: z.literal('s3:TestEvent') });
 
 const scheduled = z.object({ schedule: z.object({ pipeline: pipelineName }) });
 
@@ -20,16 +28,26 @@ export type Arrival =
   | { readonly kind: 'testObject'; readonly id: string }
   | { readonly kind: 'ignored'; readonly reason: string };
 
-/** @param body of one SQS message */
-export function readArrival(body: string): Arrival {
+/** @param body of one SQS message. It may hold several records, although S3 sends one. */
+export function readArrivals(body: string): readonly Arrival[] {
   const message = parse(body);
+  const notified = notification.safeParse(message);
+  if (notified.success) return notified.data.Records.map(readRecord);
   const schedule = scheduled.safeParse(message);
   if (schedule.success) {
-    return { kind: 'wake', wake: { pipeline: schedule.data.schedule.pipeline, trigger: 'schedule' } };
+    return [{ kind: 'wake', wake: { pipeline: schedule.data.schedule.pipeline, trigger: 'schedule' } }];
   }
-  const event = objectCreated.safeParse(message);
-  if (!event.success) return { kind: 'ignored', reason: 'neither an Object Created event nor a schedule' };
-  const { key } = event.data.detail.object;
+  const reason = testEvent.safeParse(message).success
+    ? "S3's test of the queue"
+    : 'neither a notification of S3 nor a schedule';
+  return [{ kind: 'ignored', reason }];
+}
+
+function readRecord({ eventName, eventTime, s3 }: NotificationRecord): Arrival {
+  if (!eventName.startsWith('ObjectCreated:'))
+    return { kind: 'ignored', reason: `${eventName} is no arrival` };
+  const key = decodeKey(s3.object.key);
+  if (key === undefined) return { kind: 'ignored', reason: `${s3.object.key} is not URL-encoded` };
   const testObject = testObjectId(key);
   if (testObject !== undefined) return { kind: 'testObject', id: testObject };
   const declared = key.startsWith(PIPELINES_PREFIX) ? key.slice(PIPELINES_PREFIX.length) : undefined;
@@ -40,7 +58,7 @@ export function readArrival(body: string): Arrival {
   if (!named.success) return { kind: 'ignored', reason: `${key}: "${name}" cannot name a pipeline` };
   const pipeline = named.data;
   if (isDeclaration) return { kind: 'declaration', pipeline };
-  return { kind: 'wake', wake: { pipeline, trigger: 'arrival', eventTime: event.data.time } };
+  return { kind: 'wake', wake: { pipeline, trigger: 'arrival', eventTime } };
 }
 
 /**
@@ -57,6 +75,15 @@ export function newestWakes(arrivals: readonly Arrival[]): ReadonlySet<number> {
     if (time >= (newest.get(name)?.time ?? Number.NEGATIVE_INFINITY)) newest.set(name, { index, time });
   });
   return new Set([...newest.values()].map(({ index }) => index));
+}
+
+/** Notifications encode keys as forms do: a space is a plus. */
+function decodeKey(encoded: string): string | undefined {
+  try {
+    return decodeURIComponent(encoded.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
 }
 
 function parse(body: string): unknown {

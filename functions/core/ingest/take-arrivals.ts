@@ -1,13 +1,10 @@
 /** A batch of the arrivals queue: each pipeline is woken once, each declaration registered, each failure goes back alone. */
 
 import type { Stores } from '../runs/stores.ts';
-import type { Schedules } from '../shared/ports.ts';
-import { type Arrival, newestWakes, readArrival } from './arrivals.ts';
-import { registerPipeline, type WakeDeps, wakeRun } from './wake.ts';
+import { type Arrival, newestWakes, readArrivals } from './arrivals.ts';
+import { type RegisterDeps, registerPipeline, wakeRun } from './wake.ts';
 
-interface ArrivalDeps extends WakeDeps, Pick<Stores, 'testObjects'> {
-  readonly schedules: Schedules;
-}
+type ArrivalDeps = RegisterDeps & Pick<Stores, 'testObjects'>;
 
 export interface QueueMessage {
   readonly messageId: string;
@@ -20,23 +17,32 @@ export interface Taken {
   readonly notes: readonly string[];
 }
 
+/** A batch may hold thousands of messages that are ignored for reasons of their own. */
+const MOST_NOTES = 20;
+
 export async function takeArrivals(deps: ArrivalDeps, messages: readonly QueueMessage[]): Promise<Taken> {
-  const arrivals = messages.map(({ body }) => readArrival(body));
-  const standing = newestWakes(arrivals);
-  const failed: { messageId: string; reason: string }[] = [];
-  const notes: string[] = [];
-  for (const [index, arrival] of arrivals.entries()) {
+  const arrivals = messages.flatMap(({ messageId, body }) =>
+    readArrivals(body).map((arrival) => ({ messageId, arrival })),
+  );
+  const standing = newestWakes(arrivals.map(({ arrival }) => arrival));
+  const failed = new Map<string, string>();
+  const notes = new Map<string, number>();
+  for (const [index, { messageId, arrival }] of arrivals.entries()) {
+    // A wake that another of this batch stands for goes with it: if that one fails, it is that one that comes back.
+    if (arrival.kind === 'wake' && !standing.has(index)) continue;
     try {
-      // A wake that another of this batch stands for goes with it: if that one fails, it is that one that comes back.
-      if (arrival.kind !== 'wake' || standing.has(index)) notes.push(await take(deps, arrival));
+      const note = await take(deps, arrival);
+      notes.set(note, (notes.get(note) ?? 0) + 1);
     } catch (error: unknown) {
-      failed.push({
-        messageId: messages[index]?.messageId ?? '',
-        reason: error instanceof Error ? error.message : String(error),
-      });
+      failed.set(messageId, error instanceof Error ? error.message : String(error));
     }
   }
-  return { failed, notes };
+  return {
+    failed: [...failed].map(([messageId, reason]) => ({ messageId, reason })),
+    notes: [...notes]
+      .slice(0, MOST_NOTES)
+      .map(([note, times]) => (times > 1 ? `${note} (${times} times)` : note)),
+  };
 }
 
 async function take(deps: ArrivalDeps, arrival: Arrival): Promise<string> {

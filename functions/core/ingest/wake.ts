@@ -14,6 +14,12 @@ export interface WakeDeps extends Pick<Stores, 'pipelines' | 'runs'> {
   readonly clock: Clock;
 }
 
+export interface RegisterDeps extends WakeDeps {
+  readonly schedules: Schedules;
+  /** The only arrival that S3 notifies of; absent where it notifies of all. */
+  readonly notifiedMarker?: string | undefined;
+}
+
 export interface Wake {
   readonly pipeline: string;
   readonly trigger: RunRecord['trigger'];
@@ -97,13 +103,10 @@ export type Registered =
   | { readonly kind: 'gone' };
 
 /** Reads the declaration from the bucket and puts what it says on record: validity, schedule, and data that came before it. */
-export async function registerPipeline(
-  deps: WakeDeps & { readonly schedules: Schedules },
-  name: string,
-): Promise<Registered> {
+export async function registerPipeline(deps: RegisterDeps, name: string): Promise<Registered> {
   const stored = await deps.store.readText(bucketKeys.pipeline(name));
   if (stored === undefined) return { kind: 'gone' };
-  const declaration = readDeclaration(name, stored.text);
+  const declaration = readDeclaration(name, stored.text, deps.notifiedMarker);
   const record = await ensurePipeline(deps, name);
   const updatedAt = deps.clock.now().toISOString();
   if (!declaration.valid) {

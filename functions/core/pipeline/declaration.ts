@@ -15,8 +15,9 @@ const MAXIMUM_CHARACTERS = 100_000;
 /**
  * @param name the name in the key or path, which the declaration must bear
  * @param text YAML (so JSON too), untrusted
+ * @param notifiedMarker the only arrival that S3 notifies of; absent where it notifies of all
  */
-export function readDeclaration(name: string, text: string): Declaration {
+export function readDeclaration(name: string, text: string, notifiedMarker?: string): Declaration {
   if (text.length > MAXIMUM_CHARACTERS) {
     return refuse([
       { path: '', message: `is ${text.length} characters long, keep it under ${MAXIMUM_CHARACTERS}` },
@@ -27,7 +28,19 @@ export function readDeclaration(name: string, text: string): Declaration {
     return refuse(document.errors.map((error) => ({ path: '', message: `is not YAML: ${error.message}` })));
   }
   const plain = toPlain(document);
-  return plain === undefined ? refuse([TOO_MANY_ALIASES]) : checkDeclaration(name, plain.value);
+  if (plain === undefined) return refuse([TOO_MANY_ALIASES]);
+  const declaration = checkDeclaration(name, plain.value);
+  return declaration.valid && notifiedMarker !== undefined
+    ? refuseUnnoticed(declaration, notifiedMarker)
+    : declaration;
+}
+
+/** Without marker and schedule nothing would start a run when data arrives. */
+function refuseUnnoticed(declaration: Declaration & { readonly valid: true }, marker: string): Declaration {
+  const { settle, schedule } = declaration.pipeline;
+  if (settle.marker === marker || schedule !== undefined) return declaration;
+  const message = `must be "${marker}", because S3 notifies this deployment of that name alone (docs/deploy.md), or declare a schedule`;
+  return refuse([{ path: 'settle.marker', message }]);
 }
 
 /** The same for a body that is parsed already. */

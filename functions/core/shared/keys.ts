@@ -99,13 +99,17 @@ export interface GenerationName {
 export const RESERVED_NAMES: readonly string[] = ['pipelines', 'agent', 'tidewheel-check'];
 
 const TEST_OBJECTS = 'tidewheel-check/incoming/';
+/** By which a deployment that is notified of markers alone hears of it (serverless/notifications.yml). */
+const TEST_OBJECT_SUFFIX = '.check';
 
 /** The object by which a check of the deployment sees that arrivals are taken. It starts nothing. */
-export const testObjectKey = (id: string): string => `${TEST_OBJECTS}${id}`;
+export const testObjectKey = (id: string): string => `${TEST_OBJECTS}${id}${TEST_OBJECT_SUFFIX}`;
 
 /** The id of a test object, or undefined when the key is no such object's. */
 export const testObjectId = (key: string): string | undefined =>
-  key.startsWith(TEST_OBJECTS) ? key.slice(TEST_OBJECTS.length) || undefined : undefined;
+  key.startsWith(TEST_OBJECTS) && key.endsWith(TEST_OBJECT_SUFFIX)
+    ? key.slice(TEST_OBJECTS.length, -TEST_OBJECT_SUFFIX.length) || undefined
+    : undefined;
 
 /** What the name of a generation says, or undefined when it is none. */
 export function parseGeneration(name: string): GenerationName | undefined {

@@ -71,15 +71,27 @@ export function ground(
   } satisfies ApiDeps & { readonly clock: Clock } & Record<string, unknown>;
 }
 
-/** An S3 event as EventBridge puts it into the queue. */
+/** A notification as S3 puts it into the queue. */
 export const created = (key: string, time: string | Date): string =>
   JSON.stringify({
-    version: '0',
-    id: 'a1b2',
-    source: 'aws.s3',
-    'detail-type': 'Object Created',
-    time: typeof time === 'string' ? time : time.toISOString(),
-    detail: { version: '0', bucket: { name: 'memory-bucket' }, object: { key, size: 1, etag: 'e' } },
+    Records: [
+      {
+        eventVersion: '2.1',
+        eventSource: 'aws:s3',
+        eventTime: typeof time === 'string' ? time : time.toISOString(),
+        eventName: 'ObjectCreated:Put',
+        s3: {
+          s3SchemaVersion: '1.0',
+          bucket: { name: 'memory-bucket' },
+          object: {
+            key: encodeURIComponent(key).replaceAll('%20', '+'),
+            size: 1,
+            eTag: 'e',
+            sequencer: '0A',
+          },
+        },
+      },
+    ],
   });
 
 export const message = (body: string, messageId = body.slice(-20)) => ({ messageId, body });

@@ -2,6 +2,7 @@
 
 import { FINISHED } from '../../../functions/core/runs/run-records.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { created } from './ground.ts';
 import { MARKER } from './lambdas.ts';
 import { createWorld, declarationKey, PIPELINE, type World } from './world.ts';
 
@@ -86,15 +87,10 @@ export function passTime(world: World): void {
     world.send('OnSpotWarning', { 'detail-type': TYPES[event], detail: { 'instance-id': instanceId } }, true);
 }
 
-/** S3 tells EventBridge of every write, sooner or later. */
+/** S3 notifies the queue of every write, sooner or later. */
 function put(world: World, key: string, text: string, lastModified?: Date): void {
   world.store.put(key, text, lastModified);
-  const event = {
-    'detail-type': 'Object Created',
-    time: world.clock.now().toISOString(),
-    detail: { object: { key } },
-  };
-  world.send('OnArrival', event, world.random.chance(0.5));
+  world.send('OnArrival', JSON.parse(created(key, world.clock.now())), world.random.chance(0.5));
 }
 
 function dropData(world: World): void {

@@ -75,6 +75,7 @@ beforeEach(() => {
   vi.stubEnv('TIDEWHEEL_HOST_ROLE_PATH', '/hosts/');
   vi.stubEnv('TIDEWHEEL_HOST_LOG_GROUP', '/tidewheel/dev/hosts');
   vi.stubEnv('TIDEWHEEL_SCHEDULE_GROUP', 'group');
+  vi.stubEnv('TIDEWHEEL_NOTIFIED_MARKER', '');
   vi.stubEnv('TIDEWHEEL_SCHEDULE_ROLE_ARN', 'arn:aws:iam::123456789012:role/schedules');
   vi.stubEnv('TIDEWHEEL_ARRIVALS_QUEUE_ARN', 'arn:aws:sqs:us-east-1:123456789012:arrivals');
   // The logs of fifty refusals would hide a failure.

@@ -1,10 +1,13 @@
 /** Every message of the arrivals queue is read as data. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Arrival, newestWakes, readArrival } from '../../../functions/core/ingest/arrivals.ts';
+import { type Arrival, newestWakes, readArrivals } from '../../../functions/core/ingest/arrivals.ts';
 import { AT, secondsAfter } from '../../support/builders/records.ts';
 import { created } from '../../support/world/ground.ts';
 
+const readArrival = (body: string) => readArrivals(body)[0];
+const record = (object: object, eventName = 'ObjectCreated:Put') =>
+  JSON.stringify({ Records: [{ eventName, eventTime: AT, s3: { object } }] });
 const keyed = (key: string) => readArrival(created(key, AT));
 
 describe('a message of the arrivals queue', () => {
@@ -36,7 +39,7 @@ describe('a message of the arrivals queue', () => {
     ['a reserved name', 'agent/incoming/x', { kind: 'ignored' }],
     ['a name too long for an execution', `${'a'.repeat(60)}/incoming/x`, { kind: 'ignored' }],
     ['a name that ends in a hyphen', 'a-/incoming/x', { kind: 'ignored' }],
-    ['a test object', 'tidewheel-check/incoming/7f', { kind: 'testObject', id: '7f' }],
+    ['a test object', 'tidewheel-check/incoming/7f.check', { kind: 'testObject', id: '7f' }],
     ['the folder of test objects', 'tidewheel-check/incoming/', { kind: 'ignored' }],
     ['an empty key', '', { kind: 'ignored' }],
   ])('knows %s', (_, key, expected) => {
@@ -48,7 +51,7 @@ describe('a message of the arrivals queue', () => {
       kind: 'wake',
       wake: { pipeline: 'digits', trigger: 'schedule' },
     });
-    expect(readArrival('{"schedule":{"pipeline":"../x"}}').kind).toBe('ignored');
+    expect(readArrival('{"schedule":{"pipeline":"../x"}}')?.kind).toBe('ignored');
   });
 
   it.each([
@@ -59,20 +62,37 @@ describe('a message of the arrivals queue', () => {
     '{}',
     '{"Event":"s3:TestEvent"}',
     created('digits/incoming/x', 'yesterday'),
-    JSON.stringify({
-      'detail-type': 'Object Deleted',
-      time: AT,
-      detail: { object: { key: 'digits/incoming/x' } },
-    }),
-    JSON.stringify({ 'detail-type': 'Object Created', time: AT, detail: { object: { key: 7 } } }),
+    '{"Service":"Amazon S3","Event":"s3:TestEvent","Time":"2026-11-20T00:00:00Z","Bucket":"b"}',
+    record({ key: 'digits/incoming/x' }, 'ObjectRemoved:Delete'),
+    record({ key: 'digits/incoming/%E0%A4%A' }),
+    record({ key: 7 }),
   ])('is ignored when it is %j', (body) => {
-    expect(readArrival(body).kind).toBe('ignored');
+    expect(readArrival(body)?.kind).toBe('ignored');
+  });
+
+  it('may hold several records, or none', () => {
+    const [one, other] = ['digits', 'letters'].map((name) => created(`${name}/incoming/x`, AT));
+    const both = [one, other].flatMap((body) => (JSON.parse(body ?? '') as { Records: unknown[] }).Records);
+    expect(readArrivals(JSON.stringify({ Records: both }))).toMatchObject([
+      { wake: { pipeline: 'digits' } },
+      { wake: { pipeline: 'letters' } },
+    ]);
+    expect(readArrivals('{"Records":[]}')).toEqual([]);
+  });
+
+  it('carries a key as a form encodes it', () => {
+    expect(readArrivals(record({ key: 'pipelines/a%2Bb.yaml' }))).toMatchObject([
+      { kind: 'ignored', reason: expect.stringContaining('"a+b"') as string },
+    ]);
+    expect(readArrivals(record({ key: 'x+y/incoming/1' }))).toMatchObject([
+      { reason: 'x y/incoming/1 lies under no incoming prefix' },
+    ]);
   });
 
   it('throws for no body at all', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (body) => {
-        expect(['wake', 'declaration', 'testObject', 'ignored']).toContain(readArrival(body).kind);
+        expect(['wake', 'declaration', 'testObject', 'ignored']).toContain(readArrival(body)?.kind);
       }),
     );
   });

@@ -140,6 +140,14 @@ describe('a declaration that arrives', () => {
     expect(await registerPipeline(at, 'digits')).toEqual({ kind: 'valid' });
   });
 
+  it('needs the marker that S3 notifies of, or a schedule', async () => {
+    const notified = (notifiedMarker: string) => registerPipeline({ ...at, notifiedMarker }, 'digits');
+    expect(await notified('_SUCCESS')).toEqual({ kind: 'valid' });
+    expect(await notified('DONE')).toMatchObject({ kind: 'invalid', problems: [{ path: 'settle.marker' }] });
+    at.declare(`${DECLARATION}schedule: rate(1 day)`);
+    expect(await notified('DONE')).toEqual({ kind: 'valid' });
+  });
+
   it('is kept with its problems and schedule when invalid', async () => {
     at.declare(`${DECLARATION}schedule: rate(1 day)`);
     await registerPipeline(at, 'digits');
