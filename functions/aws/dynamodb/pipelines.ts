@@ -39,5 +39,8 @@ export function pipelineStore(table: StoredTable): PipelineStore {
         updatedAt,
       });
     },
+    setSwept: async (name, { sweptAt, sweptObjects }) => {
+      await table.update(pipelineKey(name), { sweptAt, sweptObjects });
+    },
   };
 }

@@ -1,13 +1,11 @@
 /** Level-triggered repair: does the work of lost events and ended executions. */
 
-import { lookAtIncoming } from '../ingest/settle.ts';
-import { startExecution, wakeRun } from '../ingest/wake.ts';
+import { pipelinesToSweep, sweepPipeline } from '../ingest/sweep.ts';
+import { startExecution } from '../ingest/wake.ts';
 import type { LeftoverPort } from '../launch/launcher.ts';
-import { pipelineName } from '../pipeline/pipeline.ts';
-import { executionName, type PipelineRecord, wakes } from '../runs/batches.ts';
+import { executionName } from '../runs/batches.ts';
 import { FINISHED, type RunRecord } from '../runs/run-records.ts';
 import type { Stores } from '../runs/stores.ts';
-import { bucketKeys, PIPELINES_PREFIX } from '../shared/keys.ts';
 import { continueRun } from './next-execution.ts';
 import { observeAttempt } from './observe-attempt.ts';
 import { refillAttempt } from './refill-attempt.ts';
@@ -30,7 +28,7 @@ export const MAXIMUM_EXECUTIONS = 25;
 /** The start of a run was lost if it is on record this long without an execution. */
 const START_GRACE_SECONDS = 30;
 
-/** @param sweep also lists the incoming prefixes for arrivals without an event; it costs more, so it runs less often */
+/** @param sweep also looks for arrivals without an event; it costs more, so it runs less often */
 export async function reconcile(
   deps: ReconcileDeps,
   options: { readonly sweep: boolean },
@@ -75,10 +73,8 @@ export async function reconcile(
       await pipelinesToSweep(deps),
       ({ name }) => name,
       async (pipeline) => {
-        if (!(await holdsUnseen(deps, pipeline))) return;
-        const { name } = pipeline;
-        const run = await wakeRun(deps, { pipeline: name, trigger: 'arrival' });
-        if (run.kind === 'started') woken.push(run.runId);
+        const run = await sweepPipeline(deps, pipeline);
+        if (run?.kind === 'started') woken.push(run.runId);
       },
     );
   }
@@ -128,35 +124,4 @@ async function repeatEnd(deps: ReconcileDeps, run: RunRecord): Promise<void> {
   if (run.status !== 'training') return;
   const last = (await deps.attempts.list(run.runId)).at(-1);
   if (last?.outcome !== undefined) await observeAttempt(deps, last);
-}
-
-type PipelineToSweep = Pick<PipelineRecord, 'name'> & Partial<PipelineRecord>;
-
-/** Pipelines on record, and those whose declaration is in the bucket but whose event or table was lost. */
-async function pipelinesToSweep({ pipelines, store }: ReconcileDeps): Promise<PipelineToSweep[]> {
-  const known: PipelineToSweep[] = await pipelines.list();
-  const names = new Set(known.map(({ name }) => name));
-  for await (const { key } of store.list(PIPELINES_PREFIX)) {
-    const name = pipelineName.safeParse(key.slice(PIPELINES_PREFIX.length).replace(/\.yaml$/, ''));
-    if (name.success && key === bucketKeys.pipeline(name.data) && !names.has(name.data))
-      known.push({ name: name.data });
-  }
-  return known;
-}
-
-/**
- * Whether the prefix holds anything that the last close did not see. A fingerprint decides, not dates: S3 dates a
- * multipart upload from its start, so an upload can appear with a time before the close.
- */
-async function holdsUnseen({ store, clock }: ReconcileDeps, pipeline: PipelineToSweep): Promise<boolean> {
-  const prefix = bucketKeys.incoming(pipeline.name);
-  const { closedAt, seen } = pipeline;
-  if (closedAt !== undefined && seen === undefined) {
-    // The run that closed the batch failed before it listed the prefix: only newer arrivals deserve another run.
-    for await (const { lastModified } of store.list(prefix))
-      if (wakes({ closedAt }, lastModified)) return true;
-    return false;
-  }
-  const { objects, fingerprint } = await lookAtIncoming(store.list(prefix), { prefix, now: clock.now() });
-  return objects > 0 && fingerprint !== seen;
 }

@@ -10,6 +10,9 @@ export interface PipelineRecord {
   readonly closedAt?: string | undefined;
   /** Fingerprint of incoming/ at that close; undefined if the run that closed the batch could not settle it. */
   readonly seen?: string | undefined;
+  /** When a sweep last listed incoming/ and found nothing new, ISO 8601, and how much lay there. */
+  readonly sweptAt?: string | undefined;
+  readonly sweptObjects?: number | undefined;
   readonly valid: boolean;
   readonly problems?: readonly { readonly path: string; readonly message: string }[] | undefined;
   readonly updatedAt: string;

@@ -24,6 +24,8 @@ export interface PipelineStore {
     name: string,
     validity: Pick<PipelineRecord, 'valid' | 'problems' | 'updatedAt'>,
   ): Promise<void>;
+  /** Changes nothing without a record. */
+  setSwept(name: string, swept: Required<Pick<PipelineRecord, 'sweptAt' | 'sweptObjects'>>): Promise<void>;
 }
 
 type RunChange = Partial<Omit<RunRecord, 'runId' | 'pipeline' | 'batch' | 'createdAt'>> & {

@@ -104,6 +104,11 @@ function pipelineStore(pipelines: Map<string, PipelineRecord>): PipelineStore {
       if (known !== undefined) pipelines.set(name, changed(known, change));
       await Promise.resolve();
     },
+    setSwept: async (name, swept) => {
+      const known = pipelines.get(name);
+      if (known !== undefined) pipelines.set(name, changed(known, swept));
+      await Promise.resolve();
+    },
   };
 }
 

@@ -57,9 +57,9 @@ export async function live(seed: number, launcher: Launcher = 'sagemaker'): Prom
     chaos.rate = 0;
     calm = true;
   });
-  // A last turn of every reconciliation after the storm.
+  // A last turn of every reconciliation after the storm. Sweeps pause as long as the pipeline was idle before.
   let calmTurns = false;
-  loop.after(CHAOS_SECONDS + 2 * 3_600, () => {
+  loop.after(2 * CHAOS_SECONDS + 2 * 3_600, () => {
     calmTurns = true;
   });
   world.keepReconciling();

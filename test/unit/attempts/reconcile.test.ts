@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MAXIMUM_EXECUTIONS, reconcile } from '../../../functions/core/attempts/reconcile.ts';
 import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
+import { isDue } from '../../../functions/core/ingest/sweep.ts';
 import { wakeRun } from '../../../functions/core/ingest/wake.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { attemptOf, outcomeOf, runOf } from '../../support/builders/records.ts';
@@ -161,14 +162,46 @@ describe('a sweep', () => {
     expect((await reconcile(at, { sweep: true })).woken).toEqual([]);
     at.clock.advance(10);
     at.drop('late.png');
+    expect((await reconcile(at, { sweep: true })).woken).toEqual([]);
+    at.clock.advance(3_600);
     expect((await reconcile(at, { sweep: false })).woken).toEqual([]);
     expect((await reconcile(at, { sweep: true })).woken).toEqual(['digits-000002']);
+  });
+
+  it('lists idle pipelines ever more rarely', async () => {
+    await started();
+    await settle(RUN);
+    let listings = 0;
+    const list = (prefix: string) => {
+      listings += prefix === bucketKeys.incoming('digits') ? 1 : 0;
+      return at.store.list(prefix);
+    };
+    const hours = async (count: number) => {
+      for (let hour = 0; hour < count; hour += 1) {
+        at.clock.advance(3_600);
+        await reconcile({ ...at, store: { ...at.store, list } }, { sweep: true });
+      }
+      return listings;
+    };
+    expect(await hours(24)).toBe(5);
+    expect(await hours(30 * 24)).toBe(10);
+    at.drop('late.png');
+    await hours(30 * 24);
+    expect(running()).toContain('digits-000002-x1');
+  });
+
+  it('lists large idle pipelines once a day at most', () => {
+    const closedAt = '2026-11-20T00:00:00Z';
+    const large = { closedAt, sweptAt: '2026-11-20T01:00:00Z', sweptObjects: 10_000_000 };
+    expect(isDue(large, new Date('2026-11-21T00:59:59Z'))).toBe(false);
+    expect(isDue(large, new Date('2026-11-21T01:00:00Z'))).toBe(true);
   });
 
   it('wakes for an upload dated before the close', async () => {
     await started();
     await settle(RUN);
     at.store.put(`${bucketKeys.incoming('digits')}large.bin`, 'x', new Date('2026-01-01'));
+    at.clock.advance(3_600);
     expect((await reconcile(at, { sweep: true })).woken).toEqual(['digits-000002']);
   });
 
@@ -182,6 +215,7 @@ describe('a sweep', () => {
     await started();
     await settle(RUN);
     for (const key of at.store.keys(bucketKeys.incoming('digits'))) at.store.remove(key);
+    at.clock.advance(3_600);
     expect((await reconcile(at, { sweep: true })).woken).toEqual([]);
   });
 
@@ -191,6 +225,7 @@ describe('a sweep', () => {
     const run = await at.runs.get(RUN);
     at.clock.advance(60);
     if (run) await at.runs.closeBatch(run, { at: at.clock.now().toISOString() });
+    at.clock.advance(3_600);
     expect((await reconcile(at, { sweep: true })).woken).toEqual([]);
   });
 });

@@ -31,9 +31,22 @@ export function pipelineStoreContract(open: () => Promise<Pick<Stores, 'pipeline
     expect(corrected?.problems).toBeUndefined();
   });
 
+  it('keeps what a sweep saw', async () => {
+    const { pipelines } = await open();
+    await pipelines.ensure('pipe-swept', { firstBatch: 1, at: AT });
+    await pipelines.setSwept('pipe-swept', { sweptAt: LATER, sweptObjects: 7 });
+    expect(await pipelines.get('pipe-swept')).toMatchObject({
+      sweptAt: LATER,
+      sweptObjects: 7,
+      openBatch: 1,
+      updatedAt: AT,
+    });
+  });
+
   it("creates no record for an unknown pipeline's validity", async () => {
     const { pipelines } = await open();
     await pipelines.setValidity('pipe-unknown', { valid: true, updatedAt: AT });
+    await pipelines.setSwept('pipe-unknown', { sweptAt: AT, sweptObjects: 0 });
     expect(await pipelines.get('pipe-unknown')).toBeUndefined();
   });
 

@@ -1,0 +1,73 @@
+/** Finds arrivals whose event was lost, by a listing. An idle pipeline is listed ever more rarely, so keeping data is free. */
+import { pipelineName } from '../pipeline/pipeline.ts';
+import { type PipelineRecord, wakes } from '../runs/batches.ts';
+import { bucketKeys, PIPELINES_PREFIX } from '../shared/keys.ts';
+import { lookAtIncoming } from './settle.ts';
+import { type WakeDeps, type Woken, wakeRun } from './wake.ts';
+
+type PipelineToSweep = Pick<PipelineRecord, 'name'> & Partial<PipelineRecord>;
+
+/** Pipelines on record, and those whose declaration is in the bucket but whose event or table was lost. */
+export async function pipelinesToSweep({ pipelines, store }: WakeDeps): Promise<PipelineToSweep[]> {
+  const known: PipelineToSweep[] = await pipelines.list();
+  const names = new Set(known.map(({ name }) => name));
+  for await (const { key } of store.list(PIPELINES_PREFIX)) {
+    const name = pipelineName.safeParse(key.slice(PIPELINES_PREFIX.length).replace(/\.yaml$/, ''));
+    if (name.success && key === bucketKeys.pipeline(name.data) && !names.has(name.data))
+      known.push({ name: name.data });
+  }
+  return known;
+}
+
+/** @returns undefined if it is not yet time for a look, or if the look found nothing new */
+export async function sweepPipeline(deps: WakeDeps, pipeline: PipelineToSweep): Promise<Woken | undefined> {
+  const now = deps.clock.now();
+  if (!isDue(pipeline, now)) return undefined;
+  const { name } = pipeline;
+  const found = await lookForUnseen(deps, pipeline);
+  if (found.isUnseen) return wakeRun(deps, { pipeline: name, trigger: 'arrival' });
+  await deps.pipelines.setSwept(name, { sweptAt: now.toISOString(), sweptObjects: found.objects });
+  return undefined;
+}
+
+const HOUR_SECONDS = 3_600;
+/** Up to this many objects are listed for $0.0005, an hourly look costs $0.36 a month. */
+const FEW_OBJECTS = 100_000;
+
+/**
+ * The listing of a closed batch counts as a look. The next one is due when the pipeline has been idle for twice as long
+ * as at the last: after one, two, four hours and so on. So a year without arrivals costs 14 listings, and a lost event
+ * waits at most as long as the pipeline had been idle.
+ */
+export function isDue(pipeline: Partial<PipelineRecord>, now: Date): boolean {
+  const { closedAt, sweptAt, sweptObjects = 0 } = pipeline;
+  const activeAt = closedAt ?? pipeline.updatedAt;
+  if (activeAt === undefined || (closedAt === undefined && sweptAt === undefined)) return true;
+  const active = Date.parse(activeAt);
+  const looked = Math.max(active, Date.parse(sweptAt ?? activeAt));
+  const least = HOUR_SECONDS * 1_000 * (sweptObjects > FEW_OBJECTS ? 24 : 1);
+  return now.getTime() - looked >= Math.max(least, looked - active);
+}
+
+/**
+ * Whether the prefix holds anything that the last close did not see. A fingerprint decides, not dates: S3 dates a
+ * multipart upload from its start, so an upload can appear with a time before the close.
+ */
+async function lookForUnseen(
+  { store, clock }: WakeDeps,
+  pipeline: PipelineToSweep,
+): Promise<{ readonly isUnseen: boolean; readonly objects: number }> {
+  const prefix = bucketKeys.incoming(pipeline.name);
+  const { closedAt, seen } = pipeline;
+  if (closedAt !== undefined && seen === undefined) {
+    // The run that closed the batch failed before it listed the prefix: only newer arrivals deserve another run.
+    let objects = 0;
+    for await (const { lastModified } of store.list(prefix)) {
+      objects += 1;
+      if (wakes({ closedAt }, lastModified)) return { isUnseen: true, objects };
+    }
+    return { isUnseen: false, objects };
+  }
+  const { objects, fingerprint } = await lookAtIncoming(store.list(prefix), { prefix, now: clock.now() });
+  return { isUnseen: objects > 0 && fingerprint !== seen, objects };
+}
