@@ -3,6 +3,7 @@ import { FINISHED } from '../../../functions/core/runs/run-records.ts';
 import { bucketKeys, runIdOf } from '../../../functions/core/shared/keys.ts';
 import type { JobScript } from '../fakes/training.ts';
 import type { Conditions, Usage } from './account.ts';
+import { created } from './ground.ts';
 import { passTime } from './history.ts';
 import { ITEM_OBJECTS } from './packing-model.ts';
 import { createWorld, type World } from './world.ts';
@@ -84,18 +85,17 @@ export async function trainDrops(
 }
 
 function put(world: World, { pipeline, items }: Drop): void {
-  const time = world.clock.now().toISOString();
-  const created = (key: string) => ({ 'detail-type': 'Object Created', time, detail: { object: { key } } });
+  const notified = (key: string): unknown => JSON.parse(created(key, world.clock.now()));
   world.store.put(`${bucketKeys.source(pipeline)}train.py`, 'print()');
   world.store.put(bucketKeys.pipeline(pipeline), declarationOf(pipeline));
-  world.sendBatch('OnArrival', [created(bucketKeys.pipeline(pipeline))]);
+  world.sendBatch('OnArrival', [notified(bucketKeys.pipeline(pipeline))]);
   const keys = Array.from(
     { length: items * ITEM_OBJECTS },
     (_, index) => `${bucketKeys.incoming(pipeline)}${index}.png`,
   );
   for (const key of keys) world.store.put(key, key);
   for (let first = 0; first < keys.length; first += MESSAGES)
-    world.sendBatch('OnArrival', keys.slice(first, first + MESSAGES).map(created));
+    world.sendBatch('OnArrival', keys.slice(first, first + MESSAGES).map(notified));
 }
 
 async function trained(world: World, pipeline: string, began: Date): Promise<Trained> {

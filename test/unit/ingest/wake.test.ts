@@ -140,7 +140,7 @@ describe('a declaration that arrives', () => {
     expect(await registerPipeline(at, 'digits')).toEqual({ kind: 'valid' });
   });
 
-  it('needs the marker that S3 notifies of, or a schedule', async () => {
+  it('needs the notified marker, or a schedule', async () => {
     const notified = (notifiedMarker: string) => registerPipeline({ ...at, notifiedMarker }, 'digits');
     expect(await notified('_SUCCESS')).toEqual({ kind: 'valid' });
     expect(await notified('DONE')).toMatchObject({ kind: 'invalid', problems: [{ path: 'settle.marker' }] });
