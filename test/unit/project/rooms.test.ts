@@ -32,6 +32,7 @@ const ROOMS = [
   'functions/core/launch',
   'functions/core/attempts',
   'functions/core/api',
+  'functions/core/deployment',
   'functions/aws',
   'serverless/describe',
   'functions',

@@ -1,0 +1,23 @@
+/** Clients of the services that only a check of the deployment reads. No function of the stack imports this module. */
+import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
+import { ECRClient } from '@aws-sdk/client-ecr';
+import { LambdaClient } from '@aws-sdk/client-lambda';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { ServiceQuotasClient } from '@aws-sdk/client-service-quotas';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { SSMClient } from '@aws-sdk/client-ssm';
+import { once } from '../../core/shared/once.ts';
+import { perRegion, retry } from './clients.ts';
+
+export const cloudFormation = /* @__PURE__ */ once(() => new CloudFormationClient(retry));
+export const lambda = /* @__PURE__ */ once(() => new LambdaClient(retry));
+/** The client warns where a queue's URL names another host than the endpoint, as in the local region. */
+export const sqs = /* @__PURE__ */ once(() => new SQSClient({ ...retry, useQueueUrlAsEndpoint: false }));
+export const ecrIn = /* @__PURE__ */ perRegion((region) => new ECRClient({ ...retry, region }));
+export const secretsManagerIn = /* @__PURE__ */ perRegion(
+  (region) => new SecretsManagerClient({ ...retry, region }),
+);
+export const serviceQuotasIn = /* @__PURE__ */ perRegion(
+  (region) => new ServiceQuotasClient({ ...retry, region }),
+);
+export const ssmIn = /* @__PURE__ */ perRegion((region) => new SSMClient({ ...retry, region }));

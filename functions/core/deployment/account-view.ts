@@ -1,0 +1,125 @@
+/** Ports of the check: what it reads of an account and changes nothing of. Adapters are in functions/aws/account. */
+import type { LauncherName } from '../pipeline/launchers.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { Look } from './finding.ts';
+
+export interface Stack {
+  /** CloudFormation's, such as UPDATE_COMPLETE. */
+  readonly status: string;
+  readonly outputs: ReadonlyMap<string, string>;
+  /** Physical names by logical ones. */
+  readonly resources: ReadonlyMap<string, string>;
+}
+
+export interface Quota {
+  readonly name: string;
+  readonly code: string;
+  readonly value: number;
+}
+
+/** Service Quotas names the services of the launchers as declarations do. */
+export type QuotaService = LauncherName;
+
+/** Whose quotas are judged. */
+export interface QuotaQuestion {
+  /** Those that may use the launcher in the region. */
+  readonly pipelines: readonly Pipeline[];
+  readonly region: string;
+  readonly launcher: LauncherName;
+}
+
+export interface LambdaConcurrency {
+  readonly account: number;
+  /** Of the account's, those that no function has reserved. */
+  readonly unreserved: number;
+}
+
+/** The path that traffic takes; `other` is a transit gateway, an appliance, a peering connection or the like. */
+export interface Route {
+  readonly destination: string;
+  readonly via: 'internetGateway' | 'natGateway' | 'endpoint' | 'local' | 'other';
+  readonly isActive: boolean;
+}
+
+export interface Subnet {
+  readonly id: string;
+  readonly region: string;
+  readonly zoneId: string;
+  readonly vpcId: string;
+  readonly freeAddresses: number;
+  readonly assignsPublicAddress: boolean;
+  readonly routeTableId: string | undefined;
+  readonly routes: readonly Route[];
+}
+
+export interface Endpoint {
+  readonly vpcId: string;
+  /** The last part of the service's name: s3, logs, secretsmanager. */
+  readonly service: string;
+  readonly kind: 'gateway' | 'interface';
+  readonly routeTableIds: readonly string[];
+  readonly isAvailable: boolean;
+}
+
+export interface SecurityGroup {
+  readonly id: string;
+  readonly vpcId: string;
+  /** Whether all traffic between members is allowed, in each direction. */
+  readonly allowsOwnInbound: boolean;
+  readonly allowsOwnOutbound: boolean;
+}
+
+export interface Network {
+  readonly subnets: readonly Subnet[];
+  readonly endpoints: readonly Endpoint[];
+  readonly securityGroups: readonly SecurityGroup[];
+}
+
+export interface MachineImage {
+  readonly id: string;
+  readonly state: string;
+  /** x86_64 or arm64 */
+  readonly architecture: string;
+  readonly rootDevice: string;
+}
+
+/** A question to IAM's policy simulator. */
+export interface RoleQuestion {
+  readonly roleArn: string;
+  readonly actions: readonly string[];
+  readonly resource: string;
+}
+
+export interface Decision {
+  readonly action: string;
+  readonly isAllowed: boolean;
+  /** `organization` is a service control policy, `boundary` a permissions boundary. */
+  readonly deniedBy?: 'organization' | 'boundary' | 'policy';
+}
+
+export interface QueueReader {
+  /** Lambda's, such as Enabled. */
+  readonly state: string;
+  readonly deadLetters: number;
+}
+
+/** Every look answers; none throws. A thing that does not exist is undefined. */
+export interface AccountView {
+  readonly region: string;
+  concurrency(): Promise<Look<LambdaConcurrency>>;
+  quotas(service: QuotaService): Promise<Look<readonly Quota[]>>;
+  hasSpotRole(): Promise<Look<boolean>>;
+  network(names: {
+    readonly subnetIds: readonly string[];
+    readonly securityGroupIds: readonly string[];
+  }): Promise<Look<Network>>;
+  /** @param reference ami-… or resolve:ssm:… */
+  machineImage(reference: string): Promise<Look<MachineImage | undefined>>;
+  hasContainerImage(uri: string): Promise<Look<boolean>>;
+  hasSecret(arn: string): Promise<Look<boolean>>;
+  hasBucket(name: string): Promise<Look<boolean>>;
+  /** Whether the bucket sends the creation of objects to EventBridge or to a queue. */
+  sendsEvents(bucket: string): Promise<Look<boolean>>;
+  queueReader(functionName: string, deadLetterQueueUrl: string): Promise<Look<QueueReader>>;
+  decisions(question: RoleQuestion): Promise<Look<readonly Decision[]>>;
+}

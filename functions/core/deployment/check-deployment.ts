@@ -1,0 +1,136 @@
+/** Everything that would fail in the first run of a deployment, in one list. It changes nothing but one test object. */
+import { LAUNCHERS, launchersOf } from '../pipeline/launchers.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import { type Problem } from '../shared/errors.ts';
+import { bucketKeys } from '../shared/keys.ts';
+import type { AccountView, Stack } from './account-view.ts';
+import { arrivalFindings, type TestObjectDeps, testObjectFinding } from './arrivals.ts';
+import { concurrencyFindings } from './concurrency.ts';
+import { type Finding, fails, judged, passed } from './finding.ts';
+import { spotRoleFindings } from './fleet-quotas.ts';
+import { imageFindings } from './images.ts';
+import { launcherChecks, usesOwnInstances } from './launcher-checks.ts';
+import { networkFindings, type Vpc } from './network.ts';
+import { roleFindings } from './roles.ts';
+
+export interface CheckDeps {
+  readonly stack: Stack;
+  readonly stateMachineArn: string;
+  readonly bucket: string;
+  /** Of the data bucket. */
+  readonly region: string;
+  readonly viewIn: (region: string) => AccountView;
+  readonly pipelines: readonly Pipeline[];
+  readonly invalid: readonly { readonly name: string; readonly problems: readonly Problem[] }[];
+  /** Absent: no test object is put. */
+  readonly testObject?: (TestObjectDeps & { readonly id: string }) | undefined;
+}
+
+export async function checkDeployment(deps: CheckDeps): Promise<readonly Finding[]> {
+  const { stack, pipelines, bucket, region, testObject } = deps;
+  const home = deps.viewIn(region);
+  const regions = [
+    ...new Set([region, ...pipelines.flatMap((each) => placesOf(each, region).map(({ name }) => name))]),
+  ];
+  const groups = await Promise.all([
+    home.concurrency().then(concurrencyFindings),
+    roleFindings(stack, deps, home),
+    arrivalFindings(stack, bucket, home),
+    home.hasSpotRole().then((look) => spotRoleFindings(pipelines.filter(usesOwnInstances), look)),
+    ...regions.map((name) => regionFindings(name, deps)),
+    ...pipelines.map((pipeline) => imageFindings(pipeline, home)),
+    testObject === undefined ? [] : testObjectFinding(testObject.id, testObject).then((finding) => [finding]),
+  ]);
+  return [...stackFindings(stack), ...declarationFindings(deps), ...groups.flat()];
+}
+
+function stackFindings({ status }: Stack): readonly Finding[] {
+  const place = { check: 'stack', field: 'status' };
+  if (/^(CREATE|UPDATE)_COMPLETE$/.test(status)) return [passed(place, status)];
+  return [
+    fails(place, {
+      value: status,
+      message: 'the deployment has not ended, or was rolled back',
+      remedy: 'wait for it, or deploy again: npx osls deploy',
+    }),
+  ];
+}
+
+const declarationFindings = ({ pipelines, invalid }: CheckDeps): readonly Finding[] => [
+  ...pipelines.map(({ name }) =>
+    passed({ check: 'declarations', field: bucketKeys.pipeline(name) }, 'valid'),
+  ),
+  ...invalid.flatMap(({ name, problems }) =>
+    problems.map(({ path, message }) =>
+      fails(
+        { check: 'declarations', field: `${name}: ${path || '(whole document)'}` },
+        { value: 'not valid', message, remedy: `correct ${bucketKeys.pipeline(name)} and put it again` },
+      ),
+    ),
+  ),
+];
+
+interface PlaceOfTraining {
+  readonly name: string;
+  readonly vpc: Vpc | undefined;
+}
+
+/** The regions in which a pipeline may train, each with its own network. */
+function placesOf({ compute }: Pipeline, home: string): readonly PlaceOfTraining[] {
+  if (compute.regions === undefined) return [{ name: home, vpc: compute.vpc }];
+  return compute.regions.map(({ name, vpc }) => ({ name, vpc: name === home ? (vpc ?? compute.vpc) : vpc }));
+}
+
+async function regionFindings(name: string, deps: CheckDeps): Promise<readonly Finding[]> {
+  const view = deps.viewIn(name);
+  const here = deps.pipelines.flatMap((pipeline) =>
+    placesOf(pipeline, deps.region)
+      .filter((place) => place.name === name)
+      .map(({ vpc }) => ({ pipeline, vpc })),
+  );
+  const pipelines = here.map(({ pipeline }) => pipeline);
+  const isHome = name === deps.region;
+  const groups = await Promise.all([
+    isHome ? [] : bucketFindings(name, deps, view),
+    ...LAUNCHERS.map(async (launcher) => {
+      const using = pipelines.filter(({ compute }) => launchersOf(compute).includes(launcher));
+      return using.length === 0
+        ? []
+        : launcherChecks[launcher].quotaFindings(
+            { pipelines: using, region: name, launcher },
+            await view.quotas(launcher),
+          );
+    }),
+    ...here.map(async ({ pipeline, vpc }) =>
+      vpc === undefined
+        ? []
+        : networkFindings(
+            pipeline,
+            vpc,
+            await view.network({
+              subnetIds: vpc.subnets.map(({ id }) => id),
+              securityGroupIds: vpc.securityGroupIds,
+            }),
+          ),
+    ),
+  ]);
+  return groups.flat();
+}
+
+async function bucketFindings(
+  region: string,
+  { bucket }: CheckDeps,
+  view: AccountView,
+): Promise<readonly Finding[]> {
+  const name = bucketKeys.regionBucket(bucket, region);
+  const place = { check: 'regions', field: name };
+  return judged(place, await view.hasBucket(name), (exists) =>
+    exists
+      ? passed(place, region)
+      : fails(place, {
+          value: 'missing',
+          message: `no attempt runs in ${region}`,
+          remedy: `aws s3 mb s3://${name} --region ${region}`,
+        }),
+  );
+}

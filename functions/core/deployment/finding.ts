@@ -1,0 +1,67 @@
+/** What a check of a deployment found: one line of its list. */
+
+interface Place {
+  /** What was checked, such as `training quotas`. */
+  readonly check: string;
+  /** The setting or the declared field, such as `digits: compute.instanceTypes`. */
+  readonly field: string;
+}
+
+/** `limited` works, but slower or in fewer places. `notSeen` is no statement about the account. */
+export type Finding =
+  | (Place & { readonly kind: 'passed'; readonly value: string })
+  | (Place & {
+      readonly kind: 'fails' | 'limited';
+      readonly value: string;
+      readonly message: string;
+      readonly remedy: string;
+    })
+  | (Place & { readonly kind: 'notSeen'; readonly message: string; readonly remedy: string });
+
+/** What AWS answered, or why it did not. */
+export type Look<T> =
+  | { readonly kind: 'seen'; readonly value: T }
+  | {
+      readonly kind: 'refused';
+      /** In IAM's words, such as lambda:GetAccountSettings. */
+      readonly action: string;
+      /** Whether the credentials lack the right. Otherwise AWS could not be reached or answered with an error. */
+      readonly isDenied: boolean;
+      readonly why: string;
+    };
+
+/** The judgement of what was seen. A look that was refused becomes one finding that says so. */
+export function judged<T>(
+  place: Place,
+  look: Look<T>,
+  judge: (value: T) => Finding | readonly Finding[],
+): readonly Finding[] {
+  if (look.kind === 'seen') return [judge(look.value)].flat();
+  const { action, why, isDenied } = look;
+  const remedy = isDenied
+    ? `allow ${action} for the credentials of the check, or look by hand`
+    : 'check the network, AWS_REGION and AWS_ENDPOINT_URL, and run the check again';
+  return [{ ...place, kind: 'notSeen', message: `${action}: ${why}`, remedy }];
+}
+
+export const passed = (place: Place, value: string): Finding => ({ ...place, kind: 'passed', value });
+
+/** What is wrong, and what to do. */
+interface Trouble {
+  readonly value: string;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+export const fails = (place: Place, trouble: Trouble): Finding => ({ ...place, kind: 'fails', ...trouble });
+export const limited = (place: Place, trouble: Trouble): Finding => ({
+  ...place,
+  kind: 'limited',
+  ...trouble,
+});
+
+/** At most `most` of the names, and how many more there are. */
+export const someOf = (names: readonly string[], most = 6): string => {
+  const more = names.length - most;
+  return more > 0 ? `${names.slice(0, most).join(', ')} and ${more} more` : names.join(', ');
+};

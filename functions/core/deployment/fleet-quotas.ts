@@ -1,0 +1,112 @@
+/** EC2's quotas, counted in vCPUs of a class of families, for Spot and On-Demand apart; and the account's role for Spot. */
+import { type FactsOf, instanceFacts } from '../catalog/catalog.ts';
+import { familyOf } from '../catalog/instance-family.ts';
+import { launchersOf } from '../pipeline/launchers.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import { type GangTopology, topologiesOf } from '../placement/candidates/topologies.ts';
+import type { Quota, QuotaQuestion } from './account-view.ts';
+import { type Finding, fails, judged, type Look, limited, passed, someOf } from './finding.ts';
+import { marketsOf } from './training-quotas.ts';
+
+type Market = ReturnType<typeof marketsOf>[number];
+
+/**
+ * Codes, because AWS renames the quotas: "All P4, P3 and P2 Spot Instance Requests" became "All P Spot Instance
+ * Requests". Where P5 has no quota of its own, it counts to the other P families.
+ * https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html
+ */
+const CODES: Readonly<Record<string, Readonly<Record<Market, readonly string[]>>>> = {
+  standard: { spot: ['L-34B43A08'], 'on-demand': ['L-1216C47A'] },
+  g: { spot: ['L-3819A6DF'], 'on-demand': ['L-DB2E81BA'] },
+  p5: { spot: ['L-C4BD4855', 'L-7212CCBC'], 'on-demand': ['L-417A185B'] },
+  p: { spot: ['L-7212CCBC'], 'on-demand': ['L-417A185B'] },
+  trn: { spot: ['L-6B0D517C'], 'on-demand': ['L-2C3B7624'] },
+};
+
+function classOf(instanceType: string): string {
+  const family = familyOf(instanceType);
+  if (/^g\d/.test(family)) return 'g';
+  if (/^p[5-9]/.test(family)) return 'p5';
+  if (/^p\d/.test(family)) return 'p';
+  return family.startsWith('trn') ? 'trn' : 'standard';
+}
+
+export const fleetQuotaFindings = (
+  question: QuotaQuestion,
+  look: Look<readonly Quota[]>,
+): readonly Finding[] =>
+  judged({ check: 'EC2 quotas', field: `EC2 in ${question.region}` }, look, (quotas) => {
+    const byCode = new Map(quotas.map((quota) => [quota.code, quota]));
+    return question.pipelines.flatMap((pipeline) => fleetFindings(pipeline, question, byCode));
+  });
+
+function fleetFindings(
+  pipeline: Pipeline,
+  { region, launcher }: QuotaQuestion,
+  quotas: ReadonlyMap<string, Quota>,
+  factsOf: FactsOf = instanceFacts,
+): readonly Finding[] {
+  const { compute, training, name } = pipeline;
+  const { topologies } = topologiesOf({ compute, training, region, launcher });
+  const vcpus = ({ instanceType, nodes }: GangTopology) => (factsOf(instanceType)?.vcpu ?? 0) * nodes;
+  const markets = marketsOf(compute).map((market) => {
+    const gangs = topologies.flatMap((gang) => {
+      const quota = quotaOf(gang, market, quotas);
+      return quota === undefined ? [] : [{ gang, quota, isWithin: vcpus(gang) <= quota.value }];
+    });
+    return { market, gangs, isServed: gangs.some(({ isWithin }) => isWithin) };
+  });
+  const isServed = markets.some((each) => each.isServed);
+  return markets.flatMap(({ market, gangs }): readonly Finding[] => {
+    const place = { check: 'EC2 quotas', field: `${name}: compute.instanceTypes (${market})` };
+    const beyond = gangs.filter(({ isWithin }) => !isWithin);
+    const [first] = beyond;
+    if (gangs.length === 0) return [];
+    if (first === undefined) return [passed(place, `${gangs.length} types and sizes`)];
+    const trouble = {
+      value: someOf(
+        beyond.map(
+          ({ gang, quota }) =>
+            `${gang.nodes} x ${gang.instanceType} are ${vcpus(gang)} vCPUs, "${quota.name}" is ${quota.value}`,
+        ),
+      ),
+      remedy: `request: aws service-quotas request-service-quota-increase --service-code ec2 --quota-code ${first.quota.code} --desired-value ${Math.max(...beyond.map(({ gang }) => vcpus(gang)))}`,
+    };
+    return isServed || launchersOf(compute).length > 1
+      ? [
+          limited(place, {
+            ...trouble,
+            message: `EC2 refuses these on ${market}; other choices have the quota`,
+          }),
+        ]
+      : [fails(place, { ...trouble, message: 'no declared type has the quota: no fleet can start' })];
+  });
+}
+
+function quotaOf(
+  { instanceType }: GangTopology,
+  market: Market,
+  quotas: ReadonlyMap<string, Quota>,
+): Quota | undefined {
+  const codes = CODES[classOf(instanceType)]?.[market] ?? [];
+  return codes.map((code) => quotas.get(code)).find((quota) => quota !== undefined);
+}
+
+/**
+ * @param pipelines those that launch instances of the account's own
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html
+ */
+export function spotRoleFindings(pipelines: readonly Pipeline[], look: Look<boolean>): readonly Finding[] {
+  const spot = pipelines.filter(({ compute }) => marketsOf(compute).includes('spot'));
+  if (spot.length === 0) return [];
+  const place = { check: 'Spot service role', field: 'AWSServiceRoleForEC2Spot' };
+  return judged(place, look, (exists) =>
+    exists
+      ? passed(place, 'exists')
+      : fails(place, {
+          value: 'missing',
+          message: `EC2 launches no Spot instance for ${someOf(spot.map(({ name }) => name))}`,
+          remedy: 'once an account: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com',
+        }),
+  );
+}

@@ -1,0 +1,99 @@
+/**
+ * The rights without which a run cannot work, tried in IAM's policy simulator. The template grants them. A service control
+ * policy of the organization or a permissions boundary may still take them away.
+ */
+import { bucketKeys } from '../shared/keys.ts';
+import type { AccountView, Decision, Stack } from './account-view.ts';
+import { type Finding, fails, judged, passed, someOf } from './finding.ts';
+
+interface Names {
+  readonly bucketArn: string;
+  readonly stateMachineArn: string;
+  readonly partition: string;
+  readonly region: string;
+  readonly account: string;
+}
+
+interface Need {
+  /** Logical name in the template. */
+  readonly role: string;
+  readonly actions: readonly string[];
+  readonly resource: (names: Names) => string;
+  readonly consequence: string;
+}
+
+const objects =
+  (key: string) =>
+  ({ bucketArn }: Names): string =>
+    `${bucketArn}/${key}`;
+const EXAMPLE = 'example';
+const RUN = 'example-000001';
+
+export const NEEDED_RIGHTS: readonly Need[] = [
+  {
+    role: 'LaunchRole',
+    actions: ['sagemaker:CreateTrainingJob'],
+    resource: ({ partition, region, account }) =>
+      `arn:${partition}:sagemaker:${region}:${account}:training-job/example`,
+    consequence: 'no training job can start',
+  },
+  {
+    role: 'PackShardsRole',
+    actions: ['s3:PutObject'],
+    resource: objects(`${bucketKeys.shards(EXAMPLE, RUN)}00000.tar`),
+    consequence: 'no dataset can be packed',
+  },
+  {
+    role: 'OnArrivalRole',
+    actions: ['states:StartExecution'],
+    resource: ({ stateMachineArn }) => stateMachineArn,
+    consequence: 'no run can start',
+  },
+];
+
+export async function roleFindings(
+  stack: Stack,
+  { bucket, stateMachineArn }: { readonly bucket: string; readonly stateMachineArn: string },
+  view: Pick<AccountView, 'decisions'>,
+): Promise<readonly Finding[]> {
+  const [, partition = 'aws', , region = '', account = ''] = stateMachineArn.split(':');
+  const names: Names = {
+    bucketArn: `arn:${partition}:s3:::${bucket}`,
+    stateMachineArn,
+    partition,
+    region,
+    account,
+  };
+  const findings = await Promise.all(
+    NEEDED_RIGHTS.map(async ({ role, actions, resource, consequence }): Promise<readonly Finding[]> => {
+      const place = { check: 'roles', field: `${role}: ${actions.join(', ')}` };
+      const name = stack.resources.get(role);
+      if (name === undefined)
+        return [{ ...place, kind: 'notSeen', message: 'the stack has no such role', remedy: 'deploy again' }];
+      const roleArn = `arn:${partition}:iam::${account}:role/${name}`;
+      const look = await view.decisions({ roleArn, actions, resource: resource(names) });
+      return judged(place, look, (decisions) => {
+        const denied = decisions.filter(({ isAllowed }) => !isAllowed);
+        if (denied.length === 0) return passed(place, 'allowed');
+        return fails(place, {
+          value: someOf(denied.map(({ action }) => action)),
+          message: `${consequence}: ${causeOf(denied)}`,
+          remedy: remedyFor(denied),
+        });
+      });
+    }),
+  );
+  return findings.flat();
+}
+
+const causeOf = ([first]: readonly Decision[]): string => {
+  if (first?.deniedBy === 'organization') return 'a service control policy of the organization denies it';
+  return first?.deniedBy === 'boundary'
+    ? "the role's permissions boundary denies it"
+    : 'no policy of the role allows it';
+};
+
+const remedyFor = ([first]: readonly Decision[]): string =>
+  first?.deniedBy === 'organization' || first?.deniedBy === 'boundary'
+    ? `let the administrators of the account allow ${first.action} for the roles of the stack`
+    : 'deploy again: npx osls deploy';
