@@ -12,12 +12,16 @@ import {
 } from '@aws-sdk/client-sfn';
 import type { Executions } from '../../core/shared/ports.ts';
 
+/** Error of the Fail state of this name, in statemachines/run.asl.json. */
+const RETRIES_EXHAUSTED = 'RetriesExhausted';
+
 export function stepFunctionsExecutions(sfn: SFNClient, stateMachineArn: string): Executions {
   const arnOf = (name: string) => `${stateMachineArn.replace(':stateMachine:', ':execution:')}:${name}`;
   const status = async (name: string) => {
     try {
       const execution = await sfn.send(new DescribeExecutionCommand({ executionArn: arnOf(name) }));
-      return execution.status === 'RUNNING' || execution.status === 'PENDING_REDRIVE' ? 'running' : 'ended';
+      if (execution.status === 'RUNNING' || execution.status === 'PENDING_REDRIVE') return 'running';
+      return execution.error === RETRIES_EXHAUSTED ? 'retriesExhausted' : 'ended';
     } catch (error: unknown) {
       if (error instanceof ExecutionDoesNotExist) return undefined;
       throw error;

@@ -110,7 +110,8 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
     await reportRun(deps, run.runId, decided);
     return false;
   }
-  if (run.execution >= MAXIMUM_EXECUTIONS) {
+  // Throttling never ends a run: such an execution says nothing about the run.
+  if (run.execution >= MAXIMUM_EXECUTIONS && status !== 'retriesExhausted') {
     const reason = `${run.execution} executions of the run ended without an outcome: their histories in Step Functions name the cause`;
     await reportRun(deps, run.runId, { kind: 'failed', reason });
     return false;

@@ -40,12 +40,15 @@ export interface Clock {
   now(): Date;
 }
 
+/** `retriesExhausted`: it has ended because AWS throttled it or could not be reached for too long. */
+export type ExecutionStatus = 'running' | 'ended' | 'retriesExhausted';
+
 /** Starts executions of the run state machine and knows how they ended. */
 export interface Executions {
   /** Idempotent by name: 'running' when this very execution runs already, 'closed' when one of the name has ended. */
   start(name: string, input: unknown): Promise<'started' | 'running' | 'closed'>;
   /** undefined when there is no execution of the name. */
-  status(name: string): Promise<'running' | 'ended' | undefined>;
+  status(name: string): Promise<ExecutionStatus | undefined>;
   /** 'stale' when no execution waits for this token any more: answered before, timed out, or the execution is gone. */
   succeed(taskToken: string, output: unknown): Promise<'delivered' | 'stale'>;
 }

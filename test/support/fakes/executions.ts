@@ -1,10 +1,10 @@
 /** Step Functions' naming and task tokens, without the machine: a test says what an execution does. */
-import type { Executions } from '../../../functions/core/shared/ports.ts';
+import type { ExecutionStatus, Executions } from '../../../functions/core/shared/ports.ts';
 
 export interface MemoryExecutions extends Executions {
   readonly started: Map<string, unknown>;
   /** The execution of this name ends; its tokens die with it. */
-  end(name: string): void;
+  end(name: string, status?: Exclude<ExecutionStatus, 'running'>): void;
   /** A state of this execution waits for the token. */
   wait(name: string, token: string): void;
   /** The answers to waiting executions, by token. */
@@ -15,14 +15,14 @@ export function memoryExecutions(
   onStart: (name: string, input: unknown) => void = () => {},
 ): MemoryExecutions {
   const started = new Map<string, unknown>();
-  const ended = new Set<string>();
+  const ended = new Map<string, ExecutionStatus>();
   const waiting = new Map<string, string>();
   const answers = new Map<string, unknown>();
   return {
     started,
     answers,
-    end: (name) => {
-      ended.add(name);
+    end: (name, status = 'ended') => {
+      ended.set(name, status);
       for (const [token, owner] of waiting) if (owner === name) waiting.delete(token);
     },
     wait: (name, token) => {
@@ -39,7 +39,7 @@ export function memoryExecutions(
     },
     status: (name) => {
       if (!started.has(name)) return Promise.resolve(undefined);
-      return Promise.resolve(ended.has(name) ? 'ended' : 'running');
+      return Promise.resolve(ended.get(name) ?? 'running');
     },
     succeed: (token, output) => {
       if (!waiting.delete(token)) return Promise.resolve('stale');

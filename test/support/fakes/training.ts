@@ -14,6 +14,8 @@ export interface ScriptedStatus {
   readonly status: 'InProgress' | 'Completed' | 'Failed' | 'Stopped';
   readonly secondary: string;
   readonly reason?: string | undefined;
+  /** As SageMaker words it, e.g. `Preparing the instances for training`. */
+  readonly message?: string | undefined;
   /** What the training code did when this began, e.g. wrote a checkpoint. */
   readonly effect?: (() => void) | undefined;
 }
@@ -124,8 +126,9 @@ function describe(job: Job, stopOver: boolean): TrainingJobDescription {
     TrainingEndTime: end,
     TrainingTimeInSeconds: end && trainingSeconds,
     BillableTimeInSeconds: end && Math.round(trainingSeconds * 0.4),
-    SecondaryStatusTransitions: begun.map(({ at, secondary: Status }) => ({
+    SecondaryStatusTransitions: begun.map(({ at, secondary: Status, message: StatusMessage }) => ({
       Status,
+      StatusMessage,
       StartTime: timeOf(at),
     })),
     ModelArtifacts: { S3ModelArtifacts: `s3://memory-bucket/${job.request.TrainingJobName}/model.tar.gz` },

@@ -1,7 +1,11 @@
 /** The account of the simulated region: its limits, and what everything in it has used. */
+
+import type { JobDocument } from '../../../functions/core/launch/job/job-document.ts';
 import type { CreateTrainingJobRequest } from '../../../functions/core/launch/job/request.ts';
 import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
+import { TransientError } from '../../../functions/core/shared/errors.ts';
 import type { Clock } from '../../../functions/core/shared/ports.ts';
+import type { FleetScript } from '../fakes/fleets.ts';
 import type { JobScript } from '../fakes/training.ts';
 import type { Data } from './asl.ts';
 import type { Answer } from './execution.ts';
@@ -16,8 +20,13 @@ export interface Conditions {
   readonly functionSeconds?: (name: string, event: Data) => number;
   /** Of one call of a port, e.g. `store.readText`. Default: a moment that chance chooses, one call after the other. */
   readonly callSeconds?: (call: string) => number;
+  /** Whether AWS throttles the call of a port: it has no effect then. The adapters throw TransientError for it. */
+  readonly isThrottled?: (call: string) => boolean;
   /** What becomes of a training job. Default: chance decides. */
   readonly jobScript?: (request: CreateTrainingJobRequest) => JobScript;
+  /** The same of a fleet. @param now ISO 8601 */
+  readonly fleetScript?: (document: JobDocument, now: () => string) => FleetScript;
+  /** Why SageMaker creates no job. */
   readonly refusal?: (request: CreateTrainingJobRequest) => CreateOutcome | undefined;
 }
 
@@ -86,9 +95,10 @@ export function accountOf(
       const seconds = secondsOf(name, event);
       return seconds > 0 ? loop.sleep(seconds) : Promise.resolve();
     },
-    call: (name, call) => {
+    call: async (name, call) => {
       addTo(calls, `${name} ${call}`);
-      return conditions.callSeconds === undefined ? loop.gate() : loop.sleep(conditions.callSeconds(call));
+      await (conditions.callSeconds === undefined ? loop.gate() : loop.sleep(conditions.callSeconds(call)));
+      if (conditions.isThrottled?.(call) === true) throw new TransientError(`${call}: Rate exceeded`);
     },
     entered: () => {
       count.states += 1;

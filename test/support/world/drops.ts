@@ -1,5 +1,5 @@
 /** Drops of data in an account with limits, from the declaration to the model. Nothing fails by chance. */
-import { FINISHED } from '../../../functions/core/runs/run-records.ts';
+import { type AttemptRecord, FINISHED } from '../../../functions/core/runs/run-records.ts';
 import { bucketKeys, runIdOf } from '../../../functions/core/shared/keys.ts';
 import type { JobScript } from '../fakes/training.ts';
 import type { Conditions, Usage } from './account.ts';
@@ -13,6 +13,8 @@ export interface Drop {
   /** Of the plan. An item of 256 MB is packed by one invocation. */
   readonly items: number;
   readonly itemSeconds: number;
+  /** Of the declaration. Default: two nodes of one type. */
+  readonly compute?: string;
 }
 
 interface Trained {
@@ -21,6 +23,9 @@ interface Trained {
   /** From the drop to the manifest; undefined without one. */
   readonly sealedSeconds: number | undefined;
   readonly timeline: readonly string[];
+  readonly attempts: readonly AttemptRecord[];
+  /** Why it failed. */
+  readonly failure?: string | undefined;
 }
 
 export interface Trainings {
@@ -43,11 +48,13 @@ const TRAINS: JobScript = [
   { at: 1_860, status: 'Completed', secondary: 'Completed' },
 ];
 
-const declarationOf = (pipeline: string) => `
+const COMPUTE = '{ instanceTypes: [g5.xlarge], nodes: 2 }';
+
+const declarationOf = ({ pipeline, compute = COMPUTE }: Drop) => `
 name: ${pipeline}
 settle: { quietSeconds: 60, maximumWaitSeconds: 900 }
 training: { strategy: ddp }
-compute: { instanceTypes: [g5.xlarge], nodes: 2 }
+compute: ${compute}
 limits: { attempts: 12, maximumRunSeconds: 7200, deadlineHours: 48 }
 `;
 
@@ -84,10 +91,11 @@ export async function trainDrops(
   return { runs: await Promise.all(runs), usage: world.account.usage() };
 }
 
-function put(world: World, { pipeline, items }: Drop): void {
+function put(world: World, drop: Drop): void {
+  const { pipeline, items } = drop;
   const notified = (key: string): unknown => JSON.parse(created(key, world.clock.now()));
   world.store.put(`${bucketKeys.source(pipeline)}train.py`, 'print()');
-  world.store.put(bucketKeys.pipeline(pipeline), declarationOf(pipeline));
+  world.store.put(bucketKeys.pipeline(pipeline), declarationOf(drop));
   world.sendBatch('OnArrival', [notified(bucketKeys.pipeline(pipeline))]);
   const keys = Array.from(
     { length: items * ITEM_OBJECTS },
@@ -105,5 +113,13 @@ async function trained(world: World, pipeline: string, began: Date): Promise<Tra
   for await (const { lastModified } of world.store.list(bucketKeys.manifest(pipeline, runId)))
     sealedSeconds = (lastModified.getTime() - began.getTime()) / 1_000;
   const timeline = (await world.timeline.list(runId)).map(({ kind, text }) => `${kind}: ${text}`);
-  return { runId, status: run?.status ?? 'not started', sealedSeconds, timeline };
+  const attempts = await world.attempts.list(runId);
+  return {
+    runId,
+    status: run?.status ?? 'not started',
+    sealedSeconds,
+    timeline,
+    attempts,
+    failure: run?.failure,
+  };
 }

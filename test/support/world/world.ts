@@ -72,7 +72,8 @@ export function createWorld(seed: number, rate: number, options: WorldOptions = 
       const run = document.TrainingJobName.replace(/-a\d+-[0-9a-f]+$/, '');
       const others = fleets.running().filter((name) => name.startsWith(run));
       if (others.length > 0) broken.push(`${document.TrainingJobName} runs beside ${others.join()}`);
-      const script = fleetScriptOf(trainee, document);
+      const script =
+        options.fleetScript?.(document, () => clock.now().toISOString()) ?? fleetScriptOf(trainee, document);
       for (const { at } of script) loop.after(at, () => {});
       return script;
     },
@@ -242,7 +243,11 @@ function executionsPort(
       begin(name, input);
       return Promise.resolve('started');
     },
-    status: (name) => Promise.resolve(executions.get(name)?.status),
+    status: (name) => {
+      const execution = executions.get(name);
+      const isExhausted = execution?.status === 'ended' && execution.end === 'RetriesExhausted';
+      return Promise.resolve(isExhausted ? 'retriesExhausted' : execution?.status);
+    },
     succeed: (token, output) => {
       const waiting = tokens.get(token);
       tokens.delete(token);

@@ -91,6 +91,17 @@ describe('a run', () => {
     expect(await at.pipelines.get('digits')).toMatchObject({ openBatch: 2 });
   });
 
+  it('is never given up for throttling', async () => {
+    await started();
+    for (let execution = 1; execution <= 2 * MAXIMUM_EXECUTIONS; execution += 1) {
+      at.executions.end(`${RUN}-x${execution}`, 'retriesExhausted');
+      at.clock.advance(300);
+      await reconcile(at, { sweep: false });
+    }
+    expect(running()).toHaveLength(2 * MAXIMUM_EXECUTIONS + 1);
+    expect((await at.runs.get(RUN))?.status).toBe('settling');
+  });
+
   it('does not block others when it fails', async () => {
     await started();
     await at.runs.create(runOf('letters', 1));

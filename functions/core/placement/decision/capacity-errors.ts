@@ -42,7 +42,7 @@ export type CapacityErrors = Pick<
 >;
 
 /** A quota holds for an instance type in every zone of a region, separately for each purchase option and launcher. */
-const keyOf = ({ instanceType, purchaseOption, region, launcher }: Pool): string =>
+export const quotaKeyOf = ({ instanceType, purchaseOption, region, launcher }: Pool): string =>
   `${instanceType} ${purchaseOption} ${region ?? ''} ${launcher}`;
 
 const zoneKeyOf = ({ zoneId, purchaseOption }: Pick<Pool, 'zoneId' | 'purchaseOption'>): string =>
@@ -52,13 +52,13 @@ const zoneKeyOf = ({ zoneId, purchaseOption }: Pick<Pool, 'zoneId' | 'purchaseOp
 export function capacityErrorsIn(
   observations: readonly Observation[],
 ): (candidate: Pick<Candidate, 'pool'>) => CapacityErrors {
-  const byKey = Map.groupBy(observations, keyOf);
+  const byKey = Map.groupBy(observations, quotaKeyOf);
   const lastInZone = new Map<string, Observation>();
   for (const each of observations) if (each.seen !== 'capacityError') lastInZone.set(zoneKeyOf(each), each);
   return ({ pool }) => {
     const last = pool.zoneId === undefined ? undefined : lastInZone.get(zoneKeyOf(pool));
     return {
-      ...recentErrorsOf(pool, byKey.get(keyOf(pool)) ?? []),
+      ...recentErrorsOf(pool, byKey.get(quotaKeyOf(pool)) ?? []),
       lastZoneLossMilliseconds: last?.seen === 'lost' ? last.atMilliseconds : undefined,
     };
   };

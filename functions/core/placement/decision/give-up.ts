@@ -3,6 +3,7 @@ import { deadlineHoursOf } from '../../pipeline/pipeline.ts';
 import { hours, usd } from '../model/amounts.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/timings.ts';
 import type { Assessed } from './assessment.ts';
+import { quotaKeyOf } from './capacity-errors.ts';
 import { fastestOnDemand } from './cheapest-pool.ts';
 import { isOpen, whyNot } from './feasibility.ts';
 import { gangUsd } from './gang-cost.ts';
@@ -14,9 +15,8 @@ const ESTIMATE_TOLERANCE = 1.25;
 export function giveUpReason(situation: Situation, assessed: readonly Assessed[]): string | undefined {
   const { input, work, secondsLeft } = situation;
   const { limits } = input;
-  if (input.attempts.length >= limits.attempts) {
-    return `all ${limits.attempts} attempts of limits.attempts were used`;
-  }
+  const refused = attemptsUsed(situation) ?? quotasOfNone(situation, assessed);
+  if (refused !== undefined) return refused;
   const deadlineHours = deadlineHoursOf(limits);
   if (secondsLeft <= 0) return `the deadline of ${deadlineHours ?? 0} h has passed`;
   // The length of former runs proves nothing: the declaration may have changed since.
@@ -28,6 +28,32 @@ export function giveUpReason(situation: Situation, assessed: readonly Assessed[]
   if (assessed.every(({ candidate }) => candidate.closed !== undefined))
     return 'no pool can be weighed: see the table for the reason of each';
   return overBudget(situation, assessed);
+}
+
+function attemptsUsed({ input: { attempts, limits } }: Situation): string | undefined {
+  if (attempts.length < limits.attempts) return undefined;
+  const last = attempts.at(-1)?.outcome;
+  const why = last?.kind === 'capacity' ? `; the last one found no capacity: ${last.message}` : '';
+  return `all ${limits.attempts} attempts of limits.attempts were used${why}`;
+}
+
+/** AWS asks not to branch on messages: at another wording the run waits for the quota until its deadline. */
+const QUOTA_OF_NONE = /\bis 0 Instances\b|\blimit of 0\b/;
+
+/** A quota of 0 lasts until a person raises it. One that other jobs use up is worth a wait. */
+function quotasOfNone({ input }: Situation, assessed: readonly Assessed[]): string | undefined {
+  const refusals = new Map(
+    input.attempts.flatMap(({ placement, outcome }) =>
+      outcome?.quota === true ? [[quotaKeyOf(placement.pool), outcome.message] as const] : [],
+    ),
+  );
+  const found = assessed.filter(isOpen).map((each) => {
+    const message = each.quota ? refusals.get(quotaKeyOf(each.candidate.pool)) : undefined;
+    return message !== undefined && QUOTA_OF_NONE.test(message) ? message : undefined;
+  });
+  if (found.length === 0 || found.includes(undefined)) return undefined;
+  const messages = [...new Set(found)].join(' ');
+  return `the account's quota of every pool is 0: have one raised, then start a run; AWS says: ${messages}`;
 }
 
 /** The shortest attempt: from its start to the end of a save requested at the first look. */
